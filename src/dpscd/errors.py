@@ -1,0 +1,60 @@
+"""Every error and warning of the library.
+
+The tree::
+
+    DpscdError
+    ├── ParameterError      (also ValueError)  a public parameter is out of range
+    ├── DataError           (also ValueError)  the data cannot be used; never says which value
+    │   └── DataTypeError   (also TypeError)   ... because of their type
+    ├── CalibrationError    (also ValueError)  no noise reaches the asked privacy
+    ├── CardError           (also ValueError)  a privacy card is malformed or claims too much
+    └── StreamError         (also RuntimeError) a stream of randomness was about to be reused
+    PrivacyWarning          (a UserWarning)    the guarantee holds, but perhaps not as meant
+
+A message names the parameter, the value that was given, what is allowed and what
+to do. Parameters are public; data are not, so a :class:`DataError` never contains
+a number or a string that was computed from them.
+"""
+
+__all__ = [
+    "CalibrationError",
+    "CardError",
+    "DataError",
+    "DataTypeError",
+    "DpscdError",
+    "ParameterError",
+    "PrivacyWarning",
+    "StreamError",
+]
+
+
+class DpscdError(Exception):
+    """The root of all errors raised on purpose by this library."""
+
+
+class ParameterError(DpscdError, ValueError):
+    """A parameter is outside its allowed range."""
+
+
+class DataError(DpscdError, ValueError):
+    """The data cannot be used; the message holds nothing computed from them."""
+
+
+class DataTypeError(DataError, TypeError):
+    """The data are of a type that cannot be used."""
+
+
+class CalibrationError(DpscdError, ValueError):
+    """No noise multiplier in the supported range reaches the asked privacy."""
+
+
+class CardError(DpscdError, ValueError):
+    """A privacy card is malformed, or claims more privacy than its events give."""
+
+
+class StreamError(DpscdError, RuntimeError):
+    """A stream of randomness would have been used twice."""
+
+
+class PrivacyWarning(UserWarning):
+    """The stated guarantee holds, but perhaps not for what the user means by it."""

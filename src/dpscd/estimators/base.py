@@ -1,0 +1,320 @@
+"""The one fit template of all estimators."""
+
+import math
+import os
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from dpscd._version import __version__
+from dpscd.errors import ParameterError, PrivacyWarning
+from dpscd.estimators.validation import (
+    check_finite,
+    check_integer,
+    check_number,
+    check_records,
+    check_rows,
+    check_weights,
+)
+from dpscd.kernels.dual import Records
+from dpscd.losses import Loss
+from dpscd.plan import Plan
+from dpscd.planning import Facts, default_constant, default_delta, plan_fit
+from dpscd.privacy.accounting import library_version
+from dpscd.privacy.card import PrivacyCard
+from dpscd.privacy.random import source_for
+from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.problem import Model, Problem
+from dpscd.solvers.dp_scd import dp_scd
+from dpscd.solvers.sdca import sdca
+
+__all__ = ["DPLinearModel"]
+
+Floats = npt.NDArray[np.float64]
+
+_LARGE_EPSILON = 10.0
+_PLAIN_LAM = 1e-4  # lam="auto" without privacy: there is no noise to follow
+
+
+class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
+    """What the three estimators share: checks, plan, fit, card and linear predictions."""
+
+    _loss: Loss
+    _task: str
+
+    # Parameters, set by the constructors of the estimators.
+    epsilon: float
+    delta: float | str
+    lam: float | str
+    epochs: float | str
+    lot_size: int | str
+    travel: float | str
+    relation: str
+    row_bound: float
+    n: int | None
+    fit_intercept: bool
+    intercept_scaling: float | str
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    coef_: Floats
+    privacy_: PrivacyCard
+
+    @abstractmethod
+    def _check_own_parameters(self) -> None:
+        """Check the parameters that only this kind of model has."""
+
+    @abstractmethod
+    def _outputs(self, y: npt.NDArray[Any]) -> int:
+        """Return how many models are trained together; may read declared labels only."""
+
+    @abstractmethod
+    def _label_scaling(self) -> tuple[float, float]:
+        """Return the public centre and scale of the labels."""
+
+    @abstractmethod
+    def _labels(self, y: npt.NDArray[Any], weights: Floats) -> Floats:
+        """Return labels as numbers; may lower `weights` of records to ignore."""
+
+    @abstractmethod
+    def _public(self) -> dict[str, Any]:
+        """Return what else was taken as public."""
+
+    @abstractmethod
+    def _set_model(self, model: Model) -> None:
+        """Store the coefficients in the shape of this kind of model."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train the model; only noisy sums of the records influence it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Records, one a row. Rows longer than `row_bound` are scaled down to it.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : float or array-like of shape (n_samples,), optional
+            How much each record's loss counts. The contribution of a record to the
+            model stays bounded by the same clip, so privacy does not change; neither
+            does the public n by which the loss is divided.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        # 1. Public parameters, shapes and types.
+        self._check_parameters()
+        X, y = check_records(self, X, y)
+        problem_of, target = self._public_problem(X, y)
+        # 2. The plan: public inputs only.
+        plan = self._plan(problem_of(math.nan), target) if target.private else None
+        problem = problem_of(plan.lam if plan else self._given("lam") or _PLAIN_LAM)
+        # 3. From here on values of the data are used.
+        check_finite("X", X.data if sparse.issparse(X) else X)
+        weights = check_weights(sample_weight, X.shape[0])
+        labels = problem.labels(self._labels(y, weights))
+        rows, records = problem.rows(X), Records(labels, weights)
+        # 4. Training; the duals die with the solver's call.
+        source = source_for(self.random_state)
+        if plan is None:
+            shared, converged = sdca(problem, rows, records, source)
+            if not converged:
+                warnings.warn(
+                    "SDCA did not reach a duality gap of 1e-6 in 1000 epochs; a larger lam "
+                    "helps.",
+                    ConvergenceWarning,
+                    stacklevel=2,
+                )
+        else:
+            with _progress(self.verbose, plan.steps) as report:
+                shared = dp_scd(
+                    problem,
+                    plan,
+                    rows,
+                    records,
+                    source,
+                    draw_ahead=self._threads() > 1,
+                    progress=report,
+                )
+        # 5. The model and what it guarantees.
+        self._set_model(problem.model(shared))
+        self.privacy_ = self._card(problem, plan, target, seeded=source.seeded)
+        return self
+
+    def _given(self, name: str) -> Any:
+        """Return a parameter, or None when it is 'auto'."""
+        value = getattr(self, name)
+        return None if isinstance(value, str) and value == "auto" else value
+
+    def _check_parameters(self) -> None:
+        check_number("epsilon", self.epsilon, infinite=True)
+        Relation.parse(self.relation)
+        check_number("row_bound", self.row_bound)
+        for name in ("lam", "epochs", "travel", "intercept_scaling"):
+            if self._given(name) is not None:
+                check_number(name, getattr(self, name))
+        if self._given("lot_size") is not None:
+            check_integer("lot_size", self.lot_size)
+        if self.n is not None:
+            check_integer("n", self.n)
+        elif self.relation == Relation.ADD_REMOVE:
+            raise ParameterError(
+                "relation='add-remove' needs n=, a declared number of records: the true "
+                "one is secret under this relation and must not enter any formula."
+            )
+        self._threads()
+        self._check_own_parameters()
+
+    def _threads(self) -> int:
+        """Return the number of threads that n_jobs asks for."""
+        if self.n_jobs is None:
+            return 1
+        if self.n_jobs == -1:
+            return os.cpu_count() or 1
+        return check_integer("n_jobs", self.n_jobs)
+
+    def _public_problem(
+        self, X: Any, y: npt.NDArray[Any]
+    ) -> tuple[Callable[[float], Problem], PrivacyTarget]:
+        """Return the problem but for its lam, and the guarantee to reach."""
+        n = X.shape[0] if self.n is None else int(self.n)
+        delta = self._given("delta")
+        if delta is None:
+            delta = default_delta(n)
+        target = PrivacyTarget(
+            float(self.epsilon),
+            check_number("delta", delta, strict=False),
+            Relation.parse(self.relation),
+        )
+        if target.private:
+            self._warn(target, n)
+        constant = 0.0
+        if self.fit_intercept:
+            given = self._given("intercept_scaling")
+            constant = default_constant(self.row_bound) if given is None else float(given)
+        centre, scale = self._label_scaling()
+        outputs = self._outputs(y)
+
+        def problem_of(lam: float) -> Problem:
+            return Problem(
+                loss=self._loss,
+                lam=lam,
+                n=n,
+                d=X.shape[1],
+                outputs=outputs,
+                row_bound=float(self.row_bound),
+                constant=constant,
+                label_centre=centre,
+                label_scale=scale,
+            )
+
+        return problem_of, target
+
+    def _warn(self, target: PrivacyTarget, n: int) -> None:
+        if target.epsilon > _LARGE_EPSILON:
+            warnings.warn(
+                f"epsilon={target.epsilon:g} is above {_LARGE_EPSILON:g}: this protects a "
+                "record only in a formal sense.",
+                PrivacyWarning,
+                stacklevel=4,
+            )
+        if target.delta * n >= 1.0:
+            warnings.warn(
+                f"delta={target.delta:g} is at least 1/n: a mechanism that publishes a "
+                "random record would satisfy it.",
+                PrivacyWarning,
+                stacklevel=4,
+            )
+
+    def _plan(self, problem: Problem, target: PrivacyTarget) -> Plan:
+        facts = Facts(
+            n=problem.n,
+            d=problem.d,
+            outputs=problem.outputs,
+            task=self._task,
+            row_bound=problem.row_bound,
+            constant=problem.constant,
+        )
+        return plan_fit(
+            facts,
+            target,
+            lam=self._given("lam"),
+            epochs=self._given("epochs"),
+            lot_size=self._given("lot_size"),
+            travel=self._given("travel"),
+        )
+
+    def _card(
+        self, problem: Problem, plan: Plan | None, target: PrivacyTarget, *, seeded: bool
+    ) -> PrivacyCard:
+        claim = plan.claim() if plan else None
+        public = {
+            "n": problem.n,
+            "d": problem.d,
+            "lam": problem.lam,
+            "row_bound": problem.row_bound,
+            "intercept": problem.constant,
+            **self._public(),
+        }
+        if plan:
+            public["epochs"] = plan.epochs
+            public["lot_size"] = plan.rate * plan.n
+            public["averaging"] = plan.averaging
+        return PrivacyCard(
+            epsilon=target.epsilon,
+            delta=target.delta,
+            relation=target.relation,
+            releases=(plan.release(),) if plan else (),
+            accountant=claim.accountant if claim else "none",
+            interval=claim.interval if claim else 0.0,
+            precision_epsilon=claim.precision_epsilon if claim else 0.0,
+            precision_delta=claim.precision_delta if claim else 0.0,
+            seeded=seeded,
+            public=public,
+            versions={"dpscd": __version__, "dp-accounting": library_version()},
+        )
+
+    def _linear(self, X: Any) -> Floats:
+        """Return ``X coef + intercept``, one column an output."""
+        check_is_fitted(self)
+        X = check_rows(self, X)
+        coef = np.atleast_2d(self.coef_)
+        scores: Floats = np.asarray(X @ coef.T) + np.atleast_1d(self.intercept_)  # type: ignore[attr-defined]
+        return scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+@contextmanager
+def _progress(verbose: int, steps: int) -> Iterator[Callable[[int], None] | None]:
+    """Show a bar of steps and time left when asked to: nothing that depends on data."""
+    if not verbose:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (
+        "training",
+        BarColumn(),
+        MofNCompleteColumn(),
+        "steps",
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns) as bar:
+        task = bar.add_task("training", total=steps)
+        yield lambda done: bar.update(task, advance=done)

@@ -1,0 +1,319 @@
+"""Differentially private logistic regression and linear support vector machine."""
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+
+from dpscd.errors import DataTypeError, ParameterError, PrivacyWarning
+from dpscd.estimators.base import DPLinearModel, Floats
+from dpscd.estimators.documentation import documented
+from dpscd.estimators.validation import check_number, label_set
+from dpscd.losses import Hinge, Logistic
+from dpscd.problem import Model
+
+__all__ = ["DPLinearSVC", "DPLogisticRegression"]
+
+
+class DPLinearClassifier(ClassifierMixin, DPLinearModel):
+    """What both classifiers share: classes, their weights, and decisions."""
+
+    _task = "classification"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: float | str = "auto",
+        lam: float | str = "auto",
+        epochs: float | str = "auto",
+        lot_size: int | str = "auto",
+        travel: float | str = "auto",
+        relation: str = "zero-out",
+        row_bound: float = 1.0,
+        n: int | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float | str = "auto",
+        classes: Sequence[Any] | None = None,
+        class_weight: Mapping[Any, float] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.lam = lam
+        self.epochs = epochs
+        self.lot_size = lot_size
+        self.travel = travel
+        self.relation = relation
+        self.row_bound = row_bound
+        self.n = n
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.classes = classes
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return how far each record lies on the side of each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Records, in the units of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            One number a record for two classes (positive means the second), else one
+            a class.
+        """
+        scores = self._linear(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the predicted class of each record.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Records, in the units of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Labels from `classes_`.
+        """
+        scores = self.decision_function(X)
+        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        labels: npt.NDArray[Any] = self.classes_[chosen]
+        return labels
+
+    def _check_own_parameters(self) -> None:
+        if self.classes is not None:
+            self._declared_classes()
+        weights = self.class_weight
+        if isinstance(weights, str):
+            raise ParameterError(
+                f"class_weight={weights!r} is not available: it would count the records of "
+                "each class, which is a release of its own. Give a dict of public weights."
+            )
+        if weights is not None:
+            if not isinstance(weights, Mapping):
+                raise ParameterError(
+                    f"class_weight={weights!r} must be None or a dict from class to weight."
+                )
+            for label, weight in weights.items():
+                check_number(f"class_weight[{label!r}]", weight, strict=False)
+
+    def _declared_classes(self) -> npt.NDArray[Any]:
+        try:
+            classes = np.unique(np.asarray(self.classes))
+        except (TypeError, ValueError):
+            classes = np.empty(0)
+        if classes.ndim != 1 or len(classes) < 2:
+            raise ParameterError(
+                f"classes={self.classes!r} must be at least two different labels of one type."
+            )
+        return classes
+
+    def _outputs(self, y: npt.NDArray[Any]) -> int:
+        if self.classes is not None:
+            self.classes_ = self._declared_classes()
+        else:
+            self.classes_ = label_set(y)
+            if len(self.classes_) < 2:
+                raise ParameterError(
+                    "classes=None takes the classes from y, which has only one class; give "
+                    "classes= with at least two."
+                )
+            if float(self.epsilon) < np.inf:
+                warnings.warn(
+                    "classes=None takes the set of labels in y as public; give classes= to "
+                    "say which labels there are without looking at the data.",
+                    PrivacyWarning,
+                    stacklevel=4,
+                )
+        foreign = set(self.class_weight or {}) - set(self.classes_.tolist())
+        if foreign:
+            raise ParameterError(
+                f"class_weight has a weight for {sorted(map(str, foreign))[0]}, which is not "
+                "one of the classes."
+            )
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _label_scaling(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def _labels(self, y: npt.NDArray[Any], weights: Floats) -> Floats:
+        """Return +-1 for two classes and class numbers for more.
+
+        A label that is not one of the classes gets weight zero: it contributes nothing.
+        """
+        text = {"U", "S", "T"}
+        if (y.dtype.kind in text) != (
+            self.classes_.dtype.kind in text
+        ) and y.dtype.kind != "O":
+            if self.classes_.dtype.kind != "O":
+                raise DataTypeError("y and classes= are of different types (text, number).")
+        number: dict[Hashable, int] = {
+            label: k for k, label in enumerate(self.classes_.tolist())
+        }
+        codes = np.array([number.get(label, -1) for label in y.tolist()], dtype=np.int64)
+        weights[codes < 0] = 0.0
+        if self.class_weight is not None:
+            per_class = [self.class_weight.get(label, 1.0) for label in number]
+            weights *= np.asarray([*per_class, 0.0])[codes]
+        if len(self.classes_) == 2:
+            return np.where(codes == 1, 1.0, -1.0)
+        return codes.astype(np.float64)
+
+    def _public(self) -> dict[str, Any]:
+        plain = [
+            label if isinstance(label, str | int | float | bool) else str(label)
+            for label in self.classes_.tolist()
+        ]
+        origin = "declared" if self.classes is not None else "the labels in y"
+        weights = {str(label): float(w) for label, w in (self.class_weight or {}).items()}
+        return {"classes": plain, "classes_from": origin, "class_weight": weights}
+
+    def _set_model(self, model: Model) -> None:
+        self.coef_ = model.coef
+        self.intercept_ = model.intercept
+
+
+@documented
+class DPLogisticRegression(DPLinearClassifier):
+    """Logistic regression with differential privacy.
+
+    Minimises ``mean log(1 + exp(-y (x.w + b))) + lam/2 |w|^2``, one model against the rest
+    for each class when there are more than two. There is no learning rate, clip norm or
+    batch size to choose: what is 'auto' is planned from public numbers.
+
+    Parameters
+    ----------
+    {first}
+    classes : sequence of labels, optional
+        The classes, known without looking at the data. A record with another label
+        contributes nothing. None takes the labels that occur as public, with a warning.
+    class_weight : dict, optional
+        Public weight of the records of each class, 1 where absent.
+    {last}
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        Coefficients, in the user's units.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : array of shape (n_classes,)
+        The classes, sorted.
+    {fitted}
+
+    Notes
+    -----
+    {notes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpscd import DPLogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
+    >>> y = X[:, 0] > X[:, 1]
+    >>> model = DPLogisticRegression(epsilon=1.0, classes=[False, True], random_state=0)
+    >>> model.fit(X, y).score(X, y) > 0.98
+    True
+    """
+
+    _loss = Logistic()
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Records, in the units of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Sigmoids of the decisions, normalised over the classes.
+        """
+        scores = self._linear(X)
+        if scores.shape[1] == 1:
+            scores = np.hstack([-scores, scores])
+            return -np.logaddexp(0.0, -scores)
+        logs = -np.logaddexp(0.0, -scores)
+        total: Floats = np.logaddexp.reduce(logs, axis=1, keepdims=True)
+        return logs - total
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Records, in the units of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Sigmoids of the decisions, normalised over the classes.
+        """
+        probabilities: Floats = np.exp(self.predict_log_proba(X))
+        return probabilities
+
+
+@documented
+class DPLinearSVC(DPLinearClassifier):
+    """Linear support vector machine with differential privacy.
+
+    Minimises ``mean max(0, 1 - y (x.w + b)) + lam/2 |w|^2``, one model against the rest for
+    each class when there are more than two. There is no learning rate, clip norm or batch
+    size to choose: what is 'auto' is planned from public numbers.
+
+    Parameters
+    ----------
+    {first}
+    classes : sequence of labels, optional
+        The classes, known without looking at the data. A record with another label
+        contributes nothing. None takes the labels that occur as public, with a warning.
+    class_weight : dict, optional
+        Public weight of the records of each class, 1 where absent.
+    {last}
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        Coefficients, in the user's units.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : array of shape (n_classes,)
+        The classes, sorted.
+    {fitted}
+
+    Notes
+    -----
+    {notes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpscd import DPLinearSVC
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
+    >>> y = np.where(X[:, 0] > X[:, 1], "left", "right")
+    >>> model = DPLinearSVC(epsilon=1.0, classes=["left", "right"], random_state=0)
+    >>> model.fit(X, y).score(X, y) > 0.98
+    True
+    """
+
+    _loss = Hinge()

@@ -1,0 +1,64 @@
+"""The parameters that all estimators share, described once."""
+
+from typing import TypeVar
+
+__all__ = ["documented"]
+
+T = TypeVar("T", bound=type)
+
+_FIRST = """\
+epsilon : float, default=1.0
+        How much a record may influence the model; ``float('inf')`` is not private.
+    delta : float or 'auto', default='auto'
+        Chance with which the bound by epsilon may fail; 'auto' is min(1e-5, 1/(10 n)).
+    lam : float or 'auto', default='auto'
+        Strength of the regularisation; 'auto' follows the noise.
+    epochs : float or 'auto', default='auto'
+        How often each record is used, on average. Costs time, hardly any privacy.
+    lot_size : int or 'auto', default='auto'
+        Expected number of records in a step.
+    travel : float or 'auto', default='auto'
+        How far a record's dual can move in all, in units of the label scale: 1 for
+        classes; half the range of `y_bounds` for regression (without intercept, its
+        largest absolute value).
+    relation : {'zero-out', 'replace-one', 'add-remove'}, default='zero-out'
+        Which data sets count as neighbours.
+    row_bound : float, default=1.0
+        Longer rows of X are scaled down to this length in training, silently.
+    n : int, optional
+        Declared number of records, used instead of ``len(X)`` everywhere. Required by
+        relation='add-remove', under which the true number is secret.
+    fit_intercept : bool, default=True
+        Whether to add a constant column; it is penalised like the others.
+    intercept_scaling : float or 'auto', default='auto'
+        Value of the constant column; 'auto' is 0.3 row_bound."""
+
+_LAST = """\
+n_jobs : int, optional
+        With 2 or more (or -1) randomness is drawn in a second thread; same result.
+    random_state : int, RandomState, Generator or None, default=None
+        None draws from the operating system. Anything else makes the fit repeatable, and
+        privacy then rests on its secrecy.
+    verbose : int, default=0
+        1 shows a progress bar."""
+
+_FITTED = """\
+n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, when X had names.
+    privacy_ : PrivacyCard
+        What the model guarantees, re-checkable with ``privacy_.verify()``."""
+
+_NOTES = """\
+There is no ``partial_fit`` and no ``warm_start``: going on with a fit is a second release
+    of the same records and would have to be paid for as such. Predictions use rows as they
+    are, without the scaling to `row_bound`: the fitted model is a plain linear model."""
+
+
+def documented(estimator: T) -> T:
+    """Fill the marks {first}, {last}, {fitted} and {notes} in a class's docstring."""
+    if estimator.__doc__:  # absent under python -OO
+        marks = {"first": _FIRST, "last": _LAST, "fitted": _FITTED, "notes": _NOTES}
+        estimator.__doc__ = estimator.__doc__.format(**marks)
+    return estimator

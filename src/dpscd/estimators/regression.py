@@ -1,0 +1,159 @@
+"""Differentially private ridge regression."""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import RegressorMixin
+
+from dpscd.errors import DataError, ParameterError
+from dpscd.estimators.base import DPLinearModel, Floats
+from dpscd.estimators.documentation import documented
+from dpscd.estimators.validation import check_finite, quietly
+from dpscd.losses import Squared
+from dpscd.problem import Model
+
+__all__ = ["DPRidge"]
+
+
+@documented
+class DPRidge(RegressorMixin, DPLinearModel):
+    """Ridge regression with differential privacy.
+
+    Minimises ``mean (x.w + b - y)^2 / 2 + lam/2 |w|^2``. There is no learning rate, clip
+    norm or batch size to choose: what is 'auto' is planned from public numbers.
+
+    Parameters
+    ----------
+    {first}
+    y_bounds : tuple of two floats
+        Public range of the labels; labels outside are clipped to it. Required. With an
+        intercept labels are centred on its middle, around which the intercept is
+        penalised.
+    {last}
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+        Coefficients, in the user's units.
+    intercept_ : float
+        Intercept.
+    {fitted}
+
+    Notes
+    -----
+    {notes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpscd import DPRidge
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
+    >>> y = X @ [3.0, -2.0, 1.0] + 10.0
+    >>> model = DPRidge(epsilon=1.0, y_bounds=(7.0, 13.0), random_state=0).fit(X, y)
+    >>> round(model.score(X, y), 1)
+    1.0
+    """
+
+    _loss = Squared()
+    _task = "regression"
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: float | str = "auto",
+        lam: float | str = "auto",
+        epochs: float | str = "auto",
+        lot_size: int | str = "auto",
+        travel: float | str = "auto",
+        relation: str = "zero-out",
+        row_bound: float = 1.0,
+        n: int | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float | str = "auto",
+        y_bounds: tuple[float, float] | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.lam = lam
+        self.epochs = epochs
+        self.lot_size = lot_size
+        self.travel = travel
+        self.relation = relation
+        self.row_bound = row_bound
+        self.n = n
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.y_bounds = y_bounds
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def predict(self, X: Any) -> Floats:
+        """Return predicted labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Records, in the units of the fit.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            ``X coef_ + intercept_``.
+        """
+        return self._linear(X)[:, 0]
+
+    def _bounds(self) -> tuple[float, float]:
+        try:
+            low, high = (float(bound) for bound in self.y_bounds)  # type: ignore[union-attr]
+            if math.isfinite(low) and math.isfinite(high) and low < high:
+                return low, high
+        except (TypeError, ValueError):
+            pass
+        raise ParameterError(
+            f"y_bounds={self.y_bounds!r} must be two finite numbers (lowest, highest): the "
+            "public range of the labels, known without looking at the data. It is required, "
+            "because a range read from the data would not be private."
+        )
+
+    def _check_own_parameters(self) -> None:
+        self._bounds()
+
+    def _outputs(self, y: npt.NDArray[Any]) -> int:
+        return 1
+
+    def _label_scaling(self) -> tuple[float, float]:
+        low, high = self._bounds()
+        if self.fit_intercept:
+            return (low + high) / 2.0, (high - low) / 2.0
+        return 0.0, max(abs(low), abs(high))
+
+    def _labels(self, y: npt.NDArray[Any], weights: Floats) -> Floats:
+        if y.dtype.kind not in "buif" and not _all_numbers(y):
+            raise DataError("y must be numeric for DPRidge.")
+        labels: Floats = quietly(np.asarray, y, dtype=np.float64)
+        check_finite("y", labels)
+        return np.clip(labels, *self._bounds())
+
+    def _public(self) -> dict[str, Any]:
+        return {"y_bounds": list(self._bounds())}
+
+    def _set_model(self, model: Model) -> None:
+        self.coef_ = model.coef[0]
+        self.intercept_ = float(model.intercept[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+def _all_numbers(y: npt.NDArray[Any]) -> bool:
+    return all(isinstance(value, int | float | np.number) for value in y)

@@ -1,0 +1,1 @@
+"""Compiled loops. They are pure: all randomness comes in as arguments."""

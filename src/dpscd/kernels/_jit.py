@@ -1,0 +1,54 @@
+"""The one decorator of compiled functions, with a cache that notices edits.
+
+Numba's on-disk cache is keyed by the file of the compiled function alone: an edited
+callee in another file, a loss for instance, would go unnoticed. Here the cache folder
+is named after a hash of every source file that compiled code can come from.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+__all__ = ["REORDERED", "jit", "source_hash"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Floating-point licence for inner products only: their terms may be summed in any
+#: order and fused. Never for clipping, rounding or the sums that are released.
+REORDERED = {"reassoc", "contract"}
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def source_hash() -> str:
+    """Return a hash of all files whose code is compiled."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for room in ("kernels", "losses"):
+        for file in sorted((_PACKAGE / room).glob("*.py")):
+            digest.update(file.name.encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_folder() -> Path:
+    base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    root = Path(base) if base else Path.home() / ".cache"
+    return root / "dpscd" / source_hash()
+
+
+_FOLDER = str(_cache_folder())
+
+
+def jit(function: F) -> F:
+    """Compile `function` on first use, strictly (no fastmath) and without the GIL."""
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = _FOLDER
+    try:
+        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = previous
+    return compiled

@@ -1,0 +1,240 @@
+"""The compiled heart: a chunk of lots of the secret-dual mechanism, and SDCA sweeps."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.kernels._jit import jit
+from dpscd.kernels.rows import Rows, add, add_truncated, dot
+from dpscd.losses import Loss, conjugate, dual_step, value
+
+__all__ = ["Numbers", "Records", "advance", "objectives", "release", "step_of", "sweep"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Numbers(NamedTuple):
+    """The public numbers of a chunk, all fixed before the data are seen.
+
+    Attributes
+    ----------
+    strength : float
+        ``lam n`` in internal units: predictions are ``x . shared / strength``.
+    separability : float
+        Expected lot size, by which steps of one lot are damped.
+    clip : float
+        Longest contribution of a record to a lot.
+    cell : float
+        Contributions are cut to multiples of this power of two.
+    grid : float
+        The shared vector moves in multiples of this power of two.
+    spread : float
+        Standard deviation of the noise, in units of `grid`.
+    """
+
+    strength: float
+    separability: float
+    clip: float
+    cell: float
+    grid: float
+    spread: float
+
+
+class Records(NamedTuple):
+    """What each record brings besides its row: label and weight.
+
+    With one output `labels` are the labels themselves; with several they are class
+    numbers, and record i is +1 for its own class and -1 for the others.
+    """
+
+    labels: Floats
+    weights: Floats
+
+
+# A clipped contribution is shortened by this much more than asked, so that rounding
+# in norms, scales and products can never lift it above the clip.
+_MARGIN = 1.0 - 2.0**-20
+
+
+@jit
+def step_of(
+    loss: Loss,
+    rows: Rows,
+    records: Records,
+    numbers: Numbers,
+    shared: Floats,
+    dual: Floats,
+    i: int,
+    steps: Floats,
+) -> bool:
+    """Compute record i's clipped steps for all outputs, in units of its weight.
+
+    Returns whether the record contributes; `steps` is then filled.
+
+    Notes
+    -----
+    Guarantee: ``weight |steps| |record i| <= clip (1 - 2^-21)`` for every input, NaN
+    and infinity included; the steps depend on record i, its own duals and the released
+    `shared` alone.
+    Proof: docs/proofs/shared_vector.md, "The contribution of one record".
+    """
+    weight = records.weights[i]
+    norm = rows.norm[i]
+    if not (norm > 0.0 and weight > 0.0):
+        return False
+    outputs = steps.shape[0]
+    curvature = weight * numbers.separability * norm * norm / numbers.strength
+    squares = 0.0
+    for k in range(outputs):
+        label = records.labels[i]
+        if outputs > 1:
+            label = 1.0 if label == k else -1.0
+        prediction = dot(rows, i, shared[k]) / numbers.strength
+        steps[k] = dual_step(loss, prediction, dual[i, k], label, curvature)
+        squares += steps[k] * steps[k]
+    length = weight * math.sqrt(squares) * norm
+    limit = numbers.clip * _MARGIN
+    if length <= limit:
+        return True
+    if not length < np.inf:
+        return False
+    for k in range(outputs):
+        steps[k] *= limit / length
+    return True
+
+
+@jit
+def release(total: Floats, normals: Floats, numbers: Numbers, shared: Floats) -> None:
+    """Add the exact sum of a lot and its noise to the shared vector, on the grid.
+
+    Notes
+    -----
+    Guarantee: with S = cell * total and xi = grid * spread * normals, shared moves by
+    ``grid floor((S + xi) / grid + 1/2)``: a function of S + xi, hence post-processing
+    of the Gaussian mechanism. S / grid is split into its whole part, which commutes with
+    the floor, and a rest in [0, 1), so that no precision of xi is lost to a large S.
+    Requires: every coordinate, every step, empty lots too.
+    Proof: docs/proofs/shared_vector.md, "Numbers, not reals".
+    """
+    fine = numbers.cell / numbers.grid
+    for j in range(shared.shape[0]):
+        exact = total[j] * fine
+        whole = math.floor(exact)
+        rest = exact - whole
+        moved = whole + math.floor(rest + numbers.spread * normals[j] + 0.5)
+        shared[j] += numbers.grid * moved
+
+
+@jit
+def advance(
+    loss: Loss,
+    rows: Rows,
+    records: Records,
+    numbers: Numbers,
+    ids: Ints,
+    starts: Ints,
+    normals: Floats,
+    average_from: int,
+    dual: Floats,
+    shared: Floats,
+    average: Floats,
+) -> None:
+    """Run a chunk of steps, one per entry of `starts` but the last.
+
+    Parameters
+    ----------
+    loss, rows, records, numbers
+        The problem.
+    ids, starts
+        The lots: members of step t are ``ids[starts[t]:starts[t + 1]]``.
+    normals : array of shape (steps, outputs * width)
+        Standard normals, one per coordinate and step.
+    average_from : int
+        From this step of the chunk on, the shared vector is added to `average`.
+    dual : array of shape (records, outputs)
+        Secret; changed in place.
+    shared, average : arrays of shape (outputs, width)
+        Changed in place.
+
+    Notes
+    -----
+    Guarantee: one step is the mechanism of docs/proofs/shared_vector.md.
+    Requires: lots are Poisson and whole; normals are fresh. All steps of a lot are
+    computed from the shared vector as it was before the lot.
+    """
+    outputs, width = shared.shape
+    steps = np.empty(outputs)
+    total = np.empty((outputs, width))
+    for t in range(starts.shape[0] - 1):
+        total[:] = 0.0
+        for p in range(starts[t], starts[t + 1]):
+            i = ids[p]
+            if step_of(loss, rows, records, numbers, shared, dual, i, steps):
+                for k in range(outputs):
+                    dual[i, k] += steps[k]
+                    add_truncated(
+                        rows, i, records.weights[i] * steps[k] / numbers.cell, total[k]
+                    )
+        for k in range(outputs):
+            noise = normals[t, k * width : (k + 1) * width]
+            release(total[k], noise, numbers, shared[k])
+        if t >= average_from:
+            average += shared
+
+
+@jit
+def sweep(
+    loss: Loss,
+    rows: Rows,
+    records: Records,
+    strength: float,
+    order: Ints,
+    dual: Floats,
+    shared: Floats,
+) -> None:
+    """Run one epoch of SDCA, one exact coordinate step after the other: not private."""
+    outputs = shared.shape[0]
+    for i in order:
+        weight = records.weights[i]
+        norm = rows.norm[i]
+        if not (norm >= 0.0 and weight > 0.0):
+            continue
+        curvature = weight * norm * norm / strength
+        for k in range(outputs):
+            label = records.labels[i]
+            if outputs > 1:
+                label = 1.0 if label == k else -1.0
+            prediction = dot(rows, i, shared[k]) / strength
+            step = dual_step(loss, prediction, dual[i, k], label, curvature)
+            dual[i, k] += step
+            add(rows, i, weight * step, shared[k])
+
+
+@jit
+def objectives(
+    loss: Loss,
+    rows: Rows,
+    records: Records,
+    strength: float,
+    k: int,
+    dual: Floats,
+    shared: Floats,
+) -> tuple[float, float]:
+    """Return the sums of losses and of conjugates of output k: not private."""
+    losses = 0.0
+    conjugates = 0.0
+    outputs = shared.shape[0]
+    for i in range(records.labels.shape[0]):
+        weight = records.weights[i]
+        if not (rows.norm[i] >= 0.0 and weight > 0.0):
+            continue
+        label = records.labels[i]
+        if outputs > 1:
+            label = 1.0 if label == k else -1.0
+        prediction = dot(rows, i, shared[k]) / strength
+        losses += weight * value(loss, prediction, label)
+        conjugates += weight * conjugate(loss, dual[i, k], label)
+    return losses, conjugates

@@ -1,0 +1,247 @@
+"""Rows of a data matrix, dense or CSR, behind the same few operations.
+
+A record enters the mechanism as ``(factor x, tail)``: ``factor`` scales its row into
+the declared ball and the ball to the unit ball, ``tail`` is the constant column of the
+intercept (0 without one). ``norm`` is an upper bound of that vector's length, up to
+2^-40 of it. Vectors that meet rows have one more entry when there is a tail.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba.extending import overload
+
+from dpscd.kernels._jit import REORDERED, jit
+
+__all__ = [
+    "CsrRows",
+    "DenseRows",
+    "Rows",
+    "add",
+    "add_truncated",
+    "dot",
+    "measure_rows",
+]
+
+Floats = npt.NDArray[np.float64]
+
+# Lengths below this are not told from it: squares of smaller numbers underflow.
+_SHORTEST = 2.0**-300
+
+
+class DenseRows(NamedTuple):
+    """A C-contiguous matrix, one record a row."""
+
+    values: npt.NDArray[Any]
+    factor: Floats
+    norm: Floats
+    tail: float
+
+
+class CsrRows(NamedTuple):
+    """A matrix in compressed sparse row format."""
+
+    values: npt.NDArray[Any]
+    indices: npt.NDArray[Any]
+    indptr: npt.NDArray[Any]
+    width: int
+    factor: Floats
+    norm: Floats
+    tail: float
+
+
+Rows = DenseRows | CsrRows
+
+
+def _dot_dense(rows, i, vector):
+    x = rows.values[i]
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += np.float64(x[j]) * vector[j]
+    total *= rows.factor[i]
+    if rows.tail != 0.0:
+        total += rows.tail * vector[x.shape[0]]
+    return total
+
+
+def _dot_csr(rows, i, vector):
+    total = 0.0
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        total += np.float64(rows.values[p]) * vector[rows.indices[p]]
+    total *= rows.factor[i]
+    if rows.tail != 0.0:
+        total += rows.tail * vector[rows.width]
+    return total
+
+
+def _add_dense(rows, i, scale, vector):
+    x = rows.values[i]
+    scaled = scale * rows.factor[i]
+    for j in range(x.shape[0]):
+        vector[j] += scaled * np.float64(x[j])
+    if rows.tail != 0.0:
+        vector[x.shape[0]] += scale * rows.tail
+
+
+def _add_csr(rows, i, scale, vector):
+    scaled = scale * rows.factor[i]
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        vector[rows.indices[p]] += scaled * np.float64(rows.values[p])
+    if rows.tail != 0.0:
+        vector[rows.width] += scale * rows.tail
+
+
+def _add_truncated_dense(rows, i, scale, vector):
+    x = rows.values[i]
+    scaled = scale * rows.factor[i]
+    for j in range(x.shape[0]):
+        vector[j] += np.trunc(scaled * np.float64(x[j]))
+    if rows.tail != 0.0:
+        vector[x.shape[0]] += np.trunc(scale * rows.tail)
+
+
+def _add_truncated_csr(rows, i, scale, vector):
+    scaled = scale * rows.factor[i]
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        vector[rows.indices[p]] += np.trunc(scaled * np.float64(rows.values[p]))
+    if rows.tail != 0.0:
+        vector[rows.width] += np.trunc(scale * rows.tail)
+
+
+def _entries_dense(rows, i):
+    return rows.values[i]
+
+
+def _entries_csr(rows, i):
+    return rows.values[rows.indptr[i] : rows.indptr[i + 1]]
+
+
+def _well_formed_dense(rows, i):
+    return True
+
+
+def _well_formed_csr(rows, i):
+    previous = -1
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        index = np.int64(rows.indices[p])
+        if not previous < index < rows.width:
+            return False
+        previous = index
+    return True
+
+
+def dot(rows: Rows, i: int, vector: Floats) -> float:
+    """Return the inner product of record `i` with `vector`."""
+    return _pick(rows, _dot_dense, _dot_csr)(rows, i, vector)  # type: ignore[no-any-return]
+
+
+def add(rows: Rows, i: int, scale: float, vector: Floats) -> None:
+    """Add `scale` times record `i` to `vector`."""
+    _pick(rows, _add_dense, _add_csr)(rows, i, scale, vector)
+
+
+def add_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> None:
+    """Add `scale` times record `i` to `vector`, each entry cut to a whole number.
+
+    Notes
+    -----
+    Guarantee: the vector that is added is no longer than ``|scale| |record i|`` (up to
+    the rounding of one product, 2^-51), and sums of such vectors are exact, so they do
+    not depend on the order of the records, while they stay below 2^53.
+    Requires: strict floating point; no fastmath.
+    """
+    _pick(rows, _add_truncated_dense, _add_truncated_csr)(rows, i, scale, vector)
+
+
+def _entries(rows: Rows, i: int) -> npt.NDArray[Any]:
+    return _pick(rows, _entries_dense, _entries_csr)(rows, i)  # type: ignore[no-any-return]
+
+
+def _well_formed(rows: Rows, i: int) -> bool:
+    return _pick(rows, _well_formed_dense, _well_formed_csr)(rows, i)  # type: ignore[no-any-return]
+
+
+def _pick(rows: Any, dense: Any, csr: Any) -> Any:
+    # Called with a value by Python and with a Numba type (instance_class) by overloads.
+    kind = getattr(rows, "instance_class", None) or type(rows)
+    return dense if kind is DenseRows else csr
+
+
+@overload(dot, jit_options={"fastmath": REORDERED})
+def _dot(rows, i, vector):
+    return _pick(rows, _dot_dense, _dot_csr)
+
+
+@overload(add)
+def _add(rows, i, scale, vector):
+    return _pick(rows, _add_dense, _add_csr)
+
+
+@overload(add_truncated)
+def _add_truncated(rows, i, scale, vector):
+    return _pick(rows, _add_truncated_dense, _add_truncated_csr)
+
+
+@overload(_entries)
+def _entries_overload(rows, i):
+    return _pick(rows, _entries_dense, _entries_csr)
+
+
+@overload(_well_formed)
+def _well_formed_overload(rows, i):
+    return _pick(rows, _well_formed_dense, _well_formed_csr)
+
+
+@jit
+def measure_rows(rows: Rows, row_bound: float, scale: float) -> None:
+    """Fill ``rows.factor`` and ``rows.norm`` from the values.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows whose ``factor`` and ``norm`` are to be written.
+    row_bound : float
+        Longer rows are scaled down to this length.
+    scale : float
+        Length of the longest possible ``(row, constant)``; all are divided by it.
+
+    Notes
+    -----
+    Guarantee: ``norm[i] (1 + 2^-40)`` is at least the length of ``(factor x_i, tail)``
+    as later operations compute it, for every input. A row that holds a NaN, an infinity
+    or, in CSR, an index that is out of range or not larger than the one before it (a
+    duplicate would count twice) gets norm NaN: every kernel then lets it contribute
+    nothing.
+    """
+    for i in range(rows.factor.shape[0]):
+        x = _entries(rows, i)
+        largest = 0.0
+        usable = _well_formed(rows, i)
+        for j in range(x.shape[0]):
+            size = abs(np.float64(x[j]))
+            if not size < np.inf:
+                usable = False
+            if size > largest:
+                largest = size
+        if not usable:
+            rows.factor[i] = 0.0
+            rows.norm[i] = np.nan
+            continue
+        factor = 1.0 / scale
+        if largest > 0.0:
+            squares = 0.0
+            for j in range(x.shape[0]):
+                part = np.float64(x[j]) / largest
+                squares += part * part
+            relative = math.sqrt(squares)
+            if largest * relative > row_bound:
+                factor = row_bound / scale / largest / relative
+        squares = rows.tail * rows.tail
+        for j in range(x.shape[0]):
+            part = factor * np.float64(x[j])
+            squares += part * part
+        rows.factor[i] = factor
+        empty = largest == 0.0 and rows.tail == 0.0
+        rows.norm[i] = 0.0 if empty else max(math.sqrt(squares), _SHORTEST)

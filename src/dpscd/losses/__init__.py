@@ -1,0 +1,100 @@
+"""Losses: each a small file with a named tuple and five functions.
+
+An operation here (``value``, ``slope``, ``conjugate``, ``project``, ``dual_step``)
+takes a loss first and calls the function of that name in the loss's file, from
+Python and from compiled code alike: one kernel body serves every loss. To add a
+loss, write such a file and name it in ``_FILES``.
+
+Arguments are plain numbers: a prediction ``u``, a label ``y``, a dual ``a`` and the
+curvature ``k = s |x|^2 / (lam n)`` of the local subproblem.
+"""
+
+from types import ModuleType
+from typing import Any
+
+from numba.extending import overload
+
+from dpscd.losses import hinge, logistic, squared
+from dpscd.losses.hinge import Hinge
+from dpscd.losses.logistic import Logistic
+from dpscd.losses.squared import Squared
+
+__all__ = [
+    "Hinge",
+    "Logistic",
+    "Loss",
+    "Squared",
+    "conjugate",
+    "dual_step",
+    "project",
+    "slope",
+    "value",
+]
+
+Loss = Squared | Logistic | Hinge
+
+_FILES: dict[type, ModuleType] = {Squared: squared, Logistic: logistic, Hinge: hinge}
+
+
+def value(loss: Loss, u: float, y: float) -> float:
+    """Return the loss of prediction `u` for label `y`."""
+    return _of(loss, "value")(loss, u, y)
+
+
+def slope(loss: Loss, u: float, y: float) -> float:
+    """Return a (sub)derivative of the loss in the prediction `u`."""
+    return _of(loss, "slope")(loss, u, y)
+
+
+def conjugate(loss: Loss, a: float, y: float) -> float:
+    """Return the convex conjugate of the loss at ``-a``, for a feasible dual `a`."""
+    return _of(loss, "conjugate")(loss, a, y)
+
+
+def project(loss: Loss, a: float, y: float) -> float:
+    """Return the feasible dual nearest to `a`."""
+    return _of(loss, "project")(loss, a, y)
+
+
+def dual_step(loss: Loss, u: float, a: float, y: float, k: float) -> float:
+    """Return the z that minimises ``conjugate(a + z) + u z + k z^2 / 2``."""
+    return _of(loss, "dual_step")(loss, u, a, y, k)
+
+
+def _of(loss: Loss, name: str) -> Any:
+    return getattr(_FILES[type(loss)], name)
+
+
+def _compiled(loss: Any, name: str) -> Any:
+    # loss is Numba's type of a named tuple; instance_class is our class.
+    return getattr(_FILES[loss.instance_class], name)
+
+
+@overload(value)
+def _value(loss, u, y):
+    call = _compiled(loss, "value")
+    return lambda loss, u, y: call(loss, u, y)
+
+
+@overload(slope)
+def _slope(loss, u, y):
+    call = _compiled(loss, "slope")
+    return lambda loss, u, y: call(loss, u, y)
+
+
+@overload(conjugate)
+def _conjugate(loss, a, y):
+    call = _compiled(loss, "conjugate")
+    return lambda loss, a, y: call(loss, a, y)
+
+
+@overload(project)
+def _project(loss, a, y):
+    call = _compiled(loss, "project")
+    return lambda loss, a, y: call(loss, a, y)
+
+
+@overload(dual_step)
+def _dual_step(loss, u, a, y, k):
+    call = _compiled(loss, "dual_step")
+    return lambda loss, u, a, y, k: call(loss, u, a, y, k)

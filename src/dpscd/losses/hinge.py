@@ -1,0 +1,55 @@
+"""The hinge loss, ``max(0, 1 - y u)`` with y in {-1, 1}: linear SVM."""
+
+from typing import NamedTuple
+
+from numba.extending import register_jitable
+
+__all__ = ["Hinge"]
+
+
+class Hinge(NamedTuple):
+    """The hinge loss of a support vector machine.
+
+    Attributes
+    ----------
+    margin : float
+        The margin below which a prediction is charged: always 1.
+    """
+
+    margin: float = 1.0
+
+
+@register_jitable
+def value(loss: Hinge, u: float, y: float) -> float:
+    """Return the loss of prediction `u` for label `y`."""
+    return max(0.0, loss.margin - y * u)
+
+
+@register_jitable
+def slope(loss: Hinge, u: float, y: float) -> float:
+    """Return a subgradient of the loss in the prediction."""
+    return -y if y * u < loss.margin else 0.0
+
+
+@register_jitable
+def conjugate(loss: Hinge, a: float, y: float) -> float:
+    """Return the convex conjugate of the loss at ``-a``, for a feasible `a`."""
+    return -loss.margin * y * a
+
+
+@register_jitable
+def project(loss: Hinge, a: float, y: float) -> float:
+    """Return the dual nearest to `a` with ``y a`` in [0, 1]."""
+    return y * min(max(y * a, 0.0), 1.0)
+
+
+@register_jitable
+def dual_step(loss: Hinge, u: float, a: float, y: float, k: float) -> float:
+    """Return the exact minimiser z of ``conjugate(a + z) + u z + k z^2 / 2``."""
+    b = y * project(loss, a, y)
+    ahead = loss.margin - y * u
+    if k > 0.0:
+        target = min(max(b + ahead / k, 0.0), 1.0)
+    else:  # a flat subproblem: its minimiser is an end of the box
+        target = 1.0 if ahead > 0.0 else 0.0
+    return y * target - a

@@ -1,0 +1,49 @@
+"""The squared loss, ``(u - y)^2 / 2``: ridge regression."""
+
+from typing import NamedTuple
+
+from numba.extending import register_jitable
+
+__all__ = ["Squared"]
+
+
+class Squared(NamedTuple):
+    """The squared loss, half the square of the residual.
+
+    Attributes
+    ----------
+    scale : float
+        Not a parameter: always 1. Numba cannot pass a tuple without fields.
+    """
+
+    scale: float = 1.0
+
+
+@register_jitable
+def value(loss: Squared, u: float, y: float) -> float:
+    """Return the loss of prediction `u` for label `y`."""
+    return 0.5 * (u - y) * (u - y)
+
+
+@register_jitable
+def slope(loss: Squared, u: float, y: float) -> float:
+    """Return the derivative of the loss in the prediction."""
+    return u - y
+
+
+@register_jitable
+def conjugate(loss: Squared, a: float, y: float) -> float:
+    """Return the convex conjugate of the loss at ``-a``."""
+    return 0.5 * a * a - a * y
+
+
+@register_jitable
+def project(loss: Squared, a: float, y: float) -> float:
+    """Return the dual nearest to `a` that is feasible: every real number is."""
+    return a
+
+
+@register_jitable
+def dual_step(loss: Squared, u: float, a: float, y: float, k: float) -> float:
+    """Return the exact minimiser z of ``conjugate(a + z) + u z + k z^2 / 2``."""
+    return (y - u - a) / (1.0 + k)

@@ -1,0 +1,177 @@
+"""The plan: the one object from which both the draws and the accounted event come."""
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from dpscd.errors import CalibrationError, ParameterError
+from dpscd.kernels.dual import Numbers
+from dpscd.privacy.accounting import calibrate, interval_for
+from dpscd.privacy.event import SampledGaussian
+from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
+from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.release import Claim, Release, claim, inner_target
+from dpscd.privacy.sampling import PoissonLots
+
+__all__ = ["Plan"]
+
+# Contributions are cut to multiples of about clip / 2^30; a lot's sum stays exact in
+# doubles while members * 2^30 < 2^53.
+_CELL_BITS = 30
+_EXACT_BITS = 53
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a private fit runs: public numbers only, fixed before the data are used.
+
+    Attributes
+    ----------
+    epsilon, delta, relation
+        The guarantee to reach.
+    n : int
+        Public number of records.
+    d, outputs, intercept
+        Features, models trained together, and whether there is a constant column.
+    lam : float
+        Regularisation, in the user's units.
+    steps : int
+        Number of lots.
+    rate : float
+        Chance of each record to be in a lot.
+    clip : float
+        Longest contribution of a record to a lot.
+    separability : float
+        Damping of the steps of one lot; the expected lot size.
+    averaging : float
+        Share of the steps, counted from the last, over which the model is averaged;
+        0 takes the last one.
+    noise_multiplier : float
+        Standard deviation of the noise over the clip; `calibrated` sets it.
+    """
+
+    epsilon: float
+    delta: float
+    relation: Relation
+    n: int
+    d: int
+    outputs: int
+    intercept: bool
+    lam: float
+    steps: int
+    rate: float
+    clip: float
+    separability: float
+    averaging: float
+    noise_multiplier: float = math.nan
+
+    def __post_init__(self) -> None:
+        PrivacyTarget(self.epsilon, self.delta, self.relation)
+        for name in ("lam", "clip", "separability"):
+            size = getattr(self, name)
+            if not (math.isfinite(size) and size > 0.0):
+                raise ParameterError(f"{name}={size!r} must be positive and finite.")
+        # A clip beyond these ends would leave the range of normal doubles on the grid.
+        if not 1e-100 < self.clip < 1e100:
+            raise ParameterError(f"clip={self.clip!r} must lie between 1e-100 and 1e100.")
+        if not 0.0 < self.rate <= 1.0:
+            raise ParameterError(f"rate={self.rate!r} must lie in (0, 1].")
+        if self.steps < 1 or self.n < 1 or self.outputs < 1:
+            raise ParameterError("steps, n and outputs must be at least 1.")
+        if not 0.0 <= self.averaging <= 1.0:
+            raise ParameterError(f"averaging={self.averaging!r} must lie in [0, 1].")
+
+    @property
+    def size(self) -> int:
+        """Numbers in the shared vector, all outputs together."""
+        return (self.d + int(self.intercept)) * self.outputs
+
+    @property
+    def epochs(self) -> float:
+        """Expected number of times a record is used."""
+        return self.rate * self.steps
+
+    @property
+    def travel(self) -> float:
+        """How far a dual can move in expectation."""
+        return self.clip * self.epochs
+
+    @property
+    def average_from(self) -> int:
+        """First step whose shared vector enters the average."""
+        return min(self.steps - 1, self.steps - round(self.averaging * self.steps))
+
+    @property
+    def lots(self) -> PoissonLots:
+        """The sampler that is really used."""
+        return PoissonLots(self.rate)
+
+    @property
+    def noise(self) -> LatticeGaussian:
+        """The noise that is really added."""
+        return LatticeGaussian(self.clip, self.noise_multiplier)
+
+    @property
+    def capacity(self) -> int:
+        """Largest number of records whose lots sum exactly."""
+        return 2 ** max(_EXACT_BITS - _CELL_BITS, (2 * self.n).bit_length())
+
+    @property
+    def cell(self) -> float:
+        """The power of two to multiples of which contributions are cut."""
+        bits = _EXACT_BITS - self.capacity.bit_length()
+        return math.ldexp(power_of_two_below(self.clip), -bits)
+
+    def numbers(self, strength: float) -> Numbers:
+        """Return what the kernel needs to run this plan."""
+        return Numbers(
+            strength=strength,
+            separability=self.separability,
+            clip=self.clip,
+            cell=self.cell,
+            grid=self.noise.grid,
+            spread=self.noise.spread,
+        )
+
+    def event(self) -> SampledGaussian:
+        """Return what is accounted for: the draws of :attr:`lots` and :attr:`noise`."""
+        return SampledGaussian(self.rate, self.noise_multiplier, self.steps)
+
+    def release(self) -> Release:
+        """Return the release of the shared vector after every step."""
+        return Release("shared vector", self.event(), self.clip, self.size, self.n)
+
+    def claim(self) -> Claim:
+        """Return the epsilon that this plan reaches at its delta, with its parts."""
+        interval = interval_for(self.epsilon)
+        return claim([self.release()], self.epsilon, self.delta, self.relation, interval)
+
+    def calibrated(self) -> "Plan":
+        """Return the same plan with the least noise that reaches its target.
+
+        Notes
+        -----
+        Guarantee: ``claim().epsilon <= epsilon``, finite precision included. Its tail
+        depends on the multiplier itself: should the first one found not do (it does
+        unless it is far below 1), it is raised by small factors until it does.
+        """
+        first = replace(self, noise_multiplier=1.0).release()
+        epsilon, delta = inner_target([first], self.epsilon, self.delta)
+        if min(epsilon, delta) <= 0.0:
+            raise CalibrationError(
+                f"epsilon={self.epsilon!r} at delta={self.delta!r} cannot be reached: finite "
+                f"precision alone costs more over {self.steps} steps of {self.size} numbers. "
+                "Use fewer epochs, a larger epsilon or a larger delta."
+            )
+        target = PrivacyTarget(epsilon, delta, self.relation)
+        interval = interval_for(self.epsilon)
+        plan = replace(
+            self, noise_multiplier=calibrate(target, self.rate, self.steps, interval)
+        )
+        while not plan.claim().epsilon <= self.epsilon:
+            plan = replace(plan, noise_multiplier=1.02 * plan.noise_multiplier)
+        return plan
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain JSON values."""
+        return {**asdict(self), "relation": self.relation.value}

@@ -1,0 +1,1 @@
+"""Accounting, randomness, sampling and noise: whatever a guarantee rests on."""

@@ -1,0 +1,184 @@
+"""From events to epsilon and back; the only importer of dp-accounting.
+
+Which accountant is valid for which relation is the table ``_VALID``. Zero-out and
+add-remove share their dominating pair (docs/proofs/shared_vector.md); replace-one has its
+own inside the PLD accountant, with the same multiplier std / clip, and no RDP.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from dpscd.errors import CalibrationError
+from dpscd.privacy.event import Event, SampledGaussian
+from dpscd.privacy.relation import PrivacyTarget, Relation
+
+__all__ = [
+    "Accounted",
+    "calibrate",
+    "epsilon_of",
+    "gaussian_multiplier",
+    "interval_for",
+    "library_version",
+]
+
+_VALID: dict[Relation, tuple[str, ...]] = {
+    Relation.ZERO_OUT: ("PLD", "RDP"),
+    Relation.ADD_REMOVE: ("PLD", "RDP"),
+    Relation.REPLACE_ONE: ("PLD",),
+}
+
+# Whole orders only: those in between need a series that does not always converge.
+_ORDERS = [*range(2, 65), 80, 96, 128, 192, 256, 384, 512, 1024, 4096]
+
+# A multiplier outside this range means that the question was not meant.
+_SMALLEST, _LARGEST = 0.01, 1e9
+
+
+@dataclass(frozen=True)
+class Accounted:
+    """An upper bound on epsilon and how it was found.
+
+    Attributes
+    ----------
+    epsilon : float
+        The smaller of the bounds that are valid for the relation.
+    accountant : str
+        'PLD' or 'RDP': which of them it is.
+    interval : float
+        Discretisation of the privacy loss in the PLD accountant.
+    """
+
+    epsilon: float
+    accountant: str
+    interval: float
+
+
+def interval_for(epsilon: float) -> float:
+    """Return the discretisation that suits a target: fine enough, and no finer.
+
+    A coarse grid inflates epsilon by about its width times the square root of the
+    number of steps; 1e-4 of epsilon keeps that below 1 % up to 1e5 steps.
+    """
+    return min(max(1e-4 * epsilon, 1e-7), 1e-3)
+
+
+def library_version() -> str:
+    """Return the version of dp-accounting."""
+    from importlib.metadata import version
+
+    return version("dp-accounting")
+
+
+def epsilon_of(
+    events: Sequence[Event], delta: float, relation: Relation, interval: float
+) -> Accounted:
+    """Return the smallest valid bound on epsilon of `events` together, at `delta`."""
+    bounds = []
+    for name in _VALID[relation]:
+        accountant = _accountant(name, relation, interval)
+        for event in events:
+            accountant.compose(_translate(event))
+        bounds.append(Accounted(float(accountant.get_epsilon(delta)), name, interval))
+    return min(bounds, key=lambda bound: bound.epsilon)
+
+
+def _accountant(name: str, relation: Relation, interval: float) -> Any:
+    import dp_accounting as dp
+
+    neighbours = {
+        Relation.ZERO_OUT: dp.NeighboringRelation.REPLACE_SPECIAL,
+        Relation.ADD_REMOVE: dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
+        Relation.REPLACE_ONE: dp.NeighboringRelation.REPLACE_ONE,
+    }[relation]
+    if name == "RDP":
+        from dp_accounting.rdp import RdpAccountant
+
+        return RdpAccountant(_ORDERS, neighboring_relation=neighbours)
+    from dp_accounting.pld import PLDAccountant
+
+    return PLDAccountant(
+        neighboring_relation=neighbours, value_discretization_interval=interval
+    )
+
+
+def _translate(event: Event) -> Any:
+    import dp_accounting as dp
+
+    # Never a plain Gaussian when the rate is 1: for that event the accountants of
+    # dp-accounting do not agree on the factor 2 of replace-one.
+    step = dp.PoissonSampledDpEvent(event.rate, dp.GaussianDpEvent(event.noise_multiplier))
+    return dp.SelfComposedDpEvent(step, event.steps)
+
+
+@lru_cache(maxsize=256)
+def gaussian_multiplier(epsilon: float, delta: float, relation: Relation) -> float:
+    """Return the noise multiplier of one Gaussian release that reaches the target."""
+    from dp_accounting.pld.common import DifferentialPrivacyParameters
+    from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
+
+    sensitivity = 2.0 if relation is Relation.REPLACE_ONE else 1.0
+    loss = GaussianPrivacyLoss.from_privacy_guarantee(
+        DifferentialPrivacyParameters(epsilon, delta), sensitivity
+    )
+    return float(loss.standard_deviation)
+
+
+@lru_cache(maxsize=256)
+def calibrate(target: PrivacyTarget, rate: float, steps: int, interval: float) -> float:
+    """Return a noise multiplier whose epsilon is the target or up to 0.5 % less.
+
+    Notes
+    -----
+    Guarantee: ``epsilon_of`` at the returned multiplier and the given interval of the
+    privacy loss is at most ``target.epsilon``; multipliers are rounded up to five digits
+    before they are tried, so what was tried is what is used.
+    """
+
+    def excess(multiplier: float) -> float:
+        event = SampledGaussian(rate, multiplier, steps)
+        found = epsilon_of([event], target.delta, target.relation, interval)
+        return math.log(max(found.epsilon, 1e-12) / target.epsilon)
+
+    low, high = _SMALLEST, _LARGEST
+    slope = -1.0
+    multiplier = _round_up(_first_guess(target, rate, steps))
+    previous: tuple[float, float] | None = None
+    for _ in range(60):
+        error = excess(multiplier)
+        if -0.005 <= error <= 0.0:
+            return multiplier
+        low, high = (multiplier, high) if error > 0.0 else (low, multiplier)
+        if high <= low * (1.0 + 2e-5):
+            break
+        if previous is not None and previous[0] != multiplier:
+            slope = (error - previous[1]) / math.log(multiplier / previous[0])
+        previous = (multiplier, error)
+        # Aim inside the window, at 0.2 % below the target.
+        aim = math.log(multiplier) - (error + 0.002) / (slope if slope < -0.05 else -1.0)
+        inside = math.log(low * 1.00001) < aim < math.log(high / 1.00001)
+        multiplier = _round_up(math.exp(aim) if inside else math.sqrt(low * high))
+    if high < _LARGEST and excess(high) <= 0.0:
+        return high
+    raise CalibrationError(
+        f"no noise multiplier up to {_LARGEST:g} reaches epsilon={target.epsilon!r} at "
+        f"delta={target.delta!r}; ask for a larger epsilon or delta."
+    )
+
+
+def _first_guess(target: PrivacyTarget, rate: float, steps: int) -> float:
+    """Return the multiplier at which many small steps look like one Gaussian release."""
+    strength = 1.0 / gaussian_multiplier(target.epsilon, target.delta, target.relation)
+    if rate == 1.0:
+        return math.sqrt(steps) / strength
+    return 1.0 / math.sqrt(math.log1p(strength**2 / (rate**2 * steps)))
+
+
+def _round_up(multiplier: float) -> float:
+    """Return `multiplier` rounded up to five significant digits."""
+    digits = 4 - math.floor(math.log10(multiplier))
+    shift = 10.0**digits
+    rounded = math.ceil(multiplier * shift) / shift
+    return rounded if rounded >= multiplier else math.nextafter(rounded, math.inf)

@@ -1,0 +1,179 @@
+"""The privacy card of a model: what it claims, and all that is needed to check it."""
+
+import json
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from dpscd.errors import CardError
+from dpscd.privacy.relation import Relation
+from dpscd.privacy.release import Release, claim
+
+__all__ = ["PrivacyCard"]
+
+_UNIT = "a record; a person with several records is protected only as a group of them"
+
+_ASSUMPTIONS = (
+    "the data are finite and well typed: that an error occurs depends on the data",
+    "everything listed as public was known without looking at the records",
+    "only the model leaves: neither the time taken nor the memory of the process is seen",
+)
+
+
+@dataclass(frozen=True)
+class PrivacyCard:
+    """What a fitted model guarantees, re-checkable offline.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The guarantee: the model is (epsilon, delta)-differentially private.
+    relation : Relation
+        Which data sets count as neighbours.
+    releases : tuple of Release
+        Everything that was computed from the records and made public.
+    accountant : str
+        The accountant whose bound is claimed.
+    interval : float
+        Its discretisation of the privacy loss.
+    precision_epsilon, precision_delta : float
+        The parts of epsilon and delta that pay for floats instead of real numbers.
+    seeded : bool
+        Whether the randomness came from a seed: privacy then rests on its secrecy.
+    public : dict
+        What was taken as public: n, d, classes, bounds and the plan.
+    versions : dict
+        Versions of this library and of the accounting library.
+    unit : str
+        What is protected.
+    assumptions : tuple of str
+        What the guarantee assumes.
+
+    Examples
+    --------
+    >>> from dpscd import PrivacyCard
+    >>> card = PrivacyCard.from_json(model.privacy_.to_json())  # doctest: +SKIP
+    >>> card.verify() <= card.epsilon  # doctest: +SKIP
+    True
+    """
+
+    epsilon: float
+    delta: float
+    relation: Relation
+    releases: tuple[Release, ...]
+    accountant: str
+    interval: float
+    precision_epsilon: float
+    precision_delta: float
+    seeded: bool
+    public: dict[str, Any]
+    versions: dict[str, str]
+    unit: str = _UNIT
+    assumptions: tuple[str, ...] = field(default=_ASSUMPTIONS)
+
+    @property
+    def private(self) -> bool:
+        """Whether the card claims any privacy: epsilon is finite."""
+        return math.isfinite(self.epsilon)
+
+    @property
+    def training(self) -> Release:
+        """The release of the training itself, the last of the list."""
+        if not self.releases:
+            raise CardError("a model trained with epsilon=inf has no private release.")
+        return self.releases[-1]
+
+    @property
+    def rate(self) -> float:
+        """Chance of each record to be in a lot."""
+        return self.training.event.rate
+
+    @property
+    def steps(self) -> int:
+        """Number of lots."""
+        return self.training.event.steps
+
+    @property
+    def clip(self) -> float:
+        """Longest contribution of a record to a lot."""
+        return self.training.clip
+
+    @property
+    def noise_multiplier(self) -> float:
+        """Standard deviation of the noise over the clip, in every relation."""
+        return self.training.event.noise_multiplier
+
+    @property
+    def travel(self) -> float:
+        """How far a dual can move in expectation: clip times epochs."""
+        return self.clip * self.rate * self.steps
+
+    def verify(self) -> float:
+        """Recompute epsilon from the card alone and return it.
+
+        Raises
+        ------
+        CardError
+            If the recomputed epsilon exceeds the one that the card claims.
+        """
+        if not self.private:
+            return math.inf
+        found = claim(self.releases, self.epsilon, self.delta, self.relation, self.interval)
+        if not (self.releases and found.epsilon <= self.epsilon):
+            raise CardError(
+                f"the card claims epsilon={self.epsilon!r} but its releases amount to "
+                f"{found.epsilon!r} at delta={self.delta!r}."
+            )
+        return found.epsilon
+
+    def to_json(self) -> str:
+        """Return the card as JSON text; an infinite epsilon is written "inf"."""
+        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        values["epsilon"] = self.epsilon if self.private else "inf"
+        values["relation"] = self.relation.value
+        values["releases"] = [release.to_dict() for release in self.releases]
+        return json.dumps({"card": 1, **values}, indent=2, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "PrivacyCard":
+        """Return the card that :meth:`to_json` wrote, or raise CardError."""
+        try:
+            values = json.loads(text)
+            if values.pop("card") != 1 or set(values) != {f.name for f in fields(cls)}:
+                raise CardError("the card has unknown or missing fields.")
+            values["epsilon"] = float(values["epsilon"])
+            values["relation"] = Relation(values["relation"])
+            values["releases"] = tuple(Release.from_dict(x) for x in values["releases"])
+            values["assumptions"] = tuple(values["assumptions"])
+            return cls(**values)
+        except CardError as error:
+            problem = error
+        except (ValueError, TypeError, KeyError, AttributeError):
+            problem = CardError("this is not the JSON of a privacy card.")
+        raise problem
+
+    def __str__(self) -> str:
+        public = ", ".join(f"{name}={value}" for name, value in self.public.items())
+        if not self.private:
+            return f"Not private: trained with epsilon=inf.\nTaken as public: {public}."
+        source = (
+            "from a seed: privacy holds only while the seed is secret"
+            if self.seeded
+            else "AES-256 keyed by the operating system"
+        )
+        return "\n".join(
+            [
+                f"({self.epsilon:g}, {self.delta:g})-differentially private, "
+                f"relation {self.relation}:",
+                f"  the model hardly depends on {self.relation.words}.",
+                f"Unit: {self.unit}.",
+                f"Taken as public: {public}.",
+                f"Mechanism: {self.steps} lots at rate {self.rate:.6g}, clip {self.clip:.6g} "
+                f"(travel {self.travel:.4g}), noise multiplier {self.noise_multiplier:.6g}.",
+                f"Accountant: {self.accountant}, interval {self.interval:g}, "
+                f"dp-accounting {self.versions.get('dp-accounting')}; finite precision "
+                f"{self.precision_epsilon:.1e} of epsilon.",
+                f"Randomness: {source}.",
+                *(f"Assumes: {line}." for line in self.assumptions),
+            ]
+        )

@@ -1,0 +1,56 @@
+"""What happened to the data, in the words of accounting: plain values, no library."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dpscd.errors import CardError
+
+__all__ = ["Event", "SampledGaussian", "event_from_dict"]
+
+
+@dataclass(frozen=True)
+class SampledGaussian:
+    """`steps` Gaussian releases, each of a fresh Poisson sample of the records.
+
+    Attributes
+    ----------
+    rate : float
+        Chance of each record to be in a sample.
+    noise_multiplier : float
+        Standard deviation of the noise over the clip, in every relation.
+    steps : int
+        Number of releases.
+    """
+
+    rate: float
+    noise_multiplier: float
+    steps: int
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.rate <= 1.0:
+            raise CardError(f"rate={self.rate!r} must lie in (0, 1].")
+        if not self.noise_multiplier > 0.0:
+            raise CardError(f"noise_multiplier={self.noise_multiplier!r} must be positive.")
+        if not (isinstance(self.steps, int) and self.steps > 0):
+            raise CardError(f"steps={self.steps!r} must be a positive integer.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the event as plain JSON values."""
+        return {"kind": "sampled-gaussian", **asdict(self)}
+
+
+Event = SampledGaussian
+
+_KINDS = {"sampled-gaussian": SampledGaussian}
+
+
+def event_from_dict(values: Any) -> Event:
+    """Return the event that `to_dict` wrote, or raise CardError."""
+    try:
+        fields = dict(values)
+        return _KINDS[fields.pop("kind")](**fields)
+    except (KeyError, TypeError, ValueError) as error:
+        problem = error if isinstance(error, CardError) else None
+    if problem:
+        raise problem
+    raise CardError("an event of the card is malformed.")

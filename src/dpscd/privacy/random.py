@@ -1,0 +1,119 @@
+"""Sources of randomness: one AES-256 counter stream per fit, split by purpose and step.
+
+The counter block of AES is ``purpose (8 bits) | block number (120 bits)``. A purpose
+has a fixed number of blocks a step, so the words of (purpose, step) are one interval of
+counters that no other pair shares: a whole chunk of steps is still one call.
+"""
+
+import hashlib
+import os
+from enum import IntEnum
+from typing import ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from dpscd.errors import ParameterError, StreamError
+
+__all__ = ["Purpose", "SecureSource", "SeededSource", "Source", "source_for"]
+
+_BLOCK = 16  # bytes of one AES block
+_KEY = 32  # bytes of an AES-256 key
+
+
+class Purpose(IntEnum):
+    """What a stream is for; one number each, never reused for something else."""
+
+    LOTS = 1
+    LOTS_OVERFLOW = 2
+    NOISE = 3
+    ORDER = 4
+
+
+class Source(Protocol):
+    """What samplers and noise draw from; tests give their own."""
+
+    @property
+    def seeded(self) -> bool:
+        """Whether somebody who knows a seed can draw the same words."""
+
+    def words(
+        self, purpose: Purpose, first: int, steps: int, width: int
+    ) -> npt.NDArray[np.uint64]:
+        """Return ``width`` random words for each of `steps` steps from `first` on."""
+
+
+class SecureSource:
+    """A cryptographic stream keyed once by the operating system.
+
+    Notes
+    -----
+    Guarantee: the words are indistinguishable from uniform ones to anybody who cannot
+    break AES-256 and does not have the key, which is drawn here and never leaves; no
+    word is handed out twice (a repeated step, a changed width or use in a forked
+    process raises :class:`~dpscd.errors.StreamError`).
+    """
+
+    seeded: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._start(os.urandom(_KEY))
+
+    def _start(self, key: bytes) -> None:
+        self._key = key
+        self._process = os.getpid()
+        self._next: dict[Purpose, int] = {}
+        self._width: dict[Purpose, int] = {}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def __reduce__(self) -> str:
+        raise StreamError("a source of randomness cannot be copied or pickled")
+
+    def words(
+        self, purpose: Purpose, first: int, steps: int, width: int
+    ) -> npt.NDArray[np.uint64]:
+        """Return ``width`` random words for each of `steps` steps from `first` on."""
+        if os.getpid() != self._process:
+            raise StreamError("a source of randomness cannot be used in a forked process")
+        if first < self._next.get(purpose, 0):
+            raise StreamError(f"the {purpose.name} stream was already used at this step")
+        if self._width.setdefault(purpose, width) != width:
+            raise StreamError(f"the {purpose.name} stream has another width")
+        self._next[purpose] = first + steps
+        blocks = -(-width // 2)
+        counter = (int(purpose) << 120) + first * blocks
+        size = steps * blocks * _BLOCK
+        cipher = Cipher(
+            algorithms.AES(self._key), modes.CTR(counter.to_bytes(_BLOCK, "big"))
+        )
+        stream = np.empty(size + _BLOCK - 1, dtype=np.uint8)
+        cipher.encryptor().update_into(bytes(size), stream.data)
+        return stream[:size].view("<u8").reshape(steps, 2 * blocks)[:, :width]
+
+
+class SeededSource(SecureSource):
+    """The same stream keyed by a seed: for tests, and only as secret as the seed."""
+
+    seeded: ClassVar[bool] = True
+
+    def __init__(self, seed: bytes) -> None:
+        self._start(hashlib.sha256(b"dpscd seed\0" + seed).digest())
+
+
+def source_for(
+    random_state: int | np.integer | np.random.RandomState | np.random.Generator | None,
+) -> SecureSource:
+    """Return a fresh source: the operating system's for None, a seeded one otherwise."""
+    if random_state is None:
+        return SecureSource()
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
+        return SeededSource(str(int(random_state)).encode())
+    if isinstance(random_state, np.random.RandomState | np.random.Generator):
+        return SeededSource(random_state.bytes(_KEY))
+    raise ParameterError(
+        f"random_state={random_state!r} must be None (secure), an integer, or a numpy "
+        "RandomState or Generator (repeatable, as secret as the seed)."
+    )

@@ -1,0 +1,151 @@
+"""A release of data, and the (epsilon, delta) that a list of releases amounts to."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpscd.errors import CardError
+from dpscd.privacy.accounting import epsilon_of
+from dpscd.privacy.event import SampledGaussian, event_from_dict
+from dpscd.privacy.noise import LatticeGaussian
+from dpscd.privacy.relation import Relation
+from dpscd.privacy.sampling import PoissonLots
+
+__all__ = ["Claim", "Release", "claim", "inner_target"]
+
+# Share of delta that pays for the rare draws at which the bound of finite precision
+# does not hold; it costs only a logarithm.
+_MISS = 1e-6
+
+
+@dataclass(frozen=True)
+class Release:
+    """One thing computed from the records and made public, with what it costs.
+
+    Attributes
+    ----------
+    what : str
+        Name of the release; its proof is docs/proofs/<what with underscores>.md.
+    event : SampledGaussian
+        What is accounted.
+    clip : float
+        Longest contribution of one record to one step.
+    size : int
+        Numbers released at each step.
+    n : int
+        Public number of records.
+    """
+
+    what: str
+    event: SampledGaussian
+    clip: float
+    size: int
+    n: int
+
+    def __post_init__(self) -> None:
+        if not (self.clip > 0.0 and math.isfinite(self.clip)):
+            raise CardError(f"clip={self.clip!r} must be positive and finite.")
+        if not (isinstance(self.size, int) and self.size > 0):
+            raise CardError(f"size={self.size!r} must be a positive integer.")
+        if not (isinstance(self.n, int) and self.n > 0):
+            raise CardError(f"n={self.n!r} must be a positive integer.")
+
+    @property
+    def noise(self) -> LatticeGaussian:
+        """The noise of every step."""
+        return LatticeGaussian(self.clip, self.event.noise_multiplier)
+
+    @property
+    def lots(self) -> PoissonLots:
+        """The sampler of every step."""
+        return PoissonLots(self.event.rate)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release as plain JSON values."""
+        return {
+            "what": self.what,
+            "event": self.event.to_dict(),
+            "clip": self.clip,
+            "size": self.size,
+            "n": self.n,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Any) -> "Release":
+        """Return the release that `to_dict` wrote, or raise CardError."""
+        if not isinstance(values, dict) or set(values) != {
+            "what", "event", "clip", "size", "n",
+        }:  # fmt: skip
+            raise CardError("a release of the card is malformed.")
+        return cls(**{**values, "event": event_from_dict(values["event"])})
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a list of releases amounts to, floats instead of real numbers included.
+
+    Attributes
+    ----------
+    epsilon : float
+        Upper bound on epsilon at the delta that was asked for.
+    accountant : str
+        Which accountant gave it.
+    interval : float
+        Discretisation of the PLD accountant.
+    precision_epsilon, precision_delta : float
+        The parts of epsilon and delta that pay for finite precision.
+    """
+
+    epsilon: float
+    accountant: str
+    interval: float
+    precision_epsilon: float
+    precision_delta: float
+
+
+def inner_target(
+    releases: Sequence[Release], epsilon: float, delta: float
+) -> tuple[float, float]:
+    """Return the (epsilon, delta) left for the mechanism on real numbers.
+
+    Notes
+    -----
+    If the mechanism on real numbers is (e, d)-private, the one on floats is
+    (e + 2 r, e^r (d + e^e miss) + miss + tail)-private, with r, miss and tail as in
+    :class:`LatticeGaussian`; here the result is given and (e, d) is solved for. Neither
+    component is positive when finite precision alone exceeds the claim.
+    """
+    miss = delta * _MISS * math.exp(-epsilon)
+    r = sum(x.noise.log_ratio(x.event.steps * x.size, miss) for x in releases)
+    tail = sum(
+        x.noise.tail(x.event.steps, x.size) + x.lots.imprecision(x.event.steps, x.n)
+        for x in releases
+    )
+    misses = len(releases) * delta * _MISS
+    return epsilon - 2.0 * r, (delta - misses - tail) * math.exp(-r) - misses
+
+
+def claim(
+    releases: Sequence[Release],
+    epsilon: float,
+    delta: float,
+    relation: Relation,
+    interval: float,
+) -> Claim:
+    """Return the epsilon of `releases` at `delta`, to be compared with `epsilon`.
+
+    The given epsilon only sets how much of delta pays for finite precision; the result
+    is a valid bound if it is at most that epsilon.
+    """
+    left, inner = inner_target(releases, epsilon, delta)
+    if not inner > 0.0:
+        return Claim(math.inf, "none", interval, epsilon - left, delta)
+    found = epsilon_of([x.event for x in releases], inner, relation, interval)
+    return Claim(
+        epsilon=found.epsilon + (epsilon - left),
+        accountant=found.accountant,
+        interval=interval,
+        precision_epsilon=epsilon - left,
+        precision_delta=delta - inner,
+    )

@@ -1,0 +1,68 @@
+"""Poisson lots: how records are drawn into a step, and the rate that is accounted."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.kernels.draws import EXPONENTIAL_WORDS, fill_lots
+from dpscd.privacy.random import Purpose, Source
+
+__all__ = ["Lots", "PoissonLots"]
+
+# Lots are drawn at a rate lower than the accounted one by this share, far more than
+# the rounding of logarithms and quotients can raise it (2^-44): rounding to the private
+# side, since a lower rate is dominated by a higher one.
+_SHY = 1.0 - 2.0**-30
+
+
+class Lots(NamedTuple):
+    """Members of consecutive steps: those of step t are ``ids[starts[t]:starts[t+1]]``."""
+
+    ids: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PoissonLots:
+    """Each record joins each lot independently with chance `rate`.
+
+    Notes
+    -----
+    Guarantee: given all other bits, a record's bit is 1 with a chance of at most
+    `rate`, and bits depend on neither data nor noise. Lots are never cut, re-drawn or
+    filled up: when the words set aside for a step run out, more are fetched.
+    Proof: docs/proofs/shared_vector.md, "Lots".
+    """
+
+    rate: float
+
+    def skips(self, rows: int) -> int:
+        """Return the number of skips set aside for one step over `rows` records."""
+        expected = self.rate * rows
+        return min(rows + 1, math.ceil(expected + 6.0 * math.sqrt(expected) + 8.0))
+
+    def imprecision(self, steps: int, n: int) -> float:
+        """Return the chance that some skip is longer than can be drawn (88 / decay)."""
+        return steps * (self.rate * n + 1.0) * 2.0**-128
+
+    def draw(self, source: Source, first: int, steps: int, rows: int) -> Lots:
+        """Draw the lots of `steps` steps from step `first` on, over `rows` records."""
+        skips = self.skips(rows)
+        words = source.words(Purpose.LOTS, first, steps, EXPONENTIAL_WORDS * skips)
+        decay = -math.log1p(-self.rate * _SHY) if self.rate < 1.0 else math.inf
+        ids = np.empty(steps * skips, dtype=np.int64)
+        starts = np.zeros(steps + 1, dtype=np.int64)
+        step, last = fill_lots(words, rows, decay, 0, -1, ids, starts)
+        while step < steps:
+            # The words of this step ran out after record `last`: enough for any rest.
+            width = EXPONENTIAL_WORDS * (rows + 1)
+            more = source.words(Purpose.LOTS_OVERFLOW, first + step, 1, width)
+            ids = np.concatenate([ids, np.empty(rows, dtype=np.int64)])
+            rest = np.array([starts[step + 1], 0])
+            fill_lots(more, rows, decay, 0, last, ids, rest)
+            starts[step + 1] = rest[1]
+            step, last = fill_lots(words, rows, decay, step + 1, -1, ids, starts)
+        return Lots(ids[: starts[steps]], starts)

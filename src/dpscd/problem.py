@@ -1,0 +1,126 @@
+"""The optimisation problem and its scaling: the one place that converts units.
+
+The user's problem is ``mean loss(x . w + c w0) + lam / 2 (|w|^2 + w0^2)`` with a constant
+column c. Inside, a record is ``(x, c) / scale`` with ``scale = sqrt(row_bound^2 + c^2)``, so
+no longer than 1, labels are ``(y - centre) / label_scale``, and the model is
+``shared / strength`` with ``strength = lam n / scale^2``.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.kernels.dual import Records, objectives
+from dpscd.kernels.rows import CsrRows, DenseRows, Rows, measure_rows
+from dpscd.losses import Loss
+
+__all__ = ["Model", "Problem"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Model:
+    """Coefficients in the user's units, one row an output."""
+
+    coef: Floats
+    intercept: Floats
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A regularised linear model; all fields are public.
+
+    Attributes
+    ----------
+    loss : Loss
+        Squared, Logistic or Hinge.
+    lam : float
+        Regularisation in the user's units.
+    n : int
+        Public number of records: the mean is the sum divided by it.
+    d : int
+        Number of features, the constant column not counted.
+    outputs : int
+        Number of models trained together: classes, or 1.
+    row_bound : float
+        Longest allowed row.
+    constant : float
+        Value of the constant column, 0 without intercept.
+    label_centre, label_scale : float
+        Labels are shifted and divided by these.
+    """
+
+    loss: Loss
+    lam: float
+    n: int
+    d: int
+    outputs: int = 1
+    row_bound: float = 1.0
+    constant: float = 0.0
+    label_centre: float = 0.0
+    label_scale: float = 1.0
+
+    @property
+    def scale(self) -> float:
+        """Length of the longest possible record, constant column included."""
+        return math.hypot(self.row_bound, self.constant)
+
+    @property
+    def strength(self) -> float:
+        """Regularisation ``lam n`` for records of length at most 1."""
+        return self.lam * self.n / self.scale**2
+
+    @property
+    def width(self) -> int:
+        """Entries of one output's shared vector."""
+        return self.d + (1 if self.constant else 0)
+
+    def rows(self, X: Any) -> Rows:
+        """Wrap a C-contiguous matrix or a CSR matrix as measured rows, without a copy."""
+        n = X.shape[0]
+        factor, norm = np.empty(n), np.empty(n)
+        tail = self.constant / self.scale
+        rows: Rows
+        if hasattr(X, "indptr"):
+            indptr = X.indptr.astype(np.int64, copy=False)
+            values, indices = _sealed(X.data), _sealed(X.indices)
+            rows = CsrRows(values, indices, _sealed(indptr), self.d, factor, norm, tail)
+        else:
+            rows = DenseRows(_sealed(X), factor, norm, tail)
+        measure_rows(rows, self.row_bound, self.scale)
+        return rows
+
+    def labels(self, y: Floats) -> Floats:
+        """Return labels in the units of the inner problem."""
+        return (y - self.label_centre) / self.label_scale
+
+    def model(self, shared: Floats) -> Model:
+        """Return the model that belongs to a shared vector, in the user's units."""
+        inner = shared * (self.label_scale / (self.strength * self.scale))
+        intercept = np.full(self.outputs, self.label_centre)
+        if self.constant:
+            intercept = intercept + self.constant * inner[:, self.d]
+        return Model(inner[:, : self.d].copy(), intercept)
+
+    def gap(
+        self, rows: Rows, records: Records, dual: Floats, shared: Floats, output: int = 0
+    ) -> tuple[float, float]:
+        """Return the primal objective and the duality gap of one output: not private."""
+        losses, conjugates = objectives(
+            self.loss, rows, records, self.strength, output, dual, shared
+        )
+        size = float(shared[output] @ shared[output])
+        ridge = size / (2.0 * self.strength * self.n)
+        primal = losses / self.n + ridge
+        return primal, primal + conjugates / self.n + ridge
+
+
+def _sealed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a read-only view: one compiled kernel for writable and mapped data."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

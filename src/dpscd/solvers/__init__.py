@@ -1,0 +1,1 @@
+"""Algorithms: they feed kernels in chunks of steps."""

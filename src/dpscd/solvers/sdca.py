@@ -1,0 +1,59 @@
+"""SDCA, one exact coordinate step at a time: the optimum, without privacy."""
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.kernels.draws import shuffle
+from dpscd.kernels.dual import Records, sweep
+from dpscd.kernels.rows import Rows
+from dpscd.privacy.random import Purpose, Source
+from dpscd.problem import Problem
+
+__all__ = ["sdca"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def sdca(
+    problem: Problem,
+    rows: Rows,
+    records: Records,
+    source: Source,
+    *,
+    tolerance: float = 1e-6,
+    max_epochs: int = 1000,
+) -> tuple[Floats, bool]:
+    """Return the shared vector at the optimum and whether it was reached.
+
+    Epochs go over all records in a fresh random order until the duality gap of every
+    output is at most `tolerance` of its objective. Not private in any way.
+    """
+    count = len(records.labels)
+    dual = np.zeros((count, problem.outputs))
+    shared = np.zeros((problem.outputs, problem.width))
+    order = np.arange(count)
+    next_check = 1
+    for epoch in range(1, max_epochs + 1):
+        shuffle(source.words(Purpose.ORDER, epoch, 1, count)[0], order)
+        sweep(problem.loss, rows, records, problem.strength, order, dual, shared)
+        # The gap costs as much as an epoch: look at it less and less often.
+        if epoch >= next_check or epoch == max_epochs:
+            next_check = epoch + 1 + epoch // 10
+            if _converged(problem, rows, records, dual, shared, tolerance):
+                return shared, True
+    return shared, False
+
+
+def _converged(
+    problem: Problem,
+    rows: Rows,
+    records: Records,
+    dual: Floats,
+    shared: Floats,
+    tolerance: float,
+) -> bool:
+    for output in range(problem.outputs):
+        primal, gap = problem.gap(rows, records, dual, shared, output)
+        if not gap <= tolerance * primal:
+            return False
+    return True
