@@ -114,7 +114,7 @@ class Plan:
     @property
     def capacity(self) -> int:
         """Largest number of records whose lots sum exactly."""
-        return 2 ** max(_EXACT_BITS - _CELL_BITS, (2 * self.n).bit_length())
+        return 1 << max(_EXACT_BITS - _CELL_BITS, (2 * self.n).bit_length())
 
     @property
     def cell(self) -> float:

@@ -1,0 +1,1 @@
+"""Data sets, methods and runs for comparisons."""

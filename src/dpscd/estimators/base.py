@@ -68,6 +68,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     verbose: int
 
     coef_: Floats
+    intercept_: Any
     privacy_: PrivacyCard
 
     @abstractmethod
@@ -290,7 +291,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         X = check_rows(self, X)
         coef = np.atleast_2d(self.coef_)
-        scores: Floats = np.asarray(X @ coef.T) + np.atleast_1d(self.intercept_)  # type: ignore[attr-defined]
+        scores: Floats = np.asarray(X @ coef.T) + np.atleast_1d(self.intercept_)
         return scores
 
     def __sklearn_tags__(self) -> Any:

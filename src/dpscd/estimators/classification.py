@@ -156,12 +156,9 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
 
         A label that is not one of the classes gets weight zero: it contributes nothing.
         """
-        text = {"U", "S", "T"}
-        if (y.dtype.kind in text) != (
-            self.classes_.dtype.kind in text
-        ) and y.dtype.kind != "O":
-            if self.classes_.dtype.kind != "O":
-                raise DataTypeError("y and classes= are of different types (text, number).")
+        kinds = {y.dtype.kind, self.classes_.dtype.kind}
+        if "O" not in kinds and 0 < len(kinds & set("UST")) < len(kinds):
+            raise DataTypeError("y and classes= are of different types (text, number).")
         number: dict[Hashable, int] = {
             label: k for k, label in enumerate(self.classes_.tolist())
         }

@@ -126,7 +126,7 @@ class DPRidge(RegressorMixin, DPLinearModel):
     def _check_own_parameters(self) -> None:
         self._bounds()
 
-    def _outputs(self, y: npt.NDArray[Any]) -> int:
+    def _outputs(self, y: npt.NDArray[Any]) -> int:  # noqa: ARG002 (the template's signature)
         return 1
 
     def _label_scaling(self) -> tuple[float, float]:
@@ -135,7 +135,7 @@ class DPRidge(RegressorMixin, DPLinearModel):
             return (low + high) / 2.0, (high - low) / 2.0
         return 0.0, max(abs(low), abs(high))
 
-    def _labels(self, y: npt.NDArray[Any], weights: Floats) -> Floats:
+    def _labels(self, y: npt.NDArray[Any], weights: Floats) -> Floats:  # noqa: ARG002 (as above)
         if y.dtype.kind not in "buif" and not _all_numbers(y):
             raise DataError("y must be numeric for DPRidge.")
         labels: Floats = quietly(np.asarray, y, dtype=np.float64)

@@ -148,7 +148,7 @@ def check_weights(sample_weight: Any, count: int) -> Floats:
     """Return the weight of every record; ones for None."""
     if sample_weight is None:
         return np.ones(count)
-    weights = quietly(np.asarray, sample_weight, dtype=np.float64)
+    weights: Floats = quietly(np.asarray, sample_weight, dtype=np.float64)
     if weights.ndim == 0:
         weights = np.full(count, float(weights))
     if weights.shape != (count,):

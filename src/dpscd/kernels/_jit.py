@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -45,10 +45,11 @@ _FOLDER = str(_cache_folder())
 
 def jit(function: F) -> F:
     """Compile `function` on first use, strictly (no fastmath) and without the GIL."""
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _FOLDER
+    config: Any = numba.config
+    previous = config.CACHE_DIR
+    config.CACHE_DIR = _FOLDER
     try:
-        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     finally:
-        numba.config.CACHE_DIR = previous
-    return compiled
+        config.CACHE_DIR = previous
+    return cast(F, compiled)

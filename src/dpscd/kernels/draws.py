@@ -127,9 +127,7 @@ def fill_lots(
     at = starts[step]
     while step < words.shape[0]:
         for skip in range(0, words.shape[1], EXPONENTIAL_WORDS):
-            wait = exponential(
-                words[step, skip], words[step, skip + 1], words[step, skip + 2]
-            )
+            wait = exponential(words[step, skip], words[step, skip + 1], words[step, skip + 2])
             last += 1 + int(min(wait / decay, np.float64(rows)))
             if last >= rows:
                 break

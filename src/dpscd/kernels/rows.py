@@ -125,7 +125,7 @@ def _well_formed_dense(rows, i):
 def _well_formed_csr(rows, i):
     previous = -1
     for p in range(rows.indptr[i], rows.indptr[i + 1]):
-        index = np.int64(rows.indices[p])
+        index = rows.indices[p]
         if not previous < index < rows.width:
             return False
         previous = index
@@ -134,7 +134,7 @@ def _well_formed_csr(rows, i):
 
 def dot(rows: Rows, i: int, vector: Floats) -> float:
     """Return the inner product of record `i` with `vector`."""
-    return _pick(rows, _dot_dense, _dot_csr)(rows, i, vector)  # type: ignore[no-any-return]
+    return _pick(rows, _dot_dense, _dot_csr)(rows, i, vector)
 
 
 def add(rows: Rows, i: int, scale: float, vector: Floats) -> None:
@@ -156,11 +156,11 @@ def add_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> None:
 
 
 def _entries(rows: Rows, i: int) -> npt.NDArray[Any]:
-    return _pick(rows, _entries_dense, _entries_csr)(rows, i)  # type: ignore[no-any-return]
+    return _pick(rows, _entries_dense, _entries_csr)(rows, i)
 
 
 def _well_formed(rows: Rows, i: int) -> bool:
-    return _pick(rows, _well_formed_dense, _well_formed_csr)(rows, i)  # type: ignore[no-any-return]
+    return _pick(rows, _well_formed_dense, _well_formed_csr)(rows, i)
 
 
 def _pick(rows: Any, dense: Any, csr: Any) -> Any:

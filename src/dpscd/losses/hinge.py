@@ -48,8 +48,6 @@ def dual_step(loss: Hinge, u: float, a: float, y: float, k: float) -> float:
     """Return the exact minimiser z of ``conjugate(a + z) + u z + k z^2 / 2``."""
     b = y * project(loss, a, y)
     ahead = loss.margin - y * u
-    if k > 0.0:
-        target = min(max(b + ahead / k, 0.0), 1.0)
-    else:  # a flat subproblem: its minimiser is an end of the box
-        target = 1.0 if ahead > 0.0 else 0.0
-    return y * target - a
+    if not k > 0.0:  # a flat subproblem: its minimiser is an end of the box
+        return (y if ahead > 0.0 else 0.0) - a
+    return y * min(max(b + ahead / k, 0.0), 1.0) - a

@@ -153,7 +153,10 @@ class PrivacyCard:
         raise problem
 
     def __str__(self) -> str:
-        public = ", ".join(f"{name}={value}" for name, value in self.public.items())
+        public = ", ".join(
+            f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in self.public.items()
+        )
         if not self.private:
             return f"Not private: trained with epsilon=inf.\nTaken as public: {public}."
         source = (
@@ -163,7 +166,7 @@ class PrivacyCard:
         )
         return "\n".join(
             [
-                f"({self.epsilon:g}, {self.delta:g})-differentially private, "
+                f"({self.epsilon:g}, {self.delta:.3g})-differentially private, "
                 f"relation {self.relation}:",
                 f"  the model hardly depends on {self.relation.words}.",
                 f"Unit: {self.unit}.",

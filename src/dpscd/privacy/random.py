@@ -86,9 +86,7 @@ class SecureSource:
         blocks = -(-width // 2)
         counter = (int(purpose) << 120) + first * blocks
         size = steps * blocks * _BLOCK
-        cipher = Cipher(
-            algorithms.AES(self._key), modes.CTR(counter.to_bytes(_BLOCK, "big"))
-        )
+        cipher = Cipher(algorithms.AES(self._key), modes.CTR(counter.to_bytes(_BLOCK, "big")))
         stream = np.empty(size + _BLOCK - 1, dtype=np.uint8)
         cipher.encryptor().update_into(bytes(size), stream.data)
         return stream[:size].view("<u8").reshape(steps, 2 * blocks)[:, :width]

@@ -1,0 +1,5 @@
+"""``python -m dpscd`` is the command ``dpscd``."""
+
+from dpscd.cli import main
+
+main()
