@@ -114,10 +114,11 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
 
     def _declared_classes(self) -> npt.NDArray[Any]:
         try:
-            classes = np.unique(np.asarray(self.classes))
+            declared = np.asarray(self.classes)
+            classes = np.unique(declared) if declared.ndim == 1 else np.empty(0)
         except (TypeError, ValueError):
             classes = np.empty(0)
-        if classes.ndim != 1 or len(classes) < 2:
+        if len(classes) < 2:
             raise ParameterError(
                 f"classes={self.classes!r} must be at least two different labels of one type."
             )

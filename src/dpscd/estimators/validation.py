@@ -138,7 +138,9 @@ def check_records(estimator: Any, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]
 
 def check_finite(name: str, values: npt.NDArray[Any]) -> None:
     """Raise DataError if there is a NaN or an infinity among `values`."""
-    if not np.isfinite(np.sum(values, dtype=np.float64)) and not np.isfinite(values).all():
+    with np.errstate(all="ignore"):  # a numpy warning would tell of large values
+        total = np.sum(values, dtype=np.float64)
+    if not np.isfinite(total) and not np.isfinite(values).all():
         raise DataError(
             f"Input {name} contains NaN or infinity; only finite numbers can be used."
         )
@@ -154,8 +156,8 @@ def check_weights(sample_weight: Any, count: int) -> Floats:
     if weights.shape != (count,):
         raise DataError("sample_weight must be a number or one number a record (1D array).")
     check_finite("sample_weight", weights)
-    if (weights < 0.0).any():
-        raise DataError("sample_weight must not be negative.")
+    if (weights < 0.0).any() or not weights.any():
+        raise DataError("sample_weight must not be negative, nor zero for every record.")
     return weights.copy()
 
 

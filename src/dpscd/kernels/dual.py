@@ -70,15 +70,14 @@ def step_of(
     i: int,
     steps: Floats,
 ) -> bool:
-    """Compute record i's clipped steps for all outputs, in units of its weight.
+    """Compute record i's clipped steps for all outputs.
 
     Returns whether the record contributes; `steps` is then filled.
 
     Notes
     -----
-    Guarantee: ``weight |steps| |record i| <= clip (1 - 2^-21)`` for every input, NaN
-    and infinity included; the steps depend on record i, its own duals and the released
-    `shared` alone.
+    Guarantee: ``|steps| |record i| <= clip (1 - 2^-21)`` for every input, NaN and infinity
+    included; the steps depend on record i, its own duals and the released `shared` alone.
     Proof: docs/proofs/shared_vector.md, "The contribution of one record".
     """
     weight = records.weights[i]
@@ -93,9 +92,11 @@ def step_of(
         if outputs > 1:
             label = 1.0 if label == k else -1.0
         prediction = dot(rows, i, shared[k]) / numbers.strength
-        steps[k] = dual_step(loss, prediction, dual[i, k], label, curvature)
-        squares += steps[k] * steps[k]
-    length = weight * math.sqrt(squares) * norm
+        # A loss of weight w has w times the conjugate, at the dual divided by w.
+        step = weight * dual_step(loss, prediction, dual[i, k] / weight, label, curvature)
+        steps[k] = step
+        squares += step * step
+    length = math.sqrt(squares) * norm
     limit = numbers.clip * _MARGIN
     if length <= limit:
         return True
@@ -175,9 +176,7 @@ def advance(
             if step_of(loss, rows, records, numbers, shared, dual, i, steps):
                 for k in range(outputs):
                     dual[i, k] += steps[k]
-                    add_truncated(
-                        rows, i, records.weights[i] * steps[k] / numbers.cell, total[k]
-                    )
+                    add_truncated(rows, i, steps[k] / numbers.cell, total[k])
         for k in range(outputs):
             noise = normals[t, k * width : (k + 1) * width]
             release(total[k], noise, numbers, shared[k])
@@ -208,9 +207,9 @@ def sweep(
             if outputs > 1:
                 label = 1.0 if label == k else -1.0
             prediction = dot(rows, i, shared[k]) / strength
-            step = dual_step(loss, prediction, dual[i, k], label, curvature)
+            step = weight * dual_step(loss, prediction, dual[i, k] / weight, label, curvature)
             dual[i, k] += step
-            add(rows, i, weight * step, shared[k])
+            add(rows, i, step, shared[k])
 
 
 @jit
@@ -236,5 +235,5 @@ def objectives(
             label = 1.0 if label == k else -1.0
         prediction = dot(rows, i, shared[k]) / strength
         losses += weight * value(loss, prediction, label)
-        conjugates += weight * conjugate(loss, dual[i, k], label)
+        conjugates += weight * conjugate(loss, dual[i, k] / weight, label)
     return losses, conjugates

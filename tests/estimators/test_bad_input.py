@@ -1,0 +1,269 @@
+"""Bad input: a sensible result or an error that helps, and never a value of the data."""
+
+import math
+import traceback
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from dpscd import (
+    CalibrationError,
+    DataError,
+    DPLinearSVC,
+    DPLogisticRegression,
+    DPRidge,
+    DpscdError,
+    ParameterError,
+)
+
+NUMBER = 7654321.125  # a value of the data that must not be seen in any message
+TEXT = "Mrs-Secret"
+
+
+def ridge(**changes):
+    return DPRidge(**{"y_bounds": (-1.0, 1.0), "epochs": 1, **changes})
+
+
+def svm(**changes):
+    return DPLinearSVC(**{"classes": [0, 1], "epochs": 1, **changes})
+
+
+def logistic(**changes):
+    return DPLogisticRegression(**{"classes": [0, 1], "epochs": 1, **changes})
+
+
+def records(n=20, d=3):
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(n, d))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+PARAMETERS = [
+    ("epsilon", 0.0), ("epsilon", -1.0), ("epsilon", math.nan), ("epsilon", "1"),
+    ("epsilon", True), ("epsilon", None),
+    ("delta", 0.0), ("delta", 1.0), ("delta", 2.0), ("delta", math.nan), ("delta", "small"),
+    ("lam", 0.0), ("lam", -1.0), ("lam", math.inf), ("lam", "best"),
+    ("epochs", 0), ("epochs", -3), ("epochs", math.inf),
+    ("lot_size", 0), ("lot_size", 21), ("lot_size", 2.5), ("lot_size", True),
+    ("travel", 0.0), ("travel", math.nan), ("travel", 1e-200),
+    ("relation", "swap"), ("relation", None),
+    ("row_bound", 0.0), ("row_bound", math.inf), ("row_bound", "1"),
+    ("n", 0), ("n", 3.5), ("n", -4),
+    ("intercept_scaling", 0.0), ("intercept_scaling", -1.0), ("intercept_scaling", "big"),
+    ("n_jobs", 0), ("n_jobs", -2), ("n_jobs", 1.5),
+    ("random_state", "seed"), ("random_state", 1.5), ("random_state", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), PARAMETERS)
+@pytest.mark.parametrize("make", [ridge, svm])
+def test_a_bad_parameter_is_named_with_its_value(make, name, value):
+    X, y = records()
+    with pytest.raises(ParameterError) as caught:
+        make(**{name: value}).fit(X, y)
+    message = str(caught.value)
+    assert ("clip" if (name, value) == ("travel", 1e-200) else name) in message
+    if (name, value) != ("travel", 1e-200):
+        assert repr(value) in message
+
+
+@pytest.mark.parametrize(
+    "bounds", [None, (1.0, 0.0), (0.0, 0.0), (0.0, math.inf), (math.nan, 1.0), (0.0,), "ab", 3]
+)
+def test_ridge_needs_bounds_of_its_labels(bounds):
+    X, y = records()
+    with pytest.raises(ParameterError, match=r"y_bounds=.*public range"):
+        ridge(y_bounds=bounds).fit(X, y)
+
+
+@pytest.mark.parametrize("classes", [[], [1], [1, 1], 5, [[0, 1]], ["a", 1.5, None]])
+def test_classes_must_be_two_or_more(classes):
+    X, y = records()
+    with pytest.raises(ParameterError, match="classes="):
+        svm(classes=classes).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("weights", "match"),
+    [
+        ("balanced", "release of its own"),
+        ([1, 2], "dict"),
+        ({0: -1.0}, r"class_weight\[0\]"),
+        ({0: "x"}, r"class_weight\[0\]"),
+        ({7: 1.0}, "not one of the classes"),
+    ],
+)
+def test_class_weight_is_a_dict_of_public_weights(weights, match):
+    X, y = records()
+    with pytest.raises(ParameterError, match=match):
+        logistic(class_weight=weights).fit(X, y)
+
+
+def test_add_remove_needs_a_declared_n():
+    X, y = records()
+    with pytest.raises(ParameterError, match="needs n="):
+        svm(relation="add-remove").fit(X, y)
+
+
+def test_far_more_records_than_declared_are_refused():
+    X = np.zeros((2**23 + 1, 1), dtype=np.float32)
+    with pytest.raises(DataError, match="declared n"):
+        ridge(relation="add-remove", n=1000, fit_intercept=False).fit(X, X[:, 0])
+
+
+def test_a_target_below_finite_precision_is_refused():
+    X, y = records()
+    with pytest.raises(CalibrationError, match="finite precision"):
+        ridge(epsilon=1e-9).fit(X, y)
+
+
+def spoiled():
+    """Yield inputs that cannot be used, each with secret values in it."""
+    X, y = records()
+    X[3, 1] = NUMBER
+
+    def changed(array, value, dtype=None):
+        copy = array.astype(dtype or array.dtype)
+        copy[5, 2] = value
+        return copy
+
+    labels = y.astype(object)
+    labels[2] = TEXT
+    yield "nan", changed(X, math.nan), y
+    yield "inf", changed(X, -math.inf), y
+    yield "sparse nan", sparse.csr_array(changed(X, math.nan)), y
+    yield "text cell", changed(X, TEXT, object), y
+    yield "text column", pd.DataFrame({"a": [TEXT] * 20, "b": np.arange(20)}), y
+    yield "dict cell", changed(X, {TEXT: NUMBER}, object), y
+    yield "bytes", changed(X, TEXT.encode(), object), y
+    yield "complex", X + 1j * NUMBER, y
+    yield "one row", X[3], y
+    yield "scalar", NUMBER, y
+    yield "cube", np.full((2, 3, 4), NUMBER), y
+    yield "no records", X[:0], y[:0]
+    yield "no features", X[:, :0], y
+    yield "short y", X, y[:-1]
+    yield "no y", X, None
+    yield "wide y", X, np.column_stack([y, y * NUMBER])
+    yield "ragged", [[1.0, NUMBER], [2.0]], [0, 1]
+    yield "huge integer", [[10**400, 2], [3, 4]], [0, 1]
+
+
+@pytest.mark.parametrize("make", [ridge, svm])
+@pytest.mark.parametrize(("X", "y"), [pytest.param(X, y, id=i) for i, X, y in spoiled()])
+def test_an_error_about_data_holds_nothing_of_them(make, X, y):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with pytest.raises(DpscdError) as caught:
+            make().fit(X, y)
+    assert isinstance(caught.value, ValueError)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    said = "".join(traceback.format_exception_only(caught.value)) + "".join(map(str, seen))
+    for secret in (NUMBER, int(NUMBER), TEXT, "1e+400"):
+        assert str(secret) not in said
+
+
+LABELS = {
+    "nan": np.array([math.nan] + [NUMBER] * 19),
+    "inf": np.array([math.inf] + [NUMBER] * 19),
+    "text": np.array([TEXT] * 20),
+    "mixed": np.array([TEXT, NUMBER] * 10, dtype=object),
+    "none": np.array([None, NUMBER] * 10, dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_ridge_labels_that_are_not_numbers(kind):
+    X, _ = records()
+    with pytest.raises(DataError) as caught:
+        ridge().fit(X, LABELS[kind])
+    assert str(NUMBER) not in str(caught.value)
+    assert TEXT not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("kind", ["continuous", "mixed", "one"])
+def test_labels_that_are_not_classes(kind):
+    X, y = records()
+    labels = {"continuous": X[:, 0] + NUMBER, "mixed": LABELS["mixed"], "one": y * 0}[kind]
+    with pytest.raises(DpscdError) as caught:
+        svm(classes=None).fit(X, labels)
+    assert str(NUMBER)[:7] not in str(caught.value)
+    assert TEXT not in str(caught.value)
+
+
+def test_declared_classes_of_another_type_than_the_labels():
+    X, y = records()
+    with pytest.raises(DataError, match="different types"):
+        svm(classes=["a", "b"]).fit(X, y)
+
+
+@pytest.mark.parametrize("weights", [[1.0] * 19, np.ones((20, 1)), [-1.0] * 20, [TEXT] * 20])
+def test_weights_that_are_not_one_number_a_record(weights):
+    X, y = records()
+    with pytest.raises(DataError) as caught:
+        svm().fit(X, y, sample_weight=weights)
+    assert TEXT not in str(caught.value)
+
+
+def test_a_weight_that_is_not_finite():
+    X, y = records()
+    with pytest.raises(DataError, match="sample_weight"):
+        svm().fit(X, y, sample_weight=[math.nan] + [1.0] * 19)
+
+
+def test_predictions_hide_the_data_too():
+    X, y = records()
+    model = svm().fit(X, y)
+    for bad in ([[TEXT, 1, 2]], [[NUMBER, math.nan, 1]], [[NUMBER, 2]], X[0] * NUMBER):
+        with pytest.raises(DataError) as caught:
+            model.predict(bad)
+        assert str(NUMBER) not in str(caught.value)
+        assert TEXT not in str(caught.value)
+
+
+ODD = {
+    "one record": (np.array([[0.5, 0.1]]), np.array([1])),
+    "zero rows": (np.zeros((30, 2)), np.arange(30) % 2),
+    "constant columns": (np.full((30, 2), 0.4), np.arange(30) % 2),
+    "more features than rows": (np.eye(6, 50), np.arange(6) % 2),
+    "integers": (np.arange(60).reshape(30, 2), np.arange(30) % 2),
+    "empty sparse": (sparse.csr_array((30, 2)), np.arange(30) % 2),
+    "denormals": (np.full((30, 2), 5e-324), np.arange(30) % 2),
+    "huge": (np.full((30, 2), 1e308), np.arange(30) % 2),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ODD)
+@pytest.mark.parametrize("make", [ridge, svm, logistic])
+@pytest.mark.parametrize("epsilon", [1.0, math.inf])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_odd_data_give_a_finite_model(kind, make, epsilon, fit_intercept):
+    X, y = ODD[kind]
+    model = make(epsilon=epsilon, fit_intercept=fit_intercept).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.intercept_).all()
+    assert model.predict(X[:1] * 0.0).shape == (1,)
+
+
+def test_empty_lots_are_ordinary_steps():
+    X, y = records()
+    model = svm(lot_size=1, epochs=0.2, random_state=0).fit(X, y)
+    assert model.privacy_.steps == 4
+    assert (model.coef_ != 0.0).all()
+
+
+def test_a_whole_data_set_may_be_a_lot():
+    X, y = records()
+    model = svm(lot_size=20).fit(X, y)
+    assert model.privacy_.rate == 1.0
+
+
+def test_there_is_no_way_to_go_on_with_a_fit():
+    for model in (ridge(), svm(), logistic()):
+        assert not hasattr(model, "partial_fit")
+        assert "warm_start" not in model.get_params()

@@ -1,0 +1,129 @@
+"""scikit-learn's own checks, and the tools that users put around an estimator."""
+
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, PrivacyWarning
+
+INF = math.inf
+ESTIMATORS = [
+    DPRidge(y_bounds=(-300.0, 300.0)),
+    DPLogisticRegression(),
+    DPLinearSVC(),
+    DPRidge(INF, y_bounds=(-300.0, 300.0)),
+    DPLogisticRegression(INF, row_bound=100.0),
+    DPLinearSVC(INF),
+]
+
+_WEIGHTS = "n is public: rows of weight zero still count in it, repeated rows count again"
+
+
+def expected_failures(estimator):
+    if isinstance(estimator, DPLinearSVC) and estimator.epsilon == INF:
+        return {}
+    reasons = {
+        "check_sample_weight_equivalence_on_dense_data": _WEIGHTS,
+        "check_sample_weight_equivalence_on_sparse_data": _WEIGHTS,
+    }
+    if estimator.epsilon < INF:
+        reasons["check_class_weight_classifiers"] = "50 records are too few for the noise"
+    return reasons
+
+
+@pytest.mark.filterwarnings("ignore::dpscd.PrivacyWarning", "ignore::UserWarning")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def records(n=400, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-0.5, 0.5, size=(n, d))
+    return X, X[:, 0] - X[:, 1]
+
+
+@pytest.mark.parametrize("model", [DPLogisticRegression, DPLinearSVC])
+def test_pipeline_cross_validation_grid_search_and_clone(model):
+    X, score = records()
+    y = np.where(score > 0, "yes", "no")
+    estimator = make_pipeline(MaxAbsScaler(), model(5.0, classes=["no", "yes"], row_bound=2.0))
+    assert cross_val_score(clone(estimator), X, y, cv=3).mean() > 0.6
+    name = f"{model.__name__.lower()}__epsilon"
+    search = GridSearchCV(estimator, {name: [1.0, 5.0]}, cv=2).fit(X, y)
+    assert set(search.predict(X)) <= {"no", "yes"}
+
+
+def test_pandas_columns_are_remembered_and_checked():
+    X, y = records()
+    table = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    model = DPRidge(y_bounds=(-1, 1)).fit(table, pd.Series(y))
+    assert list(model.feature_names_in_) == ["a", "b", "c", "d"]
+    assert model.n_features_in_ == 4
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(table[["b", "a", "c", "d"]])
+
+
+def test_tags():
+    assert DPRidge(y_bounds=(0, 1)).__sklearn_tags__().regressor_tags.poor_score
+    assert DPRidge().__sklearn_tags__().non_deterministic
+    assert not DPRidge(random_state=0).__sklearn_tags__().non_deterministic
+    assert not DPLinearSVC().__sklearn_tags__().classifier_tags.poor_score
+
+
+@pytest.mark.parametrize("model", [DPRidge(y_bounds=(-1, 1)), DPLinearSVC(classes=[0, 1])])
+def test_a_pickle_has_one_size_and_no_dual(model):
+    sizes = []
+    for n in (1000, 9000):
+        X, y = records(n)
+        y = (y > 0).astype(int) if hasattr(model, "classes") else y
+        fitted = clone(model).fit(X, y)
+        sizes.append(len(pickle.dumps(fitted)))
+        for value in vars(fitted).values():
+            assert np.size(value) < 50
+    assert abs(sizes[0] - sizes[1]) < 64
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "float32", "list", "readonly", "strided"])
+def test_every_layout_gives_the_same_model(layout):
+    X, y = records()
+    X = X.astype(np.float32).astype(np.float64)
+    as_layout = {
+        "C": X,
+        "F": np.asfortranarray(X),
+        "float32": X.astype(np.float32),
+        "list": X.tolist(),
+        "readonly": X.copy(),
+        "strided": np.repeat(X, 2, axis=0)[::2],
+    }[layout]
+    if layout == "readonly":
+        as_layout.flags.writeable = False
+    model = DPRidge(y_bounds=(-1, 1), random_state=0)
+    expected = clone(model).fit(X, y).coef_
+    np.testing.assert_allclose(model.fit(as_layout, y).coef_, expected, rtol=1e-9)
+
+
+def test_fit_leaves_its_input_alone():
+    X, y = records()
+    kept_X, kept_y, weights = X.copy(), y.copy(), np.ones(len(y))
+    DPRidge(y_bounds=(-0.1, 0.1), row_bound=0.1).fit(X, y, weights)
+    np.testing.assert_array_equal(X, kept_X)
+    np.testing.assert_array_equal(y, kept_y)
+    np.testing.assert_array_equal(weights, 1.0)
+
+
+def test_labels_of_y_become_public_with_one_warning():
+    X, score = records()
+    with pytest.warns(PrivacyWarning, match="public") as caught:
+        model = DPLinearSVC().fit(X, score > 0)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert model.privacy_.public["classes_from"] == "the labels in y"

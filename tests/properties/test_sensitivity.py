@@ -1,0 +1,183 @@
+"""Brute force: no neighbour moves a lot's pre-noise sum by more than the clip.
+
+One step of the shipped kernel is run on neighbouring data sets from the same released
+state, with the grid of the release set to the cell of the sums and no noise: the shared
+vector then moves by the exact sum of the lot, whose difference is judged in integers.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from dpscd.kernels.dual import Numbers, Records, advance
+from dpscd.losses import Hinge, Logistic, Squared
+from dpscd.plan import Plan
+from dpscd.privacy.relation import Relation
+from dpscd.problem import Problem
+
+LOSSES = [Squared(), Logistic(), Hinge()]
+RECORDS, FEATURES = 5, 4
+
+ordinary = st.floats(-3.0, 3.0)
+extreme = st.sampled_from(
+    [
+        math.nan, math.inf, -math.inf, 1e308, -1e308, 1e200, 5e-324, -5e-324, 1e-170, 1e-300,
+        0.0, -0.0, 1.0, -1.0, 1.0 + 2**-52, 1e16,
+    ]
+)  # fmt: skip
+number = st.one_of(ordinary, extreme)
+
+
+def plan(clip: float, outputs: int, intercept: bool) -> Plan:
+    return Plan(
+        epsilon=1.0,
+        delta=1e-5,
+        relation=Relation.ZERO_OUT,
+        n=RECORDS,
+        d=FEATURES,
+        outputs=outputs,
+        intercept=intercept,
+        lam=1.0,
+        steps=1,
+        rate=1.0,
+        clip=clip,
+        separability=float(RECORDS),
+        averaging=0.0,
+        noise_multiplier=1.0,
+    )
+
+
+@st.composite
+def situations(draw):
+    outputs = draw(st.sampled_from([1, 3]))
+    rows = np.array(
+        draw(st.lists(number, min_size=RECORDS * FEATURES, max_size=RECORDS * FEATURES))
+    ).reshape(RECORDS, FEATURES)
+    if draw(st.booleans()):
+        rows[1] = rows[0]  # a duplicated record
+    labels = draw(
+        st.lists(
+            st.one_of(st.sampled_from([-1.0, 1.0, 0.0, 2.0]), number),
+            min_size=RECORDS,
+            max_size=RECORDS,
+        )
+    )
+    weights = st.one_of(st.just(1.0), st.floats(0.0, 10.0), extreme)
+    state = st.one_of(st.floats(-1.0, 1.0), extreme)
+    size = outputs * (FEATURES + 1)
+    return {
+        "rows": rows,
+        "labels": np.array(labels),
+        "weights": np.array(draw(st.lists(weights, min_size=RECORDS, max_size=RECORDS))),
+        "dual": np.array(
+            draw(st.lists(state, min_size=RECORDS * outputs, max_size=RECORDS * outputs))
+        ).reshape(RECORDS, outputs),
+        "shared": np.array(draw(st.lists(st.floats(-9.0, 9.0), min_size=size, max_size=size))),
+        "row_bound": draw(st.sampled_from([1.0, 0.25, 100.0, 1e-200, 1e150])),
+        "constant": draw(st.sampled_from([0.0, 0.3, 1e-3, 50.0])),
+        "strength": draw(st.sampled_from([1e-6, 1.0, 100.0])),
+        "clip": draw(st.sampled_from([1.0, 0.3, 1e-3, 7.0, 1e-30, 1e10])),
+        "outputs": outputs,
+        "other": np.array(draw(st.lists(number, min_size=FEATURES, max_size=FEATURES))),
+        "other_label": draw(st.sampled_from([-1.0, 1.0, 0.0, 2.0])),
+        "other_dual": draw(st.floats(-1.0, 1.0)),
+    }
+
+
+def lot_sum(loss, s, *, rows, labels, weights, dual, layout, dtype):
+    """Return the lot's pre-noise sum in whole cells, for each output."""
+    problem = Problem(
+        loss=loss,
+        lam=1.0,
+        n=RECORDS,
+        d=FEATURES,
+        outputs=s["outputs"],
+        row_bound=s["row_bound"],
+        constant=s["constant"],
+    )
+    numbers = plan(s["clip"], s["outputs"], s["constant"] != 0.0).numbers(s["strength"])
+    numbers = Numbers(**{**numbers._asdict(), "grid": numbers.cell, "spread": 0.0})
+    with np.errstate(over="ignore"):
+        X = np.ascontiguousarray(rows, dtype=dtype)
+    if layout == "csr":
+        X = sparse.csr_array(X)
+    # A released state on the grid, small enough that adding the sum to it is exact.
+    width = FEATURES + (1 if s["constant"] else 0)
+    state = np.round(s["shared"][: s["outputs"] * width] * 2**20).reshape(s["outputs"], width)
+    before = state * numbers.cell
+    shared = before.copy()
+    ids, starts = np.arange(RECORDS), np.array([0, RECORDS])
+    advance(
+        loss,
+        problem.rows(X),
+        Records(labels, weights),
+        numbers,
+        ids,
+        starts,
+        np.zeros((1, shared.size)),
+        1,
+        dual.copy(),
+        shared,
+        np.zeros_like(shared),
+    )
+    assert np.isfinite(shared).all()
+    moved = (shared - before) / numbers.cell
+    assert (moved == np.round(moved)).all()
+    return [int(x) for x in moved.ravel()], Fraction(s["clip"]) / Fraction(numbers.cell)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+@settings(
+    max_examples=120,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.large_base_example, HealthCheck.data_too_large],
+)
+@given(s=situations())
+def test_no_neighbour_moves_a_lot_by_more_than_the_clip(loss, layout, dtype, s):
+    same = {name: s[name] for name in ("rows", "labels", "weights", "dual")}
+    kind = {"layout": layout, "dtype": dtype}
+    full, clip = lot_sum(loss, s, **same, **kind)
+    for k in range(2):
+        # Zero-out: record k contributes nothing.
+        silent = same["weights"].copy()
+        silent[k] = 0.0
+        without, _ = lot_sum(loss, s, **{**same, "weights": silent}, **kind)
+        moved = sum((a - b) ** 2 for a, b in zip(full, without, strict=True))
+        assert moved <= clip**2
+        # Replace-one: record k is another one, with another past of its own.
+        other = {name: same[name].copy() for name in same}
+        other["rows"][k], other["labels"][k] = s["other"], s["other_label"]
+        other["weights"][k], other["dual"][k] = 1.0, s["other_dual"]
+        replaced, _ = lot_sum(loss, s, **other, **kind)
+        moved = sum((a - b) ** 2 for a, b in zip(full, replaced, strict=True))
+        assert moved <= (2 * clip) ** 2
+
+
+def test_a_saturated_record_attains_the_clip():
+    """The bound is not idle: a record far from its label moves the sum by almost clip."""
+    s = {
+        "row_bound": 1.0, "constant": 0.0, "strength": 1.0, "clip": 0.3, "outputs": 1,
+        "shared": np.zeros(FEATURES),
+    }  # fmt: skip
+    rows = np.zeros((RECORDS, FEATURES))
+    rows[0, 0] = 1.0
+    labels, weights = np.full(RECORDS, 100.0), np.ones(RECORDS)
+    total, clip = lot_sum(
+        Squared(),
+        s,
+        rows=rows,
+        labels=labels,
+        weights=weights,
+        dual=np.zeros((RECORDS, 1)),
+        layout="dense",
+        dtype=np.float64,
+    )
+    assert 0.99999 * clip < total[0] <= clip
