@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpscd._version import __version__
 from dpscd.errors import ParameterError, PrivacyWarning
+from dpscd.estimators.files import write_model
 from dpscd.estimators.validation import (
     check_finite,
     check_integer,
@@ -153,10 +154,24 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self.privacy_ = self._card(problem, plan, target, seeded=source.seeded)
         return self
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a JSON file; read it with :func:`dpscd.load`.
+
+        Parameters
+        ----------
+        path : path
+            The file, replaced if it exists. It holds coefficients, classes, parameters
+            (but no `random_state`) and the privacy card.
+        """
+        check_is_fitted(self)
+        write_model(self, path)
+
     def _given(self, name: str) -> Any:
         """Return a parameter, or None when it is 'auto'."""
         value = getattr(self, name)
-        return None if isinstance(value, str) and value == "auto" else value
+        if isinstance(value, str) and value == "auto":
+            return None
+        return value.item() if isinstance(value, np.generic) else value
 
     def _check_parameters(self) -> None:
         check_number("epsilon", self.epsilon, infinite=True)
@@ -203,7 +218,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         constant = 0.0
         if self.fit_intercept:
             given = self._given("intercept_scaling")
-            constant = default_constant(self.row_bound) if given is None else float(given)
+            constant = (
+                default_constant(float(self.row_bound)) if given is None else float(given)
+            )
         centre, scale = self._label_scaling()
         outputs = self._outputs(y)
 

@@ -1,0 +1,166 @@
+"""Model files: plain JSON with a checksum, nothing executable and nothing per record.
+
+A file holds the coefficients, the classes, the names of the features, the parameters of
+the estimator except `random_state` (a seed must stay secret) and the privacy card.
+"""
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpscd.errors import DpscdError, ModelFileError
+from dpscd.privacy.card import PrivacyCard
+
+__all__ = ["read_model", "write_model"]
+
+_FORMAT = 1
+_LARGEST = 2**31  # bytes; a linear model is far smaller
+_LABELS = {"bool": bool, "int": int, "float": float, "str": str}
+_FIELDS = {
+    "format", "type", "parameters", "coef", "intercept", "classes", "features", "card",
+    "checksum",
+}  # fmt: skip
+
+
+def write_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model; the file appears whole or not at all."""
+    parameters = model.get_params(deep=False)
+    parameters.pop("random_state", None)
+    values: dict[str, Any] = {
+        "format": _FORMAT,
+        "type": type(model).__name__,
+        "parameters": {name: _plain(value) for name, value in parameters.items()},
+        "coef": np.asarray(model.coef_).tolist(),
+        "intercept": np.asarray(model.intercept_).tolist(),
+        "classes": _labels(model.classes_) if hasattr(model, "classes_") else None,
+        "features": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
+        "card": json.loads(model.privacy_.to_json()),
+    }
+    values["checksum"] = _checksum(values)
+    text = json.dumps(values, indent=1, allow_nan=False)
+    target = Path(path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def read_model(path: str | os.PathLike[str], types: dict[str, type]) -> Any:
+    """Return the model that :func:`write_model` wrote, or raise ModelFileError.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    types : dict
+        The estimators that a file may contain, by name.
+    """
+    source = Path(path)
+    if source.stat().st_size > _LARGEST:
+        raise ModelFileError(f"{source.name} is too large to be a model file.")
+    try:
+        return _restored(json.loads(source.read_bytes()), types)
+    except DpscdError as error:
+        problem = str(error)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+        problem = "it is malformed"
+    raise ModelFileError(f"{source.name} is not a usable model file: {problem}")
+
+
+def _restored(values: Any, types: dict[str, type]) -> Any:
+    if not isinstance(values, dict) or set(values) != _FIELDS or values["format"] != _FORMAT:
+        raise ModelFileError("it has other fields than a model of this version.")
+    if values["checksum"] != _checksum(values):
+        raise ModelFileError("its checksum does not match: it was changed or cut.")
+    if values["type"] not in types:
+        raise ModelFileError(f"it is not one of {', '.join(sorted(types))}.")
+    card = PrivacyCard.from_json(json.dumps(values["card"]))
+    parameters = {name: _unplain(value) for name, value in values["parameters"].items()}
+    model = types[values["type"]](**parameters)
+    coef = np.asarray(values["coef"], dtype=np.float64)
+    intercept = np.asarray(values["intercept"], dtype=np.float64)
+    width = card.public["d"]
+    classes = values["classes"]
+    if classes is None:
+        good = coef.shape == (width,) and intercept.shape == ()
+    else:
+        model.classes_ = _array(classes)
+        outputs = 1 if len(model.classes_) == 2 else len(model.classes_)
+        good = coef.shape == (outputs, width) and intercept.shape == (outputs,)
+    features = values["features"]
+    if features is not None:
+        good = good and len(features) == width and all(isinstance(x, str) for x in features)
+        model.feature_names_in_ = np.array(features, dtype=object)
+    if not (good and np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ModelFileError("its coefficients do not fit its card.")
+    model.coef_ = coef
+    model.intercept_ = float(intercept) if classes is None else intercept
+    model.n_features_in_ = width
+    model.privacy_ = card
+    return model
+
+
+def _checksum(values: dict[str, Any]) -> str:
+    content = {name: value for name, value in values.items() if name != "checksum"}
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON, kinds that JSON lacks under a name of their own."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    if isinstance(value, dict):
+        return {"dict": [[_plain(key), _plain(item)] for key, item in value.items()]}
+    if isinstance(value, list | tuple | np.ndarray):
+        return {"list": [_plain(item) for item in value]}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise ModelFileError(f"a parameter of type {type(value).__name__} cannot be saved.")
+
+
+def _unplain(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind == "float":
+        return float(content)
+    if kind == "dict":
+        return {_unplain(key): _unplain(item) for key, item in content}
+    if kind == "list":
+        return [_unplain(item) for item in content]
+    raise ModelFileError("it has a parameter of an unknown kind.")
+
+
+def _labels(classes: Any) -> dict[str, Any]:
+    """Return class labels with their type: one of those that JSON can carry exactly."""
+    values = classes.tolist()
+    kinds = {type(value).__name__ for value in values}
+    if len(kinds) != 1 or not kinds <= set(_LABELS):
+        raise ModelFileError("classes can be saved when all are text, or all are numbers.")
+    return {"kind": kinds.pop(), "values": values, "dtype": classes.dtype.str}
+
+
+def _array(classes: Any) -> Any:
+    kind = _LABELS[classes["kind"]]
+    values = classes["values"]
+    dtype = np.dtype(str(classes["dtype"]))
+    if len(values) < 2 or not all(type(value) is kind for value in values):
+        raise ModelFileError("its classes are malformed.")
+    if dtype.kind not in "biufUO":
+        raise ModelFileError("its classes are of an unknown type.")
+    return np.array(values, dtype=dtype)

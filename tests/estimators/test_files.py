@@ -1,0 +1,176 @@
+"""Model files: exact, whole or absent, refused when changed, and free of records."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+
+from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, ModelFileError, load
+
+
+def fitted(kind="logistic", **changes):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(-0.5, 0.5, size=(60, 3)), columns=["a", "b", "c"])
+    y = (X["a"] > 0).to_numpy().astype(int) + (X["b"] > 0.2)
+    if kind == "ridge":
+        return DPRidge(y_bounds=(-1, 1), epochs=1, **changes).fit(X, X["a"])
+    if kind == "svm":
+        names = np.array(["x", "y", "z"])
+        return DPLinearSVC(classes=["x", "y", "z"], epochs=1, **changes).fit(X, names[y])
+    return DPLogisticRegression(classes=[0, 1], epochs=1, **changes).fit(X.to_numpy(), y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ["ridge", "svm", "logistic"])
+@pytest.mark.parametrize("epsilon", [1.0, math.inf])
+def test_a_model_comes_back_exactly(tmp_path, kind, epsilon):
+    model = fitted(kind, epsilon=epsilon, random_state=3)
+    model.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    np.testing.assert_array_equal(again.intercept_, model.intercept_)
+    assert again.privacy_ == model.privacy_
+    expected = {**model.get_params(), "random_state": None}
+    found = again.get_params()
+    assert {k: (list(v) if isinstance(v, tuple) else v) for k, v in expected.items()} == found
+    X = np.random.default_rng(1).uniform(-0.5, 0.5, size=(9, 3))
+    if kind != "logistic":
+        X = pd.DataFrame(X, columns=["a", "b", "c"])
+        assert list(again.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.predict(X).dtype == model.predict(X).dtype
+
+
+def test_class_weights_and_numpy_parameters_survive(tmp_path):
+    model = fitted(class_weight={0: np.float64(2.0)}, row_bound=np.float32(1.0))
+    model.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").class_weight == {0: 2.0}
+
+
+def test_a_file_holds_no_seed_and_nothing_per_record(tmp_path):
+    fitted(random_state=987654321).save(tmp_path / "model.json")
+    text = (tmp_path / "model.json").read_text()
+    assert "987654321" not in text
+    assert len(text) < 5000
+
+
+def test_what_cannot_be_saved_is_said(tmp_path):
+    with pytest.raises(NotFittedError):
+        DPRidge().save(tmp_path / "model.json")
+    model = fitted()
+    model.verbose = object()
+    with pytest.raises(ModelFileError, match="type object"):
+        model.save(tmp_path / "model.json")
+    model = fitted()
+    model.classes_ = np.array([0, "a"], dtype=object)
+    with pytest.raises(ModelFileError, match="all are text"):
+        model.save(tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "model.json"
+    path.write_text("old")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        fitted().save(path)
+    assert path.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def rewritten(path, change, *, sign):
+    """Change a file as an attacker would, with or without repairing its checksum."""
+    from dpscd.estimators.files import _checksum
+
+    values = json.loads(path.read_text())
+    change(values)
+    if sign:
+        values["checksum"] = _checksum(values)
+    path.write_text(json.dumps(values))
+
+
+CHANGES = {
+    "coefficient": lambda v: v["coef"][0].__setitem__(0, 1.5),
+    "epsilon": lambda v: v["card"].__setitem__("epsilon", 0.1),
+    "class": lambda v: v["classes"].__setitem__("values", [1, 0]),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_changed_file_is_refused(tmp_path, name):
+    path = tmp_path / "model.json"
+    fitted().save(path)
+    rewritten(path, CHANGES[name], sign=False)
+    with pytest.raises(ModelFileError, match="checksum"):
+        load(path)
+
+
+MALFORMED = {
+    "type": lambda v: v.__setitem__("type", "os.system"),
+    "shape": lambda v: v.__setitem__("coef", [[1.0, 2.0]]),
+    "nan": lambda v: v.__setitem__("coef", [["nan", 2.0, 3.0]]),
+    "text": lambda v: v.__setitem__("coef", "abc"),
+    "features": lambda v: v.__setitem__("features", ["a"]),
+    "classes": lambda v: v["classes"].__setitem__("values", [1, "x"]),
+    "class kind": lambda v: v["classes"].__setitem__("kind", "object"),
+    "class dtype": lambda v: v["classes"].__setitem__("dtype", "V8"),
+    "parameter": lambda v: v["parameters"].__setitem__("evil", 1),
+    "parameter kind": lambda v: v["parameters"].__setitem__("lam", {"code": "x"}),
+    "card": lambda v: v.__setitem__("card", {}),
+    "extra": lambda v: v.__setitem__("extra", 1),
+    "version": lambda v: v.__setitem__("format", 99),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_file_is_refused_even_when_signed(tmp_path, name):
+    path = tmp_path / "model.json"
+    fitted().save(path)
+    rewritten(path, MALFORMED[name], sign=True)
+    with pytest.raises(ModelFileError, match=r"model\.json"):
+        load(path)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.json"
+    fitted().save(path)
+    return path
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_random_damage_is_refused(saved, data):
+    content = bytearray(saved.read_bytes())
+    at = data.draw(st.integers(0, len(content) - 1))
+    kind = data.draw(st.sampled_from(["flip", "cut", "noise"]))
+    if kind == "flip":
+        content[at] ^= data.draw(st.integers(1, 255))
+    elif kind == "cut":
+        content = content[:at]
+    else:
+        content = data.draw(st.binary(max_size=200))
+    damaged = saved.with_name("damaged.json")
+    damaged.write_bytes(content)
+    try:
+        model = load(damaged)
+    except ModelFileError:
+        return
+    # White space and other spellings of the same numbers are the same file.
+    assert json.loads(content) == json.loads(saved.read_bytes())
+    np.testing.assert_array_equal(model.coef_, load(saved).coef_)
+
+
+def test_a_file_that_is_absurdly_large_is_not_read(tmp_path):
+    path = tmp_path / "model.json"
+    with path.open("wb") as file:
+        file.truncate(2**31 + 1)
+    with pytest.raises(ModelFileError, match="too large"):
+        load(path)
