@@ -10,20 +10,26 @@ from dpscd._version import __version__
 
 if TYPE_CHECKING:
     from dpscd.errors import (
+        BudgetExceeded,
         CalibrationError,
         CardError,
         DataError,
         DataTypeError,
         DpscdError,
+        LedgerError,
+        ModelFileError,
         ParameterError,
         PrivacyWarning,
         StreamError,
     )
     from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
+    from dpscd.estimators.loading import load
     from dpscd.estimators.regression import DPRidge
     from dpscd.privacy.card import PrivacyCard
+    from dpscd.privacy.ledger import Ledger
 
 __all__ = [
+    "BudgetExceeded",
     "CalibrationError",
     "CardError",
     "DPLinearSVC",
@@ -32,17 +38,23 @@ __all__ = [
     "DataError",
     "DataTypeError",
     "DpscdError",
+    "Ledger",
+    "LedgerError",
+    "ModelFileError",
     "ParameterError",
     "PrivacyCard",
     "PrivacyWarning",
     "StreamError",
     "__version__",
+    "load",
 ]
 
 _HOMES = {
     "DPLinearSVC": "dpscd.estimators.classification",
     "DPLogisticRegression": "dpscd.estimators.classification",
     "DPRidge": "dpscd.estimators.regression",
+    "Ledger": "dpscd.privacy.ledger",
+    "load": "dpscd.estimators.loading",
     "PrivacyCard": "dpscd.privacy.card",
 }
 

@@ -8,7 +8,10 @@ The tree::
     │   └── DataTypeError   (also TypeError)   ... because of their type
     ├── CalibrationError    (also ValueError)  no noise reaches the asked privacy
     ├── CardError           (also ValueError)  a privacy card is malformed or claims too much
-    └── StreamError         (also RuntimeError) a stream of randomness was about to be reused
+    ├── StreamError         (also RuntimeError) a stream of randomness was about to be reused
+    ├── BudgetExceeded      (also RuntimeError) a fit would spend more than its budget has left
+    ├── ModelFileError      (also ValueError)  a model file is malformed or was changed
+    └── LedgerError         (also RuntimeError) a ledger is missing, damaged or used wrongly
     PrivacyWarning          (a UserWarning)    the guarantee holds, but perhaps not as meant
 
 A message names the parameter, the value that was given, what is allowed and what
@@ -17,11 +20,14 @@ a number or a string that was computed from them.
 """
 
 __all__ = [
+    "BudgetExceeded",
     "CalibrationError",
     "CardError",
     "DataError",
     "DataTypeError",
     "DpscdError",
+    "LedgerError",
+    "ModelFileError",
     "ParameterError",
     "PrivacyWarning",
     "StreamError",
@@ -54,6 +60,18 @@ class CardError(DpscdError, ValueError):
 
 class StreamError(DpscdError, RuntimeError):
     """A stream of randomness would have been used twice."""
+
+
+class BudgetExceeded(DpscdError, RuntimeError):  # noqa: N818 - read as what happened
+    """A fit would spend more than is left of its budget; nothing was spent or used."""
+
+
+class ModelFileError(DpscdError, ValueError):
+    """A model file is malformed, was changed, or a model cannot be written to one."""
+
+
+class LedgerError(DpscdError, RuntimeError):
+    """A ledger is missing, damaged, not a ledger, in use, or asked for what it has not."""
 
 
 class PrivacyWarning(UserWarning):

@@ -5,6 +5,8 @@ from typing import Annotated
 import typer
 
 from dpscd._version import __version__
+from dpscd.cli.audit import audit
+from dpscd.cli.budget import budget
 from dpscd.cli.demo import demo
 
 __all__ = ["app", "main"]
@@ -16,6 +18,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command()(demo)
+app.add_typer(budget)
+app.command()(audit)
 
 
 def _show_version(asked: bool) -> None:

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dpscd._version import __version__
-from dpscd.errors import ParameterError, PrivacyWarning
+from dpscd.errors import BudgetExceeded, ParameterError, PrivacyWarning
 from dpscd.estimators.files import write_model
 from dpscd.estimators.validation import (
     check_finite,
@@ -32,6 +32,7 @@ from dpscd.plan import Plan
 from dpscd.planning import Facts, default_constant, default_delta, plan_fit
 from dpscd.privacy.accounting import library_version
 from dpscd.privacy.card import PrivacyCard
+from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.random import source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Model, Problem
@@ -64,6 +65,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     n: int | None
     fit_intercept: bool
     intercept_scaling: float | str
+    ledger: str | None
+    dataset: str | None
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -122,12 +125,14 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         # 2. The plan: public inputs only.
         plan = self._plan(problem_of(math.nan), target) if target.private else None
         problem = problem_of(plan.lam if plan else self._given("lam") or _PLAIN_LAM)
-        # 3. From here on values of the data are used.
+        # 3. The budget: spent from here on, whatever happens.
+        reservation = self._reserve(plan, target)
+        # 4. From here on values of the data are used.
         check_finite("X", X.data if sparse.issparse(X) else X)
         weights = check_weights(sample_weight, X.shape[0])
         labels = problem.labels(self._labels(y, weights))
         rows, records = problem.rows(X), Records(labels, weights)
-        # 4. Training; the duals die with the solver's call.
+        # 5. Training; the duals die with the solver's call.
         source = source_for(self.random_state)
         if plan is None:
             shared, converged = sdca(problem, rows, records, source)
@@ -149,9 +154,11 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                     draw_ahead=self._threads() > 1,
                     progress=report,
                 )
-        # 5. The model and what it guarantees.
+        # 6. The model and what it guarantees.
         self._set_model(problem.model(shared))
         self.privacy_ = self._card(problem, plan, target, seeded=source.seeded)
+        if self.ledger is not None and reservation is not None:
+            Ledger(self.ledger).commit(reservation)
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -188,6 +195,11 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             raise ParameterError(
                 "relation='add-remove' needs n=, a declared number of records: the true "
                 "one is secret under this relation and must not enter any formula."
+            )
+        if (self.ledger is None) != (self.dataset is None):
+            raise ParameterError(
+                f"ledger={self.ledger!r} and dataset={self.dataset!r} must be given together: "
+                "the file of the budget, and the data set's name in it."
             )
         self._threads()
         self._check_own_parameters()
@@ -255,6 +267,23 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 stacklevel=4,
             )
 
+    def _reserve(self, plan: Plan | None, target: PrivacyTarget) -> int | None:
+        """Charge the fit to its budget, if it has one, before any value is used."""
+        if self.ledger is None:
+            return None
+        if plan is None:
+            raise BudgetExceeded(
+                "epsilon=inf exceeds every budget; to train without privacy, leave out ledger."
+            )
+        return Ledger(self.ledger).reserve(
+            str(self.dataset),
+            [plan.release()],
+            target.epsilon,
+            target.delta,
+            target.relation.value,
+            label=type(self).__name__,
+        )
+
     def _plan(self, problem: Problem, target: PrivacyTarget) -> Plan:
         facts = Facts(
             n=problem.n,
@@ -285,6 +314,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             "intercept": problem.constant,
             **self._public(),
         }
+        if self.dataset is not None:
+            public["dataset"] = str(self.dataset)
         if plan:
             public["epochs"] = plan.epochs
             public["lot_size"] = plan.rate * plan.n

@@ -39,6 +39,8 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         intercept_scaling: float | str = "auto",
         classes: Sequence[Any] | None = None,
         class_weight: Mapping[Any, float] | None = None,
+        ledger: str | None = None,
+        dataset: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -56,6 +58,8 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         self.intercept_scaling = intercept_scaling
         self.classes = classes
         self.class_weight = class_weight
+        self.ledger = ledger
+        self.dataset = dataset
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -34,7 +34,12 @@ epsilon : float, default=1.0
         Value of the constant column; 'auto' is 0.3 row_bound."""
 
 _LAST = """\
-n_jobs : int, optional
+ledger : str, optional
+        File of the privacy budget (``dpscd budget init``). Each fit is charged to it before
+        it uses the data, and refused with BudgetExceeded when the budget does not suffice.
+    dataset : str, optional
+        Name of the data set in the ledger; required with `ledger`.
+    n_jobs : int, optional
         With 2 or more (or -1) randomness is drawn in a second thread; same result.
     random_state : int, RandomState, Generator or None, default=None
         None draws from the operating system. Anything else makes the fit repeatable, and

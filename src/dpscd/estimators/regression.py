@@ -75,6 +75,8 @@ class DPRidge(RegressorMixin, DPLinearModel):
         fit_intercept: bool = True,
         intercept_scaling: float | str = "auto",
         y_bounds: tuple[float, float] | None = None,
+        ledger: str | None = None,
+        dataset: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -91,6 +93,8 @@ class DPRidge(RegressorMixin, DPLinearModel):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.y_bounds = y_bounds
+        self.ledger = ledger
+        self.dataset = dataset
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

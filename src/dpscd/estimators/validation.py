@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from dpscd.errors import DataError, DataTypeError, ParameterError
 
@@ -117,16 +117,17 @@ def check_rows(estimator: Any, X: Any) -> Any:
 
 def check_records(estimator: Any, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
     """Return rows and labels of a fit: shapes and types only, no value is judged."""
-    X, y = quietly(
-        validate_data,
-        estimator,
-        X,
-        y,
-        accept_sparse="csr",
-        dtype=_DTYPES,
-        order="C",
-        ensure_all_finite=False,
-    )
+    options = {
+        "accept_sparse": "csr",
+        "dtype": _DTYPES,
+        "order": "C",
+        "ensure_all_finite": False,
+    }
+    if y is None:  # scikit-learn's own words for it
+        quietly(validate_data, estimator, X, y, **options)
+    X = quietly(validate_data, estimator, X, **options)
+    y = quietly(column_or_1d, y, warn=True)
+    quietly(check_consistent_length, X, y)
     if sparse.issparse(X):
         # A fresh wrapper: flags that the caller's object remembers may be out of date.
         X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
@@ -163,5 +164,7 @@ def check_weights(sample_weight: Any, count: int) -> Floats:
 
 def label_set(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the sorted labels that occur, which makes them public."""
+    if y.dtype.kind == "f":
+        check_finite("y", y)
     quietly(check_classification_targets, y)
     return np.asarray(quietly(np.unique, y))

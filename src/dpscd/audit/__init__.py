@@ -1,0 +1,24 @@
+"""An empirical lower bound on epsilon, of an estimator or of a mechanism under test.
+
+An accountant says how much can leak at most; the auditor attacks and says how much leaks
+at least. A bound above the claim, beyond its confidence, is a bug.
+"""
+
+from dpscd.audit.attacks import Attack, LikelihoodRatio
+from dpscd.audit.audit import AuditResult, audit
+from dpscd.audit.bounds import LowerBounds, gaussian_epsilon, gaussian_mu, lower_bounds
+from dpscd.audit.canaries import Game
+from dpscd.audit.mechanism import Mechanism
+
+__all__ = [
+    "Attack",
+    "AuditResult",
+    "Game",
+    "LikelihoodRatio",
+    "LowerBounds",
+    "Mechanism",
+    "audit",
+    "gaussian_epsilon",
+    "gaussian_mu",
+    "lower_bounds",
+]

@@ -1,0 +1,288 @@
+"""Attack an estimator or a mechanism and bound its epsilon from below."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.audit.attacks import Attack
+from dpscd.audit.bounds import lower_bounds, roc
+from dpscd.audit.canaries import SATURATING_LAM, Game, check_saturated, saturating_travel
+from dpscd.audit.mechanism import Mechanism
+from dpscd.errors import ParameterError
+from dpscd.estimators.base import DPLinearModel
+from dpscd.estimators.regression import DPRidge
+from dpscd.privacy.random import SecureSource, SeededSource
+from dpscd.privacy.relation import Relation
+
+__all__ = ["AuditResult", "audit"]
+
+Floats = npt.NDArray[np.float64]
+Scored = tuple[Floats, npt.NDArray[np.bool_]]
+
+_KINDS = ("white-box", "black-box")
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What an attack showed.
+
+    Attributes
+    ----------
+    subject : str
+        What was audited.
+    kind : str
+        'white-box': the attack saw the shared vector after every step. 'black-box': it
+        saw the coefficients of the fitted model.
+    relation : str
+        Which data sets were told apart.
+    epsilon_claimed, delta : float
+        The claim.
+    epsilon_lower : float
+        Lower bound on epsilon, if the trade-off curve is Gaussian.
+    epsilon_lower_clopper_pearson : float
+        Lower bound on epsilon without that assumption.
+    mu_lower : float
+        Lower bound on the parameter of Gaussian differential privacy.
+    confidence : float
+        Chance of each lower bound to be below the truth.
+    trials : int
+        Canaries observed in each of the two worlds.
+    canaries, runs : int
+        Canaries in a run, and runs.
+    steps, rate, noise_multiplier : int, float, float
+        The plan that was audited.
+    fpr, fnr : float
+        Error rates at the threshold of `epsilon_lower`.
+    roc : list of (float, float)
+        False and true positive rates over all thresholds.
+    seed : int or None
+        The seed; None when the operating system gave the randomness.
+    seconds : float
+        Time taken.
+    """
+
+    subject: str
+    kind: str
+    relation: str
+    epsilon_claimed: float
+    delta: float
+    epsilon_lower: float
+    epsilon_lower_clopper_pearson: float
+    mu_lower: float
+    confidence: float
+    trials: int
+    canaries: int
+    runs: int
+    steps: int
+    rate: float
+    noise_multiplier: float
+    fpr: float
+    fnr: float
+    seed: int | None
+    seconds: float
+    roc: list[tuple[float, float]] = field(repr=False)
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether a bound is above the claim: at this confidence, the claim is false."""
+        measured = max(self.epsilon_lower, self.epsilon_lower_clopper_pearson)
+        return measured > self.epsilon_claimed
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain JSON values."""
+        return {**asdict(self), "exceeded": self.exceeded}
+
+
+def audit(
+    subject: DPLinearModel | Mechanism,
+    *,
+    kind: str = "white-box",
+    trials: int = 100_000,
+    game: Game | None = None,
+    attack: Callable[[], Attack] | None = None,
+    confidence: float = 0.95,
+    random_state: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> AuditResult:
+    """Return an empirical lower bound on the epsilon of an estimator or a mechanism.
+
+    Parameters
+    ----------
+    subject : estimator or Mechanism
+        An estimator, fitted or not: what is audited is the claim it makes on its card,
+        with its epsilon, delta, relation, epochs, lot size and intercept, at the data
+        set of the game and the `lam` and `travel` that saturate the canaries. Or a
+        mechanism, perhaps wrong on purpose.
+    kind : {'white-box', 'black-box'}
+        Whether the attack sees the released path, or the coefficients of a fitted model.
+    trials : int
+        Canaries to observe in each of the two worlds.
+    game : Game, optional
+        The records; 1000 canaries a run by default, fewer if fewer trials are asked for.
+    attack : callable, optional
+        Returns a fresh attack on the path of one run; the likelihood ratio by default.
+    confidence : float
+        Chance of each lower bound to be below the truth.
+    random_state : int, optional
+        A seed to repeat the audit; by default the operating system's randomness is used.
+    progress : callable, optional
+        Called with the number of canaries observed, both worlds together, in each run.
+
+    Returns
+    -------
+    AuditResult
+        Lower bounds and what they rest on.
+
+    Notes
+    -----
+    Trials count as independent. They are for saturated canaries on features of their
+    own: a constant contribution, independent lots and independent noise.
+
+    Examples
+    --------
+    >>> from dpscd import DPRidge
+    >>> from dpscd.audit import audit
+    >>> model = DPRidge(epsilon=1.0, delta=1e-5, lot_size=110, epochs=10)
+    >>> result = audit(model, trials=2000, random_state=0)
+    >>> result.epsilon_lower < result.epsilon_claimed
+    True
+    """
+    start = time.perf_counter()
+    if kind not in _KINDS:
+        raise ParameterError(f"kind={kind!r} must be 'white-box' or 'black-box'.")
+    if trials < 1:
+        raise ParameterError(f"trials={trials!r} must be a positive integer.")
+    if game is None:
+        game = Game(canaries=min(Game.canaries, 2 * trials))
+    name = type(subject).__name__
+    estimator = None
+    if isinstance(subject, Mechanism):
+        mechanism = subject
+        if kind == "black-box":
+            raise ParameterError("kind='black-box' needs an estimator, which has a model.")
+    else:
+        estimator = _saturated(subject, game)
+        _fit(estimator, game, np.ones(game.canaries, dtype=bool))
+        mechanism = Mechanism.of_fit(estimator)
+    check_saturated(mechanism.problem, mechanism.plan, game.records)
+    seed = None if random_state is None else f"audit {random_state}, {name}, {kind}"
+    if estimator is not None and kind == "black-box":
+        runs = _black_box(estimator, game, seed)
+    else:
+        runs = _white_box(mechanism, game, attack or mechanism.likelihood_ratio, seed)
+    absent, present, count = _collect(runs, trials, progress)
+    plan = mechanism.plan
+    bounds = lower_bounds(absent, present, delta=plan.delta, confidence=confidence)
+    return AuditResult(
+        subject=name,
+        kind=kind,
+        relation=plan.relation.value,
+        epsilon_claimed=plan.epsilon,
+        delta=plan.delta,
+        epsilon_lower=bounds.epsilon_gaussian,
+        epsilon_lower_clopper_pearson=bounds.epsilon_clopper_pearson,
+        mu_lower=bounds.mu,
+        confidence=confidence,
+        trials=trials,
+        canaries=game.canaries,
+        runs=count,
+        steps=plan.steps,
+        rate=plan.rate,
+        noise_multiplier=plan.noise_multiplier,
+        fpr=bounds.fpr,
+        fnr=bounds.fnr,
+        seed=random_state,
+        seconds=time.perf_counter() - start,
+        roc=roc(absent, present),
+    )
+
+
+def _collect(
+    runs: Iterator[Scored], trials: int, progress: Callable[[int], None] | None
+) -> tuple[Floats, Floats, int]:
+    """Return `trials` scores of each world, and the number of runs they took."""
+    worlds: tuple[list[Floats], list[Floats]] = ([], [])
+    have = [0, 0]
+    count = 0
+    while min(have) < trials:
+        scores, present = next(runs)
+        count += 1
+        for world, members in enumerate((~present, present)):
+            worlds[world].append(scores[members])
+            have[world] += int(members.sum())
+        if progress is not None:
+            progress(len(scores))
+    absent, there = (np.concatenate(scores)[:trials] for scores in worlds)
+    return absent, there, count
+
+
+def _white_box(
+    mechanism: Mechanism, game: Game, attack: Callable[[], Attack], seed: str | None
+) -> Iterator[Scored]:
+    """Yield scores of the path, run after run."""
+    plan = mechanism.plan
+    run = 0
+    while True:
+        source = _source(seed, run)
+        present, _ = game.worlds(source, run)
+        data = game.dataset(present, plan.relation, mechanism.problem.row_bound)
+        adversary = attack()
+        mechanism.play(data, source, adversary)
+        yield adversary.scores, present
+        run += 1
+
+
+def _black_box(estimator: DPLinearModel, game: Game, seed: str | None) -> Iterator[Scored]:
+    """Yield the canaries' coefficients, fit after fit."""
+    run = 0
+    while True:
+        present, number = game.worlds(_source(seed, run), run)
+        estimator.set_params(random_state=None if seed is None else number)
+        _fit(estimator, game, present)
+        yield np.ravel(estimator.coef_)[: game.canaries].copy(), present
+        run += 1
+
+
+def _source(seed: str | None, run: int) -> SecureSource:
+    """Return a fresh source for each run."""
+    return SecureSource() if seed is None else SeededSource(f"{seed}, run {run}".encode())
+
+
+def _saturated(estimator: DPLinearModel, game: Game) -> DPLinearModel:
+    """Return an unfitted copy whose public numbers saturate the canaries.
+
+    Whatever is changed is a public number on which the claim does not depend.
+    """
+    parameters = estimator.get_params(deep=False)
+    if not parameters["epsilon"] < np.inf:
+        raise ParameterError("epsilon=inf claims no privacy; there is nothing to audit.")
+    n = parameters["n"] or game.records
+    parameters.update(
+        n=n,
+        travel=saturating_travel(n),
+        lam=SATURATING_LAM * parameters["row_bound"] ** 2,
+        ledger=None,  # an attack on made-up records spends nobody's budget
+        dataset=None,
+        verbose=0,
+    )
+    if isinstance(estimator, DPRidge):
+        parameters["y_bounds"] = (-1.0, 1.0)
+    else:
+        if len(set(parameters["classes"] or (-1, 1))) != 2:
+            raise ParameterError("only models with two classes can be audited.")
+        parameters.update(classes=(-1, 1), class_weight=None)
+    return type(estimator)(**parameters)
+
+
+def _fit(estimator: DPLinearModel, game: Game, present: npt.NDArray[np.bool_]) -> None:
+    """Fit the estimator to the records of the game."""
+    relation = Relation.parse(estimator.relation)
+    data = game.dataset(present, relation, float(estimator.row_bound))
+    y: Any = data.targets
+    if not isinstance(estimator, DPRidge):
+        y = data.targets.astype(int)
+    estimator.fit(data.X, y, sample_weight=data.weights)

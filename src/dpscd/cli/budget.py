@@ -1,0 +1,197 @@
+"""``dpscd budget``: how much privacy a data set may spend, and what is spent."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpscd.errors import DpscdError
+
+if TYPE_CHECKING:
+    from dpscd.privacy.books import BudgetState
+    from dpscd.privacy.ledger import Ledger
+
+__all__ = ["budget"]
+
+budget = typer.Typer(
+    name="budget",
+    help="Keep the privacy budget of each data set in a ledger, one SQLite file.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+File = Annotated[str, typer.Argument(help="The ledger's file.", metavar="FILE")]
+Name = Annotated[str, typer.Option(help="Name of the data set.")]
+SomeName = Annotated[str | None, typer.Option(help="Name of the data set.", show_default="all")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+@budget.command()
+def init(
+    file: File,
+    dataset: Name,
+    epsilon: Annotated[float, typer.Option(help="Epsilon that all fits may spend.")],
+    delta: Annotated[float, typer.Option(help="Delta that all fits may spend.")],
+    relation: Annotated[
+        str, typer.Option(help="zero-out, replace-one or add-remove; of all fits.")
+    ] = "zero-out",
+    filter: Annotated[  # noqa: A002 - the word of the option
+        str,
+        typer.Option(
+            help="How fits add up. basic: sums of epsilon and delta. renyi: admits more "
+            "when fits are many and small; not for replace-one."
+        ),
+    ] = "basic",
+    as_json: AsJson = False,
+) -> None:
+    """Give a data set its budget, for good.
+
+    The file is created, or the data set is added to those it holds.
+
+    Example: dpscd budget init budget.db --dataset adult --epsilon 2 --delta 1e-5
+    """
+    from dpscd.privacy.ledger import Ledger
+
+    with _plain_errors():
+        ledger = Ledger.init(file, dataset, epsilon, delta, relation, filter)
+        state = ledger.show(dataset)
+    if as_json:
+        _print_json(state.to_dict())
+    else:
+        _print_states([state])
+
+
+@budget.command()
+def show(file: File, dataset: SomeName = None, as_json: AsJson = False) -> None:
+    """Show what is spent and left, at the budget's delta.
+
+    Fits that have not come to their end, or never will, are spent like the others.
+
+    Example: dpscd budget show budget.db --dataset adult
+    """
+    with _plain_errors():
+        ledger = _ledger(file)
+        states = [ledger.show(name) for name in _names(ledger, dataset)]
+    if as_json:
+        every = [state.to_dict() for state in states]
+        _print_json(every if dataset is None else every[0])
+    else:
+        _print_states(states)
+
+
+@budget.command()
+def history(file: File, dataset: SomeName = None, as_json: AsJson = False) -> None:
+    """List every fit that was charged, in order; unfinished ones are charged too.
+
+    Example: dpscd budget history budget.db --dataset adult --json
+    """
+    with _plain_errors():
+        ledger = _ledger(file)
+        fits = [x for name in _names(ledger, dataset) for x in ledger.history(name)]
+    fits.sort(key=lambda x: x.id)
+    if as_json:
+        _print_json([x.to_dict() for x in fits])
+        return
+    rows = [
+        (
+            str(x.id),
+            x.time,
+            x.dataset,
+            x.label,
+            f"{x.epsilon:g}",
+            f"{x.delta:g}",
+            "committed" if x.committed else "reserved",
+        )
+        for x in fits
+    ]
+    headings = ("id", "charged at", "dataset", "fit", "epsilon", "delta", "state")
+    _print_table(f"Fits charged in {file}", headings, rows)
+
+
+@budget.command()
+def verify(
+    file: File,
+    head: Annotated[
+        str | None,
+        typer.Option(help="A head noted earlier, which the ledger must still contain."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check the file, the chain of hashes and every sum; exit code 1 if one fails.
+
+    Note the head elsewhere: with it an old copy or a rewritten file is found too.
+
+    Example: dpscd budget verify budget.db
+    """
+    with _plain_errors():
+        found = _ledger(file).verify(head)
+    if as_json:
+        _print_json({"ok": True, "entries": found.entries, "head": found.head})
+    else:
+        typer.echo(f"{file}: all {found.entries} entries follow from each other.")
+        typer.echo(f"head {found.head}")
+
+
+def _ledger(file: str) -> "Ledger":
+    from dpscd.privacy.ledger import Ledger
+
+    return Ledger(file)
+
+
+def _names(ledger: "Ledger", dataset: str | None) -> tuple[str, ...]:
+    return ledger.datasets() if dataset is None else (dataset,)
+
+
+def _print_states(states: "list[BudgetState]") -> None:
+    rows = [
+        (
+            x.dataset,
+            f"{x.epsilon:g}",
+            f"{x.spent_epsilon:.6g}",
+            f"{x.left_epsilon:.6g}",
+            f"{x.delta:g}",
+            "-" if x.left_delta is None else f"{x.left_delta:g}",
+            str(x.relation),
+            f"{x.reserved}",
+            f"{x.reserved - x.committed}",
+        )
+        for x in states
+    ]
+    headings = (
+        "dataset", "epsilon", "spent", "left", "delta", "left", "relation", "fits", "open",
+    )  # fmt: skip
+    _print_table("Privacy budgets", headings, rows)
+    for x in states:
+        typer.echo(f"{x.dataset}, filter {x.filter}: {x.note}")
+
+
+def _print_table(
+    title: str, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title))
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        # Names are the user's: square brackets in them are no markup.
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)
+
+
+def _print_json(values: Any) -> None:
+    typer.echo(json.dumps(values, indent=2, allow_nan=False))
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Turn the library's errors into one line on stderr and exit code 1."""
+    try:
+        yield
+    except DpscdError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None

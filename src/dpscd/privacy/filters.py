@@ -1,0 +1,324 @@
+"""Privacy filters: rules that stop spending before a budget is exceeded.
+
+Fits on one data set are chosen after seeing earlier ones: which model, which epsilon and
+whether to go on at all. Composition theorems for numbers fixed in advance say nothing
+about that; a filter does. Both filters here have one form. A budget is a few capacities,
+a fit costs a part of each, and it is admitted if no sum of costs exceeds its capacity.
+
+What is charged at reservation stays charged, so fits may also run at the same time: in
+the order of their reservations each was chosen from outputs of earlier ones only.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import lru_cache
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dpscd.errors import CardError, ParameterError
+from dpscd.privacy.accounting import interval_for, renyi_of
+from dpscd.privacy.relation import PrivacyTarget, Relation
+
+if TYPE_CHECKING:
+    from dpscd.privacy.release import Release
+
+__all__ = [
+    "LARGEST_EPSILON",
+    "BasicFilter",
+    "Filter",
+    "RenyiFilter",
+    "above",
+    "below",
+    "check_target",
+    "exact",
+    "filter_from_dict",
+    "fit_cost",
+    "new_filter",
+]
+
+Cost = dict[str, float]
+
+#: Budgets and fits beyond this are refused: they protect nobody.
+LARGEST_EPSILON = 100.0
+
+# A millionth of a millionth of it must still be a number that floats hold well.
+_SMALLEST_DELTA = 1e-30
+
+# Share of a Rényi budget set aside for floats instead of real numbers. A fit takes some
+# 1e-6 of epsilon, so this lasts for thousands of fits.
+_PRECISION_SHARE = 0.01
+
+# What one release may take of the delta set aside, for draws at which the bound of finite
+# precision does not hold; it costs only a logarithm.
+_MISS = 1e-6
+
+# Larger orders take long to compute; they would serve only budgets below about 0.003.
+_LARGEST_ORDER = 4096
+
+# More than any capacity, and still a number of JSON.
+_TOO_MUCH = 1e300
+
+
+def exact(number: float) -> Fraction:
+    """Return the decimal that is written for `number`, not the binary nearest to it.
+
+    People mean 0.1 when they write 0.1: ten fits of it must fill a budget of 1. The
+    rules below see to it that what is charged is no less than what is spent.
+    """
+    return Fraction(repr(float(number)))
+
+
+def above(number: Fraction) -> float:
+    """Return a float that is written as `number` or the next above it."""
+    nearest = float(number)
+    return nearest if exact(nearest) >= number else math.nextafter(nearest, math.inf)
+
+
+def below(number: Fraction) -> float:
+    """Return a float that is written as `number` or the next below it."""
+    return 0.0 - above(-number)  # never a negative zero
+
+
+@dataclass(frozen=True)
+class BasicFilter:
+    """The sum of epsilons and the sum of deltas stay within the budget.
+
+    Notes
+    -----
+    Guarantee: all admitted fits together are (epsilon, delta)-private under fully
+    adaptive choice.
+    Requires: every fit is (e, d)-private, finite precision included, for the e and d
+    that it is charged; `fit_cost` recomputes that.
+    Proof: Rogers, Roth, Ullman and Vadhan, "Privacy odometers and filters" (2016), basic
+    composition. By induction from the last fit: given the output h of the first, which
+    costs (e, d), the rest costs at most (epsilon - e, delta - d) whatever h is, so
+    P(S) <= E_P1[min(1, exp(epsilon - e) Q(S|h))] + delta - d, and the first fit changes
+    the mean of a function with values in [0, 1] by a factor exp(e) and d at most.
+    """
+
+    name: ClassVar[str] = "basic"
+
+    epsilon: float
+    delta: float
+
+    @property
+    def capacity(self) -> Cost:
+        """How much of everything there is to spend."""
+        return {"epsilon": self.epsilon, "delta": self.delta}
+
+    def cost(
+        self, releases: Sequence["Release"], epsilon: float, delta: float, relation: Relation
+    ) -> Cost:
+        """Return what a fit takes: the epsilon and delta that its card claims."""
+        del releases, relation  # the claim says it all
+        return {"epsilon": epsilon, "delta": delta}
+
+    def spent(self, costs: Mapping[str, Fraction]) -> tuple[Fraction, Fraction | None]:
+        """Return the epsilon and delta that sums of costs amount to."""
+        return costs["epsilon"], costs["delta"]
+
+    def note(self) -> str:
+        """Return what a reader of the totals should know."""
+        return "epsilons and deltas of all fits are added; each fit brings its own delta."
+
+
+@dataclass(frozen=True)
+class RenyiFilter:
+    """The sum of Rényi divergences at one order stays within what the budget allows.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The budget.
+    order : int
+        The order at which divergences are added, fixed with the budget.
+    rdp, precision_epsilon, precision_delta : float
+        The capacities: divergence, and the parts set aside for finite precision.
+
+    Notes
+    -----
+    Guarantee: all admitted fits together are (epsilon, delta)-private under fully
+    adaptive choice.
+    Requires: zero-out or add-remove; the order is fixed before the first fit.
+    Proof: Feldman and Zrnic, "Individual privacy accounting via a Rényi filter"
+    (arXiv:2008.11193). *Real numbers.* Let a be the order, L the privacy loss of all
+    outputs so far and S the sum of the divergences charged, both under neighbour P of
+    (P, Q). Given the past, exp((a - 1) loss) of the next fit has a mean of at most
+    exp((a - 1) times its divergence), and that divergence is a function of the past. So
+    exp((a - 1)(L - S)) is a supermartingale that starts at 1. The filter keeps S <= rdp on
+    every path, so E exp((a - 1) L) <= exp((a - 1) rdp) at the end, whenever that is. With
+    max over x of (1 - exp(e - x)) exp(-(a - 1) x) = (1 - 1/a)^(a - 1) exp(-(a - 1) e) / a,
+    the hockey-stick divergence E(1 - exp(e - L))_+ is at most d if
+    rdp <= e + log(a d)/(a - 1) - log(1 - 1/a) (Canonne, Kamath and Steinke,
+    arXiv:2004.00010, proposition 12). *One order only*: admitting what fits at *some* order
+    of a list lets the order depend on outputs, and the bound would have to be paid once
+    for every order. One order, the best for Gaussian fits, admits more (measured with the
+    plans of this library: 312 fits of epsilon 0.1 in a budget of 2, against 289 with seven).
+    *Floats.* The law of a fit on floats and that on real numbers are within (r, m) of each
+    other in both directions: factor exp(r), but for a mass m (`LatticeGaussian`,
+    `PoissonLots`). By the induction of `BasicFilter` all fits together are within (R, M)
+    if the sums of r and m stay below R and M. Through P on floats, P, Q, Q on floats:
+    (e, d) becomes (e + 2 R, exp(R) d + (1 + exp(R + e)) M). Hence
+    precision_epsilon = 2 R, precision_delta = (1 + exp(epsilon)) M, and e and d are what is
+    left of the budget.
+    """
+
+    name: ClassVar[str] = "renyi"
+
+    epsilon: float
+    delta: float
+    order: int
+    rdp: float
+    precision_epsilon: float
+    precision_delta: float
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float) -> "RenyiFilter":
+        """Return the filter whose order admits most fits of the Gaussian kind."""
+        loss, mass = _PRECISION_SHARE * epsilon, _PRECISION_SHARE * delta
+        inner_epsilon = epsilon - loss
+        inner_delta = (delta - mass) * math.exp(-loss / 2.0)
+
+        def room(order: int) -> float:
+            gain = math.log(order * inner_delta) / (order - 1) - math.log1p(-1.0 / order)
+            return inner_epsilon + gain - 1e-11 * (1.0 + epsilon)  # rounding, and then some
+
+        # The divergence of Gaussian fits grows as the order does.
+        order = max(range(2, _LARGEST_ORDER + 1), key=lambda a: room(a) / a)
+        if not room(order) > 0.0:
+            raise ParameterError(
+                f"epsilon={epsilon!r} at delta={delta!r} is too small for filter='renyi': no "
+                f"order up to {_LARGEST_ORDER} leaves room for a fit. Use filter='basic'."
+            )
+        return cls(epsilon, delta, order, room(order), loss, mass)
+
+    @property
+    def capacity(self) -> Cost:
+        """How much of everything there is to spend."""
+        return {
+            "rdp": self.rdp,
+            "precision_epsilon": self.precision_epsilon,
+            "precision_delta": self.precision_delta,
+        }
+
+    def cost(
+        self, releases: Sequence["Release"], epsilon: float, delta: float, relation: Relation
+    ) -> Cost:
+        """Return what a fit takes: its divergence, and its price of finite precision."""
+        del epsilon, delta  # the events are charged, not what one accountant made of them
+        (rdp,) = renyi_of([x.event for x in releases], [self.order], relation)
+        weight = 1.0 + math.exp(self.epsilon)
+        miss = _MISS * self.precision_delta / weight
+        r = sum(x.noise.log_ratio(x.event.steps * x.size, miss) for x in releases)
+        mass = sum(
+            miss + x.noise.tail(x.event.steps, x.size) + x.lots.imprecision(x.event.steps, x.n)
+            for x in releases
+        )
+        exact_cost = {
+            "rdp": rdp,
+            "precision_epsilon": 2.0 * r,
+            "precision_delta": weight * mass,
+        }
+        # The factor outweighs the rounding of these few operations.
+        return {key: min(x * (1.0 + 1e-12), _TOO_MUCH) for key, x in exact_cost.items()}
+
+    def spent(self, costs: Mapping[str, Fraction]) -> tuple[Fraction, Fraction | None]:
+        """Return the epsilon that sums of costs amount to, at the delta of the budget."""
+        if not costs["rdp"]:
+            return Fraction(0), None
+        return exact(self.epsilon) - exact(self.rdp) + costs["rdp"], None
+
+    def note(self) -> str:
+        """Return what a reader of the totals should know."""
+        return (
+            f"Rényi divergences of all fits are added at order {self.order} and converted "
+            f"once, at delta={self.delta:g}, which takes {self.epsilon - self.rdp:.3g} of "
+            "epsilon. The total of one or two fits can therefore exceed their own (PLD) "
+            "epsilons; that of many is far below the sum."
+        )
+
+
+Filter = BasicFilter | RenyiFilter
+
+_FILTERS: dict[str, type[BasicFilter] | type[RenyiFilter]] = {
+    "basic": BasicFilter,
+    "renyi": RenyiFilter,
+}
+
+
+def check_target(epsilon: float, delta: float) -> None:
+    """Raise ParameterError unless these are an epsilon and a delta that can be charged."""
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise ParameterError(f"{name}={value!r} must be a number.")
+    PrivacyTarget(epsilon, delta)
+    if delta < _SMALLEST_DELTA:
+        raise ParameterError(f"delta={delta!r} must be at least {_SMALLEST_DELTA:g}.")
+
+
+def new_filter(name: str, epsilon: float, delta: float, relation: Relation) -> Filter:
+    """Return the filter called `name` for a new budget, or raise ParameterError."""
+    if epsilon > LARGEST_EPSILON:
+        raise ParameterError(
+            f"epsilon={epsilon!r} must be at most {LARGEST_EPSILON:g}: a larger budget "
+            "protects nobody."
+        )
+    if name == "basic":
+        return BasicFilter(epsilon, delta)
+    if name != "renyi":
+        raise ParameterError(f"filter={name!r} must be 'basic' or 'renyi'.")
+    if relation is Relation.REPLACE_ONE:
+        raise ParameterError(
+            "filter='renyi' is not valid for relation='replace-one': the Rényi divergence of "
+            "sampled Gaussian noise is not known there. Use filter='basic', or "
+            "relation='zero-out'."
+        )
+    return RenyiFilter.of(epsilon, delta)
+
+
+def fit_cost(
+    filter: Filter,  # noqa: A002 - the word of the field
+    releases: Sequence["Release"],
+    epsilon: float,
+    delta: float,
+    relation: Relation,
+) -> Cost:
+    """Return what a fit costs, after recomputing that its claim is true.
+
+    Notes
+    -----
+    Guarantee: `releases` are (epsilon, delta)-private, both read as :func:`exact` does;
+    so what is charged is never less than what is spent.
+    """
+    found = _amounts_to(tuple(releases), epsilon, delta, relation)
+    if not (found <= epsilon and Fraction(found) <= exact(epsilon)):
+        raise CardError(
+            f"epsilon={epsilon!r} is claimed, but the releases amount to {found!r} at "
+            f"delta={delta!r}; reserve what the plan was calibrated for."
+        )
+    return filter.cost(releases, epsilon, delta, relation)
+
+
+@lru_cache(maxsize=256)
+def _amounts_to(
+    releases: tuple["Release", ...], epsilon: float, delta: float, relation: Relation
+) -> float:
+    """Return the epsilon of `releases`; cached, for a grid search repeats its fits."""
+    # Loads the compiler: `dpscd budget show` must not wait for that.
+    from dpscd.privacy.release import claim
+
+    # The written delta may be below the binary one, by less than the step to the next.
+    shy = math.nextafter(delta, 0.0)
+    return claim(releases, epsilon, shy, relation, interval_for(epsilon)).epsilon
+
+
+def filter_from_dict(name: str, values: dict[str, Any]) -> Filter:
+    """Return the filter of which ``asdict`` is `values`, or raise ValueError or TypeError."""
+    restored = _FILTERS[name](**values)
+    for field, value in asdict(restored).items():
+        whole = isinstance(value, int) and value >= 2
+        if not (whole if field == "order" else isinstance(value, float) and 0.0 < value < 1e9):
+            raise ValueError(f"{field} is out of range")
+    return restored

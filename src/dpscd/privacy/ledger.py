@@ -1,0 +1,373 @@
+"""The ledger: one file that holds the budget of each data set and all that was spent.
+
+The only importer of sqlite3. Choices, each with its reason:
+
+* *Rollback journal, synchronous=EXTRA.* A write-ahead log keeps the latest entries in a
+  second file: whoever copies the first alone loses what was spent. With a rollback
+  journal the one file is complete after each operation; a file that was switched to the
+  other is refused. EXTRA is FULL and also syncs the
+  folder once the journal is gone; else a power cut could bring the journal back and undo
+  a reservation.
+* *BEGIN IMMEDIATE.* The lock is taken before the sums are read, so of two processes that
+  race for the last epsilon the second reads what the first wrote.
+* *A connection per operation.* Nothing is kept but the path: forks, threads and
+  pickles all share one budget.
+* *Append-only.* Triggers abort changes and removals; each entry is hashed together with
+  the hash before it. This finds accidents and edits. Whoever can write the file can also
+  write a new one: note the head that `verify` returns to find that too.
+"""
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpscd.errors import BudgetExceeded, LedgerError, ParameterError
+from dpscd.privacy.books import (
+    Books,
+    BudgetState,
+    Reservation,
+    Verified,
+    canonical,
+    check_text,
+    link,
+)
+from dpscd.privacy.filters import LARGEST_EPSILON, check_target, fit_cost, new_filter
+from dpscd.privacy.relation import Relation
+
+if TYPE_CHECKING:
+    from dpscd.privacy.release import Release
+
+__all__ = ["Ledger"]
+
+# Seconds to wait for another process that writes; an operation takes milliseconds.
+_PATIENCE = 30.0
+
+_ADVICE = (
+    "If it is locked, try again; if it is damaged, restore a copy or start a new one that "
+    "counts what was spent."
+)
+
+_APPLICATION = 0x64707363  # "dpsc", in the header of the file
+
+_SCHEMA = (
+    "CREATE TABLE entries (seq INTEGER PRIMARY KEY AUTOINCREMENT, "
+    "body TEXT NOT NULL, hash TEXT NOT NULL)",
+    "CREATE TRIGGER entries_never_change BEFORE UPDATE ON entries "
+    "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
+    "CREATE TRIGGER entries_never_go BEFORE DELETE ON entries "
+    "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
+    # INSERT OR REPLACE would remove an entry without asking the trigger above.
+    "CREATE TRIGGER entries_never_give_way BEFORE INSERT ON entries "
+    "WHEN EXISTS (SELECT 1 FROM entries WHERE seq >= NEW.seq) "
+    "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
+)
+
+
+class Ledger:
+    """Budgets of data sets in one SQLite file, spent by fits and never overspent.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; :meth:`init` creates it.
+
+    Notes
+    -----
+    Guarantee: what `reserve` admitted is spent from then on, across processes, crashes and
+    power cuts; all of it together is (epsilon, delta)-private under the budget's relation,
+    even though fits are chosen after seeing earlier ones.
+    Requires: a fit uses no value of the data before `reserve` returned; one name for one
+    set of records (two names are two budgets); a file system with working locks.
+    Proof: :class:`~dpscd.privacy.filters.BasicFilter` and
+    :class:`~dpscd.privacy.filters.RenyiFilter`.
+
+    Examples
+    --------
+    >>> from dpscd import Ledger
+    >>> ledger = Ledger.init(
+    ...     "budget.db", "adult", epsilon=2.0, delta=1e-5
+    ... )  # doctest: +SKIP
+    >>> ledger.show("adult").left_epsilon  # doctest: +SKIP
+    2.0
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        if not (isinstance(self.path, str) and self.path and "\0" not in self.path):
+            raise ParameterError(f"ledger={path!r} must be the path of a file.")
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.path!r})"
+
+    @classmethod
+    def init(
+        cls,
+        path: str | os.PathLike[str],
+        dataset: str,
+        epsilon: float,
+        delta: float,
+        relation: str = "zero-out",
+        filter: str = "basic",  # noqa: A002 - the word of the command line
+    ) -> "Ledger":
+        """Give a data set its budget, in a new file or one that holds others.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The ledger's file.
+        dataset : str
+            Name of the data set; it must have no budget yet, and keeps this one.
+        epsilon, delta : float
+            What all fits together may spend.
+        relation : {'zero-out', 'replace-one', 'add-remove'}
+            The relation of all its fits.
+        filter : {'basic', 'renyi'}
+            How fits are added up. 'renyi' admits more fits when they are many and small;
+            it is not valid for replace-one.
+
+        Returns
+        -------
+        Ledger
+            The ledger.
+        """
+        check_text("dataset", dataset)
+        parsed = Relation.parse(relation)
+        check_target(epsilon, delta)
+        rule = new_filter(filter, float(epsilon), float(delta), parsed)
+        ledger = cls(path)
+        with ledger._transaction(create=True) as (connection, books):
+            if dataset in books.accounts:
+                raise LedgerError(
+                    f"dataset={dataset!r} has a budget in {ledger.path!r} already, and a "
+                    "budget is fixed. See it with `dpscd budget show`."
+                )
+            entry = {
+                "kind": "budget",
+                "dataset": dataset,
+                "relation": parsed.value,
+                "filter": rule.name,
+                "numbers": asdict(rule),
+                "time": _now(),
+            }
+            _append(connection, books, entry)
+        return ledger
+
+    def reserve(
+        self,
+        dataset: str,
+        releases: Sequence["Release"],
+        epsilon: float,
+        delta: float,
+        relation: str,
+        label: str = "",
+    ) -> int:
+        """Charge a fit before it uses any data, and return the id to commit.
+
+        Parameters
+        ----------
+        dataset : str
+            Whose budget pays.
+        releases : sequence of Release
+            Everything that the fit will release, as on its card.
+        epsilon, delta : float
+            What the card will claim; recomputed from `releases` before it is believed.
+        relation : str
+            The relation of the fit. It must be the budget's: none implies another here
+            (an empty record is not one of the records that replace-one ranges over, and
+            add-remove keeps n secret).
+        label : str, optional
+            A public name for the history, such as the class of the estimator.
+
+        Returns
+        -------
+        int
+            The reservation, for :meth:`commit`.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the budget does not hold as much; nothing was charged.
+
+        Notes
+        -----
+        Guarantee: when it returns, the charge is on the disk; a process that dies earlier
+        has not begun its fit, one that dies later has paid for it.
+        Requires: all arguments are public.
+        """
+        check_text("label", label, empty=True)
+        Relation.parse(relation)
+        check_target(epsilon, delta)
+        epsilon, delta = float(epsilon), float(delta)
+        if not releases:
+            raise ParameterError("releases is empty: what releases nothing needs no budget.")
+        # The cost takes longer than an operation should hold the lock, so it comes first.
+        with self._transaction(write=False) as (_, books):
+            account = books.account(dataset)
+        if account.relation != relation:
+            raise LedgerError(
+                f"the budget of dataset={dataset!r} is for relation="
+                f"{account.relation.value!r}; a fit with relation={relation!r} cannot be "
+                "charged to it."
+            )
+        if epsilon > LARGEST_EPSILON:
+            raise BudgetExceeded(
+                f"a fit with epsilon={epsilon:g} exceeds every budget; to train without "
+                "privacy, leave out the ledger."
+            )
+        cost = fit_cost(account.filter, releases, epsilon, delta, account.relation)
+        entry = {
+            "kind": "reserve",
+            "dataset": dataset,
+            "label": label,
+            "epsilon": epsilon,
+            "delta": delta,
+            "releases": [x.to_dict() for x in releases],
+            "cost": cost,
+            "time": _now(),
+        }
+        with self._transaction() as (connection, books):
+            books.account(dataset).admit(epsilon, delta, cost)
+            return _append(connection, books, entry)
+
+    def commit(self, reservation: int) -> None:
+        """Note that a fit came to its end; it was spent in any case.
+
+        Notes
+        -----
+        The entry has no time of its own: how long a fit takes may depend on the data.
+        """
+        with self._transaction() as (connection, books):
+            books.open_reservation(reservation)
+            _append(connection, books, {"kind": "commit", "reservation": reservation})
+
+    def datasets(self) -> tuple[str, ...]:
+        """Return the names of the data sets that have a budget."""
+        with self._transaction(write=False) as (_, books):
+            return tuple(books.accounts)
+
+    def show(self, dataset: str) -> BudgetState:
+        """Return the budget of a data set, what is spent and what is left."""
+        with self._transaction(write=False) as (_, books):
+            return books.account(dataset).state(books.committed)
+
+    def history(self, dataset: str) -> tuple[Reservation, ...]:
+        """Return all fits charged to a data set, the first one first."""
+        with self._transaction(write=False) as (_, books):
+            return tuple(
+                replace(x, committed=x.id in books.committed)
+                for x in books.account(dataset).reservations
+            )
+
+    def verify(self, head: str | None = None) -> Verified:
+        """Check the file, the chain of entries and every sum.
+
+        Parameters
+        ----------
+        head : str, optional
+            A hash that an earlier call returned. It must still be in the chain: an old copy
+            put back, or a chain written anew, does not have it.
+
+        Returns
+        -------
+        Verified
+            The number of entries and the hash of the last; note the latter elsewhere.
+
+        Raises
+        ------
+        LedgerError
+            If anything does not hold.
+        """
+        with self._transaction(write=False) as (connection, books):
+            problem = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            if problem != ("ok",):
+                raise sqlite3.DatabaseError(problem[0])
+            if head is not None and head not in books.hashes:
+                raise LedgerError(
+                    f"{self.path!r} does not contain the entry with head={head!r}: it is an "
+                    "older copy or was written anew."
+                )
+            return Verified(len(books.hashes), books.head)
+
+    @contextmanager
+    def _transaction(
+        self, *, write: bool = True, create: bool = False
+    ) -> Iterator[tuple[sqlite3.Connection, Books]]:
+        """Read the whole ledger in one transaction, and keep what is appended to it."""
+        if not create and not os.path.exists(self.path):
+            raise LedgerError(
+                f"there is no ledger at {self.path!r}; create it with `dpscd budget init "
+                f"{self.path} --dataset NAME --epsilon 2 --delta 1e-5`."
+            )
+        try:
+            connection = sqlite3.connect(
+                f"{Path(self.path).absolute().as_uri()}?mode={'rwc' if create else 'rw'}",
+                uri=True,
+                timeout=_PATIENCE,
+                isolation_level=None,
+            )
+            try:
+                _set_up(connection)
+                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                yield connection, _read(connection, create=create)
+                connection.execute("COMMIT")
+            finally:
+                connection.close()  # undoes what was not committed
+        except (sqlite3.Error, UnicodeError, OSError) as error:
+            raise LedgerError(
+                f"the ledger {self.path!r} cannot be used: {error}. {_ADVICE}"
+            ) from error
+
+
+def _set_up(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA synchronous=EXTRA")
+    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+    if mode == "wal":
+        # Not ours to switch back: the file may not even be a ledger.
+        raise sqlite3.OperationalError("it was switched to a write-ahead log")
+    connection.execute("PRAGMA journal_mode=DELETE")
+
+
+def _read(connection: sqlite3.Connection, *, create: bool) -> Books:
+    """Return the books of an open file; lay out an empty one if asked to."""
+    schema = connection.execute(
+        "SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite%' ORDER BY rowid"
+    ).fetchall()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    books = Books()
+    if create and not schema and application == 0:
+        for statement in _SCHEMA:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id={_APPLICATION}")
+        first = {"kind": "ledger", "version": 1, "name": secrets.token_hex(16)}
+        _append(connection, books, first)
+        return books
+    if application != _APPLICATION or tuple(sql for (sql,) in schema) != _SCHEMA:
+        raise sqlite3.DatabaseError("it is no ledger of dpscd, or its tables were changed")
+    for row in connection.execute("SELECT seq, body, hash FROM entries ORDER BY seq"):
+        books.read(*row)
+    counted = connection.execute("SELECT seq FROM sqlite_sequence").fetchall()
+    if not books.hashes or counted != [(len(books.hashes),)]:
+        raise sqlite3.DatabaseError("its last entries were removed")
+    return books
+
+
+def _append(connection: sqlite3.Connection, books: Books, values: dict[str, Any]) -> int:
+    """Add an entry to the file and the books; return its number."""
+    number = books.next
+    body = canonical({"seq": number, **values})
+    digest = link(books.head, body)
+    # Read back by the rule by which all will read it: what is refused is not written.
+    books.read(number, body, digest)
+    connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, body, digest))
+    return number
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

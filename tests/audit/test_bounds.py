@@ -1,0 +1,105 @@
+import math
+
+import numpy as np
+import pytest
+
+from dpscd.audit.bounds import (
+    _upper,
+    claimed_mu,
+    gaussian_epsilon,
+    gaussian_mu,
+    lower_bounds,
+    roc,
+    trade_off,
+)
+from dpscd.errors import ParameterError
+from dpscd.privacy.accounting import gaussian_multiplier
+from dpscd.privacy.relation import Relation
+
+DELTA = 1e-5
+
+
+def gaussian_scores(mu, trials, seed):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=trials), rng.normal(mu, size=trials)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_gaussian_epsilon_agrees_with_the_accountant(epsilon):
+    mu = 1.0 / gaussian_multiplier(epsilon, DELTA, Relation.ZERO_OUT)
+    assert gaussian_epsilon(mu, DELTA) == pytest.approx(epsilon, rel=1e-3)
+    assert claimed_mu(epsilon, DELTA) == pytest.approx(mu, rel=1e-3)
+
+
+def test_gaussian_epsilon_of_nothing_and_of_a_lot():
+    assert gaussian_epsilon(0.0, DELTA) == 0.0
+    assert gaussian_epsilon(1e-6, DELTA) == 0.0
+    assert gaussian_epsilon(50.0, DELTA) > 1000.0
+
+
+def test_gaussian_mu_inverts_the_trade_off_curve():
+    assert gaussian_mu(0.1, 1.0 - trade_off(0.1, 0.7)) == pytest.approx(0.7)
+    assert gaussian_mu(0.6, 0.6) == 0.0
+
+
+def test_clopper_pearson_limits_match_closed_forms():
+    # None of n: (1 - p)^n = risk; all of n: no limit; n - 1 of n: 1 - p^n = 1 - risk.
+    assert _upper(0, 30, 0.025) == pytest.approx(1.0 - 0.025 ** (1 / 30))
+    assert _upper(30, 30, 0.025) == 1.0
+    assert _upper(29, 30, 0.025) == pytest.approx((1.0 - 0.025) ** (1 / 30))
+
+
+@pytest.mark.parametrize("mu", [0.268, 1.0])
+def test_a_gaussian_mechanism_is_bounded_closely(mu):
+    truth = gaussian_epsilon(mu, DELTA)
+    bounds = lower_bounds(*gaussian_scores(mu, 100_000, seed=1), delta=DELTA)
+    assert 0.85 * truth < bounds.epsilon_gaussian < truth
+    assert 0.4 * truth < bounds.epsilon_clopper_pearson < bounds.epsilon_gaussian
+    assert bounds.mu < mu
+
+
+def test_bounds_keep_their_confidence():
+    # Each bound is too high in at most 5 % of audits: 20 of 400 expected at the most,
+    # more than 45 with chance 1e-7.
+    mu, confidence = 0.5, 0.95
+    truth = gaussian_epsilon(mu, DELTA)
+    audits = [
+        lower_bounds(*gaussian_scores(mu, 1000, seed), delta=DELTA, confidence=confidence)
+        for seed in range(400)
+    ]
+    assert sum(b.epsilon_gaussian > truth for b in audits) < 45
+    assert sum(b.epsilon_clopper_pearson > truth for b in audits) < 45
+
+
+def test_no_leak_gives_no_bound():
+    bounds = lower_bounds(*gaussian_scores(0.0, 20_000, seed=0), delta=DELTA)
+    assert bounds.epsilon_gaussian == bounds.epsilon_clopper_pearson == 0.0
+
+
+def test_a_broken_mechanism_gives_a_finite_bound_that_grows_with_trials():
+    few, many = (
+        lower_bounds(np.zeros(trials), np.ones(trials), delta=DELTA) for trials in (100, 10_000)
+    )
+    assert 3.0 < few.epsilon_clopper_pearson < many.epsilon_clopper_pearson < math.inf
+    assert 10.0 < few.epsilon_gaussian < many.epsilon_gaussian < math.inf
+    assert many.fpr == many.fnr == 0.0
+
+
+def test_equal_scores_count_against_the_attack():
+    bounds = lower_bounds(np.zeros(1000), np.zeros(1000), delta=DELTA)
+    assert bounds.epsilon_gaussian == bounds.epsilon_clopper_pearson == 0.0
+
+
+def test_roc_runs_from_corner_to_corner():
+    points = np.array(roc(*gaussian_scores(1.0, 5000, seed=0)))
+    assert points[0].tolist() == [0.0, 0.0]
+    assert points[-1].tolist() == [1.0, 1.0]
+    assert (np.diff(points, axis=0) >= 0.0).all()
+    assert np.abs(points[:, 1] - trade_off(points[:, 0], 1.0)).max() < 0.04
+
+
+def test_senseless_requests_are_refused():
+    with pytest.raises(ParameterError, match="at least 20 trials"):
+        lower_bounds(np.zeros(5), np.zeros(50), delta=DELTA)
+    with pytest.raises(ParameterError, match="confidence"):
+        lower_bounds(np.zeros(50), np.zeros(50), delta=DELTA, confidence=1.0)

@@ -1,0 +1,131 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from dpscd.cli.app import app
+from dpscd.plan import Plan
+from dpscd.privacy.ledger import Ledger
+from dpscd.privacy.relation import Relation
+
+
+@pytest.fixture
+def budget():
+    runner = CliRunner()
+
+    def call(*words):
+        return runner.invoke(app, ["budget", *map(str, words)], env={"COLUMNS": "160"})
+
+    return call
+
+
+@pytest.fixture
+def file(tmp_path, budget):
+    path = tmp_path / "budget.db"
+    made = budget("init", path, "--dataset", "adult", "--epsilon", 2, "--delta", "1e-5")
+    assert made.exit_code == 0, made.output
+    return path
+
+
+def charge(path, dataset="adult"):
+    plan = Plan(
+        epsilon=0.5, delta=1e-6, relation=Relation.ZERO_OUT, n=1000, d=3, outputs=1,
+        intercept=False, lam=0.1, steps=50, rate=0.1, clip=0.1, separability=100.0,
+        averaging=0.5,
+    ).calibrated()  # fmt: skip
+    return Ledger(path).reserve(dataset, [plan.release()], 0.5, 1e-6, "zero-out", "[a] fit")
+
+
+def test_init_prints_the_new_budget(tmp_path, budget):
+    words = ("--dataset", "adult", "--epsilon", 2, "--delta", "1e-5")
+    made = budget("init", tmp_path / "a.db", *words)
+    assert "adult" in made.stdout
+    made = budget("init", tmp_path / "b.db", *words, "--filter", "renyi", "--json")
+    state = json.loads(made.stdout)
+    assert (state["epsilon"], state["filter"], state["left_epsilon"]) == (2.0, "renyi", 2.0)
+
+
+def test_show_gives_spent_and_left(file, budget):
+    charge(file)
+    state = json.loads(budget("show", file, "--dataset", "adult", "--json").stdout)
+    assert (state["spent_epsilon"], state["left_epsilon"]) == (0.5, 1.5)
+    assert (state["spent_delta"], state["left_delta"]) == (1e-6, 9e-6)
+    assert (state["reserved"], state["committed"]) == (1, 0)
+    (same,) = json.loads(budget("show", file, "--json").stdout)
+    assert same == state
+    table = budget("show", file).stdout
+    assert "1.5" in table
+    assert "9e-06" in table
+
+
+def test_show_explains_the_renyi_total(file, budget):
+    budget(
+        "init", file, "--dataset", "r", "--epsilon", 2, "--delta", "1e-5", "--filter", "renyi"
+    )
+    charge(file, "r")
+    shown = budget("show", file, "--dataset", "r")
+    assert "can therefore exceed their own (PLD) epsilons" in shown.stdout
+    state = json.loads(budget("show", file, "--dataset", "r", "--json").stdout)
+    assert state["spent_epsilon"] > 0.5
+    assert state["left_epsilon"] + state["spent_epsilon"] == pytest.approx(2.0)
+    assert state["left_delta"] is None
+
+
+def test_history_lists_every_fit(file, budget):
+    first, second = charge(file), charge(file)
+    Ledger(file).commit(first)
+    listed = json.loads(budget("history", file, "--json").stdout)
+    assert [x["id"] for x in listed] == [first, second]
+    assert [x["committed"] for x in listed] == [True, False]
+    assert listed[0]["releases"][0]["what"] == "shared vector"
+    table = budget("history", file, "--dataset", "adult").stdout
+    assert "[a] fit" in table
+    assert "committed" in table
+    assert "reserved" in table
+
+
+def test_verify_gives_the_head(file, budget):
+    found = json.loads(budget("verify", file, "--json").stdout)
+    assert found["ok"]
+    assert found["entries"] == 2
+    charge(file)
+    again = budget("verify", file, "--head", found["head"])
+    assert again.exit_code == 0
+    assert "all 3 entries" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        (("init", "{file}", "--dataset", "adult", "--epsilon", "1", "--delta", "1e-5"), "show"),
+        (("init", "{file}", "--dataset", "b", "--epsilon", "0", "--delta", "1e-5"), "greater"),
+        (("init", "{file}", "--dataset", "b", "--epsilon", "1", "--delta", "1e-5",
+          "--relation", "equal"), "must be one of"),
+        (("init", "{file}", "--dataset", "b", "--epsilon", "1", "--delta", "1e-5",
+          "--relation", "replace-one", "--filter", "renyi"), "Use filter='basic'"),
+        (("show", "{file}", "--dataset", "b"), "dpscd budget init"),
+        (("history", "{file}.none"), "dpscd budget init"),
+        (("verify", "{file}", "--head", "0" * 64), "older copy"),
+    ],
+)  # fmt: skip
+def test_errors_are_one_line_that_says_what_to_do(file, budget, words, match):
+    result = budget(*(word.format(file=file) for word in words))
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert match in result.stderr
+
+
+def test_a_damaged_file_fails_verify(file, budget):
+    file.write_bytes(b"no ledger" * 100)
+    result = budget("verify", file)
+    assert result.exit_code == 1
+    assert "restore a copy" in result.stderr
+
+
+@pytest.mark.parametrize("verb", ["init", "show", "history", "verify"])
+def test_help_has_an_example(budget, verb):
+    result = budget(verb, "--help")
+    assert result.exit_code == 0
+    assert f"Example: dpscd budget {verb} budget.db" in result.stdout

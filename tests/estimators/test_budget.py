@@ -1,0 +1,124 @@
+"""Fits on one data set share one budget, through every tool that copies estimators."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from dpscd import (
+    BudgetExceeded,
+    DataError,
+    DPLinearSVC,
+    DPRidge,
+    Ledger,
+    LedgerError,
+    ParameterError,
+)
+
+
+def records(n=80):
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(n, 2))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+@pytest.fixture
+def budget(tmp_path):
+    path = str(tmp_path / "budget.db")
+    Ledger.init(path, "people", epsilon=2.0, delta=1e-4)
+    return path
+
+
+def model(path, epsilon=0.5, **changes):
+    return DPLinearSVC(
+        epsilon, classes=[0, 1], epochs=1, ledger=path, dataset="people", **changes
+    )
+
+
+def spent(path):
+    return Ledger(path).show("people").spent_epsilon
+
+
+def test_a_fit_is_charged_and_committed(budget):
+    fitted = model(budget).fit(*records())
+    assert spent(budget) == 0.5
+    (entry,) = Ledger(budget).history("people")
+    assert entry.committed
+    assert entry.label == "DPLinearSVC"
+    assert entry.epsilon == fitted.privacy_.epsilon
+    assert fitted.privacy_.public["dataset"] == "people"
+
+
+def test_the_budget_cannot_be_overspent(budget):
+    for _ in range(4):
+        model(budget).fit(*records())
+    with pytest.raises(BudgetExceeded, match="Left: epsilon=0"):
+        model(budget, 0.01).fit(*records())
+    assert spent(budget) == 2.0
+
+
+def test_clones_pickles_and_processes_share_one_budget(budget):
+    clone(model(budget)).fit(*records())
+    pickle.loads(pickle.dumps(model(budget))).fit(*records())
+    assert spent(budget) == 1.0
+    cross_val_score(model(budget, 0.25), *records(), cv=2, n_jobs=2)
+    assert spent(budget) == 1.5
+
+
+def test_grid_search_pays_for_every_fit(budget):
+    GridSearchCV(model(budget, 0.125), {"lam": [1e-3, 1e-2]}, cv=2, refit=True).fit(*records())
+    assert spent(budget) == 5 * 0.125
+    with pytest.raises(BudgetExceeded):
+        # Three fits of 0.4 are left.
+        GridSearchCV(model(budget, 0.4), {"lam": [1e-3, 1e-2]}, cv=2, error_score="raise").fit(
+            *records()
+        )
+    assert spent(budget) == pytest.approx(5 * 0.125 + 3 * 0.4)
+
+
+def test_a_fit_that_fails_on_its_data_has_been_paid_for(budget):
+    X, y = records()
+    X[0, 0] = math.nan
+    with pytest.raises(DataError):
+        model(budget).fit(X, y)
+    assert spent(budget) == 0.5
+    assert not Ledger(budget).history("people")[0].committed
+
+
+def test_a_refused_parameter_or_shape_costs_nothing(budget):
+    X, y = records()
+    with pytest.raises(ParameterError):
+        model(budget, lam=-1.0).fit(X, y)
+    with pytest.raises(DataError):
+        model(budget).fit(X[0], y)
+    assert spent(budget) == 0.0
+
+
+def test_no_value_is_judged_before_the_budget(tmp_path):
+    """Neither NaN nor a foreign label is noticed by a fit that the budget refuses."""
+    path = str(tmp_path / "budget.db")
+    Ledger.init(path, "people", epsilon=0.1, delta=1e-5)
+    X, y = records()
+    X[0, 0] = math.nan
+    with pytest.raises(BudgetExceeded):
+        model(path).fit(X, y)
+    with pytest.raises(BudgetExceeded):
+        DPRidge(y_bounds=(0, 1), ledger=path, dataset="people").fit(X, np.full(80, math.nan))
+
+
+@pytest.mark.parametrize("given", [{"ledger": "budget.db"}, {"dataset": "people"}])
+def test_ledger_and_dataset_come_together(given):
+    with pytest.raises(ParameterError, match="together"):
+        DPLinearSVC(classes=[0, 1], **given).fit(*records())
+
+
+def test_other_errors_of_the_ledger(budget, tmp_path):
+    with pytest.raises(BudgetExceeded, match="epsilon=inf"):
+        model(budget, math.inf).fit(*records())
+    with pytest.raises(LedgerError, match="no ledger"):
+        model(str(tmp_path / "none.db")).fit(*records())
+    with pytest.raises(LedgerError, match="relation"):
+        model(budget, relation="replace-one").fit(*records())
+    assert spent(budget) == 0.0
