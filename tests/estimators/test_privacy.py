@@ -162,3 +162,12 @@ def test_rows_longer_than_the_bound_are_scaled_down_in_silence(recwarn):
     long = model.fit(X, y).coef_
     np.testing.assert_allclose(model.fit(unit * 0.01, y).coef_, long, rtol=1e-6)
     assert not recwarn.list
+
+
+def test_labels_beyond_the_bounds_are_clipped_in_silence(recwarn):
+    X, _ = records()
+    y = 3.0 * X[:, 0]
+    model = DPRidge(y_bounds=(-0.5, 0.5), random_state=0)
+    clipped = model.fit(X, np.clip(y, -0.5, 0.5)).coef_
+    np.testing.assert_array_equal(model.fit(X, y).coef_, clipped)
+    assert not recwarn.list

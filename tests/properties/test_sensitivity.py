@@ -89,7 +89,7 @@ def situations(draw):
     }
 
 
-def lot_sum(loss, s, *, rows, labels, weights, dual, layout, dtype):
+def lot_sum(loss, s, *, rows, labels, weights, dual, layout, dtype, lot=range(RECORDS)):
     """Return the lot's pre-noise sum in whole cells, for each output."""
     problem = Problem(
         loss=loss,
@@ -111,7 +111,7 @@ def lot_sum(loss, s, *, rows, labels, weights, dual, layout, dtype):
     state = np.round(s["shared"][: s["outputs"] * width] * 2**20).reshape(s["outputs"], width)
     before = state * numbers.cell
     shared = before.copy()
-    ids, starts = np.arange(RECORDS), np.array([0, RECORDS])
+    ids, starts = np.array(lot, dtype=np.int64), np.array([0, len(lot)])
     advance(
         loss,
         problem.rows(X),
@@ -152,6 +152,9 @@ def test_no_neighbour_moves_a_lot_by_more_than_the_clip(loss, layout, dtype, s):
         without, _ = lot_sum(loss, s, **{**same, "weights": silent}, **kind)
         moved = sum((a - b) ** 2 for a, b in zip(full, without, strict=True))
         assert moved <= clip**2
+        # Not drawn: the others do not notice.
+        others = [i for i in range(RECORDS) if i != k]
+        assert lot_sum(loss, s, **same, **kind, lot=others)[0] == without
         # Replace-one: record k is another one, with another past of its own.
         other = {name: same[name].copy() for name in same}
         other["rows"][k], other["labels"][k] = s["other"], s["other_label"]
@@ -181,3 +184,31 @@ def test_a_saturated_record_attains_the_clip():
         dtype=np.float64,
     )
     assert 0.99999 * clip < total[0] <= clip
+
+
+def test_the_sum_of_a_long_lot_is_exact():
+    """In a lot of 20,000 one record counts no more, and the order does not count at all."""
+    n, clip = 20_000, 0.3
+    rng = np.random.default_rng(0)
+    X = np.abs(rng.normal(size=(n, FEATURES)))
+    problem = Problem(loss=Squared(), lam=1.0, n=n, d=FEATURES)
+    numbers = plan(clip, 1, intercept=False).numbers(1.0)
+    numbers = Numbers(**{**numbers._asdict(), "grid": numbers.cell, "spread": 0.0})
+    rows, records = problem.rows(X), Records(np.full(n, 100.0), np.ones(n))
+
+    def total(lot):
+        shared = np.zeros((1, FEATURES))
+        advance(
+            Squared(), rows, records, numbers, lot, np.array([0, len(lot)]),
+            np.zeros((1, FEATURES)), 1, np.zeros((n, 1)), shared, np.zeros_like(shared),
+        )  # fmt: skip
+        return [int(x) for x in shared[0] / numbers.cell]
+
+    lot = np.arange(n)
+    everybody = total(lot)
+    assert total(rng.permutation(lot)) == everybody
+    alone = total(lot[:1])
+    assert total(lot[1:]) == [a - b for a, b in zip(everybody, alone, strict=True)]
+    length = sum(x**2 for x in alone)
+    limit = Fraction(clip) / Fraction(numbers.cell)
+    assert (limit * Fraction(99999, 100000)) ** 2 <= length <= limit**2

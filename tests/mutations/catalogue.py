@@ -1,0 +1,234 @@
+"""Mistakes that were made elsewhere, each with the test that notices it here.
+
+A mutation replaces pieces of the source; `test` is the test that must fail then. The table
+in docs/understanding/mutations.md is written from this list.
+"""
+
+from typing import NamedTuple
+
+
+class Mutation(NamedTuple):
+    name: str
+    file: str
+    replace: tuple[tuple[str, str], ...]
+    test: str
+
+
+_SENSITIVITY = (
+    "tests/properties/test_sensitivity.py::test_no_neighbour_moves_a_lot_by_more_than_the_clip"
+)
+_NOISE = "tests/estimators/test_privacy.py::test_without_signal_the_model_is_exactly_the_stated_noise"
+_BITS = "tests/privacy/test_sampling.py::test_bits_are_independent_with_the_stated_rate"
+
+MUTATIONS = [
+    Mutation(
+        "half the noise",
+        "kernels/dual.py",
+        (("numbers.spread * normals[j]", "0.5 * numbers.spread * normals[j]"),),
+        _NOISE,
+    ),
+    Mutation(
+        "noise only on touched coordinates",
+        "kernels/dual.py",
+        (("numbers.spread * normals[j]", "(total[j] != 0.0) * numbers.spread * normals[j]"),),
+        _NOISE,
+    ),
+    Mutation(
+        "no noise after an empty lot",
+        "kernels/dual.py",
+        (("        for k in range(outputs):\n            noise =",
+          "        for k in range(outputs if starts[t] < starts[t + 1] else 0):\n            noise ="),),
+        "tests/kernels/test_dual.py::test_empty_lots_still_add_noise",
+    ),
+    Mutation(
+        "clip skipped",
+        "kernels/dual.py",
+        (("    if length <= limit:", "    if length < np.inf:"),),
+        _SENSITIVITY,
+    ),
+    Mutation(
+        "clip after normalising wrongly",
+        "kernels/rows.py",
+        (
+            ("factor = row_bound / scale / largest / relative", "factor = row_bound / scale / largest"),
+            ("else max(math.sqrt(squares), _SHORTEST)", "else 1.0"),
+        ),
+        _SENSITIVITY,
+    ),
+    Mutation(
+        "intercept column outside the norm bound",
+        "kernels/rows.py",
+        (("        squares = rows.tail * rows.tail\n", "        squares = 0.0\n"),),
+        _SENSITIVITY,
+    ),
+    Mutation(
+        "shuffled lots accounted as Poisson",
+        "privacy/sampling.py",
+        (
+            (
+                "        skips = self.skips(rows)\n        words",
+                "        size = max(1, round(self.rate * rows))\n"
+                "        order = np.random.default_rng(first)\n"
+                "        cut = -(-steps * size // rows)\n"
+                "        ids = np.concatenate([order.permutation(rows) for _ in range(cut)])\n"
+                "        return Lots(ids[: steps * size], size * np.arange(steps + 1))\n"
+                "        skips = self.skips(rows)\n        words",
+            ),
+        ),
+        _BITS,
+    ),
+    Mutation(
+        "an example twice in a lot",
+        "privacy/sampling.py",
+        (
+            (
+                "        return Lots(ids[: starts[steps]], starts)",
+                "        return Lots(np.repeat(ids[: starts[steps]], 2), 2 * starts)",
+            ),
+        ),
+        _BITS,
+    ),
+    Mutation(
+        "lot size divided by its realised value",
+        "kernels/dual.py",
+        (
+            (
+                "            if step_of(loss, rows, records, numbers, shared,",
+                "            size = np.float64(starts[t + 1] - starts[t])\n"
+                "            real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
+                "                           numbers.grid, numbers.spread)\n"
+                "            if step_of(loss, rows, records, real, shared,",
+            ),
+        ),
+        _SENSITIVITY,
+    ),
+    Mutation(
+        "steps of a lot computed one after the other",
+        "kernels/dual.py",
+        (
+            (
+                "                    add_truncated(rows, i, steps[k] / numbers.cell, total[k])",
+                "                    add_truncated(rows, i, steps[k] / numbers.cell, total[k])\n"
+                "                    add(rows, i, steps[k], shared[k])",
+            ),
+        ),
+        "tests/kernels/test_dual.py::test_steps_of_a_lot_see_only_the_vector_before_it",
+    ),
+    Mutation(
+        "the same noise for all classes",
+        "kernels/dual.py",
+        (("normals[t, k * width : (k + 1) * width]", "normals[t, :width]"),),
+        "tests/estimators/test_privacy.py::test_noise_differs_between_classes_and_fits",
+    ),
+    Mutation(
+        "the same seed for all fits and processes",
+        "privacy/random.py",
+        (("self._start(os.urandom(_KEY))", "self._start(bytes(_KEY))"),),
+        "tests/estimators/test_privacy.py::test_noise_differs_between_classes_and_fits",
+    ),
+    Mutation(
+        "a stream used on in a forked process",
+        "privacy/random.py",
+        (("if os.getpid() != self._process:", "if False:"),),
+        "tests/privacy/test_random.py::test_a_forked_child_cannot_draw",
+    ),
+    Mutation(
+        "sigma rounded down",
+        "privacy/accounting.py",
+        (("math.ceil(multiplier * shift)", "math.floor(multiplier * shift)"),),
+        "tests/privacy/test_accounting.py::test_rounding_up_never_goes_down_nor_far",
+    ),
+    Mutation(
+        "RDP used for replace-one",
+        "privacy/accounting.py",
+        (('Relation.REPLACE_ONE: ("PLD",)', 'Relation.REPLACE_ONE: ("PLD", "RDP")'),),
+        "tests/privacy/test_accounting.py::test_replace_one_never_uses_rdp",
+    ),
+    Mutation(
+        "a truncated lot buffer",
+        "privacy/sampling.py",
+        (("            fill_lots(more, rows, decay, 0, last, ids, rest)\n", "            rest[1] = rest[0]\n"),),
+        _BITS,
+    ),
+    Mutation(
+        "float32 accumulation",
+        "kernels/dual.py",
+        (("total = np.empty((outputs, width))", "total = np.empty((outputs, width), np.float32)"),),
+        "tests/properties/test_sensitivity.py::test_the_sum_of_a_long_lot_is_exact",
+    ),
+    Mutation(
+        "fastmath in the clip",
+        "kernels/_jit.py",
+        (("nogil=True,", "nogil=True, fastmath=True,"),),
+        _SENSITIVITY,
+    ),
+    Mutation(
+        "n = len(X) under add-remove",
+        "estimators/base.py",
+        (("n = X.shape[0] if self.n is None else int(self.n)", "n = X.shape[0]"),),
+        "tests/estimators/test_privacy.py::test_declared_n_replaces_the_true_one_everywhere",
+    ),
+    Mutation(
+        "C = 0",
+        "plan.py",
+        (("size > 0.0)", "size >= 0.0)"), ("1e-100 < self.clip < 1e100", "0.0 <= self.clip < 1e100")),
+        "tests/test_plan.py",
+    ),
+    Mutation(
+        "the dual in the pickle",
+        "estimators/base.py",
+        (("        rows, records = problem.rows(X)", "        self.kept_ = weights\n        rows, records = problem.rows(X)"),),
+        "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
+    ),
+    Mutation(
+        "the lots in the pickle",
+        "estimators/base.py",
+        (("        # 6. The model", "        self.lots_ = plan and plan.lots.draw(source, plan.steps, 9, len(y))\n        # 6. The model"),),
+        "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
+    ),
+    Mutation(
+        "bounds read from the data: rows",
+        "estimators/base.py",
+        (("row_bound=float(self.row_bound),", "row_bound=float(np.sqrt((X**2).sum(axis=1).max())),"),),
+        "tests/estimators/test_privacy.py::test_rows_longer_than_the_bound_are_scaled_down_in_silence",
+    ),
+    Mutation(
+        "bounds read from the data: labels",
+        "estimators/regression.py",
+        (("return np.clip(labels, *self._bounds())", "return labels"),),
+        "tests/estimators/test_privacy.py::test_labels_beyond_the_bounds_are_clipped_in_silence",
+    ),
+    Mutation(
+        "early stop on the gap",
+        "solvers/dp_scd.py",
+        (
+            (
+                "        first += len(normals)\n",
+                "        first += len(normals)\n"
+                "        if problem.gap(rows, records, dual, shared)[1] < 1.0:\n"
+                "            break\n",
+            ),
+        ),
+        "tests/solvers/test_steps.py::test_every_planned_step_is_run",
+    ),
+    Mutation(
+        "budget spent after release",
+        "estimators/base.py",
+        (
+            ("reservation = self._reserve(plan, target)", "reservation = None"),
+            (
+                "if self.ledger is not None and reservation is not None:\n"
+                "            Ledger(self.ledger).commit(reservation)",
+                "if self.ledger is not None:\n"
+                "            Ledger(self.ledger).commit(self._reserve(plan, target))",
+            ),
+        ),
+        "tests/estimators/test_budget.py::test_no_value_is_judged_before_the_budget",
+    ),
+    Mutation(
+        "a message that prints a cell",
+        "estimators/validation.py",
+        (("    raise unusable(_UNREADABLE)", "    raise unusable(text)"),),
+        "tests/estimators/test_bad_input.py::test_an_error_about_data_holds_nothing_of_them",
+    ),
+]  # fmt: skip

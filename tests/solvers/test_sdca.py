@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+from dpscd.kernels.dual import Records
+from dpscd.losses import Hinge, Logistic, Squared
+from dpscd.privacy.random import SeededSource
+from dpscd.problem import Problem
+from dpscd.solvers.sdca import sdca
+
+
+def case(loss, outputs=1):
+    generator = np.random.default_rng(2)
+    problem = Problem(loss, 0.02, 80, 4, outputs=outputs, constant=0.3)
+    X = generator.normal(size=(80, 4))
+    y = generator.integers(0, 3, 80) if outputs > 1 else generator.choice([-1.0, 1.0], 80)
+    return problem, problem.rows(X), Records(y.astype(float), np.ones(80))
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize(
+    "loss", [Squared(), Logistic(), Hinge()], ids=lambda x: type(x).__name__
+)
+def test_the_optimum_is_reached_from_any_order(loss, outputs):
+    problem, rows, records = case(loss, outputs)
+    found = []
+    for seed in (b"a", b"b"):
+        shared, converged = sdca(problem, rows, records, SeededSource(seed), tolerance=1e-9)
+        assert converged
+        found.append(problem.model(shared).coef)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-3)
+
+
+def test_too_few_epochs_are_reported():
+    problem, rows, records = case(Logistic())
+    _, converged = sdca(
+        problem, rows, records, SeededSource(b"c"), tolerance=1e-12, max_epochs=2
+    )
+    assert not converged
+
+
+def test_an_observer_sees_each_epoch():
+    problem, rows, records = case(Squared())
+    epochs = []
+    sdca(
+        problem,
+        rows,
+        records,
+        SeededSource(b"o"),
+        tolerance=0.0,
+        max_epochs=4,
+        observer=lambda look: epochs.append(look.epoch),
+    )
+    assert epochs == [1, 2, 3, 4]
+
+
+def test_no_epochs_leave_the_start():
+    problem, rows, records = case(Squared())
+    shared, converged = sdca(problem, rows, records, SeededSource(b"d"), max_epochs=0)
+    assert not shared.any()
+    assert not converged
+
+
+def test_a_record_that_cannot_be_used_is_passed_over():
+    problem, _, records = case(Squared())
+    X = np.random.default_rng(3).normal(size=(80, 4))
+    X[5] = np.nan
+    shared, converged = sdca(problem, problem.rows(X), records, SeededSource(b"e"))
+    assert converged
+    assert np.isfinite(shared).all()
