@@ -20,6 +20,9 @@ __all__ = ["Plan"]
 _CELL_BITS = 30
 _EXACT_BITS = 53
 
+# Rates below this are no longer well above what PoissonLots gives away to rounding.
+_SMALLEST_RATE = 1e-11
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -74,8 +77,8 @@ class Plan:
         # A clip beyond these ends would leave the range of normal doubles on the grid.
         if not 1e-100 < self.clip < 1e100:
             raise ParameterError(f"clip={self.clip!r} must lie between 1e-100 and 1e100.")
-        if not 0.0 < self.rate <= 1.0:
-            raise ParameterError(f"rate={self.rate!r} must lie in (0, 1].")
+        if not _SMALLEST_RATE <= self.rate <= 1.0:
+            raise ParameterError(f"rate={self.rate!r} must lie in [{_SMALLEST_RATE:g}, 1].")
         if self.steps < 1 or self.n < 1 or self.outputs < 1:
             raise ParameterError("steps, n and outputs must be at least 1.")
         if not 0.0 <= self.averaging <= 1.0:

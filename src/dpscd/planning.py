@@ -87,10 +87,12 @@ def plan_fit(
     n = facts.n
     if lot_size is None:
         lot_size = min(n, max(_SMALLEST_LOT, min(_LARGEST_LOT, n // _LOTS_PER_EPOCH)))
-    if lot_size > n:
-        raise ParameterError(f"lot_size={lot_size!r} must be at most n={n}.")
+    if not 1 <= lot_size <= n:
+        raise ParameterError(f"lot_size={lot_size!r} must be at least 1 and at most n={n}.")
     if epochs is None:
         epochs = _EPOCHS
+    if not epochs > 0.0:
+        raise ParameterError(f"epochs={epochs!r} must be greater than 0.")
     if travel is None:
         travel = _TRAVEL * min(1.0, math.sqrt(target.epsilon * n / _ENOUGH))
     rate = lot_size / n

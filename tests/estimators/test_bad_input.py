@@ -78,7 +78,7 @@ def test_ridge_needs_bounds_of_its_labels(bounds):
         ridge(y_bounds=bounds).fit(X, y)
 
 
-@pytest.mark.parametrize("classes", [[], [1], [1, 1], 5, [[0, 1]], ["a", 1.5, None]])
+@pytest.mark.parametrize("classes", [[], [1], [1, 1], 5, [[0, 1]], ["a", 1.5, None], [0, "a"]])
 def test_classes_must_be_two_or_more(classes):
     X, y = records()
     with pytest.raises(ParameterError, match="classes="):
@@ -267,3 +267,37 @@ def test_there_is_no_way_to_go_on_with_a_fit():
     for model in (ridge(), svm(), logistic()):
         assert not hasattr(model, "partial_fit")
         assert "warm_start" not in model.get_params()
+
+
+@pytest.mark.parametrize("where", [slice(1, -1), 10])
+@pytest.mark.parametrize("value", [10**7, 140, -(10**6)])
+def test_a_sparse_matrix_with_broken_pointers_is_refused(where, value):
+    X, y = records()
+    broken = sparse.csr_matrix(X)
+    broken.indptr[where] = value
+    with pytest.raises(DataError):
+        svm().fit(broken, y)
+
+
+def test_labels_of_any_kind_are_foreign_at_worst():
+    X, y = records()
+    labels = y.astype(object)
+    labels[:3] = [{}, [], None]
+    silent = np.ones(20)
+    silent[:3] = 0.0
+    model = svm(random_state=0)
+    expected = model.fit(X, y, silent).coef_
+    np.testing.assert_array_equal(model.fit(X, labels).coef_, expected)
+
+
+def test_a_fit_that_fails_leaves_no_trace():
+    X, y = records()
+    model = svm(classes=None)
+    with pytest.raises(ParameterError):
+        model.fit(X, np.full(20, 73219))
+    assert not hasattr(model, "classes_")
+    fitted = svm().fit(X, y)
+    before = (fitted.coef_, fitted.classes_, fitted.privacy_)
+    with pytest.raises(CalibrationError):
+        fitted.set_params(epsilon=1e-9, classes=[3, 4, 5]).fit(X, y)
+    assert (fitted.coef_, fitted.classes_, fitted.privacy_) == before

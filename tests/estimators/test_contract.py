@@ -127,3 +127,10 @@ def test_labels_of_y_become_public_with_one_warning():
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert model.privacy_.public["classes_from"] == "the labels in y"
+
+
+def test_a_pickle_of_a_fitted_model_has_no_seed():
+    X, y = records()
+    model = DPRidge(y_bounds=(-1, 1), random_state=np.random.RandomState(5))
+    assert pickle.loads(pickle.dumps(model)).random_state is not None
+    assert pickle.loads(pickle.dumps(model.fit(X, y))).random_state is None

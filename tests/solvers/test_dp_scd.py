@@ -1,9 +1,10 @@
+import dataclasses
 import math
 
 import numpy as np
 import pytest
 
-from dpscd.errors import DataError, StreamError
+from dpscd.errors import CardError, DataError, ParameterError, StreamError
 from dpscd.kernels.dual import Records, advance
 from dpscd.losses import Logistic
 from dpscd.plan import Plan
@@ -92,10 +93,10 @@ def test_a_source_cannot_be_used_for_two_fits():
 
 def test_more_records_than_sums_can_hold_are_refused_before_any_draw():
     count = PLAN.capacity + 1
-    rows, _ = data(1)
-    records = Records(np.broadcast_to(1.0, count), np.broadcast_to(1.0, count))
+    many = np.broadcast_to(1.0, count)
+    rows, records = data(1)[0]._replace(factor=many, norm=many), Records(many, many)
     source = SeededSource(b"many")
-    with pytest.raises(DataError, match="twice as many records as the declared n"):
+    with pytest.raises(DataError, match="far more records than the declared n"):
         dp_scd(PROBLEM, PLAN, rows, records, source)
     assert math.isfinite(dp_scd(PROBLEM, PLAN, *data(), source).sum())
 
@@ -111,3 +112,41 @@ def test_a_plan_with_much_data_finds_the_direction():
     shared = fit()
     model = PROBLEM.model(shared)
     assert model.coef[0, 0] > 2.0 * np.abs(model.coef[0, 1:]).max()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"d": D + 1}, {"n": N + 1}, {"outputs": 2}, {"intercept": False}, {"lam": 0.02}],
+)
+def test_a_plan_for_another_problem_is_refused(changes):
+    plan = dataclasses.replace(PLAN, **changes)
+    with pytest.raises(ParameterError, match="another problem"):
+        dp_scd(PROBLEM, plan, *data(), SeededSource(b""))
+
+
+@pytest.mark.parametrize("multiplier", [math.nan, math.inf, 0.0, -1.0, 1e220])
+def test_a_plan_without_noise_is_refused(multiplier):
+    plan = dataclasses.replace(PLAN, noise_multiplier=multiplier)
+    with pytest.raises(CardError, match="noise_multiplier"):
+        dp_scd(PROBLEM, plan, *data(), SeededSource(b""))
+
+
+def test_records_that_do_not_match_are_refused():
+    rows, records = data()
+    short = records._replace(weights=records.weights[:-1])
+    with pytest.raises(DataError, match="equally many"):
+        dp_scd(PROBLEM, PLAN, rows, short, SeededSource(b""))
+    narrow = rows._replace(values=rows.values[:, :2])
+    with pytest.raises(DataError, match="columns"):
+        dp_scd(PROBLEM, PLAN, narrow, records, SeededSource(b""))
+    with pytest.raises(DataError, match="columns"):
+        dp_scd(PROBLEM, PLAN, rows._replace(tail=0.0), records, SeededSource(b""))
+
+
+def test_progress_does_not_tell_the_true_number_of_records():
+    seen = []
+    for count in (N - 1, N):
+        done = []
+        dp_scd(PROBLEM, PLAN, *data(count), SeededSource(b""), progress=done.append)
+        seen.append(done)
+    assert seen[0] == seen[1]

@@ -2,6 +2,7 @@
 
 import csv
 import lzma
+import os
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -10,9 +11,34 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
-__all__ = ["Adult", "Split", "adult_declared", "adult_paper", "read_adult"]
+from dpscd.bench.dataset import SPLIT_SEED, Dataset, scale_columns, unit_rows
+from dpscd.bench.sources import OfficialFile, find_file, notes_on, sha256_of
+
+__all__ = [
+    "ADULT_FILES",
+    "Adult",
+    "Split",
+    "adult_declared",
+    "adult_paper",
+    "read_adult",
+]
 
 Floats = npt.NDArray[np.float64]
+
+_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/adult"
+#: The files as UCI distributes them; the packaged ones have the same bytes.
+ADULT_FILES = (
+    OfficialFile(
+        "adult.data",
+        f"{_UCI}/adult.data",
+        "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+    ),
+    OfficialFile(
+        "adult.test",
+        f"{_UCI}/adult.test",
+        "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+    ),
+)
 
 COLUMNS = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status",
@@ -47,6 +73,8 @@ class Adult:
 
     columns: dict[str, npt.NDArray[Any]]
     training: int
+    files: dict[str, str]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,15 +87,42 @@ class Split:
     y_test: npt.NDArray[Any]
 
 
-def read_adult() -> Adult:
-    """Read the packaged files."""
+def read_adult(
+    folder: str | os.PathLike[str] | None = None, *, download: bool = False
+) -> Adult:
+    """Read the packaged files, or those in a folder.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where ``adult.data`` and ``adult.test`` are, as UCI distributes them. None reads
+        the packaged ones.
+    download : bool, default=False
+        Whether to fetch them into the folder when they are not there.
+
+    Returns
+    -------
+    Adult
+        The raw table.
+    """
     rows: list[list[str]] = []
     training = 0
-    for name in ("adult.data.xz", "adult.test.xz"):
+    sums: dict[str, str] = {}
+    notes: tuple[str, ...] = ()
+    for official in ADULT_FILES:
         training = len(rows)
-        packed = files("dpscd.bench").joinpath("data", name).read_bytes()
-        lines = lzma.decompress(packed).decode().splitlines()
-        table = csv.reader(lines, skipinitialspace=True)
+        if folder is None:
+            packed = files("dpscd.bench").joinpath("data", f"{official.name}.xz").read_bytes()
+            text = lzma.decompress(packed).decode()
+            sums[official.name] = str(official.sha256)
+        else:
+            path = find_file(
+                "adult", (official.name,), folder=folder, official=official, fetch=download
+            )
+            text = path.read_text(encoding="utf-8")
+            sums[official.name] = sha256_of(path)
+            notes += notes_on(path, official)
+        table = csv.reader(text.splitlines(), skipinitialspace=True)
         rows.extend(row for row in table if len(row) == len(COLUMNS))
     columns: dict[str, npt.NDArray[Any]] = {}
     for name, values in zip(COLUMNS, zip(*rows, strict=True), strict=True):
@@ -75,16 +130,32 @@ def read_adult() -> Adult:
         numeric = name not in CATEGORIES and name not in ("education", "income")
         columns[name] = column.astype(np.float64) if numeric else column
     columns["income"] = np.char.rstrip(columns["income"], ".")
-    return Adult(columns, training)
+    return Adult(columns, training, sums, notes)
 
 
-def adult_paper() -> Split:
+def adult_paper(
+    folder: str | os.PathLike[str] | None = None, *, download: bool = False
+) -> Dataset:
     """Return Adult as in the paper's experiments: 81 columns, unit rows, labels -1 and 1.
 
     Not private: modes, frequent levels and column scales are read from the data, as the
-    paper does. The training part has 24,420 rows, the test part is the test file.
+    paper does. A quarter of the training file is for validation
+    (``train_test_split(random_state=1)``: 24,420 and 8141 rows), the test part is the test
+    file (16,281).
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where UCI's files are; None takes the packaged ones.
+    download : bool, default=False
+        Whether to fetch them into the folder when they are not there.
+
+    Returns
+    -------
+    Dataset
+        The prepared data.
     """
-    adult = read_adult()
+    adult = read_adult(folder, download=download)
     n = adult.training
     parts = []
     for name, column in adult.columns.items():
@@ -100,11 +171,22 @@ def adult_paper() -> Split:
         parts.append(known[:, None] == levels[levels != mode])
     X = np.hstack(parts).astype(np.float64)
     y = np.where(adult.columns["income"] == ">50K", 1, -1)
-    train, _ = train_test_split(np.arange(n), test_size=0.25, random_state=1)
-    largest = np.abs(X[train]).max(axis=0)
-    X /= np.where(largest > 0.0, largest, 1.0)
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    return Split(X[train], y[train], X[n:], y[n:])
+    train, validation = train_test_split(np.arange(n), test_size=0.25, random_state=SPLIT_SEED)
+    scale_columns(X, train)
+    X = unit_rows(X)
+    return Dataset(
+        "adult",
+        "classification",
+        X[train], y[train], X[validation], y[validation], X[n:], y[n:],
+        classes=(-1, 1),
+        fit_intercept=False,
+        notes=(
+            "not private: modes and levels of the training file (missing values take the "
+            "mode, which is then left out), column scales of the training part",
+            *adult.notes,
+        ),
+        files=adult.files,
+    )  # fmt: skip
 
 
 def adult_declared(target: str = "income") -> Split:

@@ -80,23 +80,23 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """Check the parameters that only this kind of model has."""
 
     @abstractmethod
-    def _outputs(self, y: npt.NDArray[Any]) -> int:
-        """Return how many models are trained together; may read declared labels only."""
+    def _classes_of(self, y: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+        """Return the classes, declared or taken as public from `y`; None for regression."""
 
     @abstractmethod
     def _label_scaling(self) -> tuple[float, float]:
         """Return the public centre and scale of the labels."""
 
     @abstractmethod
-    def _labels(self, y: npt.NDArray[Any], weights: Floats) -> Floats:
+    def _labels(self, y: npt.NDArray[Any], weights: Floats, classes: Any) -> Floats:
         """Return labels as numbers; may lower `weights` of records to ignore."""
 
     @abstractmethod
-    def _public(self) -> dict[str, Any]:
+    def _public(self, classes: Any) -> dict[str, Any]:
         """Return what else was taken as public."""
 
     @abstractmethod
-    def _set_model(self, model: Model) -> None:
+    def _set_model(self, model: Model, classes: Any) -> None:
         """Store the coefficients in the shape of this kind of model."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -121,7 +121,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         # 1. Public parameters, shapes and types.
         self._check_parameters()
         X, y = check_records(self, X, y)
-        problem_of, target = self._public_problem(X, y)
+        classes = self._classes_of(y)
+        problem_of, target = self._public_problem(X, classes)
         # 2. The plan: public inputs only.
         plan = self._plan(problem_of(math.nan), target) if target.private else None
         problem = problem_of(plan.lam if plan else self._given("lam") or _PLAIN_LAM)
@@ -130,7 +131,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         # 4. From here on values of the data are used.
         check_finite("X", X.data if sparse.issparse(X) else X)
         weights = check_weights(sample_weight, X.shape[0])
-        labels = problem.labels(self._labels(y, weights))
+        labels = problem.labels(self._labels(y, weights, classes))
         rows, records = problem.rows(X), Records(labels, weights)
         # 5. Training; the duals die with the solver's call.
         source = source_for(self.random_state)
@@ -154,9 +155,10 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                     draw_ahead=self._threads() > 1,
                     progress=report,
                 )
-        # 6. The model and what it guarantees.
-        self._set_model(problem.model(shared))
-        self.privacy_ = self._card(problem, plan, target, seeded=source.seeded)
+        # 6. What it guarantees and the model, together: a fit that fails changes neither.
+        card = self._card(problem, plan, target, classes, seeded=source.seeded)
+        self._set_model(problem.model(shared), classes)
+        self.privacy_ = card
         if self.ledger is not None and reservation is not None:
             Ledger(self.ledger).commit(reservation)
         return self
@@ -173,6 +175,11 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         write_model(self, path)
 
+    def __getstate__(self) -> Any:
+        # Whoever has the seed of a model's noise can take the noise away again.
+        state = super().__getstate__()
+        return {**state, "random_state": None} if "privacy_" in state else state
+
     def _given(self, name: str) -> Any:
         """Return a parameter, or None when it is 'auto'."""
         value = getattr(self, name)
@@ -183,8 +190,10 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     def _check_parameters(self) -> None:
         check_number("epsilon", self.epsilon, infinite=True)
         Relation.parse(self.relation)
-        check_number("row_bound", self.row_bound)
-        for name in ("lam", "epochs", "travel", "intercept_scaling"):
+        for name in ("row_bound", "intercept_scaling"):
+            if self._given(name) is not None:
+                check_number(name, getattr(self, name), low=1e-100)
+        for name in ("lam", "epochs", "travel"):
             if self._given(name) is not None:
                 check_number(name, getattr(self, name))
         if self._given("lot_size") is not None:
@@ -213,7 +222,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         return check_integer("n_jobs", self.n_jobs)
 
     def _public_problem(
-        self, X: Any, y: npt.NDArray[Any]
+        self, X: Any, classes: npt.NDArray[Any] | None
     ) -> tuple[Callable[[float], Problem], PrivacyTarget]:
         """Return the problem but for its lam, and the guarantee to reach."""
         n = X.shape[0] if self.n is None else int(self.n)
@@ -234,7 +243,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 default_constant(float(self.row_bound)) if given is None else float(given)
             )
         centre, scale = self._label_scaling()
-        outputs = self._outputs(y)
+        outputs = 1 if classes is None or len(classes) == 2 else len(classes)
 
         def problem_of(lam: float) -> Problem:
             return Problem(
@@ -303,7 +312,13 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         )
 
     def _card(
-        self, problem: Problem, plan: Plan | None, target: PrivacyTarget, *, seeded: bool
+        self,
+        problem: Problem,
+        plan: Plan | None,
+        target: PrivacyTarget,
+        classes: npt.NDArray[Any] | None,
+        *,
+        seeded: bool,
     ) -> PrivacyCard:
         claim = plan.claim() if plan else None
         public = {
@@ -312,7 +327,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             "lam": problem.lam,
             "row_bound": problem.row_bound,
             "intercept": problem.constant,
-            **self._public(),
+            **self._public(classes),
         }
         if self.dataset is not None:
             public["dataset"] = str(self.dataset)

@@ -119,7 +119,8 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
     def _declared_classes(self) -> npt.NDArray[Any]:
         try:
             declared = np.asarray(self.classes)
-            classes = np.unique(declared) if declared.ndim == 1 else np.empty(0)
+            mixed = len({isinstance(label, str) for label in self.classes or ()}) > 1
+            classes = np.unique(declared) if declared.ndim == 1 and not mixed else np.empty(0)
         except (TypeError, ValueError):
             classes = np.empty(0)
         if len(classes) < 2:
@@ -128,12 +129,12 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
             )
         return classes
 
-    def _outputs(self, y: npt.NDArray[Any]) -> int:
+    def _classes_of(self, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if self.classes is not None:
-            self.classes_ = self._declared_classes()
+            classes = self._declared_classes()
         else:
-            self.classes_ = label_set(y)
-            if len(self.classes_) < 2:
+            classes = label_set(y)
+            if len(classes) < 2:
                 raise ParameterError(
                     "classes=None takes the classes from y, which has only one class; give "
                     "classes= with at least two."
@@ -143,51 +144,60 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
                     "classes=None takes the set of labels in y as public; give classes= to "
                     "say which labels there are without looking at the data.",
                     PrivacyWarning,
-                    stacklevel=4,
+                    stacklevel=3,
                 )
-        foreign = set(self.class_weight or {}) - set(self.classes_.tolist())
+        foreign = set(self.class_weight or {}) - set(classes.tolist())
         if foreign:
             raise ParameterError(
                 f"class_weight has a weight for {sorted(map(str, foreign))[0]}, which is not "
                 "one of the classes."
             )
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
+        return classes
 
     def _label_scaling(self) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def _labels(self, y: npt.NDArray[Any], weights: Floats) -> Floats:
+    def _labels(
+        self, y: npt.NDArray[Any], weights: Floats, classes: npt.NDArray[Any]
+    ) -> Floats:
         """Return +-1 for two classes and class numbers for more.
 
         A label that is not one of the classes gets weight zero: it contributes nothing.
         """
-        kinds = {y.dtype.kind, self.classes_.dtype.kind}
+        kinds = {y.dtype.kind, classes.dtype.kind}
         if "O" not in kinds and 0 < len(kinds & set("UST")) < len(kinds):
             raise DataTypeError("y and classes= are of different types (text, number).")
-        number: dict[Hashable, int] = {
-            label: k for k, label in enumerate(self.classes_.tolist())
-        }
-        codes = np.array([number.get(label, -1) for label in y.tolist()], dtype=np.int64)
+        number: dict[Hashable, int] = {label: k for k, label in enumerate(classes.tolist())}
+        codes = np.array([_code(number, label) for label in y.tolist()], dtype=np.int64)
         weights[codes < 0] = 0.0
         if self.class_weight is not None:
             per_class = [self.class_weight.get(label, 1.0) for label in number]
             weights *= np.asarray([*per_class, 0.0])[codes]
-        if len(self.classes_) == 2:
+        if len(classes) == 2:
             return np.where(codes == 1, 1.0, -1.0)
         return codes.astype(np.float64)
 
-    def _public(self) -> dict[str, Any]:
+    def _public(self, classes: npt.NDArray[Any]) -> dict[str, Any]:
         plain = [
             label if isinstance(label, str | int | float | bool) else str(label)
-            for label in self.classes_.tolist()
+            for label in classes.tolist()
         ]
         origin = "declared" if self.classes is not None else "the labels in y"
         weights = {str(label): float(w) for label, w in (self.class_weight or {}).items()}
         return {"classes": plain, "classes_from": origin, "class_weight": weights}
 
-    def _set_model(self, model: Model) -> None:
+    def _set_model(self, model: Model, classes: npt.NDArray[Any]) -> None:
+        self.classes_ = classes
         self.coef_ = model.coef
         self.intercept_ = model.intercept
+
+
+def _code(number: dict[Hashable, int], label: Any) -> int:
+    """Return the number of a label's class, -1 for whatever is no class."""
+    try:
+        return number.get(label, -1)
+    except (TypeError, ArithmeticError):  # not hashable
+        return -1
 
 
 @documented

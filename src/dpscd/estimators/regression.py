@@ -130,8 +130,8 @@ class DPRidge(RegressorMixin, DPLinearModel):
     def _check_own_parameters(self) -> None:
         self._bounds()
 
-    def _outputs(self, y: npt.NDArray[Any]) -> int:  # noqa: ARG002 (the template's signature)
-        return 1
+    def _classes_of(self, y: npt.NDArray[Any]) -> None:
+        del y
 
     def _label_scaling(self) -> tuple[float, float]:
         low, high = self._bounds()
@@ -139,17 +139,20 @@ class DPRidge(RegressorMixin, DPLinearModel):
             return (low + high) / 2.0, (high - low) / 2.0
         return 0.0, max(abs(low), abs(high))
 
-    def _labels(self, y: npt.NDArray[Any], weights: Floats) -> Floats:  # noqa: ARG002 (as above)
+    def _labels(self, y: npt.NDArray[Any], weights: Floats, classes: None) -> Floats:
+        del weights, classes
         if y.dtype.kind not in "buif" and not _all_numbers(y):
             raise DataError("y must be numeric for DPRidge.")
         labels: Floats = quietly(np.asarray, y, dtype=np.float64)
         check_finite("y", labels)
         return np.clip(labels, *self._bounds())
 
-    def _public(self) -> dict[str, Any]:
+    def _public(self, classes: None) -> dict[str, Any]:
+        del classes
         return {"y_bounds": list(self._bounds())}
 
-    def _set_model(self, model: Model) -> None:
+    def _set_model(self, model: Model, classes: None) -> None:
+        del classes
         self.coef_ = model.coef[0]
         self.intercept_ = float(model.intercept[0])
 

@@ -5,7 +5,6 @@ may print a cell. Here such a message is replaced, and the original is not chain
 gone when the new one is raised.
 """
 
-import math
 import re
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -67,7 +66,7 @@ def quietly(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function of scikit-learn; let only harmless messages through."""
     try:
         return call(*args, **kwargs)
-    except (ValueError, TypeError, OverflowError) as error:
+    except (ValueError, TypeError, ArithmeticError, RuntimeError, MemoryError) as error:
         unusable = DataTypeError if isinstance(error, TypeError) else DataError
         text = str(error)
     for pattern, kept in _HARMLESS:
@@ -78,16 +77,22 @@ def quietly(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def check_number(
-    name: str, value: Any, *, low: float = 0.0, strict: bool = True, infinite: bool = False
+    name: str,
+    value: Any,
+    *,
+    low: float = 0.0,
+    high: float = 1e100,
+    strict: bool = True,
+    infinite: bool = False,
 ) -> float:
     """Return a parameter as a float, or say what is allowed."""
     allowed = f"a number {'greater than' if strict else 'of at least'} {low:g}"
     if not infinite:
-        allowed = "a finite " + allowed.removeprefix("a ")
+        allowed += f", at most {high:g}"
     good = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     if good:
         x = float(value)
-        good = (x > low if strict else x >= low) and (infinite or math.isfinite(x))
+        good = (x > low if strict else x >= low) and (infinite or x <= high)
     if not good:
         raise ParameterError(f"{name}={value!r} must be {allowed}.")
     return x
@@ -130,11 +135,17 @@ def check_records(estimator: Any, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]
     quietly(check_consistent_length, X, y)
     if sparse.issparse(X):
         # A fresh wrapper: flags that the caller's object remembers may be out of date.
-        X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+        X = quietly(_fresh, X)
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
     return X, y
+
+
+def _fresh(X: Any) -> Any:
+    fresh = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+    fresh.check_format(full_check=True)
+    return fresh
 
 
 def check_finite(name: str, values: npt.NDArray[Any]) -> None:

@@ -14,6 +14,7 @@ from dpscd.kernels._jit import jit
 
 __all__ = [
     "EXPONENTIAL_WORDS",
+    "FAITHFUL_RADIUS",
     "LARGEST_NORMAL",
     "NORMAL_ERROR",
     "PAIR_WORDS",
@@ -31,16 +32,19 @@ Ints = npt.NDArray[np.int64]
 EXPONENTIAL_WORDS = 3
 PAIR_WORDS = 4
 
-#: No normal drawn here is larger: the smallest uniform is 2^-129, so the largest is
-#: sqrt(-2 log 2^-129) = 13.373. An exact normal pair is longer with chance 2^-129.
-LARGEST_NORMAL = 13.37
+#: No normal drawn here is larger: the smallest uniform is 2^-130, so the largest is
+#: sqrt(-2 log 2^-130) = 13.425.
+LARGEST_NORMAL = 13.43
 
-#: A drawn normal is within this distance of an exact one: 16 units of the last place
+#: A pair shorter than this is the one that its words stand for. Longer ones, which have
+#: a chance of 2^-129, all come from the same uniforms: there the exponent's bits end.
+FAITHFUL_RADIUS = 13.37
+
+#: A drawn normal is within this distance of an exact one: 20 units of the last place
 #: (log, sqrt, cos, sin at 4 each, as Numba's vector libraries promise at most; the
 #: products and the width of the mantissa the rest) of a number up to LARGEST_NORMAL.
-NORMAL_ERROR = 16 * 2.0**-53 * LARGEST_NORMAL
+NORMAL_ERROR = 20 * 2.0**-53 * LARGEST_NORMAL
 
-_MANTISSA = 2.0**-52
 _QUARTER_OF_PI = math.pi / 4.0
 
 
@@ -58,13 +62,14 @@ def exponential(high: int, more: int, low: int) -> float:
     """Turn three random words into one exponential of mean 1.
 
     The leading zeros of `high`, and of `more` should it be zero, give the exponent of a
-    uniform on (0, 1/2); the upper 52 bits of `low` give its mantissa, and the last bit
+    uniform on (0, 1/2); the upper 51 bits of `low` give its mantissa, and the last bit
     of `low` the side: the logarithm is taken from the end of (0, 1) that is closer.
     """
     exponent = _exponent(high)
     if high == np.uint64(0):
         exponent += _exponent(more)
-    mantissa = 1.0 + (np.float64(low >> np.uint64(12)) + 0.5) * _MANTISSA
+    # The middle of a cell: with 51 bits and the half it is a double, without rounding.
+    mantissa = 1.0 + (np.float64(low >> np.uint64(13)) + 0.5) * 2.0**-51
     uniform = math.ldexp(mantissa, exponent - 2)
     if low & np.uint64(1):
         return -math.log(uniform)
@@ -85,7 +90,7 @@ def fill_normals(words: Words, out: Floats) -> None:
             radius = exponential(words[row, at], words[row, at + 1], words[row, at + 2])
             length = math.sqrt(2.0 * radius)
             turn = words[row, at + 3]
-            angle = (np.float64(turn >> np.uint64(12)) + 0.5) * _MANTISSA * _QUARTER_OF_PI
+            angle = (np.float64(turn >> np.uint64(12)) + 0.5) * 2.0**-52 * _QUARTER_OF_PI
             first = length * math.cos(angle)
             second = length * math.sin(angle)
             if turn & np.uint64(1):

@@ -10,7 +10,16 @@ from dpscd.kernels._jit import jit
 from dpscd.kernels.rows import Rows, add, add_truncated, dot
 from dpscd.losses import Loss, conjugate, dual_step, value
 
-__all__ = ["Numbers", "Records", "advance", "objectives", "release", "step_of", "sweep"]
+__all__ = [
+    "Numbers",
+    "Records",
+    "advance",
+    "objectives",
+    "release",
+    "shorten",
+    "step_of",
+    "sweep",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -60,6 +69,31 @@ _MARGIN = 1.0 - 2.0**-20
 
 
 @jit
+def shorten(steps: Floats, norm: float, clip: float) -> bool:
+    """Scale `steps` down until a record of length `norm` contributes at most `clip`.
+
+    Returns whether the record contributes: not if a step is NaN or infinite.
+
+    Notes
+    -----
+    Guarantee: then ``|steps| norm <= clip (1 - 2^-21)`` for every input.
+    Proof: docs/proofs/shared_vector.md, "The contribution of one record".
+    """
+    squares = 0.0
+    for k in range(steps.shape[0]):
+        squares += steps[k] * steps[k]
+    length = math.sqrt(squares) * norm
+    limit = clip * _MARGIN
+    if length <= limit:
+        return True
+    if not length < np.inf:
+        return False
+    for k in range(steps.shape[0]):
+        steps[k] *= limit / length
+    return True
+
+
+@jit
 def step_of(
     loss: Loss,
     rows: Rows,
@@ -86,25 +120,14 @@ def step_of(
         return False
     outputs = steps.shape[0]
     curvature = weight * numbers.separability * norm * norm / numbers.strength
-    squares = 0.0
     for k in range(outputs):
         label = records.labels[i]
         if outputs > 1:
             label = 1.0 if label == k else -1.0
         prediction = dot(rows, i, shared[k]) / numbers.strength
         # A loss of weight w has w times the conjugate, at the dual divided by w.
-        step = weight * dual_step(loss, prediction, dual[i, k] / weight, label, curvature)
-        steps[k] = step
-        squares += step * step
-    length = math.sqrt(squares) * norm
-    limit = numbers.clip * _MARGIN
-    if length <= limit:
-        return True
-    if not length < np.inf:
-        return False
-    for k in range(outputs):
-        steps[k] *= limit / length
-    return True
+        steps[k] = weight * dual_step(loss, prediction, dual[i, k] / weight, label, curvature)
+    return shorten(steps, norm, numbers.clip)
 
 
 @jit

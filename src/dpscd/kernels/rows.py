@@ -23,6 +23,7 @@ __all__ = [
     "add_truncated",
     "dot",
     "measure_rows",
+    "row_width",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -123,8 +124,11 @@ def _well_formed_dense(rows, i):
 
 
 def _well_formed_csr(rows, i):
+    first, last = rows.indptr[i], rows.indptr[i + 1]
+    if not 0 <= first <= last <= min(rows.indices.shape[0], rows.values.shape[0]):
+        return False
     previous = -1
-    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+    for p in range(first, last):
         index = rows.indices[p]
         if not previous < index < rows.width:
             return False
@@ -161,6 +165,11 @@ def _entries(rows: Rows, i: int) -> npt.NDArray[Any]:
 
 def _well_formed(rows: Rows, i: int) -> bool:
     return _pick(rows, _well_formed_dense, _well_formed_csr)(rows, i)
+
+
+def row_width(rows: Rows) -> int:
+    """Return the number of features, the constant column not counted."""
+    return int(rows.values.shape[1]) if isinstance(rows, DenseRows) else rows.width
 
 
 def _pick(rows: Any, dense: Any, csr: Any) -> Any:
@@ -211,14 +220,18 @@ def measure_rows(rows: Rows, row_bound: float, scale: float) -> None:
     -----
     Guarantee: ``norm[i] (1 + 2^-40)`` is at least the length of ``(factor x_i, tail)``
     as later operations compute it, for every input. A row that holds a NaN, an infinity
-    or, in CSR, an index that is out of range or not larger than the one before it (a
-    duplicate would count twice) gets norm NaN: every kernel then lets it contribute
+    or, in CSR, a pointer or index that is out of range or not larger than the one before it
+    (a duplicate would count twice) gets norm NaN: every kernel then lets it contribute
     nothing.
     """
     for i in range(rows.factor.shape[0]):
+        if not _well_formed(rows, i):
+            rows.factor[i] = 0.0
+            rows.norm[i] = np.nan
+            continue
         x = _entries(rows, i)
         largest = 0.0
-        usable = _well_formed(rows, i)
+        usable = True
         for j in range(x.shape[0]):
             size = abs(np.float64(x[j]))
             if not size < np.inf:
@@ -239,9 +252,13 @@ def measure_rows(rows: Rows, row_bound: float, scale: float) -> None:
             if largest * relative > row_bound:
                 factor = row_bound / scale / largest / relative
         squares = rows.tail * rows.tail
+        lost = 0.0  # compensated summation: the bound does not depend on the width
         for j in range(x.shape[0]):
             part = factor * np.float64(x[j])
-            squares += part * part
+            term = part * part - lost
+            after = squares + term
+            lost = (after - squares) - term
+            squares = after
         rows.factor[i] = factor
         empty = largest == 0.0 and rows.tail == 0.0
         rows.norm[i] = 0.0 if empty else max(math.sqrt(squares), _SHORTEST)

@@ -1,7 +1,7 @@
-"""Losses: each a small file with a named tuple and five functions.
+"""Losses: each a small file with a named tuple and six functions.
 
-An operation here (``value``, ``slope``, ``conjugate``, ``project``, ``dual_step``)
-takes a loss first and calls the function of that name in the loss's file, from
+An operation here (``value``, ``slope``, ``curvature``, ``conjugate``, ``project``,
+``dual_step``) takes a loss first and calls the function of that name in the loss's file, from
 Python and from compiled code alike: one kernel body serves every loss. To add a
 loss, write such a file and name it in ``_FILES``.
 
@@ -14,26 +14,34 @@ from typing import Any
 
 from numba.extending import overload
 
-from dpscd.losses import hinge, logistic, squared
+from dpscd.losses import hinge, logistic, published_logistic, squared
 from dpscd.losses.hinge import Hinge
 from dpscd.losses.logistic import Logistic
+from dpscd.losses.published_logistic import PublishedLogistic
 from dpscd.losses.squared import Squared
 
 __all__ = [
     "Hinge",
     "Logistic",
     "Loss",
+    "PublishedLogistic",
     "Squared",
     "conjugate",
+    "curvature",
     "dual_step",
     "project",
     "slope",
     "value",
 ]
 
-Loss = Squared | Logistic | Hinge
+Loss = Squared | Logistic | Hinge | PublishedLogistic
 
-_FILES: dict[type, ModuleType] = {Squared: squared, Logistic: logistic, Hinge: hinge}
+_FILES: dict[type, ModuleType] = {
+    Squared: squared,
+    Logistic: logistic,
+    Hinge: hinge,
+    PublishedLogistic: published_logistic,
+}
 
 
 def value(loss: Loss, u: float, y: float) -> float:
@@ -44,6 +52,11 @@ def value(loss: Loss, u: float, y: float) -> float:
 def slope(loss: Loss, u: float, y: float) -> float:
     """Return a (sub)derivative of the loss in the prediction `u`."""
     return _of(loss, "slope")(loss, u, y)
+
+
+def curvature(loss: Loss, u: float, y: float) -> float:
+    """Return the second derivative of the loss in the prediction `u`, 0 at a kink."""
+    return _of(loss, "curvature")(loss, u, y)
 
 
 def conjugate(loss: Loss, a: float, y: float) -> float:
@@ -79,6 +92,12 @@ def _value(loss, u, y):
 @overload(slope)
 def _slope(loss, u, y):
     call = _compiled(loss, "slope")
+    return lambda loss, u, y: call(loss, u, y)
+
+
+@overload(curvature)
+def _curvature(loss, u, y):
+    call = _compiled(loss, "curvature")
     return lambda loss, u, y: call(loss, u, y)
 
 

@@ -32,6 +32,12 @@ def slope(loss: Hinge, u: float, y: float) -> float:
 
 
 @register_jitable
+def curvature(loss: Hinge, u: float, y: float) -> float:
+    """Return the second derivative of the loss, which is 0 wherever there is one."""
+    return 0.0
+
+
+@register_jitable
 def conjugate(loss: Hinge, a: float, y: float) -> float:
     """Return the convex conjugate of the loss at ``-a``, for a feasible `a`."""
     return -loss.margin * y * a

@@ -44,6 +44,12 @@ def slope(loss: Logistic, u: float, y: float) -> float:
 
 
 @register_jitable
+def curvature(loss: Logistic, u: float, y: float) -> float:
+    """Return the second derivative of the loss in the prediction."""
+    return sigmoid(y * u) * sigmoid(-y * u)
+
+
+@register_jitable
 def conjugate(loss: Logistic, a: float, y: float) -> float:
     """Return the convex conjugate of the loss at ``-a``, for a feasible `a`."""
     b = y * a

@@ -32,6 +32,12 @@ def slope(loss: Squared, u: float, y: float) -> float:
 
 
 @register_jitable
+def curvature(loss: Squared, u: float, y: float) -> float:
+    """Return the second derivative of the loss in the prediction."""
+    return 1.0
+
+
+@register_jitable
 def conjugate(loss: Squared, a: float, y: float) -> float:
     """Return the convex conjugate of the loss at ``-a``."""
     return 0.5 * a * a - a * y

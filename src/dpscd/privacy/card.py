@@ -13,6 +13,11 @@ __all__ = ["PrivacyCard"]
 
 _UNIT = "a record; a person with several records is protected only as a group of them"
 
+# What a card may state; wider than any plan, narrow enough that it can be recomputed.
+_LARGEST = 1e4  # epsilon
+_LEAST_NOISE = 0.05
+_FINEST, _COARSEST = 1e-10, 1.0  # interval
+
 _ASSUMPTIONS = (
     "the data are finite and well typed: that an error occurs depends on the data",
     "everything listed as public was known without looking at the records",
@@ -71,6 +76,31 @@ class PrivacyCard:
     unit: str = _UNIT
     assumptions: tuple[str, ...] = field(default=_ASSUMPTIONS)
 
+    def __post_init__(self) -> None:
+        numbers = ("epsilon", "delta", "interval", "precision_epsilon", "precision_delta")
+        texts = ("accountant", "unit")
+        for names, kind in ((numbers, float), (texts, str), (("seeded",), bool)):
+            for name in names:
+                if type(getattr(self, name)) is not kind:
+                    raise CardError(f"{name} of the card must be a {kind.__name__}.")
+        for name in ("public", "versions"):
+            if not isinstance(getattr(self, name), dict):
+                raise CardError(f"{name} of the card must be a dict.")
+        if not all(isinstance(x, str) for x in (*self.assumptions, *self.versions.values())):
+            raise CardError("assumptions and versions of the card must be texts.")
+        if not (self.epsilon > 0.0 and 0.0 < self.delta < 1.0):
+            raise CardError("a card needs epsilon > 0 and delta strictly between 0 and 1.")
+        if self.private and not (
+            self.releases
+            and self.epsilon <= _LARGEST
+            and all(x.event.noise_multiplier >= _LEAST_NOISE for x in self.releases)
+            and max(_FINEST, 1e-6 * self.epsilon) <= self.interval <= _COARSEST
+        ):
+            raise CardError(
+                f"a private card needs releases with noise, epsilon up to {_LARGEST:g} and an "
+                f"interval between {_FINEST:g} and {_COARSEST:g}."
+            )
+
     @property
     def private(self) -> bool:
         """Whether the card claims any privacy: epsilon is finite."""
@@ -118,8 +148,13 @@ class PrivacyCard:
         """
         if not self.private:
             return math.inf
-        found = claim(self.releases, self.epsilon, self.delta, self.relation, self.interval)
-        if not (self.releases and found.epsilon <= self.epsilon):
+        try:
+            found = claim(self.releases, self.epsilon, self.delta, self.relation, self.interval)
+        except (ValueError, ArithmeticError, MemoryError):
+            raise CardError("epsilon cannot be recomputed from this card.") from None
+        if any(self.public.get("n", x.n) != x.n for x in self.releases):
+            raise CardError("the card states another n than its releases.")
+        if not found.epsilon <= self.epsilon:
             raise CardError(
                 f"the card claims epsilon={self.epsilon!r} but its releases amount to "
                 f"{found.epsilon!r} at delta={self.delta!r}."
@@ -148,7 +183,14 @@ class PrivacyCard:
             return cls(**values)
         except CardError as error:
             problem = error
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+        ):
             problem = CardError("this is not the JSON of a privacy card.")
         raise problem
 

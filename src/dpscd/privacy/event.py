@@ -7,6 +7,9 @@ from dpscd.errors import CardError
 
 __all__ = ["Event", "SampledGaussian", "event_from_dict"]
 
+# Beyond these no accountant computes anything; no plan comes near them.
+_SMALLEST, _LARGEST = 1e-12, 1e12
+
 
 @dataclass(frozen=True)
 class SampledGaussian:
@@ -27,11 +30,13 @@ class SampledGaussian:
     steps: int
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.rate <= 1.0:
-            raise CardError(f"rate={self.rate!r} must lie in (0, 1].")
-        if not self.noise_multiplier > 0.0:
-            raise CardError(f"noise_multiplier={self.noise_multiplier!r} must be positive.")
-        if not (isinstance(self.steps, int) and self.steps > 0):
+        if not _SMALLEST <= self.rate <= 1.0:
+            raise CardError(f"rate={self.rate!r} must lie in [{_SMALLEST:g}, 1].")
+        if not 0.0 < self.noise_multiplier <= _LARGEST:
+            raise CardError(
+                f"noise_multiplier={self.noise_multiplier!r} must be positive and finite."
+            )
+        if type(self.steps) is not int or not 0 < self.steps <= _LARGEST:
             raise CardError(f"steps={self.steps!r} must be a positive integer.")
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,9 +5,8 @@ The only importer of sqlite3. Choices, each with its reason:
 * *Rollback journal, synchronous=EXTRA.* A write-ahead log keeps the latest entries in a
   second file: whoever copies the first alone loses what was spent. With a rollback
   journal the one file is complete after each operation; a file that was switched to the
-  other is refused. EXTRA is FULL and also syncs the
-  folder once the journal is gone; else a power cut could bring the journal back and undo
-  a reservation.
+  other is refused. EXTRA is FULL and also syncs the folder once the journal is gone; else
+  a power cut could bring the journal back and undo a reservation.
 * *BEGIN IMMEDIATE.* The lock is taken before the sums are read, so of two processes that
   race for the last epsilon the second reads what the first wrote.
 * *A connection per operation.* Nothing is kept but the path: forks, threads and

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels.draws import LARGEST_NORMAL, NORMAL_ERROR, PAIR_WORDS, fill_normals
+from dpscd.errors import ParameterError
+from dpscd.kernels.draws import FAITHFUL_RADIUS, NORMAL_ERROR, PAIR_WORDS, fill_normals
 from dpscd.privacy.random import Purpose, Source
 
-__all__ = ["LatticeGaussian", "power_of_two_below"]
+__all__ = ["LatticeGaussian", "draw_normals", "power_of_two_below"]
 
 # The grid is std / 2^10 to std / 2^11. Finer, the cells would be narrow against the
 # error of a double-precision normal; coarser, rounding would begin to show as noise of
@@ -22,7 +23,19 @@ _SUM_ERROR = 2.0**-48
 
 def power_of_two_below(x: float) -> float:
     """Return the largest power of two that is at most `x`."""
+    if not 0.0 < x < math.inf:
+        raise ParameterError(f"{x!r} must be a positive, finite number.")
     return math.ldexp(1.0, math.frexp(x)[1] - 1)
+
+
+def draw_normals(
+    source: Source, purpose: Purpose, first: int, steps: int, size: int
+) -> npt.NDArray[np.float64]:
+    """Draw `size` standard normals for each of `steps` steps from step `first` on."""
+    words = source.words(purpose, first, steps, PAIR_WORDS * ((size + 1) // 2))
+    normals = np.empty((steps, size))
+    fill_normals(words, normals)
+    return normals
 
 
 @dataclass(frozen=True)
@@ -32,7 +45,8 @@ class LatticeGaussian:
     Notes
     -----
     Guarantee: sum + noise, rounded, is a function of sum + (a Gaussian within
-    ``NORMAL_ERROR`` of an exact one); :meth:`precision` is the price of the latter.
+    ``NORMAL_ERROR`` of an exact one); :meth:`log_ratio` and :meth:`tail` are the price of
+    the latter.
     Proof: docs/proofs/shared_vector.md, "Numbers, not reals".
     """
 
@@ -58,38 +72,45 @@ class LatticeGaussian:
         self, source: Source, first: int, steps: int, size: int
     ) -> npt.NDArray[np.float64]:
         """Draw standard normals for `steps` steps of `size` coordinates."""
-        words = source.words(Purpose.NOISE, first, steps, PAIR_WORDS * ((size + 1) // 2))
-        normals = np.empty((steps, size))
-        fill_normals(words, normals)
-        return normals
+        return draw_normals(source, Purpose.NOISE, first, steps, size)
 
-    def log_ratio(self, draws: int, miss: float) -> float:
-        """Return r: `draws` drawn normals look exact up to e^(+-r), but for `miss`.
+    def log_ratio(self, pairs: int, log_miss: float) -> float:
+        """Return r: `pairs` drawn pairs look exact up to e^(+-r), but for a chance.
+
+        Parameters
+        ----------
+        pairs : int
+            Number of pairs of normals.
+        log_miss : float
+            Logarithm of the chance, below 1, at which this may fail.
 
         Notes
         -----
         Moving the ends of a cell by the error of a normal changes its mass by a factor
-        within e^(+-eta). The logarithms of these factors sum to at most r over all
-        draws, with a chance of at least 1 - miss (Azuma's inequality).
+        within e^(+-eta), so that of a pair, which shares its words, within e^(+-2 eta). The
+        logarithms of these factors sum to at most r over all pairs, but for the chance
+        `miss` (Azuma's inequality).
         Proof: docs/proofs/shared_vector.md, "Numbers, not reals".
         """
         eta = 2.2 * (NORMAL_ERROR + _SUM_ERROR) * 2.0 ** (_FINENESS + 1)
-        return draws * eta * eta / 2.0 + eta * math.sqrt(2.0 * draws * math.log(1.0 / miss))
+        return 2.0 * pairs * eta * eta + 2.0 * eta * math.sqrt(-2.0 * pairs * log_miss)
 
     def tail(self, steps: int, size: int) -> float:
         """Return the chance that `steps` releases of `size` numbers leave what is drawn.
 
         Notes
         -----
-        Drawn normals end at LARGEST_NORMAL. An exact one goes further, when a record
-        moves it by its share of 1 / noise_multiplier, with the chance bounded here: few
-        coordinates can be moved far, the others gain at most a factor e.
+        Pairs of normals are drawn faithfully up to FAITHFUL_RADIUS. An exact one goes
+        further, when a record moves it by its share of 1 / noise_multiplier, with the
+        chance bounded here: few pairs can be moved far, the others, by less than
+        1 / FAITHFUL_RADIUS, gain at most a factor 2.8.
         """
-        reach = LARGEST_NORMAL - 1.0 / self.noise_multiplier
-        moved = min(size, (LARGEST_NORMAL / self.noise_multiplier) ** 2)
-        return steps * (moved * _outside(reach) + size * math.e * _outside(LARGEST_NORMAL))
+        pairs = (size + 1) // 2
+        reach = FAITHFUL_RADIUS - 1.0 / self.noise_multiplier
+        moved = min(pairs, (FAITHFUL_RADIUS / self.noise_multiplier) ** 2)
+        return steps * (moved * _longer(reach) + pairs * 2.8 * _longer(FAITHFUL_RADIUS))
 
 
-def _outside(z: float) -> float:
-    """Return the chance that a standard normal is further than `z` from zero."""
-    return math.erfc(max(z, 0.0) / math.sqrt(2.0))
+def _longer(radius: float) -> float:
+    """Return the chance that a pair of standard normals is longer than `radius`."""
+    return math.exp(-0.5 * max(radius, 0.0) ** 2)

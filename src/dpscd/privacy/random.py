@@ -29,6 +29,7 @@ class Purpose(IntEnum):
     LOTS_OVERFLOW = 2
     NOISE = 3
     ORDER = 4
+    DUAL_NOISE = 5
 
 
 class Source(Protocol):
@@ -78,6 +79,8 @@ class SecureSource:
         """Return ``width`` random words for each of `steps` steps from `first` on."""
         if os.getpid() != self._process:
             raise StreamError("a source of randomness cannot be used in a forked process")
+        if steps < 0 or width < 1:
+            raise StreamError(f"steps={steps} of width={width} cannot be drawn")
         if first < self._next.get(purpose, 0):
             raise StreamError(f"the {purpose.name} stream was already used at this step")
         if self._width.setdefault(purpose, width) != width:

@@ -44,17 +44,24 @@ class Release:
     n: int
 
     def __post_init__(self) -> None:
-        if not (self.clip > 0.0 and math.isfinite(self.clip)):
+        if not isinstance(self.what, str):
+            raise CardError("what must be the name of a release.")
+        if type(self.clip) is not float or not (self.clip > 0.0 and math.isfinite(self.clip)):
             raise CardError(f"clip={self.clip!r} must be positive and finite.")
-        if not (isinstance(self.size, int) and self.size > 0):
-            raise CardError(f"size={self.size!r} must be a positive integer.")
-        if not (isinstance(self.n, int) and self.n > 0):
-            raise CardError(f"n={self.n!r} must be a positive integer.")
+        for name in ("size", "n"):
+            count = getattr(self, name)
+            if type(count) is not int or not 0 < count <= 2**62:
+                raise CardError(f"{name}={count!r} must be a positive integer.")
 
     @property
     def noise(self) -> LatticeGaussian:
         """The noise of every step."""
         return LatticeGaussian(self.clip, self.event.noise_multiplier)
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of normals drawn over all steps."""
+        return self.event.steps * ((self.size + 1) // 2)
 
     @property
     def lots(self) -> PoissonLots:
@@ -116,8 +123,8 @@ def inner_target(
     :class:`LatticeGaussian`; here the result is given and (e, d) is solved for. Neither
     component is positive when finite precision alone exceeds the claim.
     """
-    miss = delta * _MISS * math.exp(-epsilon)
-    r = sum(x.noise.log_ratio(x.event.steps * x.size, miss) for x in releases)
+    log_miss = math.log(delta * _MISS) - epsilon
+    r = sum(x.noise.log_ratio(x.pairs, log_miss) for x in releases)
     tail = sum(
         x.noise.tail(x.event.steps, x.size) + x.lots.imprecision(x.event.steps, x.n)
         for x in releases

@@ -12,10 +12,10 @@ from dpscd.privacy.random import Purpose, Source
 
 __all__ = ["Lots", "PoissonLots"]
 
-# Lots are drawn at a rate lower than the accounted one by this share, far more than
-# the rounding of logarithms and quotients can raise it (2^-44): rounding to the private
-# side, since a lower rate is dominated by a higher one.
-_SHY = 1.0 - 2.0**-30
+# Lots are drawn at a rate a little lower than the accounted one, by more than the rounding
+# of exponentials and quotients can raise it: rounding to the private side, since a lower
+# rate is dominated by a higher one.
+_SHY_SHARE, _SHY = 2.0**-30, 2.0**-42
 
 
 class Lots(NamedTuple):
@@ -52,7 +52,8 @@ class PoissonLots:
         """Draw the lots of `steps` steps from step `first` on, over `rows` records."""
         skips = self.skips(rows)
         words = source.words(Purpose.LOTS, first, steps, EXPONENTIAL_WORDS * skips)
-        decay = -math.log1p(-self.rate * _SHY) if self.rate < 1.0 else math.inf
+        drawn = self.rate * (1.0 - _SHY_SHARE) - _SHY
+        decay = -math.log1p(-drawn) if self.rate < 1.0 else math.inf
         ids = np.empty(steps * skips, dtype=np.int64)
         starts = np.zeros(steps + 1, dtype=np.int64)
         step, last = fill_lots(words, rows, decay, 0, -1, ids, starts)

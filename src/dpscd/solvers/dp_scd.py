@@ -7,15 +7,16 @@ from contextlib import ExitStack
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import DataError
+from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.dual import Records, advance
-from dpscd.kernels.rows import Rows
+from dpscd.kernels.rows import Rows, row_width
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
 from dpscd.privacy.sampling import Lots
 from dpscd.problem import Problem
+from dpscd.solvers.observer import Look, Observer
 
-__all__ = ["dp_scd"]
+__all__ = ["check_plan", "dp_scd", "draws", "epoch_of"]
 
 Floats = npt.NDArray[np.float64]
 Draw = tuple[Lots, Floats]
@@ -34,6 +35,7 @@ def dp_scd(
     *,
     draw_ahead: bool = False,
     progress: Callable[[int], None] | None = None,
+    observer: Observer | None = None,
 ) -> Floats:
     """Run the plan and return the shared vector, averaged as the plan says.
 
@@ -49,6 +51,8 @@ def dp_scd(
         Draw the next chunk's randomness in a second thread. The result is the same.
     progress : callable, optional
         Called with the number of steps done in each chunk, and with nothing else.
+    observer : callable, optional
+        Shown the shared vector after each epoch, which is public; never the duals.
 
     Notes
     -----
@@ -58,14 +62,15 @@ def dp_scd(
     Proof: docs/proofs/shared_vector.md.
     """
     count = len(records.labels)
-    if count > plan.capacity:
-        raise DataError("there are more than twice as many records as the declared n.")
+    check_plan(problem, plan, rows, records)
     dual = np.zeros((count, problem.outputs))
     shared = np.zeros((problem.outputs, problem.width))
     average = np.zeros_like(shared)
     numbers = plan.numbers(problem.strength)
     first = 0
-    for lots, normals in _draws(plan, source, count, draw_ahead):
+    epoch = epoch_of(plan)
+    pause = epoch if observer else plan.steps
+    for lots, normals in draws(plan, source, count, pause=pause, draw_ahead=draw_ahead):
         advance(
             problem.loss,
             rows,
@@ -82,22 +87,55 @@ def dp_scd(
         first += len(normals)
         if progress is not None:
             progress(len(normals))
+        if observer is not None and first % epoch == 0:
+            observer(Look(first // epoch, shared.copy()))
     return average / (plan.steps - plan.average_from)
 
 
-def _draws(plan: Plan, source: Source, count: int, draw_ahead: bool) -> Iterator[Draw]:
-    """Yield the lots and the noise of consecutive chunks of steps."""
+def check_plan(problem: Problem, plan: Plan, rows: Rows, records: Records) -> None:
+    """Refuse a plan that is not calibrated or not one for this problem and these records."""
+    plan.event()  # refuses a multiplier that is not a positive number
+    planned = (plan.n, plan.d, plan.outputs, plan.intercept, plan.lam)
+    if planned != (
+        problem.n, problem.d, problem.outputs, problem.constant != 0.0, problem.lam,
+    ):  # fmt: skip
+        raise ParameterError("the plan was made for another problem.")
+    count = len(records.labels)
+    if not count == len(records.weights) == len(rows.factor) == len(rows.norm):
+        raise DataError("rows, labels and weights are not equally many.")
+    if row_width(rows) != problem.d or (rows.tail != 0.0) != plan.intercept:
+        raise DataError("the rows do not have the problem's columns.")
+    if count > plan.capacity:
+        raise DataError("there are far more records than the declared n.")
+
+
+def epoch_of(plan: Plan) -> int:
+    """Return the number of steps in which a record is expected to be drawn once."""
+    return max(1, round(1.0 / plan.rate))
+
+
+def draws(
+    plan: Plan, source: Source, count: int, *, pause: int, draw_ahead: bool = False
+) -> Iterator[Draw]:
+    """Yield the lots and the noise of consecutive chunks of steps.
+
+    A chunk ends at every multiple of `pause` steps; the numbers drawn do not depend on it.
+    """
     lots, noise = plan.lots, plan.noise
-    chunk = max(1, _CHUNK // max(plan.size, 3 * lots.skips(count)))
+    # From the public n, not the true count: chunks are seen in the progress bar.
+    chunk = max(1, _CHUNK // max(plan.size, 3 * lots.skips(plan.n)))
 
     def draw(first: int) -> Draw:
-        steps = min(chunk, plan.steps - first)
+        steps = min(chunk, pause - first % pause, plan.steps - first)
         return (
             lots.draw(source, first, steps, count),
             noise.draw(source, first, steps, plan.size),
         )
 
-    firsts = range(0, plan.steps, chunk)
+    stops = range(0, plan.steps, pause)
+    firsts = [
+        first for stop in stops for first in range(stop, min(stop + pause, plan.steps), chunk)
+    ]
     if not draw_ahead:
         yield from map(draw, firsts)
         return

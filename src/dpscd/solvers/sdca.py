@@ -8,6 +8,7 @@ from dpscd.kernels.dual import Records, sweep
 from dpscd.kernels.rows import Rows
 from dpscd.privacy.random import Purpose, Source
 from dpscd.problem import Problem
+from dpscd.solvers.observer import Look, Observer
 
 __all__ = ["sdca"]
 
@@ -22,6 +23,7 @@ def sdca(
     *,
     tolerance: float = 1e-6,
     max_epochs: int = 1000,
+    observer: Observer | None = None,
 ) -> tuple[Floats, bool]:
     """Return the shared vector at the optimum and whether it was reached.
 
@@ -36,6 +38,8 @@ def sdca(
     for epoch in range(1, max_epochs + 1):
         shuffle(source.words(Purpose.ORDER, epoch, 1, count)[0], order)
         sweep(problem.loss, rows, records, problem.strength, order, dual, shared)
+        if observer is not None:
+            observer(Look(epoch, shared, dual, 0.0, 0.0))
         # The gap costs as much as an epoch: look at it less and less often.
         if epoch >= next_check or epoch == max_epochs:
             next_check = epoch + 1 + epoch // 10

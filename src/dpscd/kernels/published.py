@@ -1,0 +1,136 @@
+"""Lots of Algorithms 1 and 3 of the paper: noise on the duals and on the shared vector."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.kernels._jit import jit
+from dpscd.kernels.dual import Records
+from dpscd.kernels.rows import Rows, add, dot
+from dpscd.losses import Loss, dual_step, project
+
+__all__ = ["PublishedNumbers", "advance_published", "combine", "project_all"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class PublishedNumbers(NamedTuple):
+    """The public numbers of a chunk, in the paper's own terms.
+
+    Attributes
+    ----------
+    strength : float
+        ``lam n``: predictions are ``x . shared / strength``.
+    separability : float
+        The lot size L of the subproblem, equation (5).
+    clip : float
+        The scaling factor C: largest step of a dual.
+    std : float
+        Standard deviation of the noise on each dual of the lot and on the shared vector.
+    """
+
+    strength: float
+    separability: float
+    clip: float
+    std: float
+
+
+@jit
+def _step(
+    loss: Loss,
+    rows: Rows,
+    records: Records,
+    numbers: PublishedNumbers,
+    shared: Floats,
+    a: float,
+    i: int,
+) -> float:
+    """Return record i's step, not yet scaled: the minimiser of equation (5).
+
+    A record that was zeroed out still has its label and hence a step: that is what makes
+    Lemma 1 fail (docs/understanding/published_argument.md).
+    """
+    weight = records.weights[i]
+    norm = rows.norm[i]
+    if not (norm >= 0.0 and weight > 0.0):
+        return 0.0
+    label = records.labels[i]
+    curvature = weight * numbers.separability * norm * norm / numbers.strength
+    prediction = dot(rows, i, shared) / numbers.strength
+    # The box is enforced on a copy, before the step: appendix A.2.
+    inside = project(loss, a / weight, label)
+    return weight * dual_step(loss, prediction, inside, label, curvature)
+
+
+@jit
+def advance_published(
+    loss: Loss,
+    rows: Rows,
+    records: Records,
+    numbers: PublishedNumbers,
+    sequential: bool,
+    ids: Ints,
+    starts: Ints,
+    dual_normals: Floats,
+    normals: Floats,
+    dual: Floats,
+    shared: Floats,
+) -> int:
+    """Run a chunk of steps as published; return how many steps were scaled down.
+
+    Parameters
+    ----------
+    loss, rows, records, numbers
+        The problem.
+    sequential : bool
+        Whether each step sees those before it in its lot (Algorithm 3) or not (1).
+    ids, starts
+        The lots; no record may be twice in one.
+    dual_normals : array of shape (len(ids),)
+        Standard normals for the duals of the members.
+    normals : array of shape (steps, width)
+        Standard normals for the shared vector.
+    dual, shared : arrays of shape (records,) and (width,)
+        Changed in place.
+    """
+    total = np.empty(shared.shape[0])
+    target = shared if sequential else total
+    clipped = 0
+    for t in range(starts.shape[0] - 1):
+        total[:] = 0.0
+        for p in range(starts[t], starts[t + 1]):
+            i = ids[p]
+            # Alg. 1, lines 7 and 8; Alg. 3, lines 6 and 7
+            step = _step(loss, rows, records, numbers, shared, dual[i], i)
+            if abs(step) > numbers.clip:
+                step *= numbers.clip / abs(step)
+                clipped += 1
+            # Alg. 1, lines 9 and 12: a member appears once, so nobody reads this dual
+            # again before the lot ends and its noise may come along.
+            dual[i] += step + numbers.std * dual_normals[p]
+            add(rows, i, step, target)
+        for j in range(shared.shape[0]):  # Alg. 1, line 13
+            shared[j] += total[j] + numbers.std * normals[t, j]
+    return clipped
+
+
+@jit
+def combine(rows: Rows, dual: Floats, total: Floats) -> None:
+    """Add ``X dual``, the shared vector that belongs to the duals, to `total`: not private."""
+    for i in range(dual.shape[0]):
+        if rows.norm[i] >= 0.0:
+            add(rows, i, dual[i], total)
+
+
+@jit
+def project_all(loss: Loss, records: Records, dual: Floats) -> Floats:
+    """Return the feasible duals nearest to `dual`."""
+    nearest = np.empty(dual.shape[0])
+    for i in range(dual.shape[0]):
+        weight = records.weights[i]
+        nearest[i] = 0.0
+        if weight > 0.0:
+            nearest[i] = weight * project(loss, dual[i] / weight, records.labels[i])
+    return nearest

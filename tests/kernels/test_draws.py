@@ -1,0 +1,332 @@
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpscd.kernels.draws import (
+    EXPONENTIAL_WORDS,
+    LARGEST_NORMAL,
+    NORMAL_ERROR,
+    PAIR_WORDS,
+    _exponent,
+    exponential,
+    fill_lots,
+    fill_normals,
+    shuffle,
+)
+
+ALARM = 1e-6  # chance of a false alarm of each statistical test, for a fresh seed
+FULL = 2**64 - 1
+MIDDLE = mpmath.mpf(1) / 2
+
+
+def random_words(seed, *shape):
+    return np.random.default_rng(seed).integers(0, FULL, shape, np.uint64, endpoint=True)
+
+
+def word(value):
+    return np.uint64(value)
+
+
+def agrees(sample, law):
+    """Kolmogorov-Smirnov with Massart's bound: false alarms with chance ALARM at most."""
+    distance = stats.ks_1samp(sample, law, method="asymp").statistic
+    return distance <= math.sqrt(math.log(2.0 / ALARM) / (2.0 * len(sample)))
+
+
+# --- exponentials -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("zeros", range(65))
+def test_the_exponent_counts_leading_zeros(zeros):
+    # Every word with this many zeros lies between these two: the law is geometric.
+    smallest = 1 << (63 - zeros) if zeros < 64 else 0
+    largest = (1 << (64 - zeros)) - 1
+    assert _exponent(word(smallest)) == -zeros
+    assert _exponent(word(largest)) == -zeros
+
+
+def exact_uniform(high, more, low, within=MIDDLE):
+    """Return the uniform on (0, 1/2) that three words stand for, bits without end."""
+    zeros = 64 - high.bit_length()
+    if high == 0:
+        zeros += 64 - more.bit_length()
+    mantissa = 1 + ((low >> 13) + within) * mpmath.mpf(2) ** -51
+    return mantissa * mpmath.mpf(2) ** (-zeros - 2)
+
+
+def exact_exponential(high, more, low, within=MIDDLE):
+    uniform = exact_uniform(high, more, low, within)
+    return -mpmath.log(uniform) if low & 1 else -mpmath.log1p(-uniform)
+
+
+@pytest.mark.parametrize("high", [FULL, 1 << 63, 1 << 62, 1 << 11, 2047, 1024, 1, 0])
+@pytest.mark.parametrize("more", [FULL, 1 << 63, 1 << 20, 2047, 1, 0])
+@pytest.mark.parametrize("low", [FULL, FULL - 1, 0, 1, 1 << 63, (1 << 63) + 1])
+def test_chosen_words_give_the_exact_exponential(high, more, low):
+    with mpmath.workdps(60):
+        exact = exact_exponential(high, more, low)
+        found = exponential(word(high), word(more), word(low))
+        assert found > 0.0
+        assert abs(found - exact) <= 4 * mpmath.mpf(2) ** -53 * exact
+
+
+def test_the_second_word_matters_only_when_the_first_is_zero():
+    assert exponential(word(1), word(0), word(7)) == exponential(word(1), word(9), word(7))
+    assert exponential(word(0), word(1), word(7)) != exponential(word(0), word(9), word(7))
+
+
+def exponentials(words):
+    return np.array([exponential(*row) for row in words])
+
+
+def test_exponentials_follow_their_law_and_the_test_would_notice_another():
+    words = random_words(11, 200_000, EXPONENTIAL_WORDS)
+    sample = exponentials(words)
+    assert agrees(sample, stats.expon.cdf)
+    assert not agrees(1.05 * sample, stats.expon.cdf)
+    words[:, 2] |= np.uint64(1)  # one side of (0, 1) only
+    assert not agrees(exponentials(words), stats.expon.cdf)
+
+
+# --- normals ------------------------------------------------------------------------
+
+
+def normals(words, size):
+    out = np.full((len(words), size), np.nan)
+    fill_normals(words, out)
+    return out
+
+
+def exact_normals(high, more, low, turn, within, turned):
+    length = mpmath.sqrt(2 * exact_exponential(high, more, low, within))
+    angle = ((turn >> 12) + turned) * mpmath.mpf(2) ** -52 * mpmath.pi / 4
+    first, second = length * mpmath.cos(angle), length * mpmath.sin(angle)
+    first = -first if turn & 1 else first
+    second = -second if turn & 2 else second
+    return (second, first) if turn & 4 else (first, second)
+
+
+def test_normals_follow_their_law_and_the_test_would_notice_another():
+    sample = normals(random_words(12, 1000, 2 * PAIR_WORDS * 50), 200)
+    flat = sample.ravel()
+    assert agrees(flat, stats.norm.cdf)
+    assert agrees(sample[:, ::2].ravel(), stats.norm.cdf)
+    assert agrees(sample[:, 1::2].ravel(), stats.norm.cdf)
+    assert not agrees(math.sqrt(2.0) * flat, stats.norm.cdf)
+    assert not agrees(0.95 * flat, stats.norm.cdf)
+    assert not agrees(flat + 0.02, stats.norm.cdf)
+
+
+def test_the_two_normals_of_a_pair_are_independent():
+    sample = normals(random_words(13, 200_000, PAIR_WORDS), 2)
+    angle = np.arctan2(sample[:, 1], sample[:, 0])
+    assert agrees(angle, stats.uniform(-math.pi, 2.0 * math.pi).cdf)
+    assert agrees((sample**2).sum(axis=1) / 2.0, stats.expon.cdf)
+    # ... and the quadrant does not depend on the length.
+    long = (sample**2).sum(axis=1) > 2.0 * math.log(2.0)
+    assert agrees(angle[long], stats.uniform(-math.pi, 2.0 * math.pi).cdf)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 6])
+def test_an_odd_size_drops_only_the_last_normal(size):
+    words = random_words(14, 3, PAIR_WORDS * 3)
+    np.testing.assert_array_equal(normals(words, size), normals(words, 6)[:, :size])
+
+
+@pytest.mark.parametrize("zeros", [0, 10, 52, 53, 63, 64, 65, 100, 117, 118, 127])
+def test_the_far_tail_is_reached_exactly(zeros):
+    high = (1 << (63 - zeros)) if zeros < 64 else 0
+    more = FULL if zeros < 64 else 1 << (127 - zeros)
+    turn = 0  # angle almost zero: the first normal is the length of the pair
+    words = np.array([[high, more, 1, turn]], dtype=np.uint64)
+    with mpmath.workdps(60):
+        length = mpmath.sqrt(2 * (zeros + 2) * mpmath.log(2))
+        assert abs(normals(words, 1)[0, 0] - length) < NORMAL_ERROR
+
+
+def test_no_normal_is_larger_than_the_largest():
+    words = np.array([[0, 0, 1, 0], [0, 0, FULL, 4], [0, 1, 1, 0]], dtype=np.uint64)
+    assert np.abs(normals(words, 2)).max() <= LARGEST_NORMAL
+
+
+def extreme_pairs():
+    # Not both zero: then the leading zeros end, with the chance that LARGEST_NORMAL is
+    # about.
+    highs = [FULL, 1 << 63, 1 << 11, 2047, 1, 0]
+    mores = [FULL, 1 << 40, 1]
+    lows = [0, 1, FULL, FULL - 1, 1 << 63]
+    turns = [0, 7, FULL, FULL - 7, 1 << 63, 4095]
+    return list(itertools.product(highs, mores, lows, turns))
+
+
+def test_drawn_normals_are_within_the_stated_error_of_exact_ones():
+    # The words fix the leading bits of an exact pair; whatever the bits behind them are,
+    # from all zeros to all ones, the exact pair is near the drawn one.
+    rows = [[int(w) for w in row] for row in random_words(15, 1000, PAIR_WORDS)]
+    rows += [[0, row[1], row[2], row[3]] for row in rows[:100]]
+    rows += [list(row) for row in extreme_pairs()]
+    drawn = normals(np.array(rows, dtype=np.uint64), 2)
+    worst = 0
+    with mpmath.workdps(40):
+        for row, pair in zip(rows, drawn, strict=True):
+            for ends in ((0, 0), (1, 1), (0, 1), (1, 0)):
+                exact = exact_normals(*row, *ends)
+                worst = max(worst, abs(exact[0] - pair[0]), abs(exact[1] - pair[1]))
+    assert worst <= NORMAL_ERROR
+
+
+# --- lots -----------------------------------------------------------------------------
+
+
+def lots(words, rows, decay):
+    steps = len(words)
+    ids = np.full(words.size // EXPONENTIAL_WORDS, -1, dtype=np.int64)
+    starts = np.zeros(steps + 1, dtype=np.int64)
+    end = fill_lots(words, rows, decay, 0, -1, ids, starts)
+    return end, [ids[starts[t] : starts[t + 1]] for t in range(steps)]
+
+
+def bits(seed, steps, rows, rate):
+    words = random_words(seed, steps, EXPONENTIAL_WORDS * (rows + 1))
+    end, members = lots(words, rows, -math.log1p(-rate))
+    assert end == (steps, -1)
+    found = np.zeros((steps, rows), dtype=bool)
+    for step, lot in enumerate(members):
+        assert (np.diff(lot) > 0).all()
+        found[step, lot] = True
+    return found
+
+
+def independent_bits(found, rate):
+    """Whether all single, pair and next-step counts are binomial, at ALARM together."""
+    steps, rows = found.shape
+    counts = found.astype(np.int64)
+    together = counts.T @ counts
+    next_step = counts[::2].T @ counts[1::2]
+    pairs = together[np.triu_indices(rows, 1)]
+    chances = np.concatenate(
+        [
+            2.0 * both_tails(np.diag(together), steps, rate),
+            2.0 * both_tails(pairs, steps, rate * rate),
+            2.0 * both_tails(next_step.ravel(), steps // 2, rate * rate),
+        ]
+    )
+    return chances.min() >= ALARM / len(chances)
+
+
+def both_tails(counts, trials, chance):
+    law = stats.binom(trials, chance)
+    return np.minimum(law.cdf(counts), law.sf(counts - 1))
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.3, 0.9])
+def test_bits_are_independent_with_the_given_rate(rate):
+    found = bits(16, 40_000, 12, rate)
+    assert independent_bits(found, rate)
+    assert not independent_bits(found, rate / 1.2)
+    assert not independent_bits(found, min(1.0, rate * 1.2))
+
+
+def test_the_test_of_independence_rejects_lots_of_a_fixed_size():
+    generator = np.random.default_rng(17)
+    found = generator.random((40_000, 12)).argsort(axis=1) < 4
+    assert not independent_bits(found, 4 / 12)
+
+
+def test_the_test_of_independence_rejects_one_lot_used_twice():
+    found = bits(18, 40_000, 12, 0.3)
+    found[1::2] = found[::2]
+    assert not independent_bits(found, 0.3)
+
+
+def test_rate_one_takes_every_record():
+    words = random_words(19, 5, EXPONENTIAL_WORDS * 9)
+    end, members = lots(words, 8, math.inf)
+    assert end == (5, -1)
+    for lot in members:
+        assert lot.tolist() == list(range(8))
+
+
+@pytest.mark.parametrize("rate", [1e-15, 1e-300, 5e-324])
+def test_a_tiny_rate_takes_none(rate):
+    # A lot of the largest rate is not empty with chance 1e-15 * 1e6 * 100 = 1e-7.
+    words = random_words(20, 100, EXPONENTIAL_WORDS)
+    end, members = lots(words, 10**6, -math.log1p(-rate))
+    assert end == (100, -1)
+    assert sum(map(len, members)) == 0
+
+
+def test_no_records_make_empty_lots():
+    end, members = lots(random_words(21, 3, EXPONENTIAL_WORDS), 0, 0.5)
+    assert end == (3, -1)
+    assert [len(lot) for lot in members] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 5, 11])
+def test_going_on_with_more_words_drops_nothing(cut):
+    rows, decay = 30, 0.7
+    words = random_words(22, 1, EXPONENTIAL_WORDS * (rows + 1))
+    _, (whole,) = lots(words, rows, decay)
+    assert len(whole) >= 12
+    ids = np.empty(rows, dtype=np.int64)
+    starts = np.zeros(2, dtype=np.int64)
+    step, last = fill_lots(words[:, : 3 * cut], rows, decay, 0, -1, ids, starts)
+    assert (step, last, starts[1]) == (0, whole[cut - 1], cut)
+    rest = np.array([starts[1], 0])
+    assert fill_lots(words[:, 3 * cut :], rows, decay, 0, last, ids, rest) == (1, -1)
+    np.testing.assert_array_equal(ids[: rest[1]], whole)
+
+
+def test_words_that_end_with_the_last_record_are_asked_for_once_more():
+    words = random_words(23, 1, EXPONENTIAL_WORDS * 4)
+    ids, starts = np.empty(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
+    assert fill_lots(words, 4, math.inf, 0, -1, ids, starts) == (0, 3)
+    rest = np.array([starts[1], 0])
+    assert fill_lots(words, 4, math.inf, 0, 3, ids, rest) == (1, -1)
+    assert rest[1] == 4
+
+
+# --- orders ---------------------------------------------------------------------------
+
+
+def uniform_orders(orders):
+    codes = orders @ np.array([64, 16, 4, 1])
+    counts = np.unique(codes, return_counts=True)[1]
+    return len(counts) == 24 and stats.chisquare(counts).pvalue >= ALARM
+
+
+def test_shuffle_is_a_uniform_permutation():
+    count = 48_000
+    words = random_words(24, count, 4)
+    orders = np.tile(np.arange(4), (count, 1))
+    for row, order in zip(words, orders, strict=True):
+        shuffle(row, order)
+    assert (np.sort(orders, axis=1) == np.arange(4)).all()
+    assert uniform_orders(orders)
+
+
+def test_the_test_of_orders_rejects_swaps_with_any_place():
+    generator = np.random.default_rng(25)
+    orders = np.tile(np.arange(4), (48_000, 1))
+    for order in orders:
+        for i in range(4):
+            j = generator.integers(4)
+            order[i], order[j] = order[j], order[i]
+    assert not uniform_orders(orders)
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_shuffling_one_or_none_does_nothing(size):
+    order = np.arange(size)
+    shuffle(random_words(26, size), order)
+    assert order.tolist() == list(range(size))
+
+
+def test_the_largest_word_stays_in_range():
+    order = np.arange(1000)
+    shuffle(np.full(1000, FULL, dtype=np.uint64), order)
+    assert order.tolist() == list(range(1000))

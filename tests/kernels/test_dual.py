@@ -1,0 +1,437 @@
+import math
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+from dpscd.kernels.dual import Numbers, Records, advance, release, step_of, sweep
+from dpscd.losses import Hinge, Logistic, Squared
+from dpscd.problem import Problem
+
+LOSSES = [Squared(), Logistic(), Hinge()]
+COUNT, D, STEPS = 40, 5, 30
+
+
+def name_of(loss):
+    return type(loss).__name__
+
+
+every_loss = pytest.mark.parametrize("loss", LOSSES, ids=name_of)
+
+
+# --- the mechanism, written to be read -----------------------------------------------
+
+
+def plain_step(loss, u, a, y, k):
+    """Return the minimiser of conjugate(a + z) + u z + k z^2 / 2."""
+    if isinstance(loss, Squared):
+        return (y - u - a) / (1.0 + k)
+    b = y * a
+    if isinstance(loss, Hinge):
+        return y * min(max(b + (1.0 - y * u) / k, 0.0), 1.0) - a
+    p = k * b - y * u
+    s = brentq(lambda s: s + k / (1.0 + math.exp(-s)) - p, p - k - 1.0, p + 1.0, xtol=1e-13)
+    return y / (1.0 + math.exp(-s)) - a
+
+
+def plain_mechanism(loss, X, labels, weights, numbers, lots, normals, outputs):
+    """Return the duals and the path of the shared vector; X holds scaled records."""
+    dual = np.zeros((len(X), outputs))
+    shared = np.zeros((outputs, X.shape[1]))
+    path = []
+    for lot, noise in zip(lots, normals, strict=True):
+        total = np.zeros_like(shared)
+        for i in lot:
+            x, weight = X[i], weights[i]
+            norm = np.linalg.norm(x)
+            if norm == 0.0 or weight == 0.0:
+                continue
+            k = weight * numbers.separability * norm**2 / numbers.strength
+            z = np.empty(outputs)
+            for c in range(outputs):
+                y = labels[i] if outputs == 1 else (1.0 if labels[i] == c else -1.0)
+                u = x @ shared[c] / numbers.strength
+                z[c] = weight * plain_step(loss, u, dual[i, c] / weight, y, k)
+            length = np.linalg.norm(z) * norm
+            limit = numbers.clip * (1.0 - 2.0**-20)
+            if length > limit:
+                z *= limit / length
+            dual[i] += z
+            total += np.trunc(np.outer(z, x) / numbers.cell)
+        xi = numbers.grid * numbers.spread * noise.reshape(shared.shape)
+        moved = np.floor((numbers.cell * total + xi) / numbers.grid + 0.5)
+        shared = shared + numbers.grid * moved
+        path.append(shared)
+    return dual, path
+
+
+NUMBERS = Numbers(
+    strength=2.0,
+    separability=12.0,
+    clip=0.05,
+    cell=2.0**-35,
+    grid=2.0**-16,
+    spread=1500.0,
+)
+
+
+class Case:
+    """A small data set with replayed lots and normals."""
+
+    def __init__(self, loss, *, outputs=1, sparse=False, constant=0.3, weighted=True):
+        generator = np.random.default_rng(3)
+        X = generator.normal(size=(COUNT, D)) * (generator.random((COUNT, D)) < 0.7)
+        X[7] = 0.0
+        self.problem = Problem(loss, 0.05, COUNT, D, outputs=outputs, constant=constant)
+        self.rows = self.problem.rows(scipy.sparse.csr_matrix(X) if sparse else X)
+        lengths = np.maximum(np.linalg.norm(X, axis=1), 1.0)
+        tail = np.full(COUNT, constant)
+        self.X = np.column_stack([X / lengths[:, None], tail])[:, : self.problem.width]
+        self.X /= self.problem.scale
+        if outputs > 1:
+            labels = generator.integers(0, outputs, COUNT).astype(float)
+        elif isinstance(loss, Squared):
+            labels = generator.uniform(-1.0, 1.0, COUNT)
+        else:
+            labels = generator.choice([-1.0, 1.0], COUNT)
+        weights = generator.uniform(0.0, 2.0, COUNT) if weighted else np.ones(COUNT)
+        weights[9] = 0.0
+        self.records = Records(labels, weights)
+        self.lots = [np.flatnonzero(generator.random(COUNT) < 0.3) for _ in range(STEPS)]
+        self.lots[4] = self.lots[STEPS - 1] = np.empty(0, dtype=np.int64)
+        self.normals = generator.normal(size=(STEPS, outputs * self.problem.width))
+
+    def start(self):
+        outputs, width = self.problem.outputs, self.problem.width
+        return np.zeros((COUNT, outputs)), np.zeros((2, outputs, width))
+
+    def advance(self, first, last, average_from, dual, shared, average, numbers=NUMBERS):
+        lots = self.lots[first:last]
+        advance(
+            self.problem.loss,
+            self.rows,
+            self.records,
+            numbers,
+            np.concatenate([*lots, np.empty(0, dtype=np.int64)]),
+            np.cumsum([0, *map(len, lots)]),
+            self.normals[first:last],
+            average_from,
+            dual,
+            shared,
+            average,
+        )
+
+    def run(self, average_from=STEPS, numbers=NUMBERS):
+        dual, (shared, average) = self.start()
+        self.advance(0, STEPS, average_from, dual, shared, average, numbers)
+        return dual, shared, average
+
+    def plain(self):
+        return plain_mechanism(
+            self.problem.loss,
+            self.X,
+            self.records.labels,
+            self.records.weights,
+            NUMBERS,
+            self.lots,
+            self.normals,
+            self.problem.outputs,
+        )
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weights"])
+@pytest.mark.parametrize("constant", [0.0, 0.3], ids=["no tail", "tail"])
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+@every_loss
+def test_advance_is_the_mechanism(loss, sparse, outputs, constant, weighted):
+    case = Case(loss, outputs=outputs, sparse=sparse, constant=constant, weighted=weighted)
+    dual, shared, average = case.run(average_from=20)
+    plain_dual, path = case.plain()
+    # Rounding may move a number to the next point of the grid, hence the tolerance.
+    near = {"rtol": 0.0, "atol": 3.0 * NUMBERS.grid}
+    np.testing.assert_allclose(shared, path[-1], **near)
+    np.testing.assert_allclose(dual, plain_dual, rtol=0.0, atol=1e-3 * NUMBERS.clip)
+    np.testing.assert_allclose(average / 10.0, np.mean(path[20:], axis=0), **near)
+    assert np.abs(dual).max() > 0.1  # the case is not an idle one
+
+
+def test_clipping_is_at_work_in_the_cases_above():
+    case = Case(Squared(), weighted=False)
+    loose, _, _ = case.run(numbers=NUMBERS._replace(clip=100.0))
+    tight, _, _ = case.run()
+    assert np.abs(loose - tight).max() > 0.1
+
+
+def test_float32_rows_follow_the_same_path():
+    case = Case(Logistic())
+    _, shared, _ = case.run()
+    X = np.asarray(case.rows.values, dtype=np.float32)
+    case.rows = case.problem.rows(X)
+    _, other, _ = case.run()
+    np.testing.assert_allclose(other, shared, rtol=0.0, atol=1e-4)
+
+
+def test_the_shared_vector_stays_on_the_grid():
+    _, shared, _ = Case(Logistic()).run()
+    units = shared / NUMBERS.grid
+    np.testing.assert_array_equal(units, np.round(units))
+
+
+def test_empty_lots_still_add_noise():
+    case = Case(Logistic())
+    case.lots = [np.empty(0, dtype=np.int64)] * STEPS
+    dual, shared, _ = case.run()
+    expected = np.floor(NUMBERS.spread * case.normals + 0.5).sum(axis=0) * NUMBERS.grid
+    np.testing.assert_array_equal(shared[0], expected)
+    assert not dual.any()
+
+
+def test_chunks_do_not_matter():
+    case = Case(Hinge(), outputs=3)
+    dual, shared, average = case.run(average_from=12)
+    other_dual, (other, other_average) = case.start()
+    case.advance(0, 7, 12, other_dual, other, other_average)
+    case.advance(7, 20, 12 - 7, other_dual, other, other_average)
+    case.advance(20, STEPS, 12 - 20, other_dual, other, other_average)
+    np.testing.assert_array_equal(other_dual, dual)
+    np.testing.assert_array_equal(other, shared)
+    np.testing.assert_array_equal(other_average, average)
+
+
+def test_the_average_begins_with_the_step_it_is_told():
+    case = Case(Logistic())
+    _, shared, none = case.run(average_from=STEPS)
+    assert not none.any()
+    _, _, last = case.run(average_from=STEPS - 1)
+    np.testing.assert_array_equal(last, shared)
+    _, path = case.plain()
+    _, _, whole = case.run(average_from=-3)
+    np.testing.assert_allclose(whole, np.sum(path, axis=0), atol=3.0 * STEPS * NUMBERS.grid)
+
+
+def test_steps_of_a_lot_see_only_the_vector_before_it():
+    case = Case(Squared())
+    dual, (shared, average) = case.start()
+    case.lots = [np.arange(COUNT)]
+    case.advance(0, 1, 1, dual, shared, average)
+    case.lots = [np.arange(COUNT)[::-1]]
+    other_dual, (other, average) = case.start()
+    case.advance(0, 1, 1, other_dual, other, average)
+    np.testing.assert_array_equal(other, shared)
+    np.testing.assert_array_equal(other_dual, dual)
+
+
+# --- one record ------------------------------------------------------------------------
+
+
+def contribution(loss, x, label, weight, numbers, shared, dual, sparse=False):
+    """Return the steps of one record and the length of what it adds, exactly squared."""
+    X = np.array([x])
+    d = X.shape[1]
+    rows = Problem(loss, 1.0, 1, d).rows(scipy.sparse.csr_matrix(X) if sparse else X)
+    steps = np.zeros(len(dual[0]))
+    records = Records(np.array([label]), np.array([weight]))
+    if not step_of(loss, rows, records, numbers, shared, dual, 0, steps):
+        return None, 0
+    assert np.isfinite(steps).all()
+    row = sum((Fraction(rows.factor[0]) * Fraction(v)) ** 2 for v in x)
+    size = sum(Fraction(z) ** 2 for z in steps)
+    return steps, size * row
+
+
+ANY = st.floats(allow_nan=True, allow_infinity=True)
+WILD = st.one_of(
+    st.floats(-10.0, 10.0),
+    ANY,
+    st.sampled_from([1e150, 1e155, 1e170, 1e300, 1e-150, 1e-170, 1e-300, 5e-324]),
+)
+
+
+@every_loss
+@given(
+    x=st.lists(WILD, min_size=2, max_size=2),
+    label=WILD,
+    weight=WILD,
+    shared=st.lists(WILD, min_size=2, max_size=2),
+    dual=WILD,
+    clip=st.sampled_from([1e-99, 1e-6, 0.01, 1.0, 1e99]),
+)
+@example(x=[0.1, 0.0], label=1.0, weight=1e170, shared=[0.0, 0.0], dual=0.0, clip=0.01)
+@example(x=[0.1, 0.0], label=1.0, weight=1e158, shared=[0.0, 0.0], dual=0.0, clip=0.01)
+@example(x=[0.1, 0.0], label=1.0, weight=1e300, shared=[0.0, 0.0], dual=0.0, clip=1e-99)
+@example(x=[1e-90, 0.0], label=1e153, weight=1e155, shared=[0.0, 0.0], dual=0.0, clip=1e-99)
+@example(x=[1.0, 0.0], label=1e150, weight=1e6, shared=[0.0, 0.0], dual=0.0, clip=1e-6)
+@example(x=[1.0, 0.0], label=1.0, weight=1.0, shared=[1e308, 0.0], dual=0.0, clip=0.01)
+def test_no_record_contributes_more_than_the_clip(loss, x, label, weight, shared, dual, clip):
+    if not isinstance(loss, Squared):
+        label = 1.0 if label > 0.0 else -1.0
+    numbers = NUMBERS._replace(clip=clip)
+    with np.errstate(all="ignore"):
+        _, square = contribution(
+            loss, x, label, weight, numbers, np.array([shared]), np.array([[dual]])
+        )
+    allowed = Fraction(clip) * (1 - Fraction(1, 2**21))
+    assert square <= allowed**2
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e308])
+@pytest.mark.parametrize("where", ["label", "weight", "shared", "dual"])
+@every_loss
+def test_what_is_not_finite_contributes_nothing_or_finitely(loss, where, bad):
+    given = {"label": 1.0, "weight": 1.0, "shared": 0.2, "dual": 0.0, where: bad}
+    with np.errstate(all="ignore"):
+        steps, square = contribution(
+            loss,
+            [0.6, 0.8],
+            given["label"],
+            given["weight"],
+            NUMBERS,
+            np.array([[given["shared"], 0.0]]),
+            np.array([[given["dual"]]]),
+        )
+    assert square <= Fraction(NUMBERS.clip) ** 2
+    if math.isnan(bad) and where in {"weight", "shared"}:
+        assert steps is None
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+def test_rows_that_are_not_finite_change_nothing(sparse):
+    case = Case(Logistic(), sparse=sparse, constant=0.3)
+    dual, shared, _ = case.run()
+    X = np.zeros((COUNT, D))
+    values = case.X[:, :D] * case.problem.scale
+    X[:] = values
+    X[3, 1], X[11, 0] = math.nan, math.inf
+    case.rows = case.problem.rows(scipy.sparse.csr_matrix(X) if sparse else X)
+    spoilt_dual, spoilt, _ = case.run()
+    assert not spoilt_dual[[3, 11]].any()
+    case.lots = [lot[~np.isin(lot, [3, 11])] for lot in case.lots]
+    without_dual, without, _ = case.run()
+    np.testing.assert_array_equal(spoilt, without)
+    np.testing.assert_array_equal(spoilt_dual, without_dual)
+    assert np.isfinite(spoilt).all()
+    assert (shared != spoilt).any()
+    assert dual[[3, 11]].any()
+
+
+# --- the release ----------------------------------------------------------------------
+
+
+def exactly_released(total, normal, numbers):
+    """Return grid floor((S + xi) / grid + 1/2) in exact arithmetic."""
+    exact = Fraction(numbers.cell) * Fraction(total) / Fraction(numbers.grid)
+    exact += Fraction(numbers.spread) * Fraction(normal)
+    return math.floor(exact + Fraction(1, 2)) * Fraction(numbers.grid)
+
+
+@given(
+    # Multiples of 2^-32 of the grid and of 2^-20: everything fits a double exactly, so
+    # that ties are ties.
+    total=st.integers(-(2**52), 2**52),
+    normal=st.integers(-(2**23), 2**23).map(lambda units: units * 2.0**-20),
+    fine=st.integers(-32, 0),
+)
+@example(total=2**31, normal=0.0, fine=-32)
+@example(total=-(2**31), normal=0.0, fine=-32)
+@example(total=0, normal=2.0**-11, fine=-20)
+@example(total=0, normal=-(2.0**-11), fine=-20)
+@example(total=2**52 - 1, normal=-7.5, fine=0)
+def test_release_is_the_rounded_sum(total, normal, fine):
+    numbers = NUMBERS._replace(cell=math.ldexp(1.0, fine - 5), grid=2.0**-5, spread=1024.0)
+    shared = np.zeros(1)
+    release(np.array([float(total)]), np.array([normal]), numbers, shared)
+    assert Fraction(shared[0]) == exactly_released(total, normal, numbers)
+
+
+def test_release_is_the_rounded_sum_for_drawn_normals():
+    generator = np.random.default_rng(4)
+    totals = np.trunc(generator.normal(size=2000) * 2.0**50)
+    normals = generator.normal(size=2000)
+    shared = np.zeros(2000)
+    release(totals, normals, NUMBERS, shared)
+    for total, normal, found in zip(totals, normals, shared, strict=True):
+        assert Fraction(found) == exactly_released(total, normal, NUMBERS)
+
+
+# --- sweeps ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@every_loss
+def test_sweeps_reach_the_optimum(loss, outputs):
+    case = Case(loss, outputs=outputs)
+    problem = case.problem
+    dual, (shared, _) = case.start()
+    order = np.arange(COUNT)
+    for _ in range(400):
+        sweep(loss, case.rows, case.records, problem.strength, order, dual, shared)
+    for output in range(outputs):
+        primal, gap = problem.gap(case.rows, case.records, dual, shared, output)
+        assert gap >= -1e-12
+        assert gap <= 1e-6 * primal
+    products = case.X.T @ dual
+    np.testing.assert_allclose(shared, products.T, atol=1e-12)
+
+
+def test_sweeps_pass_over_rows_that_are_not_finite():
+    case = Case(Squared())
+    X = np.array(case.rows.values)
+    X[5, 0] = math.nan
+    case.rows = case.problem.rows(X)
+    dual, (shared, _) = case.start()
+    sweep(
+        Squared(),
+        case.rows,
+        case.records,
+        case.problem.strength,
+        np.arange(COUNT),
+        dual,
+        shared,
+    )
+    assert dual[5, 0] == 0.0
+    assert dual[9, 0] == 0.0  # weight zero
+    assert np.isfinite(shared).all()
+    primal, gap = case.problem.gap(case.rows, case.records, dual, shared)
+    assert math.isfinite(primal)
+    assert gap >= 0.0
+
+
+# --- without the compiler ---------------------------------------------------------------
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {folder!r})
+import numba, test_dual as here
+assert numba.config.DISABLE_JIT == {disabled}
+for loss in here.LOSSES:
+    for sparse in (False, True):
+        dual, shared, average = here.Case(loss, sparse=sparse).run(average_from=20)
+        for number in [*dual.ravel(), *shared.ravel(), *average.ravel()]:
+            sys.stdout.write(float(number).hex() + "\\n")
+"""
+
+
+def test_the_interpreter_agrees_with_the_compiler():
+    script = SCRIPT.format(folder=os.path.dirname(__file__), disabled=1)
+    result = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = [float.fromhex(line) for line in result.stdout.split()]
+    expected = []
+    for loss in LOSSES:
+        for sparse in (False, True):
+            for part in Case(loss, sparse=sparse).run(average_from=20):
+                expected.extend(part.ravel())
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=30.0 * NUMBERS.grid)

@@ -1,0 +1,191 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numba import njit
+
+from dpscd.kernels.rows import CsrRows, DenseRows, add, add_truncated, dot, measure_rows
+from dpscd.losses import Squared
+from dpscd.problem import Problem
+
+SLACK = Fraction(1) + Fraction(1, 2**40)
+SHORTEST = 2.0**-300
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+entries = st.one_of(
+    finite,
+    st.sampled_from([0.0, 5e-324, 2.0**-1022, 1e-160, 2.0**-300, 1.0, 1e160, 1.7e308]),
+)
+
+
+def rows_of(X, *, row_bound=1.0, constant=0.0):
+    problem = Problem(Squared(), 1.0, 10, X.shape[1], row_bound=row_bound, constant=constant)
+    return problem.rows(X)
+
+
+def matrix(dtype):
+    generator = np.random.default_rng(5)
+    X = generator.normal(size=(12, 7)) * (generator.random((12, 7)) < 0.6)
+    X[3] = 0.0
+    return X.astype(dtype)
+
+
+@njit(error_model="numpy")
+def compiled_operations(rows, i, scale, vector):
+    product = dot(rows, i, vector)
+    plain = vector.copy()
+    add(rows, i, scale, plain)
+    cut = np.zeros(vector.shape[0])
+    add_truncated(rows, i, scale, cut)
+    return product, plain, cut
+
+
+def interpreted_operations(rows, i, scale, vector):
+    product = dot(rows, i, vector)
+    plain = vector.copy()
+    add(rows, i, scale, plain)
+    cut = np.zeros(vector.shape[0])
+    add_truncated(rows, i, scale, cut)
+    return product, plain, cut
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.3], ids=["no tail", "tail"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_dense_csr_and_python_agree(dtype, constant):
+    X = matrix(dtype)
+    dense = rows_of(X, constant=constant)
+    csr = rows_of(scipy.sparse.csr_matrix(X), constant=constant)
+    assert isinstance(dense, DenseRows)
+    assert isinstance(csr, CsrRows)
+    np.testing.assert_allclose(csr.norm, dense.norm, rtol=1e-15)
+    np.testing.assert_allclose(csr.factor, dense.factor, rtol=1e-15)
+    vector = np.random.default_rng(6).normal(size=7 + bool(constant))
+    for i in range(len(X)):
+        record = np.append(dense.factor[i] * X[i].astype(float), dense.tail)[: len(vector)]
+        # 4321.5: far enough from whole numbers that no rounding changes what is cut.
+        for operations in (compiled_operations, interpreted_operations):
+            for rows in (dense, csr):
+                product, plain, cut = operations(rows, i, 4321.5, vector)
+                assert product == pytest.approx(record @ vector, abs=1e-14)
+                np.testing.assert_allclose(plain, vector + 4321.5 * record, rtol=1e-13)
+                np.testing.assert_array_equal(cut, np.trunc(4321.5 * record))
+
+
+def exact_square(rows, i, x):
+    tail = Fraction(rows.tail)
+    return sum((Fraction(rows.factor[i]) * Fraction(float(v))) ** 2 for v in x) + tail * tail
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.3], ids=["no tail", "tail"])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+@given(x=st.lists(entries, min_size=5, max_size=5), bound=st.floats(1e-3, 1e3))
+@example(x=[1.7e308] * 5, bound=1.0)
+@example(x=[5e-324] * 5, bound=1.0)
+@example(x=[0.0] * 5, bound=1.0)
+@example(x=[0.0, 0.0, 3.0, 0.0, 0.0], bound=1e-3)
+@example(x=[1e-200, 1e-155, 1e-90, 0.0, 0.0], bound=1.0)
+def test_norm_bounds_the_exact_length_of_the_scaled_row(sparse, constant, x, bound):
+    X = np.array([x])
+    with np.errstate(all="ignore"):
+        rows = rows_of(
+            scipy.sparse.csr_matrix(X) if sparse else X, row_bound=bound, constant=constant
+        )
+    square = exact_square(rows, 0, x)
+    norm = Fraction(rows.norm[0])
+    assert (norm * SLACK) ** 2 >= square
+    if rows.norm[0] > SHORTEST:
+        assert norm**2 <= square * SLACK**2
+    scale = math.hypot(bound, constant)
+    length = math.hypot(*x)
+    if length < bound * (1.0 - 1e-12):
+        assert rows.factor[0] == 1.0 / scale
+    elif rows.factor[0] > 1e-300:  # smaller factors are not known to full precision
+        ball = Fraction(bound) / Fraction(scale)
+        assert square - Fraction(rows.tail) ** 2 <= (ball * SLACK) ** 2
+
+
+def test_norm_bounds_the_length_of_a_very_wide_row():
+    # Each small square is lost when it is added to 1; together they are not small.
+    x = np.full((1, 2**17), 2.0**-27)
+    x[0, 0] = 1.0
+    rows = rows_of(x, row_bound=2.0)
+    square = Fraction(rows.factor[0]) ** 2 * (1 + (2**17 - 1) * Fraction(1, 2**54))
+    assert (Fraction(rows.norm[0]) * SLACK) ** 2 >= square
+
+
+def test_an_empty_row_without_tail_has_norm_zero_and_with_one_the_tail():
+    X = np.zeros((2, 3))
+    assert rows_of(X).norm.tolist() == [0.0, 0.0]
+    rows = rows_of(X, constant=0.3)
+    assert rows.norm.tolist() == [rows.tail, rows.tail]
+
+
+def test_a_matrix_without_features_is_measured():
+    rows = rows_of(np.zeros((2, 0)), constant=0.3)
+    assert rows.norm.tolist() == [rows.tail, rows.tail]
+    assert rows_of(np.zeros((2, 0))).norm.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+def test_a_row_with_a_value_that_is_no_number_is_marked(bad, dtype, sparse):
+    X = np.ones((3, 4), dtype=dtype)
+    X[1, 2] = bad
+    rows = rows_of(scipy.sparse.csr_matrix(X) if sparse else X)
+    assert np.isnan(rows.norm).tolist() == [False, True, False]
+    assert rows.factor[1] == 0.0
+
+
+@pytest.mark.parametrize(
+    "indices",
+    [[1, 1], [2, 1], [0, 4], [0, 2**31 - 1], [-1, 2]],
+    ids=["duplicate", "unsorted", "out of range", "far out of range", "negative"],
+)
+def test_a_csr_row_with_bad_indices_is_marked(indices):
+    values = np.array([0.1, 0.1, 0.1])
+    columns = np.array([3, *indices], dtype=np.int32)
+    starts = np.array([0, 1, 3], dtype=np.int64)
+    rows = CsrRows(values, columns, starts, 4, np.empty(2), np.empty(2), 0.0)
+    measure_rows(rows, 1.0, 1.0)
+    assert np.isnan(rows.norm).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+def test_truncated_sums_are_whole_and_do_not_depend_on_order(sparse):
+    generator = np.random.default_rng(8)
+    X = generator.normal(size=(200, 7))
+    rows = rows_of(scipy.sparse.csr_matrix(X) if sparse else X, constant=0.3)
+    scales = generator.normal(size=200) * 2.0**34
+    sums = []
+    for _ in range(4):
+        total = np.zeros(8)
+        for i in generator.permutation(200):
+            add_truncated(rows, i, scales[i], total)
+        sums.append(total)
+        assert (total == np.trunc(total)).all()
+        assert np.abs(total).max() > 2.0**30
+    for other in sums[1:]:
+        np.testing.assert_array_equal(other, sums[0])
+
+
+@given(x=st.lists(st.floats(-2.0, 2.0), min_size=4, max_size=4), scale=st.floats(-1e9, 1e9))
+def test_a_truncated_row_is_no_longer_than_the_scaled_one(x, scale):
+    rows = rows_of(np.array([x]), constant=0.3)
+    cut = np.zeros(5)
+    add_truncated(rows, 0, scale, cut)
+    length = sum(Fraction(v) ** 2 for v in cut)
+    allowed = Fraction(scale) ** 2 * exact_square(rows, 0, x)
+    assert length <= allowed * (1 + Fraction(1, 2**50))
+
+
+def test_wrapping_does_not_copy_and_seals_the_values():
+    X = matrix(np.float64)
+    rows = rows_of(X)
+    assert np.shares_memory(rows.values, X)
+    assert not rows.values.flags.writeable
+    assert X.flags.writeable

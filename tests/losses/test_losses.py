@@ -1,0 +1,258 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numba import njit
+from scipy.optimize import brentq, minimize_scalar
+
+from dpscd import losses
+from dpscd.losses import (
+    Hinge,
+    Logistic,
+    Squared,
+    conjugate,
+    curvature,
+    dual_step,
+    project,
+    slope,
+    value,
+)
+
+CLASSIFIERS = [Logistic(), Hinge()]
+ALL = [Squared(), *CLASSIFIERS]
+
+predictions = st.floats(-50.0, 50.0)
+signs = st.sampled_from([-1.0, 1.0])
+boxed = st.floats(0.0, 1.0)
+curvatures = st.floats(1e-6, 1e6)
+
+
+def name_of(loss):
+    return type(loss).__name__
+
+
+every_loss = pytest.mark.parametrize("loss", ALL, ids=name_of)
+every_classifier = pytest.mark.parametrize("loss", CLASSIFIERS, ids=name_of)
+
+
+@njit(error_model="numpy")
+def compiled(loss, u, a, y, k):
+    return (
+        value(loss, u, y),
+        slope(loss, u, y),
+        curvature(loss, u, y),
+        conjugate(loss, a, y),
+        project(loss, a, y),
+        dual_step(loss, u, a, y, k),
+    )
+
+
+def interpreted(loss, u, a, y, k):
+    return (
+        value(loss, u, y),
+        slope(loss, u, y),
+        curvature(loss, u, y),
+        conjugate(loss, a, y),
+        project(loss, a, y),
+        dual_step(loss, u, a, y, k),
+    )
+
+
+def subproblem(loss, u, a, y, k):
+    return lambda z: conjugate(loss, a + z, y) + u * z + 0.5 * k * z * z
+
+
+def feasible(loss, a, y):
+    return isinstance(loss, Squared) or 0.0 <= y * a <= 1.0
+
+
+def test_every_loss_has_its_file():
+    for loss in ALL:
+        assert losses._FILES[type(loss)].__name__.endswith(type(loss).__name__.lower())
+
+
+@every_loss
+@given(u=predictions, y=signs, b=boxed)
+def test_fenchel_young_holds_for_every_feasible_dual(loss, u, y, b):
+    a = y * b
+    assert value(loss, u, y) + conjugate(loss, a, y) >= -a * u - 1e-12 * (1.0 + abs(u))
+
+
+@every_loss
+@given(u=predictions, y=signs)
+@example(u=0.0, y=1.0)
+@example(u=1.0, y=1.0)
+@example(u=-50.0, y=-1.0)
+def test_fenchel_young_is_tight_at_minus_the_slope(loss, u, y):
+    a = -slope(loss, u, y)
+    gap = value(loss, u, y) + conjugate(loss, a, y) + a * u
+    assert abs(gap) <= 1e-11 * (1.0 + u * u)
+
+
+@every_loss
+@given(u=predictions, y=signs)
+def test_slope_is_the_derivative(loss, u, y):
+    if isinstance(loss, Hinge) and abs(y * u - 1.0) < 1e-3:
+        return  # the kink
+    h = 1e-5
+    difference = (value(loss, u + h, y) - value(loss, u - h, y)) / (2.0 * h)
+    assert difference == pytest.approx(slope(loss, u, y), abs=1e-8 * (1.0 + u * u))
+
+
+@every_loss
+@given(u=predictions, y=signs)
+def test_curvature_is_the_derivative_of_the_slope(loss, u, y):
+    if isinstance(loss, Hinge) and abs(y * u - 1.0) < 1e-3:
+        return  # the kink
+    h = 1e-5
+    difference = (slope(loss, u + h, y) - slope(loss, u - h, y)) / (2.0 * h)
+    assert difference == pytest.approx(curvature(loss, u, y), abs=1e-8 * (1.0 + abs(u)))
+
+
+def test_the_hinge_has_a_subgradient_at_its_kink():
+    assert -1.0 <= slope(Hinge(), 1.0, 1.0) <= 0.0
+
+
+@pytest.mark.parametrize("u", [-800.0, 800.0, -1e300, 1e300])
+def test_the_logistic_loss_does_not_overflow(u):
+    loss = Logistic()
+    assert value(loss, u, 1.0) == max(0.0, -u)
+    assert slope(loss, u, 1.0) == pytest.approx(0.0 if u > 0 else -1.0, abs=1e-300)
+
+
+@every_loss
+@given(a=st.floats(-1e6, 1e6), y=signs)
+@example(a=math.inf, y=1.0)
+@example(a=-math.inf, y=1.0)
+def test_project_is_idempotent_and_lands_in_the_box(loss, a, y):
+    once = project(loss, a, y)
+    assert project(loss, once, y) == once
+    assert feasible(loss, once, y)
+
+
+@every_loss
+@given(b=boxed, y=signs)
+def test_project_leaves_feasible_duals_alone(loss, b, y):
+    assert project(loss, y * b, y) == y * b
+
+
+@pytest.mark.parametrize("b", [0.0, 1.0])
+def test_the_logistic_conjugate_vanishes_at_the_ends_of_the_box(b):
+    assert conjugate(Logistic(), -b, -1.0) == 0.0
+
+
+@every_loss
+@given(u=predictions, y=signs, b=boxed, k=curvatures)
+@example(u=0.0, y=1.0, b=0.0, k=1.0)
+@example(u=50.0, y=1.0, b=1.0, k=1e-6)
+@example(u=-50.0, y=1.0, b=1.0, k=1e6)
+def test_dual_step_is_the_minimiser_that_scipy_finds(loss, u, y, b, k):
+    a = y * b
+    objective = subproblem(loss, u, a, y, k)
+    if isinstance(loss, Squared):
+        span = 2.0 * (abs(y) + abs(u) + abs(a) + 1.0)
+        bounds = (-span, span)
+    else:
+        bounds = sorted((-a, y - a))
+    found = minimize_scalar(objective, bounds=bounds, method="bounded", options={"xatol": 1e-9})
+    step = dual_step(loss, u, a, y, k)
+    best = min(found.fun, objective(bounds[0]), objective(bounds[1]))
+    assert objective(step) <= best + 1e-10 * (1.0 + abs(best) + k)
+
+
+@every_loss
+@given(u=predictions, y=signs, b=boxed, k=st.floats(1e-3, 1e3))
+def test_dual_step_cannot_be_improved_by_a_small_move(loss, u, y, b, k):
+    a = y * b
+    objective = subproblem(loss, u, a, y, k)
+    step = dual_step(loss, u, a, y, k)
+    for move in (-1e-2, -1e-4, 1e-4, 1e-2):
+        other = project(loss, a + step + move, y) - a
+        assert objective(other) >= objective(step) - 1e-10 * (1.0 + abs(u) + k)
+
+
+@given(u=predictions, y=signs, b=boxed, k=st.floats(1e-6, 1e15))
+@example(u=0.0, y=1.0, b=1.0 - 1e-14, k=1e15)
+@example(u=0.0, y=1.0, b=1e-14, k=1e15)
+@example(u=-1e300, y=1.0, b=0.0, k=1.0)
+@example(u=1e300, y=1.0, b=1.0, k=1e300)
+def test_the_logistic_step_solves_its_equation(u, y, b, k):
+    def sigmoid(s):
+        e = math.exp(-abs(s))
+        return 1.0 / (1.0 + e) if s >= 0.0 else e / (1.0 + e)
+
+    p = k * b - y * u
+    low, high = min(p - k, p) - 1.0, max(p - k, p) + 1.0
+    if low + k * sigmoid(low) - p >= 0.0:  # both ends round to the root
+        root = low
+    elif high + k * sigmoid(high) - p <= 0.0:
+        root = high
+    else:
+        root = brentq(lambda s: s + k * sigmoid(s) - p, low, high, xtol=1e-14, maxiter=5000)
+    step = dual_step(Logistic(), u, y * b, y, k)
+    assert y * (y * b + step) == pytest.approx(sigmoid(root), abs=1e-9)
+
+
+@every_classifier
+@given(u=predictions, y=signs, b=st.floats(-5.0, 5.0), k=curvatures)
+@example(u=0.0, y=1.0, b=-3.0, k=1.0)
+@example(u=0.0, y=-1.0, b=4.0, k=1.0)
+def test_an_infeasible_dual_moves_to_where_its_projection_would(loss, u, y, b, k):
+    a = y * b
+    nearest = project(loss, a, y)
+    there = nearest + dual_step(loss, u, nearest, y, k)
+    assert a + dual_step(loss, u, a, y, k) == pytest.approx(there, abs=1e-14)
+
+
+@every_classifier
+@given(u=st.floats(-1e6, 1e6), y=signs, b=boxed, k=st.floats(0.0, 1e6))
+def test_a_step_ends_inside_the_box(loss, u, y, b, k):
+    end = y * (y * b + dual_step(loss, u, y * b, y, k))
+    assert -1e-15 <= end <= 1.0 + 1e-15
+
+
+@pytest.mark.parametrize(("u", "end"), [(0.0, 1.0), (3.0, 0.0), (1.0, 0.0)])
+def test_a_flat_hinge_subproblem_ends_at_an_end_of_the_box(u, end):
+    assert 0.25 + dual_step(Hinge(), u, 0.25, 1.0, 0.0) == end
+
+
+def test_the_squared_step_without_curvature_is_the_residual():
+    assert dual_step(Squared(), 0.25, 0.5, 2.0, 0.0) == 1.25
+
+
+EXTREME_U = [0.0, 1e-300, 1.0, 40.0, 800.0, 1e10, 1e300, 8e306]
+EXTREME_K = [0.0, 5e-324, 1e-300, 1e-8, 1.0, 1e8, 1e300, 8e306]
+EXTREME_B = [0.0, 5e-324, 0.5, 1.0 - 2.0**-53, 1.0]
+
+
+def extreme_inputs():
+    for u in EXTREME_U:
+        for k in EXTREME_K:
+            for b in EXTREME_B:
+                for y in (-1.0, 1.0):
+                    yield u, y * b, y, k
+                    yield -u, y * b, y, k
+
+
+@every_loss
+def test_steps_are_finite_for_extreme_inputs(loss):
+    for u, a, y, k in extreme_inputs():
+        step = dual_step(loss, u, a, y, k)
+        assert math.isfinite(step), (u, a, y, k)
+        assert feasible(loss, project(loss, a + step, y), y)
+
+
+@every_loss
+def test_python_and_compiled_code_agree(loss):
+    generator = np.random.default_rng(1)
+    inputs = list(extreme_inputs())
+    for _ in range(300):
+        y = generator.choice([-1.0, 1.0])
+        inputs.append((5.0 * generator.normal(), y * generator.random(), y, generator.random()))
+    for u, a, y, k in inputs:
+        u, a, y, k = float(u), float(a), float(y), float(k)
+        assert compiled(loss, u, a, y, k) == pytest.approx(
+            interpreted(loss, u, a, y, k), rel=1e-12, abs=1e-12
+        ), (u, a, y, k)

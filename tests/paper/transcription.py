@@ -1,0 +1,109 @@
+"""The paper's pseudo-code in plain Python, line by line, with randomness given.
+
+X is N x M here, one record a row; `lots` are lists of members, `own` and `shared` the
+normals of each step. Step functions are closed forms or a root search, nothing of ours.
+"""
+
+import math
+
+import numpy as np
+
+
+def dual_step(loss, a, u, y, k):
+    """Return the minimiser of N G_j over zeta, with u = x.v/(lam N), k = L |x|^2/(lam N)."""
+    if loss == "squared":
+        return (y - u - a) / (1.0 + k)
+    if loss == "hinge":
+        a = y * min(max(y * a, 0.0), 1.0)
+        return y * min(max(y * a + (1.0 - y * u) / k, 0.0), 1.0) - a
+    b = min(max(y * a, 1e-4), 1.0 - 1e-4)
+    newton = b - (math.log(b / (1.0 - b)) + y * u) / (1.0 / (b * (1.0 - b)) + k)
+    return y * (min(max(newton, 1e-4), 1.0 - 1e-4) - b)
+
+
+def algorithm1(loss, X, y, lam, L, C, sigma, lots, own, shared):
+    N, M = X.shape
+    alpha, v, path = np.zeros(N), np.zeros(M), []
+    for t, lot in enumerate(lots):
+        d_alpha, d_v = np.zeros(N), np.zeros(M)
+        for j in lot:
+            k = L * (X[j] @ X[j]) / (lam * N)
+            zeta = dual_step(loss, alpha[j], X[j] @ v / (lam * N), y[j], k)
+            zeta /= max(1.0, abs(zeta) / C)
+            d_alpha[j] += zeta
+            d_v += zeta * X[j]
+        noise = np.zeros(N)
+        noise[lot] = own[t]
+        std = math.sqrt(2.0) * sigma * C if sigma else 0.0
+        alpha = alpha + d_alpha + std * noise
+        v = v + d_v + std * shared[t]
+        path.append(v)
+    return alpha, path
+
+
+def algorithm3(loss, X, y, lam, L, C, sigma, lots, own, shared):
+    N, M = X.shape
+    alpha, v, path = np.zeros(N), np.zeros(M), []
+    for t, lot in enumerate(lots):
+        for j in lot:
+            k = L * (X[j] @ X[j]) / (lam * N)
+            zeta = dual_step(loss, alpha[j], X[j] @ v / (lam * N), y[j], k)
+            zeta /= max(1.0, abs(zeta) / C)
+            alpha[j] += zeta
+            v = v + zeta * X[j]
+        std = sigma * 2.0 * C * math.sqrt(L * (L + 1))
+        alpha[lot] += std * own[t]
+        v = v + std * shared[t]
+        path.append(v)
+    return alpha, path
+
+
+def algorithm2(loss, X, y, lam, L, C, sigma, lots, own, shared):
+    """Return the path of the model in the units of X; its features get length 1 first."""
+    N, M = X.shape
+    lengths = np.linalg.norm(X, axis=0)
+    lengths[lengths == 0.0] = 1.0
+    Z = X / lengths
+    theta, v, path = np.zeros(M), np.zeros(N), []
+    for t, lot in enumerate(lots):
+        if loss == "squared":
+            first, second = v - y, np.ones(N)
+        else:
+            p = 1.0 / (1.0 + np.exp(y * v))
+            first, second = -y * p, p * (1.0 - p)
+        d_theta, d_v = np.zeros(M), np.zeros(N)
+        for j in lot:
+            ridge = lam / lengths[j] ** 2
+            gradient = Z[:, j] @ first / N + ridge * theta[j]
+            zeta = -gradient / (L * (Z[:, j] ** 2 @ second) / N + ridge)
+            zeta /= max(1.0, abs(zeta) / C)
+            d_v += zeta * Z[:, j]
+            d_theta[j] += zeta
+        noise = np.zeros(M)
+        noise[lot] = own[t]
+        std = sigma * 2.0 * C * math.sqrt(L * (L + 1))
+        theta = theta + d_theta + std * noise
+        v = v + d_v + std * shared[t]
+        path.append(theta / lengths)
+    return path
+
+
+def dp_sgd(loss, X, y, lam, L, C, sigma, eta, lots, shared):
+    M = X.shape[1]
+    theta, path = np.zeros(M), []
+    for t, lot in enumerate(lots):
+        total = np.zeros(M)
+        for i in lot:
+            u = X[i] @ theta
+            if loss == "squared":
+                slope = u - y[i]
+            elif loss == "hinge":
+                slope = -y[i] if y[i] * u < 1.0 else 0.0
+            else:
+                slope = -y[i] / (1.0 + math.exp(y[i] * u))
+            g = slope * X[i]
+            total += g / max(1.0, np.linalg.norm(g) / C)
+        noise = sigma * C * shared[t] if sigma else 0.0
+        theta = theta - eta * ((total + noise) / L + lam * theta)
+        path.append(theta)
+    return path

@@ -1,0 +1,299 @@
+"""Accounting. ``python tests/privacy/test_accounting.py`` prints the golden table anew."""
+
+import math
+import sys
+from importlib.metadata import version
+
+import dp_accounting as dp
+import mpmath
+import pytest
+from dp_accounting.pld import PLDAccountant
+from dp_accounting.rdp import RdpAccountant
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dpscd.errors import CalibrationError, ParameterError
+from dpscd.privacy import accounting
+from dpscd.privacy.accounting import (
+    Accounted,
+    _round_up,
+    calibrate,
+    epsilon_of,
+    gaussian_multiplier,
+    interval_for,
+    library_version,
+    renyi_of,
+)
+from dpscd.privacy.event import SampledGaussian
+from dpscd.privacy.relation import PrivacyTarget, Relation
+
+NEIGHBOURS = {
+    Relation.ZERO_OUT: dp.NeighboringRelation.REPLACE_SPECIAL,
+    Relation.ADD_REMOVE: dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
+    Relation.REPLACE_ONE: dp.NeighboringRelation.REPLACE_ONE,
+}
+
+# relation, epsilon, rate, steps -> noise multiplier at delta 1e-5
+GOLDEN = {
+    ("zero-out", 0.1, 0.004, 25000): 19.515,
+    ("zero-out", 1.0, 0.004, 25000): 2.4789,
+    ("zero-out", 10.0, 0.004, 25000): 0.65922,
+    ("zero-out", 1.0, 0.1, 200): 5.4365,
+    ("zero-out", 1.0, 1.0, 10): 11.798,
+    ("replace-one", 0.1, 0.004, 25000): 38.982,
+    ("replace-one", 1.0, 0.004, 25000): 4.7252,
+    ("replace-one", 1.0, 1.0, 10): 23.595,
+}
+
+
+def multiplier_of(relation, epsilon, rate, steps):
+    target = PrivacyTarget(epsilon, 1e-5, Relation(relation))
+    return calibrate(target, rate, steps, interval_for(epsilon))
+
+
+every_relation = pytest.mark.parametrize("relation", list(Relation))
+
+
+def direct(accountant, events, delta):
+    for rate, multiplier, steps in events:
+        step = dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(multiplier))
+        accountant.compose(dp.SelfComposedDpEvent(step, steps))
+    return accountant.get_epsilon(delta)
+
+
+EVENTS = [(0.01, 1.5, 500), (0.2, 4.0, 20)]
+
+
+@every_relation
+def test_epsilon_is_what_dp_accounting_says(relation):
+    found = epsilon_of([SampledGaussian(*event) for event in EVENTS], 1e-6, relation, 1e-3)
+    # A little of delta pays for the rounding of the accountant itself.
+    left = 1e-6 - 520 * 2.0**-50
+    pld = direct(
+        PLDAccountant(NEIGHBOURS[relation], value_discretization_interval=1e-3), EVENTS, left
+    )
+    assert found == Accounted(pytest.approx(pld, rel=1e-12), "PLD", 1e-3)
+
+
+def test_the_smaller_of_two_valid_bounds_is_taken():
+    # A grid this coarse makes the PLD accountant useless.
+    event = (0.01, 5.0, 1000)
+    found = epsilon_of([SampledGaussian(*event)], 1e-6, Relation.ZERO_OUT, 0.5)
+    orders = accounting._ORDERS
+    rdp = direct(RdpAccountant(orders, NEIGHBOURS[Relation.ZERO_OUT]), [event], 1e-6)
+    pld = direct(
+        PLDAccountant(NEIGHBOURS[Relation.ZERO_OUT], value_discretization_interval=0.5),
+        [event],
+        1e-6,
+    )
+    assert found.accountant == "RDP"
+    assert found.epsilon == pytest.approx(rdp, rel=1e-12)
+    assert found.epsilon < pld
+
+
+def test_a_delta_below_the_rounding_of_the_accountant_is_left_to_rdp():
+    event = SampledGaussian(1.0, 1000.0, 10**6)
+    delta = 10**6 * 2.0**-51
+    assert epsilon_of([event], delta, Relation.ZERO_OUT, 1e-4).accountant == "RDP"
+    assert epsilon_of([event], delta, Relation.REPLACE_ONE, 1e-4).epsilon == math.inf
+
+
+def test_many_steps_at_a_small_delta_stay_above_the_exact_epsilon():
+    # The accountant alone says 29.94 where the exact value is 30.000.
+    exact = 30.0
+    mu = 1.0 / accounting.gaussian_multiplier(exact, 1e-10, Relation.ZERO_OUT)
+    event = SampledGaussian(1.0, 1000.0 / mu, 10**6)
+    assert epsilon_of([event], 1e-10, Relation.ZERO_OUT, 1e-3).epsilon >= exact
+
+
+def test_replace_one_never_uses_rdp():
+    found = epsilon_of([SampledGaussian(0.01, 5.0, 1000)], 1e-6, Relation.REPLACE_ONE, 0.5)
+    assert found.accountant == "PLD"
+    assert accounting._VALID[Relation.REPLACE_ONE] == ("PLD",)
+
+
+def test_every_relation_has_an_accountant():
+    assert set(accounting._VALID) == set(Relation)
+
+
+def test_no_event_costs_nothing():
+    assert epsilon_of([], 1e-6, Relation.ZERO_OUT, 1e-3).epsilon == pytest.approx(0.0)
+
+
+# --- the Gaussian limit --------------------------------------------------------------
+
+
+def gaussian_delta(epsilon, multiplier, sensitivity=1):
+    """Return delta(epsilon) of one Gaussian release (Balle and Wang, 2018)."""
+    with mpmath.workdps(50):
+        mu = mpmath.mpf(sensitivity) / mpmath.mpf(multiplier)
+        e = mpmath.mpf(epsilon)
+        return mpmath.ncdf(mu / 2 - e / mu) - mpmath.exp(e) * mpmath.ncdf(-mu / 2 - e / mu)
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-5, 1e-9])
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
+@every_relation
+def test_one_gaussian_release_has_the_exact_multiplier(relation, epsilon, delta):
+    sensitivity = 2 if relation is Relation.REPLACE_ONE else 1
+    multiplier = gaussian_multiplier(epsilon, delta, relation)
+    assert gaussian_delta(epsilon, multiplier * 1.0001, sensitivity) < delta
+    assert gaussian_delta(epsilon, multiplier / 1.0001, sensitivity) > delta
+
+
+@pytest.mark.parametrize("steps", [1, 25])
+@pytest.mark.parametrize("relation", [Relation.ZERO_OUT, Relation.ADD_REMOVE])
+def test_full_lots_are_one_gaussian_release(relation, steps):
+    event = SampledGaussian(1.0, 4.0 * math.sqrt(steps), steps)
+    found = epsilon_of([event], 1e-5, relation, 1e-4).epsilon
+    assert gaussian_delta(found, 4.0) <= 1e-5
+    assert gaussian_delta(0.995 * found, 4.0) > 1e-5
+
+
+@pytest.mark.parametrize("steps", [1, 25])
+def test_full_lots_under_replace_one_have_the_factor_two(steps):
+    event = SampledGaussian(1.0, 4.0 * math.sqrt(steps), steps)
+    found = epsilon_of([event], 1e-5, Relation.REPLACE_ONE, 1e-4).epsilon
+    assert gaussian_delta(found, 4.0, 2) <= 1e-5
+    assert gaussian_delta(0.995 * found, 4.0, 2) > 1e-5
+
+
+def test_one_step_is_the_exact_divergence_of_its_dominating_pair():
+    # max over both directions of the hockey-stick divergence of
+    # (1 - q) N(0, s^2) + q N(1, s^2) against N(0, s^2), by quadrature.
+    q, s, epsilon = 0.1, 0.8, 0.7
+
+    def plain(x):
+        return mpmath.npdf(x, 0, s)
+
+    def mixed(x):
+        return (1 - q) * plain(x) + q * mpmath.npdf(x, 1, s)
+
+    def divergence(p, r):
+        points = [-12, -4, -2, 0, 0.5, 1, 1.5, 2, 3, 4, 6, 12]
+        return mpmath.quad(lambda x: max(p(x) - mpmath.exp(epsilon) * r(x), 0), points)
+
+    delta = float(max(divergence(mixed, plain), divergence(plain, mixed)))
+    found = epsilon_of([SampledGaussian(q, s, 1)], delta, Relation.ZERO_OUT, 1e-4)
+    assert found.epsilon == pytest.approx(epsilon, rel=1e-2)
+
+
+# --- calibration ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rate", "steps"), [(0.004, 25000), (0.2, 30), (1.0, 10)])
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
+@every_relation
+def test_calibration_ends_just_below_the_target(relation, epsilon, rate, steps):
+    target = PrivacyTarget(epsilon, 1e-5, relation)
+    interval = interval_for(epsilon)
+    multiplier = calibrate(target, rate, steps, interval)
+    event = SampledGaussian(rate, multiplier, steps)
+    found = epsilon_of([event], 1e-5, relation, interval).epsilon
+    assert 0.99 * epsilon < found <= epsilon
+
+
+@pytest.mark.parametrize(("setting", "expected"), GOLDEN.items(), ids=str)
+def test_golden_multipliers(setting, expected):
+    assert multiplier_of(*setting) == pytest.approx(expected, rel=1e-3)
+
+
+def test_zero_out_and_add_remove_need_the_same_noise():
+    first, second = (
+        multiplier_of(relation, 1.0, 0.2, 30) for relation in ("zero-out", "add-remove")
+    )
+    assert first == second
+
+
+def test_replace_one_needs_about_twice_the_noise():
+    ratio = multiplier_of("replace-one", 0.1, 0.2, 30) / multiplier_of("zero-out", 0.1, 0.2, 30)
+    assert ratio == pytest.approx(2.0, rel=0.02)
+
+
+def test_a_target_that_any_noise_reaches_gets_hardly_any():
+    target = PrivacyTarget(20000.0, 1e-5, Relation.REPLACE_ONE)
+    assert calibrate(target, 0.5, 1, 50.0) == accounting._SMALLEST
+
+
+def test_a_target_out_of_reach_is_refused():
+    # The grid of the accountant is far coarser than this epsilon.
+    target = PrivacyTarget(1e-6, 1e-12, Relation.REPLACE_ONE)
+    with pytest.raises(CalibrationError, match=r"up to 1e\+09 reaches epsilon=1e-06"):
+        calibrate(target, 1.0, 100, 1e-2)
+
+
+@given(multiplier=st.floats(0.01, 1e9))
+@example(multiplier=0.01)
+@example(multiplier=1e9)
+@example(multiplier=math.nextafter(2.0, 3.0))
+@example(multiplier=math.nextafter(1.2345, 2.0))
+@example(multiplier=9.99999)
+@example(multiplier=99999.0)
+def test_rounding_up_never_goes_down_nor_far(multiplier):
+    rounded = _round_up(multiplier)
+    assert multiplier <= rounded <= multiplier * (1.0 + 1.0001e-4)
+    assert float(f"{rounded:.4e}") == pytest.approx(rounded, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "interval"),
+    [
+        (1e-9, 1e-10),
+        (1e-5, 1e-9),
+        (0.001, 1e-7),
+        (0.01, 1e-6),
+        (1.0, 1e-4),
+        (10.0, 1e-3),
+        (1e3, 1e-3),
+    ],
+)
+def test_the_interval_follows_epsilon_within_bounds(epsilon, interval):
+    assert interval_for(epsilon) == pytest.approx(interval, rel=1e-12)
+
+
+def test_the_version_is_that_of_the_installed_library():
+    assert library_version() == version("dp-accounting")
+
+
+# --- Rényi divergences -----------------------------------------------------------------
+
+
+def exact_renyi(rate, multiplier, order):
+    """Return the divergence of one sampled Gaussian step (Mironov et al., 2019, eq. 30)."""
+    with mpmath.workdps(50):
+        q = mpmath.mpf(rate)
+        total = sum(
+            mpmath.binomial(order, k)
+            * (1 - q) ** (order - k)
+            * q**k
+            * mpmath.exp(mpmath.mpf(k * k - k) / (2 * mpmath.mpf(multiplier) ** 2))
+            for k in range(order + 1)
+        )
+        return mpmath.log(total) / (order - 1)
+
+
+@pytest.mark.parametrize("relation", [Relation.ZERO_OUT, Relation.ADD_REMOVE])
+@pytest.mark.parametrize(("rate", "multiplier"), [(0.004, 2.5), (0.2, 8.0), (0.9, 1.0)])
+def test_renyi_bounds_the_exact_divergence_closely(relation, rate, multiplier):
+    orders = [2, 3, 8, 64]
+    event = SampledGaussian(rate, multiplier, 100)
+    for order, bound in zip(orders, renyi_of([event], orders, relation), strict=True):
+        exact = 100 * exact_renyi(rate, multiplier, order)
+        assert exact <= bound <= exact * (1 + mpmath.mpf("1e-9")) + mpmath.mpf("1e-9")
+
+
+def test_renyi_adds_up_over_events():
+    event = SampledGaussian(0.1, 2.0, 10)
+    (one,) = renyi_of([event], [8], Relation.ZERO_OUT)
+    (two,) = renyi_of([event, event], [8], Relation.ZERO_OUT)
+    assert two == pytest.approx(2.0 * one, rel=1e-12)
+
+
+def test_renyi_refuses_replace_one():
+    with pytest.raises(ParameterError, match="replace-one"):
+        renyi_of([SampledGaussian(0.1, 2.0, 10)], [8], Relation.REPLACE_ONE)
+
+
+if __name__ == "__main__":
+    for setting in GOLDEN:
+        sys.stdout.write(f"    {setting!r}: {multiplier_of(*setting)!r},\n")

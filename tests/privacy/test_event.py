@@ -1,0 +1,70 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpscd.errors import CardError
+from dpscd.privacy.event import SampledGaussian, event_from_dict
+
+
+@given(
+    rate=st.floats(1e-12, 1.0),
+    multiplier=st.floats(0.05, 1e9),
+    steps=st.integers(1, 10**9),
+)
+def test_round_trip(rate, multiplier, steps):
+    event = SampledGaussian(rate, multiplier, steps)
+    assert event_from_dict(event.to_dict()) == event
+
+
+def test_the_kind_is_written():
+    assert SampledGaussian(0.5, 2.0, 3).to_dict() == {
+        "kind": "sampled-gaussian",
+        "rate": 0.5,
+        "noise_multiplier": 2.0,
+        "steps": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "bad"),
+    [
+        *(("rate", bad) for bad in (0.0, -0.1, 1.1, math.nan, math.inf)),
+        *(("noise_multiplier", bad) for bad in (0.0, -1.0, math.nan, math.inf)),
+        *(("steps", bad) for bad in (0, -1, 1.0, math.nan)),
+    ],
+)
+def test_values_out_of_range_are_refused(field, bad):
+    with pytest.raises(CardError, match=f"{field}="):
+        SampledGaussian(**{"rate": 0.5, "noise_multiplier": 2.0, "steps": 3, field: bad})
+
+
+GOOD = SampledGaussian(0.5, 2.0, 3).to_dict()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        None,
+        7,
+        "text",
+        [],
+        [1, 2],
+        {},
+        {**GOOD, "kind": "laplace"},
+        {**GOOD, "kind": []},
+        {**GOOD, "more": 1},
+        {key: value for key, value in GOOD.items() if key != "kind"},
+        {key: value for key, value in GOOD.items() if key != "rate"},
+        {**GOOD, "rate": "0.5"},
+        {**GOOD, "rate": None},
+        {**GOOD, "noise_multiplier": [2.0]},
+        {**GOOD, "steps": "3"},
+        {**GOOD, "rate": 2.0},
+    ],
+    ids=repr,
+)
+def test_malformed_events_are_refused(values):
+    with pytest.raises(CardError):
+        event_from_dict(values)

@@ -1,0 +1,182 @@
+import copy
+import hashlib
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from dpscd.errors import ParameterError, StreamError
+from dpscd.privacy.random import Purpose, SecureSource, SeededSource, source_for
+
+
+def seeded():
+    return SeededSource(b"a seed")
+
+
+def test_the_same_seed_gives_the_same_words():
+    np.testing.assert_array_equal(
+        seeded().words(Purpose.NOISE, 0, 4, 6), seeded().words(Purpose.NOISE, 0, 4, 6)
+    )
+
+
+def test_other_seeds_give_other_words():
+    words = seeded().words(Purpose.NOISE, 0, 4, 6)
+    other = SeededSource(b"another").words(Purpose.NOISE, 0, 4, 6)
+    assert not np.isin(words, other).any()
+
+
+def test_two_secure_sources_differ():
+    words = [SecureSource().words(Purpose.NOISE, 0, 4, 6) for _ in range(2)]
+    assert not np.isin(*words).any()
+
+
+def test_only_seeded_sources_say_so():
+    assert seeded().seeded
+    assert not SecureSource().seeded
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 6])
+def test_chunks_do_not_matter(width):
+    whole = seeded().words(Purpose.LOTS, 0, 10, width)
+    source = seeded()
+    parts = [source.words(Purpose.LOTS, first, 5, width) for first in (0, 5)]
+    assert whole.shape == (10, width)
+    assert whole.dtype == np.uint64
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+def test_steps_may_be_left_out():
+    whole = seeded().words(Purpose.LOTS, 0, 10, 3)
+    source = seeded()
+    source.words(Purpose.LOTS, 0, 2, 3)
+    np.testing.assert_array_equal(source.words(Purpose.LOTS, 7, 3, 3), whole[7:])
+
+
+def test_no_word_occurs_twice_over_purposes_and_steps():
+    source = seeded()
+    words = np.concatenate([source.words(p, 0, 50, 7).ravel() for p in Purpose])
+    assert len(np.unique(words)) == len(words)
+
+
+def test_the_words_are_those_of_aes_in_counter_mode():
+    key = hashlib.sha256(b"dpscd seed\0a seed").digest()
+    first, steps, width = 3, 4, 5
+    cipher = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305 (the oracle)
+    expected = []
+    for step in range(first, first + steps):
+        stream = b""
+        for block in range(3):  # five words need three blocks of two
+            counter = (int(Purpose.NOISE) << 120) + 3 * step + block
+            stream += cipher.update(counter.to_bytes(16, "big"))
+        expected.append(np.frombuffer(stream, dtype="<u8")[:width])
+    found = seeded().words(Purpose.NOISE, first, steps, width)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_words_look_uniform():
+    # Each of the 64 bits is one half of the time set; false alarm 1e-6 over all.
+    words = seeded().words(Purpose.NOISE, 0, 1000, 100).ravel()
+    counts = np.unpackbits(words.view(np.uint8).reshape(-1, 8), axis=1).sum(axis=0)
+    z = (counts - len(words) / 2) / np.sqrt(len(words) / 4)
+    assert np.abs(z).max() < 5.8
+
+
+def test_no_steps_give_no_words():
+    assert seeded().words(Purpose.NOISE, 0, 0, 4).shape == (0, 4)
+
+
+def test_a_step_cannot_be_drawn_twice():
+    source = seeded()
+    source.words(Purpose.LOTS, 0, 5, 3)
+    with pytest.raises(StreamError, match="LOTS stream was already used"):
+        source.words(Purpose.LOTS, 4, 1, 3)
+    source.words(Purpose.NOISE, 4, 1, 3)
+
+
+def test_negative_steps_are_refused():
+    with pytest.raises(StreamError, match="already used"):
+        seeded().words(Purpose.LOTS, -1, 1, 3)
+
+
+def test_a_stream_has_one_width():
+    source = seeded()
+    source.words(Purpose.LOTS, 0, 1, 3)
+    with pytest.raises(StreamError, match="another width"):
+        source.words(Purpose.LOTS, 1, 1, 4)
+    source.words(Purpose.NOISE, 0, 1, 4)
+
+
+@pytest.mark.parametrize("source", [seeded(), SecureSource()], ids=["seeded", "secure"])
+@pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_source_cannot_be_duplicated(source, duplicate):
+    with pytest.raises(StreamError, match="copied or pickled"):
+        duplicate(source)
+
+
+def test_the_key_is_not_shown():
+    assert repr(seeded()) == "SeededSource()"
+    assert repr(SecureSource()) == "SecureSource()"
+
+
+FORK = """
+import os, sys
+from dpscd.errors import StreamError
+from dpscd.privacy.random import Purpose, SecureSource
+source = SecureSource()
+child = os.fork()
+if child == 0:
+    try:
+        source.words(Purpose.NOISE, 0, 1, 2)
+    except StreamError as error:
+        os._exit(7 if "forked" in str(error) else 1)
+    os._exit(0)
+source.words(Purpose.NOISE, 0, 1, 2)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_cannot_draw():
+    assert subprocess.run([sys.executable, "-c", FORK], check=False).returncode == 7
+
+
+def test_a_source_belongs_to_the_process_that_made_it():
+    source = seeded()
+    source._process += 1  # as seen by any other process
+    with pytest.raises(StreamError, match="forked process"):
+        source.words(Purpose.NOISE, 0, 1, 2)
+
+
+def first_words(source):
+    return source.words(Purpose.NOISE, 0, 1, 4).tolist()
+
+
+def test_none_means_the_operating_system():
+    assert type(source_for(None)) is SecureSource
+
+
+@pytest.mark.parametrize("state", [0, 7, -1, 2**80, np.int64(7), np.uint8(7)])
+def test_an_integer_is_a_seed(state):
+    assert source_for(state).seeded
+    assert first_words(source_for(state)) == first_words(source_for(int(state)))
+    assert first_words(source_for(state)) != first_words(source_for(8))
+
+
+@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
+def test_a_generator_is_drawn_from(make):
+    state = make(5)
+    first, second = source_for(state), source_for(state)
+    assert first.seeded
+    words = first_words(first)
+    assert words == first_words(source_for(make(5)))
+    assert words != first_words(second)
+
+
+@pytest.mark.parametrize("state", [True, False, np.True_, 1.0, "7", b"7", [1], object()])
+def test_anything_else_is_refused(state):
+    with pytest.raises(ParameterError, match="random_state="):
+        source_for(state)

@@ -1,0 +1,127 @@
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpscd.kernels.draws import exponential
+from dpscd.privacy.random import Purpose, SeededSource
+from dpscd.privacy.sampling import PoissonLots
+
+ALARM = 1e-6  # chance of a false alarm of each statistical test, for a fresh seed
+
+
+class ScarceLots(PoissonLots):
+    """Lots whose words run out at almost every step."""
+
+    def skips(self, rows):  # noqa: ARG002 (as in the base)
+        return 2
+
+
+class RecordingSource(SeededSource):
+    """A seeded source that remembers which streams were used."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.calls = []
+
+    def words(self, purpose, first, steps, width):
+        self.calls.append((purpose, first, steps, width))
+        return super().words(purpose, first, steps, width)
+
+
+def bits(lots, steps, rows, *, chunk=500, seed=b"lots"):
+    source = SeededSource(seed)
+    found = np.zeros((steps, rows), dtype=np.int64)
+    for first in range(0, steps, chunk):
+        drawn = lots.draw(source, first, min(chunk, steps - first), rows)
+        assert len(drawn.ids) == drawn.starts[-1]
+        for t in range(len(drawn.starts) - 1):
+            members = drawn.ids[drawn.starts[t] : drawn.starts[t + 1]]
+            assert (np.diff(members) > 0).all()
+            found[first + t, members] = 1
+    return found
+
+
+def binomial(counts, trials, chance):
+    """Whether all counts are binomial, at ALARM together."""
+    law = stats.binom(trials, chance)
+    tails = 2.0 * np.minimum(law.cdf(counts), law.sf(counts - 1))
+    return tails.min() >= ALARM / np.size(counts)
+
+
+@pytest.mark.parametrize("kind", [PoissonLots, ScarceLots])
+@pytest.mark.parametrize("rate", [0.1, 0.6])
+def test_bits_are_independent_with_the_stated_rate(kind, rate):
+    steps, rows = 20_000, 10
+    found = bits(kind(rate), steps, rows)
+    together = found.T @ found
+    upper = np.triu_indices(rows, 1)
+    assert binomial(np.diag(together), steps, rate)
+    assert binomial(together[upper], steps, rate * rate)
+    assert binomial((found[::2].T @ found[1::2]).ravel(), steps // 2, rate * rate)
+    assert binomial(np.array([found.sum()]), steps * rows, rate)
+    # ... and these tests would notice a rate that is off by a tenth.
+    assert not binomial(np.array([found.sum()]), steps * rows, 1.1 * rate)
+
+
+def test_scarce_words_are_topped_up_step_by_step():
+    source = RecordingSource(b"scarce")
+    ScarceLots(0.9).draw(source, 3, 20, 10)
+    more = [call for call in source.calls if call[0] is Purpose.LOTS_OVERFLOW]
+    assert source.calls[0] == (Purpose.LOTS, 3, 20, 6)
+    assert [first for _, first, _, _ in more] == list(range(3, 23))
+    assert {(steps, width) for _, _, steps, width in more} == {(1, 33)}
+
+
+def test_enough_words_are_set_aside_as_a_rule():
+    source = RecordingSource(b"enough")
+    PoissonLots(0.02).draw(source, 0, 2000, 1000)
+    assert [purpose for purpose, *_ in source.calls] == [Purpose.LOTS]
+
+
+@pytest.mark.parametrize("kind", [PoissonLots, ScarceLots])
+def test_chunks_do_not_matter(kind):
+    lots = kind(0.3)
+    np.testing.assert_array_equal(bits(lots, 60, 25, chunk=60), bits(lots, 60, 25, chunk=7))
+
+
+@pytest.mark.parametrize("kind", [PoissonLots, ScarceLots])
+def test_rate_one_takes_everybody(kind):
+    assert bits(kind(1.0), 5, 9).all()
+
+
+def test_no_records_give_empty_lots():
+    drawn = PoissonLots(0.5).draw(SeededSource(b"none"), 0, 4, 0)
+    assert drawn.ids.size == 0
+    assert drawn.starts.tolist() == [0] * 5
+
+
+@pytest.mark.parametrize(("rate", "rows"), [(1e-9, 100), (0.01, 10**6), (0.5, 3), (1.0, 50)])
+def test_skips_cover_six_deviations_and_no_more_than_all(rate, rows):
+    skips = PoissonLots(rate).skips(rows)
+    mean = rate * rows
+    assert skips == rows + 1 or skips >= mean + 6.0 * math.sqrt(mean)
+    assert skips <= rows + 1
+
+
+def test_imprecision_is_negligible_and_grows_with_the_work():
+    lots = PoissonLots(0.01)
+    assert 0.0 < lots.imprecision(10**6, 10**7) < 1e-25
+    assert lots.imprecision(10, 100) < lots.imprecision(20, 100) < lots.imprecision(20, 900)
+
+
+def test_lots_are_drawn_a_little_below_the_rate():
+    # decay = -log(1 - rate) is met from below whatever the rounding of log1p and division.
+    source = RecordingSource(b"shy")
+    drawn = PoissonLots(0.25).draw(source, 0, 1, 1000)
+    words = SeededSource(b"shy").words(*source.calls[0])
+    last, expected = -1, []
+    decay = -math.log1p(-0.25 * (1.0 - 2.0**-30))
+    for at in range(0, words.shape[1], 3):
+        last += 1 + int(exponential(*words[0, at : at + 3]) / decay)
+        if last >= 1000:
+            break
+        expected.append(last)
+    assert decay < -math.log(0.75)
+    assert drawn.ids.tolist() == expected

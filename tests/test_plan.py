@@ -1,0 +1,171 @@
+import contextlib
+import dataclasses
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpscd.errors import CalibrationError, CardError, ParameterError
+from dpscd.plan import Plan
+from dpscd.privacy.event import SampledGaussian
+from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
+from dpscd.privacy.relation import Relation
+from dpscd.privacy.sampling import PoissonLots
+
+
+def plan(**changes):
+    values = {
+        "epsilon": 1.0,
+        "delta": 1e-5,
+        "relation": Relation.ZERO_OUT,
+        "n": 1000,
+        "d": 4,
+        "outputs": 1,
+        "intercept": True,
+        "lam": 0.1,
+        "steps": 100,
+        "rate": 0.1,
+        "clip": 0.01,
+        "separability": 100.0,
+        "averaging": 0.5,
+    }
+    return Plan(**{**values, **changes})
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        *(("epsilon", bad) for bad in (0.0, -1.0, math.nan)),
+        *(("delta", bad) for bad in (0.0, 1.0, math.nan)),
+        *(("lam", bad) for bad in (0.0, -1.0, math.inf, math.nan)),
+        *(("clip", bad) for bad in (0.0, -1.0, math.inf, math.nan, 1e-100, 1e100)),
+        *(("separability", bad) for bad in (0.0, -1.0, math.inf, math.nan)),
+        *(("rate", bad) for bad in (0.0, -0.1, 1.1, math.nan)),
+        *(("steps", bad) for bad in (0, -1)),
+        *(("n", bad) for bad in (0, -1)),
+        *(("outputs", bad) for bad in (0, -1)),
+        *(("averaging", bad) for bad in (-0.1, 1.1, math.nan)),
+    ],
+)
+def test_numbers_out_of_range_are_refused(name, bad):
+    with pytest.raises(ParameterError, match=name):
+        plan(**{name: bad})
+
+
+def test_derived_numbers():
+    one = plan(outputs=3)
+    assert one.size == 15
+    assert plan(intercept=False).size == 4
+    assert one.epochs == pytest.approx(10.0)
+    assert one.travel == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("averaging", "steps", "first"),
+    [(0.0, 100, 99), (0.5, 100, 50), (1.0, 100, 0), (0.5, 1, 0), (0.001, 100, 99), (1.0, 1, 0)],
+)
+def test_at_least_one_step_is_averaged(averaging, steps, first):
+    assert plan(averaging=averaging, steps=steps).average_from == first
+
+
+def test_what_is_drawn_is_what_is_accounted():
+    one = plan(noise_multiplier=3.0)
+    assert one.event() == SampledGaussian(0.1, 3.0, 100)
+    assert one.lots == PoissonLots(one.event().rate)
+    assert one.noise == LatticeGaussian(0.01, one.event().noise_multiplier)
+    release = one.release()
+    assert (release.event, release.clip, release.size, release.n) == (
+        one.event(),
+        0.01,
+        5,
+        1000,
+    )
+    assert (release.noise, release.lots) == (one.noise, one.lots)
+    numbers = one.numbers(7.0)
+    assert numbers.strength == 7.0
+    assert numbers.separability == 100.0
+    assert (numbers.clip, numbers.cell) == (one.clip, one.cell)
+    assert (numbers.grid, numbers.spread) == (one.noise.grid, one.noise.spread)
+
+
+def test_a_plan_that_is_not_calibrated_has_no_event():
+    with pytest.raises(CardError, match="noise_multiplier"):
+        plan().event()
+
+
+@given(n=st.integers(1, 10**12), clip=st.floats(1e-90, 1e90))
+def test_sums_of_any_lot_stay_exact(n, clip):
+    one = plan(n=n, clip=clip)
+    assert one.capacity >= 2 * n
+    assert math.frexp(one.cell)[0] == 0.5
+    # A member adds at most clip / cell to a coordinate; all of them less than 2^53.
+    assert one.capacity * (clip / one.cell) < 2.0**53
+    if n <= 2**22:
+        assert one.cell == power_of_two_below(clip) * 2.0**-29
+
+
+@given(
+    epsilon=st.floats(0.05, 20.0),
+    delta=st.sampled_from([1e-3, 1e-5, 1e-9]),
+    relation=st.sampled_from(list(Relation)),
+    rate=st.sampled_from([0.002, 0.02, 0.3, 1.0]),
+    epochs=st.integers(5, 100),
+    d=st.integers(1, 1000),
+    outputs=st.sampled_from([1, 10]),
+    clip=st.floats(1e-6, 1e6),
+)
+@settings(max_examples=12)
+def test_a_calibrated_plan_keeps_its_promise(
+    epsilon, delta, relation, rate, epochs, d, outputs, clip
+):
+    one = plan(
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,
+        rate=rate,
+        steps=math.ceil(epochs / rate),
+        d=d,
+        outputs=outputs,
+        clip=clip,
+    ).calibrated()
+    found = one.claim()
+    assert 0.98 * epsilon < found.epsilon <= epsilon
+    assert 0.0 < found.precision_epsilon < 0.01 * epsilon
+    assert 0.0 < found.precision_delta < 0.01 * delta
+    assert dataclasses.replace(one, noise_multiplier=math.nan) != one
+
+
+def test_noise_that_is_too_small_for_the_drawn_normals_is_raised():
+    # Hardly any noise would do for this epsilon, but exact normals would leave the range
+    # of the drawn ones: the multiplier is raised until that is paid for.
+    one = plan(epsilon=300.0, rate=1.0, steps=1).calibrated()
+    assert one.claim().epsilon <= 300.0
+    assert one.noise.tail(1, 5) < 1e-5
+    assert one.noise_multiplier > 0.1
+
+
+def test_what_finite_precision_alone_exceeds_is_refused():
+    with pytest.raises(CalibrationError, match="finite precision alone costs more"):
+        plan(epsilon=1e-9, d=10**6).calibrated()
+    with pytest.raises(CalibrationError, match="finite precision alone costs more"):
+        plan(delta=1e-60).calibrated()
+
+
+@pytest.mark.parametrize("epsilon", [750.0, 1e4])
+def test_a_huge_epsilon_is_planned_or_refused_with_a_reason(epsilon):
+    with contextlib.suppress(CalibrationError, ParameterError):
+        assert plan(epsilon=epsilon, rate=1.0, steps=1).calibrated().claim().epsilon <= epsilon
+
+
+def test_a_plan_is_plain_json():
+    one = plan(noise_multiplier=3.0)
+    values = json.loads(json.dumps(one.to_dict(), allow_nan=False))
+    assert values.pop("relation") == "zero-out"
+    assert Plan(relation=Relation.ZERO_OUT, **values) == one
+
+
+def test_a_plan_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        plan().steps = 3

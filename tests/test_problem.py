@@ -1,0 +1,163 @@
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpscd.kernels.dual import Records
+from dpscd.kernels.rows import CsrRows, DenseRows
+from dpscd.losses import Hinge, Logistic, Squared
+from dpscd.privacy.random import SeededSource
+from dpscd.problem import Problem
+from dpscd.solvers.sdca import sdca
+
+LOSSES = [Squared(), Logistic(), Hinge()]
+
+
+def name_of(loss):
+    return type(loss).__name__
+
+
+def data(loss, outputs=1, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(60, 4))
+    if outputs > 1:
+        y = generator.integers(0, outputs, 60).astype(float)
+    elif isinstance(loss, Squared):
+        y = X @ [1.0, -2.0, 0.5, 0.0] + generator.normal(size=60)
+    else:
+        y = np.where(X[:, 0] + generator.normal(size=60) > 0.0, 1.0, -1.0)
+    return X, y, generator.uniform(0.2, 2.0, 60)
+
+
+def optimum(problem, X, y, weights, **options):
+    rows = problem.rows(X)
+    records = Records(problem.labels(y), weights)
+    shared, converged = sdca(
+        problem, rows, records, SeededSource(b"x"), tolerance=1e-11, **options
+    )
+    assert converged
+    return problem.model(shared)
+
+
+def test_public_numbers():
+    problem = Problem(Squared(), 0.5, 200, 3, row_bound=3.0, constant=4.0)
+    assert problem.scale == 5.0
+    assert problem.strength == pytest.approx(0.5 * 200 / 25.0)
+    assert problem.width == 4
+    assert Problem(Squared(), 0.5, 200, 3).width == 3
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.7], ids=["no intercept", "intercept"])
+@pytest.mark.parametrize("row_bound", [0.8, 20.0], ids=["clipped", "whole"])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+def test_ridge_is_the_closed_form_in_the_users_units(constant, row_bound, sparse):
+    X, y, weights = data(Squared())
+    lam, n, centre, scale = 0.03, 70, 1.5, 2.5
+    problem = Problem(
+        Squared(),
+        lam,
+        n,
+        4,
+        row_bound=row_bound,
+        constant=constant,
+        label_centre=centre,
+        label_scale=scale,
+    )
+    model = optimum(problem, scipy.sparse.csr_matrix(X) if sparse else X, y, weights)
+    # The augmented matrix: clipped rows and the constant column.
+    lengths = np.maximum(np.linalg.norm(X, axis=1) / row_bound, 1.0)
+    A = np.column_stack([X / lengths[:, None], np.full(60, constant)])
+    gram = A.T @ (weights[:, None] * A) / n + lam * np.eye(5)
+    exact = np.linalg.solve(gram, A.T @ (weights * (y - centre)) / n)
+    np.testing.assert_allclose(model.coef[0], exact[:4], rtol=1e-4, atol=1e-5)
+    assert model.intercept[0] == pytest.approx(centre + constant * exact[4], abs=1e-4)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Hinge()], ids=name_of)
+def test_classifiers_minimise_the_objective_of_the_users_units(loss):
+    X, y, weights = data(loss)
+    lam, n, constant, bound = 0.05, 60, 0.5, 1.2
+    problem = Problem(loss, lam, n, 4, row_bound=bound, constant=constant)
+    model = optimum(problem, X, y, weights)
+    clipped = X / np.maximum(np.linalg.norm(X, axis=1) / bound, 1.0)[:, None]
+
+    def objective(w, w0):
+        margins = y * (clipped @ w + constant * w0)
+        losses = (
+            np.maximum(0.0, 1.0 - margins)
+            if isinstance(loss, Hinge)
+            else np.log1p(np.exp(-margins))
+        )
+        return (weights * losses).sum() / n + lam / 2.0 * (w @ w + w0 * w0)
+
+    w, w0 = model.coef[0], model.intercept[0] / constant
+    best = objective(w, w0)
+    generator = np.random.default_rng(2)
+    for size in (1e-3, 1e-2, 0.1):
+        for _ in range(50):
+            move = size * generator.normal(size=5)
+            assert objective(w + move[:4], w0 + move[4]) >= best - 1e-9
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=name_of)
+@given(seed=st.integers(0, 10**6), outputs=st.sampled_from([1, 3]), size=st.floats(0.0, 1.0))
+def test_the_gap_is_never_negative(loss, seed, outputs, size):
+    X, y, weights = data(loss, outputs, seed)
+    problem = Problem(loss, 0.02, 60, 4, outputs=outputs, constant=0.3)
+    rows = problem.rows(X)
+    generator = np.random.default_rng(seed)
+    labels = y[:, None] if outputs == 1 else np.where(y[:, None] == range(outputs), 1.0, -1.0)
+    inside = size * generator.random((60, outputs)) * np.sign(labels)
+    dual = np.ascontiguousarray(inside * weights[:, None])
+    records = np.column_stack([rows.factor[:, None] * X, np.full(60, rows.tail)])
+    shared = np.ascontiguousarray((records.T @ dual).T)
+    for output in range(outputs):
+        primal, gap = problem.gap(rows, Records(y, weights), dual, shared, output)
+        assert gap >= -1e-12
+        assert math.isfinite(primal)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=name_of)
+def test_the_gap_vanishes_at_the_optimum_only(loss):
+    X, y, weights = data(loss)
+    problem = Problem(loss, 0.05, 60, 4, constant=0.3)
+    rows, records = problem.rows(X), Records(y, weights)
+    zero = np.zeros((60, 1))
+    _, start = problem.gap(rows, records, zero, np.zeros((1, 5)))
+    assert start > 0.01
+    _, converged = sdca(problem, rows, records, SeededSource(b"gap"), tolerance=1e-9)
+    assert converged
+
+
+def test_labels_are_shifted_and_scaled():
+    problem = Problem(Squared(), 1.0, 10, 1, label_centre=3.0, label_scale=2.0)
+    np.testing.assert_array_equal(problem.labels(np.array([1.0, 3.0, 5.0])), [-1.0, 0.0, 1.0])
+
+
+def test_a_zero_vector_predicts_the_centre():
+    problem = Problem(Squared(), 1.0, 10, 2, outputs=3, label_centre=3.0)
+    model = problem.model(np.zeros((3, 2)))
+    assert not model.coef.any()
+    assert model.intercept.tolist() == [3.0, 3.0, 3.0]
+
+
+def test_the_model_does_not_share_memory_with_the_shared_vector():
+    shared = np.ones((1, 3))
+    model = Problem(Squared(), 1.0, 10, 2, constant=1.0).model(shared)
+    assert not np.shares_memory(model.coef, shared)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_rows_wrap_both_layouts(index):
+    problem = Problem(Squared(), 1.0, 10, 3)
+    X = np.eye(3)
+    csr = scipy.sparse.csr_array(X)
+    csr.indices, csr.indptr = csr.indices.astype(index), csr.indptr.astype(index)
+    assert isinstance(problem.rows(X), DenseRows)
+    wrapped = problem.rows(csr)
+    assert isinstance(wrapped, CsrRows)
+    assert wrapped.norm.tolist() == [1.0, 1.0, 1.0]
+    assert not wrapped.values.flags.writeable
