@@ -146,7 +146,7 @@ class Plan:
 
     def claim(self) -> Claim:
         """Return the epsilon that this plan reaches at its delta, with its parts."""
-        interval = interval_for(self.epsilon)
+        interval = interval_for(self.epsilon, self.steps)
         return claim([self.release()], self.epsilon, self.delta, self.relation, interval)
 
     def calibrated(self) -> "Plan":
@@ -167,7 +167,7 @@ class Plan:
                 "Use fewer epochs, a larger epsilon or a larger delta."
             )
         target = PrivacyTarget(epsilon, delta, self.relation)
-        interval = interval_for(self.epsilon)
+        interval = interval_for(self.epsilon, self.steps)
         plan = replace(
             self, noise_multiplier=calibrate(target, self.rate, self.steps, interval)
         )

@@ -183,7 +183,7 @@ MUTATIONS = [
     Mutation(
         "the lots in the pickle",
         "estimators/base.py",
-        (("        # 6. The model", "        self.lots_ = plan and plan.lots.draw(source, plan.steps, 9, len(y))\n        # 6. The model"),),
+        (("        # 6. What it", "        self.lots_ = plan and plan.lots.draw(source, plan.steps, 9, len(y))\n        # 6. What it"),),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(

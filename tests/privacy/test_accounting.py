@@ -38,17 +38,17 @@ GOLDEN = {
     ("zero-out", 0.1, 0.004, 25000): 19.515,
     ("zero-out", 1.0, 0.004, 25000): 2.4789,
     ("zero-out", 10.0, 0.004, 25000): 0.65922,
-    ("zero-out", 1.0, 0.1, 200): 5.4365,
+    ("zero-out", 1.0, 0.1, 200): 5.4377,
     ("zero-out", 1.0, 1.0, 10): 11.798,
     ("replace-one", 0.1, 0.004, 25000): 38.982,
-    ("replace-one", 1.0, 0.004, 25000): 4.7252,
+    ("replace-one", 1.0, 0.004, 25000): 4.7253,
     ("replace-one", 1.0, 1.0, 10): 23.595,
 }
 
 
 def multiplier_of(relation, epsilon, rate, steps):
     target = PrivacyTarget(epsilon, 1e-5, Relation(relation))
-    return calibrate(target, rate, steps, interval_for(epsilon))
+    return calibrate(target, rate, steps, interval_for(epsilon, steps))
 
 
 every_relation = pytest.mark.parametrize("relation", list(Relation))
@@ -186,7 +186,7 @@ def test_one_step_is_the_exact_divergence_of_its_dominating_pair():
 @every_relation
 def test_calibration_ends_just_below_the_target(relation, epsilon, rate, steps):
     target = PrivacyTarget(epsilon, 1e-5, relation)
-    interval = interval_for(epsilon)
+    interval = interval_for(epsilon, steps)
     multiplier = calibrate(target, rate, steps, interval)
     event = SampledGaussian(rate, multiplier, steps)
     found = epsilon_of([event], 1e-5, relation, interval).epsilon
@@ -236,19 +236,19 @@ def test_rounding_up_never_goes_down_nor_far(multiplier):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "interval"),
+    ("epsilon", "steps", "interval"),
     [
-        (1e-9, 1e-10),
-        (1e-5, 1e-9),
-        (0.001, 1e-7),
-        (0.01, 1e-6),
-        (1.0, 1e-4),
-        (10.0, 1e-3),
-        (1e3, 1e-3),
+        (1e-9, 10**5, 1e-10),
+        (0.01, 10**5, 1e-6),
+        (1.0, 10**6, 1e-4),
+        (1.0, 400, 8e-4),
+        (1.0, 1, 2e-3),
+        (10.0, 10**5, 1e-3),
+        (1e3, 1, 1e-3),
     ],
 )
-def test_the_interval_follows_epsilon_within_bounds(epsilon, interval):
-    assert interval_for(epsilon) == pytest.approx(interval, rel=1e-12)
+def test_the_interval_follows_epsilon_and_steps_within_bounds(epsilon, steps, interval):
+    assert interval_for(epsilon, steps) == pytest.approx(interval, rel=1e-12)
 
 
 def test_the_version_is_that_of_the_installed_library():

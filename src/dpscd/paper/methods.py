@@ -125,14 +125,14 @@ class Method:
 
 
 def _tight_sigma(epsilon: float, delta: float, q: float, steps: int) -> float:
-    return calibrate(PrivacyTarget(epsilon, delta), q, steps, interval_for(epsilon))
+    return calibrate(PrivacyTarget(epsilon, delta), q, steps, interval_for(epsilon, steps))
 
 
 def _tight_epsilon(delta: float, sigma: float, q: float, steps: int) -> float:
     event = SampledGaussian(q, sigma, steps)
     # The interval must follow the answer: a first one finds out where that is.
     rough = moments_epsilon(delta, sigma, q, steps)
-    return epsilon_of([event], delta, Relation.ZERO_OUT, interval_for(rough)).epsilon
+    return epsilon_of([event], delta, Relation.ZERO_OUT, interval_for(rough, event.steps)).epsilon
 
 
 _Search = Callable[[float, float, float, int], float]

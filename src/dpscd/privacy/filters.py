@@ -311,7 +311,8 @@ def _amounts_to(
 
     # The written delta may be below the binary one, by less than the step to the next.
     shy = math.nextafter(delta, 0.0)
-    return claim(releases, epsilon, shy, relation, interval_for(epsilon)).epsilon
+    interval = interval_for(epsilon, sum(x.event.steps for x in releases))
+    return claim(releases, epsilon, shy, relation, interval).epsilon
 
 
 def filter_from_dict(name: str, values: dict[str, Any]) -> Filter:
