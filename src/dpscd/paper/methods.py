@@ -132,7 +132,8 @@ def _tight_epsilon(delta: float, sigma: float, q: float, steps: int) -> float:
     event = SampledGaussian(q, sigma, steps)
     # The interval must follow the answer: a first one finds out where that is.
     rough = moments_epsilon(delta, sigma, q, steps)
-    return epsilon_of([event], delta, Relation.ZERO_OUT, interval_for(rough, event.steps)).epsilon
+    interval = interval_for(rough, steps)
+    return epsilon_of([event], delta, Relation.ZERO_OUT, interval).epsilon
 
 
 _Search = Callable[[float, float, float, int], float]
