@@ -1,4 +1,4 @@
-"""Every error and warning of the library.
+"""Every error and warning that users of the library meet; `bench` has a few of its own.
 
 The tree::
 
