@@ -140,10 +140,10 @@ def test_a_calibrated_plan_keeps_its_promise(
 def test_noise_that_is_too_small_for_the_drawn_normals_is_raised():
     # Hardly any noise would do for this epsilon, but exact normals would leave the range
     # of the drawn ones: the multiplier is raised until that is paid for.
-    one = plan(epsilon=300.0, rate=1.0, steps=1).calibrated()
+    one = plan(epsilon=300.0, delta=1e-12, rate=1.0, steps=1, d=10**4).calibrated()
     assert one.claim().epsilon <= 300.0
-    assert one.noise.tail(1, 5) < 1e-5
-    assert one.noise_multiplier > 0.1
+    assert one.noise.tail(1, 10**4) < 1e-12
+    assert one.noise_multiplier > 0.2
 
 
 def test_what_finite_precision_alone_exceeds_is_refused():

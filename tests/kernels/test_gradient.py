@@ -106,6 +106,7 @@ def test_private_steps_follow_the_definition_on_the_grid(loss, outputs, sparse):
     np.testing.assert_allclose(average, sum(path), atol=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of numpy, when not compiled
 @given(
     scale=st.floats(allow_nan=True, allow_infinity=True),
     label=st.floats(allow_nan=True, allow_infinity=True),

@@ -189,3 +189,13 @@ def test_wrapping_does_not_copy_and_seals_the_values():
     assert np.shares_memory(rows.values, X)
     assert not rows.values.flags.writeable
     assert X.flags.writeable
+
+
+@pytest.mark.parametrize("indptr", [[0, 5, 2], [0, -1, 2], [1, 0, 2], [0, 1, 99]])
+def test_a_csr_row_with_bad_pointers_is_marked(indptr):
+    rows = CsrRows(
+        np.ones(2), np.array([0, 1]), np.array(indptr), 2, np.empty(2), np.empty(2), 0.0
+    )
+    measure_rows(rows, 1.0, 1.0)
+    assert np.isnan(rows.norm).any()
+    assert ((rows.factor == 0.0) == np.isnan(rows.norm)).all()

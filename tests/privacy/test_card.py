@@ -291,3 +291,14 @@ def test_the_text_without_privacy_claims_none():
     assert text.startswith("Not private")
     assert "differentially private" not in text
     assert "n=1000" in text
+
+
+def test_an_n_that_contradicts_the_releases_is_refused():
+    with pytest.raises(CardError, match="another n"):
+        card(public={"n": RELEASE.n + 1}).verify()
+
+
+@pytest.mark.parametrize("changes", [{"versions": {"dpscd": 1}}, {"assumptions": (1,)}])
+def test_texts_must_be_texts(changes):
+    with pytest.raises(CardError, match="must be texts"):
+        card(**changes)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from dpscd.errors import ParameterError
 from dpscd.kernels.draws import LARGEST_NORMAL, NORMAL_ERROR
 from dpscd.kernels.dual import Numbers, release
 from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
@@ -136,3 +137,9 @@ def test_tail_pays_for_pairs_longer_than_any_that_is_drawn():
     # 2^-130 a pair even if both of its numbers are small.
     noise = LatticeGaussian(1.0, 1000.0)
     assert noise.tail(1, 1000) >= 500 * 2.0**-130
+
+
+@pytest.mark.parametrize("multiplier", [math.nan, math.inf, 0.0])
+def test_noise_that_is_no_number_has_no_grid(multiplier):
+    with pytest.raises(ParameterError, match="positive, finite"):
+        LatticeGaussian(1.0, multiplier).grid  # noqa: B018

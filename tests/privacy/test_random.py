@@ -180,3 +180,13 @@ def test_a_generator_is_drawn_from(make):
 def test_anything_else_is_refused(state):
     with pytest.raises(ParameterError, match="random_state="):
         source_for(state)
+
+
+@pytest.mark.parametrize(("steps", "width"), [(-5, 4), (1, 0)])
+def test_an_impossible_request_changes_nothing(steps, width):
+    source = seeded()
+    source.words(Purpose.NOISE, 0, 5, 4)
+    with pytest.raises(StreamError, match="cannot be drawn"):
+        source.words(Purpose.NOISE, 5, steps, width)
+    with pytest.raises(StreamError, match="already used"):
+        source.words(Purpose.NOISE, 0, 1, 4)

@@ -168,8 +168,6 @@ def calibrate(target: PrivacyTarget, rate: float, steps: int, interval: float) -
         previous = (multiplier, error)
         # Aim inside the window, at 0.2 % below the target; else halve the bracket.
         aim = math.log(multiplier) - (error + 0.002) / (slope if slope < -0.05 else -1.0)
-        if high <= low * 1.0001:
-            break
         if aim <= math.log(_SMALLEST):
             multiplier = _SMALLEST
             continue
