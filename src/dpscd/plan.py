@@ -21,7 +21,7 @@ _CELL_BITS = 30
 _EXACT_BITS = 53
 
 # Rates below this are no longer well above what PoissonLots gives away to rounding.
-_SMALLEST_RATE = 1e-11
+_SMALLEST_RATE = 1e-9
 
 
 @dataclass(frozen=True)

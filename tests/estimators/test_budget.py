@@ -16,6 +16,7 @@ from dpscd import (
     Ledger,
     LedgerError,
     ParameterError,
+    PrivacyWarning,
 )
 
 
@@ -122,3 +123,18 @@ def test_other_errors_of_the_ledger(budget, tmp_path):
     with pytest.raises(LedgerError, match="relation"):
         model(budget, relation="replace-one").fit(*records())
     assert spent(budget) == 0.0
+
+
+def test_fits_with_one_seed_do_not_share_their_noise(budget):
+    X, y = records()
+    coefs = [model(budget, random_state=0).fit(X * 0.0, y).coef_ for _ in range(2)]
+    assert (coefs[0] != coefs[1]).all()
+
+
+def test_a_refused_fit_does_not_tell_which_labels_there_are(tmp_path):
+    path = str(tmp_path / "budget.db")
+    Ledger.init(path, "people", epsilon=0.001, delta=1e-5)
+    X, y = records()
+    for labels in (y, y + 1):
+        with pytest.warns(PrivacyWarning), pytest.raises(BudgetExceeded):
+            model(path, class_weight={2: 1.0}).set_params(classes=None).fit(X, labels)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, ModelFileError, load
+from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, Ledger, ModelFileError, load
 
 
 def fitted(kind="logistic", **changes):
@@ -174,3 +174,35 @@ def test_a_file_that_is_absurdly_large_is_not_read(tmp_path):
         file.truncate(2**31 + 1)
     with pytest.raises(ModelFileError, match="too large"):
         load(path)
+
+
+FALSE = {
+    "a smaller epsilon": lambda v: (
+        v["card"].__setitem__("epsilon", 0.1),
+        v["parameters"].__setitem__("epsilon", 0.1),
+    ),
+    "another epsilon than the card": lambda v: v["parameters"].__setitem__("epsilon", 2.0),
+    "a seed": lambda v: v["parameters"].__setitem__("random_state", 1),
+    "a class twice": lambda v: v["classes"].__setitem__("values", [1, 1]),
+    "classes cut short": lambda v: v["classes"].update(
+        {"kind": "str", "values": ["no", "nope"], "dtype": "<U2"}
+    ),
+    "a type of gigabytes": lambda v: v["classes"].__setitem__("dtype", "<U500000000"),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_a_false_file_is_refused_even_when_signed(tmp_path, name):
+    path = tmp_path / "model.json"
+    fitted().save(path)
+    rewritten(path, FALSE[name], sign=True)
+    with pytest.raises(ModelFileError, match=r"model\.json"):
+        load(path)
+
+
+def test_a_file_does_not_tell_where_the_budget_lies(tmp_path):
+    ledger = str(tmp_path / "budget.db")
+    Ledger.init(ledger, "people", epsilon=2.0, delta=1e-4)
+    fitted(ledger=ledger, dataset="people").save(tmp_path / "model.json")
+    assert "budget.db" not in (tmp_path / "model.json").read_text()
+    assert load(tmp_path / "model.json").ledger is None

@@ -302,3 +302,16 @@ def test_an_n_that_contradicts_the_releases_is_refused():
 def test_texts_must_be_texts(changes):
     with pytest.raises(CardError, match="must be texts"):
         card(**changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"unit": "a person with all of their records"},
+        {"assumptions": ()},
+        {"releases": (dataclasses.replace(RELEASE, what="nothing at all"),)},
+    ],
+)
+def test_a_card_with_other_words_is_refused(changes):
+    with pytest.raises(CardError, match=r"unit|release that this version"):
+        card(**changes).verify()

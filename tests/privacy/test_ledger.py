@@ -529,3 +529,31 @@ def test_flipped_bytes_are_found_or_harmless(sample, data):
     for place in data.draw(st.lists(places, min_size=1, max_size=3, unique=True)):
         content[place] ^= data.draw(st.integers(1, 255))
     try_all(path, bytes(content), shown)
+
+
+def test_releases_given_one_by_one_are_charged(tmp_path):
+    ledger = Ledger.init(tmp_path / "budget.db", "d", epsilon=1.0, delta=1e-4, filter="renyi")
+    ledger.reserve("d", iter([RELEASE]), 0.1, 1e-6, "zero-out")
+    assert ledger.show("d").spent_epsilon > 0.0
+    assert len(ledger.history("d")[0].releases) == 1
+
+
+def test_a_ledger_with_a_second_name_is_refused(ledger, tmp_path):
+    os.link(ledger.path, tmp_path / "other.db")
+    with pytest.raises(LedgerError, match="hard link"):
+        spend(ledger)
+
+
+@pytest.mark.parametrize("name", [" d", "d ", "e\u0301", "\u2160"])
+def test_names_that_look_the_same_are_refused(tmp_path, name):
+    with pytest.raises(ParameterError, match="normal form"):
+        Ledger.init(tmp_path / "budget.db", name, epsilon=1.0, delta=1e-4)
+
+
+def test_a_ledger_that_is_replaced_meanwhile_is_noticed(ledger, tmp_path, monkeypatch):
+    other = Ledger.init(tmp_path / "other.db", "d", epsilon=1.0, delta=1e-4, filter="renyi")
+    monkeypatch.setattr(
+        module, "fit_cost", lambda *_: os.replace(other.path, ledger.path) or {"epsilon": 0.1}
+    )
+    with pytest.raises(LedgerError, match="replaced"):
+        spend(ledger)

@@ -134,7 +134,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         labels = problem.labels(self._labels(y, weights, classes))
         rows, records = problem.rows(X), Records(labels, weights)
         # 5. Training; the duals die with the solver's call.
-        source = source_for(self.random_state)
+        fit = "" if reservation is None else f"{self.dataset} {reservation}"
+        source = source_for(self.random_state, fit)
         if plan is None:
             shared, converged = sdca(problem, rows, records, source)
             if not converged:
@@ -157,10 +158,10 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 )
         # 6. What it guarantees and the model, together: a fit that fails changes neither.
         card = self._card(problem, plan, target, classes, seeded=source.seeded)
-        self._set_model(problem.model(shared), classes)
-        self.privacy_ = card
         if self.ledger is not None and reservation is not None:
             Ledger(self.ledger).commit(reservation)
+        self._set_model(problem.model(shared), classes)
+        self.privacy_ = card
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -146,12 +146,6 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
                     PrivacyWarning,
                     stacklevel=3,
                 )
-        foreign = set(self.class_weight or {}) - set(classes.tolist())
-        if foreign:
-            raise ParameterError(
-                f"class_weight has a weight for {sorted(map(str, foreign))[0]}, which is not "
-                "one of the classes."
-            )
         return classes
 
     def _label_scaling(self) -> tuple[float, float]:
@@ -164,6 +158,12 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
 
         A label that is not one of the classes gets weight zero: it contributes nothing.
         """
+        foreign = set(self.class_weight or {}) - set(classes.tolist())
+        if foreign:
+            raise ParameterError(
+                f"class_weight has a weight for {sorted(map(str, foreign))[0]}, which is not "
+                "one of the classes."
+            )
         kinds = {y.dtype.kind, classes.dtype.kind}
         if "O" not in kinds and 0 < len(kinds & set("UST")) < len(kinds):
             raise DataTypeError("y and classes= are of different types (text, number).")

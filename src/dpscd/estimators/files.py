@@ -1,7 +1,8 @@
 """Model files: plain JSON with a checksum, nothing executable and nothing per record.
 
 A file holds the coefficients, the classes, the names of the features, the parameters of
-the estimator except `random_state` (a seed must stay secret) and the privacy card.
+the estimator except `random_state`, `ledger` and `dataset`, and the privacy card, which is
+recomputed when the file is read.
 """
 
 import hashlib
@@ -20,6 +21,8 @@ from dpscd.privacy.card import PrivacyCard
 __all__ = ["read_model", "write_model"]
 
 _FORMAT = 1
+# Parameters that stay behind: a seed must be secret, and a path belongs to one machine.
+_LOCAL = ("random_state", "ledger", "dataset")
 _LARGEST = 2**31  # bytes; a linear model is far smaller
 _LABELS = {"bool": bool, "int": int, "float": float, "str": str}
 _FIELDS = {
@@ -31,7 +34,8 @@ _FIELDS = {
 def write_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model; the file appears whole or not at all."""
     parameters = model.get_params(deep=False)
-    parameters.pop("random_state", None)
+    for local in _LOCAL:
+        del parameters[local]
     values: dict[str, Any] = {
         "format": _FORMAT,
         "type": type(model).__name__,
@@ -74,7 +78,9 @@ def read_model(path: str | os.PathLike[str], types: dict[str, type]) -> Any:
         return _restored(json.loads(source.read_bytes()), types)
     except DpscdError as error:
         problem = str(error)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError):
+        problem = "it is malformed"
+    except (RecursionError, MemoryError):
         problem = "it is malformed"
     raise ModelFileError(f"{source.name} is not a usable model file: {problem}")
 
@@ -87,7 +93,10 @@ def _restored(values: Any, types: dict[str, type]) -> Any:
     if values["type"] not in types:
         raise ModelFileError(f"it is not one of {', '.join(sorted(types))}.")
     card = PrivacyCard.from_json(json.dumps(values["card"]))
+    card.verify()
     parameters = {name: _unplain(value) for name, value in values["parameters"].items()}
+    if set(parameters) & set(_LOCAL) or parameters["epsilon"] != card.epsilon:
+        raise ModelFileError("its parameters do not fit its card.")
     model = types[values["type"]](**parameters)
     coef = np.asarray(values["coef"], dtype=np.float64)
     intercept = np.asarray(values["intercept"], dtype=np.float64)
@@ -161,6 +170,9 @@ def _array(classes: Any) -> Any:
     dtype = np.dtype(str(classes["dtype"]))
     if len(values) < 2 or not all(type(value) is kind for value in values):
         raise ModelFileError("its classes are malformed.")
-    if dtype.kind not in "biufUO":
+    if dtype.kind not in "biufUO" or dtype.itemsize > 4096:
         raise ModelFileError("its classes are of an unknown type.")
-    return np.array(values, dtype=dtype)
+    array = np.array(values, dtype=dtype)
+    if array.tolist() != values or len(set(values)) != len(values):
+        raise ModelFileError("its classes are malformed.")
+    return array

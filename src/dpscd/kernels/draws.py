@@ -40,10 +40,10 @@ LARGEST_NORMAL = 13.43
 #: a chance of 2^-129, all come from the same uniforms: there the exponent's bits end.
 FAITHFUL_RADIUS = 13.37
 
-#: A drawn normal is within this distance of an exact one: 20 units of the last place
-#: (log, sqrt, cos, sin at 4 each, as Numba's vector libraries promise at most; the
+#: A drawn normal is within this distance of an exact one: 32 units of 2^-53
+#: (log, cos and sin at 4 ulp each, as Numba's vector libraries promise at most; sqrt, the
 #: products and the width of the mantissa the rest) of a number up to LARGEST_NORMAL.
-NORMAL_ERROR = 20 * 2.0**-53 * LARGEST_NORMAL
+NORMAL_ERROR = 32 * 2.0**-53 * LARGEST_NORMAL
 
 _QUARTER_OF_PI = math.pi / 4.0
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
@@ -187,6 +188,9 @@ def check_text(name: str, text: Any, *, empty: bool = False) -> None:
         raise ParameterError(f"{name} must be a printable string of at most 200 characters.")
     if not (text or empty):
         raise ParameterError(f"{name} must not be empty.")
+    if unicodedata.normalize("NFKC", text).strip() != text:
+        # Names that look the same must be the same: two names are two budgets.
+        raise ParameterError(f"{name} must be in Unicode's normal form, without outer spaces.")
 
 
 def canonical(values: dict[str, Any]) -> str:

@@ -13,6 +13,9 @@ __all__ = ["PrivacyCard"]
 
 _UNIT = "a record; a person with several records is protected only as a group of them"
 
+# Everything that this version can release; each has its page in docs/proofs.
+_RELEASES = ("shared vector",)
+
 # What a card may state; wider than any plan, narrow enough that it can be recomputed.
 _LARGEST = 1e4  # epsilon
 _LEAST_NOISE = 0.05
@@ -149,6 +152,10 @@ class PrivacyCard:
         if not self.private:
             return math.inf
         found = claim(self.releases, self.epsilon, self.delta, self.relation, self.interval)
+        if (self.unit, self.assumptions) != (_UNIT, _ASSUMPTIONS):
+            raise CardError("the card states another unit or other assumptions.")
+        if any(x.what not in _RELEASES for x in self.releases):
+            raise CardError("the card has a release that this version does not know.")
         if any(self.public.get("n", x.n) != x.n for x in self.releases):
             raise CardError("the card states another n than its releases.")
         if not found.epsilon <= self.epsilon:
@@ -199,7 +206,7 @@ class PrivacyCard:
         if not self.private:
             return f"Not private: trained with epsilon=inf.\nTaken as public: {public}."
         source = (
-            "from a seed: privacy holds only while the seed is secret"
+            "from a seed: privacy holds only while the seed is secret and used for no other fit"
             if self.seeded
             else "AES-256 keyed by the operating system"
         )

@@ -199,6 +199,7 @@ class Ledger:
         has not begun its fit, one that dies later has paid for it.
         Requires: all arguments are public.
         """
+        releases = tuple(releases)
         check_text("label", label, empty=True)
         Relation.parse(relation)
         check_target(epsilon, delta)
@@ -231,7 +232,10 @@ class Ledger:
             "time": _now(),
         }
         with self._transaction() as (connection, books):
-            books.account(dataset).admit(epsilon, delta, cost)
+            now = books.account(dataset)
+            if (now.filter, now.relation) != (account.filter, account.relation):
+                raise LedgerError(f"the ledger {self.path!r} was replaced meanwhile.")
+            now.admit(epsilon, delta, cost)
             return _append(connection, books, entry)
 
     def commit(self, reservation: int) -> None:
@@ -304,6 +308,9 @@ class Ledger:
                 f"{self.path} --dataset NAME --epsilon 2 --delta 1e-5`."
             )
         try:
+            if os.path.exists(self.path) and os.stat(self.path).st_nlink > 1:
+                # The journal of a killed process is found only under the name it used.
+                raise OSError("it has a second name (a hard link)")
             connection = sqlite3.connect(
                 f"{Path(self.path).absolute().as_uri()}?mode={'rwc' if create else 'rw'}",
                 uri=True,

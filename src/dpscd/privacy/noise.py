@@ -103,12 +103,13 @@ class LatticeGaussian:
         Pairs of normals are drawn faithfully up to FAITHFUL_RADIUS. An exact one goes
         further, when a record moves it by its share of 1 / noise_multiplier, with the
         chance bounded here: few pairs can be moved far, the others, by less than
-        1 / FAITHFUL_RADIUS, gain at most a factor 2.8.
+        1 / FAITHFUL_RADIUS, gain at most a factor 2.8; and once more for the pairs just beyond
+        the radius, which are drawn too often.
         """
         pairs = (size + 1) // 2
         reach = FAITHFUL_RADIUS - 1.0 / self.noise_multiplier
         moved = min(pairs, (FAITHFUL_RADIUS / self.noise_multiplier) ** 2)
-        return steps * (moved * _longer(reach) + pairs * 2.8 * _longer(FAITHFUL_RADIUS))
+        return steps * (moved * _longer(reach) + pairs * 3.8 * _longer(FAITHFUL_RADIUS))
 
 
 def _longer(radius: float) -> float:

@@ -96,24 +96,38 @@ class SecureSource:
 
 
 class SeededSource(SecureSource):
-    """The same stream keyed by a seed: for tests, and only as secret as the seed."""
+    """The same stream keyed by a seed: for tests, and only as secret as the seed.
+
+    Parameters
+    ----------
+    seed : bytes
+        The seed.
+    fit : str
+        What else tells this fit from others with the same seed.
+    """
 
     seeded: ClassVar[bool] = True
 
-    def __init__(self, seed: bytes) -> None:
-        self._start(hashlib.sha256(b"dpscd seed\0" + seed).digest())
+    def __init__(self, seed: bytes, fit: str = "") -> None:
+        own = b"\0" + fit.encode() if fit else b""
+        self._start(hashlib.sha256(b"dpscd seed\0" + seed + own).digest())
 
 
 def source_for(
     random_state: int | np.integer | np.random.RandomState | np.random.Generator | None,
+    fit: str = "",
 ) -> SecureSource:
-    """Return a fresh source: the operating system's for None, a seeded one otherwise."""
+    """Return a fresh source: the operating system's for None, a seeded one otherwise.
+
+    Two fits with one seed draw the same noise, which their difference cancels. `fit`, a
+    text of its own for each fit, keeps them apart where there is one: a reservation.
+    """
     if random_state is None:
         return SecureSource()
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        return SeededSource(str(int(random_state)).encode())
+        return SeededSource(str(int(random_state)).encode(), fit)
     if isinstance(random_state, np.random.RandomState | np.random.Generator):
-        return SeededSource(random_state.bytes(_KEY))
+        return SeededSource(random_state.bytes(_KEY), fit)
     raise ParameterError(
         f"random_state={random_state!r} must be None (secure), an integer, or a numpy "
         "RandomState or Generator (repeatable, as secret as the seed)."

@@ -15,7 +15,7 @@ __all__ = ["Lots", "PoissonLots"]
 # Lots are drawn at a rate a little lower than the accounted one, by more than the rounding
 # of exponentials and quotients can raise it: rounding to the private side, since a lower
 # rate is dominated by a higher one.
-_SHY_SHARE, _SHY = 2.0**-30, 2.0**-42
+_SHY_SHARE, _SHY = 2.0**-30, 2.0**-39
 
 
 class Lots(NamedTuple):
