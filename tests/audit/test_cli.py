@@ -54,3 +54,9 @@ def test_a_wrong_parameter_is_one_line():
     result = run("--epsilon", "-1", "--trials", "200")
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: epsilon=-1.0 must be")
+
+
+def test_a_figure_without_a_folder_is_refused_before_the_audit(tmp_path):
+    result = run("--out", str(tmp_path / "none" / "a.png"))
+    assert result.exit_code == 2
+    assert "no folder" in result.stderr

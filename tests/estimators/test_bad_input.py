@@ -301,3 +301,38 @@ def test_a_fit_that_fails_leaves_no_trace():
     with pytest.raises(CalibrationError):
         fitted.set_params(epsilon=1e-9, classes=[3, 4, 5]).fit(X, y)
     assert (fitted.coef_, fitted.classes_, fitted.privacy_) == before
+
+
+@pytest.mark.parametrize(
+    ("X", "match"),
+    [
+        (pd.Series(np.arange(20.0)), "one column"),
+        (pd.DataFrame(index=range(20)), "no columns"),
+        (pd.DataFrame({"a": ["x"] * 20}), "Encode text"),
+        (pd.DataFrame({"a": pd.date_range("1999-12-31", periods=20)}), "dates"),
+        (np.full((20, 1), np.datetime64("1999-12-31")), "dates"),
+    ],
+)
+def test_the_cause_is_named(X, match):
+    with pytest.raises(DataError, match=match):
+        svm().fit(X, records()[1])
+
+
+def test_labels_of_a_regression_are_not_published_as_classes():
+    X, _ = records(n=150)
+    with pytest.raises(ParameterError, match="use DPRidge"):
+        svm(classes=None).fit(X, np.arange(150.0))
+
+
+def test_text_labels_in_an_object_column_do_not_match_numbers():
+    X, y = records()
+    with pytest.raises(DataError, match="different types"):
+        svm().fit(X, pd.Series(np.where(y, "a", "b"), dtype=object))
+
+
+def test_auto_is_offered_where_it_is_possible():
+    X, y = records()
+    with pytest.raises(ParameterError, match="or 'auto'"):
+        svm(delta="1e-5").fit(X, y)
+    with pytest.raises(ParameterError, match=r"float\('inf'\)"):
+        svm(epsilon="inf").fit(X, y)

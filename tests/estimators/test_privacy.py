@@ -149,7 +149,7 @@ def test_progress_shows_steps_and_nothing_of_the_data(capsys):
     shown = []
     for rows in (X, X * 0.01):
         model.fit(rows, y)
-        shown.append(capsys.readouterr().out)
+        shown.append(capsys.readouterr().err)
     assert f"{model.privacy_.steps}/{model.privacy_.steps}" in shown[0]
     strip = str.maketrans("", "", "0123456789:-")
     assert shown[0].translate(strip) == shown[1].translate(strip)

@@ -41,7 +41,7 @@ def audit(
     quick: Annotated[bool, typer.Option("--quick", help="10,000 canaries only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Where to write the figure [default: audit.png].")
+        Path | None, typer.Option(help="Where to write the figure; audit.png if not given.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Make the audit repeatable.")] = None,
 ) -> None:
@@ -58,6 +58,10 @@ def audit(
     if out is not None and not _can_plot():
         typer.echo(_NO_PLOT, err=True)
         raise typer.Exit(2)
+    figure_path = out or Path("audit.png")
+    if not figure_path.absolute().parent.is_dir():
+        typer.echo(f"Error: there is no folder for --out {figure_path}.", err=True)
+        raise typer.Exit(2)
     every = [ModelName.RIDGE, ModelName.LOGISTIC, ModelName.SVM]
     names = every if model is ModelName.ALL else [model]
     try:
@@ -65,7 +69,7 @@ def audit(
     except DpscdError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None
-    figure = _write_figure(results, out or Path("audit.png"))
+    figure = _write_figure(results, figure_path)
     if as_json:
         typer.echo(_json(results, figure))
     else:

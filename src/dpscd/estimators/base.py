@@ -6,6 +6,7 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -184,20 +185,20 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     def _given(self, name: str) -> Any:
         """Return a parameter, or None when it is 'auto'."""
         value = getattr(self, name)
-        if isinstance(value, str) and value == "auto":
+        if _is_auto(value):
             return None
         return value.item() if isinstance(value, np.generic) else value
 
     def _check_parameters(self) -> None:
         check_number("epsilon", self.epsilon, infinite=True)
         Relation.parse(self.relation)
-        for name in ("row_bound", "intercept_scaling"):
-            if self._given(name) is not None:
-                check_number(name, getattr(self, name), low=1e-100)
+        check_number("row_bound", self.row_bound, low=1e-100)
+        if not _is_auto(self.intercept_scaling):
+            check_number("intercept_scaling", self.intercept_scaling, low=1e-100)
         for name in ("lam", "epochs", "travel"):
-            if self._given(name) is not None:
+            if not _is_auto(getattr(self, name)):
                 check_number(name, getattr(self, name))
-        if self._given("lot_size") is not None:
+        if not _is_auto(self.lot_size):
             check_integer("lot_size", self.lot_size)
         if self.n is not None:
             check_integer("n", self.n)
@@ -220,7 +221,11 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             return 1
         if self.n_jobs == -1:
             return os.cpu_count() or 1
-        return check_integer("n_jobs", self.n_jobs)
+        if not isinstance(self.n_jobs, Integral) or self.n_jobs < 1:
+            raise ParameterError(
+                f"n_jobs={self.n_jobs!r} must be None, -1 or an integer of at least 1."
+            )
+        return int(self.n_jobs)
 
     def _public_problem(
         self, X: Any, classes: npt.NDArray[Any] | None
@@ -365,12 +370,17 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         return tags
 
 
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
 @contextmanager
 def _progress(verbose: int, steps: int) -> Iterator[Callable[[int], None] | None]:
     """Show a bar of steps and time left when asked to: nothing that depends on data."""
     if not verbose:
         yield None
         return
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = (
@@ -380,6 +390,6 @@ def _progress(verbose: int, steps: int) -> Iterator[Callable[[int], None] | None
         "steps",
         TimeRemainingColumn(),
     )
-    with Progress(*columns) as bar:
+    with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("training", total=steps)
         yield lambda done: bar.update(task, advance=done)

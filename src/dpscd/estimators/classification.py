@@ -164,8 +164,7 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
                 f"class_weight has a weight for {sorted(map(str, foreign))[0]}, which is not "
                 "one of the classes."
             )
-        kinds = {y.dtype.kind, classes.dtype.kind}
-        if "O" not in kinds and 0 < len(kinds & set("UST")) < len(kinds):
+        if _is_text(y) != _is_text(classes):
             raise DataTypeError("y and classes= are of different types (text, number).")
         number: dict[Hashable, int] = {label: k for k, label in enumerate(classes.tolist())}
         codes = np.array([_code(number, label) for label in y.tolist()], dtype=np.int64)
@@ -190,6 +189,13 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         self.classes_ = classes
         self.coef_ = model.coef
         self.intercept_ = model.intercept
+
+
+def _is_text(labels: npt.NDArray[Any]) -> bool:
+    """Return whether labels are text; a mixture is whatever its first one is."""
+    if labels.dtype.kind != "O":
+        return labels.dtype.kind in "UST"
+    return len(labels) > 0 and isinstance(labels[0], str)
 
 
 def _code(number: dict[Hashable, int], label: Any) -> int:

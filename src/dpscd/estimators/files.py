@@ -79,9 +79,9 @@ def read_model(path: str | os.PathLike[str], types: dict[str, type]) -> Any:
     except DpscdError as error:
         problem = str(error)
     except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError):
-        problem = "it is malformed"
+        problem = "it is malformed."
     except (RecursionError, MemoryError):
-        problem = "it is malformed"
+        problem = "it is malformed."
     raise ModelFileError(f"{source.name} is not a usable model file: {problem}")
 
 

@@ -6,6 +6,7 @@ gone when the new one is raised.
 """
 
 import re
+import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -32,6 +33,10 @@ Floats = npt.NDArray[np.float64]
 
 _DTYPES = [np.float64, np.float32]
 
+# More labels than this are hardly classes: more likely a regression by mistake, which would
+# publish every label.
+_MOST_CLASSES = 100
+
 # What scikit-learn may say about shapes, types and names, with the part that is kept.
 # Numbers of records are cut: they are secret under add-remove.
 _HARMLESS = [
@@ -46,6 +51,12 @@ _HARMLESS = [
         r"(Expected 2D array, got (?:1D|scalar) array instead).*",
         r"\g<1>. Reshape your data: one row a record, one column a feature.",
     ),
+    (
+        r"Expected a 2-dimensional container but got .*",
+        "Expected 2D array, got one column instead. Reshape your data: a table of one column "
+        "is df[['name']].",
+    ),
+    (r"at least one array or dtype is required", "X has no columns."),
     (r"(Found array with dim \d+).*", r"\g<1>, while dim 2 is required."),
     (r"(Found input variables with inconsistent numbers of samples).*", r"\g<1>."),
     (r"(y should be a 1d array).*", r"\g<1>."),
@@ -57,8 +68,9 @@ _HARMLESS = [
     (r"The type of target cannot be used to compute OOB estimates.*", r"\g<0>"),
 ]
 _UNREADABLE = (
-    "X and y cannot be read as numbers: every argument must be a string or a number that "
-    "converts to a float. Encode categories first."
+    "X (or, in regression, y) cannot be read as numbers. Encode text and categories first, for "
+    "instance with OneHotEncoder and declared categories; an argument must be a string of "
+    "digits or a number."
 )
 
 
@@ -87,8 +99,9 @@ def check_number(
 ) -> float:
     """Return a parameter as a float, or say what is allowed."""
     allowed = f"a number {'greater than' if strict else 'of at least'} {low:g}"
-    if not infinite:
-        allowed += f", at most {high:g}"
+    if name in ("delta", "lam", "epochs", "travel", "intercept_scaling"):
+        allowed += ", or 'auto'"
+    allowed += " (float('inf') trains without privacy)" if infinite else f", up to {high:g}"
     good = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     if good:
         x = float(value)
@@ -128,6 +141,9 @@ def check_records(estimator: Any, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]
         "order": "C",
         "ensure_all_finite": False,
     }
+    kinds = X.dtypes if hasattr(X, "columns") else [getattr(X, "dtype", None)]
+    if any(getattr(kind, "kind", "O") in "mM" for kind in kinds):
+        raise DataTypeError("X has a column of dates or times; turn it into numbers first.")
     if y is None:  # scikit-learn's own words for it
         quietly(validate_data, estimator, X, y, **options)
     X = quietly(validate_data, estimator, X, **options)
@@ -177,5 +193,13 @@ def label_set(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the sorted labels that occur, which makes them public."""
     if y.dtype.kind == "f":
         check_finite("y", y)
-    quietly(check_classification_targets, y)
-    return np.asarray(quietly(np.unique, y))
+    with warnings.catch_warnings():  # of scikit-learn about many classes: ours is an error
+        warnings.simplefilter("ignore", UserWarning)
+        quietly(check_classification_targets, y)
+    labels = np.asarray(quietly(np.unique, y))
+    if len(labels) > _MOST_CLASSES:
+        raise ParameterError(
+            f"classes=None takes the labels in y as public, up to {_MOST_CLASSES} of them. "
+            "Give classes= if these are classes; for numbers, use DPRidge."
+        )
+    return labels

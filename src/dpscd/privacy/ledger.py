@@ -273,8 +273,8 @@ class Ledger:
         Parameters
         ----------
         head : str, optional
-            A hash that an earlier call returned. It must still be in the chain: an old copy
-            put back, or a chain written anew, does not have it.
+            A hash that an earlier call returned, or its first digits. It must still be in
+            the chain: an old copy put back, or a chain written anew, does not have it.
 
         Returns
         -------
@@ -290,7 +290,7 @@ class Ledger:
             problem = connection.execute("PRAGMA integrity_check(1)").fetchone()
             if problem != ("ok",):
                 raise sqlite3.DatabaseError(problem[0])
-            if head is not None and head not in books.hashes:
+            if head is not None and not any(x.startswith(head) for x in books.hashes):
                 raise LedgerError(
                     f"{self.path!r} does not contain the entry with head={head!r}: it is an "
                     "older copy or was written anew."
@@ -302,6 +302,9 @@ class Ledger:
         self, *, write: bool = True, create: bool = False
     ) -> Iterator[tuple[sqlite3.Connection, Books]]:
         """Read the whole ledger in one transaction, and keep what is appended to it."""
+        folder = os.path.dirname(os.path.abspath(self.path))
+        if not os.path.isdir(folder):
+            raise LedgerError(f"there is no folder {folder!r} for the ledger.")
         if not create and not os.path.exists(self.path):
             raise LedgerError(
                 f"there is no ledger at {self.path!r}; create it with `dpscd budget init "
