@@ -8,6 +8,7 @@ from dpscd._version import __version__
 from dpscd.cli.audit import audit
 from dpscd.cli.budget import budget
 from dpscd.cli.demo import demo
+from dpscd.cli.reproduce import reproduce
 
 __all__ = ["app", "main"]
 
@@ -20,6 +21,7 @@ app = typer.Typer(
 app.command()(demo)
 app.add_typer(budget)
 app.command()(audit)
+app.command()(reproduce)
 
 
 def _show_version(asked: bool) -> None:

@@ -1,0 +1,31 @@
+"""What the figures of the reproduction share: one look for each method, one stamp."""
+
+from typing import Any
+
+__all__ = ["LOOKS", "quick_stamp"]
+
+#: Colour, marker and line of each method.
+LOOKS: dict[str, dict[str, Any]] = {
+    "scd": {"color": "black", "linestyle": "-"},
+    "sgd": {"color": "0.5", "linestyle": "--"},
+    "dp-scd": {"color": "#d55e00", "marker": "o"},
+    "seq-dp-scd": {"color": "#cc79a7", "marker": "v"},
+    "primal-dp-scd": {"color": "#e69f00", "marker": "^"},
+    "dp-sgd": {"color": "#0072b2", "marker": "s"},
+    "ours-tuned": {"color": "#56b4e9", "marker": "d"},
+    "ours": {"color": "#009e73", "marker": "D", "linewidth": 2.2},
+}
+
+
+def quick_stamp(figure: Any, quick: bool) -> None:
+    """Say on the figure that it comes from a quick run."""
+    if quick:
+        figure.text(
+            0.995,
+            0.005,
+            "quick run: fewer seeds or a thinner grid",
+            ha="right",
+            va="bottom",
+            fontsize=8,
+            color="#b00020",
+        )
