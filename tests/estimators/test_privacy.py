@@ -100,7 +100,7 @@ def test_seed_and_infinity_are_on_the_card():
     seeded = DPLinearSVC(classes=[False, True], random_state=0).fit(X, y).privacy_
     assert seeded.seeded
     assert "seed is secret" in str(seeded)
-    plain = DPLinearSVC(math.inf, classes=[False, True]).fit(X, y).privacy_
+    plain = DPLinearSVC(math.inf, classes=[False, True], lam=0.1).fit(X, y).privacy_
     assert plain.verify() == math.inf
     assert PrivacyCard.from_json(plain.to_json()) == plain
     assert "Not private" in str(plain)
