@@ -132,7 +132,10 @@ def test_an_interrupt_keeps_what_is_done(store):
 
 
 def test_ctrl_c_stops_processes_and_keeps_what_is_done(store):
+    # A shell that runs tests in the background lets them ignore Ctrl-C; the child must not.
     program = f"""
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from test_runner import cells, slow
 from dpscd.bench.runner import Store, run
 if __name__ == "__main__":
