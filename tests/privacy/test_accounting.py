@@ -222,6 +222,17 @@ def test_a_target_out_of_reach_is_refused():
         calibrate(target, 1.0, 100, 1e-2)
 
 
+def test_calibration_finds_its_way_along_a_cliff(monkeypatch):
+    # An accountant that jumps misleads the secant; the bracket does not care.
+    def cliff(events, delta, relation, interval):
+        epsilon = 10.0 if events[0].noise_multiplier < 3.0 else 0.5
+        return Accounted(epsilon, "PLD", interval)
+
+    monkeypatch.setattr(accounting, "epsilon_of", cliff)
+    found = calibrate.__wrapped__(PrivacyTarget(1.0, 1e-5), 0.01, 100, 1e-4)
+    assert 3.0 <= found <= 3.001
+
+
 @given(multiplier=st.floats(0.01, 1e9))
 @example(multiplier=0.01)
 @example(multiplier=1e9)

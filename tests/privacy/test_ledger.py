@@ -557,3 +557,8 @@ def test_a_ledger_that_is_replaced_meanwhile_is_noticed(ledger, tmp_path, monkey
     )
     with pytest.raises(LedgerError, match="replaced"):
         spend(ledger)
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path):
+    with pytest.raises(LedgerError, match="no folder"):
+        Ledger.init(tmp_path / "none" / "budget.db", "d", epsilon=1.0, delta=1e-4)
