@@ -224,9 +224,8 @@ def test_a_target_out_of_reach_is_refused():
 
 def test_calibration_finds_its_way_along_a_cliff(monkeypatch):
     # An accountant that jumps misleads the secant; the bracket does not care.
-    def cliff(events, delta, relation, interval):
-        epsilon = 10.0 if events[0].noise_multiplier < 3.0 else 0.5
-        return Accounted(epsilon, "PLD", interval)
+    def cliff(events, *_):
+        return Accounted(10.0 if events[0].noise_multiplier < 3.0 else 0.5, "PLD", 1e-4)
 
     monkeypatch.setattr(accounting, "epsilon_of", cliff)
     found = calibrate.__wrapped__(PrivacyTarget(1.0, 1e-5), 0.01, 100, 1e-4)
