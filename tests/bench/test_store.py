@@ -127,3 +127,28 @@ def test_provenance_is_public_and_complete():
     commit = str(found["commit"]).removesuffix("-dirty")
     assert commit == "unknown" or len(commit) == 40
     assert all(value for value in found.values())
+
+
+def test_a_method_can_be_forgotten(store):
+    store.append([row("a"), row("b", method="other")])
+    before = store.path.read_bytes()
+    assert store.forget("nobody") == 0
+    assert store.path.read_bytes() == before
+    assert store.forget("m") == 1
+    assert store.status() == {"b": "ok"}
+    store.append([row("a", value=0.7)])
+    assert {r["cell"]: r["value"] for r in store.read()} == {"b": 0.5, "a": 0.7}
+    assert [file.name for file in store.path.parent.iterdir()] == ["rows.jsonl"]
+
+
+def test_forgetting_is_all_or_nothing(store, monkeypatch):
+    store.append([row("a"), row("b", method="other")])
+    before = store.path.read_bytes()
+
+    def fail(_descriptor):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        store.forget("m")
+    assert store.path.read_bytes() == before

@@ -22,9 +22,10 @@ seconds    wall time of the whole cell, loading included
 prov.*     commit, versions and machine, one column each
 ========== ===================================================================
 
-The file is only ever appended to, by one process, all rows of a cell in one write. After a
-crash its last line may be torn: it is dropped, and the cell runs again. The last run of a
-cell is the one that counts. Numbers that JSON lacks are the texts 'inf', '-inf' and 'nan'.
+The file is appended to by one process, all rows of a cell in one write, or replaced as a
+whole when rows are to be forgotten. After a crash its last line may be torn: it is dropped,
+and the cell runs again. The last run of a cell is the one that counts. Numbers that JSON
+lacks are the texts 'inf', '-inf' and 'nan'.
 """
 
 import json
@@ -122,6 +123,27 @@ class Store:
     def status(self) -> dict[str, str]:
         """Return the status of each complete cell, by its key."""
         return {row["cell"]: row["status"] for row in self.read()}
+
+    def forget(self, method: str) -> int:
+        """Drop all rows of a method, so that its cells run again; return how many.
+
+        The file is replaced in one step: it has either all of them or none.
+
+        Parameters
+        ----------
+        method : str
+            The method, in whatever experiment.
+        """
+        rows = list(self._rows())
+        kept = [row for row in rows if row["method"] != method]
+        if len(kept) < len(rows):
+            other = self.path.with_name(f"{self.path.name}.new")
+            with other.open("wb") as stream:
+                stream.write("".join(_line(row) for row in kept).encode())
+                stream.flush()
+                os.fsync(stream.fileno())
+            other.replace(self.path)
+        return len(rows) - len(kept)
 
     def frame(self) -> Any:
         """Return the rows as a pandas DataFrame (the extra ``dpscd[bench]``)."""

@@ -6,6 +6,7 @@ import typer
 
 from dpscd._version import __version__
 from dpscd.cli.audit import audit
+from dpscd.cli.bench import bench
 from dpscd.cli.budget import budget
 from dpscd.cli.demo import demo
 from dpscd.cli.reproduce import reproduce
@@ -22,6 +23,7 @@ app.command()(demo)
 app.add_typer(budget)
 app.command()(audit)
 app.command()(reproduce)
+app.add_typer(bench)
 
 
 def _show_version(asked: bool) -> None:

@@ -1,4 +1,4 @@
-"""What the figures of the reproduction share: one look for each method, one stamp."""
+"""What the figures of experiments share: one look for each method, one stamp."""
 
 from typing import Any
 
@@ -14,6 +14,14 @@ LOOKS: dict[str, dict[str, Any]] = {
     "dp-sgd": {"color": "#0072b2", "marker": "s"},
     "ours-tuned": {"color": "#56b4e9", "marker": "d"},
     "ours": {"color": "#009e73", "marker": "D", "linewidth": 2.2},
+    "plain": {"color": "black", "linestyle": "-"},
+    "published": {"color": "#d55e00", "marker": "o"},
+    "adassp": {"color": "#cc79a7", "marker": "v"},
+    "one-shot": {"color": "#56b4e9", "marker": "d", "linestyle": "--"},
+    "one-shot-tuned": {"color": "#56b4e9", "marker": "d", "linestyle": ":"},
+    "snapml": {"color": "#e69f00", "marker": "^"},
+    "diffprivlib": {"color": "0.5", "marker": "x"},
+    "opacus": {"color": "#f0e442", "marker": "P"},
 }
 
 

@@ -1,4 +1,4 @@
-"""The settings of the experiments: one TOML file a target."""
+"""The settings of the experiments: one TOML file a target or bench."""
 
 import tomllib
 from collections.abc import Mapping
@@ -9,22 +9,26 @@ from typing import Any
 
 from dpscd.errors import ParameterError
 
-__all__ = ["TARGETS", "load_spec", "settings_of"]
+__all__ = ["BENCHES", "TARGETS", "load_spec", "settings_of"]
 
 #: What can be reproduced.
 TARGETS = ("fig1a", "fig1b", "fig1c", "fig2", "fig3", "bounds", "tuning", "leak")
 
+#: What can be compared.
+BENCHES = ("accuracy",)
+
 
 def load_spec(target: str) -> dict[str, Any]:
-    """Return what the file of a target says, its table ``quick`` included.
+    """Return what the file of a target or bench says, its table ``quick`` included.
 
     Parameters
     ----------
     target : str
-        One of :data:`TARGETS`.
+        One of :data:`TARGETS` or :data:`BENCHES`.
     """
-    if target not in TARGETS:
-        raise ParameterError(f"target={target!r} must be one of {', '.join(TARGETS)}.")
+    known = (*TARGETS, *BENCHES)
+    if target not in known:
+        raise ParameterError(f"target={target!r} must be one of {', '.join(known)}.")
     return tomllib.loads((_folder() / f"{target}.toml").read_text(encoding="utf-8"))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from dpscd.bench.dataset import Dataset
 from dpscd.bench.datasets import load_dataset
@@ -95,7 +96,8 @@ def prepared(dataset: str, loss: str, lam: float) -> Task:
     """Return the task of a data set, kept for the next cell of this process."""
     data = load_dataset(dataset)
     problem = Problem(LOSSES[loss], lam, *data.X.shape)
-    rows = problem.rows(np.ascontiguousarray(data.X))
+    X = data.X if sparse.issparse(data.X) else np.ascontiguousarray(data.X)
+    rows = problem.rows(X)
     labels = np.asarray(data.y, dtype=np.float64)
     return Task(data, loss, problem, rows, Records(labels, np.ones(len(labels))))
 

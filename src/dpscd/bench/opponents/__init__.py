@@ -1,0 +1,1 @@
+"""Whom our estimators are compared with, one small module each."""
