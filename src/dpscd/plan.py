@@ -1,7 +1,7 @@
 """The plan: the one object from which both the draws and the accounted event come."""
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from dpscd.errors import CalibrationError, ParameterError
@@ -51,6 +51,15 @@ class Plan:
         0 takes the last one.
     noise_multiplier : float
         Standard deviation of the noise over the clip; `calibrated` sets it.
+    moments_noise : float
+        Noise multiplier of the features' means and mean squares, released before training
+        (:mod:`dpscd.standard`); 0 when they are not.
+    label_noise : float
+        The same for the labels' mean (with an intercept) and spread, each on its own.
+    pilot : Plan, optional
+        A shorter training before this one, whose model, if it explains much, this one starts
+        from: a plan of its own, with its noise, paid for from the same target. Needs
+        `label_noise`: the spread of what the pilot leaves is released after it.
     """
 
     epsilon: float
@@ -67,6 +76,9 @@ class Plan:
     separability: float
     averaging: float
     noise_multiplier: float = math.nan
+    moments_noise: float = 0.0
+    label_noise: float = 0.0
+    pilot: "Plan | None" = None
 
     def __post_init__(self) -> None:
         PrivacyTarget(self.epsilon, self.delta, self.relation)
@@ -83,6 +95,11 @@ class Plan:
             raise ParameterError("steps, n and outputs must be at least 1.")
         if not 0.0 <= self.averaging <= 1.0:
             raise ParameterError(f"averaging={self.averaging!r} must lie in [0, 1].")
+        for name in ("moments_noise", "label_noise"):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                raise ParameterError(f"{name}={getattr(self, name)!r} must be 0 or positive.")
+        if self.pilot is not None and not self.label_noise:
+            raise ParameterError("a plan with a pilot needs label_noise.")
 
     @property
     def size(self) -> int:
@@ -121,9 +138,13 @@ class Plan:
 
     @property
     def cell(self) -> float:
-        """The power of two to multiples of which contributions are cut."""
+        """The power of two to multiples of which contributions to lots are cut."""
+        return self.cell_of(self.clip)
+
+    def cell_of(self, clip: float) -> float:
+        """Return the power of two to which contributions no longer than `clip` are cut."""
         bits = _EXACT_BITS - self.capacity.bit_length()
-        return math.ldexp(power_of_two_below(self.clip), -bits)
+        return math.ldexp(power_of_two_below(clip), -bits)
 
     def numbers(self, strength: float) -> Numbers:
         """Return what the kernel needs to run this plan."""
@@ -144,10 +165,37 @@ class Plan:
         """Return the release of the shared vector after every step."""
         return Release("shared vector", self.event(), self.clip, self.size, self.n)
 
+    def first_releases(self) -> tuple[Release, ...]:
+        """Return what is released before training; but for a pilot, all records once."""
+
+        def once(what: str, noise: float, size: int) -> Release:
+            return Release(what, SampledGaussian(1.0, noise, 1), 1.0, size, self.n)
+
+        found = []
+        if self.moments_noise:
+            found.append(once("moments", self.moments_noise, 2 * self.d))
+        if self.label_noise and self.intercept:
+            found.append(once("label mean", self.label_noise, 1))
+        if self.label_noise:
+            found.append(once("label spread", self.label_noise, 1))
+        if self.pilot is not None:
+            found.append(self.pilot.release())
+            found.append(once("label spread", self.label_noise, 1))
+        return tuple(found)
+
+    def releases(self) -> tuple[Release, ...]:
+        """Return all that a fit releases, the shared vector last."""
+        return (*self.first_releases(), self.release())
+
     def claim(self) -> Claim:
         """Return the epsilon that this plan reaches at its delta, with its parts."""
-        interval = interval_for(self.epsilon, self.steps)
-        return claim([self.release()], self.epsilon, self.delta, self.relation, interval)
+        releases = self.releases()
+        return claim(releases, self.epsilon, self.delta, self.relation, self._interval())
+
+    def _interval(self) -> float:
+        """Return the accountant's discretisation: as a ledger takes it, of all steps."""
+        first = sum(release.event.steps for release in self.first_releases())
+        return interval_for(self.epsilon, first + self.steps)
 
     def calibrated(self) -> "Plan":
         """Return the same plan with the least noise that reaches its target.
@@ -158,8 +206,8 @@ class Plan:
         depends on the multiplier itself: should the first one found not do (it does
         unless it is far below 1), it is raised by small factors until it does.
         """
-        first = replace(self, noise_multiplier=1.0).release()
-        epsilon, delta = inner_target([first], self.epsilon, self.delta)
+        unit = replace(self, noise_multiplier=1.0)
+        epsilon, delta = inner_target(unit.releases(), self.epsilon, self.delta)
         if min(epsilon, delta) <= 0.0:
             raise CalibrationError(
                 f"epsilon={self.epsilon!r} at delta={self.delta!r} cannot be reached: finite "
@@ -167,14 +215,15 @@ class Plan:
                 "Use fewer epochs, a larger epsilon or a larger delta."
             )
         target = PrivacyTarget(epsilon, delta, self.relation)
-        interval = interval_for(self.epsilon, self.steps)
-        plan = replace(
-            self, noise_multiplier=calibrate(target, self.rate, self.steps, interval)
-        )
+        others = tuple(release.event for release in self.first_releases())
+        multiplier = calibrate(target, self.rate, self.steps, self._interval(), others)
+        plan = replace(self, noise_multiplier=multiplier)
         while not plan.claim().epsilon <= self.epsilon:
             plan = replace(plan, noise_multiplier=1.02 * plan.noise_multiplier)
         return plan
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain JSON values."""
-        return {**asdict(self), "relation": self.relation.value}
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        pilot = None if self.pilot is None else self.pilot.to_dict()
+        return {**own, "relation": self.relation.value, "pilot": pilot}

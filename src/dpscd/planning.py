@@ -5,23 +5,56 @@ constant is what it is, and on which data it was measured: docs/understanding/pl
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpscd.errors import ParameterError
 from dpscd.plan import Plan
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget
+from dpscd.standard import LONGEST
 
-__all__ = ["Facts", "default_constant", "default_delta", "plan_fit"]
+__all__ = [
+    "Facts",
+    "default_constant",
+    "default_delta",
+    "plan_fit",
+    "worth_standardising",
+]
 
+# Epochs: 100, and up to four times as many where records are few and epochs cheap.
 _EPOCHS = 100.0
-_LOTS_PER_EPOCH = 250
+_FEW = 30_000.0
+_MOST_EPOCHS = 400.0
+_STEPS = 25_000
 _SMALLEST_LOT, _LARGEST_LOT = 16, 2048
+
+# Travel. Of a classifier's dual, which lives in [0, 1]; and of a regression's, in units of
+# the labels' mean distance from their centre if that is released, else of their bound.
 _TRAVEL = 0.5
 _ENOUGH = 6000.0  # epsilon n from which the full travel pays
-_MODEL_SIZE = {"classification": 25.0, "regression": 5.0}
-_CONSTANT = 0.3
-_AVERAGING = 0.5
+_REGRESSION_TRAVEL = 3.5
+
+# lam follows the noise; how large a model is expected sets the factor.
+_MODEL_SIZE = {"classification": 20.0, "regression": 5.0}
+_LABEL_MODEL_SIZE = 1.3
+# The same for a pilot, whose noise the main training sees as signal, and for what it leaves.
+_PILOT_MODEL_SIZE, _AFTER_PILOT_SIZE = 8.0, 3.0
+_PILOT_SHARE, _PILOT_EPOCHS = 0.05, 0.3  # of the budget, of the epochs
+# Largest variance that a pilot's noise may add to predictions, labels having spread 1.
+_PILOT_VARIANCE = 0.1
+
+_CONSTANT = 0.3  # of the row bound
+_STANDARD_CONSTANT = 0.25  # of a typical standardised row
+_AVERAGING = 0.4
+
+# Moments: what they may cost at most and at least, as a part of 1 / noise^2 in all; and
+# how exact they should be, in length of the mean's error and relative to the square of a
+# feature. Beyond _USELESS nothing is learnt from them.
+_MOST_MOMENTS, _LEAST_MOMENTS = 0.1, 0.005
+_GOOD_MEAN, _GOOD_SQUARE, _USELESS = 0.05, 0.2, 0.5
+# The same for each of the two label moments.
+_MOST_LABEL, _LEAST_LABEL = 0.04, 0.002
+_GOOD_LABEL = 0.005
 
 
 @dataclass(frozen=True)
@@ -37,7 +70,10 @@ class Facts:
     row_bound : float
         Longest allowed row.
     constant : float
-        Value of the constant column in the user's units, 0 without intercept.
+        Value of the constant column, 0 without intercept: in the user's units, or in those
+        of standardised rows.
+    standardised : bool
+        Whether features' moments, and labels' for regression, are released first.
     """
 
     n: int
@@ -46,6 +82,7 @@ class Facts:
     task: str
     row_bound: float
     constant: float
+    standardised: bool = False
 
 
 def default_delta(n: int) -> float:
@@ -53,9 +90,15 @@ def default_delta(n: int) -> float:
     return min(1e-5, 1.0 / (10.0 * n))
 
 
-def default_constant(row_bound: float) -> float:
-    """Return the value of the constant column that goes with a row bound."""
-    return _CONSTANT * row_bound
+def default_constant(row_bound: float, *, standardised: bool = False) -> float:
+    """Return the value of the constant column that goes with rows."""
+    return _STANDARD_CONSTANT if standardised else _CONSTANT * row_bound
+
+
+def worth_standardising(n: int, d: int, target: PrivacyTarget) -> bool:
+    """Return whether the features' moments can be seen through the noise they would get."""
+    noise = _moments_noise(n, d, target)
+    return math.sqrt(2.0 * d) * noise / n <= _USELESS
 
 
 def plan_fit(
@@ -76,7 +119,7 @@ def plan_fit(
     target : PrivacyTarget
         The guarantee to reach, with a finite epsilon.
     lam : float, optional
-        Regularisation in the user's units.
+        Regularisation, in the user's units or in those of standardised rows.
     epochs : float, optional
         Expected number of times each record is used.
     lot_size : int, optional
@@ -85,21 +128,24 @@ def plan_fit(
         How far a dual may move in all, in units of the label scale.
     """
     n = facts.n
+    usual = min(_MOST_EPOCHS, _EPOCHS * max(1.0, math.sqrt(_FEW / n)))
     if lot_size is None:
-        lot_size = min(n, max(_SMALLEST_LOT, min(_LARGEST_LOT, n // _LOTS_PER_EPOCH)))
+        size = int(usual * n / _STEPS)
+        lot_size = min(n, max(_SMALLEST_LOT, min(_LARGEST_LOT, size)))
     if not 1 <= lot_size <= n:
         raise ParameterError(f"lot_size={lot_size!r} must be at least 1 and at most n={n}.")
     if epochs is None:
-        epochs = _EPOCHS
+        epochs = usual
     if not epochs > 0.0:
         raise ParameterError(f"epochs={epochs!r} must be greater than 0.")
+    label_noise = _label_noise(n, target) if _releases_labels(facts) else 0.0
     if travel is None:
-        travel = _TRAVEL * min(1.0, math.sqrt(target.epsilon * n / _ENOUGH))
-    rate = lot_size / n
-    steps = math.ceil(epochs / rate)
+        travel = _travel(n, target, labels_released=label_noise > 0.0)
+    pilots = label_noise > 0.0 and _worth_a_pilot(facts, target, travel)
     if lam is None:
-        lam = _lam(facts, target, travel)
-    return Plan(
+        lam = _lam(facts, target, travel, label_noise > 0.0, pilots)
+    rate = lot_size / n
+    plan = Plan(
         epsilon=target.epsilon,
         delta=target.delta,
         relation=target.relation,
@@ -108,18 +154,94 @@ def plan_fit(
         outputs=facts.outputs,
         intercept=facts.constant != 0.0,
         lam=lam,
-        steps=steps,
+        steps=math.ceil(epochs / rate),
         rate=rate,
-        clip=travel / (rate * steps),
+        clip=travel * _typical(facts) / (rate * math.ceil(epochs / rate)),
         separability=float(lot_size),
         averaging=_AVERAGING,
-    ).calibrated()
+        moments_noise=_moments_noise(n, facts.d, target) if facts.standardised else 0.0,
+        label_noise=label_noise,
+    )
+    if pilots:
+        plan = replace(plan, pilot=_pilot(plan, target))
+    return plan.calibrated()
 
 
-def _lam(facts: Facts, target: PrivacyTarget, travel: float) -> float:
-    """Return the regularisation that follows the noise, in the user's units."""
-    noise = gaussian_multiplier(target.epsilon, target.delta, target.relation)
+def _pilot(plan: Plan, target: PrivacyTarget) -> Plan:
+    """Return the plan of the pilot: shorter, with more noise, and less regularised."""
+    steps = max(1, round(_PILOT_EPOCHS * plan.steps))
+    # As for many small steps, which together look like one Gaussian release.
+    strength = math.sqrt(_PILOT_SHARE) / _gaussian(target)
+    noise = 1.0 / math.sqrt(math.log1p(strength**2 / (plan.rate**2 * steps)))
+    weaker = _AFTER_PILOT_SIZE / _PILOT_MODEL_SIZE / math.sqrt(_PILOT_SHARE)
+    return replace(
+        plan,
+        lam=plan.lam * weaker,
+        steps=steps,
+        clip=plan.clip * plan.steps / steps,
+        noise_multiplier=noise,
+        moments_noise=0.0,
+        label_noise=0.0,
+    )
+
+
+def _typical(facts: Facts) -> float:
+    """Return the length of a typical record; the longest possible one has length 1."""
+    if not facts.standardised:
+        return 1.0
+    return math.hypot(1.0, facts.constant) / math.hypot(LONGEST, facts.constant)
+
+
+def _travel(n: int, target: PrivacyTarget, *, labels_released: bool) -> float:
+    if labels_released:
+        return _REGRESSION_TRAVEL
+    return _TRAVEL * min(1.0, math.sqrt(target.epsilon * n / _ENOUGH))
+
+
+def _lam(
+    facts: Facts, target: PrivacyTarget, travel: float, labels_released: bool, pilots: bool
+) -> float:
+    """Return the regularisation that follows the noise."""
+    noise = _gaussian(target)
     width = facts.d + (1 if facts.constant else 0)
-    model_size = _MODEL_SIZE[facts.task]
-    inner = travel * math.sqrt(width) * (0.5 * noise + 1.0) / (model_size * facts.n)
+    if labels_released:
+        model_size = _AFTER_PILOT_SIZE if pilots else _LABEL_MODEL_SIZE
+        inner = math.sqrt(width) * noise / (model_size * facts.n)
+    else:
+        model_size = _MODEL_SIZE[facts.task]
+        inner = travel * math.sqrt(width) * (0.5 * noise + 1.0) / (model_size * facts.n)
+    if facts.standardised:
+        return inner
     return inner * (facts.row_bound**2 + facts.constant**2)
+
+
+def _worth_a_pilot(facts: Facts, target: PrivacyTarget, travel: float) -> bool:
+    """Return whether the noise of a pilot would hardly be seen in predictions."""
+    noise = travel * _gaussian(target) / math.sqrt(_PILOT_SHARE) / facts.n
+    return (noise * facts.d) ** 2 < _PILOT_VARIANCE
+
+
+def _gaussian(target: PrivacyTarget) -> float:
+    return gaussian_multiplier(target.epsilon, target.delta, target.relation)
+
+
+def _moments_noise(n: int, d: int, target: PrivacyTarget) -> float:
+    """Return the noise multiplier of the moments: exact enough, within their share."""
+    wanted = min(_GOOD_MEAN / math.sqrt(d), _GOOD_SQUARE / d) * n / math.sqrt(2.0)
+    return _within_share(wanted, target, _LEAST_MOMENTS, _MOST_MOMENTS)
+
+
+def _label_noise(n: int, target: PrivacyTarget) -> float:
+    """Return the noise multiplier of a label moment, 0 if it would not be seen."""
+    noise = _within_share(_GOOD_LABEL * n, target, _LEAST_LABEL, _MOST_LABEL)
+    return noise if 2.0 * noise / n <= _USELESS else 0.0
+
+
+def _within_share(wanted: float, target: PrivacyTarget, least: float, most: float) -> float:
+    """Return `wanted`, but such that its part of the budget is between `least` and `most`."""
+    noise = _gaussian(target)
+    return min(noise / math.sqrt(least), max(noise / math.sqrt(most), wanted))
+
+
+def _releases_labels(facts: Facts) -> bool:
+    return facts.task == "regression" and facts.standardised

@@ -3,11 +3,12 @@
 The user's problem is ``mean loss(x . w + c w0) + lam / 2 (|w|^2 + w0^2)`` with a constant
 column c. Inside, a record is ``(x, c) / scale`` with ``scale = sqrt(row_bound^2 + c^2)``, so
 no longer than 1, labels are ``(y - centre) / label_scale``, and the model is
-``shared / strength`` with ``strength = lam n / scale^2``.
+``shared / strength`` with ``strength = lam n / scale^2``. A standardised problem is the same
+with rows ``standard(x / row_bound)``, no longer than LONGEST, in the place of x.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from dpscd.kernels.dual import Records, objectives
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows, measure_rows
 from dpscd.losses import Loss
+from dpscd.standard import LONGEST, Standard
 
 __all__ = ["Model", "Problem"]
 
@@ -52,6 +54,9 @@ class Problem:
         Value of the constant column, 0 without intercept.
     label_centre, label_scale : float
         Labels are shifted and divided by these.
+    standard : Standard, optional
+        How rows, once divided by `row_bound`, are standardised. Then `lam` and `constant`
+        are in the units of standardised rows.
     """
 
     loss: Loss
@@ -63,11 +68,17 @@ class Problem:
     constant: float = 0.0
     label_centre: float = 0.0
     label_scale: float = 1.0
+    standard: Standard | None = None
+
+    @property
+    def longest(self) -> float:
+        """Length of the longest row that is trained on."""
+        return self.row_bound if self.standard is None else LONGEST
 
     @property
     def scale(self) -> float:
         """Length of the longest possible record, constant column included."""
-        return math.hypot(self.row_bound, self.constant)
+        return math.hypot(self.longest, self.constant)
 
     @property
     def strength(self) -> float:
@@ -80,7 +91,12 @@ class Problem:
         return self.d + (1 if self.constant else 0)
 
     def rows(self, X: Any) -> Rows:
-        """Wrap a C-contiguous matrix or a CSR matrix as measured rows, without a copy."""
+        """Return a C-contiguous matrix or a CSR matrix as measured rows.
+
+        They are views of `X`; standardised, they are a copy in single precision.
+        """
+        if self.standard is not None:
+            X = self._standardised(X, self.standard)
         n = X.shape[0]
         factor, norm = np.empty(n), np.empty(n)
         tail = self.constant / self.scale
@@ -91,8 +107,20 @@ class Problem:
             rows = CsrRows(values, indices, _sealed(indptr), self.d, factor, norm, tail)
         else:
             rows = DenseRows(_sealed(X), factor, norm, tail)
-        measure_rows(rows, self.row_bound, self.scale)
+        measure_rows(rows, self.longest, self.scale)
         return rows
+
+    def plain_rows(self, X: Any) -> Rows:
+        """Return rows of length at most 1, not standardised and without constant column."""
+        return replace(self, standard=None, constant=0.0).rows(X)
+
+    def _standardised(self, X: Any, standard: Standard) -> Any:
+        factor = self.plain_rows(X).factor
+        if not hasattr(X, "indptr"):
+            return standard.dense(X, factor)
+        each = np.repeat(factor, np.diff(X.indptr))
+        values = standard.sparse(X.data * each, X.indices)
+        return type(X)((values, X.indices, X.indptr), shape=X.shape)
 
     def labels(self, y: Floats) -> Floats:
         """Return labels in the units of the inner problem."""
@@ -104,7 +132,11 @@ class Problem:
         intercept = np.full(self.outputs, self.label_centre)
         if self.constant:
             intercept = intercept + self.constant * inner[:, self.d]
-        return Model(inner[:, : self.d].copy(), intercept)
+        coef = inner[:, : self.d].copy()
+        if self.standard is not None:
+            coef, shift = self.standard.back(coef)
+            coef, intercept = coef / self.row_bound, intercept + shift
+        return Model(coef, intercept)
 
     def gap(
         self, rows: Rows, records: Records, dual: Floats, shared: Floats, output: int = 0

@@ -30,15 +30,21 @@ from dpscd.estimators.validation import (
 from dpscd.kernels.dual import Records
 from dpscd.losses import Loss
 from dpscd.plan import Plan
-from dpscd.planning import Facts, default_constant, default_delta, plan_fit
+from dpscd.planning import (
+    Facts,
+    default_constant,
+    default_delta,
+    plan_fit,
+    worth_standardising,
+)
 from dpscd.privacy.accounting import library_version
 from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.random import source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Model, Problem
-from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.sdca import sdca
+from dpscd.solvers.training import train_private
 
 __all__ = ["DPLinearModel"]
 
@@ -66,6 +72,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     n: int | None
     fit_intercept: bool
     intercept_scaling: float | str
+    standardise: bool | str
     ledger: str | None
     dataset: str | None
     n_jobs: int | None
@@ -132,13 +139,14 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         # 4. From here on values of the data are used.
         check_finite("X", X.data if sparse.issparse(X) else X)
         weights = check_weights(sample_weight, X.shape[0])
-        labels = problem.labels(self._labels(y, weights, classes))
-        rows, records = problem.rows(X), Records(labels, weights)
+        labels = self._labels(y, weights, classes)
         # 5. Training; the duals die with the solver's call.
         fit = "" if reservation is None else f"{self.dataset} {reservation}"
         source = source_for(self.random_state, fit)
         if plan is None:
-            shared, converged = sdca(problem, rows, records, source)
+            records = Records(problem.labels(labels), weights)
+            shared, converged = sdca(problem, problem.rows(X), records, source)
+            model = problem.model(shared)
             if not converged:
                 warnings.warn(
                     "SDCA did not reach a duality gap of 1e-6 in 1000 epochs; a larger lam "
@@ -147,13 +155,17 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                     stacklevel=2,
                 )
         else:
-            with _progress(self.verbose, plan.steps) as report:
-                shared = dp_scd(
+            pilot = plan.pilot.steps if plan.pilot else 0
+            with _progress(self.verbose, plan.steps + pilot) as report:
+                model = train_private(
                     problem,
                     plan,
-                    rows,
-                    records,
-                    source,
+                    X,
+                    labels,
+                    weights,
+                    lambda part: (
+                        source_for(self.random_state, f"{fit} {part}") if part else source
+                    ),
                     draw_ahead=self._threads() > 1,
                     progress=report,
                 )
@@ -161,7 +173,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         card = self._card(problem, plan, target, classes, seeded=source.seeded)
         if self.ledger is not None and reservation is not None:
             Ledger(self.ledger).commit(reservation)
-        self._set_model(problem.model(shared), classes)
+        self._set_model(model, classes)
         self.privacy_ = card
         return self
 
@@ -195,6 +207,10 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         check_number("row_bound", self.row_bound, low=1e-100)
         if not _is_auto(self.intercept_scaling):
             check_number("intercept_scaling", self.intercept_scaling, low=1e-100)
+        if not (_is_auto(self.standardise) or isinstance(self.standardise, bool | np.bool_)):
+            raise ParameterError(
+                f"standardise={self.standardise!r} must be True, False or 'auto'."
+            )
         for name in ("lam", "epochs", "travel"):
             if not _is_auto(getattr(self, name)):
                 check_number(name, getattr(self, name))
@@ -246,7 +262,12 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         if self.fit_intercept:
             given = self._given("intercept_scaling")
             constant = (
-                default_constant(float(self.row_bound)) if given is None else float(given)
+                default_constant(
+                    float(self.row_bound),
+                    standardised=self._standardises(n, X.shape[1], target),
+                )
+                if given is None
+                else float(given)
             )
         centre, scale = self._label_scaling()
         outputs = 1 if classes is None or len(classes) == 2 else len(classes)
@@ -292,7 +313,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             )
         return Ledger(self.ledger).reserve(
             str(self.dataset),
-            [plan.release()],
+            plan.releases(),
             target.epsilon,
             target.delta,
             target.relation.value,
@@ -307,6 +328,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             task=self._task,
             row_bound=problem.row_bound,
             constant=problem.constant,
+            standardised=self._standardises(problem.n, problem.d, target),
         )
         return plan_fit(
             facts,
@@ -316,6 +338,15 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             lot_size=self._given("lot_size"),
             travel=self._given("travel"),
         )
+
+    def _standardises(self, n: int, d: int, target: PrivacyTarget) -> bool:
+        """Return whether moments are released first to standardise with."""
+        if not target.private or self.standardise is False:
+            return False
+        if _is_auto(self.standardise):
+            own = _is_auto(self.lam) and _is_auto(self.intercept_scaling)
+            return own and worth_standardising(n, d, target)
+        return bool(self.standardise)
 
     def _card(
         self,
@@ -333,6 +364,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             "lam": problem.lam,
             "row_bound": problem.row_bound,
             "intercept": problem.constant,
+            "standardised": bool(plan and plan.moments_noise),
             **self._public(classes),
         }
         if self.dataset is not None:
@@ -345,7 +377,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             epsilon=target.epsilon,
             delta=target.delta,
             relation=target.relation,
-            releases=(plan.release(),) if plan else (),
+            releases=plan.releases() if plan else (),
             accountant=claim.accountant if claim else "none",
             interval=claim.interval if claim else 0.0,
             precision_epsilon=claim.precision_epsilon if claim else 0.0,

@@ -37,6 +37,7 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         n: int | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float | str = "auto",
+        standardise: bool | str = "auto",
         classes: Sequence[Any] | None = None,
         class_weight: Mapping[Any, float] | None = None,
         ledger: str | None = None,
@@ -56,6 +57,7 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         self.n = n
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.standardise = standardise
         self.classes = classes
         self.class_weight = class_weight
         self.ledger = ledger

@@ -12,15 +12,17 @@ epsilon : float, default=1.0
     delta : float or 'auto', default='auto'
         Chance with which the bound by epsilon may fail; 'auto' is min(1e-5, 1/(10 n)).
     lam : float or 'auto', default='auto'
-        Strength of the regularisation; 'auto' follows the noise.
+        Strength of the regularisation; 'auto' follows the noise, and penalises the
+        coefficients of standardised features where `standardise` says so.
     epochs : float or 'auto', default='auto'
         How often each record is used, on average. Costs time, hardly any privacy.
     lot_size : int or 'auto', default='auto'
         Expected number of records in a step.
     travel : float or 'auto', default='auto'
         How far a record's dual can move in all, in units of the label scale: 1 for
-        classes; half the range of `y_bounds` for regression (without intercept, its
-        largest absolute value).
+        classes. For regression it is the mean distance of labels from their mean, when that
+        is released (see `standardise`); otherwise half the range of `y_bounds` (without
+        intercept, its largest absolute value).
     relation : {'zero-out', 'replace-one', 'add-remove'}, default='zero-out'
         Which data sets count as neighbours.
     row_bound : float, default=1.0
@@ -31,7 +33,15 @@ epsilon : float, default=1.0
     fit_intercept : bool, default=True
         Whether to add a constant column; it is penalised like the others.
     intercept_scaling : float or 'auto', default='auto'
-        Value of the constant column; 'auto' is 0.3 row_bound."""
+        Value of the constant column; 'auto' is 0.3 row_bound, or 0.25 of the length of
+        a typical standardised row.
+    standardise : bool or 'auto', default='auto'
+        Whether to spend a small part of the budget (at most a tenth, stated on the card) on
+        noisy means and mean squares of the features, and for regression on where the
+        labels lie, and to train on features standardised with them. The fitted model is in
+        the user's units all the same. 'auto' does so when `lam` and `intercept_scaling` are
+        'auto' and the moments can be seen through their noise. Sparse features are scaled
+        but not centred."""
 
 _LAST = """\
 ledger : str, optional

@@ -74,6 +74,7 @@ class DPRidge(RegressorMixin, DPLinearModel):
         n: int | None = None,
         fit_intercept: bool = True,
         intercept_scaling: float | str = "auto",
+        standardise: bool | str = "auto",
         y_bounds: tuple[float, float] | None = None,
         ledger: str | None = None,
         dataset: str | None = None,
@@ -92,6 +93,7 @@ class DPRidge(RegressorMixin, DPLinearModel):
         self.n = n
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.standardise = standardise
         self.y_bounds = y_bounds
         self.ledger = ledger
         self.dataset = dataset

@@ -15,6 +15,7 @@ __all__ = [
     "Records",
     "advance",
     "objectives",
+    "predictions",
     "release",
     "shorten",
     "step_of",
@@ -205,6 +206,18 @@ def advance(
             release(total[k], noise, numbers, shared[k])
         if t >= average_from:
             average += shared
+
+
+@jit
+def predictions(rows: Rows, shared: Floats, strength: float, out: Floats) -> None:
+    """Fill `out` with each record's prediction by one output's shared vector.
+
+    That of a record that cannot be used is NaN: its indices must not be followed.
+    """
+    for i in range(out.shape[0]):
+        out[i] = np.nan
+        if rows.norm[i] >= 0.0:
+            out[i] = dot(rows, i, shared) / strength
 
 
 @jit

@@ -5,6 +5,7 @@ add-remove share their dominating pair (docs/proofs/shared_vector.md); replace-o
 own inside the PLD accountant, with the same multiplier std / clip, and no RDP.
 """
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,11 +88,21 @@ def epsilon_of(
         left = paid if name == "PLD" else delta
         if left <= 0.0:
             continue
-        accountant = _accountant(name, relation, interval)
-        for event in events:
+        # Composing is slow, and a calibration changes only what comes last.
+        accountant = copy.deepcopy(_composed(name, relation, interval, tuple(events[:-1])))
+        for event in events[-1:]:
             accountant.compose(_translate(event))
         bounds.append(Accounted(float(accountant.get_epsilon(left)), name, interval))
     return min(bounds, key=lambda bound: bound.epsilon)
+
+
+@lru_cache(maxsize=4)
+def _composed(name: str, relation: Relation, interval: float, events: tuple[Event, ...]) -> Any:
+    """Return an accountant that has seen `events`; kept, so copy it before use."""
+    accountant = _accountant(name, relation, interval)
+    for event in events:
+        accountant.compose(_translate(event))
+    return accountant
 
 
 def _accountant(
@@ -131,15 +142,32 @@ def gaussian_multiplier(epsilon: float, delta: float, relation: Relation) -> flo
     from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
 
     sensitivity = 2.0 if relation is Relation.REPLACE_ONE else 1.0
-    loss = GaussianPrivacyLoss.from_privacy_guarantee(
-        DifferentialPrivacyParameters(epsilon, delta), sensitivity
-    )
+    # An epsilon far below delta needs no other noise than none at all, and would overflow.
+    target = DifferentialPrivacyParameters(max(epsilon, 1e-100), delta)
+    loss = GaussianPrivacyLoss.from_privacy_guarantee(target, sensitivity)
     return float(loss.standard_deviation)
 
 
 @lru_cache(maxsize=256)
-def calibrate(target: PrivacyTarget, rate: float, steps: int, interval: float) -> float:
+def calibrate(
+    target: PrivacyTarget,
+    rate: float,
+    steps: int,
+    interval: float,
+    others: tuple[Event, ...] = (),
+) -> float:
     """Return a noise multiplier whose epsilon is the target or up to 0.5 % less.
+
+    Parameters
+    ----------
+    target : PrivacyTarget
+        What is to be reached.
+    rate, steps : float, int
+        The steps whose noise is sought.
+    interval : float
+        Discretisation of the privacy loss.
+    others : tuple of Event
+        What else is released, and paid for from the same target.
 
     Notes
     -----
@@ -150,12 +178,12 @@ def calibrate(target: PrivacyTarget, rate: float, steps: int, interval: float) -
 
     def excess(multiplier: float) -> float:
         event = SampledGaussian(rate, multiplier, steps)
-        found = epsilon_of([event], target.delta, target.relation, interval)
+        found = epsilon_of([*others, event], target.delta, target.relation, interval)
         return math.log(max(found.epsilon, 1e-12) / target.epsilon)
 
     low, high = _SMALLEST, math.inf
     slope = -1.0
-    multiplier = max(_SMALLEST, _round_up(_first_guess(target, rate, steps)))
+    multiplier = max(_SMALLEST, _round_up(_first_guess(target, rate, steps, others)))
     previous: tuple[float, float] | None = None
     while multiplier < min(high, _LARGEST):
         error = excess(multiplier)
@@ -181,12 +209,26 @@ def calibrate(target: PrivacyTarget, rate: float, steps: int, interval: float) -
     )
 
 
-def _first_guess(target: PrivacyTarget, rate: float, steps: int) -> float:
+def _first_guess(
+    target: PrivacyTarget, rate: float, steps: int, others: tuple[Event, ...]
+) -> float:
     """Return the multiplier at which many small steps look like one Gaussian release."""
     strength = 1.0 / gaussian_multiplier(target.epsilon, target.delta, target.relation)
+    # What the others leave of the squared strength; they should be a small part of it, and
+    # if they are not, the search finds out.
+    spent = sum(map(_squared_strength, others))
+    strength *= math.sqrt(max(0.01, 1.0 - spent / strength**2))
     if rate == 1.0:
         return math.sqrt(steps) / strength
     return 1.0 / math.sqrt(math.log1p(strength**2 / (rate**2 * steps)))
+
+
+def _squared_strength(event: Event) -> float:
+    """Return 1 / multiplier^2 of the one Gaussian release that many small steps look like."""
+    once = event.noise_multiplier**-2
+    if event.rate < 1.0:
+        once = event.rate**2 * math.expm1(min(once, 700.0))
+    return event.steps * once
 
 
 def _round_up(multiplier: float) -> float:

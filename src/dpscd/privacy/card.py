@@ -13,8 +13,8 @@ __all__ = ["PrivacyCard"]
 
 _UNIT = "a record; a person with several records is protected only as a group of them"
 
-# Everything that this version can release; each has its page in docs/proofs.
-_RELEASES = ("shared vector",)
+# Everything that this version can release; each is proved on a page of docs/proofs.
+_RELEASES = ("moments", "label mean", "label spread", "shared vector")
 
 # What a card may state; wider than any plan, narrow enough that it can be recomputed.
 _LARGEST = 1e4  # epsilon
@@ -156,6 +156,12 @@ class PrivacyCard:
             raise CardError("the card states another unit or other assumptions.")
         if any(x.what not in _RELEASES for x in self.releases):
             raise CardError("the card has a release that this version does not know.")
+        if self.training.what != _RELEASES[-1]:
+            raise CardError("the last release of the card is not that of the training.")
+        if self.public.get("standardised") is True and not any(
+            x.what == _RELEASES[0] for x in self.releases
+        ):
+            raise CardError("the card states standardised features but lists no moments.")
         if any(self.public.get("n", x.n) != x.n for x in self.releases):
             raise CardError("the card states another n than its releases.")
         if not found.epsilon <= self.epsilon:
@@ -217,6 +223,12 @@ class PrivacyCard:
                 f"  the model hardly depends on {self.relation.words}.",
                 f"Unit: {self.unit}.",
                 f"Taken as public: {public}.",
+                *(
+                    f"Released before: {x.what}, noise multiplier "
+                    f"{x.event.noise_multiplier:.6g}, {x.event.steps} at rate "
+                    f"{x.event.rate:.6g}."
+                    for x in self.releases[:-1]
+                ),
                 f"Mechanism: {self.steps} lots at rate {self.rate:.6g}, clip {self.clip:.6g} "
                 f"(travel {self.travel:.4g}), noise multiplier {self.noise_multiplier:.6g}.",
                 f"Accountant: {self.accountant}, interval {self.interval:g}, "

@@ -69,10 +69,15 @@ class LatticeGaussian:
         return self.std / self.grid
 
     def draw(
-        self, source: Source, first: int, steps: int, size: int
+        self,
+        source: Source,
+        first: int,
+        steps: int,
+        size: int,
+        purpose: Purpose = Purpose.NOISE,
     ) -> npt.NDArray[np.float64]:
         """Draw standard normals for `steps` steps of `size` coordinates."""
-        return draw_normals(source, Purpose.NOISE, first, steps, size)
+        return draw_normals(source, purpose, first, steps, size)
 
     def log_ratio(self, pairs: int, log_miss: float) -> float:
         """Return r: `pairs` drawn pairs look exact up to e^(+-r), but for a chance.

@@ -30,6 +30,9 @@ class Purpose(IntEnum):
     NOISE = 3
     ORDER = 4
     DUAL_NOISE = 5
+    MOMENTS = 6
+    LABEL_MEAN = 7
+    LABEL_SPREAD = 8
 
 
 class Source(Protocol):

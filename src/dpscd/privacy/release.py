@@ -26,7 +26,7 @@ class Release:
     Attributes
     ----------
     what : str
-        Name of the release; its proof is docs/proofs/<what with underscores>.md.
+        Name of the release; a page of docs/proofs names and proves it.
     event : SampledGaussian
         What is accounted.
     clip : float

@@ -58,7 +58,7 @@ def dp_scd(
     -----
     Guarantee: the path of the shared vector, hence what is returned, satisfies
     ``plan.claim()``. The duals live in this call and die with it.
-    Requires: `source` was not used before.
+    Requires: `source` was not used for a training before.
     Proof: docs/proofs/shared_vector.md.
     """
     count = len(records.labels)

@@ -1,0 +1,131 @@
+"""Standardising with what was released: a linear map of rows, and back for the model.
+
+Noise is the same in every direction, and its size follows the length of the records. A
+large common part (the mean of the rows) makes records long and says nothing; columns of
+very different size make noise fall on small ones. So records are trained on
+``(x - centre) * scale``, or, without an intercept to take the mean up, with the part along
+one `direction`, the mean's, made shorter. All of it is computed from noisy moments that
+are public by then, so it is post-processing.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["LONGEST", "Standard", "standard_of"]
+
+Floats = npt.NDArray[np.float64]
+
+#: Standardised rows have length 1 on average (root of the mean square) and at most this.
+LONGEST = 4.0
+
+# Columns are scaled by their variance to minus this half power: between leaving them as
+# they are and making all equal.
+_POWER = 0.75
+# A variance below this many errors of its estimate is not told from it.
+_FLOOR = 2.0
+# Without intercept the mean's part keeps this share of the length of all the rest.
+_KEPT = 0.2
+# Rows that are standardised at once: small enough for the cache.
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Standard:
+    """A linear map of rows of length at most 1.
+
+    Attributes
+    ----------
+    centre, scale : arrays of shape (d,)
+        Rows become ``(x - centre) * scale``.
+    direction : array of shape (d,)
+        A unit vector, or 0.
+    shrink : float
+        The part of what lies along `direction` that is taken away.
+    """
+
+    centre: Floats
+    scale: Floats
+    direction: Floats
+    shrink: float
+
+    def dense(self, X: npt.NDArray[Any], factor: Floats) -> npt.NDArray[np.float32]:
+        """Return the standardised rows of a matrix whose row i is multiplied by factor[i].
+
+        Notes
+        -----
+        Guarantee: a row of the result is a function of its own row and factor, to the last
+        bit, wherever it stands; under add-remove the others move up.
+        Proof: docs/proofs/moments.md, "Together with training".
+        """
+        out = np.empty(X.shape, dtype=np.float32)
+        for first in range(0, X.shape[0], _BLOCK):
+            block = slice(first, first + _BLOCK)
+            with np.errstate(all="ignore"):  # rows that hold no number stay without one
+                rows = (X[block] * factor[block, None] - self.centre) * self.scale
+                if self.shrink:
+                    # Not a matrix product: its last bits depend on where a row stands.
+                    along = (rows * self.direction).sum(axis=1)
+                    rows -= self.shrink * np.outer(along, self.direction)
+                out[block] = rows
+        return out
+
+    def sparse(
+        self, values: npt.NDArray[Any], indices: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float32]:
+        """Return the scaled entries of a sparse matrix; it is neither centred nor turned."""
+        scaled: npt.NDArray[np.float32] = (
+            values * self.scale.take(indices, mode="clip")
+        ).astype(np.float32)
+        return scaled
+
+    def back(self, coef: Floats) -> tuple[Floats, Floats]:
+        """Return coefficients for rows as they were, and what centring adds to intercepts."""
+        turned = coef - self.shrink * np.outer(coef @ self.direction, self.direction)
+        own = turned * self.scale
+        return own, -(own @ self.centre)
+
+
+def standard_of(
+    mean: Floats, square: Floats, error: float, *, centred: bool, turned: bool
+) -> Standard:
+    """Return the map that suits noisy moments of rows of length at most 1.
+
+    Parameters
+    ----------
+    mean, square : arrays of shape (d,)
+        Estimates of the mean of each feature and of its square.
+    error : float
+        Standard deviation of these estimates.
+    centred : bool
+        Whether the mean may be taken away: there is an intercept, and rows are dense.
+    turned : bool
+        Whether the part along the mean may be made shorter instead.
+    """
+    d = len(mean)
+    size = float(mean @ mean)
+    # Where noise is all there is to see, the mean is taken as zero (James and Stein).
+    trusted = max(0.0, 1.0 - error * error * d / size) if size > 0.0 else 0.0
+    mean = trusted * mean if centred or turned else np.zeros(d)
+    variance = square - mean * mean
+    floored = np.maximum(variance, max(_FLOOR * error, 2.0**-40))
+    scale = floored ** (-_POWER / 2.0)
+    # The mean squared length once scaled: of what was seen, which floors would exaggerate.
+    most = float((scale * scale) @ floored)
+    spread = min(most, max(0.1 * most, float((scale * scale) @ variance)))
+    common = scale * mean
+    size = float(common @ common)
+    direction, kept = np.zeros(d), 1.0
+    if turned and size > 0.0:
+        direction = common / math.sqrt(size)
+        kept = min(1.0, _KEPT * math.sqrt(spread / size))
+    length = math.sqrt(spread + (kept * kept * size if turned else 0.0))
+    return Standard(
+        centre=mean if centred else np.zeros(d),
+        scale=scale / length,
+        direction=direction,
+        shrink=1.0 - kept,
+    )
