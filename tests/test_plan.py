@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dpscd.errors import CalibrationError, CardError, ParameterError
 from dpscd.plan import Plan
+from dpscd.privacy.accounting import gaussian_multiplier, interval_for
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
 from dpscd.privacy.relation import Relation
@@ -169,3 +170,121 @@ def test_a_plan_is_plain_json():
 def test_a_plan_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         plan().steps = 3
+
+
+FIRST = {"moments_noise": 12.0, "label_noise": 20.0}
+
+
+def test_what_is_released_before_training_is_listed():
+    names = ["moments", "label mean", "label spread", "shared vector"]
+    one = plan(noise_multiplier=3.0, **FIRST)
+    assert [release.what for release in one.releases()] == names
+    assert one.releases() == (*one.first_releases(), one.release())
+    moments, mean, spread = one.first_releases()
+    assert (moments.size, mean.size, spread.size) == (2 * one.d, 1, 1)
+    for release, noise in ((moments, 12.0), (mean, 20.0), (spread, 20.0)):
+        assert release.event == SampledGaussian(1.0, noise, 1)
+        assert (release.clip, release.n) == (1.0, one.n)
+    # Without an intercept the labels' centre is zero, which costs nothing.
+    bare = plan(noise_multiplier=3.0, intercept=False, **FIRST)
+    assert [release.what for release in bare.releases()] == [names[0], names[2], names[3]]
+    assert plan(noise_multiplier=3.0).first_releases() == ()
+
+
+@pytest.mark.parametrize("name", ["moments_noise", "label_noise"])
+@pytest.mark.parametrize("bad", [-1.0, -1e-300, math.inf, math.nan])
+def test_noise_of_first_releases_must_be_a_number(name, bad):
+    with pytest.raises(ParameterError, match=f"{name}=.* must be 0 or positive"):
+        plan(**{name: bad})
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_plan_calibrated_with_first_releases_keeps_its_promise(relation, epsilon, intercept):
+    gaussian = gaussian_multiplier(epsilon, 1e-5, relation)
+    one = plan(
+        epsilon=epsilon,
+        relation=relation,
+        intercept=intercept,
+        moments_noise=gaussian / math.sqrt(0.1),
+        label_noise=gaussian / math.sqrt(0.04),
+    )
+    whole = one.calibrated()
+    assert 0.98 * epsilon < whole.claim().epsilon <= epsilon
+    # A plan that forgets them has less noise, and claims what it does not keep.
+    forgetful = dataclasses.replace(one, moments_noise=0.0, label_noise=0.0).calibrated()
+    assert forgetful.noise_multiplier < 0.98 * whole.noise_multiplier
+    honest = dataclasses.replace(one, noise_multiplier=forgetful.noise_multiplier)
+    assert honest.claim().epsilon > 1.01 * epsilon
+    silent = dataclasses.replace(whole, moments_noise=0.0, label_noise=0.0)
+    assert silent.claim().epsilon < 0.99 * whole.claim().epsilon
+
+
+def test_first_releases_under_replace_one_count_twice():
+    gaussian = gaussian_multiplier(1.0, 1e-5, Relation.ZERO_OUT)
+    one = plan(rate=1.0, steps=1, moments_noise=gaussian, noise_multiplier=1e6)
+    assert one.claim().epsilon == pytest.approx(1.0, abs=0.01)
+    replaced = dataclasses.replace(one, relation=Relation.REPLACE_ONE)
+    assert replaced.claim().epsilon > 1.8
+    half = dataclasses.replace(replaced, moments_noise=2.0 * gaussian)
+    assert half.claim().epsilon == pytest.approx(1.0, abs=0.01)
+
+
+def test_first_releases_that_take_all_are_refused():
+    gaussian = gaussian_multiplier(1.0, 1e-5, Relation.ZERO_OUT)
+    with pytest.raises(CalibrationError):
+        plan(moments_noise=0.8 * gaussian).calibrated()
+
+
+def test_the_discretisation_is_the_one_by_which_a_ledger_recomputes():
+    one = plan(steps=1, rate=1.0, noise_multiplier=30.0, **FIRST)
+    steps = sum(release.event.steps for release in one.releases())
+    assert steps == 4
+    assert one.claim().interval == interval_for(one.epsilon, steps)
+
+
+@pytest.mark.parametrize("n", [1, 1000, 2**22, 2**40])
+def test_sums_of_contributions_of_length_one_are_exact_too(n):
+    one = plan(n=n)
+    assert one.capacity / one.cell_of(1.0) < 2.0**53
+    assert one.cell == one.cell_of(one.clip)
+
+
+def with_pilot(**changes):
+    pilot = plan(steps=30, noise_multiplier=9.0, lam=0.02)
+    return plan(noise_multiplier=5.0, **FIRST, pilot=pilot, **changes)
+
+
+def test_a_pilot_is_listed_with_the_spread_that_follows_it():
+    one = with_pilot()
+    *first, pilot, spread = one.first_releases()
+    assert first == list(dataclasses.replace(one, pilot=None).first_releases())
+    assert pilot == one.pilot.release()
+    assert pilot.event == SampledGaussian(0.1, 9.0, 30)
+    assert spread == first[-1]
+    assert spread.what == "label spread"
+
+
+def test_a_pilot_is_paid_for():
+    one = with_pilot()
+    without = dataclasses.replace(one, pilot=None)
+    assert one.claim().epsilon > 1.01 * without.claim().epsilon
+    whole = one.calibrated()
+    assert 0.98 < whole.claim().epsilon <= 1.0
+    assert whole.noise_multiplier > 1.01 * without.calibrated().noise_multiplier
+    assert whole.pilot == one.pilot
+
+
+def test_a_pilot_needs_the_noise_of_labels():
+    with pytest.raises(ParameterError, match="needs label_noise"):
+        plan(pilot=plan(), moments_noise=3.0)
+
+
+def test_a_plan_with_a_pilot_is_plain_json():
+    one = with_pilot()
+    values = json.loads(json.dumps(one.to_dict(), allow_nan=False))
+    inner = values.pop("pilot")
+    assert values.pop("relation") == inner.pop("relation") == "zero-out"
+    pilot = Plan(relation=Relation.ZERO_OUT, **inner)
+    assert Plan(relation=Relation.ZERO_OUT, pilot=pilot, **values) == one

@@ -5,10 +5,19 @@ import math
 
 import pytest
 
+from dpscd import planning
 from dpscd.errors import ParameterError
-from dpscd.planning import Facts, default_constant, default_delta, plan_fit
-from dpscd.privacy.accounting import gaussian_multiplier
+from dpscd.planning import (
+    Facts,
+    default_constant,
+    default_delta,
+    plan_fit,
+    worth_standardising,
+)
+from dpscd.privacy.accounting import epsilon_of, gaussian_multiplier
+from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.standard import LONGEST
 
 
 def facts(**changes):
@@ -28,6 +37,11 @@ def planned(n, epsilon):
     return plan_fit(facts(n=n), PrivacyTarget(epsilon, default_delta(n)))
 
 
+def usual_epochs(n):
+    few = max(1.0, math.sqrt(planning._FEW / n))
+    return min(planning._MOST_EPOCHS, planning._EPOCHS * few)
+
+
 SIZES = [100, 10_000, 10_000_000]
 EPSILONS = [0.01, 1.0, 100.0]
 
@@ -38,10 +52,10 @@ def test_plans_are_finite_and_keep_their_promise(n, epsilon):
     plan = planned(n, epsilon)
     for field in dataclasses.fields(plan):
         value = getattr(plan, field.name)
-        assert isinstance(value, str) or math.isfinite(value)
+        assert value is None or isinstance(value, str) or math.isfinite(value)
     assert plan.claim().epsilon <= epsilon
-    assert plan.epochs == pytest.approx(100.0, rel=0.01)
-    assert 0.0 < plan.travel <= 0.5 + 1e-9
+    assert plan.epochs == pytest.approx(usual_epochs(n), rel=0.01)
+    assert 0.0 < plan.travel <= planning._TRAVEL + 1e-9
     assert plan.separability == pytest.approx(plan.rate * n)
 
 
@@ -65,16 +79,25 @@ def test_more_records_mean_less_regularisation_and_no_less_travel(epsilon):
     assert travels == sorted(travels)
 
 
-@pytest.mark.parametrize(("n", "lot"), [(10, 10), (1000, 16), (10_000, 40)])
-def test_the_lot_size_follows_n_within_bounds(n, lot):
+@pytest.mark.parametrize("n", [10, 1000, 10_000, 200_000])
+def test_the_lot_size_follows_n_within_bounds(n):
     target = PrivacyTarget(1.0, 1e-5)
     plan = plan_fit(facts(n=n), target)
-    assert plan.separability == lot
+    lot = int(usual_epochs(n) * n / planning._STEPS)
+    lot = min(n, max(planning._SMALLEST_LOT, lot))
+    assert plan.separability == lot <= planning._LARGEST_LOT
     assert plan.rate == pytest.approx(lot / n)
+    assert plan.steps <= 1.05 * planning._STEPS
 
 
 def test_the_largest_lot_is_2048():
-    assert planned(10_000_000, 1.0).separability == 2048.0
+    assert planned(10_000_000, 1.0).separability == planning._LARGEST_LOT == 2048.0
+
+
+def test_few_records_are_used_more_often_and_many_a_hundred_times():
+    assert usual_epochs(10**6) == usual_epochs(planning._FEW) == planning._EPOCHS == 100.0
+    assert usual_epochs(planning._FEW / 4.0) == 200.0
+    assert usual_epochs(1) == usual_epochs(100) == planning._MOST_EPOCHS == 400.0
 
 
 def test_given_numbers_are_used():
@@ -116,11 +139,13 @@ def test_the_regularisation_follows_the_rule_in_the_users_units():
     noise = gaussian_multiplier(1.0, 1e-5, Relation.ZERO_OUT)
     options = {"travel": 0.25}
     plain = plan_fit(facts(constant=0.0), target, **options)
-    expected = 0.25 * math.sqrt(20) * (0.5 * noise + 1.0) / (25.0 * 1000)
+    size = planning._MODEL_SIZE["classification"]
+    expected = 0.25 * math.sqrt(20) * (0.5 * noise + 1.0) / (size * 1000)
     assert plain.lam == pytest.approx(expected)
     assert not plain.intercept
     regression = plan_fit(facts(constant=0.0, task="regression"), target, **options)
-    assert regression.lam == pytest.approx(5.0 * expected)
+    larger = size / planning._MODEL_SIZE["regression"]
+    assert regression.lam == pytest.approx(larger * expected)
     scaled = plan_fit(facts(constant=4.0, row_bound=3.0), target, **options)
     assert scaled.lam == pytest.approx(25.0 * expected * math.sqrt(21 / 20))
     assert scaled.intercept
@@ -136,7 +161,7 @@ def test_relation_and_outputs_reach_the_plan():
 
 def test_planning_sees_numbers_only():
     kinds = {field.type for field in dataclasses.fields(Facts)}
-    assert kinds <= {int, float, str}
+    assert kinds <= {int, float, str, bool}
     parameters = inspect.signature(plan_fit).parameters
     assert {name: str(p.annotation) for name, p in parameters.items()} == {
         "facts": str(Facts),
@@ -159,5 +184,130 @@ def test_the_default_delta_is_below_a_tenth_of_a_record(n, delta):
     assert default_delta(n) <= 1.0 / (10.0 * n)
 
 
-def test_the_default_constant_follows_the_row_bound():
-    assert default_constant(10.0) == pytest.approx(3.0)
+def test_the_default_constant_follows_the_row_bound_or_the_typical_row():
+    assert default_constant(10.0) == pytest.approx(10.0 * planning._CONSTANT)
+    assert default_constant(10.0, standardised=True) == planning._STANDARD_CONSTANT
+
+
+def share(noise, target):
+    """Return which part of the budget a Gaussian release of all records takes."""
+    gaussian = gaussian_multiplier(target.epsilon, target.delta, target.relation)
+    return (gaussian / noise) ** 2
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize(("n", "epsilon"), [(100, 0.1), (3000, 1.0), (10**6, 1.0), (50, 20.0)])
+def test_a_standardised_plan_releases_moments_within_their_share(n, epsilon, relation, task):
+    target = PrivacyTarget(epsilon, default_delta(n), relation)
+    plan = plan_fit(facts(n=n, task=task, standardised=True), target)
+    assert plan.claim().epsilon <= epsilon
+    part = share(plan.moments_noise, target)
+    assert part * 1.0001 >= planning._LEAST_MOMENTS
+    assert part <= planning._MOST_MOMENTS * 1.0001
+    if task == "classification":
+        assert plan.label_noise == 0.0
+    elif plan.label_noise:
+        part = share(plan.label_noise, target)
+        assert part * 1.0001 >= planning._LEAST_LABEL
+        assert part <= planning._MOST_LABEL * 1.0001
+        assert 2.0 * plan.label_noise / n <= planning._USELESS
+    # What goes to moments is missing elsewhere.
+    alone = plan_fit(facts(n=n, task=task), target).noise_multiplier
+    assert plan.noise_multiplier > 1.001 * alone
+
+
+def test_label_moments_are_left_out_where_they_would_not_be_seen():
+    target = PrivacyTarget(0.1, 1e-5)
+    few = plan_fit(facts(n=100, task="regression", standardised=True), target)
+    assert few.label_noise == 0.0
+    assert few.moments_noise > 0.0
+    assert [release.what for release in few.releases()] == ["moments", "shared vector"]
+    many = plan_fit(facts(n=10**5, task="regression", standardised=True), target)
+    assert many.label_noise > 0.0
+
+
+def test_a_plan_that_is_not_standardised_releases_the_shared_vector_only():
+    for task in ("classification", "regression"):
+        plan = plan_fit(facts(n=10**5, task=task), PrivacyTarget(1.0, 1e-6))
+        assert [release.what for release in plan.releases()] == ["shared vector"]
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "epsilon", "worth"),
+    [
+        (100, 5, 0.1, False),
+        (100_000, 5, 0.1, True),
+        (1000, 20, 1.0, True),
+        (1000, 10**5, 1.0, False),
+        (1, 1, 100.0, True),
+        (1, 1, 0.1, False),
+    ],
+)
+def test_moments_are_worth_it_when_they_can_be_seen(n, d, epsilon, worth):
+    assert worth_standardising(n, d, PrivacyTarget(epsilon, 1e-5)) is worth
+
+
+def test_moments_are_worth_it_from_twice_as_many_records_under_replace_one():
+    sizes = range(20, 2000, 20)
+    first = {}
+    for relation in Relation:
+        target = PrivacyTarget(1.0, 1e-5, relation)
+        seen = [worth_standardising(n, 50, target) for n in sizes]
+        assert seen == sorted(seen)
+        first[relation] = sizes[seen.index(True)]
+    assert first[Relation.ADD_REMOVE] == first[Relation.ZERO_OUT]
+    assert first[Relation.REPLACE_ONE] == pytest.approx(2 * first[Relation.ZERO_OUT], abs=20)
+
+
+def test_the_clip_is_for_a_typical_standardised_row():
+    target = PrivacyTarget(1.0, 1e-5)
+    plain = plan_fit(facts(constant=0.25), target, travel=0.25, lam=0.1)
+    plan = plan_fit(facts(constant=0.25, standardised=True), target, travel=0.25, lam=0.1)
+    typical = math.hypot(1.0, 0.25) / math.hypot(LONGEST, 0.25)
+    assert plan.clip == pytest.approx(plain.clip * typical)
+    assert plan.steps == plain.steps
+
+
+def test_the_regularisation_of_standardised_rows_does_not_depend_on_the_row_bound():
+    target = PrivacyTarget(1.0, 1e-5)
+    lams = {
+        plan_fit(facts(row_bound=bound, standardised=True), target, travel=0.25).lam
+        for bound in (1e-3, 1.0, 1e3)
+    }
+    assert len(lams) == 1
+
+
+def test_the_travel_of_a_regression_is_in_units_of_the_released_spread():
+    target = PrivacyTarget(1.0, 1e-5)
+    plan = plan_fit(facts(n=10**5, task="regression", standardised=True), target)
+    assert plan.travel == pytest.approx(
+        planning._REGRESSION_TRAVEL * planning._typical(facts(standardised=True))
+    )
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_a_pilot_takes_its_share_where_its_noise_is_hardly_seen(relation):
+    target = PrivacyTarget(1.0, 1e-6, relation)
+    regression = facts(n=10**5, task="regression", standardised=True)
+    plan = plan_fit(regression, target)
+    pilot = plan.pilot
+    assert pilot.steps == pytest.approx(planning._PILOT_EPOCHS * plan.steps, abs=1)
+    assert pilot.travel == pytest.approx(plan.travel)
+    assert not pilot.first_releases()
+    assert pilot.pilot is None
+    assert pilot.lam > plan.lam
+    # Alone it would reach its share of the budget, up to what small steps are worth.
+    gaussian = gaussian_multiplier(1.0, 1e-6, relation)
+    alone = gaussian * planning._PILOT_SHARE**-0.5
+    reached = epsilon_of([pilot.event()], 1e-6, relation, 1e-4).epsilon
+    exact = epsilon_of([SampledGaussian(1.0, alone, 1)], 1e-6, relation, 1e-4).epsilon
+    assert reached == pytest.approx(exact, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"n": 2000}, {"d": 10**4}, {"task": "classification"}, {"standardised": False}]
+)
+def test_there_is_no_pilot_elsewhere(changes):
+    regression = facts(**{"n": 10**5, "task": "regression", "standardised": True, **changes})
+    assert plan_fit(regression, PrivacyTarget(1.0, 1e-6)).pilot is None

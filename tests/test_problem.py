@@ -1,3 +1,4 @@
+import dataclasses
 import math
 
 import numpy as np
@@ -7,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpscd.kernels.dual import Records
-from dpscd.kernels.rows import CsrRows, DenseRows
+from dpscd.kernels.rows import CsrRows, DenseRows, dot
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.privacy.random import SeededSource
 from dpscd.problem import Problem
 from dpscd.solvers.sdca import sdca
+from dpscd.standard import LONGEST, Standard, standard_of
 
 LOSSES = [Squared(), Logistic(), Hinge()]
 
@@ -161,3 +163,110 @@ def test_rows_wrap_both_layouts(index):
     assert isinstance(wrapped, CsrRows)
     assert wrapped.norm.tolist() == [1.0, 1.0, 1.0]
     assert not wrapped.values.flags.writeable
+
+
+def standardised(X, *, constant=0.3, row_bound=2.0, outputs=1, **changes):
+    """Return a problem whose rows are standardised by the true moments of `X`."""
+    problem = Problem(
+        Squared(),
+        0.05,
+        60,
+        4,
+        outputs=outputs,
+        row_bound=row_bound,
+        constant=constant,
+        **changes,
+    )
+    x = np.linalg.norm(X, axis=1, keepdims=True)
+    x = X / np.maximum(x, row_bound)
+    moments = x.mean(axis=0), (x * x).mean(axis=0), 1e-4
+    dense = not constant
+    one = standard_of(*moments, centred=not dense, turned=dense)
+    return dataclasses.replace(problem, standard=one)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("constant", [0.0, 0.3], ids=["turned", "centred"])
+def test_a_standardised_model_predicts_what_the_inner_problem_does(constant, outputs):
+    X, _, _ = data(Squared())
+    problem = standardised(
+        X, constant=constant, outputs=outputs, label_centre=7.0, label_scale=3.0
+    )
+    rows = problem.rows(X)
+    assert rows.values.dtype == np.float32
+    shared = np.random.default_rng(1).normal(size=(outputs, problem.width))
+    model = problem.model(shared)
+    # Rows that were cut, by either bound, are the inner problem's own business.
+    whole = np.linalg.norm(X, axis=1) < 2.0
+    whole &= rows.factor == 1.0 / problem.scale
+    assert 5 < whole.sum() < 60
+    for output in range(outputs):
+        inner = np.array([dot(rows, i, shared[output]) for i in range(60)]) / problem.strength
+        outer = X @ model.coef[output] + model.intercept[output]
+        np.testing.assert_allclose(
+            outer[whole], (7.0 + 3.0 * inner)[whole], rtol=1e-5, atol=1e-5
+        )
+
+
+def test_a_standardised_sparse_model_predicts_what_the_inner_problem_does():
+    X, _, _ = data(Squared())
+    X[np.abs(X) < 0.5] = 0.0
+    scale = np.array([0.5, 1.0, 2.0, 3.0])
+    one = Standard(np.zeros(4), scale, np.zeros(4), 0.0)
+    problem = Problem(Squared(), 0.05, 60, 4, row_bound=2.0, constant=0.3, standard=one)
+    rows = problem.rows(scipy.sparse.csr_array(X))
+    assert isinstance(rows, CsrRows)
+    assert rows.values.dtype == np.float32
+    shared = np.random.default_rng(1).normal(size=(1, 5))
+    model = problem.model(shared)
+    inner = np.array([dot(rows, i, shared[0]) for i in range(60)]) / problem.strength
+    whole = (np.linalg.norm(X, axis=1) < 2.0) & (rows.factor == 1.0 / problem.scale)
+    assert whole.sum() > 5
+    np.testing.assert_allclose(
+        (X @ model.coef[0] + model.intercept[0])[whole], inner[whole], rtol=1e-5, atol=1e-5
+    )
+
+
+def test_public_numbers_of_a_standardised_problem():
+    problem = standardised(np.eye(4), constant=3.0)
+    assert problem.longest == LONGEST
+    assert problem.scale == math.hypot(LONGEST, 3.0)
+    assert problem.strength == pytest.approx(0.05 * 60 / problem.scale**2)
+    assert problem.width == 5
+    assert dataclasses.replace(problem, standard=None).longest == 2.0
+
+
+def test_standardised_rows_are_no_longer_than_the_longest():
+    one = Standard(np.zeros(4), np.full(4, 1e3), np.zeros(4), 0.0)
+    problem = Problem(Squared(), 0.05, 60, 4, standard=one)
+    for X in (np.eye(4), scipy.sparse.csr_array(np.eye(4))):
+        rows = problem.rows(X)
+        np.testing.assert_allclose(rows.norm, 1.0)
+        np.testing.assert_allclose(rows.factor, 1e-3, rtol=1e-6)
+
+
+@pytest.mark.parametrize("row_bound", [0.5, 1.0, 20.0])
+def test_plain_rows_lie_in_the_unit_ball_and_have_no_constant(row_bound):
+    X, _, _ = data(Squared())
+    problem = standardised(X, row_bound=row_bound)
+    rows = problem.plain_rows(X)
+    assert rows.tail == 0.0
+    assert (rows.norm <= 1.0 + 1e-12).all()
+    np.testing.assert_allclose(
+        rows.norm, np.minimum(np.linalg.norm(X, axis=1) / row_bound, 1.0), rtol=1e-12
+    )
+    assert np.shares_memory(rows.values, X)
+
+
+def test_records_that_cannot_be_used_stay_so_when_standardised():
+    X = np.eye(4)
+    X[1, 2] = math.nan
+    X[2, 3] = math.inf
+    problem = standardised(np.eye(4))
+    assert np.isnan(problem.rows(X).norm).tolist() == [False, True, True, False]
+    sparse = scipy.sparse.csr_array(X)
+    sparse.data[0] = math.nan
+    found = np.isnan(problem.rows(sparse).norm)
+    assert found.tolist() == [True, True, True, False]
+    double = scipy.sparse.csr_array(([0.1, 0.1, 0.1], [1, 1, 3], [0, 2, 3]), shape=(2, 4))
+    assert np.isnan(problem.rows(double).norm).tolist() == [True, False]

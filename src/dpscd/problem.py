@@ -119,7 +119,8 @@ class Problem:
         if not hasattr(X, "indptr"):
             return standard.dense(X, factor)
         each = np.repeat(factor, np.diff(X.indptr))
-        values = standard.sparse(X.data * each, X.indices)
+        with np.errstate(all="ignore"):  # rows that hold no number stay without one
+            values = standard.sparse(X.data * each, X.indices)
         return type(X)((values, X.indices, X.indptr), shape=X.shape)
 
     def labels(self, y: Floats) -> Floats:

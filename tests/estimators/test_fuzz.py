@@ -32,6 +32,7 @@ ordinary = {
     "n": st.sampled_from([None, 12, 50]),
     "fit_intercept": st.booleans(),
     "intercept_scaling": st.sampled_from(["auto", 1.0]),
+    "standardise": st.sampled_from(["auto", True, False]),
     "n_jobs": st.sampled_from([None, 1, 2, -1]),
     "random_state": st.sampled_from([None, 0]),
     "y_bounds": st.sampled_from([(0, 1), (-5.0, 7.5), None]),

@@ -31,8 +31,9 @@ def test_epsilon_recomputed_from_the_card_is_the_target_or_a_little_less(epsilon
     card = PrivacyCard.from_json(model.fit(X, y).privacy_.to_json())
     assert card == model.privacy_
     accountant = PLDAccountant(RELATIONS[relation], card.interval)
-    step = dp.PoissonSampledDpEvent(card.rate, dp.GaussianDpEvent(card.noise_multiplier))
-    accountant.compose(dp.SelfComposedDpEvent(step, card.steps))
+    for event in (release.event for release in card.releases):
+        step = dp.PoissonSampledDpEvent(event.rate, dp.GaussianDpEvent(event.noise_multiplier))
+        accountant.compose(dp.SelfComposedDpEvent(step, event.steps))
     assert 0.98 * epsilon <= accountant.get_epsilon(card.delta) <= epsilon
     assert 0.98 * epsilon <= card.verify() <= epsilon
     assert card.relation == relation

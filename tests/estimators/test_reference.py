@@ -116,6 +116,8 @@ MODELS = [
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__}-{m.epsilon}")
 def test_dense_and_csr_agree(model):
+    # Unless they are standardised: sparse rows are scaled but not centred.
+    model = clone(model).set_params(standardise=False)
     X, y, score = records(classes=3)
     X[np.abs(X) < 0.1] = 0.0
     y = score if isinstance(model, DPRidge) else y

@@ -19,6 +19,7 @@ _SENSITIVITY = (
 )
 _NOISE = "tests/estimators/test_privacy.py::test_without_signal_the_model_is_exactly_the_stated_noise"
 _BITS = "tests/privacy/test_sampling.py::test_bits_are_independent_with_the_stated_rate"
+_DRAWN = "tests/solvers/test_private_training.py::test_what_is_drawn_is_what_the_plan_lists"
 
 MUTATIONS = [
     Mutation(
@@ -177,7 +178,7 @@ MUTATIONS = [
     Mutation(
         "the dual in the pickle",
         "estimators/base.py",
-        (("        rows, records = problem.rows(X)", "        self.kept_ = weights\n        rows, records = problem.rows(X)"),),
+        (("        # 5. Training", "        self.kept_ = weights\n        # 5. Training"),),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(
@@ -230,5 +231,95 @@ MUTATIONS = [
         "estimators/validation.py",
         (("    raise unusable(_UNREADABLE)", "    raise unusable(text)"),),
         "tests/estimators/test_bad_input.py::test_an_error_about_data_holds_nothing_of_them",
+    ),
+    Mutation(
+        "moments without noise",
+        "solvers/moments.py",
+        (("release(total, normals[0], numbers, out)", "release(total, 0.0 * normals[0], numbers, out)"),),
+        "tests/solvers/test_released_moments.py::test_the_noise_of_moments_is_the_stated_one",
+    ),
+    Mutation(
+        "moments that nobody pays for",
+        "plan.py",
+        (('found.append(once("moments", self.moments_noise, 2 * self.d))', "pass"),),
+        _DRAWN,
+    ),
+    Mutation(
+        "a pilot that nobody pays for",
+        "plan.py",
+        (("            found.append(self.pilot.release())\n", ""),),
+        _DRAWN,
+    ),
+    Mutation(
+        "moments left off the card",
+        "estimators/base.py",
+        (("releases=plan.releases() if plan else (),", "releases=(plan.release(),) if plan else (),"),),
+        "tests/estimators/test_standardise.py::test_all_releases_together_keep_the_promise",
+    ),
+    Mutation(
+        "the ledger charged for the training only",
+        "estimators/base.py",
+        (("            plan.releases(),\n", "            (plan.release(),),\n"),),
+        "tests/estimators/test_standardise.py::test_a_ledger_is_charged_for_all_releases",
+    ),
+    Mutation(
+        "the noise of the training used for moments",
+        "solvers/moments.py",
+        (("Purpose.MOMENTS", "Purpose.NOISE"),),
+        "tests/solvers/test_released_moments.py::test_the_training_has_noise_of_its_own",
+    ),
+    Mutation(
+        "the pilot's noise used for the training",
+        "solvers/training.py",
+        (('source_of("pilot")', 'source_of("")'),),
+        "tests/solvers/test_private_training.py::test_the_pilot_has_a_source_of_its_own_and_nothing_is_drawn_twice",
+    ),
+    Mutation(
+        "squares not cut to whole cells",
+        "kernels/rows.py",
+        (("vector[j] += np.trunc(scale * part * part)", "vector[j] += scale * part * part"),),
+        "tests/kernels/test_moments_kernel.py::test_sums_of_many_records_are_exact_in_any_order",
+    ),
+    Mutation(
+        "moments without margin for rounding",
+        "kernels/moments.py",
+        (("scale = _MARGIN * math.sqrt(0.5) / cell", "scale = math.sqrt(0.5) / cell"),),
+        "tests/kernels/test_moments_kernel.py::test_the_bound_is_attained_and_rows_a_little_too_long_stay_below_it",
+    ),
+    Mutation(
+        "moments of features and squares not bounded together",
+        "kernels/moments.py",
+        (("scale = _MARGIN * math.sqrt(0.5) / cell", "scale = _MARGIN / cell"),),
+        "tests/kernels/test_moments_kernel.py::test_no_neighbour_moves_the_moments_by_more_than_one",
+    ),
+    Mutation(
+        "moments of records that cannot be used",
+        "kernels/moments.py",
+        (("rows.norm[i] <= 1.0 + 2.0**-30 and ", ""),),
+        "tests/kernels/test_moments_kernel.py::test_no_neighbour_moves_the_moments_by_more_than_one",
+    ),
+    Mutation(
+        "moments of rows not scaled to the ball",
+        "problem.py",
+        (("replace(self, standard=None, constant=0.0).rows(X)", "replace(self, standard=None, constant=0.0, row_bound=1.0).rows(X)"),),
+        "tests/test_problem.py::test_plain_rows_lie_in_the_unit_ball_and_have_no_constant",
+    ),
+    Mutation(
+        "labels beyond their bounds in the label mean",
+        "solvers/moments.py",
+        (("inside = np.clip(labels, -1.0, 1.0)", "inside = labels"),),
+        "tests/solvers/test_released_moments.py::test_no_neighbour_moves_a_label_moment_by_more_than_one",
+    ),
+    Mutation(
+        "the spread of labels around their true mean",
+        "solvers/moments.py",
+        (("release_spread(plan, inside - centre, weights, source)", "release_spread(plan, inside - inside.mean(), weights, source)"),),
+        "tests/solvers/test_released_moments.py::test_the_spread_is_around_the_released_mean_and_not_the_true_one",
+    ),
+    Mutation(
+        "moments divided by the true number of records",
+        "solvers/moments.py",
+        (("np.sqrt(2.0) / plan.n)\n    return", "np.sqrt(2.0) / len(weights))\n    return"),),
+        "tests/solvers/test_released_moments.py::test_the_declared_n_divides_and_not_the_number_of_records",
     ),
 ]  # fmt: skip

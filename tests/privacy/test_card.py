@@ -293,6 +293,47 @@ def test_the_text_without_privacy_claims_none():
     assert "n=1000" in text
 
 
+MOMENTS = Release("moments", SampledGaussian(1.0, 100.0, 1), 1.0, 8, 1000)
+LABELS = tuple(
+    Release(what, SampledGaussian(1.0, 100.0, 1), 1.0, 1, 1000)
+    for what in ("label mean", "label spread")
+)
+
+
+def test_a_card_with_all_known_releases_is_verified_and_tells_of_them():
+    whole = card(
+        epsilon=1.1, releases=(MOMENTS, *LABELS, RELEASE), public={"standardised": True}
+    )
+    assert 1.0 < PrivacyCard.from_json(whole.to_json()).verify() <= 1.1
+    assert whole.noise_multiplier == RELEASE.event.noise_multiplier
+    assert whole.steps == 100
+    for what in ("moments", "label mean", "label spread"):
+        assert f"Released before: {what}, noise multiplier 100, 1 at rate 1." in str(whole)
+    assert "Released before" not in str(card())
+    # They are paid for: with less noise the same claim is a lie.
+    loud = dataclasses.replace(MOMENTS, event=SampledGaussian(1.0, 3.0, 1))
+    with pytest.raises(CardError, match=r"claims epsilon=1\.1"):
+        dataclasses.replace(whole, releases=(loud, *LABELS, RELEASE)).verify()
+
+
+@pytest.mark.parametrize(
+    ("releases", "match"),
+    [
+        ((dataclasses.replace(MOMENTS, what="means"), RELEASE), "does not know"),
+        ((dataclasses.replace(MOMENTS, what="Moments"), RELEASE), "does not know"),
+        ((MOMENTS,), "not that of the training"),
+        ((RELEASE, MOMENTS), "not that of the training"),
+        ((*LABELS, RELEASE), "lists no moments"),
+        ((RELEASE,), "lists no moments"),
+        ((dataclasses.replace(MOMENTS, n=1001), RELEASE), "another n"),
+    ],
+)
+def test_a_card_with_tampered_releases_is_refused(releases, match):
+    lie = card(epsilon=2.0, releases=releases, public={"n": 1000, "standardised": True})
+    with pytest.raises(CardError, match=match):
+        PrivacyCard.from_json(lie.to_json()).verify()
+
+
 def test_an_n_that_contradicts_the_releases_is_refused():
     with pytest.raises(CardError, match="another n"):
         card(public={"n": RELEASE.n + 1}).verify()

@@ -142,7 +142,7 @@ def gaussian_multiplier(epsilon: float, delta: float, relation: Relation) -> flo
     from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
 
     sensitivity = 2.0 if relation is Relation.REPLACE_ONE else 1.0
-    # An epsilon far below delta needs no other noise than none at all, and would overflow.
+    # Below this epsilon the noise depends on delta alone, and squares would overflow.
     target = DifferentialPrivacyParameters(max(epsilon, 1e-100), delta)
     loss = GaussianPrivacyLoss.from_privacy_guarantee(target, sensitivity)
     return float(loss.standard_deviation)

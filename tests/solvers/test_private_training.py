@@ -1,0 +1,193 @@
+"""A whole training: what is drawn is what the plan lists, and a pilot is used when it helps."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from dpscd.errors import ParameterError
+from dpscd.kernels.dual import predictions
+from dpscd.kernels.rows import CsrRows, measure_rows
+from dpscd.losses import Logistic, Squared
+from dpscd.plan import Plan
+from dpscd.privacy.random import Purpose, SeededSource
+from dpscd.privacy.relation import Relation
+from dpscd.problem import Problem
+from dpscd.solvers import training
+from dpscd.solvers.training import train_private
+
+N, D = 400, 3
+
+
+def planned(*, pilot=True, intercept=True, **changes):
+    """Return a plan with hardly any noise: not private, but enough for few records."""
+    values = {
+        "epsilon": 1.0,
+        "delta": 1e-5,
+        "relation": Relation.ZERO_OUT,
+        "n": N,
+        "d": D,
+        "outputs": 1,
+        "intercept": intercept,
+        "lam": 0.03,
+        "steps": 200,
+        "rate": 0.1,
+        "clip": 0.05,
+        "separability": 40.0,
+        "averaging": 0.4,
+        "noise_multiplier": 0.05,
+    }
+    first = {"moments_noise": 0.5, "label_noise": 0.5}
+    if pilot:
+        first["pilot"] = Plan(**{**values, "lam": 0.02, "steps": 60, "clip": 0.15})
+    return Plan(**{**values, **first, **changes})
+
+
+def problem_of(plan, loss=None):
+    constant = 0.25 if plan.intercept else 0.0
+    return Problem(
+        loss or Squared(), plan.lam, N, D, constant=constant, label_centre=10.0, label_scale=5.0
+    )
+
+
+def data(explained=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    X = 0.2 + 0.2 * rng.normal(size=(N, D))
+    y = 9.0 + explained * 3.0 * (X[:, 0] - X[:, 1]) + 0.1 * rng.normal(size=N)
+    return X, y
+
+
+class Spy(SeededSource):
+    """A source that notes what is drawn from it."""
+
+    def __init__(self, part, log):
+        super().__init__(b"seed", part)
+        self.part, self.log = part, log
+
+    def words(self, purpose, first, steps, width):
+        if purpose not in (Purpose.LOTS, Purpose.LOTS_OVERFLOW):
+            self.log.append((self.part, purpose, first, steps))
+        return super().words(purpose, first, steps, width)
+
+
+def train(plan, X, y, log=None, **options):
+    log = [] if log is None else log
+    return train_private(
+        problem_of(plan), plan, X, y, np.ones(len(y)), lambda part: Spy(part, log), **options
+    )
+
+
+def error(model, X, y):
+    return float(np.mean((X @ model.coef[0] + model.intercept[0] - y) ** 2))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("pilot", [False, True])
+def test_what_is_drawn_is_what_the_plan_lists(pilot, intercept):
+    plan, log = planned(pilot=pilot, intercept=intercept), []
+    train(plan, *data(), log=log)
+    purposes = {
+        "moments": Purpose.MOMENTS,
+        "label mean": Purpose.LABEL_MEAN,
+        "label spread": Purpose.LABEL_SPREAD,
+        "shared vector": Purpose.NOISE,
+    }
+    stated = sorted((purposes[x.what], x.event.steps) for x in plan.releases())
+    drawn = {}
+    for part, purpose, first, steps in log:
+        # Chunks of one training follow one another; everything else is drawn at once.
+        chunked = purpose is Purpose.NOISE
+        key = (part, purpose, 0 if chunked else first)
+        assert not chunked or first == drawn.get(key, 0)
+        drawn[key] = drawn.get(key, 0) + steps
+    assert sorted((purpose, steps) for (_, purpose, _), steps in drawn.items()) == stated
+
+
+def test_the_pilot_has_a_source_of_its_own_and_nothing_is_drawn_twice():
+    log = []
+    train(planned(), *data(), log=log)
+    assert {part for part, *_ in log} == {"", "pilot"}
+    assert {purpose for part, purpose, *_ in log if part == "pilot"} == {Purpose.NOISE}
+    assert len(set(log)) == len(log)
+
+
+def test_a_pilot_that_explains_much_is_built_upon(monkeypatch):
+    plan = planned()
+    X, y = data(explained=1.0)
+    with_pilot = error(train(plan, X, y), X, y)
+    assert with_pilot < 0.05 * np.var(y)
+    monkeypatch.setattr(training, "_MUCH", 0.0)
+    dropped = error(train(plan, X, y), X, y)
+    assert with_pilot < dropped
+
+
+def test_a_pilot_that_explains_nothing_is_dropped(monkeypatch):
+    plan = planned()
+    X, y = data(explained=0.0)
+    found = train(plan, X, y)
+    monkeypatch.setattr(training, "_MUCH", 0.0)
+    never = train(plan, X, y)
+    np.testing.assert_array_equal(found.coef, never.coef)
+    np.testing.assert_array_equal(found.intercept, never.intercept)
+
+
+@pytest.mark.parametrize("draw_ahead", [False, True])
+def test_threads_do_not_change_the_model_and_progress_counts_all_steps(draw_ahead):
+    plan, done = planned(), []
+    X, y = data()
+    expected = train(plan, X, y)
+    found = train(plan, X, y, draw_ahead=draw_ahead, progress=done.append)
+    np.testing.assert_array_equal(found.coef, expected.coef)
+    assert sum(done) == plan.steps + plan.pilot.steps
+
+
+def test_nothing_is_standardised_that_the_plan_does_not_release():
+    plan, log = planned(pilot=False, moments_noise=0.0, label_noise=0.0), []
+    X, y = data()
+    train(plan, X, y, log=log)
+    assert {purpose for _, purpose, *_ in log} == {Purpose.NOISE}
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_sparse_rows_are_trained_on_too(intercept):
+    plan = planned(intercept=intercept)
+    X, y = data()
+    model = train(plan, scipy.sparse.csr_array(X), y)
+    assert error(model, X, y) < 0.5 * np.var(y) + 100.0 * (not intercept)
+    assert np.isfinite(model.coef).all()
+
+
+def test_a_label_that_cannot_be_used_does_not_spoil_the_others():
+    plan = planned()
+    X, y = data()
+    y[0], X[1, 0] = math.nan, math.nan
+    model = train(plan, X, y)
+    assert error(model, X[2:], y[2:]) < 0.05 * np.var(y[2:])
+
+
+def test_a_released_spread_is_never_smaller_than_its_error():
+    plan = planned()
+    noise = 2.0 * plan.label_noise / plan.n
+    assert training._seen(-1.0, plan) == max(2.0 * noise, 1e-3)
+    assert training._seen(0.5, plan) == 0.5
+    assert training._seen(7.0, plan) == 1.0
+
+
+def test_a_plan_of_another_problem_is_refused():
+    plan = planned(pilot=False)
+    other = dataclasses.replace(problem_of(plan, Logistic()), lam=1.0)
+    X, y = data()
+    with pytest.raises(ParameterError, match="another problem"):
+        train_private(other, plan, X, y, np.ones(N), lambda part: Spy(part, []))
+
+
+def test_predictions_leave_records_alone_that_cannot_be_used():
+    values, indices = np.array([0.5, 0.1, 0.1]), np.array([0, 2**31 - 1, 1], dtype=np.int32)
+    rows = CsrRows(values, indices, np.array([0, 1, 3]), 2, np.empty(2), np.empty(2), 0.0)
+    measure_rows(rows, 1.0, 1.0)
+    out = np.zeros(2)
+    predictions(rows, np.array([3.0, 4.0]), 2.0, out)
+    assert out[0] == 0.75
+    assert math.isnan(out[1])
