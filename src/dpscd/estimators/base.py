@@ -154,7 +154,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                     rows,
                     records,
                     source,
-                    draw_ahead=self._threads() > 1,
+                    threads=self._threads(),
                     progress=report,
                 )
         # 6. What it guarantees and the model, together: a fit that fails changes neither.
