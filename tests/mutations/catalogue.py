@@ -49,8 +49,7 @@ MUTATIONS = [
     Mutation(
         "no noise after an empty lot",
         "kernels/packed.py",
-        (("        for k in range(outputs):\n            total = totals",
-          "        for k in range(outputs if starts[t] < starts[t + 1] else 0):\n            total = totals"),),
+        (("range(outputs if added else 0)", "range(outputs if starts[t] < starts[t + 1] else 0)"),),
         "tests/kernels/test_packed.py::test_empty_lots_still_add_noise",
     ),
     Mutation(

@@ -116,6 +116,43 @@ def test_parts_are_shares_of_the_same_work():
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.skipif(COMPILED, reason="compiled, each part would wait for the other")
+def test_parts_add_up_and_release_their_coordinates():
+    """One after the other: what the last one releases is the sum of both."""
+    rows, records = data()
+    pack, numbers = pack_rows(rows, records), PLAN.numbers(PROBLEM.strength, fixed_point=True)
+    lots = PLAN.lots.draw(SeededSource(b"parts"), 0, 1, N)
+    normals = np.ones((1, PLAN.size))
+    results = []
+    for parts in (1, 2):
+        totals, gate = team._room(pack, OUTPUTS, parts)
+        totals[:] = 0
+        dual, shared = np.zeros((N, OUTPUTS)), np.zeros((OUTPUTS, PROBLEM.width))
+        for part in reversed(range(parts)):
+            moved = shared.copy() if part else shared
+            advance_part(
+                Hinge(), pack, numbers, *lots, normals, 1, dual, moved, shared.copy(), part,
+                totals, gate,
+            )  # fmt: skip
+        results.append((dual, shared[:, : PROBLEM.width // 2]))
+    np.testing.assert_array_equal(results[0][0], results[1][0])
+    np.testing.assert_array_equal(results[0][1], results[1][1])
+
+
+def test_nothing_is_released_behind_a_closed_gate():
+    rows, records = data()
+    pack, numbers = pack_rows(rows, records), PLAN.numbers(PROBLEM.strength, fixed_point=True)
+    lots = PLAN.lots.draw(SeededSource(b"closed"), 0, 2, N)
+    totals, gate = team._room(pack, OUTPUTS, 2)
+    gate[CALLED_OFF] = 1
+    shared = np.zeros((OUTPUTS, PROBLEM.width))
+    advance_part(
+        Hinge(), pack, numbers, *lots, np.ones((2, PLAN.size)), 0, np.zeros((N, OUTPUTS)),
+        shared, shared, 0, totals, gate,
+    )  # fmt: skip
+    assert not shared.any()
+
+
 @needs_compiler
 def test_a_gate_that_is_called_off_sends_a_thread_home():
     rows, records = data()

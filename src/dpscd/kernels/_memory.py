@@ -43,7 +43,7 @@ def _fetch_line(typing, matrix, row, offset):  # pragma: no cover - runs in the 
 
 @overload(prefetch, jit_options={"forceinline": True})
 def _prefetch(matrix, row, size):
-    def fetch(matrix, row, size):
+    def fetch(matrix, row, size):  # pragma: no cover - runs compiled only
         for offset in range(0, size, LINE):
             _fetch_line(matrix, row, offset)  # type: ignore[call-arg]
 
@@ -65,7 +65,7 @@ def meet(gate: npt.NDArray[np.int64], turn: int, parts: int) -> bool:
     What a thread wrote before is seen by all others afterwards. Returns whether to go on:
     not if the gate was called off. The interpreter has but one thread.
     """
-    return True
+    return gate[CALLED_OFF] == 0
 
 
 @intrinsic
@@ -102,7 +102,7 @@ def _offer_processor(typing):  # pragma: no cover - runs in the compiler
 
 @overload(meet)
 def _meet(gate, turn, parts):
-    def wait(gate, turn, parts):
+    def wait(gate, turn, parts):  # pragma: no cover - runs compiled only
         if parts == 1:
             return True
         _arrive(gate)  # type: ignore[call-arg]

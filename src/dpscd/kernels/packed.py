@@ -267,9 +267,8 @@ def advance_part(
                 for b in range(members.shape[0]):
                     dual[members[b], k] = desk.duals[k, b]
                 _add(pack, members, desk.cells[k], own[k])
-        if not meet(gate, 2 * t + 1, parts):
-            return
-        for k in range(outputs):
+        added = meet(gate, 2 * t + 1, parts)
+        for k in range(outputs if added else 0):
             total = totals[0, k, low:high]
             for other in range(1, parts):
                 total += totals[other, k, low:high]
@@ -277,7 +276,7 @@ def advance_part(
             release_cells(total, noise, numbers, bits, shared[k, low:high])
             if t >= average_from:
                 average[k, low:high] += shared[k, low:high]
-        if not meet(gate, 2 * t + 2, parts):
+        if not (added and meet(gate, 2 * t + 2, parts)):
             return
 
 
