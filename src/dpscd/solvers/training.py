@@ -32,7 +32,7 @@ def train_private(
     weights: Floats,
     source_of: Callable[[str], Source],
     *,
-    draw_ahead: bool = False,
+    threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> Model:
     """Release everything that the plan lists and return the model, in the user's units.
@@ -45,7 +45,7 @@ def train_private(
         The records, labels in the user's units; only the model may leave.
     source_of : callable
         Returns a fresh source of randomness, another one for every text.
-    draw_ahead, progress
+    threads, progress
         As for :func:`~dpscd.solvers.dp_scd.dp_scd`.
 
     Notes
@@ -76,7 +76,7 @@ def train_private(
         pilot = replace(problem, lam=plan.pilot.lam)
         shared = dp_scd(
             pilot, plan.pilot, rows, Records(inner, weights), source_of("pilot"),
-            draw_ahead=draw_ahead, progress=progress,
+            threads=threads, progress=progress,
         )  # fmt: skip
         left = inner - _predicted(pilot, rows, shared)
         distances = left * (problem.label_scale / unit)
@@ -87,7 +87,7 @@ def train_private(
             problem = replace(problem, label_centre=0.0, label_scale=spread * unit)
     shared = dp_scd(
         problem, plan, rows, Records(inner, weights), source,
-        draw_ahead=draw_ahead, progress=progress,
+        threads=threads, progress=progress,
     )  # fmt: skip
     model = problem.model(shared)
     if start is None:
