@@ -17,7 +17,18 @@ from dpscd.kernels._memory import LINE
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import DenseRows, largest_of
 
-__all__ = ["LABEL", "LARGEST", "NORM", "SCALE", "STATE", "WEIGHT", "Pack", "pack_rows"]
+__all__ = [
+    "LABEL",
+    "LARGEST",
+    "NORM",
+    "SCALE",
+    "STATE",
+    "WEIGHT",
+    "Pack",
+    "empty_pack",
+    "fill_pack",
+    "pack_rows",
+]
 
 Floats = npt.NDArray[np.float64]
 Shorts = npt.NDArray[np.int16]
@@ -67,25 +78,22 @@ class Pack(NamedTuple):
 
 
 def pack_rows(rows: DenseRows, records: Records) -> Pack:
-    """Return dense records in fixed point.
-
-    Notes
-    -----
-    Guarantee: record i is replaced by ``scale q``, a function of this record alone, each
-    entry within ``2^-16`` of its largest one. ``norm (1 + 2^-40)`` is at least the
-    length of ``scale q``, computed from the whole numbers. Records whose norm is not
-    positive, NaN included, get norm 0: they contribute nothing.
-    """
+    """Return dense records in fixed point; the guarantee is that of :func:`fill_pack`."""
     count, features = rows.values.shape
-    width = features + (1 if rows.tail != 0.0 else 0)
+    pack = empty_pack(count, features, rows.tail)
+    fill_pack(rows, records, pack, 0)
+    return pack
+
+
+def empty_pack(count: int, features: int, tail: float) -> Pack:
+    """Return the memory for `count` records, to be filled."""
+    width = features + (1 if tail != 0.0 else 0)
     padded, stride = _layout(width, 4 * features)
     # Not to be initialised twice: the rows are filled, padding included.
     memory = np.empty(count * stride + LINE, dtype=np.uint8)
     skipped = -memory.ctypes.data % LINE
     bytes_of = memory[skipped : skipped + count * stride].reshape(count, stride)
-    pack = Pack(bytes_of.view(np.int16), bytes_of.view(np.float64), width, padded, padded // 4)
-    _fill(rows, records, pack)
-    return pack
+    return Pack(bytes_of.view(np.int16), bytes_of.view(np.float64), width, padded, padded // 4)
 
 
 def _layout(width: int, allowed: int) -> tuple[int, int]:
@@ -99,13 +107,34 @@ def _layout(width: int, allowed: int) -> tuple[int, int]:
 
 
 @jit
-def _fill(rows: DenseRows, records: Records, pack: Pack) -> None:
+def fill_pack(rows: DenseRows, records: Records, pack: Pack, first: int) -> None:
+    """Put dense rows, the records from `first` on, into their places.
+
+    Parameters
+    ----------
+    rows : DenseRows
+        A block of rows.
+    records : Records
+        Labels and weights of all records.
+    pack : Pack
+        To be filled.
+    first : int
+        The record that is row 0 of the block.
+
+    Notes
+    -----
+    Guarantee: record i is replaced by ``scale q``, a function of this record alone, each
+    entry within ``2^-16`` of its largest one. ``norm (1 + 2^-40)`` is at least the
+    length of ``scale q``, computed from the whole numbers. Records whose norm is not
+    positive, NaN included, get norm 0: they contribute nothing.
+    """
     features = rows.values.shape[1]
     for i in range(rows.values.shape[0]):
-        x, cells, state = rows.values[i], pack.cells[i], pack.state[i, pack.place :]
+        k = first + i
+        x, cells, state = rows.values[i], pack.cells[k], pack.state[k, pack.place :]
         for j in range(pack.padded):
             cells[j] = 0
-        state[LABEL], state[WEIGHT] = records.labels[i], records.weights[i]
+        state[LABEL], state[WEIGHT] = records.labels[k], records.weights[k]
         state[SCALE] = state[NORM] = 0.0
         if not rows.norm[i] > 0.0:
             continue

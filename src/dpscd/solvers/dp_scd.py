@@ -13,7 +13,7 @@ from dpscd.kernels.rows import Rows, row_width
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
 from dpscd.privacy.sampling import Lots
-from dpscd.problem import Problem
+from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers.observer import Look, Observer
 from dpscd.solvers.team import kernel_for
 
@@ -30,7 +30,7 @@ _CHUNK = 2**16
 def dp_scd(
     problem: Problem,
     plan: Plan,
-    rows: Rows,
+    rows: Rows | DeferredRows,
     records: Records,
     source: Source,
     *,
@@ -81,7 +81,9 @@ def dp_scd(
     return average / (plan.steps - plan.average_from)
 
 
-def check_plan(problem: Problem, plan: Plan, rows: Rows, records: Records) -> None:
+def check_plan(
+    problem: Problem, plan: Plan, rows: Rows | DeferredRows, records: Records
+) -> None:
     """Refuse a plan that is not calibrated or not one for this problem and these records."""
     plan.event()  # refuses a multiplier that is not a positive number
     planned = (plan.n, plan.d, plan.outputs, plan.intercept, plan.lam)
@@ -90,9 +92,13 @@ def check_plan(problem: Problem, plan: Plan, rows: Rows, records: Records) -> No
     ):  # fmt: skip
         raise ParameterError("the plan was made for another problem.")
     count = len(records.labels)
-    if not count == len(records.weights) == len(rows.factor) == len(rows.norm):
+    if isinstance(rows, DeferredRows):
+        lengths, width = {rows.count}, int(rows.X.shape[1])
+    else:
+        lengths, width = {len(rows.factor), len(rows.norm)}, row_width(rows)
+    if {count, len(records.weights)} | lengths != {count}:
         raise DataError("rows, labels and weights are not equally many.")
-    if row_width(rows) != problem.d or (rows.tail != 0.0) != plan.intercept:
+    if width != problem.d or (rows.tail != 0.0) != plan.intercept:
         raise DataError("the rows do not have the problem's columns.")
     if count > plan.capacity:
         raise DataError("there are far more records than the declared n.")

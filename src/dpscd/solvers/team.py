@@ -12,11 +12,11 @@ import numpy.typing as npt
 from dpscd.kernels._jit import COMPILED
 from dpscd.kernels._memory import CALLED_OFF, GATE
 from dpscd.kernels.dual import Records, advance
-from dpscd.kernels.pack import Pack, pack_rows
+from dpscd.kernels.pack import Pack, empty_pack, fill_pack, pack_rows
 from dpscd.kernels.packed import advance_packed, advance_part
-from dpscd.kernels.rows import DenseRows, Rows
+from dpscd.kernels.rows import CsrRows, DenseRows, Rows
 from dpscd.plan import Plan
-from dpscd.problem import Problem
+from dpscd.problem import DeferredRows, Problem
 
 __all__ = ["Run", "kernel_for", "together"]
 
@@ -30,7 +30,7 @@ _LEAST_WORK = 2**14
 
 @contextmanager
 def kernel_for(
-    problem: Problem, plan: Plan, rows: Rows, records: Records, threads: int
+    problem: Problem, plan: Plan, rows: Rows | DeferredRows, records: Records, threads: int
 ) -> Iterator[tuple[Run, int]]:
     """Yield the function that runs a chunk of steps, and how many threads it uses.
 
@@ -38,12 +38,13 @@ def kernel_for(
     :func:`dpscd.kernels.dual.advance` does. Which kernel runs depends on the layout of the
     rows and on public numbers alone.
     """
-    if not (isinstance(rows, DenseRows) and plan.fixed_point):
+    if isinstance(rows, CsrRows) or not plan.fixed_point:
         numbers = plan.numbers(problem.strength)
-        yield lambda *chunk: advance(problem.loss, rows, records, numbers, *chunk), 1
+        plain = rows.whole() if isinstance(rows, DeferredRows) else rows
+        yield lambda *chunk: advance(problem.loss, plain, records, numbers, *chunk), 1
         return
     numbers = plan.numbers(problem.strength, fixed_point=True)
-    pack = pack_rows(rows, records)
+    pack = _packed(rows, records)
     parts = min(threads, _most_parts(plan))
     if parts == 1:
         yield lambda *chunk: advance_packed(problem.loss, pack, numbers, *chunk), 1
@@ -58,6 +59,15 @@ def kernel_for(
             together(pool, lambda part: kernel(*data, part, totals, gate), parts, gate)
 
         yield run, parts
+
+
+def _packed(rows: DenseRows | DeferredRows, records: Records) -> Pack:
+    if isinstance(rows, DenseRows):
+        return pack_rows(rows, records)
+    pack = empty_pack(rows.count, int(rows.X.shape[1]), rows.tail)
+    for first, block in rows.blocks():
+        fill_pack(block, records, pack, first)
+    return pack
 
 
 def _most_parts(plan: Plan) -> int:

@@ -11,7 +11,7 @@ from dpscd.kernels.dual import Records, predictions
 from dpscd.kernels.rows import Rows
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
-from dpscd.problem import Model, Problem
+from dpscd.problem import DeferredRows, Model, Problem
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.moments import release_labels, release_moments, release_spread
 from dpscd.standard import standard_of
@@ -69,7 +69,7 @@ def train_private(
             *moments, centred=dense and intercept, turned=dense and not intercept
         )
         problem = replace(problem, standard=standard)
-    rows = problem.rows(X)
+    rows = problem.rows(X) if hasattr(X, "indptr") else DeferredRows(problem, X)
     inner = problem.labels(labels)
     start = None
     if plan.pilot is not None:
@@ -101,7 +101,10 @@ def _seen(spread: float, plan: Plan) -> float:
     return min(1.0, max(spread, 2.0 * error, 1e-3))
 
 
-def _predicted(problem: Problem, rows: Rows, shared: Floats) -> Floats:
+def _predicted(problem: Problem, rows: Rows | DeferredRows, shared: Floats) -> Floats:
+    if isinstance(rows, DeferredRows):
+        parts = [_predicted(problem, block, shared) for _, block in rows.blocks()]
+        return np.concatenate(parts)
     out = np.empty(len(rows.norm))
     predictions(rows, shared[0], problem.strength, out)
     return out
