@@ -14,13 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpscd.bench.adult import adult_paper
-from dpscd.kernels.dual import Records, advance
+from dpscd.kernels.dual import Records
 from dpscd.losses import Logistic
 from dpscd.planning import Facts, plan_fit
 from dpscd.privacy.random import SecureSource
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem
 from dpscd.solvers.dp_scd import dp_scd
+from dpscd.solvers.team import kernel_for
 
 REPETITIONS = 15
 
@@ -52,22 +53,20 @@ def with_numpy(c: Case) -> None:
     decay = -np.log1p(-plan.rate)
     dual, shared = np.zeros((n, 1)), np.zeros((1, c.problem.d))
     average = np.zeros_like(shared)
-    numbers = plan.numbers(c.problem.strength)
-    chunk = max(1, 2**16 // max(plan.size, 3 * plan.lots.skips(n)))
-    for first in range(0, plan.steps, chunk):
-        steps = min(chunk, plan.steps - first)
-        # One walk over steps * n coin tosses: the cheapest way to draw Poisson lots.
-        expected = plan.rate * n * steps
-        skips = rng.standard_exponential(int(expected + 8 * expected**0.5 + 16)) / decay
-        places = np.cumsum(skips.astype(np.int64) + 1) - 1
-        places = places[places < steps * n]
-        ids = places % n
-        starts = np.searchsorted(places, np.arange(steps + 1) * n)
-        normals = rng.standard_normal((steps, plan.size))
-        advance(
-            c.problem.loss, c.rows, c.records, numbers, ids, starts, normals,
-            plan.average_from - first, dual, shared, average,
-        )  # fmt: skip
+    chunk = max(1, 2**16 // max(plan.size, plan.lots.skips(n)))
+    kernel = kernel_for(c.problem, plan, c.rows, c.records, 1)
+    with kernel as (run, _):
+        for first in range(0, plan.steps, chunk):
+            steps = min(chunk, plan.steps - first)
+            # One walk over steps * n coin tosses: the cheapest way to draw Poisson lots.
+            expected = plan.rate * n * steps
+            skips = rng.standard_exponential(int(expected + 8 * expected**0.5 + 16)) / decay
+            places = np.cumsum(skips.astype(np.int64) + 1) - 1
+            places = places[places < steps * n]
+            ids = places % n
+            starts = np.searchsorted(places, np.arange(steps + 1) * n)
+            normals = rng.standard_normal((steps, plan.size))
+            run(ids, starts, normals, plan.average_from - first, dual, shared, average)
 
 
 def with_ours(c: Case) -> None:

@@ -160,6 +160,35 @@ def test_a_huge_epsilon_is_planned_or_refused_with_a_reason(epsilon):
         assert plan(epsilon=epsilon, rate=1.0, steps=1).calibrated().claim().epsilon <= epsilon
 
 
+@pytest.mark.parametrize(
+    ("changes", "packed"),
+    [
+        ({"noise_multiplier": 1.0}, True),
+        ({"noise_multiplier": 2.0**-14 * math.sqrt(100 * 10) * 1.001}, True),
+        ({"noise_multiplier": 2.0**-14 * math.sqrt(100 * 10) * 0.999}, False),
+        # Few steps of few records, but a grid of hardly any cells, or of too many.
+        ({"noise_multiplier": 1e-7, "rate": 1e-9, "steps": 1}, False),
+        ({"noise_multiplier": 2.0**26}, False),
+    ],
+)
+def test_rows_are_rounded_only_where_the_noise_hides_it(changes, packed):
+    assert plan(**changes).fixed_point == packed
+
+
+@pytest.mark.parametrize("clip", [1e-99, 0.3, 1e99])
+@pytest.mark.parametrize("n", [1, 1000, 2**22 + 1, 10**9])
+def test_sums_of_whole_numbers_stay_below_64_bits(n, clip):
+    made = plan(n=n, clip=clip, noise_multiplier=1.0)
+    numbers = made.numbers(1.0, fixed_point=True)
+    assert math.frexp(numbers.cell)[0] == 0.5
+    assert made.capacity >= 2 * n
+    assert made.capacity * clip / numbers.cell < 2.0**63
+    # One record in whole numbers of 32 bits: its largest entry is 32767.
+    assert clip / numbers.cell / 32767.0 < 2.0**31
+    if made.fixed_point:
+        assert 2.0**9 <= numbers.grid / numbers.cell <= 2.0**52
+
+
 def test_a_plan_is_plain_json():
     one = plan(noise_multiplier=3.0)
     values = json.loads(json.dumps(one.to_dict(), allow_nan=False))

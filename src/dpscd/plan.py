@@ -20,6 +20,14 @@ __all__ = ["Plan"]
 _CELL_BITS = 30
 _EXACT_BITS = 53
 
+# In fixed point sums are whole numbers of 64 bits.
+_WHOLE_BITS = 62
+
+# Rows in fixed point are off by 2^-17 of their largest entry or so. This is used only where
+# such errors, independent over the records, leave the sum of all contributions eight times
+# closer to its place than the noise does.
+_FIXED_POINT = 2.0**-14
+
 # Rates below this are no longer well above what PoissonLots gives away to rounding.
 _SMALLEST_RATE = 1e-9
 
@@ -146,13 +154,25 @@ class Plan:
         bits = _EXACT_BITS - self.capacity.bit_length()
         return math.ldexp(power_of_two_below(clip), -bits)
 
-    def numbers(self, strength: float) -> Numbers:
-        """Return what the kernel needs to run this plan."""
+    @property
+    def fixed_point(self) -> bool:
+        """Whether dense rows may be rounded to 16 bits: the noise hides it by far."""
+        finest = _FIXED_POINT * self.rate * math.sqrt(self.steps * self.n)
+        bits = math.log2(self.noise.grid / self._whole_cell)
+        return self.noise_multiplier >= finest and 9 <= bits <= 52
+
+    @property
+    def _whole_cell(self) -> float:
+        bits = _WHOLE_BITS - self.capacity.bit_length()
+        return math.ldexp(power_of_two_below(self.clip), -bits)
+
+    def numbers(self, strength: float, *, fixed_point: bool = False) -> Numbers:
+        """Return what the kernel needs to run this plan, on floats or in fixed point."""
         return Numbers(
             strength=strength,
             separability=self.separability,
             clip=self.clip,
-            cell=self.cell,
+            cell=self._whole_cell if fixed_point else self.cell,
             grid=self.noise.grid,
             spread=self.noise.spread,
         )

@@ -8,8 +8,9 @@ with rows ``standard(x / row_bound)``, no longer than LONGEST, in the place of x
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,12 @@ from dpscd.kernels.rows import CsrRows, DenseRows, Rows, measure_rows
 from dpscd.losses import Loss
 from dpscd.standard import LONGEST, Standard
 
-__all__ = ["Model", "Problem"]
+__all__ = ["DeferredRows", "Model", "Problem"]
 
 Floats = npt.NDArray[np.float64]
+
+# Rows that are standardised and measured at once: few enough for the cache.
+_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,9 @@ class Problem:
         """
         if self.standard is not None:
             X = self._standardised(X, self.standard)
+        return self._measured(X)
+
+    def _measured(self, X: Any) -> Rows:
         n = X.shape[0]
         factor, norm = np.empty(n), np.empty(n)
         tail = self.constant / self.scale
@@ -150,6 +157,33 @@ class Problem:
         ridge = size / (2.0 * self.strength * self.n)
         primal = losses / self.n + ridge
         return primal, primal + conjugates / self.n + ridge
+
+
+@dataclass(frozen=True)
+class DeferredRows:
+    """Dense rows that are standardised and measured when they are read, block by block."""
+
+    problem: Problem
+    X: npt.NDArray[Any]
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def tail(self) -> float:
+        """The constant column, as in :class:`~dpscd.kernels.rows.DenseRows`."""
+        return self.problem.constant / self.problem.scale
+
+    def blocks(self) -> Iterator[tuple[int, DenseRows]]:
+        """Yield consecutive rows and the number of the first of them; copies are small."""
+        for first in range(0, self.count, _BLOCK):
+            yield first, cast("DenseRows", self.problem.rows(self.X[first : first + _BLOCK]))
+
+    def whole(self) -> DenseRows:
+        """Return all rows at once."""
+        return cast("DenseRows", self.problem.rows(self.X))
 
 
 def _sealed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

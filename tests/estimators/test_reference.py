@@ -122,10 +122,18 @@ def test_dense_and_csr_agree(model):
     X[np.abs(X) < 0.1] = 0.0
     y = score if isinstance(model, DPRidge) else y
     dense = clone(model).fit(X, y)
+    # Dense rows of private fits are rounded to 16 bits, and the released vector moves
+    # by whole steps of its grid; the noise is as large as the coefficients.
+    near = {"rtol": 1e-6, "atol": 1e-9}
+    if model.epsilon < INF:
+        near = {"rtol": 0.0, "atol": 1e-3 * np.abs(dense.coef_).max()}
+    first = None
     for kind in (sparse.csr_matrix, sparse.csr_array, sparse.csc_array, sparse.coo_array):
         other = clone(model).fit(kind(X), y)
-        np.testing.assert_allclose(other.coef_, dense.coef_, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(other.intercept_, dense.intercept_, rtol=1e-6, atol=1e-9)
+        first = other if first is None else first
+        np.testing.assert_array_equal(other.coef_, first.coef_)
+        np.testing.assert_allclose(other.coef_, dense.coef_, **near)
+        np.testing.assert_allclose(other.intercept_, dense.intercept_, **near)
     for name in ("predict", "decision_function", "predict_proba"):
         if hasattr(dense, name):
             rows, sparse_rows = (
@@ -142,7 +150,7 @@ def test_duplicate_entries_of_a_sparse_matrix_are_summed():
         shape=X.shape,
     )
     model = DPRidge(y_bounds=(-1, 1), random_state=0)
-    expected = clone(model).fit(X, y).coef_
+    expected = clone(model).fit(sparse.csr_array(X), y).coef_
     np.testing.assert_allclose(model.fit(twice, y).coef_, expected, rtol=1e-9)
 
 

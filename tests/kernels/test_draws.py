@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from dpscd.kernels.draws import (
-    EXPONENTIAL_WORDS,
     LARGEST_NORMAL,
     NORMAL_ERROR,
     PAIR_WORDS,
@@ -16,6 +15,7 @@ from dpscd.kernels.draws import (
     fill_lots,
     fill_normals,
     shuffle,
+    wait_of,
 )
 
 ALARM = 1e-6  # chance of a false alarm of each statistical test, for a fresh seed
@@ -84,7 +84,7 @@ def exponentials(words):
 
 
 def test_exponentials_follow_their_law_and_the_test_would_notice_another():
-    words = random_words(11, 200_000, EXPONENTIAL_WORDS)
+    words = random_words(11, 200_000, 3)
     sample = exponentials(words)
     assert agrees(sample, stats.expon.cdf)
     assert not agrees(1.05 * sample, stats.expon.cdf)
@@ -181,24 +181,90 @@ def test_drawn_normals_are_within_the_stated_error_of_exact_ones():
 
 # --- lots -----------------------------------------------------------------------------
 
+LIMIT = 13.0 * math.log(2.0)
+
+
+def exact_wait(word, within=MIDDLE):
+    zeros = 13 - (word >> 51).bit_length()
+    mantissa = MIDDLE + ((word & (2**51 - 1)) + within) * mpmath.mpf(2) ** -52
+    return zeros * mpmath.log(2) - mpmath.log(mantissa)
+
+
+def chosen_waits():
+    uppers = [1, 2, 3, 4095, 4096, 8191]
+    lowers = [0, 1, 2**50, 2**51 - 1, 932_000_000_000_000]
+    return [(upper << 51) | lower for upper in uppers for lower in lowers]
+
+
+def test_a_wait_is_the_exponential_that_its_word_stands_for():
+    words = chosen_waits() + [int(w) | (1 << 51) for w in random_words(27, 500)]
+    with mpmath.workdps(40):
+        for value in words:
+            found = wait_of(word(value))
+            assert 0.0 < found <= LIMIT
+            for within in (0, MIDDLE, 1):
+                assert abs(found - exact_wait(value, within)) <= mpmath.mpf(2) ** -48
+
+
+@pytest.mark.parametrize("lower", [0, 1, 2**51 - 1])
+def test_a_wait_beyond_the_limit_is_told_apart(lower):
+    assert wait_of(word(lower)) == -LIMIT
+
+
+def test_waits_follow_their_law():
+    # A word stands for more than the limit with a chance of 2^-13; the rest comes again.
+    words = random_words(28, 200_000)
+    sample, waited = [], 0.0
+    for value in words:
+        wait = wait_of(value)
+        if wait < 0.0:
+            waited -= wait
+        else:
+            sample.append(waited + wait)
+            waited = 0.0
+    sample = np.array(sample)
+    assert (sample > LIMIT).any()
+    assert agrees(sample, stats.expon.cdf)
+    assert not agrees(1.05 * sample, stats.expon.cdf)
+
 
 def lots(words, rows, decay):
     steps = len(words)
-    ids = np.full(words.size // EXPONENTIAL_WORDS, -1, dtype=np.int64)
+    ids = np.full(words.size, -1, dtype=np.int64)
     starts = np.zeros(steps + 1, dtype=np.int64)
-    end = fill_lots(words, rows, decay, 0, -1, ids, starts)
+    end = fill_lots(words, rows, decay, 0, -1, 0.0, ids, starts)
     return end, [ids[starts[t] : starts[t + 1]] for t in range(steps)]
 
 
 def bits(seed, steps, rows, rate):
-    words = random_words(seed, steps, EXPONENTIAL_WORDS * (rows + 1))
+    words = random_words(seed, steps, rows + 9)
     end, members = lots(words, rows, -math.log1p(-rate))
-    assert end == (steps, -1)
+    assert end == (steps, -1, 0.0)
     found = np.zeros((steps, rows), dtype=bool)
     for step, lot in enumerate(members):
         assert (np.diff(lot) > 0).all()
         found[step, lot] = True
     return found
+
+
+def test_lots_walk_from_member_to_member():
+    rows, decay = 1000, 0.01
+    words = random_words(29, 20, 300)
+    words[:, ::7] >>= np.uint64(13)  # every seventh wait is longer than the limit
+    _, members = lots(words, rows, decay)
+    for row, lot in zip(words, members, strict=True):
+        expected, last, waited = [], -1, 0.0
+        for value in row:
+            wait = wait_of(value)
+            if wait < 0.0:
+                waited += LIMIT / decay
+                continue
+            last += 1 + int(waited + wait / decay)
+            waited = 0.0
+            if last >= rows:
+                break
+            expected.append(last)
+        assert lot.tolist() == expected
 
 
 def independent_bits(found, rate):
@@ -244,9 +310,9 @@ def test_the_test_of_independence_rejects_one_lot_used_twice():
 
 
 def test_rate_one_takes_every_record():
-    words = random_words(19, 5, EXPONENTIAL_WORDS * 9)
+    words = random_words(19, 5, 9)
     end, members = lots(words, 8, math.inf)
-    assert end == (5, -1)
+    assert end == (5, -1, 0.0)
     for lot in members:
         assert lot.tolist() == list(range(8))
 
@@ -254,39 +320,47 @@ def test_rate_one_takes_every_record():
 @pytest.mark.parametrize("rate", [1e-15, 1e-300, 5e-324])
 def test_a_tiny_rate_takes_none(rate):
     # A lot of the largest rate is not empty with chance 1e-15 * 1e6 * 100 = 1e-7.
-    words = random_words(20, 100, EXPONENTIAL_WORDS)
-    end, members = lots(words, 10**6, -math.log1p(-rate))
-    assert end == (100, -1)
+    words = random_words(20, 100, 2)
+    with np.errstate(over="ignore"):  # a wait over such a decay is infinite
+        end, members = lots(words, 10**6, -math.log1p(-rate))
+    assert end == (100, -1, 0.0)
     assert sum(map(len, members)) == 0
 
 
 def test_no_records_make_empty_lots():
-    end, members = lots(random_words(21, 3, EXPONENTIAL_WORDS), 0, 0.5)
-    assert end == (3, -1)
+    end, members = lots(random_words(21, 3, 2), 0, 0.5)
+    assert end == (3, -1, 0.0)
     assert [len(lot) for lot in members] == [0, 0, 0]
 
 
-@pytest.mark.parametrize("cut", [1, 2, 5, 11])
-def test_going_on_with_more_words_drops_nothing(cut):
-    rows, decay = 30, 0.7
-    words = random_words(22, 1, EXPONENTIAL_WORDS * (rows + 1))
+@pytest.mark.parametrize("cut", [1, 2, 5, 11, 70])
+@pytest.mark.parametrize("long", [False, True], ids=["at a member", "within a wait"])
+def test_going_on_with_more_words_drops_nothing(cut, long):
+    rows, decay = 30_000, 0.01
+    words = random_words(22, 1, 500)
+    if long:
+        words[0, cut - 1] >>= np.uint64(13)
     _, (whole,) = lots(words, rows, decay)
-    assert len(whole) >= 12
+    assert len(whole) >= cut + 12
     ids = np.empty(rows, dtype=np.int64)
     starts = np.zeros(2, dtype=np.int64)
-    step, last = fill_lots(words[:, : 3 * cut], rows, decay, 0, -1, ids, starts)
-    assert (step, last, starts[1]) == (0, whole[cut - 1], cut)
+    step, last, waited = fill_lots(words[:, :cut], rows, decay, 0, -1, 0.0, ids, starts)
+    drawn = cut - long
+    assert (step, starts[1]) == (0, drawn)
+    assert last == (whole[drawn - 1] if drawn else -1)
+    assert waited == (LIMIT / decay if long else 0.0)
     rest = np.array([starts[1], 0])
-    assert fill_lots(words[:, 3 * cut :], rows, decay, 0, last, ids, rest) == (1, -1)
+    end = fill_lots(words[:, cut:], rows, decay, 0, last, waited, ids, rest)
+    assert end[0] in (0, 1)  # 500 words need not reach the last record
     np.testing.assert_array_equal(ids[: rest[1]], whole)
 
 
 def test_words_that_end_with_the_last_record_are_asked_for_once_more():
-    words = random_words(23, 1, EXPONENTIAL_WORDS * 4)
+    words = random_words(23, 1, 4)
     ids, starts = np.empty(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
-    assert fill_lots(words, 4, math.inf, 0, -1, ids, starts) == (0, 3)
+    assert fill_lots(words, 4, math.inf, 0, -1, 0.0, ids, starts) == (0, 3, 0.0)
     rest = np.array([starts[1], 0])
-    assert fill_lots(words, 4, math.inf, 0, 3, ids, rest) == (1, -1)
+    assert fill_lots(words, 4, math.inf, 0, 3, 0.0, ids, rest) == (1, -1, 0.0)
     assert rest[1] == 4
 
 

@@ -19,6 +19,7 @@ from dpscd.losses import (
     slope,
     value,
 )
+from dpscd.losses.logistic import exp_of_negative
 
 CLASSIFIERS = [Logistic(), Hinge()]
 ALL = [Squared(), *CLASSIFIERS]
@@ -256,3 +257,35 @@ def test_python_and_compiled_code_agree(loss):
         assert compiled(loss, u, a, y, k) == pytest.approx(
             interpreted(loss, u, a, y, k), rel=1e-12, abs=1e-12
         ), (u, a, y, k)
+
+
+# --- the logistic step without branches -------------------------------------------------
+
+
+def test_the_written_out_exponential_is_exact_to_the_last_bits():
+    for s in -np.concatenate([np.linspace(0.0, 700.0, 5001), np.geomspace(1e-300, 1.0, 500)]):
+        assert exp_of_negative(s) == pytest.approx(math.exp(s), rel=2.0**-50)
+    assert exp_of_negative(-1e300) == exp_of_negative(-700.0) < 1e-300
+
+
+def test_the_logistic_step_is_accurate_for_every_curvature():
+    """A grid over 24 decades of k; p below, within, at the ends of and above (0, k)."""
+    root = np.vectorize(_root)
+    k = np.geomspace(1e-12, 1e12, 73)[:, None]
+    shares = np.concatenate([np.linspace(-0.1, 1.1, 61), np.geomspace(1e-12, 0.1, 23)])
+    for p in (k * shares, np.linspace(-40.0, 40.0, 81) + 0.0 * k, k + np.linspace(-9, 9, 37)):
+        expected = root(p, k + 0.0 * p)
+        # From b = 0 on with y = 1, p is -u.
+        found = np.vectorize(lambda p, k: dual_step(Logistic(), -p, 0.0, 1.0, k))(p, k + 0 * p)
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-11)
+
+
+def _root(p, k):
+    """Return sigmoid(s) where s + k sigmoid(s) = p, by bisection."""
+    low, high = p - k - 1.0, p + 1.0
+    for _ in range(200):
+        s = 0.5 * (low + high)
+        e = math.exp(-abs(s))
+        b = 1.0 / (1.0 + e) if s >= 0.0 else e / (1.0 + e)
+        low, high = (s, high) if s + k * b < p else (low, s)
+    return b

@@ -18,31 +18,56 @@ _SENSITIVITY = (
     "tests/properties/test_sensitivity.py::test_no_neighbour_moves_a_lot_by_more_than_the_clip"
 )
 _NOISE = "tests/estimators/test_privacy.py::test_without_signal_the_model_is_exactly_the_stated_noise"
+_EMPTY = "tests/kernels/test_dual.py::test_empty_lots_still_add_noise"
 _BITS = "tests/privacy/test_sampling.py::test_bits_are_independent_with_the_stated_rate"
 _DRAWN = "tests/solvers/test_private_training.py::test_what_is_drawn_is_what_the_plan_lists"
 
 MUTATIONS = [
     Mutation(
         "half the noise",
-        "kernels/dual.py",
+        "kernels/packed.py",
         (("numbers.spread * normals[j]", "0.5 * numbers.spread * normals[j]"),),
         _NOISE,
     ),
     Mutation(
         "noise only on touched coordinates",
-        "kernels/dual.py",
-        (("numbers.spread * normals[j]", "(total[j] != 0.0) * numbers.spread * normals[j]"),),
+        "kernels/packed.py",
+        (("numbers.spread * normals[j]", "(total[j] != 0) * numbers.spread * normals[j]"),),
         _NOISE,
     ),
     Mutation(
+        "half the noise, sparse rows",
+        "kernels/dual.py",
+        (("numbers.spread * normals[j]", "0.5 * numbers.spread * normals[j]"),),
+        _EMPTY,
+    ),
+    Mutation(
+        "noise only on touched coordinates, sparse rows",
+        "kernels/dual.py",
+        (("numbers.spread * normals[j]", "(total[j] != 0.0) * numbers.spread * normals[j]"),),
+        _EMPTY,
+    ),
+    Mutation(
         "no noise after an empty lot",
+        "kernels/packed.py",
+        (("range(outputs if added else 0)", "range(outputs if starts[t] < starts[t + 1] else 0)"),),
+        "tests/kernels/test_packed.py::test_empty_lots_still_add_noise",
+    ),
+    Mutation(
+        "no noise after an empty lot, sparse rows",
         "kernels/dual.py",
         (("        for k in range(outputs):\n            noise =",
           "        for k in range(outputs if starts[t] < starts[t + 1] else 0):\n            noise ="),),
-        "tests/kernels/test_dual.py::test_empty_lots_still_add_noise",
+        _EMPTY,
     ),
     Mutation(
         "clip skipped",
+        "kernels/packed.py",
+        (("limit / length if length > limit else 1.0", "1.0"),),
+        _SENSITIVITY,
+    ),
+    Mutation(
+        "clip skipped, sparse rows",
         "kernels/dual.py",
         (("    if length <= limit:", "    if length < np.inf:"),),
         _SENSITIVITY,
@@ -51,7 +76,7 @@ MUTATIONS = [
         "clip after normalising wrongly",
         "kernels/rows.py",
         (
-            ("factor = row_bound / scale / largest / relative", "factor = row_bound / scale / largest"),
+            ("factor = row_bound / scale * unit / relative", "factor = row_bound / scale * unit"),
             ("else max(math.sqrt(squares), _SHORTEST)", "else 1.0"),
         ),
         _SENSITIVITY,
@@ -59,7 +84,7 @@ MUTATIONS = [
     Mutation(
         "intercept column outside the norm bound",
         "kernels/rows.py",
-        (("        squares = rows.tail * rows.tail\n", "        squares = 0.0\n"),),
+        (("_squares(x, factor, rows.tail * rows.tail)", "_squares(x, factor, 0.0)"),),
         _SENSITIVITY,
     ),
     Mutation(
@@ -90,7 +115,27 @@ MUTATIONS = [
         _BITS,
     ),
     Mutation(
+        "the norm of a row before it was rounded",
+        "kernels/pack.py",
+        (("state[NORM] = state[SCALE] * math.sqrt(np.float64(squares))", "state[NORM] = rows.norm[i]"),),
+        "tests/kernels/test_pack.py::test_norm_bounds_the_exact_length_of_the_packed_row",
+    ),
+    Mutation(
         "lot size divided by its realised value",
+        "kernels/packed.py",
+        (
+            (
+                "            _solve(loss, numbers, members.shape[0], desk)",
+                "            size = np.float64(starts[t + 1] - starts[t])\n"
+                "            real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
+                "                           numbers.grid, numbers.spread)\n"
+                "            _solve(loss, real, members.shape[0], desk)",
+            ),
+        ),
+        _SENSITIVITY,
+    ),
+    Mutation(
+        "lot size divided by its realised value, sparse rows",
         "kernels/dual.py",
         (
             (
@@ -105,6 +150,19 @@ MUTATIONS = [
     ),
     Mutation(
         "steps of a lot computed one after the other",
+        "kernels/packed.py",
+        (
+            (
+                "                _add(pack, members, desk.cells[k], own[k])",
+                "                _add(pack, members, desk.cells[k], own[k])\n"
+                "                for j in range(width):\n"
+                "                    models[k, j] += numbers.cell * own[k, j] / numbers.strength / gains[k]",
+            ),
+        ),
+        "tests/kernels/test_packed.py::test_blocks_and_their_order_do_not_matter",
+    ),
+    Mutation(
+        "steps of a lot computed one after the other, sparse rows",
         "kernels/dual.py",
         (
             (
@@ -117,9 +175,15 @@ MUTATIONS = [
     ),
     Mutation(
         "the same noise for all classes",
+        "kernels/packed.py",
+        (("normals[t, k * width + low : k * width + high]", "normals[t, low:high]"),),
+        "tests/estimators/test_privacy.py::test_noise_differs_between_classes_and_fits",
+    ),
+    Mutation(
+        "the same noise for all classes, sparse rows",
         "kernels/dual.py",
         (("normals[t, k * width : (k + 1) * width]", "normals[t, :width]"),),
-        "tests/estimators/test_privacy.py::test_noise_differs_between_classes_and_fits",
+        "tests/kernels/test_dual.py::test_advance_is_the_mechanism",
     ),
     Mutation(
         "the same seed for all fits and processes",
@@ -148,8 +212,15 @@ MUTATIONS = [
     Mutation(
         "a truncated lot buffer",
         "privacy/sampling.py",
-        (("            fill_lots(more, rows, decay, 0, last, ids, rest)\n", "            rest[1] = rest[0]\n"),),
+        (("            fill_lots(more, rows, decay, 0, last, waited, ids, rest)\n", "            rest[1] = rest[0]\n"),),
         _BITS,
+    ),
+    Mutation(
+        "sums of 32 bits",
+        "kernels/packed.py",
+        (("    totals = np.empty((1, shared.shape[0], pack.padded), np.int64)",
+          "    totals = np.empty((1, shared.shape[0], pack.padded), np.int32)"),),
+        "tests/properties/test_sensitivity.py::test_the_sum_of_a_long_lot_is_exact",
     ),
     Mutation(
         "float32 accumulation",
@@ -204,10 +275,10 @@ MUTATIONS = [
         "solvers/dp_scd.py",
         (
             (
-                "        first += len(normals)\n",
-                "        first += len(normals)\n"
-                "        if problem.gap(rows, records, dual, shared)[1] < 1.0:\n"
-                "            break\n",
+                "            first += len(normals)\n",
+                "            first += len(normals)\n"
+                "            if problem.gap(rows, records, dual, shared)[1] < 1.0:\n"
+                "                break\n",
             ),
         ),
         "tests/solvers/test_steps.py::test_every_planned_step_is_run",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpscd.kernels.draws import exponential
+from dpscd.kernels.draws import wait_of
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.sampling import PoissonLots
 
@@ -69,9 +69,9 @@ def test_scarce_words_are_topped_up_step_by_step():
     source = RecordingSource(b"scarce")
     ScarceLots(0.9).draw(source, 3, 20, 10)
     more = [call for call in source.calls if call[0] is Purpose.LOTS_OVERFLOW]
-    assert source.calls[0] == (Purpose.LOTS, 3, 20, 6)
+    assert source.calls[0] == (Purpose.LOTS, 3, 20, 2)
     assert [first for _, first, _, _ in more] == list(range(3, 23))
-    assert {(steps, width) for _, _, steps, width in more} == {(1, 33)}
+    assert {(steps, width) for _, _, steps, width in more} == {(1, 84)}
 
 
 def test_enough_words_are_set_aside_as_a_rule():
@@ -118,8 +118,8 @@ def test_lots_are_drawn_a_little_below_the_rate():
     words = SeededSource(b"shy").words(*source.calls[0])
     last, expected = -1, []
     decay = -math.log1p(-0.25 * (1.0 - 2.0**-30))
-    for at in range(0, words.shape[1], 3):
-        last += 1 + int(exponential(*words[0, at : at + 3]) / decay)
+    for word in words[0]:
+        last += 1 + int(wait_of(word) / decay)
         if last >= 1000:
             break
         expected.append(last)

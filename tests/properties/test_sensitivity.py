@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dpscd.kernels.dual import Numbers, Records, advance
+from dpscd.kernels.pack import pack_rows
+from dpscd.kernels.packed import advance_packed
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.plan import Plan
 from dpscd.privacy.relation import Relation
@@ -100,7 +102,8 @@ def lot_sum(loss, s, *, rows, labels, weights, dual, layout, dtype, lot=range(RE
         row_bound=s["row_bound"],
         constant=s["constant"],
     )
-    numbers = plan(s["clip"], s["outputs"], s["constant"] != 0.0).numbers(s["strength"])
+    planned = plan(s["clip"], s["outputs"], s["constant"] != 0.0)
+    numbers = planned.numbers(s["strength"], fixed_point=layout == "packed")
     numbers = Numbers(**{**numbers._asdict(), "grid": numbers.cell, "spread": 0.0})
     with np.errstate(over="ignore"):
         X = np.ascontiguousarray(rows, dtype=dtype)
@@ -112,19 +115,16 @@ def lot_sum(loss, s, *, rows, labels, weights, dual, layout, dtype, lot=range(RE
     before = state * numbers.cell
     shared = before.copy()
     ids, starts = np.array(lot, dtype=np.int64), np.array([0, len(lot)])
-    advance(
-        loss,
-        problem.rows(X),
-        Records(labels, weights),
-        numbers,
-        ids,
-        starts,
-        np.zeros((1, shared.size)),
-        1,
-        dual.copy(),
-        shared,
+    rest = (
+        numbers, ids, starts, np.zeros((1, shared.size)), 1, dual.copy(), shared,
         np.zeros_like(shared),
-    )
+    )  # fmt: skip
+    with np.errstate(over="ignore"):
+        measured, records = problem.rows(X), Records(labels, weights)
+    if layout == "packed":
+        advance_packed(loss, pack_rows(measured, records), *rest)
+    else:
+        advance(loss, measured, records, *rest)
     assert np.isfinite(shared).all()
     moved = (shared - before) / numbers.cell
     assert (moved == np.round(moved)).all()
@@ -132,7 +132,7 @@ def lot_sum(loss, s, *, rows, labels, weights, dual, layout, dtype, lot=range(RE
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("layout", ["dense", "csr"])
+@pytest.mark.parametrize("layout", ["dense", "csr", "packed"])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 @settings(
     max_examples=120,
@@ -164,7 +164,8 @@ def test_no_neighbour_moves_a_lot_by_more_than_the_clip(loss, layout, dtype, s):
         assert moved <= (2 * clip) ** 2
 
 
-def test_a_saturated_record_attains_the_clip():
+@pytest.mark.parametrize("layout", ["dense", "csr", "packed"])
+def test_a_saturated_record_attains_the_clip(layout):
     """The bound is not idle: a record far from its label moves the sum by almost clip."""
     s = {
         "row_bound": 1.0, "constant": 0.0, "strength": 1.0, "clip": 0.3, "outputs": 1,
@@ -180,28 +181,34 @@ def test_a_saturated_record_attains_the_clip():
         labels=labels,
         weights=weights,
         dual=np.zeros((RECORDS, 1)),
-        layout="dense",
+        layout=layout,
         dtype=np.float64,
     )
     assert 0.99999 * clip < total[0] <= clip
 
 
-def test_the_sum_of_a_long_lot_is_exact():
+@pytest.mark.parametrize("packed", [False, True], ids=["floats", "fixed point"])
+def test_the_sum_of_a_long_lot_is_exact(packed):
     """In a lot of 20,000 one record counts no more, and the order does not count at all."""
     n, clip = 20_000, 0.3
     rng = np.random.default_rng(0)
     X = np.abs(rng.normal(size=(n, FEATURES)))
     problem = Problem(loss=Squared(), lam=1.0, n=n, d=FEATURES)
-    numbers = plan(clip, 1, intercept=False).numbers(1.0)
+    numbers = plan(clip, 1, intercept=False).numbers(1.0, fixed_point=packed)
     numbers = Numbers(**{**numbers._asdict(), "grid": numbers.cell, "spread": 0.0})
     rows, records = problem.rows(X), Records(np.full(n, 100.0), np.ones(n))
+    pack = pack_rows(rows, records)
 
     def total(lot):
         shared = np.zeros((1, FEATURES))
-        advance(
-            Squared(), rows, records, numbers, lot, np.array([0, len(lot)]),
-            np.zeros((1, FEATURES)), 1, np.zeros((n, 1)), shared, np.zeros_like(shared),
+        rest = (
+            numbers, lot, np.array([0, len(lot)]), np.zeros((1, FEATURES)), 1,
+            np.zeros((n, 1)), shared, np.zeros_like(shared),
         )  # fmt: skip
+        if packed:
+            advance_packed(Squared(), pack, *rest)
+        else:
+            advance(Squared(), rows, records, *rest)
         return [int(x) for x in shared[0] / numbers.cell]
 
     lot = np.arange(n)

@@ -3,9 +3,12 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from dpscd.errors import CardError, DataError, ParameterError, StreamError
 from dpscd.kernels.dual import Records, advance
+from dpscd.kernels.pack import pack_rows
+from dpscd.kernels.packed import advance_packed
 from dpscd.losses import Logistic
 from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
@@ -44,26 +47,37 @@ def fit(**options):
     return dp_scd(PROBLEM, PLAN, *data(), SeededSource(b"fit"), **options)
 
 
-def test_the_result_is_the_average_of_the_path_at_the_end():
+def by_hand(plan):
+    """Return the average of the path at the end, from the draws and the kernel."""
     rows, records = data()
     source = SeededSource(b"fit")
-    lots = PLAN.lots.draw(source, 0, PLAN.steps, N)
-    normals = PLAN.noise.draw(source, 0, PLAN.steps, PLAN.size)
+    lots = plan.lots.draw(source, 0, plan.steps, N)
+    normals = plan.noise.draw(source, 0, plan.steps, plan.size)
     dual, shared, average = np.zeros((N, 1)), np.zeros((1, 4)), np.zeros((1, 4))
-    numbers = PLAN.numbers(PROBLEM.strength)
-    advance(
-        Logistic(),
-        rows,
-        records,
-        numbers,
-        *lots,
-        normals,
-        PLAN.average_from,
-        dual,
-        shared,
-        average,
-    )
-    np.testing.assert_array_equal(fit(), average / 15.0)
+    numbers = plan.numbers(PROBLEM.strength, fixed_point=plan.fixed_point)
+    rest = (numbers, *lots, normals, plan.average_from, dual, shared, average)
+    if plan.fixed_point:
+        advance_packed(Logistic(), pack_rows(rows, records), *rest)
+    else:
+        advance(Logistic(), rows, records, *rest)
+    return average / 15.0
+
+
+@pytest.mark.parametrize(("multiplier", "packed"), [(2.0, True), (0.001, False)])
+def test_the_result_is_the_average_of_the_path_at_the_end(multiplier, packed):
+    plan = dataclasses.replace(PLAN, noise_multiplier=multiplier)
+    assert plan.fixed_point == packed
+    found = dp_scd(PROBLEM, plan, *data(), SeededSource(b"fit"))
+    np.testing.assert_array_equal(found, by_hand(plan))
+
+
+def test_sparse_rows_stay_in_floats():
+    X = np.random.default_rng(1).normal(size=(N, D))
+    records = Records(np.where(X[:, 0] > 0.0, 1.0, -1.0), np.ones(N))
+    rows = PROBLEM.rows(scipy.sparse.csr_matrix(X))
+    found = dp_scd(PROBLEM, PLAN, rows, records, SeededSource(b"fit"))
+    # The same draws on rows that are rounded to 16 bits.
+    np.testing.assert_allclose(found, fit(), rtol=0.0, atol=1e-2)
 
 
 def test_the_same_seed_gives_the_same_result_and_another_another():
@@ -72,13 +86,13 @@ def test_the_same_seed_gives_the_same_result_and_another_another():
     assert (other != fit()).all()
 
 
-@pytest.mark.parametrize("draw_ahead", [False, True])
+@pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("chunk", [1, 1000, 2000])
-def test_neither_chunks_nor_threads_change_the_result(monkeypatch, chunk, draw_ahead):
+def test_neither_chunks_nor_threads_change_the_result(monkeypatch, chunk, threads):
     expected = fit()
     monkeypatch.setattr(solver, "_CHUNK", chunk)
     done = []
-    found = fit(draw_ahead=draw_ahead, progress=done.append)
+    found = fit(threads=threads, progress=done.append)
     np.testing.assert_array_equal(found, expected)
     assert sum(done) == PLAN.steps
     assert len(done) > 1

@@ -25,8 +25,8 @@ class CountingSource(SeededSource):
 
 
 @pytest.mark.parametrize("data", ["zero", "signal"])
-@pytest.mark.parametrize("draw_ahead", [False, True])
-def test_every_planned_step_is_run(data, draw_ahead):
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_every_planned_step_is_run(data, threads):
     n, d = 60, 5
     facts = Facts(n=n, d=d, outputs=1, task="regression", row_bound=1.0, constant=0.0)
     plan = plan_fit(facts, PrivacyTarget(1.0, 1e-5), epochs=400)
@@ -39,7 +39,7 @@ def test_every_planned_step_is_run(data, draw_ahead):
         problem.rows(X),
         Records(X[:, 0].copy(), np.ones(n)),
         source,
-        draw_ahead=draw_ahead,
+        threads=threads,
         progress=done.append,
     )
     assert sum(done) == plan.steps

@@ -166,7 +166,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                     lambda part: (
                         source_for(self.random_state, f"{fit} {part}") if part else source
                     ),
-                    draw_ahead=self._threads() > 1,
+                    threads=self._threads(),
                     progress=report,
                 )
         # 6. What it guarantees and the model, together: a fit that fails changes neither.

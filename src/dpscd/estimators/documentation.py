@@ -50,7 +50,8 @@ ledger : str, optional
     dataset : str, optional
         Name of the data set in the ledger; required with `ledger`.
     n_jobs : int, optional
-        With 2 or more (or -1) randomness is drawn in a second thread; same result.
+        Threads to use, -1 for one a core: they share large lots, or one draws the randomness
+        while another works. The result is the same.
     random_state : int, RandomState, Generator or None, default=None
         None draws from the operating system. Anything else makes the fit repeatable, and
         privacy then rests on its secrecy.

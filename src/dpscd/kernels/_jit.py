@@ -13,13 +13,16 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["REORDERED", "jit", "source_hash"]
+__all__ = ["COMPILED", "REORDERED", "jit", "source_hash"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Floating-point licence for inner products only: their terms may be summed in any
 #: order and fused. Never for clipping, rounding or the sums that are released.
 REORDERED = {"reassoc", "contract"}
+
+#: Whether functions are compiled at all: not if NUMBA_DISABLE_JIT is set.
+COMPILED = not getattr(numba.config, "DISABLE_JIT", 0)
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 

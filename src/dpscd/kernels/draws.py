@@ -6,14 +6,15 @@ tails of the normals, and gaps tell neighbouring data sets apart.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba.extending import register_jitable
 
 from dpscd.kernels._jit import jit
 
 __all__ = [
-    "EXPONENTIAL_WORDS",
     "FAITHFUL_RADIUS",
     "LARGEST_NORMAL",
     "NORMAL_ERROR",
@@ -22,14 +23,14 @@ __all__ = [
     "fill_lots",
     "fill_normals",
     "shuffle",
+    "wait_of",
 ]
 
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-#: Words that one exponential takes, and one pair of normals.
-EXPONENTIAL_WORDS = 3
+#: Words that one pair of normals takes.
 PAIR_WORDS = 4
 
 #: No normal drawn here is larger: the smallest uniform is 2^-130, so the largest is
@@ -41,23 +42,49 @@ LARGEST_NORMAL = 13.43
 FAITHFUL_RADIUS = 13.37
 
 #: A drawn normal is within this distance of an exact one: 32 units of 2^-53
-#: (log, cos and sin at 4 ulp each, as Numba's vector libraries promise at most; sqrt, the
-#: products and the width of the mantissa the rest) of a number up to LARGEST_NORMAL.
+#: (logarithm, cosine and sine at 4 units each; square root, products and the width of the
+#: mantissa the rest) of a number up to LARGEST_NORMAL.
 NORMAL_ERROR = 32 * 2.0**-53 * LARGEST_NORMAL
 
 _QUARTER_OF_PI = math.pi / 4.0
+_LN2 = math.log(2.0)
+
+# What is drawn here has no branches and calls no library, so that a loop over words becomes
+# vector instructions.
+
+_EXPONENT = np.int64(52)  # place of the exponent among the bits of a double
+_ONE_BITS = np.int64(1023)  # the exponent of 1.0 as it is stored
 
 
-@jit
-def _exponent(word: int) -> int:
+@register_jitable(forceinline=True)
+def _twice_atanh(f: float) -> float:
+    """Return ``log((1 + f) / (1 - f))`` for |f| <= 0.172, within 2^-52 of it."""
+    z = f * f
+    series = 2.0 / 21.0 + z * (2.0 / 23.0)
+    series = 2.0 / 19.0 + z * series
+    series = 2.0 / 17.0 + z * series
+    series = 2.0 / 15.0 + z * series
+    series = 2.0 / 13.0 + z * series
+    series = 2.0 / 11.0 + z * series
+    series = 2.0 / 9.0 + z * series
+    series = 2.0 / 7.0 + z * series
+    series = 2.0 / 5.0 + z * series
+    series = 2.0 / 3.0 + z * series
+    return 2.0 * f + f * (z * series)
+
+
+@register_jitable(forceinline=True)
+def _exponent(word: int) -> Any:
     """Return minus the number of leading zeros of a random word; -64 for zero."""
-    upper = word >> np.uint64(11)
-    if upper != np.uint64(0):  # 53 bits convert to a float exactly
-        return math.frexp(np.float64(upper))[1] - 53
-    return math.frexp(np.float64(word & np.uint64(2047)))[1] - 64
+    # 53 bits convert to a float exactly; the exponent of that float counts them.
+    upper = np.float64(word >> np.uint64(11))
+    lower = np.float64(word & np.uint64(2047))
+    above = (np.float64(upper).view(np.int64) >> _EXPONENT) - np.int64(1022 + 53)
+    below = (np.float64(lower).view(np.int64) >> _EXPONENT) - np.int64(1022 + 64)
+    return above if upper > 0.0 else max(below, np.int64(-64))
 
 
-@jit
+@register_jitable(forceinline=True)
 def exponential(high: int, more: int, low: int) -> float:
     """Turn three random words into one exponential of mean 1.
 
@@ -66,85 +93,168 @@ def exponential(high: int, more: int, low: int) -> float:
     of `low` the side: the logarithm is taken from the end of (0, 1) that is closer.
     """
     exponent = _exponent(high)
-    if high == np.uint64(0):
-        exponent += _exponent(more)
+    further = _exponent(more)
+    exponent += further if high == np.uint64(0) else np.int64(0)
     # The middle of a cell: with 51 bits and the half it is a double, without rounding.
     mantissa = 1.0 + (np.float64(low >> np.uint64(13)) + 0.5) * 2.0**-51
-    uniform = math.ldexp(mantissa, exponent - 2)
-    if low & np.uint64(1):
-        return -math.log(uniform)
-    return -math.log1p(-uniform)
+    power = np.int64((exponent - np.int64(2) + _ONE_BITS) << _EXPONENT).view(np.float64)
+    uniform = mantissa * power
+    # Each of the three logarithms is 2 atanh of a small quotient and a constant.
+    tail = (low & np.uint64(1)) != np.uint64(0)
+    middle = exponent == np.int64(0)
+    above = 1.0 - uniform - _CENTRE if middle else -uniform
+    below = 1.0 - uniform + _CENTRE if middle else 2.0 - uniform
+    above = mantissa - _ROOT2 if tail else above
+    below = mantissa + _ROOT2 if tail else below
+    constant = _LOG_CENTRE if middle else 0.0
+    constant = (1.5 - np.float64(exponent)) * _LN2 if tail else constant
+    return constant - _twice_atanh(above / below)
 
 
-@jit
-def fill_normals(words: Words, out: Floats) -> None:
-    """Fill each row of `out` with standard normals, four words a pair.
+_ROOT2 = math.sqrt(2.0)
+_CENTRE = math.sqrt(0.375)
+_LOG_CENTRE = -math.log(_CENTRE)
+
+
+@register_jitable(forceinline=True)
+def _sine_and_cosine(angle: float) -> tuple[float, float]:
+    """Return sine and cosine of an angle in [0, pi/4], each within 2^-51 of it."""
+    z = angle * angle
+    sine = -1.0 / 1307674368000.0 + z * (1.0 / 355687428096000.0)
+    sine = 1.0 / 6227020800.0 + z * sine
+    sine = -1.0 / 39916800.0 + z * sine
+    sine = 1.0 / 362880.0 + z * sine
+    sine = -1.0 / 5040.0 + z * sine
+    sine = 1.0 / 120.0 + z * sine
+    sine = -1.0 / 6.0 + z * sine
+    cosine = 1.0 / 20922789888000.0 - z * (1.0 / 6402373705728000.0)
+    cosine = -1.0 / 87178291200.0 + z * cosine
+    cosine = 1.0 / 479001600.0 + z * cosine
+    cosine = -1.0 / 3628800.0 + z * cosine
+    cosine = 1.0 / 40320.0 + z * cosine
+    cosine = -1.0 / 720.0 + z * cosine
+    cosine = 1.0 / 24.0 + z * cosine
+    return angle + angle * (z * sine), 1.0 - (0.5 * z - z * (z * cosine))
+
+
+@register_jitable(forceinline=True)
+def _pair(high: int, more: int, low: int, turn: int) -> tuple[float, float]:
+    """Turn four random words into two standard normals.
 
     Box and Muller's method; the angle is drawn within an eighth of the circle and then
     reflected, so that its sine and cosine keep their relative precision.
     """
+    length = math.sqrt(2.0 * exponential(high, more, low))
+    angle = (np.float64(turn >> np.uint64(12)) + 0.5) * 2.0**-52 * _QUARTER_OF_PI
+    sine, cosine = _sine_and_cosine(angle)
+    first = -cosine if turn & np.uint64(1) else cosine
+    second = -sine if turn & np.uint64(2) else sine
+    swapped = (turn & np.uint64(4)) != np.uint64(0)
+    return length * (second if swapped else first), length * (first if swapped else second)
+
+
+@jit
+def fill_normals(words: Words, out: Floats) -> None:
+    """Fill each row of `out` with standard normals, four words a pair."""
     size = out.shape[1]
     for row in range(out.shape[0]):
-        for pair in range((size + 1) // 2):
-            at = PAIR_WORDS * pair
-            radius = exponential(words[row, at], words[row, at + 1], words[row, at + 2])
-            length = math.sqrt(2.0 * radius)
-            turn = words[row, at + 3]
-            angle = (np.float64(turn >> np.uint64(12)) + 0.5) * 2.0**-52 * _QUARTER_OF_PI
-            first = length * math.cos(angle)
-            second = length * math.sin(angle)
-            if turn & np.uint64(1):
-                first = -first
-            if turn & np.uint64(2):
-                second = -second
-            if turn & np.uint64(4):
-                first, second = second, first
-            out[row, 2 * pair] = first
-            if 2 * pair + 1 < size:
-                out[row, 2 * pair + 1] = second
+        at, to = words[row], out[row]
+        for pair in range(size // 2):
+            w = PAIR_WORDS * pair
+            first, second = _pair(at[w], at[w + 1], at[w + 2], at[w + 3])
+            to[2 * pair] = first
+            to[2 * pair + 1] = second
+        if size % 2 == 1:
+            w = PAIR_WORDS * (size // 2)
+            to[size - 1], _ = _pair(at[w], at[w + 1], at[w + 2], at[w + 3])
+
+
+# Bits of a skip's word that give the exponent of its uniform; the others are its mantissa.
+_SKIP_ZEROS = 13
+_SKIP_LIMIT = _SKIP_ZEROS * _LN2
+_SKIP_MANTISSA = np.uint64(2**51 - 1)
+_ROOT_HALF = math.sqrt(0.5)
+_BLOCK = 64
+
+
+@register_jitable(forceinline=True)
+def wait_of(word: int) -> float:
+    """Turn a random word into an exponential of mean 1; return minus its bound if it is longer.
+
+    The leading zeros of the upper 13 bits give the exponent of a uniform on (0, 1), the
+    lower 51 its mantissa. If all 13 are zero the exponential is longer than 13 log(2), by
+    another exponential, which takes another word.
+    """
+    upper = np.float64(word >> np.uint64(51))
+    exponent = (np.float64(upper).view(np.int64) >> _EXPONENT) - _ONE_BITS  # 12 - zeros
+    bits = ((word & _SKIP_MANTISSA) << np.uint64(1)) | np.uint64(0x3FE0000000000001)
+    mantissa = np.uint64(bits).view(np.float64)  # the middle of a cell of (1/2, 1)
+    quotient = (mantissa - _ROOT_HALF) / (mantissa + _ROOT_HALF)
+    wait = (12.5 - np.float64(exponent)) * _LN2 - _twice_atanh(quotient)
+    return wait if upper > 0.0 else -_SKIP_LIMIT
 
 
 @jit
 def fill_lots(
-    words: Words, rows: int, decay: float, step: int, last: int, ids: Ints, starts: Ints
-) -> tuple[int, int]:
+    words: Words,
+    rows: int,
+    decay: float,
+    step: int,
+    last: int,
+    waited: float,
+    ids: Ints,
+    starts: Ints,
+) -> tuple[int, int, float]:
     """Turn skips into Poisson lots; stop early only when a step's words run out.
 
     Parameters
     ----------
-    words : array of shape (steps, EXPONENTIAL_WORDS * skips)
-        The words of one exponential a skip.
+    words : array of shape (steps, skips)
+        Almost always one word a skip.
     rows : int
         Number of records; each is in each lot independently.
     decay : float
         ``-log(1 - rate)``: a skip is the whole part of an exponential divided by it.
-    step, last : int
-        Where to go on: the step, and the record after which to look.
+    step, last, waited : int, int, float
+        Where to go on: the step, the record after which to look, and how much of the
+        exponential (over `decay`) is known already.
     ids, starts : arrays
         Filled: the members of step t are ``ids[starts[t]:starts[t + 1]]``.
 
     Returns
     -------
-    step, last : int
-        ``(steps, -1)`` when done; otherwise the step whose words ran out and the last
-        record that was drawn in it. Nothing is dropped: the caller brings more words.
+    step, last, waited
+        ``(steps, -1, 0.0)`` when done; otherwise where the words ran out. Nothing is
+        dropped: the caller brings more words.
     """
     at = starts[step]
+    waits = np.empty(_BLOCK)
+    end = np.float64(rows)
     while step < words.shape[0]:
-        for skip in range(0, words.shape[1], EXPONENTIAL_WORDS):
-            wait = exponential(words[step, skip], words[step, skip + 1], words[step, skip + 2])
-            last += 1 + int(min(wait / decay, np.float64(rows)))
+        for first in range(0, words.shape[1], _BLOCK):
+            count = min(_BLOCK, words.shape[1] - first)
+            block = words[step, first : first + count]
+            for b in range(count):
+                waits[b] = wait_of(block[b]) / decay
+            for b in range(count):
+                if waits[b] < 0.0:
+                    waited -= waits[b]
+                else:
+                    last += 1 + int(min(waited + waits[b], end))
+                    waited = 0.0
+                    if last >= rows:
+                        break
+                    ids[at] = last
+                    at += 1
             if last >= rows:
                 break
-            ids[at] = last
-            at += 1
         if last < rows:
             starts[step + 1] = at
-            return step, last
+            return step, last, waited
         step += 1
         last = -1
         starts[step] = at
-    return step, last
+    return step, last, waited
 
 
 @jit

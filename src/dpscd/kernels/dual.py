@@ -11,6 +11,7 @@ from dpscd.kernels.rows import Rows, add, add_truncated, dot
 from dpscd.losses import Loss, conjugate, dual_step, value
 
 __all__ = [
+    "MARGIN",
     "Numbers",
     "Records",
     "advance",
@@ -64,9 +65,9 @@ class Records(NamedTuple):
     weights: Floats
 
 
-# A clipped contribution is shortened by this much more than asked, so that rounding
-# in norms, scales and products can never lift it above the clip.
-_MARGIN = 1.0 - 2.0**-20
+#: A clipped contribution is shortened by this much more than asked, so that rounding
+#: in norms, scales and products can never lift it above the clip.
+MARGIN = 1.0 - 2.0**-20
 
 
 @jit
@@ -84,7 +85,7 @@ def shorten(steps: Floats, norm: float, clip: float) -> bool:
     for k in range(steps.shape[0]):
         squares += steps[k] * steps[k]
     length = math.sqrt(squares) * norm
-    limit = clip * _MARGIN
+    limit = clip * MARGIN
     if length <= limit:
         return True
     if not length < np.inf:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 from dpscd.kernels._jit import REORDERED, jit
 
@@ -23,6 +23,7 @@ __all__ = [
     "add_squares_truncated",
     "add_truncated",
     "dot",
+    "largest_of",
     "measure_rows",
     "row_width",
 ]
@@ -31,6 +32,12 @@ Floats = npt.NDArray[np.float64]
 
 # Lengths below this are not told from it: squares of smaller numbers underflow.
 _SHORTEST = 2.0**-300
+
+# All bits of a double but its sign.
+_SIZE_BITS = np.int64(2**63 - 1)
+
+# Squares that are added in any order; an error of 2^-53 for each is 2^-45 for all.
+_BLOCK = 256
 
 
 class DenseRows(NamedTuple):
@@ -236,6 +243,43 @@ def _well_formed_overload(rows, i):
 
 
 @jit
+def largest_of(x: npt.NDArray[Any]) -> float:
+    """Return the largest absolute value of `x`; infinity or NaN if one is no number."""
+    # Bits of positive doubles are ordered as the doubles are, with NaN above infinity:
+    # unlike a maximum of floats this becomes vector instructions.
+    largest = np.int64(0)
+    for j in range(x.shape[0]):
+        bits = np.float64(np.float64(x[j])).view(np.int64) & _SIZE_BITS
+        largest = max(largest, bits)
+    return np.int64(largest).view(np.float64)
+
+
+@register_jitable(fastmath=REORDERED)
+def _square_product(x: npt.NDArray[Any], factor: float) -> float:
+    total = 0.0
+    for j in range(x.shape[0]):
+        part = factor * np.float64(x[j])
+        total += part * part
+    return total
+
+
+@jit
+def _squares(x: npt.NDArray[Any], factor: float, squares: float) -> float:
+    """Add the squares of ``factor x`` to `squares`, within 2^-43 of the sum for any width.
+
+    A block is an inner product, whose error of at most 2^-44 holds for every order of
+    its terms; the blocks are added with compensation.
+    """
+    lost = 0.0
+    for first in range(0, x.shape[0], _BLOCK):
+        term = _square_product(x[first : first + _BLOCK], factor) - lost
+        after = squares + term
+        lost = (after - squares) - term
+        squares = after
+    return squares
+
+
+@jit
 def measure_rows(rows: Rows, row_bound: float, scale: float) -> None:
     """Fill ``rows.factor`` and ``rows.norm`` from the values.
 
@@ -257,40 +301,21 @@ def measure_rows(rows: Rows, row_bound: float, scale: float) -> None:
     nothing.
     """
     for i in range(rows.factor.shape[0]):
+        rows.factor[i], rows.norm[i] = 0.0, np.nan
         if not _well_formed(rows, i):
-            rows.factor[i] = 0.0
-            rows.norm[i] = np.nan
             continue
         x = _entries(rows, i)
-        largest = 0.0
-        usable = True
-        for j in range(x.shape[0]):
-            size = abs(np.float64(x[j]))
-            if not size < np.inf:
-                usable = False
-            if size > largest:
-                largest = size
-        if not usable:
-            rows.factor[i] = 0.0
-            rows.norm[i] = np.nan
+        largest = largest_of(x)
+        if not largest < np.inf:
             continue
         factor = 1.0 / scale
         if largest > 0.0:
-            squares = 0.0
-            for j in range(x.shape[0]):
-                part = np.float64(x[j]) / largest
-                squares += part * part
-            relative = math.sqrt(squares)
-            if largest * relative > row_bound:
-                factor = row_bound / scale / largest / relative
-        squares = rows.tail * rows.tail
-        lost = 0.0  # compensated summation: the bound does not depend on the width
-        for j in range(x.shape[0]):
-            part = factor * np.float64(x[j])
-            term = part * part - lost
-            after = squares + term
-            lost = (after - squares) - term
-            squares = after
+            # A power of two that brings the largest entry near 1: no square is lost.
+            unit = math.ldexp(1.0, min(max(-math.frexp(largest)[1], -1000), 1000))
+            relative = math.sqrt(_squares(x, unit, 0.0))
+            if relative > row_bound * unit:
+                factor = row_bound / scale * unit / relative
+        squares = _squares(x, factor, rows.tail * rows.tail)
         rows.factor[i] = factor
         empty = largest == 0.0 and rows.tail == 0.0
         rows.norm[i] = 0.0 if empty else max(math.sqrt(squares), _SHORTEST)

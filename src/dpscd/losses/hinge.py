@@ -43,13 +43,13 @@ def conjugate(loss: Hinge, a: float, y: float) -> float:
     return -loss.margin * y * a
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def project(loss: Hinge, a: float, y: float) -> float:
     """Return the dual nearest to `a` with ``y a`` in [0, 1]."""
     return y * min(max(y * a, 0.0), 1.0)
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def dual_step(loss: Hinge, u: float, a: float, y: float, k: float) -> float:
     """Return the exact minimiser z of ``conjugate(a + z) + u z + k z^2 / 2``."""
     b = y * project(loss, a, y)

@@ -43,13 +43,13 @@ def conjugate(loss: Squared, a: float, y: float) -> float:
     return 0.5 * a * a - a * y
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def project(loss: Squared, a: float, y: float) -> float:
     """Return the dual nearest to `a` that is feasible: every real number is."""
     return a
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def dual_step(loss: Squared, u: float, a: float, y: float, k: float) -> float:
     """Return the exact minimiser z of ``conjugate(a + z) + u z + k z^2 / 2``."""
     return (y - u - a) / (1.0 + k)

@@ -21,6 +21,9 @@ __all__ = ["Purpose", "SecureSource", "SeededSource", "Source", "source_for"]
 _BLOCK = 16  # bytes of one AES block
 _KEY = 32  # bytes of an AES-256 key
 
+# Encrypted piece by piece, so that the zeros stay in the cache.
+_ZEROS = memoryview(bytes(2**15))
+
 
 class Purpose(IntEnum):
     """What a stream is for; one number each, never reused for something else."""
@@ -94,7 +97,9 @@ class SecureSource:
         size = steps * blocks * _BLOCK
         cipher = Cipher(algorithms.AES(self._key), modes.CTR(counter.to_bytes(_BLOCK, "big")))
         stream = np.empty(size + _BLOCK - 1, dtype=np.uint8)
-        cipher.encryptor().update_into(bytes(size), stream.data)
+        encryptor, free = cipher.encryptor(), stream.data
+        for start in range(0, size, len(_ZEROS)):
+            encryptor.update_into(_ZEROS[: size - start], free[start:])
         return stream[:size].view("<u8").reshape(steps, 2 * blocks)[:, :width]
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels.draws import EXPONENTIAL_WORDS, fill_lots
+from dpscd.kernels.draws import fill_lots
 from dpscd.privacy.random import Purpose, Source
 
 __all__ = ["Lots", "PoissonLots"]
@@ -16,6 +16,11 @@ __all__ = ["Lots", "PoissonLots"]
 # of exponentials and quotients can raise it: rounding to the private side, since a lower
 # rate is dominated by a higher one.
 _SHY_SHARE, _SHY = 2.0**-30, 2.0**-39
+
+
+# A skip takes a second word with a chance of 2^-13. With twice as many words as records,
+# and these, the chance that they do not suffice is below 2^-700.
+_SPARE = 64
 
 
 class Lots(NamedTuple):
@@ -45,25 +50,24 @@ class PoissonLots:
         return min(rows + 1, math.ceil(expected + 6.0 * math.sqrt(expected) + 8.0))
 
     def imprecision(self, steps: int, n: int) -> float:
-        """Return the chance that some skip is longer than can be drawn (88 / decay)."""
+        """Return a bound on the chance that some gap is longer than 91 / decay."""
         return steps * (self.rate * n + 1.0) * 2.0**-128
 
     def draw(self, source: Source, first: int, steps: int, rows: int) -> Lots:
         """Draw the lots of `steps` steps from step `first` on, over `rows` records."""
         skips = self.skips(rows)
-        words = source.words(Purpose.LOTS, first, steps, EXPONENTIAL_WORDS * skips)
+        words = source.words(Purpose.LOTS, first, steps, skips)
         drawn = self.rate * (1.0 - _SHY_SHARE) - _SHY
         decay = -math.log1p(-drawn) if self.rate < 1.0 else math.inf
         ids = np.empty(steps * skips, dtype=np.int64)
         starts = np.zeros(steps + 1, dtype=np.int64)
-        step, last = fill_lots(words, rows, decay, 0, -1, ids, starts)
+        step, last, waited = fill_lots(words, rows, decay, 0, -1, 0.0, ids, starts)
         while step < steps:
             # The words of this step ran out after record `last`: enough for any rest.
-            width = EXPONENTIAL_WORDS * (rows + 1)
-            more = source.words(Purpose.LOTS_OVERFLOW, first + step, 1, width)
+            more = source.words(Purpose.LOTS_OVERFLOW, first + step, 1, 2 * rows + _SPARE)
             ids = np.concatenate([ids, np.empty(rows, dtype=np.int64)])
             rest = np.array([starts[step + 1], 0])
-            fill_lots(more, rows, decay, 0, last, ids, rest)
+            fill_lots(more, rows, decay, 0, last, waited, ids, rest)
             starts[step + 1] = rest[1]
-            step, last = fill_lots(words, rows, decay, step + 1, -1, ids, starts)
+            step, last, waited = fill_lots(words, rows, decay, step + 1, -1, 0.0, ids, starts)
         return Lots(ids[: starts[steps]], starts)

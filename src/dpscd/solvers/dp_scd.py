@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import DataError, ParameterError
-from dpscd.kernels.dual import Records, advance
+from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows, row_width
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
 from dpscd.privacy.sampling import Lots
-from dpscd.problem import Problem
+from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers.observer import Look, Observer
+from dpscd.solvers.team import kernel_for
 
 __all__ = ["check_plan", "dp_scd", "draws", "epoch_of"]
 
@@ -29,11 +30,11 @@ _CHUNK = 2**16
 def dp_scd(
     problem: Problem,
     plan: Plan,
-    rows: Rows,
+    rows: Rows | DeferredRows,
     records: Records,
     source: Source,
     *,
-    draw_ahead: bool = False,
+    threads: int = 1,
     progress: Callable[[int], None] | None = None,
     observer: Observer | None = None,
 ) -> Floats:
@@ -47,8 +48,8 @@ def dp_scd(
         The data; only the returned vector may leave.
     source : Source
         A fresh source of randomness.
-    draw_ahead : bool
-        Draw the next chunk's randomness in a second thread. The result is the same.
+    threads : int
+        How many to use at most. The result is the same.
     progress : callable, optional
         Called with the number of steps done in each chunk, and with nothing else.
     observer : callable, optional
@@ -66,33 +67,23 @@ def dp_scd(
     dual = np.zeros((count, problem.outputs))
     shared = np.zeros((problem.outputs, problem.width))
     average = np.zeros_like(shared)
-    numbers = plan.numbers(problem.strength)
     first = 0
     epoch = epoch_of(plan)
     pause = epoch if observer else plan.steps
-    for lots, normals in draws(plan, source, count, pause=pause, draw_ahead=draw_ahead):
-        advance(
-            problem.loss,
-            rows,
-            records,
-            numbers,
-            lots.ids,
-            lots.starts,
-            normals,
-            plan.average_from - first,
-            dual,
-            shared,
-            average,
-        )
-        first += len(normals)
-        if progress is not None:
-            progress(len(normals))
-        if observer is not None and first % epoch == 0:
-            observer(Look(first // epoch, shared.copy()))
+    with kernel_for(problem, plan, rows, records, threads) as (run, used):
+        for lots, normals in draws(plan, source, count, pause=pause, draw_ahead=used < threads):
+            run(*lots, normals, plan.average_from - first, dual, shared, average)
+            first += len(normals)
+            if progress is not None:
+                progress(len(normals))
+            if observer is not None and first % epoch == 0:
+                observer(Look(first // epoch, shared.copy()))
     return average / (plan.steps - plan.average_from)
 
 
-def check_plan(problem: Problem, plan: Plan, rows: Rows, records: Records) -> None:
+def check_plan(
+    problem: Problem, plan: Plan, rows: Rows | DeferredRows, records: Records
+) -> None:
     """Refuse a plan that is not calibrated or not one for this problem and these records."""
     plan.event()  # refuses a multiplier that is not a positive number
     planned = (plan.n, plan.d, plan.outputs, plan.intercept, plan.lam)
@@ -101,9 +92,13 @@ def check_plan(problem: Problem, plan: Plan, rows: Rows, records: Records) -> No
     ):  # fmt: skip
         raise ParameterError("the plan was made for another problem.")
     count = len(records.labels)
-    if not count == len(records.weights) == len(rows.factor) == len(rows.norm):
+    if isinstance(rows, DeferredRows):
+        lengths, width = {rows.count}, int(rows.X.shape[1])
+    else:
+        lengths, width = {len(rows.factor), len(rows.norm)}, row_width(rows)
+    if {count, len(records.weights)} | lengths != {count}:
         raise DataError("rows, labels and weights are not equally many.")
-    if row_width(rows) != problem.d or (rows.tail != 0.0) != plan.intercept:
+    if width != problem.d or (rows.tail != 0.0) != plan.intercept:
         raise DataError("the rows do not have the problem's columns.")
     if count > plan.capacity:
         raise DataError("there are far more records than the declared n.")
@@ -123,7 +118,7 @@ def draws(
     """
     lots, noise = plan.lots, plan.noise
     # From the public n, not the true count: chunks are seen in the progress bar.
-    chunk = max(1, _CHUNK // max(plan.size, 3 * lots.skips(plan.n)))
+    chunk = max(1, _CHUNK // max(plan.size, lots.skips(plan.n)))
 
     def draw(first: int) -> Draw:
         steps = min(chunk, pause - first % pause, plan.steps - first)

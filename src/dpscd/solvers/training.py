@@ -11,7 +11,7 @@ from dpscd.kernels.dual import Records, predictions
 from dpscd.kernels.rows import Rows
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
-from dpscd.problem import Model, Problem
+from dpscd.problem import DeferredRows, Model, Problem
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.moments import release_labels, release_moments, release_spread
 from dpscd.standard import standard_of
@@ -32,7 +32,7 @@ def train_private(
     weights: Floats,
     source_of: Callable[[str], Source],
     *,
-    draw_ahead: bool = False,
+    threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> Model:
     """Release everything that the plan lists and return the model, in the user's units.
@@ -45,7 +45,7 @@ def train_private(
         The records, labels in the user's units; only the model may leave.
     source_of : callable
         Returns a fresh source of randomness, another one for every text.
-    draw_ahead, progress
+    threads, progress
         As for :func:`~dpscd.solvers.dp_scd.dp_scd`.
 
     Notes
@@ -69,14 +69,14 @@ def train_private(
             *moments, centred=dense and intercept, turned=dense and not intercept
         )
         problem = replace(problem, standard=standard)
-    rows = problem.rows(X)
+    rows = problem.rows(X) if hasattr(X, "indptr") else DeferredRows(problem, X)
     inner = problem.labels(labels)
     start = None
     if plan.pilot is not None:
         pilot = replace(problem, lam=plan.pilot.lam)
         shared = dp_scd(
             pilot, plan.pilot, rows, Records(inner, weights), source_of("pilot"),
-            draw_ahead=draw_ahead, progress=progress,
+            threads=threads, progress=progress,
         )  # fmt: skip
         left = inner - _predicted(pilot, rows, shared)
         distances = left * (problem.label_scale / unit)
@@ -87,7 +87,7 @@ def train_private(
             problem = replace(problem, label_centre=0.0, label_scale=spread * unit)
     shared = dp_scd(
         problem, plan, rows, Records(inner, weights), source,
-        draw_ahead=draw_ahead, progress=progress,
+        threads=threads, progress=progress,
     )  # fmt: skip
     model = problem.model(shared)
     if start is None:
@@ -101,7 +101,10 @@ def _seen(spread: float, plan: Plan) -> float:
     return min(1.0, max(spread, 2.0 * error, 1e-3))
 
 
-def _predicted(problem: Problem, rows: Rows, shared: Floats) -> Floats:
+def _predicted(problem: Problem, rows: Rows | DeferredRows, shared: Floats) -> Floats:
+    if isinstance(rows, DeferredRows):
+        parts = [_predicted(problem, block, shared) for _, block in rows.blocks()]
+        return np.concatenate(parts)
     out = np.empty(len(rows.norm))
     predictions(rows, shared[0], problem.strength, out)
     return out

@@ -1,0 +1,155 @@
+"""Dense records in fixed point: what the private dense kernel reads.
+
+A record ``(factor x, tail)`` is stored as whole numbers ``q`` of 16 bits and one ``scale``,
+with ``|q| <= 32767`` and ``scale = largest entry / 32767``: half the memory of float32, and
+sums of multiples of ``q`` are whole numbers, exact in any order. Behind the numbers of a row
+stand its scale, norm, label and weight, so that a record is a few neighbouring lines of memory.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.kernels._jit import jit
+from dpscd.kernels._memory import LINE
+from dpscd.kernels.dual import Records
+from dpscd.kernels.rows import DenseRows, largest_of
+
+__all__ = [
+    "LABEL",
+    "LARGEST",
+    "NORM",
+    "SCALE",
+    "STATE",
+    "WEIGHT",
+    "Pack",
+    "empty_pack",
+    "fill_pack",
+    "pack_rows",
+]
+
+Floats = npt.NDArray[np.float64]
+Shorts = npt.NDArray[np.int16]
+
+#: The largest whole number of a row; every row that is not silent has it, up to its sign.
+LARGEST = 32767
+
+#: Places in the state of a record, and their number.
+SCALE, NORM, LABEL, WEIGHT = range(4)
+STATE = 4
+
+# Rows whose largest entry is not above this count as empty: scales of smaller ones would
+# leave the range in which doubles have their full precision.
+_SHORTEST = 2.0**-900
+
+# Added to a small number and taken away again, it leaves the nearest whole one.
+_TO_WHOLE = 1.5 * 2.0**52
+
+# Whole numbers of a row are padded with zeros to a multiple of this many (64 bytes), if
+# that leaves the pack no larger than the matrix in float32.
+_ALIGNED = LINE // 2
+_LEAST_ALIGNED = 4
+
+
+class Pack(NamedTuple):
+    """Records in fixed point.
+
+    Attributes
+    ----------
+    cells : int16 array of shape (records, stride)
+        Row i begins with the whole numbers of record i, padded with zeros.
+    state : float64 array of shape (records, stride / 4)
+        The same memory: SCALE, NORM, LABEL and WEIGHT from column `place` on.
+    width : int
+        Whole numbers of a record, the constant column among them.
+    padded : int
+        The same with the zeros.
+    place : int
+        Column of `state` at which the state of a record begins.
+    """
+
+    cells: Shorts
+    state: Floats
+    width: int
+    padded: int
+    place: int
+
+
+def pack_rows(rows: DenseRows, records: Records) -> Pack:
+    """Return dense records in fixed point; the guarantee is that of :func:`fill_pack`."""
+    count, features = rows.values.shape
+    pack = empty_pack(count, features, rows.tail)
+    fill_pack(rows, records, pack, 0)
+    return pack
+
+
+def empty_pack(count: int, features: int, tail: float) -> Pack:
+    """Return the memory for `count` records, to be filled."""
+    width = features + (1 if tail != 0.0 else 0)
+    padded, stride = _layout(width, 4 * features)
+    # Not to be initialised twice: the rows are filled, padding included.
+    memory = np.empty(count * stride + LINE, dtype=np.uint8)
+    skipped = -memory.ctypes.data % LINE
+    bytes_of = memory[skipped : skipped + count * stride].reshape(count, stride)
+    return Pack(bytes_of.view(np.int16), bytes_of.view(np.float64), width, padded, padded // 4)
+
+
+def _layout(width: int, allowed: int) -> tuple[int, int]:
+    """Return the padded width and the bytes of a row, in at most `allowed` if possible."""
+    padded = -(-width // _ALIGNED) * _ALIGNED
+    stride = -(-(2 * padded + 8 * STATE) // LINE) * LINE
+    if stride > allowed:
+        padded = -(-width // _LEAST_ALIGNED) * _LEAST_ALIGNED
+        stride = 2 * padded + 8 * STATE
+    return padded, stride
+
+
+@jit
+def fill_pack(rows: DenseRows, records: Records, pack: Pack, first: int) -> None:
+    """Put dense rows, the records from `first` on, into their places.
+
+    Parameters
+    ----------
+    rows : DenseRows
+        A block of rows.
+    records : Records
+        Labels and weights of all records.
+    pack : Pack
+        To be filled.
+    first : int
+        The record that is row 0 of the block.
+
+    Notes
+    -----
+    Guarantee: record i is replaced by ``scale q``, a function of this record alone, each
+    entry within ``2^-16`` of its largest one. ``norm (1 + 2^-40)`` is at least the
+    length of ``scale q``, computed from the whole numbers. Records whose norm is not
+    positive, NaN included, get norm 0: they contribute nothing.
+    """
+    features = rows.values.shape[1]
+    for i in range(rows.values.shape[0]):
+        k = first + i
+        x, cells, state = rows.values[i], pack.cells[k], pack.state[k, pack.place :]
+        for j in range(pack.padded):
+            cells[j] = 0
+        state[LABEL], state[WEIGHT] = records.labels[k], records.weights[k]
+        state[SCALE] = state[NORM] = 0.0
+        if not rows.norm[i] > 0.0:
+            continue
+        factor = rows.factor[i]
+        largest = max(factor * largest_of(x), abs(rows.tail))
+        if not largest > _SHORTEST:
+            continue
+        finest = LARGEST / largest
+        for j in range(features):
+            entry = factor * np.float64(x[j]) * finest
+            cells[j] = np.int16(entry + _TO_WHOLE - _TO_WHOLE)
+        if pack.width > features:
+            cells[features] = np.int16(rows.tail * finest + _TO_WHOLE - _TO_WHOLE)
+        squares = np.int64(0)
+        for j in range(pack.width):
+            squares += np.int64(cells[j]) * np.int64(cells[j])
+        state[SCALE] = largest / LARGEST
+        state[NORM] = state[SCALE] * math.sqrt(np.float64(squares))

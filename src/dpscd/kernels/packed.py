@@ -1,0 +1,313 @@
+"""The mechanism on packed records: a chunk of lots in fixed point.
+
+A lot is worked off in blocks that stay in the cache: predictions of all members, then
+their steps in one loop of vector instructions, then their contributions.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba.extending import register_jitable
+
+from dpscd.kernels._jit import REORDERED, jit
+from dpscd.kernels._memory import GATE, LINE, meet, prefetch
+from dpscd.kernels.dual import MARGIN, Numbers
+from dpscd.kernels.pack import LABEL, NORM, SCALE, WEIGHT, Pack
+from dpscd.losses import Loss, dual_step
+
+__all__ = ["advance_packed", "advance_part", "release_cells"]
+
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+Shorts = npt.NDArray[np.int16]
+Ints = npt.NDArray[np.int64]
+Cells = npt.NDArray[np.int64]
+
+# Members of a block, and bytes of their rows: a share of the second cache.
+_BLOCK = 128
+_BLOCK_BYTES = 2**18
+
+# Lines of a row that are asked for ahead, a block at a time: the memory goes on by itself
+# once it has seen a few lines of a long row.
+_LINES = 16
+
+
+class _Desk(NamedTuple):
+    """Room for a block: one number a member, or one an output and member."""
+
+    scale: Floats
+    norm: Floats
+    label: Floats
+    weight: Floats
+    squares: Floats
+    steps: Floats  # predictions at first
+    duals: Floats
+    cells: npt.NDArray[np.int32]
+
+
+@jit
+def _desk(outputs: int, block: int) -> _Desk:
+    return _Desk(
+        np.empty(block),
+        np.empty(block),
+        np.empty(block),
+        np.empty(block),
+        np.empty(block),
+        np.empty((outputs, block)),
+        np.empty((outputs, block)),
+        np.empty((outputs, block), np.int32),
+    )
+
+
+@register_jitable(fastmath=REORDERED)
+def _product(cells: Shorts, i: int, model: Singles, size: int) -> np.float32:
+    """Return the inner product of a row of `cells` with `model`, in single precision."""
+    total = np.float32(0.0)
+    for j in range(size):
+        total += np.float32(cells[i, j]) * model[j]
+    return total
+
+
+@jit
+def _model(shared: Floats, strength: float, model: Singles) -> float:
+    """Fill `model` with the shared vector over a power of two; return that over strength."""
+    largest = 0.0
+    for j in range(shared.shape[0]):
+        largest = max(largest, abs(shared[j]))
+    unit = math.ldexp(1.0, math.frexp(largest)[1])
+    for j in range(shared.shape[0]):
+        model[j] = np.float32(shared[j] / unit)
+    return unit / strength
+
+
+@jit
+def _read(
+    pack: Pack, ids: Ints, coming: Ints, models: Singles, gains: Floats, dual: Floats,
+    desk: _Desk,
+) -> None:  # fmt: skip
+    """Lay out what the members `ids` need for their steps; ask for the `coming` ones."""
+    outputs = models.shape[0]
+    size = min(2 * pack.cells.shape[1], _LINES * LINE)
+    for b in range(ids.shape[0]):
+        if b < coming.shape[0]:
+            prefetch(pack.cells, coming[b], size)
+            prefetch(dual, coming[b], 8 * outputs)
+        i = ids[b]
+        scale = pack.state[i, pack.place + SCALE]
+        desk.scale[b] = scale
+        desk.norm[b] = pack.state[i, pack.place + NORM]
+        desk.label[b] = pack.state[i, pack.place + LABEL]
+        desk.weight[b] = pack.state[i, pack.place + WEIGHT]
+        for k in range(outputs):
+            desk.duals[k, b] = dual[i, k]
+            product = np.float64(_product(pack.cells, i, models[k], pack.padded))
+            desk.steps[k, b] = product * (scale * gains[k])
+    for b in range(ids.shape[0], coming.shape[0]):
+        prefetch(pack.cells, coming[b], size)
+        prefetch(dual, coming[b], 8 * outputs)
+
+
+@jit
+def _solve(loss: Loss, numbers: Numbers, count: int, desk: _Desk) -> None:
+    """Turn predictions into clipped steps, new duals and whole numbers of cells.
+
+    Notes
+    -----
+    Guarantee: the vector of all ``cells[k, b] cell q_b`` of member b, over all outputs k, is
+    no longer than the clip, for every input, NaN and infinity included; it depends on
+    record b, its own duals and the released vector alone.
+    Proof: docs/proofs/shared_vector.md, "Fixed point".
+    """
+    outputs = desk.steps.shape[0]
+    for b in range(count):
+        desk.squares[b] = 0.0
+    for k in range(outputs):
+        steps, duals = desk.steps[k], desk.duals[k]
+        for b in range(count):
+            label, weight, norm = desk.label[b], desk.weight[b], desk.norm[b]
+            weight = weight if weight > 0.0 else 1.0  # it will not speak
+            if outputs > 1:
+                label = 1.0 if label == k else -1.0
+            curvature = weight * numbers.separability * norm * norm / numbers.strength
+            # A loss of weight w has w times the conjugate, at the dual divided by w.
+            step = weight * dual_step(loss, steps[b], duals[b] / weight, label, curvature)
+            steps[b] = step
+            desk.squares[b] += step * step
+    limit = numbers.clip * MARGIN
+    for b in range(count):
+        length = math.sqrt(desk.squares[b]) * desk.norm[b]
+        speaks = (desk.norm[b] > 0.0) & (desk.weight[b] > 0.0) & (length < np.inf)
+        factor = limit / length if length > limit else 1.0
+        desk.squares[b] = factor if speaks else 0.0
+    fine = 1.0 / numbers.cell
+    for k in range(outputs):
+        steps, duals, cells = desk.steps[k], desk.duals[k], desk.cells[k]
+        for b in range(count):
+            factor = desk.squares[b]
+            step = steps[b] * factor if factor > 0.0 else 0.0
+            duals[b] += step
+            cells[b] = np.int32(step * desk.scale[b] * fine)  # toward zero
+
+
+@jit
+def _add(pack: Pack, ids: Ints, cells: npt.NDArray[np.int32], total: Ints) -> None:
+    """Add ``cells[b]`` times the whole numbers of record ``ids[b]``, for all b."""
+    count, size, b = ids.shape[0], total.shape[0], 0
+    while b + 4 <= count:  # four at a time: the total is read and written less often
+        q, r = pack.cells[ids[b]], pack.cells[ids[b + 1]]
+        s, t = pack.cells[ids[b + 2]], pack.cells[ids[b + 3]]
+        m, n = np.int64(cells[b]), np.int64(cells[b + 1])
+        o, p = np.int64(cells[b + 2]), np.int64(cells[b + 3])
+        for j in range(size):
+            two = m * np.int64(q[j]) + n * np.int64(r[j])
+            total[j] += two + o * np.int64(s[j]) + p * np.int64(t[j])
+        b += 4
+    while b < count:
+        q, m = pack.cells[ids[b]], np.int64(cells[b])
+        for j in range(size):
+            total[j] += m * np.int64(q[j])
+        b += 1
+
+
+@jit
+def release_cells(
+    total: Ints, normals: Floats, numbers: Numbers, bits: int, shared: Floats
+) -> None:
+    """Add the exact sum of a lot and its noise to the shared vector, on the grid.
+
+    Parameters
+    ----------
+    total : array
+        The sum in cells.
+    normals : array
+        Standard normals.
+    numbers : Numbers
+        With a grid of ``2^bits`` cells.
+    bits : int
+        Between 0 and 52.
+    shared : array
+        Changed in place.
+
+    Notes
+    -----
+    Guarantee: that of :func:`dpscd.kernels.dual.release`, on whole numbers of 64 bits.
+    Requires: every coordinate, every step, empty lots too.
+    """
+    cell = math.ldexp(1.0, -bits)
+    for j in range(shared.shape[0]):
+        whole = total[j] >> bits
+        rest = np.float64(total[j] - (whole << bits)) * cell
+        moved = whole + math.floor(rest + numbers.spread * normals[j] + 0.5)
+        shared[j] += numbers.grid * np.float64(moved)
+
+
+@jit
+def _share(starts: Ints, t: int, part: int, parts: int) -> tuple[int, int]:
+    """Return where the members of step t begin and end that a thread works on."""
+    size = starts[t + 1] - starts[t]
+    return starts[t] + size * part // parts, starts[t] + size * (part + 1) // parts
+
+
+@jit
+def advance_part(
+    loss: Loss,
+    pack: Pack,
+    numbers: Numbers,
+    ids: Ints,
+    starts: Ints,
+    normals: Floats,
+    average_from: int,
+    dual: Floats,
+    shared: Floats,
+    average: Floats,
+    part: int,
+    totals: Cells,
+    gate: Ints,
+) -> None:
+    """Do one thread's part of :func:`advance_packed`; the others run at the same time.
+
+    Each thread adds up its share of a lot; when all are done each releases its share of
+    the coordinates, and when all are done with that the next step begins. Sums of
+    whole numbers do not depend on how they are shared.
+
+    Parameters
+    ----------
+    part : int
+        Which thread this is.
+    totals : array of shape (threads, outputs, padded)
+        Room for the sums.
+    gate : array of length GATE
+        Zeros at first; where the threads meet.
+    """
+    outputs, width = shared.shape
+    parts = totals.shape[0]
+    block = max(4, min(_BLOCK, _BLOCK_BYTES // (2 * pack.cells.shape[1])))
+    desk = _desk(outputs, block)
+    models = np.zeros((outputs, pack.padded), np.float32)
+    gains = np.empty(outputs)
+    bits = math.frexp(numbers.grid / numbers.cell)[1] - 1
+    low, high = width * part // parts, width * (part + 1) // parts
+    own = totals[part]
+    for t in range(starts.shape[0] - 1):
+        for k in range(outputs):
+            gains[k] = _model(shared[k], numbers.strength, models[k])
+        own[:] = 0
+        begin, end = _share(starts, t, part, parts)
+        for first in range(begin, end, block):
+            members = ids[first : min(first + block, end)]
+            coming = ids[first + block : min(first + 2 * block, end)]
+            if first + block >= end and t + 2 < starts.shape[0]:
+                after, last = _share(starts, t + 1, part, parts)
+                coming = ids[after : min(after + block, last)]
+            _read(pack, members, coming, models, gains, dual, desk)
+            _solve(loss, numbers, members.shape[0], desk)
+            for k in range(outputs):
+                for b in range(members.shape[0]):
+                    dual[members[b], k] = desk.duals[k, b]
+                _add(pack, members, desk.cells[k], own[k])
+        added = meet(gate, 2 * t + 1, parts)
+        for k in range(outputs if added else 0):
+            total = totals[0, k, low:high]
+            for other in range(1, parts):
+                total += totals[other, k, low:high]
+            noise = normals[t, k * width + low : k * width + high]
+            release_cells(total, noise, numbers, bits, shared[k, low:high])
+            if t >= average_from:
+                average[k, low:high] += shared[k, low:high]
+        if not (added and meet(gate, 2 * t + 2, parts)):
+            return
+
+
+@jit
+def advance_packed(
+    loss: Loss,
+    pack: Pack,
+    numbers: Numbers,
+    ids: Ints,
+    starts: Ints,
+    normals: Floats,
+    average_from: int,
+    dual: Floats,
+    shared: Floats,
+    average: Floats,
+) -> None:
+    """Run a chunk of steps on packed records.
+
+    Parameters are those of :func:`dpscd.kernels.dual.advance`, with a pack for rows and
+    records, and a grid of 2^0 to 2^52 cells.
+
+    Notes
+    -----
+    Guarantee: one step is the mechanism of docs/proofs/shared_vector.md.
+    Requires: lots are Poisson and whole; normals are fresh; no more records than
+    ``Plan.capacity``. All steps of a lot are computed from the shared vector as it was
+    before the lot.
+    """
+    totals = np.empty((1, shared.shape[0], pack.padded), np.int64)
+    gate = np.zeros(GATE, np.int64)
+    advance_part(
+        loss, pack, numbers, ids, starts, normals, average_from, dual, shared, average,
+        0, totals, gate,
+    )  # fmt: skip
