@@ -12,13 +12,15 @@ from dpscd.kernels._memory import CALLED_OFF, GATE, meet
 from dpscd.kernels.dual import Records
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed, advance_part
-from dpscd.losses import Hinge, Logistic
+from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
-from dpscd.problem import Problem
+from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers import team
 from dpscd.solvers.dp_scd import dp_scd
+from dpscd.solvers.team import _packed
+from dpscd.standard import Standard
 
 N, D, OUTPUTS = 600, 7, 3
 PROBLEM = Problem(Hinge(), 0.01, N, D, outputs=OUTPUTS, constant=0.3)
@@ -204,3 +206,17 @@ def test_logistic_threads_agree_too():
         dp_scd(problem, plan, rows, records, SeededSource(b"l"), threads=t) for t in (1, 2)
     )
     np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("count", [1, 4096, 5000])
+def test_rows_packed_block_by_block_are_those_packed_at_once(count):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(count, 3)).astype(np.float32)
+    standard = Standard(np.full(3, 0.1), np.array([1.0, 2.0, 3.0]), np.zeros(3), 0.0)
+    problem = Problem(Squared(), 1e-3, count, 3, constant=0.25, standard=standard)
+    records = Records(rng.normal(size=count), np.ones(count))
+    deferred = DeferredRows(problem, X)
+    assert deferred.count == count
+    whole, parts = pack_rows(deferred.whole(), records), _packed(deferred, records)
+    np.testing.assert_array_equal(parts.cells, whole.cells)
+    assert (parts.width, parts.padded, parts.place) == (whole.width, whole.padded, whole.place)
