@@ -140,7 +140,8 @@ def test_the_regularisation_follows_the_rule_in_the_users_units():
     options = {"travel": 0.25}
     plain = plan_fit(facts(constant=0.0), target, **options)
     size = planning._MODEL_SIZE["classification"]
-    expected = 0.25 * math.sqrt(20) * (0.5 * noise + 1.0) / (size * 1000)
+    follows = (0.5 * noise + 1.0) * (1.0 + noise / planning._MUCH_NOISE)
+    expected = 0.25 * math.sqrt(20) * follows / (size * 1000)
     assert plain.lam == pytest.approx(expected)
     assert not plain.intercept
     regression = plan_fit(facts(constant=0.0, task="regression"), target, **options)
