@@ -1,3 +1,4 @@
+import inspect
 import math
 import os
 import subprocess
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from test_dual import COUNT, LOSSES, NUMBERS, STEPS, D, every_loss, exactly_released
 from test_dual import Case as FloatCase
 
+from dpscd.kernels import _memory
 from dpscd.kernels.dual import Records
 from dpscd.kernels.pack import NORM, SCALE, pack_rows
 from dpscd.kernels.packed import advance_packed, release_cells
@@ -293,3 +295,9 @@ def test_the_interpreter_agrees_with_the_compiler():
         for number in part.ravel()
     ]
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=30.0 * NUMBERS.grid)
+
+
+def test_the_compiler_gets_a_loop_that_fetches_line_by_line():
+    # Compiled code comes from a cache, so that this is not seen otherwise.
+    fetch = _memory._prefetch(None, None, None)
+    assert list(inspect.signature(fetch).parameters) == ["matrix", "row", "size"]
