@@ -317,3 +317,34 @@ def test_a_plan_with_a_pilot_is_plain_json():
     assert values.pop("relation") == inner.pop("relation") == "zero-out"
     pilot = Plan(relation=Relation.ZERO_OUT, **inner)
     assert Plan(relation=Relation.ZERO_OUT, pilot=pilot, **values) == one
+
+
+@pytest.mark.parametrize(
+    ("changes", "lazy"),
+    [
+        ({}, True),
+        ({"d": 4094}, False),
+        ({"d": 1365, "outputs": 3}, True),
+        ({"epsilon": 32.5}, False),
+        ({"steps": 2**20 + 1}, False),
+        ({"noise_multiplier": 1e8}, False),
+        ({"noise_multiplier": 1e-7}, False),
+    ],
+)
+def test_lazy_noise_follows_from_public_numbers(changes, lazy):
+    assert plan(**{"d": 4095, "noise_multiplier": 2.0, **changes}).lazy == lazy
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 10, 1000, 2**20])
+def test_sums_for_an_average_are_rounded_by_less_than_their_noise(steps):
+    made = plan(steps=steps, averaging=1.0, noise_multiplier=2.0)
+    deviation = math.sqrt(steps * (steps**2 - 1.0) / 12.0)
+    assert deviation <= 2.0**made.average_bits <= max(1.0, 2.0 * deviation)
+    assert made.noise.grid == made.cell * 2.0**made.grid_bits
+
+
+def test_a_plan_that_may_be_lazy_pays_for_it():
+    one = plan(d=10**6, n=200_000, steps=10**5, rate=1e-3).calibrated()
+    assert one.lazy
+    assert one.claim().epsilon <= 1.0
+    assert one.claim().precision_epsilon < 5e-3

@@ -10,7 +10,7 @@ from dpscd.privacy.accounting import calibrate, interval_for
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.release import Claim, Release, claim, inner_target
+from dpscd.privacy.release import LAZY_EPSILON, Claim, Release, claim, inner_target
 from dpscd.privacy.sampling import PoissonLots
 
 __all__ = ["Plan"]
@@ -27,6 +27,11 @@ _WHOLE_BITS = 62
 # such errors, independent over the records, leave the sum of all contributions eight times
 # closer to its place than the noise does.
 _FIXED_POINT = 2.0**-14
+
+# Lazy noise: whole numbers of 64 bits hold what a coordinate owes for so many steps, on a
+# grid of so many cells.
+_LAZY_STEPS = 2**20
+_LAZY_BITS = 42
 
 # Rates below this are no longer well above what PoissonLots gives away to rounding.
 _SMALLEST_RATE = 1e-9
@@ -160,6 +165,34 @@ class Plan:
         finest = _FIXED_POINT * self.rate * math.sqrt(self.steps * self.n)
         bits = math.log2(self.noise.grid / self._whole_cell)
         return self.noise_multiplier >= finest and 9 <= bits <= 52
+
+    @property
+    def grid_bits(self) -> int:
+        """The number b such that a grid has 2^b cells of :attr:`cell`."""
+        return math.frexp(self.noise.grid / self.cell)[1] - 1
+
+    @property
+    def lazy(self) -> bool:
+        """Whether sparse rows get lazy noise: from public numbers alone.
+
+        Not from the number of entries, which is not public.
+        """
+        return (
+            self.release().may_be_lazy
+            and self.epsilon <= LAZY_EPSILON
+            and self.steps <= _LAZY_STEPS
+            and 0 <= self.grid_bits <= _LAZY_BITS
+        )
+
+    @property
+    def average_bits(self) -> int:
+        """Sums of the averaged steps of lazy noise are rounded to 2^this grids.
+
+        That is no less than the standard deviation of such a sum, given its end, over
+        that of one step.
+        """
+        steps = self.steps - self.average_from
+        return math.ceil(math.log2(max(1.0, steps * (steps * steps - 1.0) / 12.0)) / 2.0)
 
     @property
     def _whole_cell(self) -> float:

@@ -21,6 +21,10 @@ _NOISE = "tests/estimators/test_privacy.py::test_without_signal_the_model_is_exa
 _EMPTY = "tests/kernels/test_dual.py::test_empty_lots_still_add_noise"
 _BITS = "tests/privacy/test_sampling.py::test_bits_are_independent_with_the_stated_rate"
 _DRAWN = "tests/solvers/test_private_training.py::test_what_is_drawn_is_what_the_plan_lists"
+_LAZY_NOISE = (
+    "tests/solvers/test_lazy_scd.py::test_without_signal_the_result_is_exactly_the_stated_noise"
+)
+_LAZY_DRAW = "tests/kernels/test_lazy.py::test_a_coordinate_gets_what_is_due_in_one_draw"
 
 MUTATIONS = [
     Mutation(
@@ -59,6 +63,61 @@ MUTATIONS = [
         (("        for k in range(outputs):\n            noise =",
           "        for k in range(outputs if starts[t] < starts[t + 1] else 0):\n            noise ="),),
         _EMPTY,
+    ),
+    Mutation(
+        "lazy noise: what is due is forgotten",
+        "kernels/lazy.py",
+        (("np.float64(k) * law.variance", "law.variance"),),
+        _LAZY_NOISE,
+    ),
+    Mutation(
+        "lazy noise: one step short",
+        "kernels/lazy.py",
+        (("np.float64(k) * law.variance", "np.float64(k - 1) * law.variance"),),
+        _LAZY_DRAW,
+    ),
+    Mutation(
+        "lazy noise: no last flush",
+        "solvers/lazy.py",
+        (("        self.settle(self._plan.steps)\n", ""),),
+        _LAZY_NOISE,
+    ),
+    Mutation(
+        "lazy noise: a look before the flush",
+        "solvers/lazy.py",
+        (("        self.settle(now)\n", ""),),
+        "tests/solvers/test_lazy_scd.py::test_a_look_shows_a_vector_that_has_all_its_noise",
+    ),
+    Mutation(
+        "lazy noise: no flush where averaging begins",
+        "solvers/lazy.py",
+        (("            vector.settle(first)\n", "            pass\n"),),
+        _LAZY_NOISE,
+    ),
+    Mutation(
+        "lazy noise: an average without its own variance",
+        "kernels/lazy.py",
+        (("0.5 * np.float64(state[j, _TIMES])", "0.0"),),
+        "tests/kernels/test_lazy.py::test_eager_and_lazy_have_the_same_law",
+    ),
+    Mutation(
+        "lazy noise: the average of a stretch that is all at its end",
+        "kernels/lazy.py",
+        (("(k + 1) * noise", "2 * k * noise"),),
+        "tests/kernels/test_lazy.py::test_eager_and_lazy_have_the_same_law",
+    ),
+    Mutation(
+        "lazy noise: normals used twice",
+        "solvers/lazy.py",
+        (("            self._normals = self._normals[used:]\n            if begin",
+          "            if begin"),),
+        "tests/solvers/test_lazy_scd.py::test_neither_chunks_nor_pieces_change_the_result",
+    ),
+    Mutation(
+        "lazy noise: its finite precision not charged",
+        "privacy/release.py",
+        (("return self.size >= _LAZY_SIZE", "return False"),),
+        "tests/privacy/test_release.py::test_many_numbers_pay_for_lazy_noise",
     ),
     Mutation(
         "clip skipped",

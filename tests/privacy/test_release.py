@@ -105,3 +105,27 @@ def test_a_delta_below_the_cost_of_precision_claims_nothing():
 def test_a_huge_epsilon_is_claimed_without_a_crash(epsilon):
     found = claim([GOOD], epsilon, 1e-5, Relation.ZERO_OUT, 1e-3)
     assert found.epsilon >= 0.0
+
+
+LARGE = Release("shared vector", EVENT, 0.01, 4096, 1000)
+
+
+def test_many_numbers_pay_for_lazy_noise():
+    assert LARGE.may_be_lazy
+    assert not Release("shared vector", EVENT, 0.01, 4095, 1000).may_be_lazy
+    assert LARGE.pairs == 101 * 2048
+    assert LARGE.log_ratio(-28.0) > LARGE.noise.log_ratio(LARGE.pairs, -28.0)
+    # Every pair that is not drawn as it should be counts e^epsilon times.
+    assert LARGE.lazy_tail == LARGE.pairs * 2.0**-128
+    epsilon = 30.0
+    _, delta = inner_target([LARGE], epsilon, 1e-5)
+    r = LARGE.log_ratio(math.log(1e-11) - epsilon)
+    late = math.exp(epsilon) * LARGE.lazy_tail
+    assert delta == pytest.approx(
+        (1e-5 - 1e-11 - late) * math.exp(-r) - 1e-11 - late, rel=1e-15
+    )
+
+
+def test_beyond_a_large_epsilon_nothing_is_lazy():
+    assert inner_target([LARGE], 90.0, 1e-5)[1] > 0.0
+    assert GOOD.lazy_tail == 0.0

@@ -211,11 +211,8 @@ class RenyiFilter:
         (rdp,) = renyi_of([x.event for x in releases], [self.order], relation)
         weight = 1.0 + math.exp(self.epsilon)
         miss = _MISS * self.precision_delta / weight
-        r = sum(x.noise.log_ratio(x.pairs, math.log(miss)) for x in releases)
-        mass = sum(
-            miss + x.noise.tail(x.event.steps, x.size) + x.lots.imprecision(x.event.steps, x.n)
-            for x in releases
-        )
+        r = sum(x.log_ratio(math.log(miss)) for x in releases)
+        mass = sum(miss + x.tail + x.lazy_tail for x in releases)
         exact_cost = {
             "rdp": rdp,
             "precision_epsilon": 2.0 * r,

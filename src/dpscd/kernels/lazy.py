@@ -1,0 +1,316 @@
+"""The mechanism on sparse rows with lazy noise: a coordinate gets its noise when it is read.
+
+Between two reads a coordinate of the shared vector moves by noise alone, but for what the
+lot of the first read adds. So nothing is drawn until it is read again, and then the sum of
+what is due is drawn at once; a step costs as much as its lot has entries. Everything that
+a coordinate owes is kept in whole numbers, which are exact.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba.extending import register_jitable
+
+from dpscd.kernels._jit import jit, jit_uncounted
+from dpscd.kernels._memory import LINE, prefetch
+from dpscd.kernels.dual import Numbers, Records, solve
+from dpscd.kernels.rows import CsrRows
+from dpscd.losses import Loss
+
+__all__ = ["Law", "advance_lazy", "average_due", "new_state", "settle_all", "shared_of"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Whole = npt.NDArray[Any]
+Values = npt.NDArray[Any]
+
+# Columns of the state, one row a coordinate: the step up to which it has its noise, and
+# the sum of k (k^2 - 1) / 6 over its stretches of k steps that are averaged.
+_DONE, _TIMES = 0, 1
+# Four columns an output follow: the value in grids; in cells what the lot of the last read
+# added; twice the expected sum over the averaged steps, in grids; the rest of it, in cells.
+_FIRST, _COLUMNS = 2, 4
+_VALUE, _DUE, _SUM, _REST = 0, 1, 2, 3
+
+# How far ahead members, then their entries, then their coordinates are asked for.
+_MEMBERS_AHEAD, _ENTRIES_AHEAD, _COORDINATES_AHEAD = 16, 8, 3
+_LINES = 2  # of a row's entries, at first
+
+
+class Law(NamedTuple):
+    """The noise of a step and the lattice that it lives on.
+
+    Attributes
+    ----------
+    variance : float
+        Variance of the noise of one step, in squared grids.
+    bits : int
+        A grid has ``2^bits`` cells; between 0 and 42.
+    cell : float
+        ``2^-bits``.
+    start : int
+        First step whose shared vector is averaged: all coordinates are settled then.
+    """
+
+    variance: float
+    bits: int
+    cell: float
+    start: int
+
+
+def new_state(width: int, outputs: int) -> Ints:
+    """Return the state of a shared vector that is zero; its rows fill lines of memory."""
+    columns = _FIRST + _COLUMNS * outputs
+    line = LINE // 8
+    stride = -(-columns // line) * line
+    memory = np.zeros(width * stride + line, np.int64)
+    skipped = -memory.ctypes.data % LINE // 8
+    return memory[skipped : skipped + width * stride].reshape(width, stride)
+
+
+@register_jitable(forceinline=True)
+def _deviation(variance: float) -> float:
+    """Return the standard deviation of a normal that, rounded, is a lattice Gaussian."""
+    return math.sqrt(max(variance - 1.0 / 12.0, 0.0))
+
+
+@register_jitable(forceinline=True)
+def _settle(
+    state: Ints, j: int, now: int, law: Law, outputs: int, normals: Floats, at: int
+) -> int:
+    """Give coordinate j the noise that is due before step `now`; return the next normal.
+
+    Notes
+    -----
+    Guarantee: after k > 0 steps the value of every output moves by what the lot of its
+    last read added and a Gaussian of variance ``k law.variance``, rounded together. The
+    state then knows mean and variance of the sum of the values it had on the way.
+    Proof: docs/proofs/shared_vector.md, "Lazy noise".
+    """
+    done = state[j, _DONE]
+    k = now - done
+    if k == 0:
+        return at
+    state[j, _DONE] = now
+    deviation = _deviation(np.float64(k) * law.variance)
+    for o in range(_FIRST, _FIRST + _COLUMNS * outputs, _COLUMNS):
+        due = state[j, o + _DUE]
+        whole = due >> law.bits
+        rest = due - (whole << law.bits)
+        noise = np.int64(
+            math.floor(np.float64(rest) * law.cell + deviation * normals[at] + 0.5)
+        )
+        at += 1
+        if done >= law.start:
+            before = state[j, o + _VALUE] + whole
+            state[j, o + _SUM] += 2 * k * before + (k + 1) * noise
+            state[j, o + _REST] += (k - 1) * rest
+        state[j, o + _VALUE] += whole + noise
+        state[j, o + _DUE] = 0
+    if done >= law.start:
+        state[j, _TIMES] += k * (k * k - 1) // 6
+    return at
+
+
+@register_jitable(forceinline=True)
+def _predict(
+    indices: Whole, values: Values, factor: float, tail: float, now: int, law: Law,
+    numbers: Numbers, normals: Floats, at: int, state: Ints, out: Floats,
+) -> int:  # fmt: skip
+    """Settle the coordinates of a record and fill `out` with its predictions."""
+    outputs, last = out.shape[0], state.shape[0] - 1
+    for q in range(indices.shape[0]):
+        at = _settle(state, indices[q], now, law, outputs, normals, at)
+    if tail != 0.0:
+        at = _settle(state, last, now, law, outputs, normals, at)
+    for k in range(outputs):
+        column = _FIRST + _COLUMNS * k + _VALUE
+        total = 0.0
+        for q in range(indices.shape[0]):
+            total += np.float64(values[q]) * np.float64(state[indices[q], column])
+        total *= numbers.grid * factor
+        if tail != 0.0:
+            total += tail * (numbers.grid * np.float64(state[last, column]))
+        out[k] = total / numbers.strength
+    return at
+
+
+@register_jitable(forceinline=True)
+def _owe(
+    indices: Whole, values: Values, factor: float, tail: float, steps: Floats,
+    numbers: Numbers, state: Ints,
+) -> None:  # fmt: skip
+    """Add the steps of a record, cut to whole cells, to what its coordinates are due.
+
+    Notes
+    -----
+    Guarantee: what is added is what :func:`dpscd.kernels.rows.add_truncated` adds.
+    """
+    for k in range(steps.shape[0]):
+        column = _FIRST + _COLUMNS * k + _DUE
+        scale = steps[k] / numbers.cell
+        scaled = scale * factor
+        for q in range(indices.shape[0]):
+            state[indices[q], column] += np.int64(scaled * np.float64(values[q]))
+        if tail != 0.0:
+            state[state.shape[0] - 1, column] += np.int64(scale * tail)
+
+
+@jit_uncounted
+def advance_lazy(
+    loss: Loss,
+    rows: CsrRows,
+    records: Records,
+    numbers: Numbers,
+    law: Law,
+    ids: Ints,
+    starts: Ints,
+    first: int,
+    begin: int,
+    normals: Floats,
+    dual: Floats,
+    state: Ints,
+    steps: Floats,
+) -> tuple[int, int]:
+    """Run a chunk of steps; stop early only when the normals run out.
+
+    Parameters
+    ----------
+    loss, rows, records, numbers, law
+        The problem and its noise.
+    ids, starts
+        The lots: members of step ``first + t`` are ``ids[starts[t]:starts[t + 1]]``.
+    first : int
+        Number of the first step.
+    begin : int
+        Where among the members to go on.
+    normals : array
+        Standard normals, to be used in their order.
+    dual : array of shape (records, outputs)
+        Secret; changed in place.
+    state : array
+        That of :func:`new_state`. Secret: which coordinates are settled shows the lots.
+    steps : array of length outputs
+        Room for the steps of a record.
+
+    Returns
+    -------
+    begin, used
+        Where to go on (the number of members, when done) and how many normals were used.
+
+    Notes
+    -----
+    Guarantee: with :func:`settle_all` before anything is seen, the mechanism of
+    docs/proofs/shared_vector.md, "Lazy noise".
+    Requires: lots are Poisson and whole; normals are fresh. Between ``law.start`` - 1 and
+    ``law.start`` all coordinates are settled.
+    """
+    indptr, indices, values, tail = rows.indptr, rows.indices, rows.values, rows.tail
+    norms, factors, labels, weights = rows.norm, rows.factor, records.labels, records.weights
+    count, used = ids.shape[0], 0
+    for t in range(starts.shape[0] - 1):
+        for p in range(max(begin, starts[t]), starts[t + 1]):
+            # Members to come, then their entries, then their coordinates.
+            if p + _MEMBERS_AHEAD < count:
+                i = ids[p + _MEMBERS_AHEAD]
+                prefetch(norms, i, 8)
+                prefetch(weights, i, 8)
+                prefetch(indptr, i, 16)
+            if p + _ENTRIES_AHEAD < count:
+                i = ids[p + _ENTRIES_AHEAD]
+                prefetch(factors, i, 8)
+                prefetch(labels, i, 8)
+                prefetch(dual, i, 8)
+                if norms[i] > 0.0:
+                    prefetch(indices, indptr[i], _LINES * LINE)
+                    prefetch(values, indptr[i], _LINES * LINE)
+            if p + _COORDINATES_AHEAD < count:
+                i = ids[p + _COORDINATES_AHEAD]
+                if norms[i] > 0.0:
+                    for q in range(indptr[i], min(indptr[i + 1], indptr[i] + LINE)):
+                        prefetch(state, indices[q], LINE)
+            i = ids[p]
+            norm, weight, factor = norms[i], weights[i], factors[i]
+            if not (norm > 0.0 and weight > 0.0):
+                continue
+            low, high = indptr[i], indptr[i + 1]
+            if used + (high - low + 1) * steps.shape[0] > normals.shape[0]:
+                return p, used
+            own, x = indices[low:high], values[low:high]
+            used = _predict(
+                own, x, factor, tail, first + t, law, numbers, normals, used, state, steps
+            )
+            if solve(loss, numbers, labels[i], weight, norm, dual[i], steps):
+                for k in range(steps.shape[0]):
+                    dual[i, k] += steps[k]
+                _owe(own, x, factor, tail, steps, numbers, state)
+    return count, used
+
+
+@jit
+def settle_all(
+    law: Law, outputs: int, now: int, begin: int, normals: Floats, state: Ints
+) -> tuple[int, int]:
+    """Give coordinates from `begin` on the noise that is due; stop when normals run out.
+
+    Returns the coordinate to go on with and how many normals were used.
+    """
+    used = 0
+    for j in range(begin, state.shape[0]):
+        if used + outputs > normals.shape[0]:
+            return j, used
+        used = _settle(state, j, now, law, outputs, normals, used)
+    return state.shape[0], used
+
+
+@jit
+def shared_of(state: Ints, grid: float, out: Floats) -> None:
+    """Fill `out` with the shared vector; all coordinates must have been settled."""
+    for k in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[k, j] = grid * np.float64(state[j, _FIRST + _COLUMNS * k + _VALUE])
+
+
+@jit
+def average_due(
+    law: Law, coarse: int, begin: int, normals: Floats, state: Ints, out: Floats
+) -> tuple[int, int]:
+    """Fill `out` with sums of the shared vector over the averaged steps, in grids.
+
+    Parameters
+    ----------
+    law : Law
+        As before.
+    coarse : int
+        The sums are rounded to multiples of ``2^coarse`` grids.
+    begin, normals, state
+        As for :func:`settle_all`, after which this is called.
+    out : array of shape (outputs, width)
+        Filled from coordinate `begin` on.
+
+    Notes
+    -----
+    Guarantee: given all values that were read, the sums are Gaussians around what the
+    state expects, rounded; they have the joint law with them that sums of the values of every
+    step have.
+    Proof: docs/proofs/shared_vector.md, "Lazy noise".
+    """
+    used = 0
+    for j in range(begin, state.shape[0]):
+        if used + out.shape[0] > normals.shape[0]:
+            return j, used
+        deviation = _deviation(0.5 * np.float64(state[j, _TIMES]) * law.variance)
+        for k in range(out.shape[0]):
+            o = _FIRST + _COLUMNS * k
+            more = state[j, o + _REST] >> law.bits
+            rest = np.float64(state[j, o + _REST] - (more << law.bits)) * law.cell
+            twice = state[j, o + _SUM] + more
+            whole = twice >> 1
+            rest = 0.5 * (np.float64(twice - (whole << 1)) + rest)
+            total = whole + np.int64(math.floor(rest + deviation * normals[used] + 0.5))
+            used += 1
+            half = (np.int64(1) << coarse) >> 1
+            out[k, j] = np.float64(((total + half) >> coarse) << coarse)
+    return state.shape[0], used
