@@ -3,7 +3,8 @@
 Run ``python benchmarks/epoch.py``; ``--help`` lists the sizes. The contenders take turns,
 because machines are noisy, and medians are compared. An epoch of a library that only has
 ``fit`` is the difference of two fits, over the difference of their epochs. Snap ML takes
-part if it is installed.
+part if it is installed. ``--sparse`` measures noise on sparse rows instead: drawn where it
+is read against drawn everywhere, and against an epoch without privacy.
 
 The rows are Gaussian directions in float32, the labels noisy signs of one feature.
 """
@@ -17,8 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse
 
-from dpscd.kernels.dual import Records
+from dpscd.kernels.dual import Records, advance, sweep
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.losses import Hinge, Logistic, Loss
@@ -38,7 +40,7 @@ Contender = Callable[[], float]
 class Case:
     """Data and a plan whose noise is that of epsilon 1 or so."""
 
-    X: np.ndarray
+    X: np.ndarray | scipy.sparse.csr_matrix
     y: np.ndarray
     lot: int
     lam: float
@@ -80,6 +82,64 @@ def make_case(n: int, d: int, lot: int) -> Case:
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     y = np.where(X[:, 0] + 0.05 * generator.normal(size=n) > 0.0, 1.0, -1.0)
     return Case(X, y.astype(np.float32), lot, 1e-4)
+
+
+def make_sparse_case(n: int, d: int, entries: int, lot: int) -> Case:
+    """Return sparse rows with so many entries each, spread evenly over the columns."""
+    generator = np.random.default_rng(0)
+    room = d // entries  # an entry in each part of the columns: none twice in a row
+    columns = generator.integers(0, room, (n, entries)) + room * np.arange(entries)
+    values = generator.normal(size=(n, entries)).astype(np.float32)
+    values /= np.linalg.norm(values, axis=1, keepdims=True)
+    pointers = np.arange(0, n * entries + 1, entries)
+    flat = (values.ravel(), columns.ravel().astype(np.int32), pointers)
+    y = np.where(values[:, 0] > 0.0, 1.0, -1.0)
+    return Case(scipy.sparse.csr_matrix(flat, shape=(n, d)), y, lot, 1e-4)
+
+
+def eager(case: Case, loss: Loss, steps: int) -> Contender:
+    """Return an epoch with noise on every coordinate at every step, from a few steps."""
+    problem, records, plan = case.problem(loss), case.records(), case.plan(EPOCHS)
+    rows, numbers = problem.rows(case.X), plan.numbers(problem.strength)
+
+    def epoch() -> float:
+        source, count = SecureSource(), len(case.y)
+        shared = np.zeros((1, problem.d))
+        dual, average = np.zeros((count, 1)), np.zeros_like(shared)
+        start = time.perf_counter()
+        for step in range(steps):
+            lots = plan.lots.draw(source, step, 1, count)
+            normals = plan.noise.draw(source, step, 1, plan.size)
+            advance(
+                loss, rows, records, numbers, *lots, normals, 1, dual, shared, average
+            )  # fmt: skip
+        return (time.perf_counter() - start) / steps / plan.rate
+
+    return epoch
+
+
+def not_private(case: Case, loss: Loss) -> Contender:
+    """Return an epoch of SDCA."""
+    problem, records = case.problem(loss), case.records()
+    rows, generator = problem.rows(case.X), np.random.default_rng(0)
+
+    def epoch() -> float:
+        order = generator.permutation(len(case.y))
+        dual, shared = np.zeros((len(order), 1)), np.zeros((1, problem.d))
+        start = time.perf_counter()
+        sweep(loss, rows, records, problem.strength, order, dual, shared)
+        return time.perf_counter() - start
+
+    return epoch
+
+
+def sparse_contenders(case: Case) -> dict[str, Contender]:
+    """Return what is measured on sparse rows, by name."""
+    return {
+        "lazy noise": ours(case, Logistic(), 1),
+        "noise everywhere": eager(case, Logistic(), 8),
+        "not private": not_private(case, Logistic()),
+    }
 
 
 def ours(case: Case, loss: Loss, threads: int) -> Contender:
@@ -202,6 +262,8 @@ RATIOS = [
     ("liblinear against our hinge", "liblinear, hinge", "ours, private, hinge"),
     ("private against drawn before", "ours, private", "ours, no noise, lots drawn before"),
     ("product with a vector against ours", "product with a vector", "ours, private"),
+    ("noise everywhere against lazy noise", "noise everywhere", "lazy noise"),
+    ("lazy noise against not private", "lazy noise", "not private"),
     ("1 thread against 2", "ours, private", "ours, private, 2 threads"),
 ]
 
@@ -213,8 +275,13 @@ def main() -> None:
     parser.add_argument("--d", type=int, default=90)
     parser.add_argument("--lot", type=int, default=1000)
     parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--sparse", action="store_true", help="200k x 1M, 20 entries a row")
     options = parser.parse_args()
-    field = contenders(make_case(options.n, options.d, options.lot))
+    if options.sparse:
+        options.n = 200_000
+        field = sparse_contenders(make_sparse_case(options.n, 1_000_000, 20, 200))
+    else:
+        field = contenders(make_case(options.n, options.d, options.lot))
     times: dict[str, list[float]] = {name: [] for name in field}
     for turn in range(1 + options.turns):
         for name, epoch in field.items():

@@ -19,6 +19,7 @@ from dpscd.kernels.lazy import (
     settle_all,
     shared_of,
 )
+from dpscd.kernels.packed import new_desk
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.privacy.noise import LatticeGaussian, draw_normals
 from dpscd.privacy.random import Purpose, SeededSource
@@ -89,11 +90,11 @@ class Lazy:
         return pieces
 
     def steps(self, lots, first):
-        room = np.empty(self.outputs)
+        desk = new_desk(self.outputs, 3)
         return self.through(
             len(lots[0]),
             lambda begin, normals: advance_lazy(
-                *self.data, *lots, first, begin, normals, self.dual, self.state, room
+                *self.data, *lots, first, begin, normals, self.dual, self.state, desk
             ),
         )
 

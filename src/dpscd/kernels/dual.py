@@ -19,7 +19,6 @@ __all__ = [
     "predictions",
     "release",
     "shorten",
-    "solve",
     "step_of",
     "sweep",
 ]
@@ -97,37 +96,6 @@ def shorten(steps: Floats, norm: float, clip: float) -> bool:
 
 
 @jit
-def solve(
-    loss: Loss,
-    numbers: Numbers,
-    label: float,
-    weight: float,
-    norm: float,
-    duals: Floats,
-    steps: Floats,
-) -> bool:
-    """Replace a record's predictions in `steps` by its clipped steps, for all outputs.
-
-    Returns whether the record contributes. Norm and weight must be positive.
-
-    Notes
-    -----
-    Guarantee: ``|steps| norm <= clip (1 - 2^-21)`` for every input, NaN and infinity
-    included; the steps depend on the record, its own duals and the predictions alone.
-    Proof: docs/proofs/shared_vector.md, "The contribution of one record".
-    """
-    outputs = steps.shape[0]
-    curvature = weight * numbers.separability * norm * norm / numbers.strength
-    for k in range(outputs):
-        sign = label
-        if outputs > 1:
-            sign = 1.0 if label == k else -1.0
-        # A loss of weight w has w times the conjugate, at the dual divided by w.
-        steps[k] = weight * dual_step(loss, steps[k], duals[k] / weight, sign, curvature)
-    return shorten(steps, norm, numbers.clip)
-
-
-@jit
 def step_of(
     loss: Loss,
     rows: Rows,
@@ -148,12 +116,20 @@ def step_of(
     included; the steps depend on record i, its own duals and the released `shared` alone.
     Proof: docs/proofs/shared_vector.md, "The contribution of one record".
     """
-    norm, weight = rows.norm[i], records.weights[i]
+    weight = records.weights[i]
+    norm = rows.norm[i]
     if not (norm > 0.0 and weight > 0.0):
         return False
-    for k in range(steps.shape[0]):
-        steps[k] = dot(rows, i, shared[k]) / numbers.strength
-    return solve(loss, numbers, records.labels[i], weight, norm, dual[i], steps)
+    outputs = steps.shape[0]
+    curvature = weight * numbers.separability * norm * norm / numbers.strength
+    for k in range(outputs):
+        label = records.labels[i]
+        if outputs > 1:
+            label = 1.0 if label == k else -1.0
+        prediction = dot(rows, i, shared[k]) / numbers.strength
+        # A loss of weight w has w times the conjugate, at the dual divided by w.
+        steps[k] = weight * dual_step(loss, prediction, dual[i, k] / weight, label, curvature)
+    return shorten(steps, norm, numbers.clip)
 
 
 @jit

@@ -15,11 +15,20 @@ from numba.extending import register_jitable
 
 from dpscd.kernels._jit import jit, jit_uncounted
 from dpscd.kernels._memory import LINE, prefetch
-from dpscd.kernels.dual import Numbers, Records, solve
+from dpscd.kernels.dual import Numbers, Records
+from dpscd.kernels.packed import Desk, solve_block
 from dpscd.kernels.rows import CsrRows
 from dpscd.losses import Loss
 
-__all__ = ["Law", "advance_lazy", "average_due", "new_state", "settle_all", "shared_of"]
+__all__ = [
+    "BLOCK",
+    "Law",
+    "advance_lazy",
+    "average_due",
+    "new_state",
+    "settle_all",
+    "shared_of",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -37,6 +46,9 @@ _VALUE, _DUE, _SUM, _REST = 0, 1, 2, 3
 # How far ahead members, then their entries, then their coordinates are asked for.
 _MEMBERS_AHEAD, _ENTRIES_AHEAD, _COORDINATES_AHEAD = 16, 8, 3
 _LINES = 2  # of a row's entries, at first
+
+#: Members of a block: their coordinates stay in the cache until their steps are known.
+BLOCK = 64
 
 
 class Law(NamedTuple):
@@ -65,7 +77,8 @@ def new_state(width: int, outputs: int) -> Ints:
     columns = _FIRST + _COLUMNS * outputs
     line = LINE // 8
     stride = -(-columns // line) * line
-    memory = np.zeros(width * stride + line, np.int64)
+    memory = np.empty(width * stride + line, np.int64)  # on large pages, unlike np.zeros
+    memory[:] = 0
     skipped = -memory.ctypes.data % LINE // 8
     return memory[skipped : skipped + width * stride].reshape(width, stride)
 
@@ -117,9 +130,9 @@ def _settle(
 @register_jitable(forceinline=True)
 def _predict(
     indices: Whole, values: Values, factor: float, tail: float, now: int, law: Law,
-    numbers: Numbers, normals: Floats, at: int, state: Ints, out: Floats,
+    numbers: Numbers, normals: Floats, at: int, state: Ints, out: Floats, b: int,
 ) -> int:  # fmt: skip
-    """Settle the coordinates of a record and fill `out` with its predictions."""
+    """Settle the coordinates of member b of a block and fill in its predictions."""
     outputs, last = out.shape[0], state.shape[0] - 1
     for q in range(indices.shape[0]):
         at = _settle(state, indices[q], now, law, outputs, normals, at)
@@ -133,16 +146,16 @@ def _predict(
         total *= numbers.grid * factor
         if tail != 0.0:
             total += tail * (numbers.grid * np.float64(state[last, column]))
-        out[k] = total / numbers.strength
+        out[k, b] = total / numbers.strength
     return at
 
 
 @register_jitable(forceinline=True)
 def _owe(
-    indices: Whole, values: Values, factor: float, tail: float, steps: Floats,
-    numbers: Numbers, state: Ints,
+    indices: Whole, values: Values, factor: float, tail: float, steps: Floats, b: int,
+    cell: float, state: Ints,
 ) -> None:  # fmt: skip
-    """Add the steps of a record, cut to whole cells, to what its coordinates are due.
+    """Add the steps of member b, cut to whole cells, to what its coordinates are due.
 
     Notes
     -----
@@ -150,7 +163,7 @@ def _owe(
     """
     for k in range(steps.shape[0]):
         column = _FIRST + _COLUMNS * k + _DUE
-        scale = steps[k] / numbers.cell
+        scale = steps[k, b] / cell
         scaled = scale * factor
         for q in range(indices.shape[0]):
             state[indices[q], column] += np.int64(scaled * np.float64(values[q]))
@@ -172,7 +185,7 @@ def advance_lazy(
     normals: Floats,
     dual: Floats,
     state: Ints,
-    steps: Floats,
+    desk: Desk,
 ) -> tuple[int, int]:
     """Run a chunk of steps; stop early only when the normals run out.
 
@@ -192,8 +205,8 @@ def advance_lazy(
         Secret; changed in place.
     state : array
         That of :func:`new_state`. Secret: which coordinates are settled shows the lots.
-    steps : array of length outputs
-        Room for the steps of a record.
+    desk : Desk
+        Room for a block of members.
 
     Returns
     -------
@@ -209,9 +222,14 @@ def advance_lazy(
     """
     indptr, indices, values, tail = rows.indptr, rows.indices, rows.values, rows.tail
     norms, factors, labels, weights = rows.norm, rows.factor, records.labels, records.weights
-    count, used = ids.shape[0], 0
-    for t in range(starts.shape[0] - 1):
-        for p in range(max(begin, starts[t]), starts[t + 1]):
+    outputs, block = desk.steps.shape
+    count, used, t = ids.shape[0], 0, 0
+    while begin < count:
+        while starts[t + 1] <= begin:
+            t += 1
+        end, b = min(begin + block, starts[t + 1]), 0
+        short = False
+        for p in range(begin, end):
             # Members to come, then their entries, then their coordinates.
             if p + _MEMBERS_AHEAD < count:
                 i = ids[p + _MEMBERS_AHEAD]
@@ -232,20 +250,37 @@ def advance_lazy(
                     for q in range(indptr[i], min(indptr[i + 1], indptr[i] + LINE)):
                         prefetch(state, indices[q], LINE)
             i = ids[p]
-            norm, weight, factor = norms[i], weights[i], factors[i]
-            if not (norm > 0.0 and weight > 0.0):
-                continue
-            low, high = indptr[i], indptr[i + 1]
-            if used + (high - low + 1) * steps.shape[0] > normals.shape[0]:
-                return p, used
-            own, x = indices[low:high], values[low:high]
-            used = _predict(
-                own, x, factor, tail, first + t, law, numbers, normals, used, state, steps
-            )
-            if solve(loss, numbers, labels[i], weight, norm, dual[i], steps):
-                for k in range(steps.shape[0]):
-                    dual[i, k] += steps[k]
-                _owe(own, x, factor, tail, steps, numbers, state)
+            speaks = norms[i] > 0.0 and weights[i] > 0.0
+            desk.scale[b] = 0.0  # contributions are not those of a pack
+            desk.norm[b] = norms[i] if speaks else 0.0
+            desk.weight[b], desk.label[b] = weights[i], labels[i]
+            for k in range(outputs):
+                desk.duals[k, b] = dual[i, k]
+                desk.steps[k, b] = 0.0
+            if speaks:
+                low, high = indptr[i], indptr[i + 1]
+                short = used + (high - low + 1) * outputs > normals.shape[0]
+                if short:
+                    break
+                used = _predict(
+                    indices[low:high], values[low:high], factors[i], tail, first + t, law,
+                    numbers, normals, used, state, desk.steps, b,
+                )  # fmt: skip
+            b += 1
+        solve_block(loss, numbers, b, desk)
+        for c in range(b):
+            if desk.norm[c] > 0.0:
+                i = ids[begin + c]
+                low, high = indptr[i], indptr[i + 1]
+                for k in range(outputs):
+                    dual[i, k] = desk.duals[k, c]
+                _owe(
+                    indices[low:high], values[low:high], factors[i], tail, desk.steps, c,
+                    numbers.cell, state,
+                )  # fmt: skip
+        begin += b
+        if short:
+            return begin, used
     return count, used
 
 

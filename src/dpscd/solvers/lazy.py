@@ -8,6 +8,7 @@ import numpy.typing as npt
 from dpscd.kernels.draws import PAIR_WORDS, fill_normals
 from dpscd.kernels.dual import Records
 from dpscd.kernels.lazy import (
+    BLOCK,
     Law,
     advance_lazy,
     average_due,
@@ -15,6 +16,7 @@ from dpscd.kernels.lazy import (
     settle_all,
     shared_of,
 )
+from dpscd.kernels.packed import new_desk
 from dpscd.kernels.rows import CsrRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose, Source
@@ -26,10 +28,10 @@ __all__ = ["LazyVector", "lazy_scd"]
 
 Floats = npt.NDArray[np.float64]
 
-# Skips drawn for one chunk of steps, and pairs of normals drawn at a time: few enough to
-# stay in the cache.
+# Skips drawn for one chunk of steps, and pairs of normals drawn at a time: so many that
+# Python does not count.
 _CHUNK = 2**15
-_PAIRS = 2**13
+_PAIRS = 2**15
 
 
 class LazyVector:
@@ -53,6 +55,7 @@ class LazyVector:
         self._law = Law(variance, bits, 2.0**-bits, plan.average_from)
         self._plan = plan
         self._state = new_state(problem.width, problem.outputs)
+        self._desk = new_desk(problem.outputs, BLOCK)
         self._source = source
         self._pairs = 0
         self._normals = np.empty(0)
@@ -74,7 +77,7 @@ class LazyVector:
         while True:
             begin, used = advance_lazy(
                 problem.loss, rows, records, self._numbers, self._law, lots.ids, lots.starts,
-                first, begin, self._normals, dual, self._state, np.empty(self._outputs),
+                first, begin, self._normals, dual, self._state, self._desk,
             )  # fmt: skip
             self._normals = self._normals[used:]
             if begin == len(lots.ids):
