@@ -54,7 +54,7 @@ def numbers_of(problem, bits=BITS, spread=0.0):
 
 
 def law_of(variance, bits=BITS, start=START):
-    return Law(variance, bits, 2.0**-bits, start)
+    return Law(variance, bits, 2**bits - 1, 2.0**-bits, start)
 
 
 def lots_of(source, first=0, rate=0.3):

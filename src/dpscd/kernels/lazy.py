@@ -60,6 +60,8 @@ class Law(NamedTuple):
         Variance of the noise of one step, in squared grids.
     bits : int
         A grid has ``2^bits`` cells; between 0 and 42.
+    mask : int
+        ``2^bits - 1``.
     cell : float
         ``2^-bits``.
     start : int
@@ -68,6 +70,7 @@ class Law(NamedTuple):
 
     variance: float
     bits: int
+    mask: int
     cell: float
     start: int
 
@@ -128,7 +131,7 @@ def _read(
     if k > 0:
         due = state[j, column + _DUE]
         whole = due >> law.bits
-        rest = due - (whole << law.bits)
+        rest = due & law.mask
         deviation = _deviation(np.float64(k) * law.variance)
         noise = np.int64(
             math.floor(np.float64(rest) * law.cell + deviation * normals[at] + 0.5)
@@ -199,6 +202,76 @@ def _owe(
 
 
 @jit_uncounted
+def _read_block(
+    rows: CsrRows, records: Records, numbers: Numbers, law: Law, ids: Ints, begin: int,
+    end: int, now: int, normals: Floats, used: int, dual: Floats, state: Ints, desk: Desk,
+) -> tuple[int, int]:  # fmt: skip
+    """Lay out what members from `begin` to `end` need for their steps; ask for later ones.
+
+    Returns how many there are, fewer if normals run out, and the place of the next normal.
+    """
+    indptr, indices, values, tail = rows.indptr, rows.indices, rows.values, rows.tail
+    norms, factors, labels, weights = rows.norm, rows.factor, records.labels, records.weights
+    outputs, count, b = desk.steps.shape[0], ids.shape[0], 0
+    for p in range(begin, end):
+        # Members to come, then their entries, then their coordinates.
+        if p + _MEMBERS_AHEAD < count:
+            i = ids[p + _MEMBERS_AHEAD]
+            prefetch(norms, i, 8)
+            prefetch(weights, i, 8)
+            prefetch(indptr, i, 16)
+        if p + _ENTRIES_AHEAD < count:
+            i = ids[p + _ENTRIES_AHEAD]
+            prefetch(factors, i, 8)
+            prefetch(labels, i, 8)
+            prefetch(dual, i, 8)
+            if norms[i] > 0.0:
+                prefetch(indices, indptr[i], _LINES * LINE)
+                prefetch(values, indptr[i], _LINES * LINE)
+        if p + _COORDINATES_AHEAD < count:
+            i = ids[p + _COORDINATES_AHEAD]
+            if norms[i] > 0.0:
+                own = indices[indptr[i] : min(indptr[i + 1], indptr[i] + LINE)]
+                for q in range(own.shape[0]):
+                    prefetch(state, own[q], LINE)
+        i = ids[p]
+        speaks = norms[i] > 0.0 and weights[i] > 0.0
+        desk.scale[b] = 0.0  # contributions are not those of a pack
+        desk.norm[b] = norms[i] if speaks else 0.0
+        desk.weight[b], desk.label[b] = weights[i], labels[i]
+        for k in range(outputs):
+            desk.duals[k, b] = dual[i, k]
+            desk.steps[k, b] = 0.0
+        if speaks:
+            low, high = indptr[i], indptr[i + 1]
+            if used + (high - low + 1) * outputs > normals.shape[0]:
+                break
+            used = _predict(
+                indices[low:high], values[low:high], factors[i], tail, now, law, numbers,
+                normals, used, state, desk.steps, b,
+            )  # fmt: skip
+        b += 1
+    return b, used
+
+
+@jit_uncounted
+def _owe_block(
+    rows: CsrRows, cell: float, ids: Ints, dual: Floats, state: Ints, desk: Desk
+) -> None:
+    """Keep the new duals of a block and put its contributions aside."""
+    for b in range(ids.shape[0]):
+        if desk.norm[b] > 0.0:
+            i = ids[b]
+            low, high = rows.indptr[i], rows.indptr[i + 1]
+            for k in range(desk.steps.shape[0]):
+                dual[i, k] = desk.duals[k, b]
+            _owe(
+                rows.indices[low:high], rows.values[low:high], rows.factor[i], rows.tail,
+                desk.steps, b, cell, state,
+            )  # fmt: skip
+
+
+@jit_uncounted
 def advance_lazy(
     loss: Loss,
     rows: CsrRows,
@@ -247,68 +320,21 @@ def advance_lazy(
     Requires: lots are Poisson and whole; normals are fresh. Between ``law.start`` - 1 and
     ``law.start`` all coordinates are settled.
     """
-    indptr, indices, values, tail = rows.indptr, rows.indices, rows.values, rows.tail
-    norms, factors, labels, weights = rows.norm, rows.factor, records.labels, records.weights
-    outputs, block = desk.steps.shape
-    count, used, t = ids.shape[0], 0, 0
+    block, count, used, t = desk.norm.shape[0], ids.shape[0], 0, 0
     while begin < count:
         while starts[t + 1] <= begin:
             t += 1
-        end, b = min(begin + block, starts[t + 1]), 0
-        short = False
-        for p in range(begin, end):
-            # Members to come, then their entries, then their coordinates.
-            if p + _MEMBERS_AHEAD < count:
-                i = ids[p + _MEMBERS_AHEAD]
-                prefetch(norms, i, 8)
-                prefetch(weights, i, 8)
-                prefetch(indptr, i, 16)
-            if p + _ENTRIES_AHEAD < count:
-                i = ids[p + _ENTRIES_AHEAD]
-                prefetch(factors, i, 8)
-                prefetch(labels, i, 8)
-                prefetch(dual, i, 8)
-                if norms[i] > 0.0:
-                    prefetch(indices, indptr[i], _LINES * LINE)
-                    prefetch(values, indptr[i], _LINES * LINE)
-            if p + _COORDINATES_AHEAD < count:
-                i = ids[p + _COORDINATES_AHEAD]
-                if norms[i] > 0.0:
-                    for q in range(indptr[i], min(indptr[i + 1], indptr[i] + LINE)):
-                        prefetch(state, indices[q], LINE)
-            i = ids[p]
-            speaks = norms[i] > 0.0 and weights[i] > 0.0
-            desk.scale[b] = 0.0  # contributions are not those of a pack
-            desk.norm[b] = norms[i] if speaks else 0.0
-            desk.weight[b], desk.label[b] = weights[i], labels[i]
-            for k in range(outputs):
-                desk.duals[k, b] = dual[i, k]
-                desk.steps[k, b] = 0.0
-            if speaks:
-                low, high = indptr[i], indptr[i + 1]
-                short = used + (high - low + 1) * outputs > normals.shape[0]
-                if short:
-                    break
-                used = _predict(
-                    indices[low:high], values[low:high], factors[i], tail, first + t, law,
-                    numbers, normals, used, state, desk.steps, b,
-                )  # fmt: skip
-            b += 1
-        solve_block(loss, numbers, b, desk)
-        for c in range(b):
-            if desk.norm[c] > 0.0:
-                i = ids[begin + c]
-                low, high = indptr[i], indptr[i + 1]
-                for k in range(outputs):
-                    dual[i, k] = desk.duals[k, c]
-                _owe(
-                    indices[low:high], values[low:high], factors[i], tail, desk.steps, c,
-                    numbers.cell, state,
-                )  # fmt: skip
-        begin += b
-        if short:
-            return begin, used
-    return count, used
+        end = min(begin + block, starts[t + 1])
+        size, used = _read_block(
+            rows, records, numbers, law, ids, begin, end, first + t, normals, used, dual,
+            state, desk,
+        )  # fmt: skip
+        solve_block(loss, numbers, size, desk)
+        _owe_block(rows, numbers.cell, ids[begin : begin + size], dual, state, desk)
+        begin += size
+        if begin < end:
+            break
+    return begin, used
 
 
 @jit

@@ -55,7 +55,7 @@ class LazyVector:
         self._numbers = plan.numbers(problem.strength)
         bits = plan.grid_bits
         variance = plan.noise.lattice_variance
-        self._law = Law(variance, bits, 2.0**-bits, plan.average_from)
+        self._law = Law(variance, bits, 2**bits - 1, 2.0**-bits, plan.average_from)
         self._plan = plan
         self._state = new_state(problem.width, problem.outputs)
         self._desk = new_desk(problem.outputs, BLOCK)
