@@ -48,7 +48,7 @@ _MEMBERS_AHEAD, _ENTRIES_AHEAD, _COORDINATES_AHEAD = 16, 8, 3
 _LINES = 2  # of a row's entries, at first
 
 #: Members of a block: their coordinates stay in the cache until their steps are known.
-BLOCK = 64
+BLOCK = 32
 
 
 class Law(NamedTuple):
