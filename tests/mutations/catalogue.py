@@ -138,6 +138,12 @@ MUTATIONS = [
         "tests/privacy/test_noise.py::test_lazy_noise_pays_for_its_law",
     ),
     Mutation(
+        "lazy noise: its tail paid for once",
+        "privacy/release.py",
+        (("math.exp(epsilon) * sum(x.lazy_tail", "sum(x.lazy_tail"),),
+        "tests/privacy/test_release.py::test_many_numbers_pay_for_lazy_noise",
+    ),
+    Mutation(
         "lazy noise: its tail left off a ledger",
         "privacy/filters.py",
         (("x.tail(relation) + x.lazy_tail", "x.tail(relation)"),),

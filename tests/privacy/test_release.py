@@ -131,13 +131,14 @@ def test_many_numbers_pay_for_lazy_noise():
     assert LARGE.log_ratio(-28.0) > LARGE.noise.log_ratio(LARGE.pairs, -28.0)
     # Every pair that is not drawn as it should be counts e^epsilon times.
     assert LARGE.lazy_tail == LARGE.pairs * 2.0**-128
-    epsilon = 30.0
-    _, delta = inner_target([LARGE], epsilon, 1e-5, Relation.ZERO_OUT)
-    r = LARGE.log_ratio(math.log(1e-11) - epsilon)
-    late = math.exp(epsilon) * LARGE.lazy_tail
-    assert delta == pytest.approx(
-        (1e-5 - 1e-11 - late) * math.exp(-r) - 1e-11 - late, rel=1e-15
-    )
+    epsilon, asked = 30.0, 1e-18
+    _, delta = inner_target([LARGE], epsilon, asked, Relation.ZERO_OUT)
+    miss = 1e-6 * asked
+    r = LARGE.log_ratio(math.log(miss) - epsilon)
+    late = miss + math.exp(epsilon) * LARGE.lazy_tail
+    assert late > 1e-3 * asked
+    expected = (asked - late - LARGE.tail(Relation.ZERO_OUT)) * math.exp(-r) - late
+    assert delta == pytest.approx(expected, rel=1e-12, abs=0.0)
 
 
 def test_beyond_a_large_epsilon_nothing_is_lazy():
