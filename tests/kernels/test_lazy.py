@@ -4,12 +4,13 @@ import math
 from fractions import Fraction
 
 import mpmath
+import numba
 import numpy as np
 import pytest
 import scipy.sparse
 import scipy.stats
 
-from dpscd.kernels._jit import COMPILED, jit
+from dpscd.kernels._jit import COMPILED
 from dpscd.kernels.dual import Numbers, Records, advance
 from dpscd.kernels.lazy import (
     Law,
@@ -243,7 +244,7 @@ def wrapped(number, bits=64):
     return (number + half) % (2 * half) - half
 
 
-@jit
+@numba.njit  # not from a cache: the compiler must see the overload
 def compiled_sum(total, times, number):
     return add_product(total, times, number)
 
