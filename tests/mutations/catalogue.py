@@ -199,9 +199,9 @@ MUTATIONS = [
     ),
     Mutation(
         "sigma rounded down",
-        "privacy/accounting.py",
+        "privacy/calibration.py",
         (("math.ceil(multiplier * shift)", "math.floor(multiplier * shift)"),),
-        "tests/privacy/test_accounting.py::test_rounding_up_never_goes_down_nor_far",
+        "tests/privacy/test_calibration.py::test_rounding_up_never_goes_down_nor_far",
     ),
     Mutation(
         "RDP used for replace-one",

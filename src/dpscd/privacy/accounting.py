@@ -1,8 +1,12 @@
-"""From events to epsilon and back; the only importer of dp-accounting.
+"""From events to epsilon; the only importer of dp-accounting.
 
 Which accountant is valid for which relation is the table ``_VALID``. Zero-out and
 add-remove share their dominating pair (docs/proofs/shared_vector.md); replace-one has its
 own inside the PLD accountant, with the same multiplier std / clip, and no RDP.
+
+Privacy loss distributions (PLD) are those of dp-accounting but for one thing: the points
+where a loss takes given values are found for all values at once, in arrays, and not one by
+one in Python. That is most of the time of an accountant.
 """
 
 import copy
@@ -12,19 +16,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from dpscd.errors import CalibrationError, ParameterError
-from dpscd.privacy.event import Event, SampledGaussian
-from dpscd.privacy.relation import PrivacyTarget, Relation
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import ParameterError
+from dpscd.privacy.event import Event
+from dpscd.privacy.relation import Relation
 
 __all__ = [
     "Accounted",
-    "calibrate",
     "epsilon_of",
     "gaussian_multiplier",
-    "interval_for",
     "library_version",
     "renyi_of",
 ]
+
+Numbers = npt.NDArray[np.float64]
 
 _VALID: dict[Relation, tuple[str, ...]] = {
     Relation.ZERO_OUT: ("PLD", "RDP"),
@@ -34,10 +41,6 @@ _VALID: dict[Relation, tuple[str, ...]] = {
 
 # Whole orders only: those in between need a series that does not always converge.
 _ORDERS = [*range(2, 65), 80, 96, 128, 192, 256, 384, 512, 1024, 4096]
-
-# Below the smallest multiplier the privacy loss has a range that takes the accountant
-# minutes; above the largest the question was not meant.
-_SMALLEST, _LARGEST = 0.2, 1e9
 
 
 @dataclass(frozen=True)
@@ -59,16 +62,6 @@ class Accounted:
     interval: float
 
 
-def interval_for(epsilon: float, steps: int) -> float:
-    """Return the discretisation that suits a target: fine enough, and no finer.
-
-    A coarse grid inflates epsilon, the more the more steps there are. Against exact Gaussian
-    releases this one gave at most 1.6 % too much, at a million steps and delta 1e-5.
-    """
-    share = min(max(0.016 / math.sqrt(steps), 1e-4), 2e-3)
-    return min(max(share * epsilon, 1e-10), 1e-3)
-
-
 def library_version() -> str:
     """Return the version of dp-accounting."""
     from importlib.metadata import version
@@ -77,53 +70,68 @@ def library_version() -> str:
 
 
 def epsilon_of(
-    events: Sequence[Event], delta: float, relation: Relation, interval: float
+    events: Sequence[Event],
+    delta: float,
+    relation: Relation,
+    interval: float,
+    *,
+    enough: float = 0.0,
 ) -> Accounted:
-    """Return the smallest valid bound on epsilon of `events` together, at `delta`."""
+    """Return the smallest valid bound on epsilon of `events` together, at `delta`.
+
+    A bound of at most `enough` is returned without asking a second accountant for a
+    smaller one.
+    """
+    given = tuple(events)
     bounds = [Accounted(math.inf, "none", interval)]
     # The PLD accountant composes by Fourier transform in doubles; its delta is off by up to
     # about 1.5 steps 2^-53, either way (measured against long doubles), and this pays for it.
-    paid = delta - sum(event.steps for event in events) * 2.0**-50
-    for name in _VALID[relation]:
-        left = paid if name == "PLD" else delta
-        if left <= 0.0:
-            continue
-        # Composing is slow, and a calibration changes only what comes last.
-        accountant = copy.deepcopy(_composed(name, relation, interval, tuple(events[:-1])))
-        for event in events[-1:]:
+    paid = delta - sum(event.steps for event in given) * 2.0**-50
+    if paid > 0.0:
+        losses = _losses_together(given[:-1], relation, interval)
+        for event in given[-1:]:
+            losses = losses.compose(_losses(event, relation, interval))
+        bounds.append(Accounted(float(losses.get_epsilon_for_delta(paid)), "PLD", interval))
+    if "RDP" in _VALID[relation] and bounds[-1].epsilon > enough:
+        accountant = copy.deepcopy(_renyi_together(given[:-1], relation))
+        for event in given[-1:]:
             accountant.compose(_translate(event))
-        bounds.append(Accounted(float(accountant.get_epsilon(left)), name, interval))
+        bounds.append(Accounted(float(accountant.get_epsilon(delta)), "RDP", interval))
     return min(bounds, key=lambda bound: bound.epsilon)
 
 
+# Composing is slow, and a calibration changes only what comes last: the rest is kept.
+
+
 @lru_cache(maxsize=4)
-def _composed(name: str, relation: Relation, interval: float, events: tuple[Event, ...]) -> Any:
-    """Return an accountant that has seen `events`; kept, so copy it before use."""
-    accountant = _accountant(name, relation, interval)
+def _losses_together(events: tuple[Event, ...], relation: Relation, interval: float) -> Any:
+    """Return the privacy loss distribution of `events` together."""
+    from dp_accounting.pld.privacy_loss_distribution import identity
+
+    losses = identity(interval)
+    for event in events:
+        losses = losses.compose(_losses(event, relation, interval))
+    return losses
+
+
+@lru_cache(maxsize=4)
+def _renyi_together(events: tuple[Event, ...], relation: Relation) -> Any:
+    """Return an RDP accountant that has seen `events`; copy it before use."""
+    accountant = _accountant(relation, _ORDERS)
     for event in events:
         accountant.compose(_translate(event))
     return accountant
 
 
-def _accountant(
-    name: str, relation: Relation, interval: float, orders: Sequence[int] = _ORDERS
-) -> Any:
+def _accountant(relation: Relation, orders: Sequence[int]) -> Any:
     import dp_accounting as dp
+    from dp_accounting.rdp import RdpAccountant
 
     neighbours = {
         Relation.ZERO_OUT: dp.NeighboringRelation.REPLACE_SPECIAL,
         Relation.ADD_REMOVE: dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
-        Relation.REPLACE_ONE: dp.NeighboringRelation.REPLACE_ONE,
     }[relation]
-    if name == "RDP":
-        from dp_accounting.rdp import RdpAccountant
-
-        return RdpAccountant(list(orders), neighboring_relation=neighbours)
-    from dp_accounting.pld import PLDAccountant
-
-    return PLDAccountant(
-        neighboring_relation=neighbours, value_discretization_interval=interval
-    )
+    return RdpAccountant(list(orders), neighboring_relation=neighbours)
 
 
 def _translate(event: Event) -> Any:
@@ -133,6 +141,89 @@ def _translate(event: Event) -> Any:
     # dp-accounting do not agree on the factor 2 of replace-one.
     step = dp.PoissonSampledDpEvent(event.rate, dp.GaussianDpEvent(event.noise_multiplier))
     return dp.SelfComposedDpEvent(step, event.steps)
+
+
+def _losses(event: Event, relation: Relation, interval: float) -> Any:
+    """Return the privacy loss distribution of one event, rounded to the private side."""
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+    from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType
+
+    std, steps = event.noise_multiplier, event.steps
+    if event.rate == 1.0:
+        # Gaussian releases of all records are one, with the squared strengths summed.
+        std, steps = std / math.sqrt(steps), 1
+    ways = [AdjacencyType.REMOVE, AdjacencyType.ADD]
+    if relation is Relation.REPLACE_ONE:
+        ways = [AdjacencyType.REPLACE]
+    elif event.rate == 1.0:
+        ways = [AdjacencyType.REMOVE]  # the other is the same
+    once = PrivacyLossDistribution(*(_one_way(event.rate, std, interval, way) for way in ways))
+    return once if steps == 1 else once.self_compose(steps)
+
+
+def _one_way(rate: float, std: float, interval: float, way: Any) -> Any:
+    """Return the losses of one step in one direction, on multiples of the interval."""
+    from dp_accounting.pld.pld_pmf import create_pmf_pessimistic_connect_dots_fixed_gap
+    from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
+
+    loss = GaussianPrivacyLoss(std, sampling_prob=rate, adjacency_type=way)
+    ends = loss.connect_dots_bounds()
+    low = math.floor(ends.epsilon_lower / interval)
+    high = math.ceil(ends.epsilon_upper / interval)
+    deltas = _divergences(loss, rate, std, np.arange(low, high + 1) * interval)
+    return create_pmf_pessimistic_connect_dots_fixed_gap(interval, low, high, deltas)
+
+
+def _divergences(loss: Any, rate: float, std: float, epsilons: Numbers) -> Numbers:
+    """Return the hockey-stick divergence at each epsilon.
+
+    The same as ``loss.get_delta_for_epsilon``, a thousand times faster. The divergence is
+    greatest at the points found here, so their rounding enters only squared.
+    """
+    from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType
+
+    deltas = np.zeros_like(epsilons)
+    inside = np.ones(epsilons.shape, bool)
+    if loss.adjacency_type is AdjacencyType.REPLACE:
+        cuts = -_half_loss_replaced(epsilons, rate, std) * std**2
+    elif loss.adjacency_type is AdjacencyType.REMOVE:
+        if rate < 1.0:
+            inside = epsilons > math.log1p(-rate)  # no loss is smaller
+            deltas[~inside] = -np.expm1(epsilons[~inside])
+        cuts = -0.5 - _loss_unsampled(epsilons[inside], rate) * std**2
+    else:
+        if rate < 1.0:
+            inside = epsilons < -math.log1p(-rate)  # no loss is larger
+        cuts = 0.5 + _loss_unsampled(-epsilons[inside], rate) * std**2
+    lower = np.exp(epsilons[inside] + loss.mu_lower_log_cdf(cuts))
+    deltas[inside] = loss.mu_upper_cdf(cuts) - lower
+    return np.clip(deltas, 0.0, 1.0)
+
+
+def _loss_unsampled(losses: Numbers, rate: float) -> Numbers:
+    """Return log(1 + (exp(loss) - 1) / rate): the loss, were the record sure to be drawn."""
+    with np.errstate(divide="ignore"):  # the loss at the far end is minus infinity
+        near = np.log1p(np.maximum(np.expm1(np.minimum(losses, 1.0)) / rate, -1.0))
+    large = np.maximum(losses, 1.0)
+    far = large - math.log(rate) + np.log1p((rate - 1.0) * np.exp(-large))
+    return np.where(losses < 1.0, near, far)
+
+
+def _half_loss_replaced(losses: Numbers, rate: float, std: float) -> Numbers:
+    """Return asinh(a sinh(loss / 2)) + loss / 2 with a = exp(1 / (2 std^2)) (1 - q) / q.
+
+    This times the variance is how far from the middle one record replaced by another,
+    each drawn with chance q, makes that loss; see dp-accounting's supplementary material.
+    """
+    half = 0.5 * losses
+    if rate == 1.0:
+        return half
+    log_a = 0.5 / std**2 + math.log1p(-rate) - math.log(rate)
+    with np.errstate(divide="ignore"):  # no loss in the middle
+        logs = log_a + np.log(np.sinh(np.abs(half)))
+    bent = np.arcsinh(np.exp(np.minimum(logs, 300.0)))
+    bent = np.where(logs > 300.0, logs + math.log(2.0), bent)
+    return np.copysign(bent, half) + half
 
 
 @lru_cache(maxsize=256)
@@ -146,97 +237,6 @@ def gaussian_multiplier(epsilon: float, delta: float, relation: Relation) -> flo
     target = DifferentialPrivacyParameters(max(epsilon, 1e-100), delta)
     loss = GaussianPrivacyLoss.from_privacy_guarantee(target, sensitivity)
     return float(loss.standard_deviation)
-
-
-@lru_cache(maxsize=256)
-def calibrate(
-    target: PrivacyTarget,
-    rate: float,
-    steps: int,
-    interval: float,
-    others: tuple[Event, ...] = (),
-) -> float:
-    """Return a noise multiplier whose epsilon is the target or up to 0.5 % less.
-
-    Parameters
-    ----------
-    target : PrivacyTarget
-        What is to be reached.
-    rate, steps : float, int
-        The steps whose noise is sought.
-    interval : float
-        Discretisation of the privacy loss.
-    others : tuple of Event
-        What else is released, and paid for from the same target.
-
-    Notes
-    -----
-    Guarantee: ``epsilon_of`` at the returned multiplier and the given interval of the
-    privacy loss is at most ``target.epsilon``; multipliers are rounded up to five digits
-    before they are tried, so what was tried is what is used.
-    """
-
-    def excess(multiplier: float) -> float:
-        event = SampledGaussian(rate, multiplier, steps)
-        found = epsilon_of([*others, event], target.delta, target.relation, interval)
-        return math.log(max(found.epsilon, 1e-12) / target.epsilon)
-
-    low, high = _SMALLEST, math.inf
-    slope = -1.0
-    multiplier = max(_SMALLEST, _round_up(_first_guess(target, rate, steps, others)))
-    previous: tuple[float, float] | None = None
-    while multiplier < min(high, _LARGEST):
-        error = excess(multiplier)
-        if error <= 0.0 and (error >= -0.005 or multiplier == _SMALLEST):
-            return multiplier
-        low, high = (multiplier, high) if error > 0.0 else (low, multiplier)
-        if previous is not None:
-            slope = (error - previous[1]) / math.log(multiplier / previous[0])
-        previous = (multiplier, error)
-        # Aim inside the window, at 0.2 % below the target; else halve the bracket.
-        aim = math.log(multiplier) - (error + 0.002) / (slope if slope < -0.05 else -1.0)
-        if aim <= math.log(_SMALLEST):
-            multiplier = _SMALLEST
-            continue
-        if not math.log(low) < aim < math.log(min(high, _LARGEST)):
-            aim = 0.5 * math.log(low * min(high, 4.0 * low))
-        multiplier = _round_up(math.exp(aim))
-    if high < math.inf:
-        return high  # tried and found good; nothing below it is both good and new
-    raise CalibrationError(
-        f"no noise multiplier up to {_LARGEST:g} reaches epsilon={target.epsilon!r} at "
-        f"delta={target.delta!r}; ask for a larger epsilon or delta."
-    )
-
-
-def _first_guess(
-    target: PrivacyTarget, rate: float, steps: int, others: tuple[Event, ...]
-) -> float:
-    """Return the multiplier at which many small steps look like one Gaussian release."""
-    strength = 1.0 / gaussian_multiplier(target.epsilon, target.delta, target.relation)
-    # What the others leave of the squared strength; they should be a small part of it, and
-    # if they are not, the search finds out.
-    spent = sum(map(_squared_strength, others))
-    strength *= math.sqrt(max(0.01, 1.0 - spent / strength**2))
-    if rate == 1.0:
-        return math.sqrt(steps) / strength
-    return 1.0 / math.sqrt(math.log1p(strength**2 / (rate**2 * steps)))
-
-
-def _squared_strength(event: Event) -> float:
-    """Return 1 / multiplier^2 of the one Gaussian release that many small steps look like."""
-    once = event.noise_multiplier**-2
-    if event.rate < 1.0:
-        once = event.rate**2 * math.expm1(min(once, 700.0))
-    return event.steps * once
-
-
-def _round_up(multiplier: float) -> float:
-    """Return `multiplier` rounded up to five significant digits."""
-    digits = 4 - math.floor(math.log10(multiplier))
-    shift = 10.0**digits
-    rounded = math.ceil(multiplier * shift) / shift
-    return rounded if rounded >= multiplier else math.nextafter(rounded, math.inf)
 
 
 def renyi_of(
@@ -260,7 +260,7 @@ def renyi_of(
             f"relation={relation.value!r} has no Rényi accounting; 'zero-out' and "
             "'add-remove' do."
         )
-    accountant = _accountant("RDP", relation, math.nan, orders)
+    accountant = _accountant(relation, orders)
     for event in events:
         accountant.compose(_translate(event))
     steps = sum(event.steps for event in events)
