@@ -156,47 +156,6 @@ def test_one_step_is_the_exact_divergence_of_its_dominating_pair():
     assert found.epsilon == pytest.approx(epsilon, rel=1e-2)
 
 
-<<<<<<< ours
-# --- calibration ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("rate", "steps"), [(0.004, 25000), (0.2, 30), (1.0, 10)])
-@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
-@every_relation
-def test_calibration_ends_just_below_the_target(relation, epsilon, rate, steps):
-    target = PrivacyTarget(epsilon, 1e-5, relation)
-    interval = interval_for(epsilon, steps)
-    multiplier = calibrate(target, rate, steps, interval)
-    event = SampledGaussian(rate, multiplier, steps)
-    found = epsilon_of([event], 1e-5, relation, interval).epsilon
-    assert 0.99 * epsilon < found <= epsilon
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
-@every_relation
-def test_calibration_leaves_room_for_what_else_is_released(relation, epsilon):
-    target = PrivacyTarget(epsilon, 1e-5, relation)
-    interval = interval_for(epsilon, 2000)
-    gaussian = gaussian_multiplier(epsilon, 1e-5, relation)
-    alone = calibrate(target, 0.02, 2000, interval)
-    once = SampledGaussian(1.0, gaussian / math.sqrt(0.1), 1)
-    sampled = SampledGaussian(0.02, 4.0 * alone, 500)
-    for others in ((once,), (once, sampled), (once, once, once)):
-        multiplier = calibrate(target, 0.02, 2000, interval, others)
-        assert multiplier > 1.02 * alone
-        event = SampledGaussian(0.02, multiplier, 2000)
-        found = epsilon_of([*others, event], 1e-5, relation, interval).epsilon
-        assert 0.99 * epsilon < found <= epsilon
-        assert epsilon_of([event], 1e-5, relation, interval).epsilon < 0.99 * epsilon
-
-
-def test_others_that_take_all_leave_nothing_to_calibrate():
-    target = PrivacyTarget(1.0, 1e-5)
-    others = (SampledGaussian(1.0, 0.9 * gaussian_multiplier(1.0, 1e-5, target.relation), 1),)
-    with pytest.raises(CalibrationError, match="reaches epsilon"):
-        calibrate(target, 1.0, 1, 1e-3, others)
-
-
 @every_relation
 def test_events_in_another_order_cost_the_same(relation):
     events = [SampledGaussian(*event) for event in EVENTS]
@@ -215,20 +174,7 @@ def test_an_epsilon_too_small_for_squares_is_that_of_delta_alone():
         assert math.erf(sensitivity / found / math.sqrt(8.0)) == pytest.approx(1e-5, rel=1e-4)
 
 
-@pytest.mark.parametrize(("setting", "expected"), GOLDEN.items(), ids=str)
-def test_golden_multipliers(setting, expected):
-    assert multiplier_of(*setting) == pytest.approx(expected, rel=1e-3)
-
-
-def test_zero_out_and_add_remove_need_the_same_noise():
-    first, second = (
-        multiplier_of(relation, 1.0, 0.2, 30) for relation in ("zero-out", "add-remove")
-    )
-    assert first == second
-
-=======
 # --- our arrays against the library's own loop ---------------------------------------------
->>>>>>> theirs
 
 WAYS = [AdjacencyType.REMOVE, AdjacencyType.ADD, AdjacencyType.REPLACE]
 

@@ -48,6 +48,31 @@ def test_calibration_ends_just_below_the_target(relation, epsilon, rate, steps):
     assert 0.99 * epsilon < found <= epsilon
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+@every_relation
+def test_calibration_leaves_room_for_what_else_is_released(relation, epsilon):
+    target = PrivacyTarget(epsilon, 1e-5, relation)
+    interval = interval_for(epsilon, 1e-5, relation, ((0.02, 2000),))
+    gaussian = gaussian_multiplier(epsilon, 1e-5, relation)
+    alone = calibrate(target, 0.02, 2000, interval)
+    once = SampledGaussian(1.0, gaussian / math.sqrt(0.1), 1)
+    sampled = SampledGaussian(0.02, 4.0 * alone, 500)
+    for others in ((once,), (once, sampled), (once, once, once)):
+        multiplier = calibrate(target, 0.02, 2000, interval, others)
+        assert multiplier > 1.02 * alone
+        event = SampledGaussian(0.02, multiplier, 2000)
+        found = epsilon_of([*others, event], 1e-5, relation, interval).epsilon
+        assert 0.99 * epsilon < found <= epsilon
+        assert epsilon_of([event], 1e-5, relation, interval).epsilon < 0.99 * epsilon
+
+
+def test_others_that_take_all_leave_nothing_to_calibrate():
+    target = PrivacyTarget(1.0, 1e-5)
+    others = (SampledGaussian(1.0, 0.9 * gaussian_multiplier(1.0, 1e-5, target.relation), 1),)
+    with pytest.raises(CalibrationError, match="reaches epsilon"):
+        calibrate(target, 1.0, 1, 1e-3, others)
+
+
 @pytest.mark.parametrize(("setting", "expected"), GOLDEN.items(), ids=str)
 def test_golden_multipliers(setting, expected):
     assert multiplier_of(*setting) == pytest.approx(expected, rel=1e-3)
