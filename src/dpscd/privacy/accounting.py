@@ -4,22 +4,21 @@ Which accountant is valid for which relation is the table ``_VALID``. Zero-out a
 add-remove share their dominating pair (docs/proofs/shared_vector.md); replace-one has its
 own inside the PLD accountant, with the same multiplier std / clip, and no RDP.
 
-Privacy loss distributions (PLD) are those of dp-accounting but for one thing: the points
-where a loss takes given values are found for all values at once, in arrays, and not one by
-one in Python. That is most of the time of an accountant.
+Privacy loss distributions (PLD) are computed as in dp-accounting, by our own arrays
+(:mod:`dpscd.privacy.distribution`): calibration needs many of them, quickly.
 """
 
 import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+from scipy import special
 
 from dpscd.errors import ParameterError
+from dpscd.privacy.distribution import WAYS, Losses, one_step
 from dpscd.privacy.event import Event
 from dpscd.privacy.relation import Relation
 
@@ -31,8 +30,6 @@ __all__ = [
     "renyi_of",
 ]
 
-Numbers = npt.NDArray[np.float64]
-
 _VALID: dict[Relation, tuple[str, ...]] = {
     Relation.ZERO_OUT: ("PLD", "RDP"),
     Relation.ADD_REMOVE: ("PLD", "RDP"),
@@ -41,6 +38,9 @@ _VALID: dict[Relation, tuple[str, ...]] = {
 
 # Whole orders only: those in between need a series that does not always converge.
 _ORDERS = [*range(2, 65), 80, 96, 128, 192, 256, 384, 512, 1024, 4096]
+
+# Share of delta that the accountant may waste on the ends of privacy loss distributions.
+_CUT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,14 @@ def epsilon_of(
     """
     given = tuple(events)
     bounds = [Accounted(math.inf, "none", interval)]
-    # The PLD accountant composes by Fourier transform in doubles; its delta is off by up to
-    # about 1.5 steps 2^-53, either way (measured against long doubles), and this pays for it.
-    paid = delta - sum(event.steps for event in given) * 2.0**-50
+    steps = sum(event.steps for event in given)
+    # The composition by Fourier transform is in doubles; its delta is off by up to about
+    # 1.5 steps 2^-53, either way (measured against long doubles), and this pays for it.
+    paid = delta - steps * 2.0**-50
     if paid > 0.0:
-        losses = _losses_together(given[:-1], relation, interval)
-        for event in given[-1:]:
-            losses = losses.compose(_losses(event, relation, interval))
-        bounds.append(Accounted(float(losses.get_epsilon_for_delta(paid)), "PLD", interval))
+        tail = _CUT * delta / max(1, len(given))
+        bound = max(_pld(given, way, interval, paid, tail) for way in WAYS[relation])
+        bounds.append(Accounted(bound, "PLD", interval))
     if "RDP" in _VALID[relation] and bounds[-1].epsilon > enough:
         accountant = copy.deepcopy(_renyi_together(given[:-1], relation))
         for event in given[-1:]:
@@ -103,15 +103,24 @@ def epsilon_of(
 # Composing is slow, and a calibration changes only what comes last: the rest is kept.
 
 
-@lru_cache(maxsize=4)
-def _losses_together(events: tuple[Event, ...], relation: Relation, interval: float) -> Any:
-    """Return the privacy loss distribution of `events` together."""
-    from dp_accounting.pld.privacy_loss_distribution import identity
+def _pld(
+    events: tuple[Event, ...], way: str, interval: float, delta: float, tail: float
+) -> float:
+    """Return epsilon in one direction, by privacy loss distributions."""
+    if not events:
+        return 0.0
+    losses = _losses(events[-1], way, interval, tail)
+    if events[:-1]:
+        losses = _losses_together(events[:-1], way, interval, tail).then(losses)
+    return losses.epsilon(delta)
 
-    losses = identity(interval)
-    for event in events:
-        losses = losses.compose(_losses(event, relation, interval))
-    return losses
+
+@lru_cache(maxsize=4)
+def _losses_together(
+    events: tuple[Event, ...], way: str, interval: float, tail: float
+) -> Losses:
+    """Return the losses of `events` together."""
+    return reduce(Losses.then, (_losses(event, way, interval, tail) for event in events))
 
 
 @lru_cache(maxsize=4)
@@ -143,100 +152,46 @@ def _translate(event: Event) -> Any:
     return dp.SelfComposedDpEvent(step, event.steps)
 
 
-def _losses(event: Event, relation: Relation, interval: float) -> Any:
-    """Return the privacy loss distribution of one event, rounded to the private side."""
-    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
-    from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType
-
+def _losses(event: Event, way: str, interval: float, tail: float) -> Losses:
+    """Return the losses of all steps of an event; `tail` is the mass that may be cut."""
     std, steps = event.noise_multiplier, event.steps
     if event.rate == 1.0:
         # Gaussian releases of all records are one, with the squared strengths summed.
         std, steps = std / math.sqrt(steps), 1
-    ways = [AdjacencyType.REMOVE, AdjacencyType.ADD]
-    if relation is Relation.REPLACE_ONE:
-        ways = [AdjacencyType.REPLACE]
-    elif event.rate == 1.0:
-        ways = [AdjacencyType.REMOVE]  # the other is the same
-    once = PrivacyLossDistribution(*(_one_way(event.rate, std, interval, way) for way in ways))
-    return once if steps == 1 else once.self_compose(steps)
-
-
-def _one_way(rate: float, std: float, interval: float, way: Any) -> Any:
-    """Return the losses of one step in one direction, on multiples of the interval."""
-    from dp_accounting.pld.pld_pmf import create_pmf_pessimistic_connect_dots_fixed_gap
-    from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
-
-    loss = GaussianPrivacyLoss(std, sampling_prob=rate, adjacency_type=way)
-    ends = loss.connect_dots_bounds()
-    low = math.floor(ends.epsilon_lower / interval)
-    high = math.ceil(ends.epsilon_upper / interval)
-    deltas = _divergences(loss, rate, std, np.arange(low, high + 1) * interval)
-    return create_pmf_pessimistic_connect_dots_fixed_gap(interval, low, high, deltas)
-
-
-def _divergences(loss: Any, rate: float, std: float, epsilons: Numbers) -> Numbers:
-    """Return the hockey-stick divergence at each epsilon.
-
-    The same as ``loss.get_delta_for_epsilon``, a thousand times faster. The divergence is
-    greatest at the points found here, so their rounding enters only squared.
-    """
-    from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType
-
-    deltas = np.zeros_like(epsilons)
-    inside = np.ones(epsilons.shape, bool)
-    if loss.adjacency_type is AdjacencyType.REPLACE:
-        cuts = -_half_loss_replaced(epsilons, rate, std) * std**2
-    elif loss.adjacency_type is AdjacencyType.REMOVE:
-        if rate < 1.0:
-            inside = epsilons > math.log1p(-rate)  # no loss is smaller
-            deltas[~inside] = -np.expm1(epsilons[~inside])
-        cuts = -0.5 - _loss_unsampled(epsilons[inside], rate) * std**2
-    else:
-        if rate < 1.0:
-            inside = epsilons < -math.log1p(-rate)  # no loss is larger
-        cuts = 0.5 + _loss_unsampled(-epsilons[inside], rate) * std**2
-    lower = np.exp(epsilons[inside] + loss.mu_lower_log_cdf(cuts))
-    deltas[inside] = loss.mu_upper_cdf(cuts) - lower
-    return np.clip(deltas, 0.0, 1.0)
-
-
-def _loss_unsampled(losses: Numbers, rate: float) -> Numbers:
-    """Return log(1 + (exp(loss) - 1) / rate): the loss, were the record sure to be drawn."""
-    with np.errstate(divide="ignore"):  # the loss at the far end is minus infinity
-        near = np.log1p(np.maximum(np.expm1(np.minimum(losses, 1.0)) / rate, -1.0))
-    large = np.maximum(losses, 1.0)
-    far = large - math.log(rate) + np.log1p((rate - 1.0) * np.exp(-large))
-    return np.where(losses < 1.0, near, far)
-
-
-def _half_loss_replaced(losses: Numbers, rate: float, std: float) -> Numbers:
-    """Return asinh(a sinh(loss / 2)) + loss / 2 with a = exp(1 / (2 std^2)) (1 - q) / q.
-
-    This times the variance is how far from the middle one record replaced by another,
-    each drawn with chance q, makes that loss; see dp-accounting's supplementary material.
-    """
-    half = 0.5 * losses
-    if rate == 1.0:
-        return half
-    log_a = 0.5 / std**2 + math.log1p(-rate) - math.log(rate)
-    with np.errstate(divide="ignore"):  # no loss in the middle
-        logs = log_a + np.log(np.sinh(np.abs(half)))
-    bent = np.arcsinh(np.exp(np.minimum(logs, 300.0)))
-    bent = np.where(logs > 300.0, logs + math.log(2.0), bent)
-    return np.copysign(bent, half) + half
+    once = one_step(event.rate, std, interval, way, tail / steps)
+    return once if steps == 1 else once.times(steps, tail)
 
 
 @lru_cache(maxsize=256)
 def gaussian_multiplier(epsilon: float, delta: float, relation: Relation) -> float:
     """Return the noise multiplier of one Gaussian release that reaches the target."""
-    from dp_accounting.pld.common import DifferentialPrivacyParameters
-    from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
+    low, high = math.log(1e-200), math.log(1e200)  # of 1 / noise, for sensitivity 1
+    while high - low > 1e-12 * max(1.0, abs(low)):
+        middle = 0.5 * (low + high)
+        if _gaussian_delta(epsilon, math.exp(middle)) <= delta:
+            low = middle
+        else:
+            high = middle
+    return (2.0 if relation is Relation.REPLACE_ONE else 1.0) / math.exp(low)
 
-    sensitivity = 2.0 if relation is Relation.REPLACE_ONE else 1.0
-    # Below this epsilon the noise depends on delta alone, and squares would overflow.
-    target = DifferentialPrivacyParameters(max(epsilon, 1e-100), delta)
-    loss = GaussianPrivacyLoss.from_privacy_guarantee(target, sensitivity)
-    return float(loss.standard_deviation)
+
+def _gaussian_delta(epsilon: float, strength: float) -> float:
+    """Return the delta of one Gaussian release (Balle and Wang, 2018, Theorem 8).
+
+    It is ndtr(-a) - exp(epsilon) ndtr(-b), in a form in which nothing overflows and, as
+    b - a is the strength, little cancels; relative error below 1e-8.
+    """
+    root = math.sqrt(2.0)
+    a = (epsilon / strength - 0.5 * strength) / root
+    b = (epsilon / strength + 0.5 * strength) / root
+    if a < 0.0:
+        return float(special.ndtr(-root * a) - 0.5 * math.exp(-a * a) * special.erfcx(b))
+    if strength > 1e-3:
+        apart = special.erfcx(a) - special.erfcx(b)
+    else:
+        middle = 0.5 * (a + b)  # minus the derivative there
+        apart = (2.0 / math.sqrt(math.pi) - 2.0 * middle * special.erfcx(middle)) * (b - a)
+    return float(0.5 * math.exp(-a * a) * apart) if a < 1e3 else 0.0
 
 
 def renyi_of(

@@ -135,7 +135,7 @@ def _excess(
     """Return the logarithm of epsilon at `multiplier` over the target: good if at most 0."""
     event = SampledGaussian(rate, multiplier, steps)
     bound = epsilon_of(
-        [*others, event], target.delta, target.relation, interval, enough=target.epsilon
+        [*others, event], target.delta, target.relation, interval, enough=math.inf
     )
     if bound.epsilon <= target.epsilon:
         return min(0.0, math.log(max(bound.epsilon, 1e-12) / target.epsilon))
