@@ -18,7 +18,7 @@ from typing import Any
 from scipy import special
 
 from dpscd.errors import ParameterError
-from dpscd.privacy.distribution import WAYS, Losses, one_step
+from dpscd.privacy.distribution import TAIL, WAYS, Losses, one_step
 from dpscd.privacy.event import Event
 from dpscd.privacy.relation import Relation
 
@@ -38,9 +38,6 @@ _VALID: dict[Relation, tuple[str, ...]] = {
 
 # Whole orders only: those in between need a series that does not always converge.
 _ORDERS = [*range(2, 65), 80, 96, 128, 192, 256, 384, 512, 1024, 4096]
-
-# Share of delta that the accountant may waste on the ends of privacy loss distributions.
-_CUT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,7 @@ def epsilon_of(
     # 1.5 steps 2^-53, either way (measured against long doubles), and this pays for it.
     paid = delta - steps * 2.0**-50
     if paid > 0.0:
-        tail = _CUT * delta / max(1, len(given))
+        tail = TAIL * delta / max(1, len(given))
         bound = max(_pld(given, way, interval, paid, tail) for way in WAYS[relation])
         bounds.append(Accounted(bound, "PLD", interval))
     if "RDP" in _VALID[relation] and bounds[-1].epsilon > enough:

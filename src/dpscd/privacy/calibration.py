@@ -6,26 +6,31 @@ The search is free to guess, for every multiplier that leaves this file has been
 
 import math
 from collections.abc import Callable, Iterable
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from dpscd.errors import CalibrationError
 from dpscd.privacy import multipliers
-from dpscd.privacy.accounting import epsilon_of, gaussian_multiplier
+from dpscd.privacy.accounting import Accounted, epsilon_of, gaussian_multiplier
+from dpscd.privacy.distribution import TAIL, WAYS, range_of
 from dpscd.privacy.event import Event, SampledGaussian
 from dpscd.privacy.relation import PrivacyTarget, Relation
 
 __all__ = ["calibrate", "interval_for"]
 
-# Below the smallest multiplier the privacy loss has a range that takes the accountant
-# minutes; above the largest the question was not meant.
+# Below the smallest multiplier a record moves the noise so far that normals drawn in floats
+# are no longer faithful there; above the largest the question was not meant.
 _SMALLEST, _LARGEST = 0.2, 1e9
 
-# How far below the target the epsilon of a multiplier may be, as a logarithm.
-_WINDOW = 0.005
+# How far below the target the epsilon of a multiplier may be, as a logarithm, and where in
+# that window to aim.
+_WINDOW, _AIM = 0.004, 0.002
 
 # Share of the squared strength of a target by which the grid may add to it: usually, and
-# where the grid would have more cells than this.
-_INFLATION, _WIDENED, _CELLS = 0.002, 0.03, 40_000
+# where a step would have more cells than this.
+_INFLATION, _WIDENED, _CELLS = 0.002, 0.03, 20_000
+
+# Another accountant is asked where the first is so far above the target.
+_FAR = 1.1
 
 
 @lru_cache(maxsize=256)
@@ -59,8 +64,15 @@ def interval_for(
         wide /= math.sqrt(2.0)
     while _variance_added(fine, parts) > _INFLATION * strength**2:
         fine /= math.sqrt(2.0)
-    widest = max((_width(_guess(strength, *part), part[0]) for part in parts), default=0.0)
+    widest = max((_width(strength, delta, relation, *part) for part in parts), default=0.0)
     return max(fine, min(wide, widest / _CELLS), 1e-5 * epsilon, 1e-10)
+
+
+def _width(strength: float, delta: float, relation: Relation, rate: float, steps: int) -> float:
+    """Return the range of the loss of one step, about, if it is to have this strength."""
+    noise = max(_guess(strength, rate, steps), _SMALLEST)
+    low, high = range_of(rate, noise, WAYS[relation][0], TAIL * delta / steps)
+    return high - low
 
 
 def _variance_added(interval: float, parts: Iterable[tuple[float, int]]) -> float:
@@ -69,12 +81,6 @@ def _variance_added(interval: float, parts: Iterable[tuple[float, int]]) -> floa
         interval * min(interval / 6.0, 2.0 * rate) * (1 if rate == 1.0 else steps)
         for rate, steps in parts
     )
-
-
-def _width(multiplier: float, rate: float) -> float:
-    """Return the range of the loss of one step, as dp-accounting cuts it off."""
-    multiplier = max(multiplier, _SMALLEST)
-    return math.log1p(rate * math.expm1(10.0 / multiplier + 0.5 / multiplier**2))
 
 
 @lru_cache(maxsize=256)
@@ -107,76 +113,53 @@ def calibrate(
     returned only if it is good and in the window.
     """
     question = multipliers.question(target, rate, steps, interval, others)
+
+    def bound(multiplier: float, enough: float) -> Accounted:
+        events = [*others, SampledGaussian(rate, multiplier, steps)]
+        return epsilon_of(events, target.delta, target.relation, interval, enough=enough)
+
     remembered = multipliers.recall(question)
     if remembered is not None and _SMALLEST <= remembered <= _LARGEST:
-        error = _excess(target, rate, steps, interval, others, remembered)
+        error = _excess(bound(remembered, target.epsilon).epsilon, target)
         if -_WINDOW <= error <= 0.0:
             return remembered
-    guess = _first_guess(target, rate, steps, others)
-    slope = _first_slope(guess)
-    if guess < 1.0:
-        # Far from the Gaussian limit the guess is poor and the accountant slow.
-        coarse = partial(_excess, target, rate, steps, 4.0 * interval, others)
-        guess, slope = _closer(coarse, guess, slope)
-    excess = partial(_excess, target, rate, steps, interval, others)
-    found = _search(target, excess, guess, slope)
+    found = _search(target, bound, _first_guess(target, rate, steps, others))
     multipliers.remember(question, found)
     return found
 
 
-def _excess(
-    target: PrivacyTarget,
-    rate: float,
-    steps: int,
-    interval: float,
-    others: tuple[Event, ...],
-    multiplier: float,
-) -> float:
-    """Return the logarithm of epsilon at `multiplier` over the target: good if at most 0."""
-    event = SampledGaussian(rate, multiplier, steps)
-    bound = epsilon_of(
-        [*others, event], target.delta, target.relation, interval, enough=math.inf
-    )
-    if bound.epsilon <= target.epsilon:
-        return min(0.0, math.log(max(bound.epsilon, 1e-12) / target.epsilon))
-    return max(math.log(bound.epsilon / target.epsilon), math.ulp(1.0))
-
-
-def _closer(
-    excess: Callable[[float], float], guess: float, slope: float
-) -> tuple[float, float]:
-    """Return a better guess, and the slope there, after a few steps on a coarse grid."""
-    previous: tuple[float, float] | None = None
-    for _ in range(8):
-        multiplier = max(_SMALLEST, guess)
-        error = excess(multiplier)
-        if previous is not None and multiplier != previous[0] and math.isfinite(error):
-            slope = (error - previous[1]) / math.log(multiplier / previous[0])
-            slope = min(slope, -0.5)
-        previous = (multiplier, error)
-        guess = multiplier * math.exp(min(max((error + 0.002) / -slope, -0.5), 0.5))
-        if abs(error) < 0.05 or (error < 0.0 and multiplier == _SMALLEST):
-            break
-    return guess, slope
+def _excess(epsilon: float, target: PrivacyTarget) -> float:
+    """Return the logarithm of epsilon over the target: good if and only if at most 0."""
+    if epsilon <= target.epsilon:
+        return min(0.0, math.log(max(epsilon, 1e-12) / target.epsilon))
+    return max(math.log(epsilon / target.epsilon), math.ulp(1.0))
 
 
 def _search(
-    target: PrivacyTarget, excess: Callable[[float], float], guess: float, slope: float
+    target: PrivacyTarget, bound: Callable[[float, float], Accounted], guess: float
 ) -> float:
     """Return a multiplier in the window, or the least that was tried and found good."""
     low, high = _SMALLEST, math.inf
+    slope = _first_slope(guess)
+    # The second accountant is slow and seldom better: it is asked once, and again if it was.
+    enough = _FAR * target.epsilon
     multiplier = max(_SMALLEST, _round_up(guess))
     previous: tuple[float, float] | None = None
     while multiplier < min(high, _LARGEST):
-        error = excess(multiplier)
+        found = bound(multiplier, enough)
+        if found.accountant == "RDP":
+            enough = target.epsilon
+        elif found.accountant == "PLD" and found.epsilon > enough:
+            enough = math.inf
+        error = _excess(found.epsilon, target)
         if error <= 0.0 and (error >= -_WINDOW or multiplier == _SMALLEST):
             return multiplier
         low, high = (multiplier, high) if error > 0.0 else (low, multiplier)
         if previous is not None:
             slope = (error - previous[1]) / math.log(multiplier / previous[0])
         previous = (multiplier, error)
-        # Aim inside the window, at 0.2 % below the target; else halve the bracket.
-        aim = math.log(multiplier) - (error + 0.002) / (slope if slope < -0.05 else -1.0)
+        # Aim inside the window; else halve the bracket.
+        aim = math.log(multiplier) - (error + _AIM) / (slope if slope < -0.05 else -1.0)
         if aim <= math.log(_SMALLEST):
             multiplier = _SMALLEST
             continue

@@ -27,9 +27,12 @@ from scipy import fft, special
 
 from dpscd.privacy.relation import Relation
 
-__all__ = ["WAYS", "Losses", "one_step", "range_of"]
+__all__ = ["TAIL", "WAYS", "Losses", "one_step", "range_of"]
 
 Numbers = npt.NDArray[np.float64]
+
+# Share of delta that may be wasted on the ends of distributions.
+TAIL = 1e-4
 
 # From which data set to which. A record is there or is not; or is one or the other.
 WAYS: dict[Relation, tuple[str, ...]] = {
@@ -160,14 +163,15 @@ def one_step(rate: float, std: float, interval: float, way: str, tail: float) ->
     low = math.floor(lowest / interval)
     high = max(math.ceil(highest / interval), low + 1)
     deltas = _divergences(np.arange(low, high + 1) * interval, rate, std, way)
-    deltas = np.minimum.accumulate(deltas)
+    # Rounding may leave masses a little below 0. They stay: made 0, they would add up over
+    # the cells, whereas the sums of all are those of the divergences, in which they cancel.
     falls = np.diff(deltas)
     grown = math.expm1(interval)
     masses = np.empty_like(deltas)
     masses[0] = 1.0 - deltas[0] + falls[0] / grown
-    masses[1:-1] = (falls[1:] - falls[:-1] * math.exp(interval)) / grown
+    masses[1:-1] = np.diff(falls) / grown - falls[:-1]
     masses[-1] = falls[-1] / math.expm1(-interval)
-    return Losses(interval, low, np.maximum(masses, 0.0), float(deltas[-1]))
+    return Losses(interval, low, masses, float(deltas[-1]))
 
 
 def range_of(rate: float, std: float, way: str, tail: float) -> tuple[float, float]:

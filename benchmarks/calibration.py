@@ -1,0 +1,127 @@
+"""How long calibration takes, cold, and how close it comes to the tightest multiplier.
+
+Run ``python benchmarks/calibration.py``; it takes about ten minutes on one core (``--quick``:
+a part of the grid, two minutes). For each setting the multiplier is calibrated with nothing remembered,
+in memory or on disk; imports are not counted. The tightest multiplier is, where all
+records are in every lot, that of one Gaussian release, exactly; elsewhere the smallest that
+reaches the target on a grid four times as fine, to 0.01 %. Where the answer is the smallest
+multiplier that is ever returned, how tight it is means nothing and is left out.
+"""
+
+import argparse
+import itertools
+import math
+import os
+import sys
+import time
+from dataclasses import dataclass
+
+from dpscd.privacy import accounting, calibration
+from dpscd.privacy.accounting import epsilon_of, gaussian_multiplier
+from dpscd.privacy.calibration import calibrate, interval_for
+from dpscd.privacy.event import SampledGaussian
+from dpscd.privacy.relation import PrivacyTarget, Relation
+
+RELATIONS = (Relation.ZERO_OUT, Relation.REPLACE_ONE)  # add-remove is computed as zero-out
+EPSILONS = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 100.0)
+RATES = (1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0)
+STEPS = (1, 10, 100, 1000, 10_000, 100_000, 1_000_000)
+DELTA = 1e-5
+SMALLEST = 0.2
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A question to calibration."""
+
+    relation: Relation
+    epsilon: float
+    rate: float
+    steps: int
+
+    @property
+    def region(self) -> str:
+        """What is demanded of this setting."""
+        if self.steps > 100_000 or self.epsilon > 10.0:
+            return "elsewhere: 10 s, 2 %"
+        return "epsilon <= 2: 0.3 s, 0.5 %" if self.epsilon <= 2.0 else "<= 10: 1 s, 0.5 %"
+
+    def __str__(self) -> str:
+        return f"{self.relation.value}, {self.epsilon:g}, {self.rate:g}, {self.steps}"
+
+
+def cold(setting: Setting) -> tuple[float, float, float]:
+    """Return the seconds of a calibration, its multiplier and its interval."""
+    for kept in (
+        calibrate,
+        interval_for,
+        gaussian_multiplier,
+        accounting._losses_together,
+        accounting._renyi_together,
+    ):
+        kept.cache_clear()
+    start = time.perf_counter()
+    parts = ((setting.rate, setting.steps),)
+    interval = interval_for(setting.epsilon, DELTA, setting.relation, parts)
+    target = PrivacyTarget(setting.epsilon, DELTA, setting.relation)
+    found = calibrate(target, setting.rate, setting.steps, interval)
+    return time.perf_counter() - start, found, interval
+
+
+def tightest(setting: Setting, found: float, interval: float) -> float:
+    """Return the smallest multiplier that reaches the target, to 0.01 %."""
+    if setting.rate == 1.0:
+        exact = gaussian_multiplier(setting.epsilon, DELTA, setting.relation)
+        return exact * math.sqrt(setting.steps)
+
+    def reaches(multiplier: float) -> bool:
+        event = SampledGaussian(setting.rate, multiplier, setting.steps)
+        bound = epsilon_of(
+            [event], DELTA, setting.relation, interval / 4.0, enough=math.inf
+        )
+        return bound.epsilon <= setting.epsilon
+
+    if not reaches(found):
+        raise AssertionError(f"{setting}: {found} is below the tightest multiplier")
+    low, high, step = found, found, 0.003
+    while reaches(low := high * (1.0 - step)):
+        high, step = low, 2.0 * step
+    while high / low > 1.0001:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return high
+
+
+def main() -> None:
+    """Measure the whole grid and print the worst of each region."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="every second value of the grid")
+    thin = 2 if parser.parse_args().quick else 1
+    os.environ["DPSCD_CACHE"] = "off"
+    grid = itertools.product(RELATIONS, EPSILONS[::thin], RATES[::thin], STEPS[::thin])
+    cold(Setting(Relation.ZERO_OUT, 1.0, 0.01, 100))  # imports
+    slow: dict[str, list[tuple[float, Setting]]] = {}
+    loose: dict[str, list[tuple[float, Setting]]] = {}
+    for setting in itertools.starmap(Setting, grid):
+        seconds, found, interval = cold(setting)
+        slow.setdefault(setting.region, []).append((seconds, setting))
+        excess = 0.0
+        if found > SMALLEST:
+            excess = found / tightest(setting, found, interval) - 1.0
+            loose.setdefault(setting.region, []).append((excess, setting))
+        sys.stderr.write(f"{setting}: {seconds:.3f} s, {found}, {100.0 * excess:+.3f} %\n")
+    write = sys.stdout.write
+    write("| region | settings | median s | worst s | at | worst above tightest | at |\n")
+    write("|---|---|---|---|---|---|---|\n")
+    for region, times in slow.items():
+        seconds, slowest = max(times, key=lambda pair: pair[0])
+        excess, loosest = max(loose[region], key=lambda pair: pair[0])
+        median = sorted(pair[0] for pair in times)[len(times) // 2]
+        write(
+            f"| {region} | {len(times)} | {median:.3f} | {seconds:.3f} | {slowest} | "
+            f"{100.0 * excess:.2f} % | {loosest} |\n"
+        )
+
+
+if __name__ == "__main__":
+    main()
