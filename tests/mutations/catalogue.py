@@ -204,6 +204,43 @@ MUTATIONS = [
         "tests/privacy/test_calibration.py::test_rounding_up_never_goes_down_nor_far",
     ),
     Mutation(
+        "a remembered multiplier trusted",
+        "privacy/calibration.py",
+        (("-_WINDOW <= error <= 0.0", "-_WINDOW <= error"),),
+        "tests/privacy/test_multipliers.py::test_a_poisoned_multiplier_is_found_out",
+    ),
+    Mutation(
+        "losses beyond the grid forgotten",
+        "privacy/distribution.py",
+        (("masses, float(deltas[-1])", "masses, 0.0"),),
+        "tests/privacy/test_distribution.py::test_cutting_the_range_never_helps",
+    ),
+    Mutation(
+        "losses beyond the window forgotten",
+        "privacy/distribution.py",
+        (("infinite = tail - math.expm1", "infinite = -math.expm1"),),
+        "tests/privacy/test_distribution.py::test_cutting_the_range_never_helps",
+    ),
+    Mutation(
+        "losses rounded down",
+        "privacy/distribution.py",
+        (("low = math.floor(lowest / interval)", "low = math.floor(lowest / interval) - 1"),
+         ("Losses(interval, low, masses", "Losses(interval, low - 1, masses")),
+        "tests/privacy/test_distribution.py::test_the_whole_is_what_the_accountant_of_the_library_says",
+    ),
+    Mutation(
+        "one direction of a sampled step only",
+        "privacy/distribution.py",
+        (('Relation.ADD_REMOVE: ("remove", "add")', 'Relation.ADD_REMOVE: ("add",)'),),
+        "tests/privacy/test_distribution.py::test_the_whole_is_what_the_accountant_of_the_library_says",
+    ),
+    Mutation(
+        "rounding of the composition not paid for",
+        "privacy/accounting.py",
+        (("paid = delta - steps * 2.0**-50", "paid = delta"),),
+        "tests/privacy/test_accounting.py::test_a_delta_below_the_rounding_of_the_accountant_is_left_to_rdp",
+    ),
+    Mutation(
         "RDP used for replace-one",
         "privacy/accounting.py",
         (('Relation.REPLACE_ONE: ("PLD",)', 'Relation.REPLACE_ONE: ("PLD", "RDP")'),),

@@ -5,16 +5,13 @@ from importlib.metadata import version
 
 import dp_accounting as dp
 import mpmath
-import numpy as np
 import pytest
 from dp_accounting.pld import PLDAccountant
-from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType, GaussianPrivacyLoss
 from dp_accounting.rdp import RdpAccountant
 
 from dpscd.errors import ParameterError
-from dpscd.privacy import accounting
+from dpscd.privacy import accounting, distribution
 from dpscd.privacy.accounting import (
-    Accounted,
     epsilon_of,
     gaussian_multiplier,
     library_version,
@@ -45,12 +42,20 @@ EVENTS = [(0.01, 1.5, 500), (0.2, 4.0, 20)]
 @every_relation
 def test_epsilon_is_what_dp_accounting_says(relation):
     found = epsilon_of([SampledGaussian(*event) for event in EVENTS], 1e-6, relation, 1e-3)
-    # A little of delta pays for the rounding of the accountant itself.
+    # A little of delta pays for the rounding of the accountant itself, and up to 3e-4 of it
+    # for the ends of distributions; but for that the accountants agree to 1e-8.
     left = 1e-6 - 520 * 2.0**-50
-    pld = direct(
-        PLDAccountant(NEIGHBOURS[relation], value_discretization_interval=1e-3), EVENTS, left
+    least, most = (
+        direct(
+            PLDAccountant(NEIGHBOURS[relation], value_discretization_interval=1e-3),
+            EVENTS,
+            share * left,
+        )
+        for share in (1.0, 1.0 - 3.0 * distribution.TAIL)
     )
-    assert found == Accounted(pytest.approx(pld, rel=1e-6), "PLD", 1e-3)
+    assert found.accountant == "PLD"
+    assert found.interval == 1e-3
+    assert least * (1.0 - 1e-8) <= found.epsilon <= most * (1.0 + 1e-8)
 
 
 def test_the_smaller_of_two_valid_bounds_is_taken():
@@ -103,7 +108,7 @@ def test_no_event_costs_nothing():
 
 def gaussian_delta(epsilon, multiplier, sensitivity=1):
     """Return delta(epsilon) of one Gaussian release (Balle and Wang, 2018)."""
-    with mpmath.workdps(50):
+    with mpmath.workdps(max(50, mpmath.mp.dps)):
         mu = mpmath.mpf(sensitivity) / mpmath.mpf(multiplier)
         e = mpmath.mpf(epsilon)
         return mpmath.ncdf(mu / 2 - e / mu) - mpmath.exp(e) * mpmath.ncdf(-mu / 2 - e / mu)
@@ -167,48 +172,20 @@ def test_events_in_another_order_cost_the_same(relation):
     assert epsilon_of(events, 1e-6, relation, 1e-3).epsilon == first
 
 
+@pytest.mark.parametrize("delta", [1e-300, 1e-30, 1e-5, 0.999])
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-20, 1e-9, 1e-3, 1.0, 100.0, 1e4])
+def test_the_multiplier_of_a_release_is_exact_for_whatever_target(epsilon, delta):
+    multiplier = gaussian_multiplier(epsilon, delta, Relation.ZERO_OUT)
+    with mpmath.workdps(700):
+        assert gaussian_delta(epsilon, multiplier * (1.0 + 1e-8)) < delta
+        assert gaussian_delta(epsilon, multiplier * (1.0 - 1e-8)) > delta
+
+
 def test_an_epsilon_too_small_for_squares_is_that_of_delta_alone():
     for relation, sensitivity in ((Relation.ZERO_OUT, 1.0), (Relation.REPLACE_ONE, 2.0)):
         found = gaussian_multiplier(5e-324, 1e-5, relation)
         # At epsilon 0 delta is the total variation of two shifted Gaussians.
         assert math.erf(sensitivity / found / math.sqrt(8.0)) == pytest.approx(1e-5, rel=1e-4)
-
-
-# --- our arrays against the library's own loop ---------------------------------------------
-
-WAYS = [AdjacencyType.REMOVE, AdjacencyType.ADD, AdjacencyType.REPLACE]
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(
-    ("rate", "std"),
-    [(1e-5, 0.3), (1e-3, 1.0), (0.3, 4.0), (0.999, 0.5), (1.0, 0.7), (0.5, 0.04)],
-)
-def test_divergences_are_those_of_the_library(way, rate, std):
-    loss = GaussianPrivacyLoss(std, sampling_prob=rate, adjacency_type=way)
-    ends = loss.connect_dots_bounds()
-    epsilons = np.linspace(ends.epsilon_lower, ends.epsilon_upper, 1001)[1:-1]
-    for inside in (math.log1p(-rate), -math.log1p(-rate)) if rate < 1.0 else ():
-        epsilons = np.append(epsilons, [math.nextafter(inside, 0.0), inside, 2.0 * inside])
-    # Grids contain 0.
-    epsilons = np.append(epsilons, 0.0)
-    found = accounting._divergences(loss, rate, std, epsilons)
-    expected = loss.get_delta_for_epsilon(epsilons)
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
-
-
-@every_relation
-@pytest.mark.parametrize("event", [(1e-4, 0.5, 100), (0.01, 4.0, 1000), (1.0, 3.0, 7)])
-def test_the_whole_is_what_the_accountant_of_the_library_says(relation, event):
-    interval = 1e-3
-    accountant = PLDAccountant(NEIGHBOURS[relation], value_discretization_interval=interval)
-    expected = direct(accountant, [event], 1e-6 - event[2] * 2.0**-50)
-    losses = accounting._losses(SampledGaussian(*event), relation, interval)
-    found = losses.get_epsilon_for_delta(1e-6 - event[2] * 2.0**-50)
-    # With all records in every lot ours has no rounding on the grid but one.
-    slack = 1e-6 if event[0] < 1.0 else 2e-3
-    assert found == pytest.approx(expected, rel=slack)
-    assert found <= expected * (1.0 + 1e-6)
 
 
 def test_enough_spares_the_second_accountant(monkeypatch):

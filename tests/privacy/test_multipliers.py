@@ -226,6 +226,47 @@ def test_where_it_is_by_default(monkeypatch, tmp_path):
     assert multipliers._file("q").parent == tmp_path / "home" / ".cache" / "dpscd" / "noise"
 
 
+@pytest.mark.parametrize("home", ["", "~", "relative/folder"])
+def test_without_a_home_nothing_is_kept(monkeypatch, tmp_path, home):
+    monkeypatch.delenv("DPSCD_CACHE")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", home)
+    monkeypatch.setattr(multipliers.os.path, "expanduser", lambda path: path)
+    multipliers.remember("question", 1.0)
+    assert multipliers.recall("question") is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("failing", ["mkdir", "mkstemp"])
+def test_a_home_that_may_not_be_written_is_no_home(folder, monkeypatch, failing):
+    def refused(*_, **__):
+        raise PermissionError("not yours")
+
+    owner = Path if failing == "mkdir" else multipliers.tempfile
+    monkeypatch.setattr(owner, failing, refused)
+    first = calibrate()
+    assert calibrate() == first
+    assert not folder.exists() or list(folder.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(folder):
+    honest = calibrate()
+    file = the_file(folder)
+    file.unlink()
+    os.mkfifo(file)
+    assert calibrate() == honest
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_multiplier_that_would_take_a_machine_to_verify_does_not():
+    # The loss of a step has a range of 30 at multiplier 0.2: tens of millions of cells.
+    setting = (PrivacyTarget(0.01, 1e-5), 1e-4, 100_000, 1e-6, ())
+    multipliers.remember(multipliers.question(*setting), 0.2)
+    found = calibration.calibrate.__wrapped__(*setting)
+    assert 7.7 < found < 7.8
+
+
 def test_without_source_files_there_is_still_a_version(monkeypatch, tmp_path):
     monkeypatch.setattr(multipliers, "__file__", str(tmp_path / "multipliers.py"))
     assert len(multipliers._source_hash.__wrapped__()) == 64

@@ -9,9 +9,10 @@ that is asked for. Both together make it ten to a hundred times as fast.
 Notes
 -----
 Guarantee: what :meth:`Losses.epsilon` returns is at least the exact epsilon but for the
-rounding of doubles, whatever the interval and the tail. Proof: connecting the dots
-dominates the exact pair for every finite grid (their Theorem 3.2): losses beyond its upper
-end count as infinite and those below its lower end as that end. Composition keeps
+rounding of doubles, whatever the interval and the tail; it is infinite where the grid
+would be too long. Proof: connecting the dots
+dominates the exact pair whatever the grid: losses beyond its upper end count as infinite
+and those below its lower end as that end. Composition keeps
 domination. What a window of the composition leaves out has at most the mass that the
 Chernoff bound states, and that counts as infinite too. The rounding is paid for by
 :func:`~dpscd.privacy.accounting.epsilon_of`.
@@ -33,6 +34,9 @@ Numbers = npt.NDArray[np.float64]
 
 # Share of delta that may be wasted on the ends of distributions.
 TAIL = 1e-4
+
+# Cells of a distribution that is worth computing: more would take seconds and gigabytes.
+_MOST = 2**24
 
 # From which data set to which. A record is there or is not; or is one or the other.
 WAYS: dict[Relation, tuple[str, ...]] = {
@@ -74,7 +78,11 @@ class Losses:
 
     def times(self, steps: int, tail: float) -> "Losses":
         """Return the losses of `steps` of these, but for a mass `tail` that is infinite."""
+        if self.infinite >= 1.0:
+            return self
         low, high = _window(self.masses, steps, tail)
+        if high - low >= _MOST:
+            return _unknown(self.interval)
         fast = fft.next_fast_len(max(high - low + 1, self.masses.size), real=True)
         waves = _power(fft.rfft(self.masses, fast), steps)
         # The transform wraps around; what is in the window is where it belongs.
@@ -102,9 +110,15 @@ class Losses:
         above = self.infinite + float(masses[last:].sum())
         kept = above - self.infinite - _product(shares[: masses.size - last], masses[last:])
         most = self.interval if last else loss
-        if not (above > delta and kept > 0.0):
-            return loss - most if above <= delta else loss
-        return loss - min(max(math.log(kept / (above - delta)), 0.0), most)
+        if above <= delta:
+            return loss - most
+        left = above - delta
+        return loss - min(math.log(max(kept, left) / left), most)
+
+
+def _unknown(interval: float) -> Losses:
+    """Return what bounds everything: an infinite loss."""
+    return Losses(interval, 0, np.zeros(1), 1.0)
 
 
 def _product(first: Numbers, second: Numbers) -> float:
@@ -162,7 +176,10 @@ def one_step(rate: float, std: float, interval: float, way: str, tail: float) ->
     lowest, highest = range_of(rate, std, way, tail)
     low = math.floor(lowest / interval)
     high = max(math.ceil(highest / interval), low + 1)
-    deltas = _divergences(np.arange(low, high + 1) * interval, rate, std, way)
+    if high - low >= _MOST:
+        return _unknown(interval)
+    epsilons = np.arange(low, high + 1, dtype=np.float64) * interval
+    deltas = _divergences(epsilons, rate, std, way)
     # Rounding may leave masses a little below 0. They stay: made 0, they would add up over
     # the cells, whereas the sums of all are those of the divergences, in which they cancel.
     falls = np.diff(deltas)

@@ -65,7 +65,7 @@ def question(
 def _source_hash() -> str:
     """Return a hash of the code that computes epsilon and looks for multipliers."""
     digest = hashlib.sha256()
-    for name in ("accounting.py", "calibration.py"):
+    for name in ("accounting.py", "calibration.py", "distribution.py"):
         with contextlib.suppress(OSError):  # a package without source files has a version
             digest.update(Path(__file__).with_name(name).read_bytes())
     return digest.hexdigest()
@@ -77,6 +77,8 @@ def recall(asked: str) -> float | None:
     if file is None:
         return None
     try:
+        if not file.is_file():  # a pipe would keep us waiting
+            return None
         with file.open(encoding="utf-8") as stream:
             stored = json.loads(stream.read(_LONGEST))
     except (OSError, ValueError, RecursionError):
@@ -115,4 +117,6 @@ def _file(asked: str) -> Path | None:
     if folder is not None:
         return Path(folder) / "noise" / name
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if not os.path.isabs(base):  # there is no home
+        return None
     return Path(base) / "dpscd" / "noise" / name
