@@ -222,6 +222,12 @@ MUTATIONS = [
         "tests/privacy/test_distribution.py::test_cutting_the_range_never_helps",
     ),
     Mutation(
+        "a window for masses that cancel",
+        "privacy/distribution.py",
+        (("masses = np.abs(masses)", "pass"),),
+        "tests/privacy/test_distribution.py::test_the_window_of_a_composition_holds_its_mass",
+    ),
+    Mutation(
         "losses rounded down",
         "privacy/distribution.py",
         (("low = math.floor(lowest / interval)", "low = math.floor(lowest / interval) - 1"),

@@ -127,6 +127,53 @@ def test_times_is_then_again_and_again(way, steps):
         assert exact * (1.0 - 1e-9) <= found.epsilon(delta) <= exact * (1.0 + 1e-3)
 
 
+# rate, std, interval, steps: also where masses far out are nothing but rounding.
+COMPOSED = [
+    (1e-4, 1.3868, 6.9e-5, 10_000),
+    (1e-4, 1.3868, 1e-5, 10_000),
+    (1e-5, 0.5, 1e-4, 1000),
+    (1e-3, 1.0, 1e-5, 100),
+    (0.01, 20.0, 1e-6, 100_000),
+    (0.1, 300.0, 1e-5, 10**6),
+    (0.5, 0.3, 1e-2, 3),
+]
+
+
+@every_way
+@pytest.mark.parametrize("tail", [1e-9, 1e-12, 1e-14])
+@pytest.mark.parametrize("setting", COMPOSED, ids=str)
+def test_the_window_of_a_composition_holds_its_mass(monkeypatch, way, tail, setting):
+    rate, std, interval, steps = setting
+    once = one_step(rate, std, interval, way, tail / steps)
+    found = once.times(steps, tail)
+    assert found.masses.sum() + found.infinite >= 1.0 - steps * 2.0**-51
+    # A window that is wider on both sides finds nothing there, and the same epsilon.
+    real = distribution._window
+
+    def wider(*rest):
+        low, high = real(*rest)
+        more = (high - low) // 2 + 50
+        return low - more, high + more
+
+    monkeypatch.setattr(distribution, "_window", wider)
+    whole = once.times(steps, tail)
+    more = (whole.masses.size - found.masses.size) // 2
+    noise = steps * 2.0**-50
+    assert abs(whole.masses[:more].sum()) <= tail + noise
+    assert abs(whole.masses[-more:].sum()) <= tail + noise
+    for delta in (1e-2, 1e4 * tail + 10.0 * noise):
+        assert found.epsilon(delta) >= whole.epsilon(delta + tail + noise) * (1.0 - 1e-9)
+        assert whole.epsilon(delta) >= found.epsilon(delta + tail + noise) * (1.0 - 1e-9)
+
+
+def test_mass_that_a_window_loses_counts_as_infinite(monkeypatch):
+    once = one_step(0.1, 1.0, 1e-2, "remove", 1e-15)
+    monkeypatch.setattr(distribution, "_window", lambda *_: (0, 0))
+    found = once.times(100, 1e-12)
+    assert found.masses.sum() + found.infinite == pytest.approx(1.0)
+    assert found.epsilon(1e-5) == math.inf
+
+
 @every_way
 @pytest.mark.parametrize("tail", [1e-2, 1e-4, 1e-7])
 def test_cutting_the_range_never_helps(way, tail):
