@@ -83,8 +83,7 @@ def epsilon_of(
     bounds = [Accounted(math.inf, "none", interval)]
     steps = sum(event.steps for event in given)
     # The composition by Fourier transform is in doubles; its delta is off by up to about
-    # 2 steps 2^-53, either way (measured against long doubles), and the divergences that it
-    # starts from add less than 4 steps 2^-53. This pays for both.
+    # 2 steps 2^-53, either way (measured against long doubles), and this pays for it.
     paid = delta - steps * 2.0**-50
     if paid > 0.0:
         tail = TAIL * delta / max(1, len(given))
