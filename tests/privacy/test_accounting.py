@@ -241,3 +241,42 @@ def test_renyi_adds_up_over_events():
 def test_renyi_refuses_replace_one():
     with pytest.raises(ParameterError, match="replace-one"):
         renyi_of([SampledGaussian(0.1, 2.0, 10)], [8], Relation.REPLACE_ONE)
+
+
+# --- two accountants, the larger counts ----------------------------------------------------
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_mistake_of_our_arrays_cannot_lower_what_is_claimed(monkeypatch, factor):
+    event = SampledGaussian(0.01, 1.0, 1000)
+    honest = epsilon_of([event], 1e-6, Relation.REPLACE_ONE, 1e-3).epsilon
+    real = accounting._by_arrays
+    monkeypatch.setattr(accounting, "_by_arrays", lambda *given: factor * real(*given))
+    found = epsilon_of([event], 1e-6, Relation.REPLACE_ONE, 1e-3).epsilon
+    assert found == pytest.approx(max(1.0, factor) * honest, rel=1e-3)
+    assert found >= 0.999 * honest
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_mistake_of_the_library_cannot_lower_what_is_claimed(monkeypatch, factor):
+    event = SampledGaussian(0.01, 1.0, 1000)
+    honest = epsilon_of([event], 1e-6, Relation.REPLACE_ONE, 1e-3).epsilon
+    real = accounting._by_library
+
+    class Wrong:
+        def __init__(self, *given):
+            self.given = given
+
+        def get_epsilon(self, delta):
+            return factor * real(*self.given).get_epsilon(delta)
+
+    monkeypatch.setattr(accounting, "_by_library", Wrong)
+    found = epsilon_of([event], 1e-6, Relation.REPLACE_ONE, 1e-3).epsilon
+    assert found == pytest.approx(max(1.0, factor) * honest, rel=1e-3)
+
+
+@every_relation
+def test_releases_of_all_records_are_merged_exactly(relation):
+    many = epsilon_of([SampledGaussian(1.0, 40.0, 400)], 1e-6, relation, 1e-4).epsilon
+    once = epsilon_of([SampledGaussian(1.0, 2.0, 1)], 1e-6, relation, 1e-4).epsilon
+    assert many == pytest.approx(once, rel=1e-6)

@@ -1,5 +1,6 @@
 """Calibration. ``python tests/privacy/test_calibration.py`` prints the golden table anew."""
 
+import dataclasses
 import math
 import sys
 
@@ -110,8 +111,27 @@ def test_calibration_finds_its_way_along_a_cliff(monkeypatch):
         return Accounted(10.0 if events[0].noise_multiplier < 3.0 else 0.5, "PLD", 1e-4)
 
     monkeypatch.setattr(calibration, "epsilon_of", cliff)
+    monkeypatch.setattr(calibration, "estimate", cliff)
     found = calibrate.__wrapped__(PrivacyTarget(1.0, 1e-5), 0.01, 100, 1e-4)
     assert 3.0 <= found <= 3.001
+
+
+def test_what_the_search_finds_is_put_to_the_accountant_that_decides(monkeypatch):
+    def strict(events, *rest, **words):
+        found = epsilon_of(events, *rest, **words)
+        return dataclasses.replace(found, epsilon=1.03 * found.epsilon)
+
+    target = PrivacyTarget(1.0, 1e-5)
+    plain = calibrate.__wrapped__(target, 0.01, 1000, 1e-3)
+    monkeypatch.setattr(calibration, "epsilon_of", strict)
+    found = calibrate.__wrapped__(target, 0.01, 1000, 1e-3)
+    assert found > plain
+    event = SampledGaussian(0.01, found, 1000)
+    assert 0.98 < 1.03 * epsilon_of([event], 1e-5, target.relation, 1e-3).epsilon <= 1.0
+    # One that is never content ends the search.
+    monkeypatch.setattr(calibration, "epsilon_of", lambda *_, **__: Accounted(9.0, "PLD", 1.0))
+    with pytest.raises(CalibrationError, match="no noise multiplier"):
+        calibrate.__wrapped__(target, 0.01, 1000, 1e-3)
 
 
 @given(multiplier=st.floats(0.01, 1e9))

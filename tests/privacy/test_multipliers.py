@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpscd.privacy import calibration, multipliers
-from dpscd.privacy.accounting import Accounted, epsilon_of
+from dpscd.privacy.accounting import Accounted, epsilon_of, estimate
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.relation import PrivacyTarget, Relation
 
@@ -27,11 +27,15 @@ def evaluations(monkeypatch):
     """Return a list to which each evaluation of epsilon adds its multiplier."""
     seen = []
 
-    def counted(events, *rest, **words):
-        seen.append(events[-1].noise_multiplier)
-        return epsilon_of(events, *rest, **words)
+    def counted(which):
+        def count(events, *rest, **words):
+            seen.append(events[-1].noise_multiplier)
+            return which(events, *rest, **words)
 
-    monkeypatch.setattr(calibration, "epsilon_of", counted)
+        return count
+
+    for which in (epsilon_of, estimate):
+        monkeypatch.setattr(calibration, which.__name__, counted(which))
     return seen
 
 
@@ -280,6 +284,7 @@ def test_an_answer_outside_the_window_is_searched_anew(monkeypatch):
         return Accounted(10.0 if events[-1].noise_multiplier < 3.0 else 0.5, "PLD", 1e-4)
 
     monkeypatch.setattr(calibration, "epsilon_of", cliff)
+    monkeypatch.setattr(calibration, "estimate", cliff)
     assert 3.0 <= calibrate() <= 3.001
     assert 3.0 <= calibrate() <= 3.001
 

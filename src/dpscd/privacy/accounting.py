@@ -4,8 +4,10 @@ Which accountant is valid for which relation is the table ``_VALID``. Zero-out a
 add-remove share their dominating pair (docs/proofs/shared_vector.md); replace-one has its
 own inside the PLD accountant, with the same multiplier std / clip, and no RDP.
 
-Privacy loss distributions (PLD) are computed as in dp-accounting, by our own arrays
-(:mod:`dpscd.privacy.distribution`): calibration needs many of them, quickly.
+Privacy loss distributions (PLD) are computed twice, by dp-accounting and by our own arrays
+(:mod:`dpscd.privacy.distribution`), and the larger epsilon counts: what is claimed rests on
+no mistake of one of them alone. The arrays take milliseconds, so a calibration searches with
+them (:func:`estimate`) and asks dp-accounting about what it found.
 """
 
 import copy
@@ -19,12 +21,13 @@ from scipy import special
 
 from dpscd.errors import ParameterError
 from dpscd.privacy.distribution import TAIL, WAYS, Losses, one_step
-from dpscd.privacy.event import Event
+from dpscd.privacy.event import Event, SampledGaussian
 from dpscd.privacy.relation import Relation
 
 __all__ = [
     "Accounted",
     "epsilon_of",
+    "estimate",
     "gaussian_multiplier",
     "library_version",
     "renyi_of",
@@ -80,15 +83,79 @@ def epsilon_of(
     smaller one.
     """
     given = tuple(events)
-    bounds = [Accounted(math.inf, "none", interval)]
-    steps = sum(event.steps for event in given)
-    # The composition by Fourier transform is in doubles; its delta is off by up to about
-    # 2 steps 2^-53, either way (measured against long doubles), and this pays for it.
-    paid = delta - steps * 2.0**-50
-    if paid > 0.0:
-        tail = TAIL * delta / max(1, len(given))
-        bound = max(_pld(given, way, interval, paid, tail) for way in WAYS[relation])
-        bounds.append(Accounted(bound, "PLD", interval))
+    pld = _by_arrays(given, delta, relation, interval)
+    if math.isfinite(pld):  # else the grid would be too long for the library too
+        library = _by_library(tuple(map(_merged, given)), relation, interval)
+        pld = max(pld, float(library.get_epsilon(_paid(given, delta))))
+    return _smaller(pld, given, delta, relation, interval, enough)
+
+
+def estimate(
+    events: Sequence[Event],
+    delta: float,
+    relation: Relation,
+    interval: float,
+    *,
+    enough: float = 0.0,
+) -> Accounted:
+    """Return about what :func:`epsilon_of` would, in milliseconds: to search with."""
+    given = tuple(events)
+    pld = _by_arrays(given, delta, relation, interval)
+    return _smaller(pld, given, delta, relation, interval, enough)
+
+
+def _paid(events: tuple[Event, ...], delta: float) -> float:
+    """Return the delta that is left when rounding is paid for.
+
+    Both ways of composing by Fourier transform are in doubles; delta is off by up to about 2
+    steps 2^-53, either way (measured against long doubles).
+    """
+    return delta - sum(event.steps for event in events) * 2.0**-50
+
+
+def _by_arrays(
+    events: tuple[Event, ...], delta: float, relation: Relation, interval: float
+) -> float:
+    paid = _paid(events, delta)
+    if not paid > 0.0:
+        return math.inf
+    tail = TAIL * delta / max(1, len(events))
+    return max(_pld(events, way, interval, paid, tail) for way in WAYS[relation])
+
+
+@lru_cache(maxsize=4)
+def _by_library(events: tuple[Event, ...], relation: Relation, interval: float) -> Any:
+    """Return dp-accounting's PLD accountant of `events`; kept for another delta."""
+    from dp_accounting.pld import PLDAccountant
+
+    accountant = PLDAccountant(
+        neighboring_relation=_neighbours(relation), value_discretization_interval=interval
+    )
+    for event in events:
+        accountant.compose(_translate(event))
+    return accountant
+
+
+def _merged(event: Event) -> Event:
+    """Return the same losses in fewer steps, where that is exact.
+
+    Gaussian releases of all records are one, with the squared strengths summed.
+    """
+    if event.rate < 1.0 or event.steps == 1:
+        return event
+    return SampledGaussian(1.0, event.noise_multiplier / math.sqrt(event.steps), 1)
+
+
+def _smaller(
+    pld: float,
+    given: tuple[Event, ...],
+    delta: float,
+    relation: Relation,
+    interval: float,
+    enough: float,
+) -> Accounted:
+    """Return the smaller of the bounds that are valid for the relation."""
+    bounds = [Accounted(math.inf, "none", interval), Accounted(pld, "PLD", interval)]
     if "RDP" in _VALID[relation] and bounds[-1].epsilon > enough:
         accountant = copy.deepcopy(_renyi_together(given[:-1], relation))
         for event in given[-1:]:
@@ -130,14 +197,19 @@ def _renyi_together(events: tuple[Event, ...], relation: Relation) -> Any:
 
 
 def _accountant(relation: Relation, orders: Sequence[int]) -> Any:
-    import dp_accounting as dp
     from dp_accounting.rdp import RdpAccountant
 
-    neighbours = {
+    return RdpAccountant(list(orders), neighboring_relation=_neighbours(relation))
+
+
+def _neighbours(relation: Relation) -> Any:
+    import dp_accounting as dp
+
+    return {
         Relation.ZERO_OUT: dp.NeighboringRelation.REPLACE_SPECIAL,
         Relation.ADD_REMOVE: dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
+        Relation.REPLACE_ONE: dp.NeighboringRelation.REPLACE_ONE,
     }[relation]
-    return RdpAccountant(list(orders), neighboring_relation=neighbours)
 
 
 def _translate(event: Event) -> Any:
@@ -151,10 +223,8 @@ def _translate(event: Event) -> Any:
 
 def _losses(event: Event, way: str, interval: float, tail: float) -> Losses:
     """Return the losses of all steps of an event; `tail` is the mass that may be cut."""
+    event = _merged(event)
     std, steps = event.noise_multiplier, event.steps
-    if event.rate == 1.0:
-        # Gaussian releases of all records are one, with the squared strengths summed.
-        std, steps = std / math.sqrt(steps), 1
     once = one_step(event.rate, std, interval, way, tail / steps)
     return once if steps == 1 else once.times(steps, tail)
 

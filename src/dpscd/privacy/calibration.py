@@ -1,7 +1,8 @@
 """From epsilon to noise: the multiplier that reaches a target, and how finely to look.
 
-The search is free to guess, for every multiplier that leaves this file has been put to
-:func:`~dpscd.privacy.accounting.epsilon_of` at the interval that is given.
+The search is free to guess and uses the quick accountant, for every multiplier that leaves
+this file has been put to :func:`~dpscd.privacy.accounting.epsilon_of` at the interval that
+is given.
 """
 
 import math
@@ -10,7 +11,7 @@ from functools import lru_cache
 
 from dpscd.errors import CalibrationError
 from dpscd.privacy import multipliers
-from dpscd.privacy.accounting import Accounted, epsilon_of, gaussian_multiplier
+from dpscd.privacy.accounting import Accounted, epsilon_of, estimate, gaussian_multiplier
 from dpscd.privacy.distribution import TAIL, WAYS, range_of
 from dpscd.privacy.event import Event, SampledGaussian
 from dpscd.privacy.relation import PrivacyTarget, Relation
@@ -28,6 +29,10 @@ _WINDOW, _AIM = 0.004, 0.002
 # Share of the squared strength of a target by which the grid may add to it: usually, and
 # where a step would have more cells than this.
 _INFLATION, _WIDENED, _CELLS = 0.002, 0.03, 20_000
+
+# What the search found is raised by at least this much, as a logarithm, where the accountant
+# that decides does not agree; it hardly ever happens.
+_NUDGE = 1e-4
 
 # Another accountant is asked where the first is so far above the target.
 _FAR = 1.1
@@ -114,16 +119,28 @@ def calibrate(
     """
     question = multipliers.question(target, rate, steps, interval, others)
 
-    def bound(multiplier: float, enough: float) -> Accounted:
+    def guessed(multiplier: float, enough: float) -> Accounted:
         events = [*others, SampledGaussian(rate, multiplier, steps)]
-        return epsilon_of(events, target.delta, target.relation, interval, enough=enough)
+        return estimate(events, target.delta, target.relation, interval, enough=enough)
+
+    def excess(multiplier: float) -> float:
+        events = [*others, SampledGaussian(rate, multiplier, steps)]
+        enough = target.epsilon
+        found = epsilon_of(events, target.delta, target.relation, interval, enough=enough)
+        return _excess(found.epsilon, target)
 
     remembered = multipliers.recall(question)
-    if remembered is not None and _SMALLEST <= remembered <= _LARGEST:
-        error = _excess(bound(remembered, target.epsilon).epsilon, target)
-        if -_WINDOW <= error <= 0.0:
-            return remembered
-    found = _search(target, bound, _first_guess(target, rate, steps, others))
+    if (
+        remembered is not None
+        and _SMALLEST <= remembered <= _LARGEST
+        and -_WINDOW <= excess(remembered) <= 0.0
+    ):
+        return remembered
+    found = _search(target, guessed, _first_guess(target, rate, steps, others))
+    while (error := excess(found)) > 0.0:
+        found = _round_up(found * math.exp(min(max(error, _NUDGE), 1.0)))
+        if found > _LARGEST:
+            raise _unreachable(target)
     multipliers.remember(question, found)
     return found
 
@@ -168,7 +185,11 @@ def _search(
         multiplier = _round_up(math.exp(aim))
     if high < math.inf:
         return high  # tried and found good; nothing below it is both good and new
-    raise CalibrationError(
+    raise _unreachable(target)
+
+
+def _unreachable(target: PrivacyTarget) -> CalibrationError:
+    return CalibrationError(
         f"no noise multiplier up to {_LARGEST:g} reaches epsilon={target.epsilon!r} at "
         f"delta={target.delta!r}; ask for a larger epsilon or delta."
     )
