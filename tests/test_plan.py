@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from dpscd.errors import CalibrationError, CardError, ParameterError
 from dpscd.plan import Plan
-from dpscd.privacy.accounting import gaussian_multiplier, interval_for
+from dpscd.privacy.accounting import gaussian_multiplier
+from dpscd.privacy.calibration import interval_for
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
 from dpscd.privacy.relation import Relation
@@ -268,9 +269,9 @@ def test_first_releases_that_take_all_are_refused():
 
 def test_the_discretisation_is_the_one_by_which_a_ledger_recomputes():
     one = plan(steps=1, rate=1.0, noise_multiplier=30.0, **FIRST)
-    steps = sum(release.event.steps for release in one.releases())
-    assert steps == 4
-    assert one.claim().interval == interval_for(one.epsilon, steps)
+    parts = tuple((release.event.rate, release.event.steps) for release in one.releases())
+    assert parts == 4 * ((1.0, 1),)
+    assert one.claim().interval == interval_for(one.epsilon, one.delta, one.relation, parts)
 
 
 @pytest.mark.parametrize("n", [1, 1000, 2**22, 2**40])

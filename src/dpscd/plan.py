@@ -6,7 +6,7 @@ from typing import Any
 
 from dpscd.errors import CalibrationError, ParameterError
 from dpscd.kernels.dual import Numbers
-from dpscd.privacy.accounting import calibrate, interval_for
+from dpscd.privacy.calibration import calibrate, interval_for
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
 from dpscd.privacy.relation import PrivacyTarget, Relation
@@ -255,9 +255,10 @@ class Plan:
         return claim(releases, self.epsilon, self.delta, self.relation, self._interval())
 
     def _interval(self) -> float:
-        """Return the accountant's discretisation: as a ledger takes it, of all steps."""
-        first = sum(release.event.steps for release in self.first_releases())
-        return interval_for(self.epsilon, first + self.steps)
+        """Return the accountant's discretisation: as a ledger takes it, of all releases."""
+        first = ((x.event.rate, x.event.steps) for x in self.first_releases())
+        parts = (*first, (self.rate, self.steps))
+        return interval_for(self.epsilon, self.delta, self.relation, parts)
 
     def calibrated(self) -> "Plan":
         """Return the same plan with the least noise that reaches its target.

@@ -18,7 +18,8 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpscd.errors import CardError, ParameterError
-from dpscd.privacy.accounting import interval_for, renyi_of
+from dpscd.privacy.accounting import renyi_of
+from dpscd.privacy.calibration import interval_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
 
 if TYPE_CHECKING:
@@ -308,7 +309,8 @@ def _amounts_to(
 
     # The written delta may be below the binary one, by less than the step to the next.
     shy = math.nextafter(delta, 0.0)
-    interval = interval_for(epsilon, sum(x.event.steps for x in releases))
+    parts = tuple((x.event.rate, x.event.steps) for x in releases)
+    interval = interval_for(epsilon, delta, relation, parts)
     return claim(releases, epsilon, shy, relation, interval).epsilon
 
 
