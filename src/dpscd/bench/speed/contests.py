@@ -1,7 +1,9 @@
 """The contests of a run, in groups that can be asked for one by one."""
 
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from dpscd.bench.provenance import provenance
@@ -90,18 +92,19 @@ def _fit(sizes: Sizes) -> Iterator[Contest]:
 
 def _startup(sizes: Sizes) -> Iterator[Contest]:
     facts = {name: sizes[name] for name in ("n", "d")}
-    first, later = fits(**facts)
     statements = (
         "import dpscd",
         "import sklearn.linear_model",
         "from dpscd import DPLogisticRegression",
     )
-    contenders: dict[str, Callable[[], Clock]] = {
-        "first fit": lambda: first,
-        "later fit": lambda: later,
-        **{statement: partial(importing, statement) for statement in statements},
-    }
-    yield Contest("startup", facts, contenders, sizes["turns"], warm=False)
+    with tempfile.TemporaryDirectory() as folder:
+        first, later = fits(**facts, folder=Path(folder))
+        contenders: dict[str, Callable[[], Clock]] = {
+            "first fit": lambda: first,
+            "later fit": lambda: later,
+            **{statement: partial(importing, statement) for statement in statements},
+        }
+        yield Contest("startup", facts, contenders, sizes["turns"], warm=False)
 
 
 def _growth(sizes: Sizes) -> Iterator[Contest]:

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-import tempfile
+from itertools import count
 from pathlib import Path
 
 from dpscd.bench.speed.contest import Clock
@@ -36,22 +36,27 @@ def importing(statement: str) -> Clock:
     return lambda: _seconds(_IMPORT.format(statement=statement))
 
 
-def fits(n: int, d: int) -> tuple[Clock, Clock]:
+def fits(n: int, d: int, folder: Path) -> tuple[Clock, Clock]:
     """Return a default fit in a new process that finds no cache, and one in a later process.
 
-    The later one finds what the last first one left.
+    Parameters
+    ----------
+    n, d : int
+        Sizes of the data.
+    folder : Path
+        Where caches are kept; the later fit finds what the last first one left.
     """
     script = _FIT.format(n=n, d=d)
-    caches: list[tempfile.TemporaryDirectory[str]] = []
+    number = count()
+    cache = folder
 
     def first() -> float:
-        while caches:
-            caches.pop().cleanup()
-        caches.append(tempfile.TemporaryDirectory())
+        nonlocal cache
+        cache = folder / str(next(number))
         return later()
 
     def later() -> float:
-        return _seconds(script, XDG_CACHE_HOME=caches[0].name, NUMBA_CACHE_DIR=caches[0].name)
+        return _seconds(script, XDG_CACHE_HOME=str(cache), NUMBA_CACHE_DIR=str(cache))
 
     return first, later
 
