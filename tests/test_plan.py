@@ -310,6 +310,16 @@ def test_a_pilot_needs_the_noise_of_labels():
         plan(pilot=plan(), moments_noise=3.0)
 
 
+@pytest.mark.parametrize(
+    "changes", [{"epsilon": 2.0}, {"delta": 1e-6}, {"relation": Relation.REPLACE_ONE}]
+)
+def test_a_pilot_has_the_target_of_its_plan(changes):
+    """Whether its noise may be lazy, and what that costs, goes by the epsilon of the plan."""
+    other = plan(steps=30, noise_multiplier=9.0, lam=0.02, **changes)
+    with pytest.raises(ParameterError, match="pilot must have the epsilon"):
+        plan(noise_multiplier=5.0, **FIRST, pilot=other)
+
+
 def test_a_plan_with_a_pilot_is_plain_json():
     one = with_pilot()
     values = json.loads(json.dumps(one.to_dict(), allow_nan=False))

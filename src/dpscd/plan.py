@@ -71,8 +71,9 @@ class Plan:
         The same for the labels' mean (with an intercept) and spread, each on its own.
     pilot : Plan, optional
         A shorter training before this one, whose model, if it explains much, this one starts
-        from: a plan of its own, with its noise, paid for from the same target. Needs
-        `label_noise`: the spread of what the pilot leaves is released after it.
+        from: a plan of its own, with its noise, paid for from the same target, which it
+        states too. Needs `label_noise`: the spread of what the pilot leaves is released
+        after it.
     """
 
     epsilon: float
@@ -94,7 +95,7 @@ class Plan:
     pilot: "Plan | None" = None
 
     def __post_init__(self) -> None:
-        PrivacyTarget(self.epsilon, self.delta, self.relation)
+        self._target  # noqa: B018 - refuses what is no target
         for name in ("lam", "clip", "separability"):
             size = getattr(self, name)
             if not (math.isfinite(size) and size > 0.0):
@@ -113,6 +114,14 @@ class Plan:
                 raise ParameterError(f"{name}={getattr(self, name)!r} must be 0 or positive.")
         if self.pilot is not None and not self.label_noise:
             raise ParameterError("a plan with a pilot needs label_noise.")
+        if self.pilot is not None and self._target != self.pilot._target:
+            raise ParameterError(
+                "a pilot must have the epsilon, delta and relation of its plan."
+            )
+
+    @property
+    def _target(self) -> PrivacyTarget:
+        return PrivacyTarget(self.epsilon, self.delta, self.relation)
 
     @property
     def size(self) -> int:
@@ -260,7 +269,7 @@ class Plan:
         unless it is far below 1), it is raised by small factors until it does.
         """
         unit = replace(self, noise_multiplier=1.0)
-        epsilon, delta = inner_target(unit.releases(), self.epsilon, self.delta)
+        epsilon, delta = inner_target(unit.releases(), self.epsilon, self.delta, self.relation)
         if min(epsilon, delta) <= 0.0:
             raise CalibrationError(
                 f"epsilon={self.epsilon!r} at delta={self.delta!r} cannot be reached: finite "

@@ -29,7 +29,7 @@ def kernels():
     from dpscd.losses import Logistic
 
     loss, numbers = Logistic(), Numbers(*[1.0] * len(Numbers._fields))
-    law = lazy.Law(1.0, 1, 1.0, 1)
+    law = lazy.Law(1.0, 1, 1, 1.0, 1)
     ints, floats = np.zeros(2, np.int64), np.zeros(2)
     table, words = np.zeros((2, 2)), np.zeros((2, 4), np.uint64)
     pack = Pack(np.zeros((2, 128), np.int16), np.zeros((2, 32)), 90, 96, 24)
@@ -39,7 +39,7 @@ def kernels():
     for array in (values, columns, sealed := ints.copy()):
         array.flags.writeable = False
     rows = CsrRows(values, columns, sealed, 2, floats, floats, 0.0)
-    totals = np.zeros((1, 1, 96), np.int64)
+    totals, state = np.zeros((1, 1, 96), np.int64), lazy.new_state(2, 1)
     chunk = (ints, ints, table, 0, table, table, table)
     return {
         "_read": (packed._read, pack, ints, ints, np.zeros((1, 96), np.float32), floats, table,
@@ -48,15 +48,18 @@ def kernels():
         "_add": (packed._add, pack, ints, np.zeros(2, np.int32), ints),
         "release_cells": (packed.release_cells, ints, floats, numbers, 1, floats),
         "advance_part": (packed.advance_part, loss, pack, numbers, *chunk, 0, totals, ints),
+        "_read_block": (lazy._read_block, rows, records, numbers, law, ints, 0, 1, 0, floats, 0,
+                        table, state, desk),
+        "_owe_block": (lazy._owe_block, rows, 1.0, ints, table, state, desk),
         "advance_lazy": (lazy.advance_lazy, loss, rows, records, numbers, law, ints, ints, 0, 0,
-                         floats, table, np.zeros((2, 8), np.int64), desk),
+                         floats, table, state, desk),
         "fill_normals": (draws.fill_normals, words, table),
         "fill_lots": (draws.fill_lots, words, 1, 1.0, 0, -1, 0.0, ints, ints),
     }  # fmt: skip
 
 
 def facts_of(name):
-    """Return the calls inside loops and the sizes of vector loops, largest first."""
+    """Return the calls and instructions inside loops, and the sizes of vector loops."""
     from numba import typeof
 
     kernel, *arguments = kernels()[name]
@@ -66,12 +69,17 @@ def facts_of(name):
     after = {block: _TARGET.findall(" ".join(lines)) for block, lines in blocks.items()}
     looped = [block for block in blocks if block in _reached(after, block)]
     calls = {call for block in looped for line in blocks[block] for call in _CALL.findall(line)}
+    sizes = {block: sum(" phi " not in line for line in blocks[block]) for block in looped}
     vectors = [
-        sum(" phi " not in line for line in blocks[block])
-        for block in looped
+        size
+        for block, size in sizes.items()
         if block in after[block] and any(map(_wide, blocks[block]))
     ]
-    return {"calls": sorted(map(_short, calls)), "vectors": sorted(vectors, reverse=True)}
+    return {
+        "calls": sorted(map(_short, calls)),
+        "instructions": sum(sizes.values()),
+        "vectors": sorted(vectors, reverse=True),
+    }
 
 
 def _blocks(code):

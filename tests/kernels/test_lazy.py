@@ -9,10 +9,12 @@ import pytest
 import scipy.sparse
 import scipy.stats
 
-from dpscd.kernels._jit import COMPILED
+from dpscd.kernels._jit import COMPILED, jit
 from dpscd.kernels.dual import Numbers, Records, advance
 from dpscd.kernels.lazy import (
     Law,
+    _deviation,
+    add_product,
     advance_lazy,
     average_due,
     new_state,
@@ -52,7 +54,7 @@ def numbers_of(problem, bits=BITS, spread=0.0):
 
 
 def law_of(variance, bits=BITS, start=START):
-    return Law(variance, bits, 2.0**-bits, start)
+    return Law(variance, bits, 2**bits - 1, 2.0**-bits, start)
 
 
 def lots_of(source, first=0, rate=0.3):
@@ -188,7 +190,7 @@ def test_a_coordinate_gets_what_is_due_in_one_draw(k, outputs):
     assert settle_all(law, outputs, now + k, 0, normals, state) == (1, outputs)
     assert state[0, 0] == now + k
     mean, variance = bridge(k)
-    assert state[0, 1] == 2 * variance
+    assert state[0, 1] == 12 * variance
     for o in range(outputs):
         added = Fraction(int(due[o]), 2**BITS)
         move = float(added) + math.sqrt(k * law.variance - 1.0 / 12.0) * normals[o]
@@ -214,14 +216,14 @@ def test_only_steps_that_are_averaged_enter_the_average():
     state[:, 0] = [START - 1, START]
     settle_all(law_of(2.0**20), 1, START + 3, 0, np.ones(2), state)
     assert state[0, [1, 4, 5]].tolist() == [0, 0, 0]
-    assert state[1, 1] == 4
+    assert state[1, 1] == 24
     assert state[1, 4] != 0
 
 
 @pytest.mark.parametrize("coarse", [0, 1, 5])
 def test_a_sum_is_drawn_around_what_is_expected(coarse):
     law, state = law_of(2.0**20), new_state(4, 1)
-    state[:, 1] = [0, 0, 7, 20]
+    state[:, 1] = [0, 0, 42, 120]
     state[:, 4] = [10, -11, 10, -11]
     state[:, 5] = [0, 65, -65, 1000]
     normals = np.array([3.0, -3.0, 1.2, -0.3])
@@ -229,10 +231,73 @@ def test_a_sum_is_drawn_around_what_is_expected(coarse):
     assert average_due(law, coarse, 0, normals, state, out) == (4, 4)
     for j in range(4):
         centre = (int(state[j, 4]) + Fraction(int(state[j, 5]), 2**BITS)) / 2
-        variance = int(state[j, 1]) / 2.0 * law.variance
+        variance = int(state[j, 1]) / 12.0 * law.variance
         deviation = math.sqrt(variance - 1.0 / 12.0) if variance else 0.0
         total = math.floor(float(centre) + deviation * normals[j] + 0.5)
         assert out[0, j] == 2**coarse * ((total + 2**coarse // 2) // 2**coarse)
+
+
+def wrapped(number, bits=64):
+    """Return a whole number modulo 2^bits, between -2^(bits - 1) and 2^(bits - 1)."""
+    half = 2 ** (bits - 1)
+    return (number + half) % (2 * half) - half
+
+
+@jit
+def compiled_sum(total, times, number):
+    return add_product(total, times, number)
+
+
+@pytest.mark.parametrize("total", [0, 5, -(2**63), 2**63 - 1])
+@pytest.mark.parametrize("times", [1, -3, 2**20])
+@pytest.mark.parametrize("number", [0, -1, 2**62 + 12345, -(2**63)])
+def test_sums_are_taken_modulo_their_range(total, times, number):
+    arguments = [np.int64(x) for x in (total, times, number)]
+    assert compiled_sum(*arguments) == wrapped(total + times * number)
+    assert add_product(*arguments) == wrapped(total + times * number)
+
+
+@pytest.mark.parametrize("value", [2**63 - 7, -(2**63) + 7, 2**61 + 3])
+@pytest.mark.parametrize("normal", [0.9, -0.9])
+def test_a_value_and_its_sum_are_those_of_exact_numbers_modulo_their_range(value, normal):
+    law, k = law_of(2.0**20, start=0), 5
+    state = new_state(1, 1)
+    state[0, 2], state[0, 3], state[0, 4] = value, 20 * 64, 2**63 - 1
+    settle_all(law, 1, k, 0, np.array([normal]), state)
+    noise = math.floor(math.sqrt(k * law.variance - 1.0 / 12.0) * normal + 0.5)
+    assert state[0, 2] == wrapped(value + 20 + noise)
+    assert state[0, 4] == wrapped(2**63 - 1 + 2 * k * (value + 20) + (k + 1) * noise)
+
+
+@pytest.mark.parametrize("coarse", [0, 3])
+def test_a_sum_that_leaves_its_range_is_known_modulo_its_range(coarse):
+    """Two ways to one sum: one with, the other without leaving the range on the way."""
+    law, state = law_of(1.0 + 1.0 / 12.0), new_state(3, 1)
+    state[:, 1] = 12
+    state[:, 4] = [2 * (2**62 - 5), wrapped(2 * (2**62 + 5)), 2 * 7]
+    out = np.empty((1, 3))
+    average_due(law, coarse, 0, np.array([5.0, -5.0, 5.0]), state, out)
+    assert out[0].tolist() == [-(2.0**62), -(2.0**62), 12.0 if coarse == 0 else 16.0]
+
+
+@pytest.mark.parametrize("variance", [1.0, 2.0**20 + 16.0, 7.0 * 2.0**21])
+def test_rounding_is_part_of_the_stated_variance(variance):
+    """Sheppard's correction: rounding to whole numbers adds 1/12 to a variance."""
+    assert _deviation(variance) ** 2 == pytest.approx(variance - 1.0 / 12.0, rel=1e-15)
+    assert _deviation(0.0) == 0.0
+
+
+def test_contributions_that_are_no_numbers_are_left_out():
+    problem, rows, records = case(Hinge(), 1, 0.25)
+    for factor, added in ((1e308, False), (0.5, True)):
+        rows.factor[:] = factor
+        numbers = numbers_of(problem)._replace(clip=1e8)
+        lazy = Lazy(problem, rows, records, numbers, law_of(0.0), np.zeros(10**3))
+        with np.errstate(over="ignore"):
+            lazy.steps((np.arange(N), np.array([0, N])), 3)
+        assert lazy.dual.any()
+        assert lazy.state[:, 0].all()
+        assert lazy.state[:, 3].any() == added
 
 
 def test_records_that_cannot_be_used_read_nothing():
@@ -266,14 +331,14 @@ def observed(shared, total, dual):
     return np.concatenate([x.ravel() for x in (shared, total, against, dual)])
 
 
-def samples(repeats):
+def samples(repeats, outputs, constant):
     """Return what eager and lazy runs release and keep, one row a run."""
-    problem, rows, records = case(Logistic(), 1, 0.0)
+    problem, rows, records = case(Logistic(), outputs, constant)
     noise = LatticeGaussian(0.25, 0.5)
     cell = noise.grid * 2.0**-BITS
     numbers = Numbers(problem.strength, 4.0, 0.25, cell, noise.grid, noise.spread)
     law = law_of(noise.lattice_variance)
-    source, size = SeededSource(b"law"), problem.width
+    source, size = SeededSource(b"law"), outputs * problem.width
     eager, lazy = [], []
     for r in range(repeats):
         normals = draw_normals(source, Purpose.NOISE, r * STEPS, STEPS, size)
@@ -286,10 +351,11 @@ def samples(repeats):
     return np.array(eager), np.array(lazy)
 
 
-def test_eager_and_lazy_have_the_same_law():
+@pytest.mark.parametrize(("outputs", "constant"), [(1, 0.0), (2, 0.25)])
+def test_eager_and_lazy_have_the_same_law(outputs, constant):
     """Means, all second moments and distributions, with a false-alarm rate of 1e-6."""
     repeats = 4000 if COMPILED else 40
-    eager, lazy = samples(repeats)
+    eager, lazy = samples(repeats, outputs, constant)
     centre, scale = eager.mean(axis=0), eager.std(axis=0) + 1e-9
     eager, lazy = (eager - centre) / scale, (lazy - centre) / scale
     width = eager.shape[1]

@@ -97,13 +97,13 @@ MUTATIONS = [
     Mutation(
         "lazy noise: an average without its own variance",
         "kernels/lazy.py",
-        (("0.5 * np.float64(state[j, _TIMES])", "0.0"),),
+        (("np.float64(state[j, _TIMES]) / 12.0", "0.0"),),
         "tests/kernels/test_lazy.py::test_eager_and_lazy_have_the_same_law",
     ),
     Mutation(
         "lazy noise: the average of a stretch that is all at its end",
         "kernels/lazy.py",
-        (("(k + 1) * noise", "2 * k * noise"),),
+        (("add_product(twice, k + 1, noise)", "add_product(twice, 2 * k, noise)"),),
         "tests/kernels/test_lazy.py::test_eager_and_lazy_have_the_same_law",
     ),
     Mutation(
@@ -118,6 +118,54 @@ MUTATIONS = [
         "privacy/release.py",
         (("return self.size >= _LAZY_SIZE", "return False"),),
         "tests/privacy/test_release.py::test_many_numbers_pay_for_lazy_noise",
+    ),
+    Mutation(
+        "lazy noise: the variance of rounding added to the variance that is stated",
+        "kernels/lazy.py",
+        (("variance - 1.0 / 12.0", "variance"),),
+        "tests/kernels/test_lazy.py::test_rounding_is_part_of_the_stated_variance",
+    ),
+    Mutation(
+        "lazy noise: no more variance than is accounted",
+        "privacy/noise.py",
+        (("_LAZY_EXCESS = 16.0", "_LAZY_EXCESS = 0.0"),),
+        "tests/privacy/test_noise.py::test_lazy_noise_has_more_variance_than_is_accounted",
+    ),
+    Mutation(
+        "lazy noise: rounded normals taken for Gaussians on the grid",
+        "privacy/noise.py",
+        (("_LAZY_ERROR = 2.0**-34", "_LAZY_ERROR = 0.0"),),
+        "tests/privacy/test_noise.py::test_lazy_noise_pays_for_its_law",
+    ),
+    Mutation(
+        "lazy noise: its tail left off a ledger",
+        "privacy/filters.py",
+        (("x.tail(relation) + x.lazy_tail", "x.tail(relation)"),),
+        "tests/privacy/test_filters.py::test_renyi_charges_the_tail_of_lazy_noise",
+    ),
+    Mutation(
+        "lazy noise: a sum that shows how often it left its range",
+        "kernels/lazy.py",
+        (("            total = add_product(total, 1, total) >> 1\n", ""),),
+        "tests/kernels/test_lazy.py::test_a_sum_that_leaves_its_range_is_known_modulo_its_range",
+    ),
+    Mutation(
+        "lazy noise: a plan that is not accounted for it",
+        "solvers/lazy.py",
+        (("if not plan.lazy:", "if False:"),),
+        "tests/solvers/test_lazy_scd.py::test_a_plan_that_is_not_lazy_is_refused",
+    ),
+    Mutation(
+        "lazy noise: a pilot of another epsilon",
+        "plan.py",
+        (("self._target != self.pilot._target", "False"),),
+        "tests/test_plan.py::test_a_pilot_has_the_target_of_its_plan",
+    ),
+    Mutation(
+        "the tail of a replaced record as that of a silent one",
+        "privacy/relation.py",
+        (("return 2 if self", "return 1 if self"),),
+        "tests/privacy/test_release.py::test_a_replaced_record_leaves_what_is_drawn_more_often",
     ),
     Mutation(
         "clip skipped",
@@ -184,11 +232,11 @@ MUTATIONS = [
         "kernels/packed.py",
         (
             (
-                "            _solve(loss, numbers, members.shape[0], desk)",
+                "            solve_block(loss, numbers, members.shape[0], desk)",
                 "            size = np.float64(starts[t + 1] - starts[t])\n"
                 "            real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
                 "                           numbers.grid, numbers.spread)\n"
-                "            _solve(loss, real, members.shape[0], desk)",
+                "            solve_block(loss, real, members.shape[0], desk)",
             ),
         ),
         _SENSITIVITY,

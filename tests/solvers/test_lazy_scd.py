@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 import scipy.stats
 
+from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.losses import Hinge
 from dpscd.plan import Plan
@@ -135,6 +136,18 @@ def test_what_is_seen_does_not_show_which_columns_were_read():
     for one, other in zip([np.zeros_like(looks[0]), *looks], looks, strict=False):
         assert ((one != other).mean()) > 0.998
         assert (other % PLAN.noise.grid == 0.0).all()
+
+
+@pytest.mark.parametrize("changes", [{"epsilon": 33.0}, {"steps": 2**21}])
+def test_a_plan_that_is_not_lazy_is_refused(changes):
+    """Nobody paid for its lazy noise, or the proof does not cover it."""
+    plan = dataclasses.replace(PLAN, **changes)
+    source = Recorder()
+    with pytest.raises(ParameterError, match="lazy"):
+        LazyVector(PROBLEM, plan, source)
+    with pytest.raises(ParameterError, match="lazy"):
+        lazy.lazy_scd(PROBLEM, plan, *data(), source, epoch=5)
+    assert source.purposes == set()
 
 
 def test_an_interrupted_fit_leaves_nothing():

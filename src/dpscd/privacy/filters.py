@@ -212,7 +212,7 @@ class RenyiFilter:
         weight = 1.0 + math.exp(self.epsilon)
         miss = _MISS * self.precision_delta / weight
         r = sum(x.log_ratio(math.log(miss)) for x in releases)
-        mass = sum(miss + x.tail + x.lazy_tail for x in releases)
+        mass = sum(miss + x.tail(relation) + x.lazy_tail for x in releases)
         exact_cost = {
             "rdp": rdp,
             "precision_epsilon": 2.0 * r,

@@ -120,21 +120,26 @@ class LatticeGaussian:
         eta = 2.2 * error * 2.0 ** (_FINENESS + 1) + (_LAZY_ERROR if lazy else 0.0)
         return 2.0 * pairs * eta * eta + 2.0 * eta * math.sqrt(-2.0 * pairs * log_miss)
 
-    def tail(self, steps: int, size: int) -> float:
+    def tail(self, steps: int, size: int, reach: float = 1.0) -> float:
         """Return the chance that `steps` releases of `size` numbers leave what is drawn.
+
+        Parameters
+        ----------
+        steps, size : int
+            What is released.
+        reach : float
+            How far neighbours can be apart in a step, over the clip: 2 if a record may be
+            replaced by any other.
 
         Notes
         -----
         Pairs of normals are drawn faithfully up to FAITHFUL_RADIUS. An exact one goes
-        further, when a record moves it by its share of 1 / noise_multiplier, with the
-        chance bounded here: few pairs can be moved far, the others, by less than
-        1 / FAITHFUL_RADIUS, gain at most a factor 2.8; and once more for the pairs just beyond
-        the radius, which are drawn too often.
+        further, when neighbours move it by `reach` / noise_multiplier, with the chance
+        bounded here for every pair; the factor 4 is also for drawn pairs that are longer.
+        Proof: docs/proofs/shared_vector.md, "Tails".
         """
         pairs = (size + 1) // 2
-        reach = FAITHFUL_RADIUS - 1.0 / self.noise_multiplier
-        moved = min(pairs, (FAITHFUL_RADIUS / self.noise_multiplier) ** 2)
-        return steps * (moved * _longer(reach) + pairs * 3.8 * _longer(FAITHFUL_RADIUS))
+        return 4.0 * steps * pairs * _longer(FAITHFUL_RADIUS - reach / self.noise_multiplier)
 
 
 def lazy_tail(pairs: int) -> float:

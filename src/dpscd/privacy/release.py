@@ -81,10 +81,9 @@ class Release:
         """Return r: all draws look exact up to e^(+-r), but for a chance."""
         return self.noise.log_ratio(self.pairs, log_miss, lazy=self.may_be_lazy)
 
-    @property
-    def tail(self) -> float:
-        """Chance that draws and lots leave what they should be."""
-        noise = self.noise.tail(self.event.steps, self.size)
+    def tail(self, relation: Relation) -> float:
+        """Return the chance that draws and lots leave what they should be."""
+        noise = self.noise.tail(self.event.steps, self.size, relation.reach)
         return noise + self.lots.imprecision(self.event.steps, self.n)
 
     @property
@@ -141,7 +140,7 @@ class Claim:
 
 
 def inner_target(
-    releases: Sequence[Release], epsilon: float, delta: float
+    releases: Sequence[Release], epsilon: float, delta: float, relation: Relation
 ) -> tuple[float, float]:
     """Return the (epsilon, delta) left for the mechanism on real numbers.
 
@@ -151,11 +150,12 @@ def inner_target(
     (e + 2 r, e^r (d + e^e miss) + miss + tail)-private, with r, miss and tail as in
     :class:`LatticeGaussian`; here the result is given and (e, d) is solved for. Neither
     component is positive when finite precision alone exceeds the claim. Where noise may be
-    drawn lazily its tail belongs to miss.
+    drawn lazily its tail belongs to miss; above LAZY_EPSILON none is (`Plan.lazy`, and a
+    pilot has the epsilon of its plan), so that there is nothing to pay for.
     """
     log_miss = math.log(delta * _MISS) - epsilon
     r = sum(x.log_ratio(log_miss) for x in releases)
-    tail = sum(x.tail for x in releases)
+    tail = sum(x.tail(relation) for x in releases)
     misses = len(releases) * delta * _MISS
     if epsilon <= LAZY_EPSILON:
         misses += math.exp(epsilon) * sum(x.lazy_tail for x in releases)
@@ -174,7 +174,7 @@ def claim(
     The given epsilon only sets how much of delta pays for finite precision; the result
     is a valid bound if it is at most that epsilon.
     """
-    left, inner = inner_target(releases, epsilon, delta)
+    left, inner = inner_target(releases, epsilon, delta, relation)
     if not inner > 0.0:
         return Claim(math.inf, "none", interval, epsilon - left, delta)
     found = epsilon_of([x.event for x in releases], inner, relation, interval)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
+from dpscd.errors import ParameterError
 from dpscd.kernels.draws import PAIR_WORDS, fill_normals
 from dpscd.kernels.dual import Records
 from dpscd.kernels.lazy import (
@@ -42,17 +43,19 @@ class LazyVector:
     Parameters
     ----------
     problem, plan
-        Public.
+        Public. The noise of the plan must be lazy: only then is it accounted as such.
     source : Source
         Where the noise comes from.
     """
 
     def __init__(self, problem: Problem, plan: Plan, source: Source) -> None:
+        if not plan.lazy:
+            raise ParameterError("the plan is not one for lazy noise; see Plan.lazy.")
         self._outputs = problem.outputs
         self._numbers = plan.numbers(problem.strength)
         bits = plan.grid_bits
         variance = plan.noise.lattice_variance
-        self._law = Law(variance, bits, 2.0**-bits, plan.average_from)
+        self._law = Law(variance, bits, 2**bits - 1, 2.0**-bits, plan.average_from)
         self._plan = plan
         self._state = new_state(problem.width, problem.outputs)
         self._desk = new_desk(problem.outputs, BLOCK)

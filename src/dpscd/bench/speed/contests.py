@@ -22,6 +22,7 @@ from dpscd.bench.speed.ours import (
     default_fit,
     drawn_beforehand,
     eager_epoch,
+    lazy_beforehand,
     packed_bytes,
     plain_epoch,
     private_epoch,
@@ -74,6 +75,7 @@ def _sparse(sizes: Sizes) -> Iterator[Contest]:
         "ours, private, lazy noise": lambda: private_epoch(case),
         "ours, private, lazy noise, whole run": lambda: private_run(case),
         "ours, private, eager noise": lambda: eager_epoch(case),
+        "ours, no noise, lots drawn before": lambda: lazy_beforehand(case),
         "ours, not private": lambda: plain_epoch(case),
     }
     yield Contest("sparse", facts, contenders, sizes["turns"])

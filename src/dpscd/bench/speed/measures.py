@@ -91,6 +91,8 @@ MEASURES = (
             "dense", "copy of as many bytes", "ours, private", how="percent"),
     Measure("sparse: the same for a whole run of 4 epochs, with what it settles at its end",
             "sparse", "ours, private, lazy noise, whole run", "ours, not private"),
+    Measure("sparse: private epoch over its kernel on lots drawn before, without noise",
+            "sparse", "ours, private, lazy noise", "ours, no noise, lots drawn before"),
     Measure("whole default fit over diffprivlib's private fit",
             "fit", "ours, private", "diffprivlib"),
     Measure("`import dpscd`", "startup", "import dpscd", how="seconds"),

@@ -10,9 +10,10 @@ from dpscd import DPLogisticRegression
 from dpscd.bench.speed.cases import Case
 from dpscd.bench.speed.contest import Clock, clocked
 from dpscd.kernels.dual import advance, sweep
+from dpscd.kernels.lazy import BLOCK, Law, advance_lazy, new_state
 from dpscd.kernels.pack import pack_rows
-from dpscd.kernels.packed import advance_packed
-from dpscd.kernels.rows import DenseRows
+from dpscd.kernels.packed import advance_packed, new_desk
+from dpscd.kernels.rows import CsrRows, DenseRows
 from dpscd.losses import Logistic, Loss
 from dpscd.privacy.random import SecureSource
 from dpscd.solvers.dp_scd import dp_scd, draws
@@ -21,6 +22,7 @@ __all__ = [
     "default_fit",
     "drawn_beforehand",
     "eager_epoch",
+    "lazy_beforehand",
     "packed_bytes",
     "plain_epoch",
     "private_epoch",
@@ -96,6 +98,29 @@ def drawn_beforehand(case: Case) -> Clock:
                 problem.loss, pack, numbers, ids, starts, zeros, 0, dual, shared, average
             )
         return (time.perf_counter() - start) / plan.steps / plan.rate
+
+    return epoch
+
+
+def lazy_beforehand(case: Case) -> Clock:
+    """Return an epoch of the lazy kernel on lots drawn before, without noise."""
+    problem, records, plan = case.problem(Logistic()), case.records(), case.plan(_EPOCHS)
+    rows, numbers = problem.rows(case.X), plan.numbers(problem.strength)
+    assert isinstance(rows, CsrRows)  # noqa: S101 - sparse cases only
+    bits, total = plan.grid_bits, len(case.y)
+    law = Law(0.0, bits, 2**bits - 1, 2.0**-bits, plan.average_from)
+    ids, starts = plan.lots.draw(SecureSource(), 0, round(1.0 / plan.rate), total)
+    zeros, desk = np.zeros(2**16), new_desk(1, BLOCK)
+
+    def epoch() -> float:
+        dual, state = np.zeros((total, 1)), new_state(problem.width, 1)
+        begin, start = 0, time.perf_counter()
+        while begin < len(ids):
+            begin, _ = advance_lazy(
+                problem.loss, rows, records, numbers, law, ids, starts, 0, begin, zeros, dual,
+                state, desk,
+            )  # fmt: skip
+        return time.perf_counter() - start
 
     return epoch
 
