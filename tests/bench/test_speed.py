@@ -10,7 +10,7 @@ from dpscd.bench.speed.cases import make_case, make_sparse_case
 from dpscd.bench.speed.contest import Contest, take_turns, times_of
 from dpscd.bench.speed.contests import GROUPS, count_turns
 from dpscd.bench.speed.measures import MEASURES, Measure
-from dpscd.bench.speed.others import copy, product
+from dpscd.bench.speed.others import copy, gather, product
 from dpscd.bench.speed.ours import packed_bytes
 from dpscd.bench.speed.plain_loop import _newton, plain_loop
 from dpscd.losses import PublishedLogistic, dual_step
@@ -128,6 +128,7 @@ def test_streams_take_time_in_proportion_to_their_bytes():
     assert packed_bytes(case) == 256
     assert 0.0 < product(case)() < math.inf
     assert 0.0 < copy(case, 256)() < math.inf
+    assert 0.0 < gather(case)() < math.inf
 
 
 def test_start_up_times_come_from_new_processes():

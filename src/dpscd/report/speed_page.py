@@ -22,6 +22,8 @@ algebra included.
   epochs, over 6: what a fit does once cancels.
 * The plain Python loop is Algorithm 1 of the paper, a record at a time with numpy's vectors,
   extrapolated from two lots; eager noise is extrapolated from eight steps.
+* Solvers that visit rows at random wait for memory, so their times, and what they are compared
+  with, depend on how busy it is: the copy of rows in random order shows how fast it answers.
 * Rows are Gaussian directions in float32 (whole fits: float64), labels noisy signs of a
   feature.
 * The whole fit asks for another epsilon near 1 every time, so that no calibration is

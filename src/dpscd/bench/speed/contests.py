@@ -12,6 +12,7 @@ from dpscd.bench.speed.contest import Clock, Contest
 from dpscd.bench.speed.others import (
     copy,
     diffprivlib_fit,
+    gather,
     lbfgs_fit,
     liblinear_epoch,
     product,
@@ -63,6 +64,7 @@ def _dense(sizes: Sizes) -> Iterator[Contest]:
         "scikit-learn, SGD": lambda: sgd_epoch(case),
         "plain Python loop": lambda: plain_loop(case),
         "product with a vector": lambda: product(case),
+        "copy of rows in random order": lambda: gather(case),
         "copy of as many bytes": lambda: copy(case, row_bytes),
     }
     yield Contest("dense", {**facts, "row_bytes": row_bytes}, contenders, sizes["turns"])

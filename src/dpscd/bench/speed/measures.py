@@ -87,6 +87,8 @@ MEASURES = (
             "dense", "ours, not private", "ours, private"),
     Measure("our private epoch with 2 threads against 1",
             "dense", "ours, private", "ours, private, 2 threads"),
+    Measure("our private epoch against a copy of the rows in random order",
+            "dense", "copy of rows in random order", "ours, private"),
     Measure("share of the bandwidth of a copy in memory that a private epoch reads rows with",
             "dense", "copy of as many bytes", "ours, private", how="percent"),
     Measure("sparse: the same for a whole run of 4 epochs, with what it settles at its end",

@@ -18,6 +18,7 @@ from dpscd.bench.speed.contest import Clock, clocked
 __all__ = [
     "copy",
     "diffprivlib_fit",
+    "gather",
     "lbfgs_fit",
     "liblinear_epoch",
     "product",
@@ -111,6 +112,14 @@ def product(case: Case) -> Clock:
             return clocked(np.matmul, case.X, vector)
 
     return stream
+
+
+def gather(case: Case) -> Clock:
+    """Return a copy of all rows in random order, which shows how slow memory answers."""
+    target = np.zeros_like(case.X)
+    order = np.random.default_rng(0).permutation(len(case.y))
+    # With mode='raise' numpy would go through another copy.
+    return lambda: clocked(lambda: np.take(case.X, order, axis=0, out=target, mode="clip"))
 
 
 def copy(case: Case, row_bytes: int) -> Clock:
