@@ -117,8 +117,7 @@ def _wide(line):
 def _short(call):
     """Return the name of a compiled function without its mangled types."""
     ours = re.match(r"_ZN5dpscd(?:7kernels|6losses)\d+[a-z_]+?\d+([a-z_]+)B", call)
-    theirs = re.match(r"_ZN5numba.*?\d+(ol_[a-z_]+?)_cpu", call)
-    return f"dpscd {ours[1]}" if ours else theirs[1] if theirs else call
+    return f"dpscd {ours[1]}" if ours else call
 
 
 if __name__ == "__main__":
