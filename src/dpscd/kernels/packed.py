@@ -278,18 +278,20 @@ def advance_part(
                 _add(pack, members, desk.cells[k], own[k])
         added = meet(gate, 2 * t + 1, parts)
         for k in range(outputs if added else 0):
-            total = totals[0, k, low:high]
+            # Loops, not whole slices: those make copies, and messages for wrong shapes that
+            # take longer to compile than the rest of this function.
             for other in range(1, parts):
-                total += totals[other, k, low:high]
+                for j in range(low, high):
+                    totals[0, k, j] += totals[other, k, j]
             noise = normals[t, k * width + low : k * width + high]
-            release_cells(total, noise, numbers, bits, shared[k, low:high])
+            release_cells(totals[0, k, low:high], noise, numbers, bits, shared[k, low:high])
             if t >= average_from:
-                average[k, low:high] += shared[k, low:high]
+                for j in range(low, high):
+                    average[k, j] += shared[k, j]
         if not (added and meet(gate, 2 * t + 2, parts)):
             return
 
 
-@jit
 def advance_packed(
     loss: Loss,
     pack: Pack,
@@ -316,6 +318,7 @@ def advance_packed(
     """
     totals = np.empty((1, shared.shape[0], pack.padded), np.int64)
     gate = np.zeros(GATE, np.int64)
+    # Not compiled itself: one machine code serves one thread and several.
     advance_part(
         loss, pack, numbers, ids, starts, normals, average_from, dual, shared, average,
         0, totals, gate,
