@@ -20,11 +20,20 @@ if TYPE_CHECKING:
         ModelFileError,
         ParameterError,
         PrivacyWarning,
+        SchemaError,
         StreamError,
     )
     from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
     from dpscd.estimators.loading import load
     from dpscd.estimators.regression import DPRidge
+    from dpscd.estimators.table import TableModel
+    from dpscd.preprocessing.declared import (
+        DeclaredEncoder,
+        DeclaredScaler,
+        RowScaler,
+        TableEncoder,
+    )
+    from dpscd.preprocessing.schema import Schema
     from dpscd.privacy.card import PrivacyCard
     from dpscd.privacy.ledger import Ledger
 
@@ -37,6 +46,8 @@ __all__ = [
     "DPRidge",
     "DataError",
     "DataTypeError",
+    "DeclaredEncoder",
+    "DeclaredScaler",
     "DpscdError",
     "Ledger",
     "LedgerError",
@@ -44,7 +55,12 @@ __all__ = [
     "ParameterError",
     "PrivacyCard",
     "PrivacyWarning",
+    "RowScaler",
+    "Schema",
+    "SchemaError",
     "StreamError",
+    "TableEncoder",
+    "TableModel",
     "__version__",
     "load",
 ]
@@ -56,6 +72,12 @@ _HOMES = {
     "Ledger": "dpscd.privacy.ledger",
     "load": "dpscd.estimators.loading",
     "PrivacyCard": "dpscd.privacy.card",
+    "DeclaredEncoder": "dpscd.preprocessing.declared",
+    "DeclaredScaler": "dpscd.preprocessing.declared",
+    "RowScaler": "dpscd.preprocessing.declared",
+    "Schema": "dpscd.preprocessing.schema",
+    "TableEncoder": "dpscd.preprocessing.declared",
+    "TableModel": "dpscd.estimators.table",
 }
 
 

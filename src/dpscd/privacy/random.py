@@ -36,6 +36,7 @@ class Purpose(IntEnum):
     MOMENTS = 6
     LABEL_MEAN = 7
     LABEL_SPREAD = 8
+    BOUNDS = 9
 
 
 class Source(Protocol):
