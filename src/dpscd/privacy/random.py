@@ -37,6 +37,7 @@ class Purpose(IntEnum):
     LABEL_MEAN = 7
     LABEL_SPREAD = 8
     BOUNDS = 9
+    SCORE = 10
 
 
 class Source(Protocol):
