@@ -32,6 +32,7 @@ def test_every_release_has_its_proof():
         row_bound=1.0,
         constant=0.3,
         standardised=True,
+        bounded=1,
     )
     names = {release.what for release in plan_fit(facts, PrivacyTarget(1.0, 1e-5)).releases()}
     assert names == set(card._RELEASES)

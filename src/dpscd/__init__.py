@@ -20,11 +20,21 @@ if TYPE_CHECKING:
         ModelFileError,
         ParameterError,
         PrivacyWarning,
+        SchemaError,
         StreamError,
     )
     from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
+    from dpscd.estimators.interop import to_onnx, to_sklearn
     from dpscd.estimators.loading import load
     from dpscd.estimators.regression import DPRidge
+    from dpscd.estimators.table import TableModel
+    from dpscd.preprocessing.declared import (
+        DeclaredEncoder,
+        DeclaredScaler,
+        RowScaler,
+        TableEncoder,
+    )
+    from dpscd.preprocessing.schema import Schema
     from dpscd.privacy.card import PrivacyCard
     from dpscd.privacy.ledger import Ledger
 
@@ -37,6 +47,8 @@ __all__ = [
     "DPRidge",
     "DataError",
     "DataTypeError",
+    "DeclaredEncoder",
+    "DeclaredScaler",
     "DpscdError",
     "Ledger",
     "LedgerError",
@@ -44,9 +56,16 @@ __all__ = [
     "ParameterError",
     "PrivacyCard",
     "PrivacyWarning",
+    "RowScaler",
+    "Schema",
+    "SchemaError",
     "StreamError",
+    "TableEncoder",
+    "TableModel",
     "__version__",
     "load",
+    "to_onnx",
+    "to_sklearn",
 ]
 
 _HOMES = {
@@ -55,7 +74,15 @@ _HOMES = {
     "DPRidge": "dpscd.estimators.regression",
     "Ledger": "dpscd.privacy.ledger",
     "load": "dpscd.estimators.loading",
+    "to_onnx": "dpscd.estimators.interop",
+    "to_sklearn": "dpscd.estimators.interop",
     "PrivacyCard": "dpscd.privacy.card",
+    "DeclaredEncoder": "dpscd.preprocessing.declared",
+    "DeclaredScaler": "dpscd.preprocessing.declared",
+    "RowScaler": "dpscd.preprocessing.declared",
+    "Schema": "dpscd.preprocessing.schema",
+    "TableEncoder": "dpscd.preprocessing.declared",
+    "TableModel": "dpscd.estimators.table",
 }
 
 

@@ -11,6 +11,7 @@ The tree::
     ├── StreamError         (also RuntimeError) a stream of randomness was about to be reused
     ├── BudgetExceeded      (also RuntimeError) a fit would spend more than its budget has left
     ├── ModelFileError      (also ValueError)  a model file is malformed or was changed
+    ├── SchemaError         (also ValueError)  a schema is malformed, or not of this table
     └── LedgerError         (also RuntimeError) a ledger is missing, damaged or used wrongly
     PrivacyWarning          (a UserWarning)    the guarantee holds, but perhaps not as meant
 
@@ -30,6 +31,7 @@ __all__ = [
     "ModelFileError",
     "ParameterError",
     "PrivacyWarning",
+    "SchemaError",
     "StreamError",
 ]
 
@@ -68,6 +70,10 @@ class BudgetExceeded(DpscdError, RuntimeError):  # noqa: N818 - read as what hap
 
 class ModelFileError(DpscdError, ValueError):
     """A model file is malformed, was changed, or a model cannot be written to one."""
+
+
+class SchemaError(DpscdError, ValueError):
+    """A schema is malformed, or names columns that the table has not."""
 
 
 class LedgerError(DpscdError, RuntimeError):

@@ -13,7 +13,10 @@ from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.privacy.release import LAZY_EPSILON, Claim, Release, claim, inner_target
 from dpscd.privacy.sampling import PoissonLots
 
-__all__ = ["Plan"]
+__all__ = ["BOUND_CELLS", "Plan"]
+
+# Cells of each of the two histograms from which bounds of columns are estimated.
+BOUND_CELLS = 128
 
 # Contributions are cut to multiples of about clip / 2^30; a lot's sum stays exact in
 # doubles while members * 2^30 < 2^53.
@@ -64,6 +67,11 @@ class Plan:
         0 takes the last one.
     noise_multiplier : float
         Standard deviation of the noise over the clip; `calibrated` sets it.
+    bounds_noise : float
+        Noise multiplier of each of the two histograms from which bounds of columns are
+        estimated (:mod:`dpscd.preprocessing.private`); 0 when there are none.
+    bounded : int
+        Number of those columns.
     moments_noise : float
         Noise multiplier of the features' means and mean squares, released before training
         (:mod:`dpscd.standard`); 0 when they are not.
@@ -90,6 +98,8 @@ class Plan:
     separability: float
     averaging: float
     noise_multiplier: float = math.nan
+    bounds_noise: float = 0.0
+    bounded: int = 0
     moments_noise: float = 0.0
     label_noise: float = 0.0
     pilot: "Plan | None" = None
@@ -109,9 +119,11 @@ class Plan:
             raise ParameterError("steps, n and outputs must be at least 1.")
         if not 0.0 <= self.averaging <= 1.0:
             raise ParameterError(f"averaging={self.averaging!r} must lie in [0, 1].")
-        for name in ("moments_noise", "label_noise"):
+        for name in ("bounds_noise", "moments_noise", "label_noise"):
             if not 0.0 <= getattr(self, name) < math.inf:
                 raise ParameterError(f"{name}={getattr(self, name)!r} must be 0 or positive.")
+        if (self.bounds_noise > 0.0) != (self.bounded > 0):
+            raise ParameterError("bounds_noise and bounded must be given together.")
         if self.pilot is not None and not self.label_noise:
             raise ParameterError("a plan with a pilot needs label_noise.")
         if self.pilot is not None and self._target != self.pilot._target:
@@ -228,12 +240,15 @@ class Plan:
         return Release("shared vector", self.event(), self.clip, self.size, self.n)
 
     def first_releases(self) -> tuple[Release, ...]:
-        """Return what is released before training; but for a pilot, all records once."""
+        """Return what is released before training; but for a pilot, from all records."""
 
-        def once(what: str, noise: float, size: int) -> Release:
-            return Release(what, SampledGaussian(1.0, noise, 1), 1.0, size, self.n)
+        def once(what: str, noise: float, size: int, times: int = 1) -> Release:
+            return Release(what, SampledGaussian(1.0, noise, times), 1.0, size, self.n)
 
         found = []
+        if self.bounded:
+            size = BOUND_CELLS * self.bounded
+            found.append(once("bounds", self.bounds_noise, size, times=2))
         if self.moments_noise:
             found.append(once("moments", self.moments_noise, 2 * self.d))
         if self.label_noise and self.intercept:

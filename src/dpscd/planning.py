@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, replace
 
 from dpscd.errors import ParameterError
-from dpscd.plan import Plan
+from dpscd.plan import BOUND_CELLS, Plan
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.standard import LONGEST
@@ -53,6 +53,10 @@ _AVERAGING = 0.4
 # feature. Beyond _USELESS nothing is learnt from them.
 _MOST_MOMENTS, _LEAST_MOMENTS = 0.1, 0.005
 _GOOD_MEAN, _GOOD_SQUARE, _USELESS = 0.05, 0.2, 0.5
+# Bounds: what they may cost, and which part of the records beyond a bound should be so many
+# times its noise when half the cells are added up.
+_MOST_BOUNDS, _LEAST_BOUNDS = 0.1, 0.005
+_GOOD_TAIL, _SEEN = 0.005, 4.0
 # The same for each of the two label moments.
 _MOST_LABEL, _LEAST_LABEL = 0.04, 0.002
 _GOOD_LABEL = 0.005
@@ -75,6 +79,8 @@ class Facts:
         of standardised rows.
     standardised : bool
         Whether features' moments, and labels' for regression, are released first.
+    bounded : int
+        Number of columns whose bounds are estimated first.
     """
 
     n: int
@@ -84,6 +90,7 @@ class Facts:
     row_bound: float
     constant: float
     standardised: bool = False
+    bounded: int = 0
 
 
 def default_delta(n: int) -> float:
@@ -160,6 +167,8 @@ def plan_fit(
         clip=travel * _typical(facts) / (rate * math.ceil(epochs / rate)),
         separability=float(lot_size),
         averaging=_AVERAGING,
+        bounds_noise=_bounds_noise(n, facts.bounded, target) if facts.bounded else 0.0,
+        bounded=facts.bounded,
         moments_noise=_moments_noise(n, facts.d, target) if facts.standardised else 0.0,
         label_noise=label_noise,
     )
@@ -181,6 +190,8 @@ def _pilot(plan: Plan, target: PrivacyTarget) -> Plan:
         steps=steps,
         clip=plan.clip * plan.steps / steps,
         noise_multiplier=noise,
+        bounds_noise=0.0,
+        bounded=0,
         moments_noise=0.0,
         label_noise=0.0,
     )
@@ -233,6 +244,13 @@ def _moments_noise(n: int, d: int, target: PrivacyTarget) -> float:
     """Return the noise multiplier of the moments: exact enough, within their share."""
     wanted = min(_GOOD_MEAN / math.sqrt(d), _GOOD_SQUARE / d) * n / math.sqrt(2.0)
     return _within_share(wanted, target, _LEAST_MOMENTS, _MOST_MOMENTS)
+
+
+def _bounds_noise(n: int, columns: int, target: PrivacyTarget) -> float:
+    """Return the noise multiplier of each of the two histograms: a tail can be seen."""
+    cells = _SEEN * math.sqrt(columns * BOUND_CELLS / 2.0)
+    wanted = _GOOD_TAIL * n / cells / math.sqrt(2.0)
+    return math.sqrt(2.0) * _within_share(wanted, target, _LEAST_BOUNDS, _MOST_BOUNDS)
 
 
 def _label_noise(n: int, target: PrivacyTarget) -> float:

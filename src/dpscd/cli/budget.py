@@ -1,13 +1,10 @@
 """``dpscd budget``: how much privacy a data set may spend, and what is spent."""
 
-import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpscd.errors import DpscdError
+from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
 
 if TYPE_CHECKING:
     from dpscd.privacy.books import BudgetState
@@ -25,7 +22,6 @@ budget = typer.Typer(
 File = Annotated[str, typer.Argument(help="The ledger's file.", metavar="FILE")]
 Name = Annotated[str, typer.Option(help="Name of the data set.")]
 SomeName = Annotated[str | None, typer.Option(help="Name of the data set.", show_default="all")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 @budget.command()
@@ -54,11 +50,11 @@ def init(
     """
     from dpscd.privacy.ledger import Ledger
 
-    with _plain_errors():
+    with plain_errors():
         ledger = Ledger.init(file, dataset, epsilon, delta, relation, filter)
         state = ledger.show(dataset)
     if as_json:
-        _print_json(state.to_dict())
+        print_json(state.to_dict())
     else:
         _print_states([state])
 
@@ -71,12 +67,12 @@ def show(file: File, dataset: SomeName = None, as_json: AsJson = False) -> None:
 
     Example: dpscd budget show budget.db --dataset adult
     """
-    with _plain_errors():
+    with plain_errors():
         ledger = _ledger(file)
         states = [ledger.show(name) for name in _names(ledger, dataset)]
     if as_json:
         every = [state.to_dict() for state in states]
-        _print_json(every if dataset is None else every[0])
+        print_json(every if dataset is None else every[0])
     else:
         _print_states(states)
 
@@ -87,12 +83,12 @@ def history(file: File, dataset: SomeName = None, as_json: AsJson = False) -> No
 
     Example: dpscd budget history budget.db --dataset adult --json
     """
-    with _plain_errors():
+    with plain_errors():
         ledger = _ledger(file)
         fits = [x for name in _names(ledger, dataset) for x in ledger.history(name)]
     fits.sort(key=lambda x: x.id)
     if as_json:
-        _print_json([x.to_dict() for x in fits])
+        print_json([x.to_dict() for x in fits])
         return
     rows = [
         (
@@ -107,7 +103,7 @@ def history(file: File, dataset: SomeName = None, as_json: AsJson = False) -> No
         for x in fits
     ]
     headings = ("id", "charged at", "dataset", "fit", "epsilon", "delta", "state")
-    _print_table(f"Fits charged in {file}", headings, rows)
+    print_table(f"Fits charged in {file}", headings, rows)
 
 
 @budget.command()
@@ -125,10 +121,10 @@ def verify(
 
     Example: dpscd budget verify budget.db
     """
-    with _plain_errors():
+    with plain_errors():
         found = _ledger(file).verify(head)
     if as_json:
-        _print_json({"ok": True, "entries": found.entries, "head": found.head})
+        print_json({"ok": True, "entries": found.entries, "head": found.head})
     else:
         typer.echo(f"{file}: all {found.entries} entries follow from each other.")
         typer.echo(f"head {found.head}")
@@ -162,36 +158,6 @@ def _print_states(states: "list[BudgetState]") -> None:
     headings = (
         "dataset", "epsilon", "spent", "left", "delta", "left", "relation", "fits", "open",
     )  # fmt: skip
-    _print_table("Privacy budgets", headings, rows)
+    print_table("Privacy budgets", headings, rows)
     for x in states:
         typer.echo(f"{x.dataset}, filter {x.filter}: {x.note}")
-
-
-def _print_table(
-    title: str, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]
-) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=Text(title))
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        # Names are the user's: square brackets in them are no markup.
-        table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
-
-
-def _print_json(values: Any) -> None:
-    typer.echo(json.dumps(values, indent=2, allow_nan=False))
-
-
-@contextmanager
-def _plain_errors() -> Iterator[None]:
-    """Turn the library's errors into one line on stderr and exit code 1."""
-    try:
-        yield
-    except DpscdError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None

@@ -40,7 +40,7 @@ from dpscd.planning import (
 from dpscd.privacy.accounting import library_version
 from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.ledger import Ledger
-from dpscd.privacy.random import source_for
+from dpscd.privacy.random import Source, source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Model, Problem
 from dpscd.solvers.sdca import sdca
@@ -130,19 +130,43 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self._check_parameters()
         X, y = check_records(self, X, y)
         classes = self._classes_of(y)
-        problem_of, target = self._public_problem(X, classes)
+        return self._train(X.shape, classes, lambda *_: (X, y, sample_weight))
+
+    def _train(
+        self,
+        shape: tuple[int, int],
+        classes: npt.NDArray[Any] | None,
+        read: Callable[[Plan | None, Source], tuple[Any, Any, Any]],
+        bounded: int = 0,
+    ) -> Self:
+        """Plan, reserve, and only then read the records and train.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Records and features.
+        classes : array or None
+            The classes, None for regression.
+        read : callable
+            Given the plan (None without privacy) and the source of randomness, returns X, y
+            and sample weights; may release the bounds that the plan lists.
+        bounded : int
+            Number of columns whose bounds `read` releases.
+        """
+        problem_of, target = self._public_problem(shape, classes)
         # 2. The plan: public inputs only.
-        plan = self._plan(problem_of(math.nan), target) if target.private else None
-        problem = problem_of(plan.lam if plan else self._given("lam") or _PLAIN_LAM)
+        plan = self._plan(problem_of(math.nan), target, bounded) if target.private else None
         # 3. The budget: spent from here on, whatever happens.
         reservation = self._reserve(plan, target)
         # 4. From here on values of the data are used.
+        fit = "" if reservation is None else f"{self.dataset} {reservation}"
+        source = source_for(self.random_state, fit)
+        X, y, sample_weight = read(plan, source)
+        problem = problem_of(plan.lam if plan else self._given("lam") or _PLAIN_LAM)
         check_finite("X", X.data if sparse.issparse(X) else X)
         weights = check_weights(sample_weight, X.shape[0])
         labels = self._labels(y, weights, classes)
         # 5. Training; the duals die with the solver's call.
-        fit = "" if reservation is None else f"{self.dataset} {reservation}"
-        source = source_for(self.random_state, fit)
         if plan is None:
             records = Records(problem.labels(labels), weights)
             shared, converged = sdca(problem, problem.rows(X), records, source)
@@ -152,7 +176,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                     "SDCA did not reach a duality gap of 1e-6 in 1000 epochs; a larger lam "
                     "helps.",
                     ConvergenceWarning,
-                    stacklevel=2,
+                    stacklevel=3,
                 )
         else:
             pilot = plan.pilot.steps if plan.pilot else 0
@@ -244,10 +268,11 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         return int(self.n_jobs)
 
     def _public_problem(
-        self, X: Any, classes: npt.NDArray[Any] | None
+        self, shape: tuple[int, int], classes: npt.NDArray[Any] | None
     ) -> tuple[Callable[[float], Problem], PrivacyTarget]:
         """Return the problem but for its lam, and the guarantee to reach."""
-        n = X.shape[0] if self.n is None else int(self.n)
+        count, d = shape
+        n = count if self.n is None else int(self.n)
         delta = self._given("delta")
         if delta is None:
             delta = default_delta(n)
@@ -264,20 +289,20 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             constant = (
                 default_constant(
                     float(self.row_bound),
-                    standardised=self._standardises(n, X.shape[1], target),
+                    standardised=self._standardises(n, d, target),
                 )
                 if given is None
                 else float(given)
             )
-        centre, scale = self._label_scaling()
         outputs = 1 if classes is None or len(classes) == 2 else len(classes)
 
         def problem_of(lam: float) -> Problem:
+            centre, scale = self._label_scaling()
             return Problem(
                 loss=self._loss,
                 lam=lam,
                 n=n,
-                d=X.shape[1],
+                d=d,
                 outputs=outputs,
                 row_bound=float(self.row_bound),
                 constant=constant,
@@ -293,14 +318,14 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 f"epsilon={target.epsilon:g} is above {_LARGE_EPSILON:g}: this protects a "
                 "record only in a formal sense.",
                 PrivacyWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         if target.delta * n >= 1.0:
             warnings.warn(
                 f"delta={target.delta:g} is at least 1/n: a mechanism that publishes a "
                 "random record would satisfy it.",
                 PrivacyWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _reserve(self, plan: Plan | None, target: PrivacyTarget) -> int | None:
@@ -320,7 +345,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             label=type(self).__name__,
         )
 
-    def _plan(self, problem: Problem, target: PrivacyTarget) -> Plan:
+    def _plan(self, problem: Problem, target: PrivacyTarget, bounded: int = 0) -> Plan:
         facts = Facts(
             n=problem.n,
             d=problem.d,
@@ -329,6 +354,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             row_bound=problem.row_bound,
             constant=problem.constant,
             standardised=self._standardises(problem.n, problem.d, target),
+            bounded=bounded,
         )
         return plan_fit(
             facts,

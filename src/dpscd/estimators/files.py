@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import os
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from dpscd.errors import DpscdError, ModelFileError
 from dpscd.privacy.card import PrivacyCard
+from dpscd.whole import whole_file
 
 __all__ = ["read_model", "write_model"]
 
@@ -31,8 +32,20 @@ _FIELDS = {
 }  # fmt: skip
 
 
-def write_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model; the file appears whole or not at all."""
+def write_model(
+    model: Any, path: str | os.PathLike[str], table: dict[str, Any] | None = None
+) -> None:
+    """Write a fitted model; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    model : DPRidge, DPLogisticRegression or DPLinearSVC
+        Fitted.
+    path : path
+        The file.
+    table : dict, optional
+        Schema and released bounds, when the model is one of tables.
+    """
     parameters = model.get_params(deep=False)
     for local in _LOCAL:
         del parameters[local]
@@ -46,22 +59,19 @@ def write_model(model: Any, path: str | os.PathLike[str]) -> None:
         "features": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
         "card": json.loads(model.privacy_.to_json()),
     }
+    if table is not None:
+        values["table"] = table
     values["checksum"] = _checksum(values)
     text = json.dumps(values, indent=1, allow_nan=False)
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as file:
+        file.write(text)
 
 
-def read_model(path: str | os.PathLike[str], types: dict[str, type]) -> Any:
+def read_model(
+    path: str | os.PathLike[str],
+    types: dict[str, type],
+    table_of: Callable[[Any, dict[str, Any]], Any],
+) -> Any:
     """Return the model that :func:`write_model` wrote, or raise ModelFileError.
 
     Parameters
@@ -70,12 +80,16 @@ def read_model(path: str | os.PathLike[str], types: dict[str, type]) -> Any:
         The file.
     types : dict
         The estimators that a file may contain, by name.
+    table_of : callable
+        Makes a model of tables from an estimator and what the file says of its table.
     """
     source = Path(path)
     if source.stat().st_size > _LARGEST:
         raise ModelFileError(f"{source.name} is too large to be a model file.")
     try:
-        return _restored(json.loads(source.read_bytes()), types)
+        values = json.loads(source.read_bytes())
+        model = _restored(values, types)
+        return table_of(model, values["table"]) if "table" in values else model
     except DpscdError as error:
         problem = str(error)
     except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError):
@@ -86,7 +100,11 @@ def read_model(path: str | os.PathLike[str], types: dict[str, type]) -> Any:
 
 
 def _restored(values: Any, types: dict[str, type]) -> Any:
-    if not isinstance(values, dict) or set(values) != _FIELDS or values["format"] != _FORMAT:
+    if (
+        not isinstance(values, dict)
+        or set(values) - {"table"} != _FIELDS
+        or values["format"] != _FORMAT
+    ):
         raise ModelFileError("it has other fields than a model of this version.")
     if values["checksum"] != _checksum(values):
         raise ModelFileError("its checksum does not match: it was changed or cut.")

@@ -6,12 +6,13 @@ from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
 from dpscd.estimators.files import read_model
 from dpscd.estimators.regression import DPRidge
+from dpscd.estimators.table import TableModel, restored_table
 
 __all__ = ["load"]
 
 
-def load(path: str | os.PathLike[str]) -> DPLinearModel:
-    """Read a model that an estimator's ``save`` wrote.
+def load(path: str | os.PathLike[str]) -> DPLinearModel | TableModel:
+    """Read a model that ``save`` wrote.
 
     Parameters
     ----------
@@ -20,8 +21,8 @@ def load(path: str | os.PathLike[str]) -> DPLinearModel:
 
     Returns
     -------
-    DPRidge, DPLogisticRegression or DPLinearSVC
-        The fitted estimator.
+    DPRidge, DPLogisticRegression, DPLinearSVC or TableModel
+        The fitted model.
 
     Raises
     ------
@@ -29,5 +30,6 @@ def load(path: str | os.PathLike[str]) -> DPLinearModel:
         If the file is malformed or was changed.
     """
     types = (DPRidge, DPLogisticRegression, DPLinearSVC)
-    model: DPLinearModel = read_model(path, {kind.__name__: kind for kind in types})
+    names: dict[str, type] = {kind.__name__: kind for kind in types}
+    model: DPLinearModel | TableModel = read_model(path, names, restored_table)
     return model

@@ -14,7 +14,7 @@ __all__ = ["PrivacyCard"]
 _UNIT = "a record; a person with several records is protected only as a group of them"
 
 # Everything that this version can release; each is proved on a page of docs/proofs.
-_RELEASES = ("moments", "label mean", "label spread", "shared vector")
+_RELEASES = ("bounds", "moments", "label mean", "label spread", "shared vector")
 
 # What a card may state; wider than any plan, narrow enough that it can be recomputed.
 _LARGEST = 1e4  # epsilon
@@ -159,9 +159,13 @@ class PrivacyCard:
         if self.training.what != _RELEASES[-1]:
             raise CardError("the last release of the card is not that of the training.")
         if self.public.get("standardised") is True and not any(
-            x.what == _RELEASES[0] for x in self.releases
+            x.what == "moments" for x in self.releases
         ):
             raise CardError("the card states standardised features but lists no moments.")
+        if self.public.get("released_bounds") and not any(
+            x.what == "bounds" for x in self.releases
+        ):
+            raise CardError("the card states released bounds but lists no such release.")
         if any(self.public.get("n", x.n) != x.n for x in self.releases):
             raise CardError("the card states another n than its releases.")
         if not found.epsilon <= self.epsilon:

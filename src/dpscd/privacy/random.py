@@ -37,6 +37,8 @@ class Purpose(IntEnum):
     LABEL_MEAN = 7
     LABEL_SPREAD = 8
     LAZY_NOISE = 9
+    BOUNDS = 10
+    SCORE = 11
 
 
 class Source(Protocol):

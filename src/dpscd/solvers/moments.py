@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import DataError, ParameterError
-from dpscd.kernels.dual import Numbers, release
 from dpscd.kernels.moments import add_moments
 from dpscd.kernels.rows import Rows, row_width
 from dpscd.plan import Plan
-from dpscd.privacy.noise import LatticeGaussian
 from dpscd.privacy.random import Purpose, Source
+from dpscd.privacy.sums import noisy_sum
 
 __all__ = [
     "LabelMoments",
@@ -82,7 +81,7 @@ def release_moments(plan: Plan, rows: Rows, weights: Floats, source: Source) -> 
     total = np.zeros((2, plan.d))
     cell = _cell(plan, len(weights))
     add_moments(rows, weights, cell, total)
-    noisy = _noisy(plan.moments_noise, cell, total.ravel(), source, Purpose.MOMENTS)
+    noisy = noisy_sum(plan.moments_noise, cell, total.ravel(), source, Purpose.MOMENTS)
     # A record adds (x, x * x) / sqrt(2).
     found = noisy.reshape(2, plan.d) * (np.sqrt(2.0) / plan.n)
     return Moments(found[0], found[1], float(np.sqrt(2.0) * plan.moments_noise / plan.n))
@@ -156,7 +155,7 @@ def _mean(
     usable = np.isfinite(each) & (weights > 0.0)
     whole = np.trunc(np.where(usable, each, 0.0) * (_MARGIN / cell))
     total = np.array([whole.sum()])  # whole numbers below 2^53: exact in any order
-    noisy = _noisy(plan.label_noise, cell, total, source, purpose, time)
+    noisy = noisy_sum(plan.label_noise, cell, total, source, purpose, time)
     return float(noisy[0] / plan.n)
 
 
@@ -164,27 +163,3 @@ def _cell(plan: Plan, count: int) -> float:
     if count > plan.capacity:
         raise DataError("there are far more records than the declared n.")
     return plan.cell_of(1.0)
-
-
-def _noisy(
-    multiplier: float,
-    cell: float,
-    total: Floats,
-    source: Source,
-    purpose: Purpose,
-    time: int = 0,
-) -> Floats:
-    """Return ``cell * total`` plus noise of standard deviation `multiplier`, on a grid."""
-    noise = LatticeGaussian(1.0, multiplier)
-    numbers = Numbers(
-        strength=1.0,
-        separability=1.0,
-        clip=1.0,
-        cell=cell,
-        grid=noise.grid,
-        spread=noise.spread,
-    )
-    out = np.zeros(len(total))
-    normals = noise.draw(source, time, 1, len(total), purpose)
-    release(total, normals[0], numbers, out)
-    return out

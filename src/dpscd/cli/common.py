@@ -1,0 +1,157 @@
+"""What verbs share: plain errors, JSON, tables and progress bars."""
+
+import json
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dpscd.errors import DpscdError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = [
+    "DEBUG",
+    "AsJson",
+    "check_writable",
+    "console",
+    "plain_errors",
+    "print_json",
+    "print_table",
+    "progress_bar",
+]
+
+DEBUG = "DPSCD_DEBUG"
+"""Environment variable that ``--debug`` sets: failures come with a traceback."""
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+_BUG = 70  # exit code of what is not the user's fault
+_INTERRUPTED = 130
+
+
+@contextmanager
+def plain_errors(interrupted: str = "Interrupted.") -> Iterator[None]:
+    """Turn failures into one line on stderr; a traceback only with ``--debug``.
+
+    Parameters
+    ----------
+    interrupted : str
+        What to say after Ctrl-C.
+
+    Notes
+    -----
+    Exit codes: 1 for what the user can mend, 70 for a bug, 130 after Ctrl-C. The text of an
+    unexpected error is not shown, because it might hold a value of the data.
+    """
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except KeyboardInterrupt:
+        _say(interrupted)
+        code = _INTERRUPTED
+    except DpscdError as error:
+        _say(f"error: {error}")
+        code = 1
+    except OSError as error:
+        file = f" {error.filename}:" if error.filename else ""
+        _say(f"error:{file} {error.strerror or 'the file cannot be read or written'}.")
+        code = 1
+    except MemoryError:
+        _say("error: there is not enough memory; see --dask, or sparse columns.")
+        code = 1
+    except Exception as error:  # whatever it is, its text stays here
+        _say(
+            f"error: this should not have happened ({type(error).__name__}); run again with "
+            "--debug and report it, without your data."
+        )
+        code = _BUG
+    else:
+        return
+    raise typer.Exit(code)
+
+
+def _say(text: str) -> None:
+    if os.environ.get(DEBUG):
+        traceback.print_exc()
+    typer.echo(text, err=True)
+
+
+def print_json(values: Any) -> None:
+    """Print values as JSON on stdout."""
+    typer.echo(json.dumps(values, indent=2, allow_nan=False))
+
+
+def console(*, err: bool = False) -> "Console":
+    """Return a console; where it is no terminal, lines are wide and without colours."""
+    from rich.console import Console
+
+    stream = sys.stderr if err else sys.stdout
+    return Console(
+        stderr=err, width=None if stream.isatty() else 100, highlight=False, soft_wrap=False
+    )
+
+
+def print_table(
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Sequence[int] = (),
+) -> None:
+    """Print a table on stdout.
+
+    Parameters
+    ----------
+    title : str
+        Above it.
+    headings : list of str
+        One a column.
+    rows : list of lists of str
+        The cells; square brackets in them are no markup.
+    right : list of int
+        Columns that are aligned on the right.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title), title_justify="left")
+    for place, heading in enumerate(headings):
+        table.add_column(
+            heading, overflow="fold", justify="right" if place in right else "left"
+        )
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console().print(table)
+
+
+@contextmanager
+def progress_bar(text: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Show a bar on stderr while the block runs, in a terminal only; counts, no data."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+
+    shown = console(err=True)
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns, console=shown, transient=True, disable=not shown.is_terminal
+    ) as bar:
+        task = bar.add_task(text, total=total)
+        yield lambda done: bar.update(task, advance=done)
+
+
+def check_writable(path: Path) -> None:
+    """Raise an error if a file could not be written, before anything is spent on it."""
+    if path.is_dir():
+        raise IsADirectoryError(21, "is a folder", str(path))
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(2, "there is no such folder", str(folder))
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(b"0" * 4096)

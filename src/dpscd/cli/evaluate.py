@@ -1,0 +1,192 @@
+"""``dpscd evaluate``: how good a model is on a table whose target is known."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dpscd.cli.common import (
+    AsJson,
+    plain_errors,
+    print_json,
+    print_table,
+    progress_bar,
+)
+from dpscd.cli.models import load_table_model
+
+__all__ = ["evaluate"]
+
+_NOT_PRIVATE = (
+    "These numbers are not private: they are computed from the test records without noise. "
+    "Keep them to yourself, or publish the noisy score of --private-epsilon instead."
+)
+
+
+def evaluate(
+    model: Annotated[Path, typer.Argument(help="The model's file.")],
+    data: Annotated[str, typer.Argument(help="CSV or Parquet; - reads CSV from a pipe.")],
+    private_epsilon: Annotated[
+        float | None,
+        typer.Option(help="Print one noisy score instead, private for the test records."),
+    ] = None,
+    private_delta: Annotated[
+        float | None,
+        typer.Option(help="Its delta.", show_default="min(1e-5, 1/(10 n))"),
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="File of the budget that the noisy score is charged to.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Name of the test data in the ledger.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare a model's predictions with a known target.
+
+    Records whose target is missing or not one of the classes are left out (of the noisy
+    score: they count as wrong).
+
+    Example: dpscd evaluate model.json test.csv
+    """
+    with plain_errors():
+        from dpscd.errors import ParameterError
+
+        if private_epsilon is None and (ledger, dataset, private_delta) != (None, None, None):
+            raise ParameterError(
+                "--ledger, --dataset and --private-delta go with --private-epsilon: only the "
+                "noisy score can be charged."
+            )
+        found = load_table_model(model)
+        if private_epsilon is None:
+            labels, answers, chances = _answers(found, data)
+            _print(_metrics(found, labels, answers, chances), len(labels), as_json=as_json)
+            return
+        _print_noisy(found, data, private_epsilon, private_delta, ledger, dataset, as_json)
+
+
+def _answers(model: Any, data: str) -> tuple[Any, Any, Any]:
+    """Return targets (codes or numbers), predictions and probabilities or scores."""
+    import numpy as np
+
+    from dpscd.errors import DataError
+    from dpscd.preprocessing.parsing import parse
+    from dpscd.preprocessing.reading import read_frames
+
+    schema = model.schema_
+    wanted = [*(column.name for column in schema.features), schema.target.name]
+    parts: list[tuple[Any, Any, Any]] = []
+    with progress_bar("evaluating") as report:
+        for frame in read_frames(data, schema.layout, wanted):
+            parsed = parse(schema, frame)
+            if len(parsed):
+                chances = None
+                if hasattr(model.estimator_, "predict_proba"):
+                    chances = model.predict_proba(parsed)
+                parts.append((parsed.target, model.predict(parsed), chances))
+            report(len(parsed))
+    if not parts:
+        raise DataError("the table has no records.")
+    labels, answers = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+    with_chances = parts[0][2] is not None
+    return labels, answers, np.concatenate([p[2] for p in parts]) if with_chances else None
+
+
+def _metrics(model: Any, labels: Any, answers: Any, chances: Any) -> dict[str, float]:
+    """Return the usual measures of records whose target is known."""
+    import numpy as np
+
+    from dpscd.bench.metrics import decision_metrics, regression_metrics
+    from dpscd.errors import DataError
+
+    if not model.schema_.target.classes:
+        known = np.isfinite(labels)
+        low, high = model.estimator_.y_bounds
+        truth, guess = np.clip(labels[known], low, high), answers[known]
+        if not len(truth):
+            raise DataError("no record of the table has a target.")
+        usual: Any = regression_metrics(truth, guess)
+        return {
+            "mean squared error": usual["mse"],
+            "mean absolute error": float(np.mean(np.abs(guess - truth))),
+            "R2": usual["r2"],
+        }
+    known = labels >= 0
+    if not known.any():
+        raise DataError("no record of the table has one of the classes.")
+    truth = model.classes_[labels[known]]
+    found = {"accuracy": float(np.mean(answers[known] == truth))}
+    counts = np.bincount(labels[known], minlength=len(model.classes_))
+    found["share of the largest class"] = float(counts.max() / counts.sum())
+    if chances is not None:
+        own = np.take_along_axis(chances[known], labels[known][:, None], axis=1)
+        found["log loss"] = float(-np.log(np.maximum(own, 1e-300)).mean())
+        if chances.shape[1] == 2 and counts.all():
+            ranked: Any = decision_metrics(labels[known] == 1, chances[known, 1] - 0.5)
+            found["area under the curve"] = ranked["auc"]
+    return found
+
+
+def _print(metrics: dict[str, float], count: int, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"private": False, "records": count, "metrics": metrics})
+        return
+    rows = [(name, f"{value:.4f}") for name, value in metrics.items()]
+    print_table(f"{count:,} records", ("measure", "value"), rows, right=(1,))
+    typer.echo(_NOT_PRIVATE)
+
+
+def _print_noisy(
+    model: Any,
+    data: str,
+    epsilon: float,
+    delta: float | None,
+    ledger: str | None,
+    dataset: str | None,
+    as_json: bool,
+) -> None:
+    import numpy as np
+
+    from dpscd.errors import ParameterError
+    from dpscd.planning import default_delta
+    from dpscd.privacy.ledger import Ledger
+    from dpscd.privacy.random import SecureSource
+    from dpscd.privacy.relation import PrivacyTarget
+    from dpscd.privacy.score import plan_score, release_score
+
+    if (ledger is None) != (dataset is None):
+        raise ParameterError("--ledger and --dataset must be given together.")
+    if not 0.0 < epsilon < float("inf"):
+        raise ParameterError("--private-epsilon must be a positive number.")
+    labels, answers, _ = _answers(model, data)
+    count = len(labels)
+    target = PrivacyTarget(epsilon, default_delta(count) if delta is None else delta)
+    release = plan_score(target, count)
+    reservation = None
+    if ledger is not None:
+        reservation = Ledger(ledger).reserve(
+            str(dataset), (release,), epsilon, target.delta, target.relation.value, "score"
+        )
+    if model.schema_.target.classes:
+        name = "accuracy"
+        each = (model.classes_[np.maximum(labels, 0)] == answers) & (labels >= 0)
+    else:
+        name = "1 - mean absolute error / range"
+        low, high = model.estimator_.y_bounds
+        each = 1.0 - np.abs(np.clip(labels, low, high) - answers) / (high - low)
+    score = release_score(release, np.asarray(each, dtype=float), SecureSource())
+    if ledger is not None and reservation is not None:
+        Ledger(ledger).commit(reservation)
+    if as_json:
+        guarantee = {"epsilon": epsilon, "delta": target.delta, "relation": target.relation}
+        print_json(
+            {"private": True, "measure": name, "records": count, **guarantee, **score.to_dict()}
+        )
+        return
+    typer.echo(
+        f"{name} on {count:,} records: {score.value:.4f}, give or take {2 * score.error:.4f} "
+        "from the noise (two standard deviations)"
+    )
+    typer.echo(
+        f"This number is ({epsilon:g}, {target.delta:.3g})-differentially private for the test "
+        f"records, relation {target.relation}; asking again costs again."
+    )

@@ -1,0 +1,181 @@
+"""``dpscd fit``: from a table and its schema to a private model."""
+
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dpscd.cli.common import (
+    AsJson,
+    check_writable,
+    plain_errors,
+    print_json,
+    progress_bar,
+)
+
+__all__ = ["fit"]
+
+
+class ModelKind(StrEnum):
+    """What can be trained."""
+
+    AUTO = "auto"
+    LOGISTIC = "logistic"
+    SVM = "svm"
+    RIDGE = "ridge"
+
+
+class RelationName(StrEnum):
+    """Which data sets are neighbours."""
+
+    ZERO_OUT = "zero-out"
+    REPLACE_ONE = "replace-one"
+    ADD_REMOVE = "add-remove"
+
+
+def fit(
+    data: Annotated[
+        list[str],
+        typer.Argument(help="CSV or Parquet files of one schema; - reads CSV from a pipe."),
+    ],
+    schema: Annotated[Path, typer.Option(help="What is known about the columns (TOML).")],
+    out: Annotated[Path, typer.Option(help="The model's file (JSON).", dir_okay=False)],
+    epsilon: Annotated[
+        float,
+        typer.Option(help="How much one record may influence the model; inf: not private."),
+    ] = 1.0,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="Chance that the bound fails.", show_default="min(1e-5, 1/(10 n))"),
+    ] = None,
+    model: Annotated[
+        ModelKind, typer.Option(help="auto: logistic for classes, ridge for numbers.")
+    ] = ModelKind.AUTO,
+    relation: Annotated[
+        RelationName, typer.Option(help="Which tables count as neighbours.")
+    ] = RelationName.ZERO_OUT,
+    n: Annotated[
+        int | None, typer.Option("--n", help="Declared number of records; for add-remove.")
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="File of the privacy budget to charge.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Name of the data set in the ledger.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Threads; -1 for one a core.")] = 1,
+    seed: Annotated[
+        int | None, typer.Option(help="Make it repeatable; then privacy rests on this number.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train a differentially private model on a table.
+
+    Values outside the schema are moved to the nearest bound or count as "other", silently.
+    The model's file holds coefficients, schema and privacy card: nothing about a record.
+
+    Example: dpscd fit patients.csv --schema patients.toml --epsilon 1 --out model.json
+    """
+    interrupted = (
+        "Interrupted; no model was written."
+        if ledger is None
+        else "Interrupted; no model was written. What was charged to the ledger stays charged."
+    )
+    with plain_errors(interrupted):
+        from dpscd.preprocessing.reading import read_parsed
+        from dpscd.preprocessing.schema import Schema
+
+        known = Schema.read(schema)
+        check_writable(out)
+        estimator = _estimator(
+            model,
+            bool(known.target.classes),
+            epsilon=epsilon,
+            delta="auto" if delta is None else delta,
+            relation=relation.value,
+            n=n,
+            ledger=ledger,
+            dataset=dataset,
+            n_jobs=jobs,
+            random_state=seed,
+        )
+        start = time.perf_counter()
+        with progress_bar("reading") as report:
+            records = read_parsed(data, known, progress=report)
+        read = time.perf_counter()
+        found = _train(known, estimator, records)
+        trained = time.perf_counter()
+        found.save(out)
+        _print_result(found, out, read - start, trained - read, as_json=as_json)
+
+
+def _estimator(kind: ModelKind, classes: bool, **parameters: Any) -> Any:
+    from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge
+
+    usual = ModelKind.LOGISTIC if classes else ModelKind.RIDGE
+    types: dict[ModelKind, Any] = {
+        ModelKind.LOGISTIC: DPLogisticRegression,
+        ModelKind.SVM: DPLinearSVC,
+        ModelKind.RIDGE: DPRidge,
+    }
+    return types[usual if kind is ModelKind.AUTO else kind](**parameters)
+
+
+def _train(schema: Any, estimator: Any, records: Any) -> Any:
+    import sys
+    import warnings
+
+    from dpscd import PrivacyWarning, TableModel
+
+    estimator.set_params(verbose=int(sys.stderr.isatty()))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PrivacyWarning)
+        found = TableModel(schema, estimator).fit(records)
+    found.estimator_.set_params(verbose=0)
+    for warning in caught:
+        if issubclass(warning.category, PrivacyWarning):
+            typer.echo(f"warning: {warning.message}", err=True)
+    return found
+
+
+def _print_result(
+    model: Any, out: Path, reading: float, training: float, *, as_json: bool
+) -> None:
+    card, schema = model.privacy_, model.schema_
+    if as_json:
+        print_json(
+            {
+                "model": str(out),
+                "type": type(model.estimator_).__name__,
+                "epsilon": card.epsilon if card.private else "inf",
+                "delta": card.delta,
+                "relation": card.relation.value,
+                "records": card.public["n"],
+                "features": card.public["d"],
+                "read_from_data": list(schema.read_from_data),
+                "seeded": card.seeded,
+                "seconds": {"reading": round(reading, 3), "training": round(training, 3)},
+            }
+        )
+        return
+    claim = (
+        f"({card.epsilon:g}, {card.delta:.3g})-differentially private"
+        if card.private
+        else "NOT PRIVATE (epsilon inf)"
+    )
+    typer.echo(
+        f"{type(model.estimator_).__name__} for {schema.target.name!r}: {claim}, "
+        f"{card.public['n']:,} records, {card.public['d']} features."
+    )
+    if schema.read_from_data:
+        typer.echo(
+            "warning: what the schema says of "
+            f"{', '.join(map(repr, schema.read_from_data))} was read off the records, which "
+            "no guarantee covers.",
+            err=True,
+        )
+    if card.seeded:
+        typer.echo("warning: seeded; privacy rests on the secrecy of --seed.", err=True)
+    typer.echo(f"Read in {reading:.1f} s, trained in {training:.1f} s: {out}")

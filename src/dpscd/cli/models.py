@@ -1,0 +1,26 @@
+"""Model files as verbs read them."""
+
+from pathlib import Path
+from typing import Any
+
+from dpscd.errors import ModelFileError
+
+__all__ = ["load_model", "load_table_model"]
+
+
+def load_model(path: Path) -> Any:
+    """Return the model in a file; its card has been verified."""
+    from dpscd import load
+
+    return load(path)
+
+
+def load_table_model(path: Path) -> Any:
+    """Return the model in a file, which must have a schema to read tables with."""
+    found = load_model(path)
+    if not hasattr(found, "schema_"):
+        raise ModelFileError(
+            f"{path.name} holds an estimator without schema, which knows arrays only; load it "
+            "in Python with dpscd.load."
+        )
+    return found

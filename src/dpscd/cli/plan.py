@@ -1,0 +1,138 @@
+"""``dpscd plan``: what a fit would be like, before there are data."""
+
+import math
+from typing import Annotated, Any
+
+import typer
+
+from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
+from dpscd.cli.fit import RelationName
+
+__all__ = ["plan"]
+
+
+def plan(
+    n: Annotated[int, typer.Option("--n", min=1, help="Number of records.")],
+    d: Annotated[int, typer.Option("--d", min=1, help="Number of features.")],
+    epsilon: Annotated[
+        list[float] | None,
+        typer.Option(help="Privacy to plan for; may be repeated.", show_default="0.1 to 4"),
+    ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="Chance that the bound fails.", show_default="min(1e-5, 1/(10 n))"),
+    ] = None,
+    classes: Annotated[int, typer.Option(min=2, help="Number of classes of the target.")] = 2,
+    regression: Annotated[
+        bool, typer.Option("--regression", help="The target is a number.")
+    ] = False,
+    relation: Annotated[
+        RelationName, typer.Option(help="Which tables count as neighbours.")
+    ] = RelationName.ZERO_OUT,
+    as_json: AsJson = False,
+) -> None:
+    """Show noise, steps, time and lost accuracy to expect; no data are needed.
+
+    "Lost" is the part of a model's gain over always guessing the same that privacy took on
+    public data sets with about the same noise (docs/results/accuracy.md); yours may
+    differ. Time is that of one core, once the code is compiled.
+
+    Example: dpscd plan --n 30000 --d 100 --epsilon 1
+    """
+    with plain_errors():
+        asked = epsilon or [0.1, 0.5, 1.0, 2.0, 4.0]
+        found = [_planned(n, d, one, delta, classes, regression, relation) for one in asked]
+        if as_json:
+            print_json([{**one.to_dict(), "expected": _plain(more)} for one, more in found])
+            return
+        kind = "regression" if regression else f"{classes} classes"
+        first = found[0][0]
+        print_table(
+            f"{n:,} records, {d} features, {kind}; delta {first.delta:.3g}, {first.relation}",
+            ("epsilon", "noise", "lots", "lot size", "epochs", "time", "lost"),
+            [_row(one, more) for one, more in found],
+            right=range(7),
+        )
+        typer.echo(
+            "noise: its standard deviation over the largest contribution of a record to a lot. "
+            "lost: part of the gain over guessing, on public data sets with such noise"
+            + _alike(found)
+        )
+
+
+def _planned(
+    n: int,
+    d: int,
+    epsilon: float,
+    delta: float | None,
+    classes: int,
+    regression: bool,
+    relation: RelationName,
+) -> Any:
+    from dpscd.errors import ParameterError
+    from dpscd.expectation import expect
+    from dpscd.planning import (
+        Facts,
+        default_constant,
+        default_delta,
+        plan_fit,
+        worth_standardising,
+    )
+    from dpscd.privacy.relation import PrivacyTarget, Relation
+
+    if not math.isfinite(epsilon):
+        raise ParameterError("--epsilon must be a finite number: without noise, no plan.")
+    own = default_delta(n) if delta is None else delta
+    target = PrivacyTarget(epsilon, own, Relation.parse(relation.value))
+    standardised = worth_standardising(n, d, target)
+    facts = Facts(
+        n=n,
+        d=d,
+        outputs=1 if regression or classes == 2 else classes,
+        task="regression" if regression else "classification",
+        row_bound=1.0,
+        constant=default_constant(1.0, standardised=standardised),
+        standardised=standardised,
+    )
+    made = plan_fit(facts, target)
+    return made, expect(made)
+
+
+def _row(made: Any, more: Any) -> tuple[str, ...]:
+    return (
+        f"{made.epsilon:g}",
+        f"{made.noise_multiplier:.3g}",
+        f"{made.steps:,}",
+        f"{made.rate * made.n:,.0f}",
+        f"{made.epochs:.0f}",
+        _time(more.seconds),
+        _lost(more.lost),
+    )
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1.0:
+        return "under 1 s"
+    return f"{seconds:.0f} s" if seconds < 100.0 else f"{seconds / 60:.0f} min"
+
+
+def _lost(lost: tuple[float, float] | None) -> str:
+    if lost is None:
+        return "not measured"
+    low, high = (round(100.0 * min(1.0, max(0.0, x))) for x in lost)
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def _alike(found: Any) -> str:
+    names = sorted({name for _, more in found for name in more.alike})
+    return f": {', '.join(names)}." if names else "."
+
+
+def _plain(more: Any) -> dict[str, Any]:
+    return {
+        "relative_noise": more.relative_noise,
+        "coef_noise": more.coef_noise,
+        "seconds": more.seconds,
+        "lost": more.lost,
+        "alike": list(more.alike),
+    }

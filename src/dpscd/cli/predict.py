@@ -1,0 +1,146 @@
+"""``dpscd predict``: a model's answers for the records of a table, piece by piece."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Annotated, Any
+
+import typer
+
+from dpscd.cli.common import AsJson, plain_errors, print_json, progress_bar
+from dpscd.cli.models import load_table_model
+
+__all__ = ["predict"]
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="The model's file.")],
+    data: Annotated[str, typer.Argument(help="CSV or Parquet; - reads CSV from a pipe.")],
+    out: Annotated[
+        str, typer.Option(help="CSV (.gz too) or Parquet file; - prints CSV.")
+    ] = "-",
+    keep: Annotated[
+        list[str] | None, typer.Option(help="Column to copy to the output; may be repeated.")
+    ] = None,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Add the probability of each class.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Predict for every record of a table, in order.
+
+    The table is read piece by piece, so it may be larger than memory; its target may be absent.
+    A prediction tells nothing about the people the model was trained on beyond the
+    guarantee of its card, but it is about the person whose record it is for.
+
+    Example: dpscd predict model.json new.csv --out predictions.csv
+    """
+    with plain_errors("Interrupted; no predictions were written."):
+        from dpscd.errors import ParameterError
+        from dpscd.preprocessing.reading import read_frames
+
+        found = load_table_model(model)
+        if as_json and out == "-":
+            raise ParameterError("--json needs --out with a file: both would print.")
+        if proba and not hasattr(found.estimator_, "predict_proba"):
+            raise ParameterError(f"{type(found.estimator_).__name__} has no probabilities.")
+        extra = list(keep or ())
+        wanted = [*(column.name for column in found.schema_.features), *extra]
+        count = 0
+        with progress_bar("predicting") as report, _writer(out) as write:
+            for frame in read_frames(data, found.schema_.layout, wanted):
+                for name in extra:
+                    if name not in frame.columns:
+                        raise ParameterError(f"the table has no column {name!r} to keep.")
+                write(_answers(found, frame, extra, proba))
+                count += len(frame)
+                report(len(frame))
+        if as_json:
+            print_json({"predictions": out, "records": count})
+        elif out != "-":
+            typer.echo(f"{count:,} predictions: {out}")
+
+
+def _answers(model: Any, frame: Any, keep: list[str], proba: bool) -> Any:
+    import pandas as pd
+
+    answers = pd.DataFrame({name: frame[name].to_numpy() for name in keep})
+    if len(frame):
+        answers["prediction"] = model.predict(frame)
+    else:
+        answers["prediction"] = pd.Series(dtype=object)
+    if proba:
+        names = [f"probability {label}" for label in model.classes_]
+        chances = model.predict_proba(frame) if len(frame) else []
+        answers = answers.join(pd.DataFrame(chances, columns=names))
+    return answers
+
+
+@contextmanager
+def _writer(out: str) -> Iterator[Any]:
+    """Return a function that appends answers to a file that appears whole or not at all."""
+    from dpscd.whole import whole_file
+
+    if out == "-":
+        yield _csv_appender(sys.stdout)
+    elif out.lower().endswith((".parquet", ".pq")):
+        with whole_file(out, binary=True) as file, _parquet_appender(file) as write:
+            yield write
+    elif out.lower().endswith(".gz"):
+        import gzip
+        import io
+
+        with (
+            whole_file(out, binary=True) as file,
+            gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed,
+            io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
+        ):
+            yield _csv_appender(text)
+    else:
+        with whole_file(out) as file:
+            yield _csv_appender(file)
+
+
+def _csv_appender(file: IO[str]) -> Any:
+    first = True
+
+    def write(answers: Any) -> None:
+        nonlocal first
+        answers.to_csv(file, index=False, header=first, lineterminator="\n")
+        first = False
+
+    return write
+
+
+@contextmanager
+def _parquet_appender(file: IO[bytes]) -> Iterator[Any]:
+    from dpscd.errors import DataError
+
+    try:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+    except ImportError:
+        raise DataError(
+            "Parquet files need pyarrow; install it with: pip install 'dpscd[parquet]'"
+        ) from None
+    writer = None
+    empty = None
+
+    def write(answers: Any) -> None:
+        nonlocal writer, empty
+        table = pa.Table.from_pandas(answers, preserve_index=False)
+        if writer is None and not len(answers):
+            empty = table  # its types are not known yet
+            return
+        if writer is None:
+            writer = ParquetWriter(file, table.schema)
+        writer.write_table(table.cast(writer.schema))
+
+    try:
+        yield write
+        if writer is None and empty is not None:
+            writer = ParquetWriter(file, empty.schema)
+    finally:
+        if writer is not None:
+            writer.close()

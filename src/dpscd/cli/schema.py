@@ -1,0 +1,122 @@
+"""``dpscd schema``: what is known about a table without looking at its records."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json, print_table
+
+__all__ = ["schema"]
+
+schema = typer.Typer(
+    name="schema",
+    help="Write and check the description of a table's columns.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+
+@schema.command()
+def init(
+    data: Annotated[str, typer.Argument(help="CSV or Parquet; - reads CSV from a pipe.")],
+    out: Annotated[Path, typer.Option(help="The schema's file (TOML).", dir_okay=False)],
+    target: Annotated[
+        str | None, typer.Option(help="Column to predict.", show_default="the last")
+    ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option(help="Names of the columns, with commas, of a file without header."),
+    ] = None,
+    delimiter: Annotated[str, typer.Option(help="What separates cells.")] = ",",
+    comment: Annotated[
+        str | None, typer.Option(help="Sign after which the rest of a line is ignored.")
+    ] = None,
+    read_values_from_data_not_private: Annotated[
+        bool,
+        typer.Option(
+            "--read-values-from-data-not-private",
+            help="Fill in bounds and values from the records; models will say so.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a schema to fill in, from the names and types of the columns alone.
+
+    Bounds and values are left for you: they must be known without looking at the records.
+
+    Example: dpscd schema init patients.csv --target ill --out patients.toml
+    """
+    with plain_errors():
+        from dpscd.errors import ParameterError
+        from dpscd.preprocessing.reading import read_frames
+        from dpscd.preprocessing.schema import Layout
+        from dpscd.preprocessing.template import Template
+        from dpscd.whole import whole_file
+
+        if out.exists():
+            raise ParameterError(f"{out} exists; choose another name or remove it first.")
+        check_writable(out)
+        listed = tuple(name.strip() for name in names.split(",")) if names else ()
+        layout = Layout(header=not listed, names=listed, delimiter=delimiter, comment=comment)
+        found = None
+        for frame in read_frames(data, layout):
+            if found is None:
+                columns = [str(name) for name in frame.columns]
+                found = Template(columns, layout, values=read_values_from_data_not_private)
+            found.look(frame)
+            if len(frame) and not read_values_from_data_not_private:
+                break
+        text = found.text(target) if found else ""
+        with whole_file(out) as file:
+            file.write(text)
+        left = text.count("FILL IN")
+        if as_json:
+            print_json({"schema": str(out), "to_fill_in": left})
+        elif left:
+            typer.echo(f"{out}: {left} places marked FILL IN are left for you.")
+        else:
+            typer.echo(f"{out}: bounds and values were read off the records, not private.")
+
+
+@schema.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="The schema's file (TOML).")],
+    as_json: AsJson = False,
+) -> None:
+    """Check a schema and show the features that it makes.
+
+    Example: dpscd schema check patients.toml
+    """
+    with plain_errors():
+        from dpscd.preprocessing.encoding import feature_names, is_sparse, width_of
+        from dpscd.preprocessing.schema import Schema
+
+        found = Schema.read(file)
+        features = feature_names(found)
+        if as_json:
+            print_json(
+                {
+                    "ok": True,
+                    "features": features,
+                    "sparse": is_sparse(found),
+                    "read_from_data": list(found.read_from_data),
+                    "private_bounds": [column.name for column in found.private],
+                }
+            )
+            return
+        rows = [
+            (
+                column.name,
+                column.kind,
+                str(width_of(column)) if column.kind != "ignore" else "-",
+                "read from data" if column.read_from_data else "declared",
+            )
+            for column in found.columns
+        ]
+        print_table(
+            f"{file.name}: {len(features)} features for {found.target.name!r}",
+            ("column", "kind", "features", "known from"),
+            rows,
+            right=(2,),
+        )

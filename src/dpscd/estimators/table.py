@@ -1,0 +1,310 @@
+"""A private model of a table: schema, bounds, features and estimator in one."""
+
+import copy
+import dataclasses
+import hashlib
+import json
+import os
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from dpscd.errors import DataTypeError, ParameterError
+from dpscd.estimators.base import DPLinearModel
+from dpscd.estimators.classification import DPLinearClassifier, DPLogisticRegression
+from dpscd.estimators.files import write_model
+from dpscd.estimators.regression import DPRidge
+from dpscd.plan import Plan
+from dpscd.preprocessing.declared import schema_of
+from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
+from dpscd.preprocessing.parsing import Parsed, parse
+from dpscd.preprocessing.private import release_bounds
+from dpscd.preprocessing.schema import Schema
+from dpscd.privacy.card import PrivacyCard
+from dpscd.privacy.random import Source
+
+__all__ = ["TableModel", "restored_table"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class TableModel(BaseEstimator):
+    """Train on a table by its schema, and predict for tables.
+
+    Parameters
+    ----------
+    schema : Schema, dict or path
+        What is known about the columns without looking at the records. Columns with
+        ``bounds = "private"`` get bounds estimated with a part of the budget, stated on the
+        card.
+    estimator : DPRidge, DPLogisticRegression or DPLinearSVC, optional
+        What to train, unfitted, with epsilon and the other parameters; classes and
+        `y_bounds` are the schema's. None is ``DPLogisticRegression()`` for a target with
+        classes and ``DPRidge()`` for one with bounds.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        The schema that was used.
+    estimator_ : DPRidge, DPLogisticRegression or DPLinearSVC
+        The fitted estimator, on features.
+    bounds_ : dict
+        Released bounds of the columns that have private ones.
+    privacy_ : PrivacyCard
+        What the model guarantees.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from dpscd import DPLogisticRegression, TableModel
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame({"age": rng.integers(18, 90, 20_000)})
+    >>> table["retired"] = np.where(table["age"] > 65, "yes", "no")
+    >>> schema = {
+    ...     "target": {"column": "retired", "classes": ["no", "yes"]},
+    ...     "columns": {"age": {"kind": "number", "bounds": [0, 120], "bins": 12}},
+    ... }
+    >>> estimator = DPLogisticRegression(epsilon=1.0, random_state=0)
+    >>> model = TableModel(schema, estimator).fit(table)
+    >>> bool((model.predict(table) == table["retired"]).mean() > 0.9)
+    True
+    """
+
+    schema_: Schema
+    estimator_: DPLinearModel
+    bounds_: dict[str, tuple[float, float]]
+
+    def __init__(self, schema: Any, estimator: Any = None) -> None:
+        self.schema = schema
+        self.estimator = estimator
+
+    def fit(self, table: Any, y: Any = None) -> Self:
+        """Train on a table that has the target among its columns.
+
+        Parameters
+        ----------
+        table : DataFrame
+            The records. Values outside the schema are moved to the nearest bound or to
+            "other", silently; a record whose target is missing or not one of the classes
+            contributes nothing.
+        y : array-like, optional
+            The target, when the table does not have it.
+
+        Returns
+        -------
+        self
+        """
+        schema = schema_of(self.schema)
+        model: Any = self._unfitted(schema)
+        if y is not None:
+            table = _frame(table).assign(**{schema.target.name: np.asarray(y)})
+        parsed = table if isinstance(table, Parsed) else parse(schema, _frame(table))
+        names = feature_names(schema)
+        private = schema.private
+        found: dict[str, tuple[float, float]] = {}
+
+        def read(plan: Plan | None, source: Source) -> tuple[Any, Any, Any]:
+            columns = [
+                parsed.target if part is schema.target else parsed.columns[part.name]
+                for part in private
+            ]
+            if plan is not None and columns:
+                pairs = release_bounds(plan, columns, source)
+            else:
+                pairs = [_seen_bounds(values) for values in columns]
+            found.update({part.name: pair for part, pair in zip(private, pairs, strict=True)})
+            X = encode(schema, parsed, found, as_sparse=is_sparse(schema))
+            if schema.target.classes:
+                return X, parsed.target, None
+            if schema.target.private_bounds:
+                model.set_params(y_bounds=found[schema.target.name])
+            known = np.isfinite(parsed.target)
+            return X, np.where(known, parsed.target, 0.0), known.astype(np.float64)
+
+        classes = np.arange(len(schema.target.classes)) if schema.target.classes else None
+        model._check_parameters()
+        model._train((len(parsed), len(names)), classes, read, bounded=len(private))
+        model.n_features_in_ = len(names)
+        model.feature_names_in_ = np.array(feature_names(schema, found), dtype=object)
+        if schema.target.classes:
+            weights = getattr(self.estimator, "class_weight", None)
+            model.set_params(classes=list(schema.target.classes), class_weight=weights)
+            model.classes_ = np.array(schema.target.classes)
+        model.privacy_ = _with_schema(model.privacy_, schema, found)
+        self.schema_, self.bounds_, self.estimator_ = schema, found, model
+        return self
+
+    @property
+    def privacy_(self) -> PrivacyCard:
+        """What the model guarantees."""
+        check_is_fitted(self)
+        return self.estimator_.privacy_
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes, in the order of the schema."""
+        check_is_fitted(self)
+        model: Any = self.estimator_
+        classes: npt.NDArray[Any] = model.classes_
+        return classes
+
+    def features(self, table: Any) -> Any:
+        """Return the features of every record, as training saw them.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Records; the target may be absent.
+
+        Returns
+        -------
+        array or CSR matrix of float32
+        """
+        check_is_fitted(self)
+        parsed = table
+        if not isinstance(parsed, Parsed):
+            parsed = parse(self.schema_, _frame(table), target=False)
+        return encode(self.schema_, parsed, self.bounds_, as_sparse=is_sparse(self.schema_))
+
+    def predict(self, table: Any) -> npt.NDArray[Any]:
+        """Return the predicted class, or number, of every record.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Records; the target may be absent.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        found: npt.NDArray[Any] = _nameless(self.estimator_).predict(self.features(table))
+        return found
+
+    def predict_proba(self, table: Any) -> Floats:
+        """Return the probability of each class; of a logistic regression only.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Records; the target may be absent.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        model: Any = self.estimator_
+        if not hasattr(model, "predict_proba"):
+            raise ParameterError(f"{type(model).__name__} has no probabilities.")
+        found: Floats = _nameless(model).predict_proba(self.features(table))
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model with its schema to a JSON file, for :func:`dpscd.load`.
+
+        Parameters
+        ----------
+        path : path
+            The file, replaced if it exists.
+        """
+        check_is_fitted(self)
+        table = {
+            "schema": self.schema_.to_dict(),
+            "bounds": {name: list(pair) for name, pair in self.bounds_.items()},
+        }
+        write_model(self.estimator_, path, table)
+
+    def _unfitted(self, schema: Schema) -> DPLinearModel:
+        """Return a fresh estimator with the schema's classes or bounds."""
+        given = self.estimator
+        if given is None:
+            given = DPLogisticRegression() if schema.target.classes else DPRidge()
+        if not isinstance(given, DPLinearModel):
+            raise ParameterError(
+                "estimator must be a DPRidge, DPLogisticRegression or DPLinearSVC."
+            )
+        model: DPLinearModel = clone(given)
+        if isinstance(model, DPLinearClassifier) != bool(schema.target.classes):
+            kind = "classes" if schema.target.classes else "bounds, not classes"
+            raise ParameterError(
+                f"{type(model).__name__} does not go with target {schema.target.name!r}, "
+                f"which has {kind}."
+            )
+        if not isinstance(model, DPLinearClassifier):
+            bounds = schema.target.bounds
+            model.set_params(y_bounds=(-1.0, 1.0) if isinstance(bounds, str) else bounds)
+            return model
+        weights = model.class_weight
+        if isinstance(weights, dict):
+            number = {text: place for place, text in enumerate(schema.target.classes)}
+            foreign = sorted(str(label) for label in weights if str(label) not in number)
+            if foreign:
+                raise ParameterError(
+                    f"class_weight has a weight for {foreign[0]}, which is not one of the "
+                    "schema's classes."
+                )
+            weights = {number[str(label)]: weight for label, weight in weights.items()}
+        classes = list(range(len(schema.target.classes)))
+        model.set_params(classes=classes, class_weight=weights)
+        return model
+
+
+def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
+    """Return the table model of a file, given its estimator and the rest."""
+    schema = Schema.from_dict(table["schema"])
+    bounds = {str(k): (float(v[0]), float(v[1])) for k, v in table["bounds"].items()}
+    expected = _with_schema(model.privacy_, schema, bounds).public
+    width = sum(width_of(column) for column in schema.features)
+    if expected != model.privacy_.public or width != model.n_features_in_:
+        raise ParameterError("its schema does not fit its card.")
+    whole = TableModel(schema, clone(model))
+    whole.schema_, whole.bounds_, whole.estimator_ = schema, bounds, model
+    return whole
+
+
+def _with_schema(
+    card: PrivacyCard, schema: Schema, bounds: dict[str, tuple[float, float]]
+) -> PrivacyCard:
+    """Return a card that also says which schema was taken as public."""
+    text = json.dumps(schema.to_dict(), sort_keys=True)
+    public = {
+        **card.public,
+        "target": schema.target.name,
+        "schema": hashlib.sha256(text.encode()).hexdigest(),
+        "read_from_data": list(schema.read_from_data),
+        "released_bounds": {name: list(pair) for name, pair in bounds.items()},
+    }
+    if schema.target.classes:
+        public["classes"] = list(schema.target.classes)
+        named = {str(place): text for place, text in enumerate(schema.target.classes)}
+        weights = card.public["class_weight"]
+        if "schema" not in card.public:
+            weights = {named[place]: weight for place, weight in weights.items()}
+        public["class_weight"] = weights
+    return dataclasses.replace(card, public=public)
+
+
+def _nameless(model: Any) -> Any:
+    """Return the estimator for arrays: the schema has already seen to names."""
+    plain = copy.copy(model)
+    del plain.feature_names_in_
+    return plain
+
+
+def _frame(table: Any) -> pd.DataFrame:
+    if not isinstance(table, pd.DataFrame):
+        raise DataTypeError("a schema goes with a table: give a pandas DataFrame.")
+    return table
+
+
+def _seen_bounds(values: Floats) -> tuple[float, float]:
+    """Return the range of values, for a training without privacy."""
+    known = values[np.isfinite(values)]
+    low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+    return (float(low), float(high)) if low < high else (float(low), float(low) + 1.0)

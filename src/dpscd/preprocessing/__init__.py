@@ -1,0 +1,1 @@
+"""From tables to rows of numbers, by what is declared about the columns."""

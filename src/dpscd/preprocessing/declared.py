@@ -1,0 +1,443 @@
+"""scikit-learn transformers whose every number was declared: fitting them reads no value.
+
+:class:`TableEncoder` does a whole table by its schema. The others do parts of it, for
+pipelines and column transformers.
+"""
+
+import math
+import os
+from abc import ABCMeta, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dpscd.errors import DataError, DataTypeError, ParameterError, SchemaError
+from dpscd.preprocessing.encoding import encode, feature_names, is_sparse
+from dpscd.preprocessing.parsing import parse
+from dpscd.preprocessing.schema import Schema
+
+__all__ = ["DeclaredEncoder", "DeclaredScaler", "RowScaler", "TableEncoder"]
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turn a table into rows of length at most 1, by a schema.
+
+    Parameters
+    ----------
+    schema : Schema, dict or path
+        What is declared about the columns; its target is left out of the features. Private
+        bounds are not possible here: :class:`dpscd.TableModel` has the budget for them.
+    sparse_output : bool or 'auto', default='auto'
+        Whether to return CSR; 'auto' does when that is at least eight times smaller than
+        float32, below which dense training is faster.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        The schema that is used.
+    n_features_in_ : int
+        Number of columns of the table.
+    feature_names_in_ : array of str
+        Their names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dpscd import TableEncoder
+    >>> table = pd.DataFrame({"age": [30, 200], "sex": ["f", "x"]})
+    >>> schema = {
+    ...     "target": {"column": "ill", "classes": ["no", "yes"]},
+    ...     "columns": {
+    ...         "age": {"kind": "number", "bounds": [0, 120]},
+    ...         "sex": {"kind": "category", "values": ["f", "m"]},
+    ...     },
+    ... }
+    >>> encoder = TableEncoder(schema).set_output(transform="pandas")
+    >>> encoder.fit_transform(table).round(2)
+        age  sex=f  sex=m  sex=(other)
+    0 -0.35   0.71    0.0         0.00
+    1  0.71   0.00    0.0         0.71
+    """
+
+    def __init__(self, schema: Any, *, sparse_output: bool | str = "auto") -> None:
+        self.schema = schema
+        self.sparse_output = sparse_output
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check that the columns are there; no value is read.
+
+        Parameters
+        ----------
+        X : DataFrame
+            The table.
+        y : ignored
+            There because scikit-learn passes it.
+
+        Returns
+        -------
+        self
+        """
+        del y
+        schema = schema_of(self.schema)
+        if self.sparse_output not in (True, False, "auto"):
+            raise ParameterError(
+                f"sparse_output={self.sparse_output!r} must be True, False or 'auto'."
+            )
+        if any(column.private_bounds for column in schema.features):
+            raise SchemaError(
+                "private bounds need a budget: use TableModel, or declare all bounds."
+            )
+        parse(schema, _table(X).head(0), target=False)
+        self.schema_ = schema
+        self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of every record.
+
+        Parameters
+        ----------
+        X : DataFrame
+            The table. Values outside the schema are moved to the nearest bound or to
+            "other", silently.
+
+        Returns
+        -------
+        array or CSR matrix of float32
+            One row a record.
+        """
+        check_is_fitted(self)
+        auto = self.sparse_output == "auto"
+        as_sparse = is_sparse(self.schema_) if auto else bool(self.sparse_output)
+        parsed = parse(self.schema_, _table(X), target=False)
+        return encode(self.schema_, parsed, as_sparse=as_sparse)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the features.
+
+        Parameters
+        ----------
+        input_features : ignored
+            The schema has the names.
+
+        Returns
+        -------
+        array of str
+        """
+        del input_features
+        check_is_fitted(self)
+        return np.array(feature_names(self.schema_), dtype=object)
+
+
+class _Declared(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+    """Columns in any array or table, each treated as one declared column of a schema."""
+
+    @abstractmethod
+    def _columns(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        """Return what a schema would declare about each column."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check the number of columns; no value is read.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+            The columns.
+        y : ignored
+            There because scikit-learn passes it.
+
+        Returns
+        -------
+        self
+        """
+        del y
+        frame = _frame(X)
+        names = [str(name) for name in frame.columns]
+        self._schema_of(names)
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(names)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of every record; what is not declared is silently moved.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_columns)
+            The columns of the fit.
+
+        Returns
+        -------
+        array of float32
+            One row a record.
+        """
+        check_is_fitted(self)
+        frame = _frame(X)
+        if frame.shape[1] != self.n_features_in_:
+            raise DataError(
+                f"X has {frame.shape[1]} columns, but {self.n_features_in_} were declared."
+            )
+        names = self._names()
+        schema = self._schema_of(names)
+        parsed = parse(schema, frame.set_axis(names, axis=1), target=False)
+        # Bounding the length of rows is RowScaler's part.
+        return encode(schema, parsed, as_sparse=False, short=False)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the features.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Names of the columns, when the fit had none.
+
+        Returns
+        -------
+        array of str
+        """
+        check_is_fitted(self)
+        names = self._names() if input_features is None else [str(x) for x in input_features]
+        return np.array(feature_names(self._schema_of(names)), dtype=object)
+
+    def _names(self) -> list[str]:
+        known = getattr(self, "feature_names_in_", None)
+        return (
+            [f"x{place}" for place in range(self.n_features_in_)]
+            if known is None
+            else list(known)
+        )
+
+    def _schema_of(self, names: Sequence[str]) -> Schema:
+        if not names or len(set(names)) != len(names):
+            raise DataError("X must have at least one column, and no two of one name.")
+        columns = dict(zip(names, self._columns(names), strict=True))
+        # A schema needs a target; here there is none, and no column is called so.
+        target = {"column": "\0", "classes": ["0", "1"]}
+        return Schema.from_dict({"target": target, "columns": columns})
+
+
+class DeclaredScaler(_Declared):
+    """Scale numbers to [-1, 1] by bounds that are known without looking at the records.
+
+    Parameters
+    ----------
+    bounds : tuple of two numbers, or a list of such, one a column
+        Lowest and highest value; others are moved to the nearest.
+    log1p : bool, default=False
+        Whether to take log(1 + value), of the bounds too, before scaling.
+    bins : int, optional
+        So many intervals of equal width instead, a feature of 0 and 1 each.
+    missing : {'middle', 'column'} or float, default='middle'
+        What stands in for NaN: the middle of the bounds, a feature of its own, a number.
+
+    Examples
+    --------
+    >>> from dpscd import DeclaredScaler
+    >>> DeclaredScaler(bounds=(0, 120)).fit_transform([[30], [60], [500]]).ravel().tolist()
+    [-0.5, 0.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        bounds: Any,
+        *,
+        log1p: bool = False,
+        bins: int | None = None,
+        missing: str | float = "middle",
+    ) -> None:
+        self.bounds = bounds
+        self.log1p = log1p
+        self.bins = bins
+        self.missing = missing
+
+    def _columns(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        bounds = self.bounds
+        own = {"kind": "number", "missing": self.missing}
+        own |= {"transform": "log1p"} if self.log1p else {}
+        own |= {} if self.bins is None else {"bins": self.bins}
+        several = isinstance(bounds, list | tuple) and any(
+            isinstance(pair, list | tuple) for pair in bounds
+        )
+        each = _one_a_column("bounds", bounds if several else [bounds] * len(names), names)
+        return [{**own, "bounds": list(pair)} for pair in each]
+
+
+class DeclaredEncoder(_Declared):
+    """One feature for each declared value of a category, and one for all others.
+
+    Parameters
+    ----------
+    categories : list of values, or a list of such lists, one a column
+        The values that have a feature of their own.
+    missing : {'other', 'column'} or one of the values, default='other'
+        Where None and NaN go: with the others, to a feature of their own, or to a value.
+
+    Examples
+    --------
+    >>> from dpscd import DeclaredEncoder
+    >>> DeclaredEncoder(["f", "m"]).fit_transform([["m"], ["x"]]).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+
+    def __init__(self, categories: Any, *, missing: str = "other") -> None:
+        self.categories = categories
+        self.missing = missing
+
+    def _columns(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        values = self.categories
+        several = isinstance(values, list | tuple) and any(
+            isinstance(part, list | tuple) for part in values
+        )
+        each = _one_a_column("categories", values if several else [values] * len(names), names)
+        own = {"kind": "category", "missing": self.missing}
+        return [{**own, "values": part} for part in each]
+
+
+class RowScaler(TransformerMixin, BaseEstimator):
+    """Bound the length of rows: clip longer ones, or bring all to the same length.
+
+    Parameters
+    ----------
+    bound : float, default=1.0
+        The length.
+    normalise : bool, default=False
+        Whether shorter rows are lengthened too; rows of zeros stay.
+
+    Examples
+    --------
+    >>> from dpscd import RowScaler
+    >>> RowScaler().fit_transform([[3.0, 4.0], [0.3, 0.4]]).tolist()
+    [[0.6, 0.8], [0.3, 0.4]]
+    """
+
+    def __init__(self, bound: float = 1.0, *, normalise: bool = False) -> None:
+        self.bound = bound
+        self.normalise = normalise
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check the parameters and the number of columns; no value is read.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        y : ignored
+            There because scikit-learn passes it.
+
+        Returns
+        -------
+        self
+        """
+        del y
+        bound = self.bound
+        if not isinstance(bound, int | float) or not 0.0 < bound < math.inf:
+            raise ParameterError(f"bound={bound!r} must be a positive number.")
+        rows = X if sparse.issparse(X) else _frame(X)
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = np.array([str(x) for x in X.columns], dtype=object)
+        self.n_features_in_ = int(rows.shape[1])
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the rows, no longer than the bound.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        array or CSR matrix
+            As many rows; the type of X if that is a float type.
+        """
+        check_is_fitted(self)
+        rows: Any = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+        if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
+            raise DataError(f"X must have {self.n_features_in_} columns, as in the fit.")
+        if rows.dtype.kind != "f":
+            rows = quietly_float(rows)
+        wide: Any = rows.astype(np.float64)
+        squares = wide.multiply(wide).sum(axis=1) if sparse.issparse(wide) else (wide**2).sum(1)
+        lengths = np.sqrt(np.asarray(squares).ravel())
+        if self.normalise:
+            factor = np.where(lengths > 0.0, self.bound / np.maximum(lengths, 1e-300), 1.0)
+        else:
+            factor = np.minimum(1.0, self.bound / np.maximum(lengths, 1e-300))
+        factor = factor.astype(rows.dtype)
+        if sparse.issparse(rows):
+            return sparse.csr_array(rows.multiply(factor[:, None]))
+        return rows * factor[:, None]
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the features, which stay as they are.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Their names, when the fit had none.
+
+        Returns
+        -------
+        array of str
+        """
+        check_is_fitted(self)
+        if input_features is None:
+            own = [f"x{place}" for place in range(self.n_features_in_)]
+            input_features = getattr(self, "feature_names_in_", own)
+        return np.array([str(name) for name in input_features], dtype=object)
+
+
+def schema_of(schema: Any) -> Schema:
+    """Return a schema, given as such, as plain values, or as a path."""
+    if isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, str | os.PathLike):
+        return Schema.read(schema)
+    return Schema.from_dict(schema)
+
+
+def _table(X: Any) -> pd.DataFrame:
+    if not isinstance(X, pd.DataFrame):
+        raise DataTypeError("a schema goes with a table: give a pandas DataFrame.")
+    return X
+
+
+def _frame(X: Any) -> pd.DataFrame:
+    """Return columns in whatever they are given."""
+    if isinstance(X, pd.DataFrame):
+        return X
+    try:
+        frame = pd.DataFrame(X)
+    except (ValueError, TypeError):
+        frame = None
+    if frame is None or np.ndim(X) != 2:
+        raise DataTypeError("X must be a DataFrame or an array with two dimensions.")
+    return frame
+
+
+def quietly_float(rows: Any) -> Any:
+    """Return rows as floats; the message of a failure holds none of their values."""
+    try:
+        return rows.astype(np.float64)
+    except (ValueError, TypeError):
+        pass
+    raise DataTypeError("X must hold numbers.")
+
+
+def _one_a_column(name: str, each: Any, names: Sequence[str]) -> list[Any]:
+    if len(each) != len(names):
+        raise ParameterError(
+            f"{name} has {len(each)} entries, but X has {len(names)} columns; give one for "
+            "all, or one a column."
+        )
+    if not all(isinstance(part, list | tuple) for part in each):
+        raise ParameterError(f"{name}={each!r} must be a list, or a list of lists.")
+    return list(each)
