@@ -61,7 +61,7 @@ class Expectation:
         Length of the noise of one Gaussian release of all coefficients, a record.
     coef_noise : float
         Standard deviation that the noise adds to a coefficient at most, for features of
-        about the same size; see docs/guides/report.md.
+        about the same size; see docs/proofs/noise_band.md.
     seconds : float
         Time on one core, compiled code being there.
     lost : tuple of two floats, or None

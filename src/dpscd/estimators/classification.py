@@ -176,8 +176,11 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
             codes = np.array([_code(number, label) for label in y.tolist()], dtype=np.int64)
         weights[codes < 0] = 0.0
         if self.class_weight is not None:
-            per_class = [self.class_weight.get(label, 1.0) for label in number]
-            weights *= np.asarray([*per_class, 0.0])[codes]
+            per_class = np.array([float(self.class_weight.get(x, 1.0)) for x in number])
+            if float(self.epsilon) < np.inf and self._given("lam") is None:
+                # A record's whole contribution is bounded: weights above 1 would be cut.
+                per_class /= max(per_class.max(), 1e-300)
+            weights *= np.append(per_class, 0.0)[codes]
         if len(classes) == 2:
             return np.where(codes == 1, 1.0, -1.0)
         return codes.astype(np.float64)
@@ -227,7 +230,9 @@ class DPLogisticRegression(DPLinearClassifier):
         The classes, known without looking at the data. A record with another label
         contributes nothing. None takes the labels that occur as public, with a warning.
     class_weight : dict, optional
-        Public weight of the records of each class, 1 where absent.
+        Public weight of the records of each class, 1 where absent. In a private fit with
+        ``lam='auto'`` they are divided by the largest, so that only their ratios matter: what
+        one record contributes is bounded whatever its weight.
     {last}
 
     Attributes
@@ -311,7 +316,9 @@ class DPLinearSVC(DPLinearClassifier):
         The classes, known without looking at the data. A record with another label
         contributes nothing. None takes the labels that occur as public, with a warning.
     class_weight : dict, optional
-        Public weight of the records of each class, 1 where absent.
+        Public weight of the records of each class, 1 where absent. In a private fit with
+        ``lam='auto'`` they are divided by the largest, so that only their ratios matter: what
+        one record contributes is bounded whatever its weight.
     {last}
 
     Attributes
