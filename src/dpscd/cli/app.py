@@ -9,6 +9,7 @@ from dpscd.cli.audit import audit
 from dpscd.cli.bench import bench
 from dpscd.cli.budget import budget
 from dpscd.cli.demo import demo
+from dpscd.cli.report import report
 from dpscd.cli.reproduce import reproduce
 
 __all__ = ["app", "main"]
@@ -21,6 +22,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.add_typer(budget)
+app.command()(report)
 app.command()(audit)
 app.command()(reproduce)
 app.add_typer(bench)

@@ -1,8 +1,8 @@
 """Model files: plain JSON with a checksum, nothing executable and nothing per record.
 
-A file holds the coefficients and the noise in them, the classes, the names of the features, the parameters of
-the estimator except `random_state`, `ledger` and `dataset`, and the privacy card, which is
-recomputed when the file is read.
+A file holds the coefficients and the noise in them, the classes, the names of the features,
+the parameters of the estimator except `random_state`, `ledger` and `dataset`, and the
+privacy card, which is recomputed when the file is read.
 """
 
 import hashlib
