@@ -1,5 +1,7 @@
 """What a ledger says about the people in the data: budget, spent, and by which fits."""
 
+from typing import Any
+
 from dpscd.privacy.books import BudgetState, Reservation
 from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.ledger import Ledger
@@ -24,7 +26,7 @@ def budget_history(card: PrivacyCard, ledger: Ledger) -> Html:
     return joined([note, *parts])
 
 
-def _one(state: BudgetState, fits: tuple[Reservation, ...], own: list[object]) -> Html:
+def _one(state: BudgetState, fits: tuple[Reservation, ...], own: list[dict[str, Any]]) -> Html:
     share = min(1.0, state.spent_epsilon / state.epsilon)
     rows = [
         [
@@ -53,7 +55,7 @@ def _one(state: BudgetState, fits: tuple[Reservation, ...], own: list[object]) -
         label=f"{100.0 * share:.0f} % of the budget is spent",
         share=f"{100.0 * share:.2f}%",
         delta=chance(state.delta),
-        note=state.note,
+        note=state.note[:1].upper() + state.note[1:],
         table=data_table(f"Fits charged to {state.dataset}", headings, rows, numeric=2)
         if rows
         else html("<p>Nothing was charged yet.</p>\n"),

@@ -31,8 +31,8 @@ def _releases(card: PrivacyCard) -> Html:
         "<p>All that was computed from the records and left, with the noise that was added "
         "each time. The noise multiplier is the standard deviation over the clip, the most "
         "that one record can contribute.</p>\n{table}"
-        "<p>Accountant: {accountant}, interval {interval}, dp-accounting {version}. Of epsilon, "
-        "{precision} pays for computing with floats instead of real numbers. Randomness: "
+        "<p>Accountant: {accountant}, interval {interval}, dp-accounting {version}. Of "
+        "epsilon, {precision} pays for computing with floats instead of real numbers. Randomness: "
         "{source}.</p>\n",
         table=data_table("Releases", headings, rows, numeric=6),
         accountant=card.accountant,
@@ -58,7 +58,9 @@ def _row(release: Release) -> list[str]:
 
 
 def _assumptions(card: PrivacyCard) -> Html:
-    items = joined(html("<li>{x}</li>", x=x) for x in (f"the unit is {card.unit}", *card.assumptions))
+    items = joined(
+        html("<li>{x}</li>", x=x) for x in (f"the unit is {card.unit}", *card.assumptions)
+    )
     return html("<p>The guarantee rests on this:</p>\n<ul>{items}</ul>\n", items=items)
 
 

@@ -1,9 +1,10 @@
 """The coefficients of a model as a chart that is a table, with the band of the noise."""
 
+import math
 from collections.abc import Iterable
 
-from dpscd.report.html import Html, data_table, html, joined, number, whole
-from dpscd.report.subject import Subject, Weight
+from dpscd.report.html import Html, data_table, fixed, html, joined, number, whole
+from dpscd.report.subject import BAND, Subject, Weight
 
 __all__ = ["coefficients"]
 
@@ -19,7 +20,8 @@ def coefficients(subject: Subject) -> Html:
         chart = joined([_chart(subject, output, name), _everything(subject, output, name)])
         if len(names) > 1:
             chart = html(
-                '<details class="part"{open}><summary>Towards {name}</summary>{chart}</details>',
+                '<details class="part"{open}><summary>Towards {name}</summary>'
+                "{chart}</details>\n",
                 open=Html(" open" if output == 0 else ""),
                 name=name,
                 chart=chart,
@@ -41,7 +43,7 @@ def _units(subject: Subject) -> str:
         what = subject.target or "the prediction"
         return f"Each weight says by how much {what} goes up or down."
     if subject.kind.startswith("logistic"):
-        return "Each weight is a change of the log-odds: 0.7 doubles the odds, −0.7 halves them."
+        return "Each weight is a change of the log-odds: 0.7 doubles the odds, \u22120.7 halves them."
     return "Each weight is a change of the decision score; above zero the class is chosen."
 
 
@@ -60,58 +62,97 @@ def _noise(subject: Subject) -> Html:
     if not subject.card.private:
         return html("<p>No noise was added to this model, so there are no bands.</p>\n")
     proved = (
-        "For this kind of model (ridge regression) it is a proven upper bound."
+        "For this kind of model, ridge regression, it is a proven upper bound."
         if subject.regression
-        else "It is proved for ridge regression; for this kind of model it is an estimate, "
-        "proved only for a training that has reached its optimum."
+        else "It is an upper bound proved for ridge regression; for this kind of model it is "
+        "an estimate."
     )
     return html(
-        "<p>The bar around a weight is the <strong>band of the noise</strong> that protects "
-        "people: two standard deviations to each side. Weights whose band leaves out zero "
-        "<strong>stand out</strong> (filled); the others (hollow) may be noise alone. {proved} "
-        "The band needs no records to compute. It is not a confidence interval: chance in "
-        "the records themselves comes on top.</p>\n",
+        "<p>The <strong>band</strong> around a weight is what the noise that protects people "
+        "adds to it: one standard deviation to each side (thick) and two (thin). {proved} It "
+        "needs no records to compute, and is no confidence interval: chance in the records "
+        "themselves comes on top.</p>\n"
+        '<ul class="legend"><li>{out}<span><strong>stands out</strong>: zero lies beyond two '
+        "deviations</span></li><li>{leans}<span><strong>leans</strong>: zero lies between one "
+        "and two</span></li><li>{within}<span><strong>within the noise</strong>: may be noise "
+        "alone</span></li></ul>\n"
+        "<p>A model can predict well although few of its weights stand out: the noise of many "
+        "weights cancels out in a prediction, and weights of columns that go together share "
+        "what they explain.</p>\n",
         proved=proved,
+        out=_sign("out"),
+        leans=_sign("leans"),
+        within=_sign("within"),
+    )
+
+
+def _sign(kind: str) -> Html:
+    return html(
+        '<svg class="w {kind}" width="40" height="16" aria-hidden="true" focusable="false">'
+        '<line class="far" x1="2" x2="38" y1="8" y2="8"/>'
+        '<line class="near" x1="11" x2="29" y1="8" y2="8"/>'
+        '<circle cx="20" cy="8" r="4.5"/></svg>',
+        kind=kind,
     )
 
 
 def _chart(subject: Subject, output: int, name: str) -> Html:
     every = subject.weights(output)
-    chosen = sorted(every, key=lambda x: -x.lead)[:_SHOWN]
-    out = sum(x.stands_out for x in every)
-    reach = max((abs(x.value) + x.band for x in chosen), default=1.0) or 1.0
+    chosen = sorted(every, key=lambda x: -x.clearness)[:_SHOWN]
+    reach = _reach(chosen)
+    places = _places(every)
     groups = list(dict.fromkeys(x.group for x in chosen))
     kept = set(map(id, chosen))
     body = joined(
-        _group(group, [x for x in every if id(x) in kept and x.group == group], reach)
+        _group(group, [x for x in every if id(x) in kept and x.group == group], reach, places)
         for group in groups
     )
     return html(
-        "<p class=\"lead\">{sum}</p>\n"
+        '<p class="lead">{sum}</p>\n'
         '<table class="weights"><caption>Weights towards {name}{part}</caption>\n'
-        '<thead><tr><th scope="col">Value</th><th scope="col" class="plot">'
+        '<thead><tr><th scope="col">{what}</th><th scope="col" class="plot">'
         '<span class="hidden">Chart</span>{axis}</th>'
         '<th scope="col" class="num">Weight{pm}</th></tr></thead>\n{body}</table>\n',
-        sum=_summary(subject, len(every), out),
+        sum=_summary(subject, every),
         name=name,
-        part=f": the {len(chosen)} that lie furthest outside their band"
+        part=f": the {len(chosen)} that are clearest, by column"
         if len(chosen) < len(every)
         else "",
+        what="Feature" if subject.schema is None else "Value",
         axis=_axis(reach),
         pm=" ± band" if subject.card.private else "",
         body=body,
     )
 
 
-def _summary(subject: Subject, count: int, out: int) -> str:
+def _summary(subject: Subject, weights: list[Weight]) -> str:
+    count = len(weights)
     if not subject.card.private:
-        return f"{whole(count)} weights."
+        return f"{whole(count)} {'weight' if count == 1 else 'weights'}, without noise."
     if count == 1:
-        return "Its one weight " + ("stands out." if out else "may be noise alone.")
-    return f"{whole(out)} of {whole(count)} weights stand out from the noise."
+        return f"Its one weight: {weights[0].word}."
+    out, leans = sum(x.stands_out for x in weights), sum(x.leans for x in weights)
+    return (
+        f"Standing out from the noise: {whole(out)} of {whole(count)} weights. Leaning to one "
+        f"side: {whole(leans)} more."
+    )
 
 
-def _group(group: str, weights: list[Weight], reach: float) -> Html:
+def _reach(weights: list[Weight]) -> float:
+    """Return where the axis ends: every weight is on it, but not the widest bands."""
+    ends = sorted(abs(x.value) + x.band for x in weights)
+    most = ends[int(0.8 * (len(ends) - 1))]
+    return max(most, 1.1 * max(abs(x.value) for x in weights)) or 1.0
+
+
+def _places(weights: list[Weight]) -> int:
+    """Return how many decimal places show two digits of a typical band."""
+    sizes = sorted(x.band or abs(x.value) / 10.0 for x in weights)
+    typical = sizes[len(sizes) // 2]
+    return max(0, min(8, 1 - math.floor(math.log10(typical)))) if typical > 0.0 else 2
+
+
+def _group(group: str, weights: list[Weight], reach: float, places: int) -> Html:
     head = html("")
     alone = len(weights) == 1 and weights[0].label == group
     if group and not alone:
@@ -119,42 +160,50 @@ def _group(group: str, weights: list[Weight], reach: float) -> Html:
             '<tr class="group"><th scope="rowgroup" colspan="3">{group}</th></tr>\n',
             group=group,
         )
-    rows = joined(_row(x, reach, single=alone) for x in weights)
+    rows = joined(
+        _row(x, reach, places, kind="single" if alone else "" if group else "plain")
+        for x in weights
+    )
     return html("<tbody>{head}{rows}</tbody>\n", head=head, rows=rows)
 
 
-def _row(weight: Weight, reach: float, *, single: bool) -> Html:
+def _row(weight: Weight, reach: float, places: int, *, kind: str) -> Html:
+    band = html("")
+    if weight.band:
+        band = html(
+            ' <span class="pm">± {band}</span><span class="hidden">, {word}</span>',
+            band=fixed(weight.band, places),
+            word=weight.word,
+        )
     return html(
-        '<tr{kind}><th scope="row">{label}</th><td class="plot">{plot}</td>'
+        '<tr class="{kind}"><th scope="row">{label}</th><td class="plot">{plot}</td>'
         '<td class="num">{value}{band}</td></tr>\n',
-        kind=Html(' class="single"' if single else ""),
+        kind=kind,
         label=weight.label,
         plot=_plot(weight, reach),
-        value=number(weight.value),
-        band=_plus_minus(weight),
-    )
-
-
-def _plus_minus(weight: Weight) -> Html:
-    if not weight.band:
-        return html("")
-    return html(
-        ' <span class="pm">± {band}</span><span class="hidden">, {word}</span>',
-        band=number(weight.band, 2),
-        word="stands out" if weight.stands_out else "within the noise",
+        value=fixed(weight.value, places),
+        band=band,
     )
 
 
 def _plot(weight: Weight, reach: float) -> Html:
     """Return a weight on its axis: positions are parts of whatever width there is."""
+    lines = joined(
+        html(
+            '<line class="{name}" x1="{low}" x2="{high}" y1="11" y2="11"/>',
+            name=name,
+            low=_at(weight.value - share * weight.band, reach),
+            high=_at(weight.value + share * weight.band, reach),
+        )
+        for name, share in (("far", 1.0), ("near", 1.0 / BAND))
+        if weight.band
+    )
     return html(
-        '<svg class="w{kind}" width="100%" height="22" aria-hidden="true" focusable="false">'
+        '<svg class="w {kind}" width="100%" height="22" aria-hidden="true" focusable="false">'
         '<line class="zero" x1="50%" x2="50%" y1="0" y2="22"/>'
-        '<line class="band" x1="{low}" x2="{high}" y1="11" y2="11"/>'
-        '<circle cx="{at}" cy="11" r="4.5"/></svg>',
-        kind="" if weight.stands_out else " within",
-        low=_at(weight.value - weight.band, reach),
-        high=_at(weight.value + weight.band, reach),
+        '{lines}<circle cx="{at}" cy="11" r="4.5"/></svg>',
+        kind={"stands out": "out", "leans": "leans"}.get(weight.word, "within"),
+        lines=lines,
         at=_at(weight.value, reach),
     )
 
@@ -185,7 +234,7 @@ def _everything(subject: Subject, output: int, name: str) -> Html:
     every = subject.weights(output)
     listed = every
     if len(every) > _LISTED:
-        listed = sorted(every, key=lambda x: -x.lead)[:_LISTED]
+        listed = sorted(every, key=lambda x: -x.clearness)[:_LISTED]
     left = len(every) - len(listed)
     note = html("<p>{left} more are in the model file.</p>", left=whole(left))
     rows = _rows(subject, [subject.intercept(output), *listed])
@@ -193,7 +242,7 @@ def _everything(subject: Subject, output: int, name: str) -> Html:
     names = len(headings)
     headings.append("Weight")
     if subject.card.private:
-        headings += ["± band", "Stands out"]
+        headings += ["± band", "Says"]
     return html(
         "<details><summary>All {count} weights as a table</summary>{table}{note}</details>\n",
         count=whole(len(every)),
@@ -212,5 +261,5 @@ def _rows(subject: Subject, weights: Iterable[Weight]) -> list[list[str]]:
             names = [x.group, x.label if x.label != x.group else ""]
         rows.append([*names, number(x.value, 4)])
         if subject.card.private:
-            rows[-1] += [number(x.band, 3), "yes" if x.stands_out else "no"]
+            rows[-1] += [number(x.band, 3), x.word]
     return rows

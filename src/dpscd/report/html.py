@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-__all__ = ["Html", "data_table", "html", "joined", "number", "whole"]
+__all__ = ["Html", "data_table", "fixed", "html", "joined", "number", "whole"]
+
+_LONG = 40  # rows, beyond which a table scrolls in a frame of its own
 
 
 class Html(str):
@@ -62,17 +64,19 @@ def data_table(
         )
         for place, heading in enumerate(headings)
     )
-    body = joined(
+    lines = [
         html("<tr>{cells}</tr>\n", cells=joined(cell(*pair) for pair in enumerate(row)))
         for row in rows
-    )
+    ]
+    kind = (" wide" if len(headings) > 3 else "") + (" long" if len(lines) > _LONG else "")
     return html(
-        '<div class="scroll" role="region" tabindex="0" aria-label="{caption}">'
+        '<div class="scroll{kind}" role="region" tabindex="0" aria-label="{caption}">'
         "<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>\n"
         "<tbody>{body}</tbody></table></div>\n",
         caption=caption,
         head=head,
-        body=body,
+        body=joined(lines),
+        kind=kind,
     )
 
 
@@ -86,6 +90,12 @@ def number(value: float, digits: int = 3) -> str:
         if "e" in text:
             text = f"{float(text):.0f}"
     return text.replace("-", "\u2212")
+
+
+def fixed(value: float, places: int) -> str:
+    """Return a number with so many decimal places, to stand in a column."""
+    rounded = round(value, places) + 0.0  # no minus before a zero
+    return f"{rounded:.{places}f}".replace("-", "\u2212")
 
 
 def whole(value: float) -> str:

@@ -9,7 +9,7 @@ __all__ = ["LineChart"]
 
 # In units of the drawing, which is as wide as a phone; text keeps its size there.
 _WIDTH, _HEIGHT = 340.0, 230.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 16.0, 42.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 16.0, 46.0
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class LineChart:
         """Return the chart as a figure; the table beside it has the numbers."""
         at = next(value for epsilon, value in self.points if epsilon == self.own)
         x, y = self._x(self.own), self._y(at)
-        left = x > _WIDTH * 0.6
+        left = x > _WIDTH * 0.75
+        rises = self.points[-1][1] > self.points[0][1]
         return html(
             '<figure><figcaption>{title}</figcaption><svg viewBox="0 0 {w} {h}" role="img" '
             'aria-label="{text}">{grid}<polyline points="{path}"/>'
@@ -64,7 +65,8 @@ class LineChart:
             top=f"{_TOP:g}",
             floor=f"{_HEIGHT - _BOTTOM:g}",
             tx=f"{x - 10 if left else x + 10:.1f}",
-            ty=f"{max(_TOP + 12, y - 9):.1f}",
+            # Where the line is not: below it when it rises, above when it falls.
+            ty=f"{y + 20 if rises != left else max(_TOP + 12, y - 9):.1f}",
             anchor="end" if left else "start",
             mark=self.mark,
             mid=f"{(_LEFT + _WIDTH - _RIGHT) / 2:g}",
@@ -94,7 +96,7 @@ class LineChart:
                 html(
                     '<text x="{x}" y="{y}" text-anchor="middle">{text}</text>',
                     x=f"{self._x(epsilon):.1f}",
-                    y=f"{_HEIGHT - _BOTTOM + 17:g}",
+                    y=f"{_HEIGHT - _BOTTOM + 20:g}",
                     text=f"{epsilon:g}",
                 )
             )

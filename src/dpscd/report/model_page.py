@@ -186,7 +186,7 @@ def _facts(subject: Subject, day: str) -> Html:
         facts = [
             ("Epsilon", number(card.epsilon, 4), f"{strength(card.epsilon)} protection"),
             (
-                "Best guess about a person",
+                "Best guess about a record",
                 percent(best_guess(card.epsilon, card.delta)),
                 "where 50 % is a coin toss",
             ),
@@ -227,11 +227,11 @@ def _protected(subject: Subject, day: str) -> Html:
         "<p><strong>In numbers.</strong> Suppose somebody finds it equally likely, 50 %, that "
         "{doubt}. With the best possible attack on this model they are right in at most "
         "<strong>{guess}</strong> of such cases. Put as odds: whatever they learn changes the "
-        "odds by a factor of at most <strong>{odds}</strong> (e to the power of epsilon), but for "
-        "a chance of {delta} (delta).</p>\n"
+        "odds by a factor of at most <strong>{odds}</strong> (e to the power of epsilon), but "
+        "for a chance of {delta} (delta).</p>\n"
         "<p>An epsilon of {epsilon} is called {strength} protection: strong up to 1, "
-        "reasonable up to 10, weak above (Ponomareva et al., 2023). It is a bound for the worst "
-        "case, the most exposed record against the best informed attacker; for most people "
+        "reasonable up to 10, weak above (Ponomareva et al., 2023). It is a bound for the "
+        "worst case, the most exposed record against the best informed attacker; for most people "
         "the risk is smaller.</p>\n"
         "<p><strong>Checked on {day}.</strong> From the list of releases at the end of this "
         "page epsilon was computed anew: {found}, which is not more than the {epsilon} that "

@@ -31,8 +31,8 @@ def _columns(subject: Subject) -> Html:
     if subject.schema is None:
         return html("")
     parts: list[Column | Target] = [subject.schema.target, *subject.schema.columns]
-    rows = [[x.name, _kind(x), _facts(subject, x), _origin(subject, x)] for x in parts]
-    headings = ("Column", "Used as", "Taken as known", "Where from")
+    rows = [[x.name, _kind(x), _origin(subject, x), _facts(subject, x)] for x in parts]
+    headings = ("Column", "Used as", "Where from", "Taken as known")
     return data_table("Columns of the table", headings, rows)
 
 
@@ -91,5 +91,6 @@ def _rest(subject: Subject) -> Html:
     if "dataset" in public:
         rows.append(["Name of the data set", str(public["dataset"])])
     if card.private:
-        rows.append(["Epsilon and delta", f"{card.epsilon:g} and {chance(card.delta)}"])
+        rows.append(["Epsilon", f"{card.epsilon:g}"])
+        rows.append(["Delta", chance(card.delta)])
     return data_table("Other public facts", ("Fact", "Value"), rows)

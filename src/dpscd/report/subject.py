@@ -49,9 +49,21 @@ class Weight:
         return abs(self.value) > self.band
 
     @property
-    def lead(self) -> float:
-        """How far from zero the band begins; negative when it contains zero."""
-        return abs(self.value) - self.band
+    def leans(self) -> bool:
+        """Whether at least half the band leaves out zero."""
+        return not self.stands_out and abs(self.value) > self.band / BAND
+
+    @property
+    def word(self) -> str:
+        """What the band says about the coefficient."""
+        if self.stands_out:
+            return "stands out"
+        return "leans" if self.leans else "within the noise"
+
+    @property
+    def clearness(self) -> float:
+        """The coefficient in units of its band."""
+        return abs(self.value) / self.band if self.band else abs(self.value)
 
 
 class Subject:
@@ -94,7 +106,9 @@ class Subject:
         """What a positive coefficient speaks for, one for each linear model in it."""
         if self.regression:
             return [f"a higher {self.target or 'prediction'}"]
-        return [f"“{x}”" for x in (self.classes[1:] if len(self.classes) == 2 else self.classes)]
+        return [
+            f"“{x}”" for x in (self.classes[1:] if len(self.classes) == 2 else self.classes)
+        ]
 
     @property
     def unit(self) -> float:

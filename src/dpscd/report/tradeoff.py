@@ -93,19 +93,19 @@ def tradeoff(subject: Subject) -> Html:
     charts = joined(
         [
             LineChart(
-                "Protection: the best guess about one person",
-                [(x.epsilon, 100.0 * x.guess) for x in every],
+                "Protection: best guess about one record",
+                _guesses(every, subject.card.delta),
                 own,
                 percent(here.guess),
                 unit=" %",
                 range_=(50.0, 100.0),
             ).drawn(),
             LineChart(
-                "Precision: band of the noise over a typical weight",
+                "Precision: band over a typical weight",
                 [(x.epsilon, x.noise) for x in every],
                 own,
-                f"{number(here.noise, 2)} ×",
-                unit=" ×",
+                f"{number(here.noise, 2)} \u00d7",
+                unit=" \u00d7",
             ).drawn(),
         ]
     )
@@ -115,9 +115,9 @@ def tradeoff(subject: Subject) -> Html:
             if x.epsilon == own
             else f"{x.epsilon:g}",
             percent(x.guess),
-            f"{odds(x.epsilon)} ×",
+            f"{odds(x.epsilon)} \u00d7",
             number(x.hidden, 2),
-            f"{number(x.noise, 2)} ×",
+            f"{number(x.noise, 2)} \u00d7",
             f"{x.stand_out} of {whole(count)}",
         ]
         for x in every
@@ -140,6 +140,13 @@ def tradeoff(subject: Subject) -> Html:
         charts=charts,
         table=data_table("What another epsilon would mean", headings, rows, numeric=5),
     )
+
+
+def _guesses(every: list[Point], delta: float) -> list[tuple[float, float]]:
+    """Return a smooth line of best guesses, in percent, through all points."""
+    ends = every[0].epsilon, every[-1].epsilon
+    epsilons = {*np.geomspace(*ends, 40).tolist()[1:-1], *(x.epsilon for x in every)}
+    return [(x, 100.0 * best_guess(x, delta)) for x in sorted(epsilons)]
 
 
 def _plan(subject: Subject, epsilon: float) -> Plan:
