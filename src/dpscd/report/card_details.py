@@ -32,8 +32,8 @@ def _releases(card: PrivacyCard) -> Html:
         "each time. The noise multiplier is the standard deviation over the clip, the most "
         "that one record can contribute.</p>\n{table}"
         "<p>Accountant: {accountant}, interval {interval}, dp-accounting {version}. Of "
-        "epsilon, {precision} pays for computing with floats instead of real numbers. Randomness: "
-        "{source}.</p>\n",
+        "epsilon, {precision} pays for computing with floats instead of real numbers. "
+        "Randomness: {source}.</p>\n",
         table=data_table("Releases", headings, rows, numeric=6),
         accountant=card.accountant,
         interval=f"{card.interval:.3g}",

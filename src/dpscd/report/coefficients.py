@@ -43,7 +43,10 @@ def _units(subject: Subject) -> str:
         what = subject.target or "the prediction"
         return f"Each weight says by how much {what} goes up or down."
     if subject.kind.startswith("logistic"):
-        return "Each weight is a change of the log-odds: 0.7 doubles the odds, \u22120.7 halves them."
+        return (
+            "Each weight is a change of the log-odds: 0.7 doubles the odds, \u22120.7 halves "
+            "them."
+        )
     return "Each weight is a change of the decision score; above zero the class is chosen."
 
 
@@ -76,8 +79,9 @@ def _noise(subject: Subject) -> Html:
         "deviations</span></li><li>{leans}<span><strong>leans</strong>: zero lies between one "
         "and two</span></li><li>{within}<span><strong>within the noise</strong>: may be noise "
         "alone</span></li></ul>\n"
-        "<p>A model can predict well although few of its weights stand out: the noise of many "
-        "weights cancels out in a prediction, and weights of columns that go together share "
+        "<p>Of 100 weights that are noise alone about 5 stand out by chance. And a model can "
+        "predict well although few of its weights stand out: the noise of many weights cancels "
+        "out in a prediction, and weights of columns that go together share "
         "what they explain.</p>\n",
         proved=proved,
         out=_sign("out"),

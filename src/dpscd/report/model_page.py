@@ -61,6 +61,16 @@ class _Section:
     content: Html
 
 
+@dataclass(frozen=True)
+class _Check:
+    day: str
+    epsilon: float
+
+    @property
+    def found(self) -> str:
+        return f"{self.epsilon:.5f}" if self.epsilon >= 1e-3 else f"{self.epsilon:.5g}"
+
+
 def write_report(
     model: str | os.PathLike[str],
     out: str | os.PathLike[str],
@@ -112,7 +122,8 @@ def model_page(
     """
     subject = Subject(model)
     day = (today or datetime.now(UTC).date()).isoformat()
-    sections = _sections(subject, ledger, day)
+    check = _Check(day, subject.card.verify())
+    sections = _sections(subject, ledger, check)
     target = f" of {subject.target}" if subject.target else ""
     style = _STYLE.read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -127,7 +138,7 @@ def model_page(
             html('<li><a href="#{a}">{t}</a></li>', a=x.anchor, t=x.title) for x in sections
         ),
         warnings=_warnings(subject),
-        facts=_facts(subject, day),
+        facts=_facts(subject, check),
         sections=joined(
             html(
                 '<section id="{a}" aria-labelledby="{a}-title"><h2 id="{a}-title">{t}</h2>\n'
@@ -153,9 +164,9 @@ def _subtitle(subject: Subject) -> str:
     return f"{what}, to predict a number."
 
 
-def _sections(subject: Subject, ledger: Ledger | None, day: str) -> list[_Section]:
+def _sections(subject: Subject, ledger: Ledger | None, check: _Check) -> list[_Section]:
     found = [
-        _Section("protected", "What is protected", _protected(subject, day)),
+        _Section("protected", "What is protected", _protected(subject, check)),
         _Section("public", "What was assumed public", public_facts(subject)),
         _Section("weights", "The model and its noise", coefficients(subject)),
         _Section("tradeoff", "Protection against precision", tradeoff(subject)),
@@ -180,7 +191,7 @@ def _warnings(subject: Subject) -> Html:
     )
 
 
-def _facts(subject: Subject, day: str) -> Html:
+def _facts(subject: Subject, check: _Check) -> Html:
     card = subject.card
     if card.private:
         facts = [
@@ -191,7 +202,7 @@ def _facts(subject: Subject, day: str) -> Html:
                 "where 50 % is a coin toss",
             ),
             ("Delta", chance(card.delta), "how often the bound by epsilon may fail"),
-            ("Checked", day, f"recomputed: {_checked(card.verify())} ≤ {card.epsilon:g}"),
+            ("Checked", check.day, f"recomputed: {check.found} ≤ {card.epsilon:g}"),
         ]
     else:
         facts = [
@@ -210,11 +221,7 @@ def _facts(subject: Subject, day: str) -> Html:
     return html('<dl class="facts" aria-label="Key facts">{x}</dl>\n', x=items)
 
 
-def _checked(epsilon: float) -> str:
-    return f"{epsilon:.5f}" if epsilon >= 1e-3 else f"{epsilon:.5g}"
-
-
-def _protected(subject: Subject, day: str) -> Html:
+def _protected(subject: Subject, check: _Check) -> Html:
     card = subject.card
     if not card.private:
         return html(
@@ -231,8 +238,8 @@ def _protected(subject: Subject, day: str) -> Html:
         "for a chance of {delta} (delta).</p>\n"
         "<p>An epsilon of {epsilon} is called {strength} protection: strong up to 1, "
         "reasonable up to 10, weak above (Ponomareva et al., 2023). It is a bound for the "
-        "worst case, the most exposed record against the best informed attacker; for most people "
-        "the risk is smaller.</p>\n"
+        "worst case, the most exposed record against the best informed attacker; for most "
+        "people the risk is smaller.</p>\n"
         "<p><strong>Checked on {day}.</strong> From the list of releases at the end of this "
         "page epsilon was computed anew: {found}, which is not more than the {epsilon} that "
         "the model claims.</p>\n"
@@ -251,6 +258,6 @@ def _protected(subject: Subject, day: str) -> Html:
         delta=chance(card.delta),
         epsilon=f"{card.epsilon:g}",
         strength=strength(card.epsilon),
-        day=day,
-        found=_checked(card.verify()),
+        day=check.day,
+        found=check.found,
     )

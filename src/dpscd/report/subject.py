@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dpscd.errors import CardError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.regression import DPRidge
 from dpscd.estimators.table import TableModel
@@ -18,6 +19,9 @@ __all__ = ["BAND", "Subject", "Weight"]
 
 #: A band reaches so many standard deviations to both sides.
 BAND = 2.0
+
+# Numbers on a card that the pages speak of.
+_NEEDED = ("n", "d", "lam", "row_bound", "intercept", "standardised")
 
 _KINDS = {
     "DPRidge": "ridge regression",
@@ -74,6 +78,9 @@ class Subject:
         self.estimator: Any = model.estimator_ if table else model
         self.schema: Schema | None = model.schema_ if table else None
         self.bounds: dict[str, tuple[float, float]] = model.bounds_ if table else {}
+        public = self.card.public
+        if not all(isinstance(public.get(name), int | float) for name in _NEEDED):
+            raise CardError(f"the card lacks one of {', '.join(_NEEDED)}.")
 
     @property
     def card(self) -> PrivacyCard:

@@ -46,8 +46,8 @@ class Point:
 def points(subject: Subject) -> list[Point]:
     """Return what several epsilons, the model's own among them, would mean.
 
-    Everything but epsilon stays as it is, the regularisation too, so that coefficients can
-    be compared. Epsilons that cannot be reached are left out.
+    Everything but epsilon stays as it is, the regularisation and the clip too, so that
+    coefficients can be compared. Epsilons that cannot be reached are left out.
     """
     own = subject.card.epsilon
     plans = {}
@@ -64,7 +64,7 @@ def points(subject: Subject) -> list[Point]:
     band = math.sqrt(float(np.mean(noise**2)))
     found = []
     for epsilon, plan in plans.items():
-        factor = plan.shared_noise / plans[own].shared_noise
+        factor = _relative(plan) / _relative(plans[own])
         found.append(
             Point(
                 epsilon=epsilon,
@@ -140,6 +140,10 @@ def tradeoff(subject: Subject) -> Html:
         charts=charts,
         table=data_table("What another epsilon would mean", headings, rows, numeric=5),
     )
+
+
+def _relative(plan: Plan) -> float:
+    return plan.shared_noise / plan.clip
 
 
 def _guesses(every: list[Point], delta: float) -> list[tuple[float, float]]:

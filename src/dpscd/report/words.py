@@ -46,7 +46,7 @@ def chance(delta: float) -> str:
 
 
 def strength(epsilon: float) -> str:
-    """Return the tier of an epsilon, after Ponomareva et al. (2023), section 5.2."""
+    """Return the tier of an epsilon, after Ponomareva et al. (2023), "How to DP-fy ML"."""
     if epsilon <= 1.0:
         return "strong"
     return "reasonable" if epsilon <= _LARGE_EPSILON else "weak"
@@ -79,8 +79,8 @@ def _about_data(subject: Subject, card: PrivacyCard) -> list[tuple[str, str]]:
             (
                 "Facts were read from the records",
                 f"The schema says that bounds or values of {_listed(read)} were looked up in "
-                "the data. What they give away is not covered by the guarantee below, which "
-                "holds only for people to whom these facts were known anyway.",
+                "the data. The guarantee below does not cover what they give away: it holds as "
+                "if these facts had been the same whoever took part.",
             )
         )
     if card.public.get("classes_from", "declared") != "declared":
