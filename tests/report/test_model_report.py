@@ -75,26 +75,26 @@ def few_epsilons():
 
 
 @pytest.fixture(scope="module")
-def adult(tmp_path_factory):
+def shown(tmp_path_factory):
     """Return a model with a schema, charged to a ledger, and its page."""
     path = tmp_path_factory.mktemp("report") / "budget.db"
     model, ledger = charged(path)
     return model, ledger, model_page(model, "model.json", ledger, DAY)
 
 
-def test_the_page_says_what_is_protected_and_how_strongly(adult):
-    words = Checker(adult[2]).words
+def test_the_page_says_what_is_protected_and_how_strongly(shown):
+    words = Checker(shown[2]).words
     assert "hardly tell whether a record took part or was replaced by an empty one" in words
     assert "73.2 % of such cases" in words
     assert "factor of at most 2.72" in words
     assert "1 in 100,000" in words
     assert "Checked on 2030-01-02" in words
-    assert f"{adult[0].privacy_.verify():.5f}, which is not more than the 1 " in words
+    assert f"{shown[0].privacy_.verify():.5f}, which is not more than the 1 " in words
     assert "strong protection" in words
 
 
-def test_the_page_says_what_was_public_and_what_was_estimated(adult):
-    model, _, page = adult
+def test_the_page_says_what_was_public_and_what_was_estimated(shown):
+    model, _, page = shown
     words = Checker(page).words
     low, high = (number(x, 6) for x in model.bounds_["hours"])
     assert f"hoursnumberestimated privatelybetween {low} and {high}" in words
@@ -105,8 +105,8 @@ def test_the_page_says_what_was_public_and_what_was_estimated(adult):
     assert "Number of records600" in words
 
 
-def test_the_page_shows_every_weight_with_its_band(adult):
-    model, _, page = adult
+def test_the_page_shows_every_weight_with_its_band(shown):
+    model, _, page = shown
     subject = Subject(model)
     weights = subject.weights(0)
     assert len(weights) == model.estimator_.n_features_in_
@@ -127,16 +127,16 @@ def test_the_page_shows_every_weight_with_its_band(adult):
     assert "for this kind of model it is an estimate" in words
 
 
-def test_the_page_lists_every_release(adult):
-    model, _, page = adult
+def test_the_page_lists_every_release(shown):
+    model, _, page = shown
     words = Checker(page).words
     for release in model.privacy_.releases:
         assert f"{release.event.noise_multiplier:.5g}" in words
     assert '"noise_multiplier"' in words  # the whole card
 
 
-def test_the_budget_is_shown_and_its_own_fit_marked(adult):
-    words = Checker(adult[2]).words
+def test_the_budget_is_shown_and_its_own_fit_marked(shown):
+    words = Checker(shown[2]).words
     assert "Spent: epsilon 1.5 of 2. Left: 0.5." in words
     assert words.count("(this plan)") == 1
     assert "DPLogisticRegression (this plan)finished1" in words
@@ -150,8 +150,8 @@ def test_a_model_that_was_not_charged_says_so(tmp_path):
     assert "Nothing was charged yet." in words
 
 
-def test_the_page_fetches_nothing_and_runs_nothing(adult):
-    checked = Checker(adult[2])
+def test_the_page_fetches_nothing_and_runs_nothing(shown):
+    checked = Checker(shown[2])
     assert not {"script", "link", "img", "iframe", "object", "base", "form"} & set(checked.tags)
     for _tag, name, value in checked.attributes:
         assert not name.startswith("on")
@@ -159,14 +159,14 @@ def test_the_page_fetches_nothing_and_runs_nothing(adult):
         assert name != "href" or value.startswith("#")
     policy = next(x for _, name, x in checked.attributes if name == "content")
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
-    assert "url(" not in adult[2]
-    assert "@import" not in adult[2]
-    addresses = re.findall(r"https?://\S+", adult[2])
+    assert "url(" not in shown[2]
+    assert "@import" not in shown[2]
+    addresses = re.findall(r"https?://\S+", shown[2])
     assert addresses == []
 
 
-def test_the_page_is_well_formed_for_those_who_listen(adult):
-    checked = Checker(adult[2])
+def test_the_page_is_well_formed_for_those_who_listen(shown):
+    checked = Checker(shown[2])
     levels = [int(tag[1]) for tag in checked.tags if re.fullmatch(r"h[1-6]", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
@@ -207,6 +207,8 @@ def test_a_model_without_privacy_is_marked_as_such():
     assert "best possible attack" not in words
     assert "there are no bands" in words
     assert "no protection" in words
+    assert "The guarantee holds" not in words
+    assert "The guarantee rests" not in words
     assert "±" not in words
 
 
@@ -225,8 +227,8 @@ def test_every_warning_is_shown():
     assert "20 (this model)" in words
 
 
-def test_no_warning_without_reason(adult):
-    assert "Read this first" not in adult[2]
+def test_no_warning_without_reason(shown):
+    assert "Read this first" not in shown[2]
 
 
 def test_a_regression_with_one_feature():
@@ -235,7 +237,7 @@ def test_a_regression_with_one_feature():
     assert "it is a proven upper bound" in words
     assert "feature 0" in words
     assert "Budget of these people" not in words
-    assert "to predict a number" in words
+    assert "Trained on 600 records with 1 feature, to predict a number" in words
     assert "What is predicted liesbetween \u22121 and 1" in words
 
 
@@ -301,11 +303,11 @@ def test_a_card_without_its_numbers_is_refused():
         Subject(model)
 
 
-def test_the_command_writes_the_page(tmp_path, adult):
-    adult[0].save(tmp_path / "model.json")
+def test_the_command_writes_the_page(tmp_path, shown):
+    shown[0].save(tmp_path / "model.json")
     out = tmp_path / "report.html"
     arguments = [str(tmp_path / "model.json"), "--out", str(out)]
-    found = CliRunner().invoke(app, ["report", *arguments, "--ledger", adult[1].path, "--json"])
+    found = CliRunner().invoke(app, ["report", *arguments, "--ledger", shown[1].path, "--json"])
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout) == {"report": str(out), "warnings": []}
     assert "Budget of these people" in Checker(out.read_text()).words
@@ -321,10 +323,10 @@ def test_the_command_repeats_warnings(tmp_path):
 
 
 @pytest.mark.parametrize("case", ["absent", "damaged", "ledger", "folder"])
-def test_the_command_fails_in_one_line_and_writes_nothing(tmp_path, case, adult):
+def test_the_command_fails_in_one_line_and_writes_nothing(tmp_path, case, shown):
     model, out, ledger = tmp_path / "model.json", tmp_path / "r.html", tmp_path / "no.db"
     if case != "absent":
-        adult[0].save(model)
+        shown[0].save(model)
     if case == "damaged":
         model.write_text(model.read_text()[:-20])
     if case == "folder":
@@ -337,8 +339,8 @@ def test_the_command_fails_in_one_line_and_writes_nothing(tmp_path, case, adult)
     assert not out.exists()
 
 
-def test_a_failed_write_leaves_the_old_page(tmp_path, adult):
-    adult[0].save(tmp_path / "model.json")
+def test_a_failed_write_leaves_the_old_page(tmp_path, shown):
+    shown[0].save(tmp_path / "model.json")
     out = tmp_path / "report.html"
     out.write_text("old")
     with pytest.raises(Exception, match="no ledger"):

@@ -17,8 +17,8 @@ _WORDS = {
 
 def card_details(card: PrivacyCard) -> Html:
     """Return the section for experts."""
-    parts = [_releases(card)] if card.private else []
-    return joined([*parts, _assumptions(card), _whole_card(card)])
+    parts = [_releases(card), _assumptions(card)] if card.private else []
+    return joined([*parts, _whole_card(card)])
 
 
 def _releases(card: PrivacyCard) -> Html:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-from dpscd.report.html import Html, data_table, fixed, html, joined, number, whole
+from dpscd.report.html import Html, counted, data_table, fixed, html, joined, number, whole
 from dpscd.report.subject import BAND, Subject, Weight
 
 __all__ = ["coefficients"]
@@ -132,7 +132,7 @@ def _chart(subject: Subject, output: int, name: str) -> Html:
 def _summary(subject: Subject, weights: list[Weight]) -> str:
     count = len(weights)
     if not subject.card.private:
-        return f"{whole(count)} {'weight' if count == 1 else 'weights'}, without noise."
+        return f"{counted(count, 'weight')}, without noise."
     if count == 1:
         return f"Its one weight: {weights[0].word}."
     out, leans = sum(x.stands_out for x in weights), sum(x.leans for x in weights)
@@ -248,8 +248,8 @@ def _everything(subject: Subject, output: int, name: str) -> Html:
     if subject.card.private:
         headings += ["± band", "Says"]
     return html(
-        "<details><summary>All {count} weights as a table</summary>{table}{note}</details>\n",
-        count=whole(len(every)),
+        "<details><summary>{count} as a table</summary>{table}{note}</details>\n",
+        count=f"All {counted(len(every), 'weight')}" if len(every) > 1 else "The weight",
         table=data_table(
             f"All weights towards {name}", headings, rows, numeric=len(headings) - names
         ),

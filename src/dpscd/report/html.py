@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-__all__ = ["Html", "data_table", "fixed", "html", "joined", "number", "whole"]
+__all__ = ["Html", "counted", "data_table", "fixed", "html", "joined", "number", "whole"]
 
 _LONG = 40  # rows, beyond which a table scrolls in a frame of its own
 
@@ -101,6 +101,11 @@ def fixed(value: float, places: int) -> str:
 def whole(value: float) -> str:
     """Return a count with separators between thousands."""
     return f"{value:,.0f}"
+
+
+def counted(count: int, thing: str) -> str:
+    """Return so many things: "1 feature", "2,000 features"."""
+    return f"{whole(count)} {thing}{'' if count == 1 else 's'}"
 
 
 def _safe(part: Any) -> str:

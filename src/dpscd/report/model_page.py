@@ -15,7 +15,7 @@ from dpscd.privacy.ledger import Ledger
 from dpscd.report.budget_history import budget_history
 from dpscd.report.card_details import card_details
 from dpscd.report.coefficients import coefficients
-from dpscd.report.html import Html, html, joined, number, whole
+from dpscd.report.html import Html, counted, html, joined, number
 from dpscd.report.public_facts import public_facts
 from dpscd.report.subject import Subject
 from dpscd.report.tradeoff import tradeoff
@@ -57,6 +57,7 @@ _PAGE = """\
 @dataclass(frozen=True)
 class _Section:
     anchor: str
+    short: str
     title: str
     content: Html
 
@@ -135,7 +136,7 @@ def model_page(
         heading=f"{subject.kind.capitalize()}{target}",
         subtitle=_subtitle(subject),
         links=joined(
-            html('<li><a href="#{a}">{t}</a></li>', a=x.anchor, t=x.title) for x in sections
+            html('<li><a href="#{a}">{t}</a></li>', a=x.anchor, t=x.short) for x in sections
         ),
         warnings=_warnings(subject),
         facts=_facts(subject, check),
@@ -156,7 +157,7 @@ def model_page(
 
 def _subtitle(subject: Subject) -> str:
     public = subject.card.public
-    what = f"Trained on {whole(public['n'])} records with {whole(public['d'])} features"
+    what = f"Trained on {counted(public['n'], 'record')} with {counted(public['d'], 'feature')}"
     if subject.classes:
         shown = ", ".join(f"“{x}”" for x in subject.classes[:6])
         more = f" and {len(subject.classes) - 6} more" if len(subject.classes) > 6 else ""
@@ -166,15 +167,20 @@ def _subtitle(subject: Subject) -> str:
 
 def _sections(subject: Subject, ledger: Ledger | None, check: _Check) -> list[_Section]:
     found = [
-        _Section("protected", "What is protected", _protected(subject, check)),
-        _Section("public", "What was assumed public", public_facts(subject)),
-        _Section("weights", "The model and its noise", coefficients(subject)),
-        _Section("tradeoff", "Protection against precision", tradeoff(subject)),
+        _Section("protected", "Protection", "What is protected", _protected(subject, check)),
+        _Section("public", "Public facts", "What was assumed public", public_facts(subject)),
+        _Section(
+            "weights", "Model and noise", "The model and its noise", coefficients(subject)
+        ),
+        _Section("tradeoff", "Trade-off", "Protection against precision", tradeoff(subject)),
     ]
     if ledger is not None:
         content = budget_history(subject.card, ledger)
-        found.append(_Section("budget", "Budget of these people", content))
-    return [*found, _Section("card", "For examiners", card_details(subject.card))]
+        found.append(_Section("budget", "Budget", "Budget of these people", content))
+    return [
+        *found,
+        _Section("card", "For examiners", "For examiners", card_details(subject.card)),
+    ]
 
 
 def _warnings(subject: Subject) -> Html:

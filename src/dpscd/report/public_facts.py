@@ -16,14 +16,17 @@ def public_facts(subject: Subject) -> Html:
 
 
 def _intro(subject: Subject) -> Html:
+    if not subject.card.private:
+        return html("<p>There is no guarantee that rests on these facts.</p>\n")
+    bounds = (
+        "Bounds marked “estimated privately” were not: they were found in the records, with "
+        "noise that the guarantee pays for."
+    )
     return html(
         "<p>The guarantee holds if everything in this section was known without looking at "
         "the records. Nobody but the people who trained the model can know whether it was. "
         "{bounds}</p>\n",
-        bounds="Bounds marked “estimated privately” were not: they were found in the records, "
-        "with noise that the guarantee pays for."
-        if subject.bounds and subject.card.private
-        else "",
+        bounds=bounds if subject.bounds else "",
     )
 
 

@@ -10,7 +10,7 @@ from dpscd.errors import CalibrationError
 from dpscd.plan import Plan
 from dpscd.planning import Facts, plan_fit
 from dpscd.privacy.relation import PrivacyTarget
-from dpscd.report.html import Html, data_table, html, joined, number, whole
+from dpscd.report.html import Html, counted, data_table, html, joined, number, whole
 from dpscd.report.line_chart import LineChart
 from dpscd.report.subject import BAND, Subject
 from dpscd.report.words import best_guess, odds, percent
@@ -127,16 +127,16 @@ def tradeoff(subject: Subject) -> Html:
         "Would stand out",
     )  # fmt: skip
     return html(
-        "<p>A smaller epsilon protects better and needs more noise. For {n} records and {d} "
-        "features, with all else as in this model:</p>\n"
+        "<p>A smaller epsilon protects better and needs more noise. For {n} and {d}, "
+        "with all else as in this model:</p>\n"
         '<div class="charts">{charts}</div>\n{table}'
         "<p>“Records hidden”: the noise in each trained number is as large as the most that "
         "so many records together can contribute. Computed by planning the same training anew "
         "for each epsilon, without records and with the regularisation of this model. A new "
         "training would also regularise more when epsilon is small, and its weights would be "
         "smaller. How well a model predicts cannot be said without records.</p>\n",
-        n=whole(subject.card.public["n"]),
-        d=whole(subject.card.public["d"]),
+        n=counted(subject.card.public["n"], "record"),
+        d=counted(subject.card.public["d"], "feature"),
         charts=charts,
         table=data_table("What another epsilon would mean", headings, rows, numeric=5),
     )
