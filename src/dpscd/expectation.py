@@ -103,11 +103,10 @@ def expect(plan: Plan) -> Expectation:
         if compared / _NEAR <= own <= compared * _NEAR
     ]
     lost = (min(x for _, x in near), max(x for _, x in near)) if near else None
-    std = plan.noise_multiplier * plan.clip * math.sqrt(plan.steps)
     plans = [plan] if plan.pilot is None else [plan, plan.pilot]
     return Expectation(
         relative_noise=noise,
-        coef_noise=std / (plan.lam * plan.n),
+        coef_noise=plan.shared_noise / (plan.lam * plan.n),
         seconds=_FIT + sum(_seconds(one) for one in plans),
         lost=lost,
         alike=tuple(dict.fromkeys(name for name, _ in near)),
