@@ -125,11 +125,11 @@ MUTATIONS = [
         "kernels/packed.py",
         (
             (
-                "            _solve(loss, numbers, members.shape[0], desk)",
-                "            size = np.float64(starts[t + 1] - starts[t])\n"
-                "            real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
-                "                           numbers.grid, numbers.spread)\n"
-                "            _solve(loss, real, members.shape[0], desk)",
+                "    _solve(loss, numbers, ids.shape[0], desk)",
+                "    size = np.float64(ids.shape[0])\n"
+                "    real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
+                "                   numbers.grid, numbers.spread)\n"
+                "    _solve(loss, real, ids.shape[0], desk)",
             ),
         ),
         _SENSITIVITY,
@@ -139,11 +139,11 @@ MUTATIONS = [
         "kernels/dual.py",
         (
             (
-                "            if step_of(loss, rows, records, numbers, shared,",
-                "            size = np.float64(starts[t + 1] - starts[t])\n"
-                "            real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
-                "                           numbers.grid, numbers.spread)\n"
-                "            if step_of(loss, rows, records, real, shared,",
+                "        if step_of(loss, rows, records, numbers, shared,",
+                "        size = np.float64(ids.shape[0])\n"
+                "        real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
+                "                       numbers.grid, numbers.spread)\n"
+                "        if step_of(loss, rows, records, real, shared,",
             ),
         ),
         _SENSITIVITY,
@@ -153,10 +153,10 @@ MUTATIONS = [
         "kernels/packed.py",
         (
             (
-                "                _add(pack, members, desk.cells[k], own[k])",
-                "                _add(pack, members, desk.cells[k], own[k])\n"
-                "                for j in range(width):\n"
-                "                    models[k, j] += numbers.cell * own[k, j] / numbers.strength / gains[k]",
+                "        _add(pack, ids, desk.cells[k], total[k])",
+                "        _add(pack, ids, desk.cells[k], total[k])\n"
+                "        for j in range(pack.width):\n"
+                "            models[k, j] += numbers.cell * total[k, j] / numbers.strength / gains[k]",
             ),
         ),
         "tests/kernels/test_packed.py::test_blocks_and_their_order_do_not_matter",
@@ -166,9 +166,9 @@ MUTATIONS = [
         "kernels/dual.py",
         (
             (
-                "                    add_truncated(rows, i, steps[k] / numbers.cell, total[k])",
-                "                    add_truncated(rows, i, steps[k] / numbers.cell, total[k])\n"
-                "                    add(rows, i, steps[k], shared[k])",
+                "                add_truncated(rows, i, steps[k] / numbers.cell, total[k])",
+                "                add_truncated(rows, i, steps[k] / numbers.cell, total[k])\n"
+                "                add(rows, i, steps[k], shared[k])",
             ),
         ),
         "tests/kernels/test_dual.py::test_steps_of_a_lot_see_only_the_vector_before_it",
@@ -237,7 +237,7 @@ MUTATIONS = [
     Mutation(
         "n = len(X) under add-remove",
         "estimators/base.py",
-        (("n = X.shape[0] if self.n is None else int(self.n)", "n = X.shape[0]"),),
+        (("n = count if self.n is None else int(self.n)", "n = count"),),
         "tests/estimators/test_privacy.py::test_declared_n_replaces_the_true_one_everywhere",
     ),
     Mutation(
@@ -305,7 +305,7 @@ MUTATIONS = [
     ),
     Mutation(
         "moments without noise",
-        "solvers/moments.py",
+        "privacy/sums.py",
         (("release(total, normals[0], numbers, out)", "release(total, 0.0 * normals[0], numbers, out)"),),
         "tests/solvers/test_released_moments.py::test_the_noise_of_moments_is_the_stated_one",
     ),
@@ -378,19 +378,19 @@ MUTATIONS = [
     Mutation(
         "labels beyond their bounds in the label mean",
         "solvers/moments.py",
-        (("inside = np.clip(labels, -1.0, 1.0)", "inside = labels"),),
+        (("return np.clip(labels, -1.0, 1.0)", "return labels"),),
         "tests/solvers/test_released_moments.py::test_no_neighbour_moves_a_label_moment_by_more_than_one",
     ),
     Mutation(
         "the spread of labels around their true mean",
         "solvers/moments.py",
-        (("release_spread(plan, inside - centre, weights, source)", "release_spread(plan, inside - inside.mean(), weights, source)"),),
+        (("_inside(labels) - centre, weights", "_inside(labels) - _inside(labels).mean(), weights"),),
         "tests/solvers/test_released_moments.py::test_the_spread_is_around_the_released_mean_and_not_the_true_one",
     ),
     Mutation(
         "moments divided by the true number of records",
         "solvers/moments.py",
-        (("np.sqrt(2.0) / plan.n)\n    return", "np.sqrt(2.0) / len(weights))\n    return"),),
+        (("np.sqrt(2.0) / plan.n)\n    return", "np.sqrt(2.0) / 100)\n    return"),),
         "tests/solvers/test_released_moments.py::test_the_declared_n_divides_and_not_the_number_of_records",
     ),
 ]  # fmt: skip
