@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         PrivacyWarning,
         SchemaError,
         StreamError,
+        WorkerError,
     )
     from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
     from dpscd.estimators.loading import load
@@ -61,6 +62,7 @@ __all__ = [
     "StreamError",
     "TableEncoder",
     "TableModel",
+    "WorkerError",
     "__version__",
     "load",
 ]
