@@ -71,7 +71,7 @@ class ShardActor:
     """A shard on a worker. Its errors say nothing about the records."""
 
     def __init__(self, parts: Sequence[Partition], reader: Reader) -> None:
-        self._shard = Shard(parts, reader, _room())
+        self._shard = Shard(parts, reader, *_room())
 
     def ask(self, method: str, *args: Any) -> Any:
         """Return the shard's answer, if it is one that may leave."""
@@ -86,15 +86,16 @@ class ShardActor:
         raise failure
 
 
-def _room() -> int | None:
-    """Return the memory that a shard on this worker may use; None if there is no limit."""
+def _room() -> tuple[int | None, str | None]:
+    """Return the memory that a shard here may use, None without limit, and a folder on disk."""
     try:
-        limit = get_worker().memory_manager.memory_limit
+        worker = get_worker()
     except ValueError:  # not on a worker
-        return None
+        return None, None
+    limit, folder = worker.memory_manager.memory_limit, worker.local_directory
     if not limit:
-        return None
-    return max(1, int(limit) - psutil.Process().memory_info().rss)
+        return None, folder
+    return max(1, int(limit) - psutil.Process().memory_info().rss), folder
 
 
 class _Seat:

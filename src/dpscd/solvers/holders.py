@@ -140,5 +140,6 @@ def _predicted(problem: Problem, rows: Rows | DeferredRows, shared: Floats) -> F
         parts = [_predicted(problem, block, shared) for _, block in rows.blocks()]
         return np.concatenate([np.empty(0), *parts])
     out = np.empty(len(rows.norm))
-    predictions(rows, shared[0], problem.strength, out)
+    # A copy, because one that was sent is read-only: another compiled kernel.
+    predictions(rows, shared[0].copy(), problem.strength, out)
     return out

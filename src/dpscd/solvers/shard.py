@@ -4,7 +4,7 @@ import mmap
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -75,11 +75,13 @@ class _Training(NamedTuple):
 class _OnDisk:
     """Memory in a file that has no name and is gone when nobody uses it."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str | None) -> None:
+        self._folder = folder
         self._maps: list[mmap.mmap] = []
 
     def bytes(self, size: int) -> npt.NDArray[np.uint8]:
-        with tempfile.TemporaryFile() as file:
+        """Return so many bytes, zero at first."""
+        with tempfile.TemporaryFile(dir=self._folder) as file:
             os.posix_fallocate(file.fileno(), 0, size)  # a full disk is noticed here
             area = mmap.mmap(file.fileno(), size)
         self._maps.append(area)
@@ -102,6 +104,8 @@ class Shard:
         What they mean.
     room : int, optional
         Bytes of memory to use at most, as far as can be foreseen; None has no limit.
+    folder : path, optional
+        Where there is room on disk for packed rows and duals that are larger than that.
 
     Notes
     -----
@@ -110,10 +114,16 @@ class Shard:
     Requires: whoever receives the sums is trusted with them, and adds noise once.
     """
 
-    def __init__(self, parts: Sequence[Part], reader: Reader, room: int | None = None) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        reader: Reader,
+        room: int | None = None,
+        folder: str | None = None,
+    ) -> None:
         self._parts = parts
         self._reader = reader
-        self._room = room
+        self._room, self._folder = room, folder
         self._kept: list[Read] | None = None
         self._counts: list[int] | None = None
         self._training: _Training | None = None
@@ -193,6 +203,7 @@ class Shard:
         if self._training is None or number != self._done:
             raise WorkerError("a step was asked for out of turn.")
         problem, plan, lots, start, dual, rows = self._training
+        shared = np.array(shared)  # one that was sent is read-only: another compiled kernel
         ids = plan.lots.members(lots, number, start, start + len(dual)) - start
         if isinstance(rows, Pack):
             numbers = plan.numbers(problem.strength, fixed_point=True)
@@ -219,10 +230,13 @@ class Shard:
         if self._kept is not None:
             yield from self._kept
             return
+        self.count()
         kept: list[Read] | None = []
         size = 0
-        for part in self._parts:
+        for part, count in zip(self._parts, cast(list[int], self._counts), strict=True):
             read = self._reader.records(part.load())
+            if {read[0].shape[0], len(read[1]), len(read[2])} != {count}:
+                raise WorkerError("a part has another number of records than before.")
             size += sum(map(_size, read))
             if kept is not None and self._fits(size, _KEPT):
                 kept.append(read)
@@ -242,7 +256,7 @@ class Shard:
         size = count * (small.cells.strides[0] + 8 * problem.outputs)
         memory_of: Callable[[int], npt.NDArray[np.uint8]] = _zeros
         if not self._fits(size, _PACKED):
-            self._disk = _OnDisk()
+            self._disk = _OnDisk(self._folder)
             memory_of = self._disk.bytes
         pack = empty_pack(count, problem.d, tail, memory_of)
         dual = memory_of(max(1, 8 * count * problem.outputs))
@@ -256,9 +270,8 @@ class Shard:
             at = own.stop
             if self._disk is not None:
                 self._disk.forget()
-        if at != count:
-            raise WorkerError("a part has another number of records than before.")
-        return pack, dual[: 8 * count * problem.outputs].view(np.float64).reshape(count, -1)
+        own_dual = dual[: 8 * count * problem.outputs].view(np.float64)
+        return pack, own_dual.reshape(count, problem.outputs)
 
     def _stacked(self, problem: Problem, left: Left | None) -> tuple[Rows, Records]:
         parts = list(self._records())
