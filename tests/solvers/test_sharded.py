@@ -69,6 +69,8 @@ def data(loss=None, outputs=1):
 class Piece:
     """A part of records that are in memory."""
 
+    count = None
+
     def __init__(self, *arrays):
         self.arrays = arrays
         self.loads = 0

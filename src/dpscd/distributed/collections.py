@@ -23,10 +23,13 @@ class Partition:
         Tasks; they may hold records, so this is never printed.
     keys : list
         What :meth:`load` returns: one result, or a list of several.
+    count : int or None
+        Number of records, if it is known.
     """
 
     graph: Any
     keys: Any
+    count: int | None = None
 
     def load(self) -> Any:
         """Compute the partition here and now, in this thread."""
@@ -51,13 +54,15 @@ def partitions_of(X: Any, *others: Any) -> list[Partition]:
             "a persisted collection cannot be read again when a worker is lost; give the "
             "collection as it was before persist()."
         )
-    columns = [_delayed(each) for each in given]
+    # Optimised one by one, tables with other columns may be cut at other places.
+    columns = [_delayed(each, optimised=len(given) == 1) for each in given]
     if len({len(column) for column in columns}) != 1 or not _alike(given):
         raise DataError("X, y and sample_weight must be divided into the same partitions.")
     ready = dask.optimize(*(part for column in columns for part in column))
     graph = dict(ready[0].__dask_graph__()) if ready else {}
     keys = [part.key for part in ready]
     size = len(columns[0])
+    counts = _lengths(X) or [None] * size
     found = []
     for number in range(size):
         own = keys[number::size]
@@ -65,9 +70,9 @@ def partitions_of(X: Any, *others: Any) -> list[Partition]:
         if others:
             left = iter(own)
             places = [next(left) if each is not None else None for each in (X, *others)]
-            found.append(_WithGaps(tasks, tuple(places)))
+            found.append(_WithGaps(tasks, tuple(places), counts[number]))
         else:
-            found.append(Partition(tasks, own[0]))
+            found.append(Partition(tasks, own[0], counts[number]))
     return found
 
 
@@ -80,25 +85,28 @@ class _WithGaps(Partition):
         return [None if key is None else next(values) for key in self.keys]
 
 
-def _delayed(collection: Any) -> list[Any]:
-    if hasattr(collection, "npartitions") and hasattr(collection, "dask") and _is_array(collection):
+def _delayed(collection: Any, *, optimised: bool) -> list[Any]:
+    if _is_array(collection):
         if collection.ndim > 1:
             collection = collection.rechunk({1: -1})
-        return list(collection.to_delayed().ravel())
-    return list(collection.to_delayed())
+        return list(collection.to_delayed(optimize_graph=optimised).ravel())
+    return list(collection.to_delayed(optimize_graph=optimised))
 
 
 def _is_array(collection: Any) -> bool:
     return hasattr(collection, "chunks")
 
 
+def _lengths(collection: Any) -> list[int] | None:
+    """Return the number of records in each partition, if it is known."""
+    if not _is_array(collection) or any(size != size for size in collection.chunks[0]):
+        return None
+    return list(collection.chunks[0])
+
+
 def _alike(given: list[Any]) -> bool:
     """Return whether arrays, as far as their lengths are known, are cut at the same rows."""
-    known = [
-        each.chunks[0]
-        for each in given
-        if _is_array(each) and all(size == size for size in each.chunks[0])
-    ]
+    known = [lengths for lengths in map(_lengths, given) if lengths is not None]
     return all(lengths == known[0] for lengths in known)
 
 

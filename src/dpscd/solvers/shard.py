@@ -36,6 +36,10 @@ _KEPT, _PACKED, _PIECE = 0.25, 0.25, 0.125
 class Part(Protocol):
     """Some records as they are stored, which can be read again and again."""
 
+    @property
+    def count(self) -> int | None:
+        """Their number, if it is known without reading them."""
+
     def load(self) -> Any:
         """Return the records as they are stored."""
 
@@ -137,7 +141,10 @@ class Shard:
     def count(self) -> int:
         """Return the number of records."""
         if self._counts is None:
-            self._counts = [self._reader.count(part.load()) for part in self._parts]
+            self._counts = [
+                self._reader.count(part.load()) if part.count is None else part.count
+                for part in self._parts
+            ]
         return sum(self._counts)
 
     def cells_total(self, limits: Sequence[Floats]) -> Floats:
