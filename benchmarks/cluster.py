@@ -11,6 +11,7 @@ import sys
 import time
 from statistics import median
 
+import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
@@ -33,8 +34,6 @@ def generated(seed, count, columns):
 
 def collections(rows, columns, parts):
     """Return X and y whose partitions are made by whoever reads them."""
-    import dask
-
     count = rows // parts
     made = [dask.delayed(generated)(seed, count, columns) for seed in range(parts)]
     X = [da.from_delayed(one[0], (count, columns), np.float32) for one in made]
@@ -42,9 +41,21 @@ def collections(rows, columns, parts):
     return da.concatenate(X), da.concatenate(y)
 
 
+def say(text):
+    """Show a line at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def model_of(rows, share, seed, **changes):
+    """Return the model that is fitted."""
     return DPLogisticRegression(
-        1.0, classes=[0.0, 1.0], epochs=EPOCHS, lot_size=rows // share, random_state=seed, **changes
+        1.0,
+        classes=[0.0, 1.0],
+        epochs=EPOCHS,
+        lot_size=rows // share,
+        random_state=seed,
+        **changes,
     )
 
 
@@ -63,10 +74,10 @@ def timed(fit):
 
 def table(rows, columns, workers):
     """Print seconds by workers (rows of the table) and lot size (columns)."""
-    print(f"{rows} x {columns}, {EPOCHS} epochs: median (least to most) seconds of a fit")
+    say(f"{rows} x {columns}, {EPOCHS} epochs: median (least to most) seconds of a fit")
     heads = [f"lots of n/{share}, {repeats} seed(s)" for share, repeats in REPEATS.items()]
-    print("| | " + " | ".join(heads) + " |")
-    print("|---" * (1 + len(heads)) + "|")
+    say("| | " + " | ".join(heads) + " |")
+    say("|---" * (1 + len(heads)) + "|")
     parts = [generated(seed, rows // 8, columns) for seed in range(8)]
     X, y = (np.concatenate(each) for each in zip(*parts, strict=True))
     del parts
@@ -75,7 +86,7 @@ def table(rows, columns, workers):
         cells = timed(
             lambda share, seed: model_of(rows, share, seed, n_jobs=threads).fit(X, y)  # noqa: B023
         )
-        print(f"| one process, {threads} thread(s) | {cells} |", flush=True)
+        say(f"| one process, {threads} thread(s) | {cells} |")
     del X, y
     for count in workers:
         cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0")
@@ -83,7 +94,7 @@ def table(rows, columns, workers):
             model_of(4000, 20, 0).fit(*collections(4000, columns, 8))  # compile
             X, y = collections(rows, columns, 8)
             cells = timed(lambda share, seed: model_of(rows, share, seed).fit(X, y))  # noqa: B023
-            print(f"| {count} worker(s) | {cells} |", flush=True)
+            say(f"| {count} worker(s) | {cells} |")
 
 
 def lots():
@@ -95,11 +106,17 @@ def lots():
             for seed in range(10):
                 size = len(data.y_train) // share
                 model = fitted(
-                    data, loss, epsilon=1.0, delta=1e-3, random_state=seed, lot_size=size, epochs=100.0
+                    data,
+                    loss,
+                    epsilon=1.0,
+                    delta=1e-3,
+                    random_state=seed,
+                    lot_size=size,
+                    epochs=100.0,
                 )
                 scores.append(float(np.mean(model.predict(data.X_test) == data.y_test)))
             spread = np.std(scores, ddof=1)
-            print(f"{loss}, lots of n/{share}: {np.mean(scores):.4f} (sd {spread:.4f}, 10 seeds)", flush=True)
+            say(f"{loss}, lots of n/{share}: {np.mean(scores):.4f} (sd {spread:.4f}, 10 seeds)")
 
 
 if __name__ == "__main__":

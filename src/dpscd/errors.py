@@ -12,7 +12,7 @@ The tree::
     ├── BudgetExceeded      (also RuntimeError) a fit would spend more than its budget has left
     ├── ModelFileError      (also ValueError)  a model file is malformed or was changed
     ├── SchemaError         (also ValueError)  a schema is malformed, or not of this table
-    ├── WorkerError         (also RuntimeError) a worker was lost for good, or its records changed
+    ├── WorkerError         (also RuntimeError) a worker was lost, or its records changed
     └── LedgerError         (also RuntimeError) a ledger is missing, damaged or used wrongly
     PrivacyWarning          (a UserWarning)    the guarantee holds, but perhaps not as meant
 

@@ -118,7 +118,9 @@ def test_dataframes_and_weights_too(kind):
     model = kind(classes=classes, **EASY)
     expected = here(kind(classes=classes, **EASY), X, labels)
     weights = pd.Series(np.ones(N))
-    model.fit(*(dd.from_pandas(each, npartitions=3) for each in (table, pd.Series(labels), weights)))
+    model.fit(
+        *(dd.from_pandas(each, npartitions=3) for each in (table, pd.Series(labels), weights))
+    )
     same(model, expected)
     assert list(model.feature_names_in_) == ["a", "b", "c"]
     assert model.n_features_in_ == 3
@@ -287,8 +289,12 @@ def test_nothing_but_sums_comes_from_the_workers(monkeypatch, tmp_path):
     np.save(tmp_path / "y.npy", y)
     table.to_parquet(tmp_path / "people.parquet", row_group_size=1000)
     X_stored, y_stored = (dask.delayed(np.load)(tmp_path / name) for name in ("X.npy", "y.npy"))
-    X_parts = da.concatenate([da.from_delayed(X_stored[i : i + 300], (300, 3), float) for i in cuts])
-    y_parts = da.concatenate([da.from_delayed(y_stored[i : i + 300], (300,), float) for i in cuts])
+    X_parts = da.concatenate(
+        [da.from_delayed(X_stored[i : i + 300], (300, 3), float) for i in cuts]
+    )
+    y_parts = da.concatenate(
+        [da.from_delayed(y_stored[i : i + 300], (300,), float) for i in cuts]
+    )
     stored = dd.read_parquet(tmp_path / "people.parquet", split_row_groups=True)
     assert stored.npartitions == 3
     monkeypatch.setattr(tcp, "from_frames", seen)

@@ -43,7 +43,12 @@ def arrays(rows=12, chunks=4):
 
 def reader(**changes):
     model = DPRidge(y_bounds=(0, 1), random_state=5, ledger="budget.db", dataset="people")
-    values = {"model": model._without_secrets(), "classes": None, "features": 3, "sparse": False}
+    values = {
+        "model": model._without_secrets(),
+        "classes": None,
+        "features": 3,
+        "sparse": False,
+    }
     return ArrayReader(**{**values, **changes})
 
 
@@ -140,7 +145,9 @@ def test_partitions_that_are_not_as_announced_are_refused():
 
 def test_empty_partitions_and_partitions_without_weight_are_fine():
     for sparse in (False, True):
-        X, labels, weights = reader(sparse=sparse).records((np.empty((0, 3)), np.empty(0), None))
+        X, labels, weights = reader(sparse=sparse).records(
+            (np.empty((0, 3)), np.empty(0), None)
+        )
         assert X.shape == (0, 3)
         assert scipy.sparse.issparse(X) == sparse
         assert len(labels) == len(weights) == 0

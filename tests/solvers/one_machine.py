@@ -11,7 +11,7 @@ from dpscd.solvers.team import kernel_for
 class OneMachine(Held):
     """The single-machine kernel on all records, with the bits that divided records have."""
 
-    def train(self, problem, plan, source, left, progress):
+    def train(self, problem, plan, source, left, progress):  # noqa: ARG002 (as in the base)
         rows, count = rows_of(problem, self.X), len(self.labels)
         inner = problem.labels(self.labels) if left is None else left.labels(rows, self.labels)
         lots = LotsSource.of(source)

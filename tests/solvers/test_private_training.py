@@ -76,9 +76,7 @@ class Spy(SeededSource):
 def train(plan, X, y, log=None, threads=1, **options):
     log = [] if log is None else log
     held = Held(X, y, np.ones(len(y)), threads)
-    return train_private(
-        problem_of(plan), plan, held, lambda part: Spy(part, log), **options
-    )
+    return train_private(problem_of(plan), plan, held, lambda part: Spy(part, log), **options)
 
 
 def error(model, X, y):

@@ -1,6 +1,7 @@
 """Records that are divided give the model of one machine, whatever is lost on the way."""
 
 import dataclasses
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -107,7 +108,7 @@ class Near:
         self.pieces = [
             # Two parts a shard, the first of them empty now and then.
             [Piece(*(a[low:middle] for a in arrays)), Piece(*(a[middle:high] for a in arrays))]
-            for low, high in zip(bounds, bounds[1:], strict=False)
+            for low, high in pairwise(bounds)
             for middle in [low + (high - low) // 3]
         ]
         self.shards = [Shard(piece, self.reader, room) for piece in self.pieces]
@@ -214,7 +215,12 @@ def test_a_new_shard_repeats_every_step_once_and_in_order():
     _, seats = divided(plan, arrays, [200], losses=[(1, "step", 30)])
     calls = [(method, own[0]) for number, method, own in seats.calls if number == 1 and own]
     lost = calls.index(("step", 30))
-    assert [method for method, _ in calls[lost : lost + 4]] == ["step", "begin", "replay", "step"]
+    assert [method for method, _ in calls[lost : lost + 4]] == [
+        "step",
+        "begin",
+        "replay",
+        "step",
+    ]
     assert calls[lost + 3] == ("step", 30)
 
 

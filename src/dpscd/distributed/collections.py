@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-import dask
+from dask.base import is_dask_collection, optimize
 from dask.local import get_sync
 from dask.optimization import cull
 from distributed.client import futures_of
@@ -47,7 +47,7 @@ def partitions_of(X: Any, *others: Any) -> list[Partition]:
         Labels and weights; then a partition loads as a list, None where None was given.
     """
     given = [X, *(other for other in others if other is not None)]
-    if not all(map(dask.is_dask_collection, given)):
+    if not all(map(is_dask_collection, given)):
         raise DataTypeError("X, y and sample_weight must all be Dask collections, or none.")
     if futures_of(given):
         raise ParameterError(
@@ -58,12 +58,12 @@ def partitions_of(X: Any, *others: Any) -> list[Partition]:
     columns = [_delayed(each, optimised=len(given) == 1) for each in given]
     if len({len(column) for column in columns}) != 1 or not _alike(given):
         raise DataError("X, y and sample_weight must be divided into the same partitions.")
-    ready = dask.optimize(*(part for column in columns for part in column))
+    ready = optimize(*(part for column in columns for part in column))
     graph = dict(ready[0].__dask_graph__()) if ready else {}
     keys = [part.key for part in ready]
     size = len(columns[0])
-    counts = _lengths(X) or [None] * size
-    found = []
+    counts: list[Any] = _lengths(X) or [None] * size
+    found: list[Partition] = []
     for number in range(size):
         own = keys[number::size]
         tasks, _ = cull(graph, own)

@@ -83,7 +83,8 @@ class PoissonLots:
         Notes
         -----
         Guarantee: that of :meth:`draw`; and whether a record is in the lot is a function of
-        the source, the step and the record's number alone, so records may be divided in any way.
+        the source, the step and the record's number alone, so records may be divided in any
+        way.
         Proof: docs/proofs/shared_vector.md, "Lots".
         """
         first, last = start // _BLOCK, -(-stop // _BLOCK)

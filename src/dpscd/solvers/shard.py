@@ -214,7 +214,7 @@ class Shard:
         ids = plan.lots.members(lots, number, start, start + len(dual)) - start
         if isinstance(rows, Pack):
             numbers = plan.numbers(problem.strength, fixed_point=True)
-            total = np.zeros((problem.outputs, rows.padded), np.int64)
+            total: Total = np.zeros((problem.outputs, rows.padded), np.int64)
             for piece in self._pieces(ids, rows):
                 add_packed_lot(problem.loss, rows, numbers, piece, dual, shared, total)
                 if self._disk is not None:
@@ -228,7 +228,7 @@ class Shard:
         return total
 
     def replay(self, first: int, path: Floats) -> Total:
-        """Run the steps from `first` on again, with the vectors they had; return the last sum."""
+        """Run the steps from `first` on, with the vectors they had; return the last sum."""
         totals = [self.step(first + i, shared) for i, shared in enumerate(path)]
         return totals[-1]
 
@@ -255,9 +255,7 @@ class Shard:
     def _fits(self, size: int, share: float) -> bool:
         return self._room is None or size <= share * self._room
 
-    def _packed(
-        self, problem: Problem, left: Left | None, count: int
-    ) -> tuple[Pack, Floats]:
+    def _packed(self, problem: Problem, left: Left | None, count: int) -> tuple[Pack, Floats]:
         tail = problem.constant / problem.scale
         small = empty_pack(1, problem.d, tail)
         size = count * (small.cells.strides[0] + 8 * problem.outputs)

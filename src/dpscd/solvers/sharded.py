@@ -59,8 +59,8 @@ class Crew:
     Notes
     -----
     Guarantee: every shard takes part in every step: a slow one is waited for, a lost one is
-    built anew from its records and the path of the shared vector, and its last sum is compared to
-    the last bit; if that differs, the fit fails and what it reserved is spent.
+    built anew from its records and the path of the shared vector, and its last sum is
+    compared to the last bit; if that differs, the fit fails and what it reserved is spent.
     """
 
     def __init__(self, seats: Seats) -> None:

@@ -69,9 +69,7 @@ def train_private(
         pilot = replace(problem, lam=plan.pilot.lam)
         shared = held.train(pilot, plan.pilot, source_of("pilot"), None, progress)
         after = Left(pilot, shared, problem.label_scale / unit)
-        spread = _seen(
-            release_spread(plan, held.left_total(plan, after), source, time=1), plan
-        )
+        spread = _seen(release_spread(plan, held.left_total(plan, after), source, time=1), plan)
         if spread * unit < _MUCH * problem.label_scale:
             start = pilot.model(shared)
             left = replace(after, factor=problem.label_scale / (spread * unit))
