@@ -5,6 +5,10 @@ reading, packing, round trips and all. Prints a table of seconds by workers and 
 
     python benchmarks/cluster.py table [rows] [columns] [workers ...]
     DPSCD_DATA=folder python benchmarks/cluster.py lots
+    python benchmarks/cluster.py trips
+
+`lots` shows what larger lots cost in accuracy; `trips` measures round trips by workers and size of
+the shared vector, fits the cost model to them and draws it out.
 """
 
 import sys
@@ -15,10 +19,16 @@ import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
+from scipy.optimize import nnls
 
 from dpscd import DPLogisticRegression
 from dpscd.bench.datasets import load_dataset
 from dpscd.bench.opponents.ours import fitted
+from dpscd.distributed.collections import partitions_of
+from dpscd.distributed.workers import workers_with
+from dpscd.estimators.partitions import ArrayReader
+from dpscd.planning import Facts, _worth_a_trip
+from dpscd.privacy.random import LotsSource, SeededSource
 
 EPOCHS = 100
 # Lots of n / 20 and so on, and how many seeds: small lots take long.
@@ -119,9 +129,71 @@ def lots():
             say(f"{loss}, lots of n/{share}: {np.mean(scores):.4f} (sd {spread:.4f}, 10 seeds)")
 
 
+def trip(workers, columns, steps=300):
+    """Return the median seconds of a step with next to no records."""
+    X, y = collections(16 * workers, columns, workers)
+    model = model_of(16 * workers, 16, 0, standardise=False)
+    classes = model._declared_for_dask()
+    reader = ArrayReader(model._without_secrets(), classes, columns, False)
+    problem_of, target = model._public_problem(X.shape, classes)
+    plan = model._plan(problem_of(np.nan), target)
+    shared, seconds = np.zeros((1, columns + 1)), []
+    with workers_with(partitions_of(X, y, None), reader) as held:
+        starts = [16 * worker for worker in range(workers)]
+        lots_source = LotsSource.of(SeededSource(b"trips"))
+        held._crew.begin(problem_of(plan.lam), plan, lots_source, starts, None)
+        for _ in range(steps):
+            start = time.perf_counter()
+            held._crew.step(shared)
+            seconds.append(time.perf_counter() - start)
+    return median(seconds)
+
+
+# Seconds that a record of a lot takes, without and for each of its features: from the table.
+RECORD, FEATURE = 3.2e-8, 0.4e-9
+
+
+def trips():
+    """Print measured round trips, the model fitted to them, and what it says elsewhere."""
+    cases, measured = [], []
+    for workers in (1, 2, 4):
+        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
+        with cluster, Client(cluster, direct_to_workers=True):
+            for columns in (50, 1000, 10_000):
+                trip(workers, columns, 20)  # compile
+                cases.append((1.0, workers, workers * 8e-6 * columns))
+                measured.append(1e3 * trip(workers, columns))
+                say(f"{workers} worker(s), {columns} columns: {measured[-1]:.2f} ms")
+    # Relative errors count: a trip of 1 ms matters as much as one of 10.
+    scale = 1.0 / np.array(measured)
+    found, _ = nnls(np.array(cases) * scale[:, None], np.array(measured) * scale)
+    worst = np.abs(np.array(cases) @ found / measured - 1.0).max()
+    say(
+        f"a step: {found[0]:.2f} ms + {found[1]:.2f} ms a worker + {found[2]:.2f} ms a worker "
+        f"and MB of the shared vector (within {worst:.0%})"
+    )
+    say("| rows | columns | workers | lots of | steps | computing | round trips | in all |")
+    say("|---|---|---|---|---|---|---|---|")
+    for rows, columns, workers in (
+        (10**6, 50, 2), (10**7, 50, 10), (10**8, 50, 10), (10**8, 50, 100), (10**9, 50, 100),
+        (10**9, 50, 1000), (10**9, 1000, 1000),
+    ):  # fmt: skip
+        facts = Facts(rows, columns, 1, "classification", 1.0, 0.3, workers=workers)
+        lot = max(2048, min(rows // 20, _worth_a_trip(facts)))
+        steps = EPOCHS * rows / lot
+        computing = EPOCHS * rows * (RECORD + FEATURE * columns) / workers
+        waiting = steps * 1e-3 * float(found @ (1.0, workers, workers * 8e-6 * columns))
+        times = " | ".join(f"{x:,.0f} s" for x in (computing, waiting, computing + waiting))
+        say(
+            f"| {rows:,} | {columns} | {workers} | n/{rows / lot:.0f} | {steps:,.0f} | {times} |"
+        )
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "lots":
         lots()
+    elif sys.argv[1] == "trips":
+        trips()
     else:
         given = [int(x) for x in sys.argv[2:]]
         table(*(given[:2] or [1_000_000, 50]), given[2:] or [1, 2])

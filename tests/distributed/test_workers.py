@@ -76,6 +76,14 @@ def test_a_shard_is_asked_for_nothing_but_sums():
             actor.ask(method)
 
 
+def test_a_row_does_not_leave_its_worker(monkeypatch):
+    actor = ShardActor(partitions_of(*arrays(), None), reader())
+    row = arrays()[0][1].compute()
+    monkeypatch.setattr(actor._shard, "count", lambda: row)
+    with pytest.raises(WorkerError, match="about to send"):
+        actor.ask("count")
+
+
 def test_errors_of_a_worker_hold_nothing_of_the_records():
     class Broken:
         count = None

@@ -21,6 +21,7 @@ _NOISE = "tests/estimators/test_privacy.py::test_without_signal_the_model_is_exa
 _EMPTY = "tests/kernels/test_dual.py::test_empty_lots_still_add_noise"
 _BITS = "tests/privacy/test_sampling.py::test_bits_are_independent_with_the_stated_rate"
 _DRAWN = "tests/solvers/test_private_training.py::test_what_is_drawn_is_what_the_plan_lists"
+_LOST = "tests/solvers/test_sharded.py::test_whatever_is_lost_the_model_is_the_same"
 
 MUTATIONS = [
     Mutation(
@@ -249,13 +250,13 @@ MUTATIONS = [
     Mutation(
         "the dual in the pickle",
         "estimators/base.py",
-        (("        # 5. Training", "        self.kept_ = weights\n        # 5. Training"),),
+        (("        # 5. Training", "        self.kept_ = held\n        # 5. Training"),),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(
         "the lots in the pickle",
         "estimators/base.py",
-        (("        # 6. What it", "        self.lots_ = plan and plan.lots.draw(source, plan.steps, 9, len(y))\n        # 6. What it"),),
+        (("        # 6. What it", "        self.lots_ = plan and plan.lots.draw(source, plan.steps, 9, problem.n)\n        # 6. What it"),),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(
@@ -392,5 +393,54 @@ MUTATIONS = [
         "solvers/moments.py",
         (("np.sqrt(2.0) / plan.n)\n    return", "np.sqrt(2.0) / 100)\n    return"),),
         "tests/solvers/test_released_moments.py::test_the_declared_n_divides_and_not_the_number_of_records",
+    ),
+    Mutation(
+        "noise added by every worker",
+        "solvers/sharded.py",
+        (("normals[i], numbers, shared)", "len(self._counts) ** 0.5 * normals[i], numbers, shared)"),),
+        "tests/solvers/test_sharded.py::test_without_signal_the_model_is_the_noise_of_one_source",
+    ),
+    Mutation(
+        "a lost worker left out",
+        "solvers/sharded.py",
+        (("                self._seats.refill(number)\n",
+          "                replies[number] = np.zeros_like(self._last[number])\n                break\n"),),
+        _LOST,
+    ),
+    Mutation(
+        "a lost worker's duals begin at zero",
+        "solvers/sharded.py",
+        (("        if not self._path:\n            return True", "        return True"),),
+        _LOST,
+    ),
+    Mutation(
+        "a step repeated by a worker that did it already",
+        "solvers/shard.py",
+        (("if self._training is None or number != self._done:", "if self._training is None:"),),
+        "tests/solvers/test_sharded.py::test_steps_out_of_turn_are_refused",
+    ),
+    Mutation(
+        "bits drawn by the place in a partition",
+        "solvers/shard.py",
+        (("lots, number, start, start + len(dual)) - start", "lots, number, 0, len(dual))"),),
+        "tests/solvers/test_sharded.py::test_divided_records_give_the_model_of_one_machine",
+    ),
+    Mutation(
+        "the key of the noise sent to workers",
+        "privacy/random.py",
+        (("return cls(words.tobytes(), seeded=source.seeded)", "return cls(source._key, seeded=source.seeded)"),),
+        "tests/privacy/test_sampling.py::test_a_source_of_lots_can_be_sent_and_knows_nothing_of_the_noise",
+    ),
+    Mutation(
+        "whatever a worker has is sent",
+        "distributed/workers.py",
+        (("return only_sums(getattr(self._shard, method)(*args))", "return getattr(self._shard, method)(*args)"),),
+        "tests/distributed/test_workers.py::test_a_row_does_not_leave_its_worker",
+    ),
+    Mutation(
+        "the seed sent to workers",
+        "estimators/base.py",
+        (("copy.set_params(random_state=None, ledger=None, dataset=None)", "copy.set_params(ledger=None, dataset=None)"),),
+        "tests/distributed/test_workers.py::test_a_reader_has_no_secrets",
     ),
 ]  # fmt: skip
