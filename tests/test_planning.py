@@ -315,3 +315,27 @@ def test_a_pilot_takes_its_share_where_its_noise_is_hardly_seen(relation):
 def test_there_is_no_pilot_elsewhere(changes):
     regression = facts(**{"n": 10**5, "task": "regression", "standardised": True, **changes})
     assert plan_fit(regression, PrivacyTarget(1.0, 1e-6)).pilot is None
+
+
+def test_on_workers_lots_are_worth_a_round_trip_and_at_most_a_twentieth():
+    target = PrivacyTarget(1.0, 1e-7)
+    here = plan_fit(facts(n=10**6), target)
+    there = plan_fit(facts(n=10**6, workers=2), target)
+    assert there.rate == 1 / 20
+    assert there.steps < here.steps / 10
+    # Travel is the same; the noise in the shared vector over all steps hardly changes.
+    assert there.travel == pytest.approx(here.travel)
+    noise = [p.noise.std * math.sqrt(p.steps) for p in (here, there)]
+    assert noise[1] == pytest.approx(noise[0], rel=0.05)
+    # With more records than the workers compute in a round trip, lots stop growing.
+    many = plan_fit(facts(n=10**8, workers=2), target)
+    lot = many.rate * many.n
+    seconds = lot * (planning._RECORD_TIME + 20 * planning._FEATURE_TIME) / 2
+    assert seconds == pytest.approx(planning._ROUND_TRIP, rel=0.01)
+    assert plan_fit(facts(n=10**6, workers=2), target, lot_size=500).rate == 500 / 10**6
+
+
+def test_on_workers_lots_are_never_smaller_than_on_one_machine():
+    target = PrivacyTarget(1.0, 1e-5)
+    for n in (10, 1000):
+        assert plan_fit(facts(n=n, workers=3), target).rate >= plan_fit(facts(n=n), target).rate

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         PrivacyWarning,
         SchemaError,
         StreamError,
+        WorkerError,
     )
     from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
     from dpscd.estimators.interop import to_onnx, to_sklearn
@@ -62,6 +63,7 @@ __all__ = [
     "StreamError",
     "TableEncoder",
     "TableModel",
+    "WorkerError",
     "__version__",
     "load",
     "to_onnx",

@@ -12,6 +12,7 @@ The tree::
     ├── BudgetExceeded      (also RuntimeError) a fit would spend more than its budget has left
     ├── ModelFileError      (also ValueError)  a model file is malformed or was changed
     ├── SchemaError         (also ValueError)  a schema is malformed, or not of this table
+    ├── WorkerError         (also RuntimeError) a worker was lost, or its records changed
     └── LedgerError         (also RuntimeError) a ledger is missing, damaged or used wrongly
     PrivacyWarning          (a UserWarning)    the guarantee holds, but perhaps not as meant
 
@@ -33,6 +34,7 @@ __all__ = [
     "PrivacyWarning",
     "SchemaError",
     "StreamError",
+    "WorkerError",
 ]
 
 
@@ -78,6 +80,10 @@ class SchemaError(DpscdError, ValueError):
 
 class LedgerError(DpscdError, RuntimeError):
     """A ledger is missing, damaged, not a ledger, in use, or asked for what it has not."""
+
+
+class WorkerError(DpscdError, RuntimeError):
+    """A worker of a cluster failed and cannot be replaced; what the fit reserved is spent."""
 
 
 class PrivacyWarning(UserWarning):

@@ -27,6 +27,11 @@ _FEW = 30_000.0
 _MOST_EPOCHS = 400.0
 _STEPS = 25_000
 _SMALLEST_LOT, _LARGEST_LOT = 16, 2048
+# On workers a step costs a round trip, in seconds, and a record of a lot these, for its
+# features and besides. Lots grow until they take as long as the trip, up to a part of n.
+_ROUND_TRIP = 3e-3
+_FEATURE_TIME, _RECORD_TIME = 0.4e-9, 4e-8
+_MOST_OF_ALL = 20
 
 # Travel. Of a classifier's dual, which lives in [0, 1]; and of a regression's, in units of
 # the labels' mean distance from their centre if that is released, else of their bound.
@@ -81,6 +86,9 @@ class Facts:
         Whether features' moments, and labels' for regression, are released first.
     bounded : int
         Number of columns whose bounds are estimated first.
+    workers : int
+        Number of workers that hold the records, each step being a round trip to them; 0 if
+        the records are here.
     """
 
     n: int
@@ -91,6 +99,7 @@ class Facts:
     constant: float
     standardised: bool = False
     bounded: int = 0
+    workers: int = 0
 
 
 def default_delta(n: int) -> float:
@@ -140,6 +149,8 @@ def plan_fit(
     if lot_size is None:
         size = int(usual * n / _STEPS)
         lot_size = min(n, max(_SMALLEST_LOT, min(_LARGEST_LOT, size)))
+        if facts.workers:
+            lot_size = max(lot_size, min(n // _MOST_OF_ALL, _worth_a_trip(facts)))
     if not 1 <= lot_size <= n:
         raise ParameterError(f"lot_size={lot_size!r} must be at least 1 and at most n={n}.")
     if epochs is None:
@@ -175,6 +186,12 @@ def plan_fit(
     if pilots:
         plan = replace(plan, pilot=_pilot(plan, target))
     return plan.calibrated()
+
+
+def _worth_a_trip(facts: Facts) -> int:
+    """Return the size of a lot that workers compute in the time of a round trip."""
+    record = _RECORD_TIME + _FEATURE_TIME * facts.d * facts.outputs
+    return int(_ROUND_TRIP * facts.workers / record)
 
 
 def _pilot(plan: Plan, target: PrivacyTarget) -> Plan:

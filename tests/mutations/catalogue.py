@@ -25,6 +25,7 @@ _LAZY_NOISE = (
     "tests/solvers/test_lazy_scd.py::test_without_signal_the_result_is_exactly_the_stated_noise"
 )
 _LAZY_DRAW = "tests/kernels/test_lazy.py::test_a_coordinate_gets_what_is_due_in_one_draw"
+_LOST = "tests/solvers/test_sharded.py::test_whatever_is_lost_the_model_is_the_same"
 
 MUTATIONS = [
     Mutation(
@@ -238,11 +239,11 @@ MUTATIONS = [
         "kernels/packed.py",
         (
             (
-                "            solve_block(loss, numbers, members.shape[0], desk)",
-                "            size = np.float64(starts[t + 1] - starts[t])\n"
-                "            real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
-                "                           numbers.grid, numbers.spread)\n"
-                "            solve_block(loss, real, members.shape[0], desk)",
+                "    solve_block(loss, numbers, ids.shape[0], desk)",
+                "    size = np.float64(ids.shape[0])\n"
+                "    real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
+                "                   numbers.grid, numbers.spread)\n"
+                "    solve_block(loss, real, ids.shape[0], desk)",
             ),
         ),
         _SENSITIVITY,
@@ -252,11 +253,11 @@ MUTATIONS = [
         "kernels/dual.py",
         (
             (
-                "            if step_of(loss, rows, records, numbers, shared,",
-                "            size = np.float64(starts[t + 1] - starts[t])\n"
-                "            real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
-                "                           numbers.grid, numbers.spread)\n"
-                "            if step_of(loss, rows, records, real, shared,",
+                "        if step_of(loss, rows, records, numbers, shared,",
+                "        size = np.float64(ids.shape[0])\n"
+                "        real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
+                "                       numbers.grid, numbers.spread)\n"
+                "        if step_of(loss, rows, records, real, shared,",
             ),
         ),
         _SENSITIVITY,
@@ -266,10 +267,10 @@ MUTATIONS = [
         "kernels/packed.py",
         (
             (
-                "                _add(pack, members, desk.cells[k], own[k])",
-                "                _add(pack, members, desk.cells[k], own[k])\n"
-                "                for j in range(width):\n"
-                "                    models[k, j] += numbers.cell * own[k, j] / numbers.strength / gains[k]",
+                "        _add(pack, ids, desk.cells[k], total[k])",
+                "        _add(pack, ids, desk.cells[k], total[k])\n"
+                "        for j in range(pack.width):\n"
+                "            models[k, j] += numbers.cell * total[k, j] / numbers.strength / gains[k]",
             ),
         ),
         "tests/kernels/test_packed.py::test_blocks_and_their_order_do_not_matter",
@@ -279,9 +280,9 @@ MUTATIONS = [
         "kernels/dual.py",
         (
             (
-                "                    add_truncated(rows, i, steps[k] / numbers.cell, total[k])",
-                "                    add_truncated(rows, i, steps[k] / numbers.cell, total[k])\n"
-                "                    add(rows, i, steps[k], shared[k])",
+                "                add_truncated(rows, i, steps[k] / numbers.cell, total[k])",
+                "                add_truncated(rows, i, steps[k] / numbers.cell, total[k])\n"
+                "                add(rows, i, steps[k], shared[k])",
             ),
         ),
         "tests/kernels/test_dual.py::test_steps_of_a_lot_see_only_the_vector_before_it",
@@ -393,7 +394,7 @@ MUTATIONS = [
     Mutation(
         "n = len(X) under add-remove",
         "estimators/base.py",
-        (("n = X.shape[0] if self.n is None else int(self.n)", "n = X.shape[0]"),),
+        (("n = count if self.n is None else int(self.n)", "n = count"),),
         "tests/estimators/test_privacy.py::test_declared_n_replaces_the_true_one_everywhere",
     ),
     Mutation(
@@ -405,13 +406,13 @@ MUTATIONS = [
     Mutation(
         "the dual in the pickle",
         "estimators/base.py",
-        (("        # 5. Training", "        self.kept_ = weights\n        # 5. Training"),),
+        (("        # 5. Training", "        self.kept_ = held\n        # 5. Training"),),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(
         "the lots in the pickle",
         "estimators/base.py",
-        (("        # 6. What it", "        self.lots_ = plan and plan.lots.draw(source, plan.steps, 9, len(y))\n        # 6. What it"),),
+        (("        # 6. What it", "        self.lots_ = plan and plan.lots.draw(source, plan.steps, 9, problem.n)\n        # 6. What it"),),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(
@@ -461,7 +462,7 @@ MUTATIONS = [
     ),
     Mutation(
         "moments without noise",
-        "solvers/moments.py",
+        "privacy/sums.py",
         (("release(total, normals[0], numbers, out)", "release(total, 0.0 * normals[0], numbers, out)"),),
         "tests/solvers/test_released_moments.py::test_the_noise_of_moments_is_the_stated_one",
     ),
@@ -534,19 +535,68 @@ MUTATIONS = [
     Mutation(
         "labels beyond their bounds in the label mean",
         "solvers/moments.py",
-        (("inside = np.clip(labels, -1.0, 1.0)", "inside = labels"),),
+        (("return np.clip(labels, -1.0, 1.0)", "return labels"),),
         "tests/solvers/test_released_moments.py::test_no_neighbour_moves_a_label_moment_by_more_than_one",
     ),
     Mutation(
         "the spread of labels around their true mean",
         "solvers/moments.py",
-        (("release_spread(plan, inside - centre, weights, source)", "release_spread(plan, inside - inside.mean(), weights, source)"),),
+        (("_inside(labels) - centre, weights", "_inside(labels) - _inside(labels).mean(), weights"),),
         "tests/solvers/test_released_moments.py::test_the_spread_is_around_the_released_mean_and_not_the_true_one",
     ),
     Mutation(
         "moments divided by the true number of records",
         "solvers/moments.py",
-        (("np.sqrt(2.0) / plan.n)\n    return", "np.sqrt(2.0) / len(weights))\n    return"),),
+        (("np.sqrt(2.0) / plan.n)\n    return", "np.sqrt(2.0) / 100)\n    return"),),
         "tests/solvers/test_released_moments.py::test_the_declared_n_divides_and_not_the_number_of_records",
+    ),
+    Mutation(
+        "noise added by every worker",
+        "solvers/sharded.py",
+        (("normals[i], numbers, shared)", "len(self._counts) ** 0.5 * normals[i], numbers, shared)"),),
+        "tests/solvers/test_sharded.py::test_without_signal_the_model_is_the_noise_of_one_source",
+    ),
+    Mutation(
+        "a lost worker left out",
+        "solvers/sharded.py",
+        (("                self._seats.refill(number)\n",
+          "                replies[number] = np.zeros_like(self._last[number])\n                break\n"),),
+        _LOST,
+    ),
+    Mutation(
+        "a lost worker's duals begin at zero",
+        "solvers/sharded.py",
+        (("        if not self._path:\n            return True", "        return True"),),
+        _LOST,
+    ),
+    Mutation(
+        "a step repeated by a worker that did it already",
+        "solvers/shard.py",
+        (("if self._training is None or number != self._done:", "if self._training is None:"),),
+        "tests/solvers/test_sharded.py::test_steps_out_of_turn_are_refused",
+    ),
+    Mutation(
+        "bits drawn by the place in a partition",
+        "solvers/shard.py",
+        (("lots, number, start, start + len(dual)) - start", "lots, number, 0, len(dual))"),),
+        "tests/solvers/test_sharded.py::test_divided_records_give_the_model_of_one_machine",
+    ),
+    Mutation(
+        "the key of the noise sent to workers",
+        "privacy/random.py",
+        (("return cls(words.tobytes(), seeded=source.seeded)", "return cls(source._key, seeded=source.seeded)"),),
+        "tests/privacy/test_sampling.py::test_a_source_of_lots_can_be_sent_and_knows_nothing_of_the_noise",
+    ),
+    Mutation(
+        "whatever a worker has is sent",
+        "distributed/workers.py",
+        (("return only_sums(getattr(self._shard, method)(*args))", "return getattr(self._shard, method)(*args)"),),
+        "tests/distributed/test_workers.py::test_a_row_does_not_leave_its_worker",
+    ),
+    Mutation(
+        "the seed sent to workers",
+        "estimators/base.py",
+        (("copy.set_params(random_state=None, ledger=None, dataset=None)", "copy.set_params(ledger=None, dataset=None)"),),
+        "tests/distributed/test_workers.py::test_a_reader_has_no_secrets",
     ),
 ]  # fmt: skip

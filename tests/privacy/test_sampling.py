@@ -1,11 +1,15 @@
 import math
+import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from dpscd.errors import StreamError
 from dpscd.kernels.draws import wait_of
-from dpscd.privacy.random import Purpose, SeededSource
+from dpscd.privacy import sampling
+from dpscd.privacy.random import LotsSource, Purpose, SecureSource, SeededSource
 from dpscd.privacy.sampling import PoissonLots
 
 ALARM = 1e-6  # chance of a false alarm of each statistical test, for a fresh seed
@@ -125,3 +129,54 @@ def test_lots_are_drawn_a_little_below_the_rate():
         expected.append(last)
     assert decay < -math.log(0.75)
     assert drawn.ids.tolist() == expected
+
+
+def lots_source(seed=b"key"):
+    return LotsSource.of(SeededSource(seed))
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.6])
+def test_bits_by_number_are_independent_with_the_stated_rate(rate, monkeypatch):
+    monkeypatch.setattr(sampling, "_BLOCK", 4)
+    steps, rows = 10_000, 10
+    source = lots_source()
+    found = np.zeros((steps, rows), dtype=np.int64)
+    for t in range(steps):
+        found[t, PoissonLots(rate).members(source, t, 0, rows)] = 1
+    together = found.T @ found
+    upper = np.triu_indices(rows, 1)
+    assert binomial(np.diag(together), steps, rate)
+    assert binomial(together[upper], steps, rate * rate)
+    assert binomial((found[::2].T @ found[1::2]).ravel(), steps // 2, rate * rate)
+    assert not binomial(np.array([found.sum()]), steps * rows, 1.1 * rate)
+
+
+@pytest.mark.parametrize("kind", [PoissonLots, ScarceLots])
+@pytest.mark.parametrize("rate", [0.003, 0.3, 1.0])
+def test_bits_by_number_do_not_depend_on_how_records_are_divided(rate, kind):
+    lots, source, stop = kind(rate), lots_source(), 40_000
+    whole = lots.members(source, 5, 0, stop)
+    assert binomial(np.array([len(whole)]), stop, rate) or rate == 1.0
+    cuts = [0, 1, 7, 16_384, 16_390, 33_000, stop]
+    parts = [lots.members(lots_source(), 5, low, high) for low, high in pairwise(cuts)]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+    assert len(lots.members(source, 5, 100, 100)) == 0
+    other = lots.members(source, 6, 0, stop)
+    assert rate == 1.0 or not np.array_equal(other, whole)
+
+
+def test_a_source_of_lots_can_be_sent_and_knows_nothing_of_the_noise():
+    fit = SeededSource(b"key")
+    source = LotsSource.of(fit)
+    sent = pickle.loads(pickle.dumps(source))
+    words = source.words(Purpose.LOTS, 3, 2, 5)
+    np.testing.assert_array_equal(sent.words(Purpose.LOTS, 3, 2, 5), words)
+    assert sent.seeded
+    assert "key" not in repr(sent)
+    assert not np.isin(words, SeededSource(b"key").words(Purpose.LOTS, 3, 2, 5)).any()
+    for purpose in set(Purpose) - {Purpose.LOTS, Purpose.LOTS_OVERFLOW}:
+        with pytest.raises(StreamError, match="has no"):
+            sent.words(purpose, 0, 1, 1)
+    with pytest.raises(StreamError):
+        LotsSource.of(fit)  # one key a training
+    assert not LotsSource.of(SecureSource()).seeded

@@ -16,6 +16,7 @@ from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 from dpscd.solvers import training
+from dpscd.solvers.holders import Held
 from dpscd.solvers.training import train_private
 
 N, D = 400, 3
@@ -72,11 +73,10 @@ class Spy(SeededSource):
         return super().words(purpose, first, steps, width)
 
 
-def train(plan, X, y, log=None, **options):
+def train(plan, X, y, log=None, threads=1, **options):
     log = [] if log is None else log
-    return train_private(
-        problem_of(plan), plan, X, y, np.ones(len(y)), lambda part: Spy(part, log), **options
-    )
+    held = Held(X, y, np.ones(len(y)), threads)
+    return train_private(problem_of(plan), plan, held, lambda part: Spy(part, log), **options)
 
 
 def error(model, X, y):
@@ -180,7 +180,7 @@ def test_a_plan_of_another_problem_is_refused():
     other = dataclasses.replace(problem_of(plan, Logistic()), lam=1.0)
     X, y = data()
     with pytest.raises(ParameterError, match="another problem"):
-        train_private(other, plan, X, y, np.ones(N), lambda part: Spy(part, []))
+        train_private(other, plan, Held(X, y, np.ones(N)), lambda part: Spy(part, []))
 
 
 def test_predictions_leave_records_alone_that_cannot_be_used():

@@ -19,7 +19,15 @@ from dpscd.privacy.noise import LatticeGaussian
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
-from dpscd.solvers.moments import release_labels, release_moments, release_spread
+from dpscd.solvers.moments import (
+    distance_total,
+    label_total,
+    moments_total,
+    release_labels,
+    release_moments,
+    release_spread,
+    spread_total,
+)
 
 FALSE_ALARM = 1e-6
 N, D = 1024, 3  # a power of two: dividing by it is exact
@@ -51,14 +59,31 @@ def rows_of(X, row_bound=1.0):
     return Problem(Squared(), 1.0, N, X.shape[1], row_bound=row_bound).plain_rows(X)
 
 
+def released_moments(one, rows, weights, source):
+    return release_moments(one, moments_total(one, rows, weights), source)
+
+
+def released_labels(one, labels, weights, source):
+    return release_labels(
+        one,
+        lambda: label_total(one, labels, weights),
+        lambda centre: distance_total(one, labels, centre, weights),
+        source,
+    )
+
+
+def released_spread(one, distances, weights, source, **options):
+    return release_spread(one, spread_total(one, distances, weights), source, **options)
+
+
 def moments_of(one, X, weights=None, seed=b"m", row_bound=1.0):
     weights = np.ones(X.shape[0]) if weights is None else weights
-    return release_moments(one, rows_of(X, row_bound), weights, SeededSource(seed))
+    return released_moments(one, rows_of(X, row_bound), weights, SeededSource(seed))
 
 
 def labels_of(one, labels, weights=None, seed=b"l"):
     weights = np.ones(len(labels)) if weights is None else weights
-    return release_labels(one, np.asarray(labels), np.asarray(weights), SeededSource(seed))
+    return released_labels(one, np.asarray(labels), np.asarray(weights), SeededSource(seed))
 
 
 def follows(values, std):
@@ -207,7 +232,7 @@ def test_no_neighbour_moves_a_label_moment_by_more_than_one(labels, other, weigh
         return labels_of(one, y, w).centre
 
     def spread(y, w):
-        return release_spread(one, y, w, SeededSource(b"s"))
+        return released_spread(one, y, w, SeededSource(b"s"))
 
     for release, factor in ((mean, 1), (spread, 2)):
         silent = [0.0, *weights[1:]]
@@ -229,8 +254,8 @@ def test_the_training_has_noise_of_its_own():
     source = SeededSource(b"x")
     one = plan()
     rows, weights = rows_of(np.zeros((5, D))), np.ones(5)
-    found = release_moments(one, rows, weights, source)
-    release_labels(one, np.zeros(5), weights, source)
+    found = released_moments(one, rows, weights, source)
+    released_labels(one, np.zeros(5), weights, source)
     one.noise.draw(source, 0, 10, one.size)
     one.lots.draw(source, 0, 10, 5)
     expected = LatticeGaussian(1.0, 5.0)
@@ -238,10 +263,10 @@ def test_the_training_has_noise_of_its_own():
     steps = np.concatenate(found[:2]) * N / math.sqrt(2.0)
     np.testing.assert_allclose(steps, 5.0 * normals, atol=expected.grid)
     with pytest.raises(StreamError):
-        release_moments(one, rows, weights, source)
+        released_moments(one, rows, weights, source)
     with pytest.raises(StreamError):
-        release_labels(one, np.zeros(5), weights, source)
-    release_spread(one, np.zeros(5), weights, source, time=1)
+        released_labels(one, np.zeros(5), weights, source)
+    released_spread(one, np.zeros(5), weights, source, time=1)
 
 
 def test_a_plan_that_does_not_release_is_refused():
@@ -256,7 +281,7 @@ def test_rows_that_do_not_match_the_plan_are_refused():
         moments_of(plan(), np.zeros((5, D + 1)))
     tailed = Problem(Squared(), 1.0, N, D, constant=0.3).rows(np.zeros((5, D)))
     with pytest.raises(DataError, match="columns"):
-        release_moments(plan(), tailed, np.ones(5), SeededSource(b""))
+        released_moments(plan(), tailed, np.ones(5), SeededSource(b""))
     for count in (4, 6):
         with pytest.raises(DataError, match="equally many"):
             moments_of(plan(), np.zeros((5, D)), np.ones(count))
@@ -270,10 +295,10 @@ def test_more_records_than_sums_can_hold_are_refused_before_any_draw():
     source = SeededSource(b"")
     rows = rows_of(np.zeros((1, D)))._replace(factor=many, norm=many)
     with pytest.raises(DataError, match="far more records"):
-        release_moments(one, rows, many, source)
+        released_moments(one, rows, many, source)
     with pytest.raises(DataError, match="far more records"):
-        release_spread(one, many, many, source)
-    release_moments(one, rows_of(np.zeros((1, D))), np.ones(1), source)
+        released_spread(one, many, many, source)
+    released_moments(one, rows_of(np.zeros((1, D))), np.ones(1), source)
 
 
 def test_the_size_of_the_plan_is_what_is_drawn():
@@ -287,8 +312,8 @@ def test_the_size_of_the_plan_is_what_is_drawn():
 
     one = dataclasses.replace(plan(), d=5)
     source = Spy(b"")
-    release_moments(one, rows_of(np.zeros((2, 5))), np.ones(2), source)
-    release_labels(one, np.zeros(2), np.ones(2), source)
+    released_moments(one, rows_of(np.zeros((2, 5))), np.ones(2), source)
+    released_labels(one, np.zeros(2), np.ones(2), source)
     stated = {release.what: release for release in one.first_releases()}
     expected = [
         (Purpose.MOMENTS, "moments"),

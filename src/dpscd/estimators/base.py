@@ -12,13 +12,15 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dpscd._version import __version__
+from dpscd.distributed.detection import is_dask
 from dpscd.errors import BudgetExceeded, ParameterError, PrivacyWarning
 from dpscd.estimators.files import write_model
+from dpscd.estimators.partitions import ArrayReader
 from dpscd.estimators.validation import (
     check_finite,
     check_integer,
@@ -43,6 +45,7 @@ from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.random import Source, source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Model, Problem
+from dpscd.solvers.holders import Held
 from dpscd.solvers.sdca import sdca
 from dpscd.solvers.training import train_private
 
@@ -115,9 +118,11 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Records, one a row. Rows longer than `row_bound` are scaled down to it.
+            Records, one a row. Rows longer than `row_bound` are scaled down to it. A Dask
+            array or dataframe is trained on where its partitions are, on the workers of
+            the current Dask client.
         y : array-like of shape (n_samples,)
-            Labels.
+            Labels, divided like X if on Dask.
         sample_weight : float or array-like of shape (n_samples,), optional
             How much each record's loss counts. The contribution of a record to the
             model stays bounded by the same clip, so privacy does not change; neither
@@ -130,16 +135,73 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """
         # 1. Public parameters, shapes and types.
         self._check_parameters()
+        if is_dask(X, y, sample_weight):
+            return self._fit_on_dask(X, y, sample_weight)
         X, y = check_records(self, X, y)
         classes = self._classes_of(y)
-        return self._train(X.shape, classes, lambda *_: (X, y, sample_weight))
+        return self._train(
+            X.shape, classes, lambda *_: self._held(X, y, sample_weight, classes)
+        )
+
+    def _fit_on_dask(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Train where the partitions of Dask collections are."""
+        from dpscd.distributed.collections import columns_of, partitions_of
+        from dpscd.distributed.workers import workers_with
+
+        parts = partitions_of(X, y, sample_weight)
+        names, features, sparse_rows = columns_of(X)
+        classes = self._declared_for_dask()
+        reader = ArrayReader(self._without_secrets(), classes, features, sparse_rows)
+        with workers_with(parts, reader) as workers:
+            self._train(
+                (workers.count, features),
+                classes,
+                lambda *_: workers.held(),
+                workers=len(workers),
+            )
+        self.n_features_in_ = features
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        return self
+
+    def _declared_for_dask(self) -> npt.NDArray[Any] | None:
+        """Return the classes, which must be declared; None for regression."""
+        if math.isinf(self.epsilon):
+            raise ParameterError(
+                "epsilon=inf is not available on Dask: train without privacy on one machine."
+            )
+        if self._task == "classification" and getattr(self, "classes", None) is None:
+            raise ParameterError(
+                "classes=None is not available on Dask, where labels do not leave their "
+                "worker; give classes=."
+            )
+        return self._classes_of(np.empty(0))
+
+    def _without_secrets(self) -> Self:
+        """Return an unfitted copy that knows neither seed nor budget, to be sent away."""
+        copy: Self = clone(self)
+        copy.set_params(random_state=None, ledger=None, dataset=None)
+        return copy
+
+    def _records(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any, *, part: bool = False
+    ) -> tuple[Any, Floats, Floats]:
+        """Return rows, labels and weights, the values judged."""
+        check_finite("X", X.data if sparse.issparse(X) else X)
+        weights = check_weights(sample_weight, X.shape[0], part=part)
+        return X, self._labels(y, weights, classes), weights
+
+    def _held(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Held:
+        """Return records that are in memory here."""
+        return Held(*self._records(X, y, sample_weight, classes), self._threads())
 
     def _train(
         self,
         shape: tuple[int, int],
         classes: npt.NDArray[Any] | None,
-        read: Callable[[Plan | None, Source], tuple[Any, Any, Any]],
+        hold: Callable[[Plan | None, Source], Any],
         bounded: int = 0,
+        workers: int = 0,
     ) -> Self:
         """Plan, reserve, and only then read the records and train.
 
@@ -149,29 +211,29 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             Records and features.
         classes : array or None
             The classes, None for regression.
-        read : callable
-            Given the plan (None without privacy) and the source of randomness, returns X, y
-            and sample weights; may release the bounds that the plan lists.
+        hold : callable
+            Given the plan (None without privacy) and the source of randomness, returns the
+            holder of the records; may release the bounds that the plan lists.
         bounded : int
-            Number of columns whose bounds `read` releases.
+            Number of columns whose bounds `hold` releases.
+        workers : int
+            Number of workers that hold the records; 0 if they are here.
         """
         problem_of, target = self._public_problem(shape, classes)
         # 2. The plan: public inputs only.
-        plan = self._plan(problem_of(math.nan), target, bounded) if target.private else None
+        unsolved = problem_of(math.nan)
+        plan = self._plan(unsolved, target, bounded, workers) if target.private else None
         # 3. The budget: spent from here on, whatever happens.
         reservation = self._reserve(plan, target)
         # 4. From here on values of the data are used.
         fit = "" if reservation is None else f"{self.dataset} {reservation}"
         source = source_for(self.random_state, fit)
-        X, y, sample_weight = read(plan, source)
+        held = hold(plan, source)
         problem = problem_of(plan.lam if plan else self._given("lam") or _PLAIN_LAM)
-        check_finite("X", X.data if sparse.issparse(X) else X)
-        weights = check_weights(sample_weight, X.shape[0])
-        labels = self._labels(y, weights, classes)
         # 5. Training; the duals die with the solver's call.
         if plan is None:
-            records = Records(problem.labels(labels), weights)
-            shared, converged = sdca(problem, problem.rows(X), records, source)
+            records = Records(problem.labels(held.labels), held.weights)
+            shared, converged = sdca(problem, problem.rows(held.X), records, source)
             model = problem.model(shared)
             if not converged:
                 warnings.warn(
@@ -186,13 +248,10 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 model = train_private(
                     problem,
                     plan,
-                    X,
-                    labels,
-                    weights,
+                    held,
                     lambda part: (
                         source_for(self.random_state, f"{fit} {part}") if part else source
                     ),
-                    threads=self._threads(),
                     progress=report,
                 )
         # 6. What it guarantees and the model, together: a fit that fails changes neither.
@@ -353,7 +412,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             label=type(self).__name__,
         )
 
-    def _plan(self, problem: Problem, target: PrivacyTarget, bounded: int = 0) -> Plan:
+    def _plan(
+        self, problem: Problem, target: PrivacyTarget, bounded: int = 0, workers: int = 0
+    ) -> Plan:
         facts = Facts(
             n=problem.n,
             d=problem.d,
@@ -363,6 +424,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             constant=problem.constant,
             standardised=self._standardises(problem.n, problem.d, target),
             bounded=bounded,
+            workers=workers,
         )
         return plan_fit(
             facts,

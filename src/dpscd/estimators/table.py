@@ -13,19 +13,22 @@ import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from dpscd.distributed.detection import is_dask
 from dpscd.errors import DataTypeError, ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier, DPLogisticRegression
 from dpscd.estimators.files import write_model
+from dpscd.estimators.partitions import TableReader, private_columns
 from dpscd.estimators.regression import DPRidge
 from dpscd.plan import Plan
 from dpscd.preprocessing.declared import schema_of
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
 from dpscd.preprocessing.parsing import Parsed, parse
-from dpscd.preprocessing.private import release_bounds
+from dpscd.preprocessing.private import release_bounds, release_counted
 from dpscd.preprocessing.schema import Schema
 from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.random import Source
+from dpscd.solvers.holders import Held
 
 __all__ = ["TableModel", "restored_table"]
 
@@ -88,11 +91,12 @@ class TableModel(BaseEstimator):
         Parameters
         ----------
         table : DataFrame
-            The records. Values outside the schema are moved to the nearest bound or to
+            The records, of pandas or of Dask, whose partitions are trained on where they
+            are. Values outside the schema are moved to the nearest bound or to
             "other", silently; a record whose target is missing or not one of the classes
             contributes nothing.
         y : array-like, optional
-            The target, when the table does not have it.
+            The target, when the table does not have it; not on Dask.
 
         Returns
         -------
@@ -100,34 +104,28 @@ class TableModel(BaseEstimator):
         """
         schema = schema_of(self.schema)
         model: Any = self._unfitted(schema)
-        if y is not None:
-            table = _frame(table).assign(**{schema.target.name: np.asarray(y)})
-        parsed = table if isinstance(table, Parsed) else parse(schema, _frame(table))
-        names = feature_names(schema)
-        private = schema.private
-        found: dict[str, tuple[float, float]] = {}
-
-        def read(plan: Plan | None, source: Source) -> tuple[Any, Any, Any]:
-            columns = [
-                parsed.target if part is schema.target else parsed.columns[part.name]
-                for part in private
-            ]
-            if plan is not None and columns:
-                pairs = release_bounds(plan, columns, source)
-            else:
-                pairs = [_seen_bounds(values) for values in columns]
-            found.update({part.name: pair for part, pair in zip(private, pairs, strict=True)})
-            X = encode(schema, parsed, found, as_sparse=is_sparse(schema))
-            if schema.target.classes:
-                return X, parsed.target, None
-            if schema.target.private_bounds:
-                model.set_params(y_bounds=found[schema.target.name])
-            known = np.isfinite(parsed.target)
-            return X, np.where(known, parsed.target, 0.0), known.astype(np.float64)
-
-        classes = np.arange(len(schema.target.classes)) if schema.target.classes else None
         model._check_parameters()
-        model._train((len(parsed), len(names)), classes, read, bounded=len(private))
+        names = feature_names(schema)
+        classes = np.arange(len(schema.target.classes)) if schema.target.classes else None
+        found: dict[str, tuple[float, float]] = {}
+        if is_dask(table, y):
+            self._fit_on_dask(table, y, model, classes, schema, found)
+        else:
+            if y is not None:
+                table = _frame(table).assign(**{schema.target.name: np.asarray(y)})
+            parsed = table if isinstance(table, Parsed) else parse(schema, _frame(table))
+
+            def hold(plan: Plan | None, source: Source) -> Held:
+                columns = private_columns(schema, parsed)
+                if plan is not None and columns:
+                    pairs = release_bounds(plan, columns, source)
+                else:
+                    pairs = [_seen_bounds(values) for values in columns]
+                _note_bounds(schema, pairs, model, found)
+                reader = TableReader(model, classes, schema, found)
+                return Held(*reader.records(parsed, whole=True), model._threads())
+
+            model._train((len(parsed), len(names)), classes, hold, len(schema.private))
         model.n_features_in_ = len(names)
         model.feature_names_in_ = np.array(feature_names(schema, found), dtype=object)
         if schema.target.classes:
@@ -137,6 +135,40 @@ class TableModel(BaseEstimator):
         model.privacy_ = _with_schema(model.privacy_, schema, found)
         self.schema_, self.bounds_, self.estimator_ = schema, found, model
         return self
+
+    def _fit_on_dask(
+        self, table: Any, y: Any, model: Any, classes: Any, schema: Schema, found: Any
+    ) -> None:
+        """Train where the partitions of a Dask dataframe are; fill in the released bounds."""
+        from dpscd.distributed.collections import partitions_of
+        from dpscd.distributed.workers import workers_with
+
+        if y is not None:
+            raise ParameterError("y is not available on Dask: the table must have the target.")
+        model._declared_for_dask()
+        parse(schema, pd.DataFrame(columns=list(table.columns)))  # are all columns there?
+        used = [*(column.name for column in schema.features), schema.target.name]
+        parts = partitions_of(table[used])
+        reader = TableReader(model._without_secrets(), classes, schema, {})
+
+        with workers_with(parts, reader) as workers:
+
+            def hold(plan: Plan, source: Source) -> Any:
+                if schema.private:
+                    pairs = release_counted(plan, workers.counted(plan), source)
+                    _note_bounds(schema, pairs, model, found)
+                    workers.read_with(
+                        TableReader(model._without_secrets(), classes, schema, found)
+                    )
+                return workers.held()
+
+            model._train(
+                (workers.count, reader.features),
+                classes,
+                hold,
+                bounded=len(schema.private),
+                workers=len(workers),
+            )
 
     @property
     def privacy_(self) -> PrivacyCard:
@@ -301,6 +333,14 @@ def _frame(table: Any) -> pd.DataFrame:
     if not isinstance(table, pd.DataFrame):
         raise DataTypeError("a schema goes with a table: give a pandas DataFrame.")
     return table
+
+
+def _note_bounds(schema: Schema, pairs: Any, model: Any, found: Any) -> None:
+    """Fill in the bounds that were released, those of the target in the model too."""
+    for part, pair in zip(schema.private, pairs, strict=True):
+        found[part.name] = pair
+    if schema.target.private_bounds:
+        model.set_params(y_bounds=found[schema.target.name])
 
 
 def _seen_bounds(values: Floats) -> tuple[float, float]:

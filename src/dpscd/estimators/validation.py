@@ -174,8 +174,8 @@ def check_finite(name: str, values: npt.NDArray[Any]) -> None:
         )
 
 
-def check_weights(sample_weight: Any, count: int) -> Floats:
-    """Return the weight of every record; ones for None."""
+def check_weights(sample_weight: Any, count: int, *, part: bool = False) -> Floats:
+    """Return the weight of every record; ones for None. All of a `part` may be zero."""
     if sample_weight is None:
         return np.ones(count)
     weights: Floats = quietly(np.asarray, sample_weight, dtype=np.float64)
@@ -184,7 +184,7 @@ def check_weights(sample_weight: Any, count: int) -> Floats:
     if weights.shape != (count,):
         raise DataError("sample_weight must be a number or one number a record (1D array).")
     check_finite("sample_weight", weights)
-    if (weights < 0.0).any() or not weights.any():
+    if (weights < 0.0).any() or not (part or weights.any()):
         raise DataError("sample_weight must not be negative, nor zero for every record.")
     return weights.copy()
 

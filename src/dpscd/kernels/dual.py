@@ -14,6 +14,7 @@ __all__ = [
     "MARGIN",
     "Numbers",
     "Records",
+    "add_lot",
     "advance",
     "objectives",
     "predictions",
@@ -155,6 +156,35 @@ def release(total: Floats, normals: Floats, numbers: Numbers, shared: Floats) ->
 
 
 @jit
+def add_lot(
+    loss: Loss,
+    rows: Rows,
+    records: Records,
+    numbers: Numbers,
+    ids: Ints,
+    dual: Floats,
+    shared: Floats,
+    total: Floats,
+) -> None:
+    """Add what the members `ids` of one lot contribute to `total`, and move their duals.
+
+    Notes
+    -----
+    Guarantee: that of :func:`step_of` and :func:`~dpscd.kernels.rows.add_truncated`, for
+    every member. The total is exact, so parts of a lot may be added up anywhere; it is not
+    yet noisy.
+    """
+    outputs = shared.shape[0]
+    steps = np.empty(outputs)
+    for p in range(ids.shape[0]):
+        i = ids[p]
+        if step_of(loss, rows, records, numbers, shared, dual, i, steps):
+            for k in range(outputs):
+                dual[i, k] += steps[k]
+                add_truncated(rows, i, steps[k] / numbers.cell, total[k])
+
+
+@jit
 def advance(
     loss: Loss,
     rows: Rows,
@@ -192,16 +222,11 @@ def advance(
     computed from the shared vector as it was before the lot.
     """
     outputs, width = shared.shape
-    steps = np.empty(outputs)
     total = np.empty((outputs, width))
     for t in range(starts.shape[0] - 1):
         total[:] = 0.0
-        for p in range(starts[t], starts[t + 1]):
-            i = ids[p]
-            if step_of(loss, rows, records, numbers, shared, dual, i, steps):
-                for k in range(outputs):
-                    dual[i, k] += steps[k]
-                    add_truncated(rows, i, steps[k] / numbers.cell, total[k])
+        members = ids[starts[t] : starts[t + 1]]
+        add_lot(loss, rows, records, numbers, members, dual, shared, total)
         for k in range(outputs):
             noise = normals[t, k * width : (k + 1) * width]
             release(total[k], noise, numbers, shared[k])

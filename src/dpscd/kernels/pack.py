@@ -7,6 +7,7 @@ stand its scale, norm, label and weight, so that a record is a few neighbouring 
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -85,12 +86,29 @@ def pack_rows(rows: DenseRows, records: Records) -> Pack:
     return pack
 
 
-def empty_pack(count: int, features: int, tail: float) -> Pack:
-    """Return the memory for `count` records, to be filled."""
+def _memory(size: int) -> npt.NDArray[np.uint8]:
+    return np.empty(size, dtype=np.uint8)
+
+
+def empty_pack(
+    count: int,
+    features: int,
+    tail: float,
+    memory_of: Callable[[int], npt.NDArray[np.uint8]] = _memory,
+) -> Pack:
+    """Return the memory for `count` records, to be filled.
+
+    Parameters
+    ----------
+    count, features, tail
+        Records, features, and the constant column.
+    memory_of : callable
+        Returns so many bytes; elsewhere than in memory where records are too many for it.
+    """
     width = features + (1 if tail != 0.0 else 0)
     padded, stride = _layout(width, 4 * features)
     # Not to be initialised twice: the rows are filled, padding included.
-    memory = np.empty(count * stride + LINE, dtype=np.uint8)
+    memory = memory_of(count * stride + LINE)
     skipped = -memory.ctypes.data % LINE
     bytes_of = memory[skipped : skipped + count * stride].reshape(count, stride)
     return Pack(bytes_of.view(np.int16), bytes_of.view(np.float64), width, padded, padded // 4)

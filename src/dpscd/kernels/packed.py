@@ -19,6 +19,7 @@ from dpscd.losses import Loss, dual_step
 
 __all__ = [
     "Desk",
+    "add_packed_lot",
     "advance_packed",
     "advance_part",
     "new_desk",
@@ -213,6 +214,69 @@ def release_cells(
 
 
 @jit
+def _block_of(pack: Pack) -> int:
+    """Return how many members are worked on at a time."""
+    return max(4, min(_BLOCK, _BLOCK_BYTES // (2 * pack.cells.shape[1])))
+
+
+@jit
+def _add_members(
+    loss: Loss, pack: Pack, numbers: Numbers, ids: Ints, coming: Ints, models: Singles,
+    gains: Floats, dual: Floats, desk: Desk, total: Ints,
+) -> None:  # fmt: skip
+    """Add what a block of members contributes to `total`, and move their duals."""
+    _read(pack, ids, coming, models, gains, dual, desk)
+    solve_block(loss, numbers, ids.shape[0], desk)
+    for k in range(total.shape[0]):
+        for b in range(ids.shape[0]):
+            dual[ids[b], k] = desk.duals[k, b]
+        _add(pack, ids, desk.cells[k], total[k])
+
+
+@jit
+def add_packed_lot(
+    loss: Loss,
+    pack: Pack,
+    numbers: Numbers,
+    ids: Ints,
+    dual: Floats,
+    shared: Floats,
+    total: Cells,
+) -> None:
+    """Add what the members `ids` of one lot contribute to `total`, and move their duals.
+
+    Parameters
+    ----------
+    loss, pack, numbers
+        The problem.
+    ids : array
+        Members.
+    dual : array of shape (records, outputs)
+        Secret; changed in place.
+    shared : array of shape (outputs, width)
+        As it was before the lot.
+    total : int64 array of shape (outputs, padded)
+        Sums in cells, to be added to.
+
+    Notes
+    -----
+    Guarantee: that of :func:`_solve` for every member. The total is exact, so parts of a
+    lot may be added up anywhere; it is not yet noisy.
+    """
+    outputs = shared.shape[0]
+    block = _block_of(pack)
+    desk = new_desk(outputs, block)
+    models = np.zeros((outputs, pack.padded), np.float32)
+    gains = np.empty(outputs)
+    for k in range(outputs):
+        gains[k] = _model(shared[k], numbers.strength, models[k])
+    for first in range(0, ids.shape[0], block):
+        members = ids[first : first + block]
+        coming = ids[first + block : first + 2 * block]
+        _add_members(loss, pack, numbers, members, coming, models, gains, dual, desk, total)
+
+
+@jit
 def _share(starts: Ints, t: int, part: int, parts: int) -> tuple[int, int]:
     """Return where the members of step t begin and end that a thread works on."""
     size = starts[t + 1] - starts[t]
@@ -252,7 +316,7 @@ def advance_part(
     """
     outputs, width = shared.shape
     parts = totals.shape[0]
-    block = max(4, min(_BLOCK, _BLOCK_BYTES // (2 * pack.cells.shape[1])))
+    block = _block_of(pack)
     desk = new_desk(outputs, block)
     models = np.zeros((outputs, pack.padded), np.float32)
     gains = np.empty(outputs)
@@ -270,12 +334,7 @@ def advance_part(
             if first + block >= end and t + 2 < starts.shape[0]:
                 after, last = _share(starts, t + 1, part, parts)
                 coming = ids[after : min(after + block, last)]
-            _read(pack, members, coming, models, gains, dual, desk)
-            solve_block(loss, numbers, members.shape[0], desk)
-            for k in range(outputs):
-                for b in range(members.shape[0]):
-                    dual[members[b], k] = desk.duals[k, b]
-                _add(pack, members, desk.cells[k], own[k])
+            _add_members(loss, pack, numbers, members, coming, models, gains, dual, desk, own)
         added = meet(gate, 2 * t + 1, parts)
         for k in range(outputs if added else 0):
             # Loops, not whole slices: those make copies, and messages for wrong shapes that

@@ -8,7 +8,7 @@ noise would show, lies.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from dpscd.plan import BOUND_CELLS, Plan
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.sums import noisy_sum
 
-__all__ = ["release_bounds"]
+__all__ = ["count_cells", "release_bounds", "release_counted"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -53,12 +53,41 @@ def release_bounds(
         raise ParameterError("the plan does not release bounds of these columns.")
     if max(len(values) for values in columns) > plan.capacity:
         raise DataError("there are far more records than the declared n.")
+    return release_counted(plan, lambda limits: count_cells(columns, limits), source)
+
+
+def release_counted(
+    plan: Plan, count: Callable[[Sequence[Floats]], Floats], source: Source
+) -> list[tuple[float, float]]:
+    """Release bounds as :func:`release_bounds` does, of values that others count.
+
+    Parameters
+    ----------
+    plan : Plan
+        With bounds_noise.
+    count : callable
+        Given the limits of the cells of each column, returns the sum of :func:`count_cells`
+        over all records, of which there are no more than ``plan.capacity``.
+    source : Source
+        Randomness of this fit.
+    """
     magnitudes = _magnitudes()
-    rough = _release(plan, columns, [magnitudes] * len(columns), source, time=0)
+    rough = _release(plan, count, [magnitudes] * plan.bounded, source, time=0)
     coarse = [_found(plan, counts, magnitudes) for counts in rough]
     limits = [np.linspace(low, high, BOUND_CELLS + 1) for low, high in coarse]
-    fine = _release(plan, columns, limits, source, time=1)
+    fine = _release(plan, count, limits, source, time=1)
     return [_found(plan, counts, own) for counts, own in zip(fine, limits, strict=True)]
+
+
+def count_cells(columns: Sequence[Floats], limits: Sequence[Floats]) -> Floats:
+    """Return how many values of each column lie in each cell; NaN in none: not yet noisy."""
+    total = np.zeros((len(columns), BOUND_CELLS))
+    for row, values, own in zip(total, columns, limits, strict=True):
+        known = values[~np.isnan(values)]
+        places = np.searchsorted(own, known, side="right") - 1
+        places = np.clip(places, 0, BOUND_CELLS - 1)
+        row += np.bincount(places, minlength=BOUND_CELLS)
+    return total
 
 
 def _magnitudes() -> Floats:
@@ -68,19 +97,18 @@ def _magnitudes() -> Floats:
 
 
 def _release(
-    plan: Plan, columns: Sequence[Floats], limits: Sequence[Floats], source: Source, time: int
+    plan: Plan,
+    count: Callable[[Sequence[Floats]], Floats],
+    limits: Sequence[Floats],
+    source: Source,
+    time: int,
 ) -> Floats:
     """Release how many values of each column lie in each cell, noisy."""
     cell = plan.cell_of(1.0)
-    whole = math.floor(_MARGIN / math.sqrt(len(columns)) / cell)
-    total = np.zeros((len(columns), BOUND_CELLS))
-    for row, values, own in zip(total, columns, limits, strict=True):
-        known = values[~np.isnan(values)]
-        places = np.searchsorted(own, known, side="right") - 1
-        places = np.clip(places, 0, BOUND_CELLS - 1)
-        row += np.bincount(places, minlength=BOUND_CELLS) * float(whole)
+    whole = math.floor(_MARGIN / math.sqrt(plan.bounded) / cell)
+    total = count(limits) * float(whole)
     noisy = noisy_sum(plan.bounds_noise, cell, total.ravel(), source, Purpose.BOUNDS, time)
-    return noisy.reshape(total.shape) * math.sqrt(len(columns))
+    return noisy.reshape(total.shape) * math.sqrt(plan.bounded)
 
 
 def _found(plan: Plan, counts: Floats, limits: Floats) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from dpscd.errors import ParameterError, StreamError
 
-__all__ = ["Purpose", "SecureSource", "SeededSource", "Source", "source_for"]
+__all__ = ["LotsSource", "Purpose", "SecureSource", "SeededSource", "Source", "source_for"]
 
 _BLOCK = 16  # bytes of one AES block
 _KEY = 32  # bytes of an AES-256 key
@@ -39,6 +39,22 @@ class Purpose(IntEnum):
     LAZY_NOISE = 9
     BOUNDS = 10
     SCORE = 11
+    LOTS_KEY = 12
+
+
+def _stream(
+    key: bytes, purpose: Purpose, first: int, steps: int, width: int
+) -> npt.NDArray[np.uint64]:
+    """Return the words of `steps` steps from `first` on, `width` each."""
+    blocks = -(-width // 2)
+    counter = (int(purpose) << 120) + first * blocks
+    size = steps * blocks * _BLOCK
+    cipher = Cipher(algorithms.AES(key), modes.CTR(counter.to_bytes(_BLOCK, "big")))
+    stream = np.empty(size + _BLOCK - 1, dtype=np.uint8)
+    encryptor, free = cipher.encryptor(), stream.data
+    for start in range(0, size, len(_ZEROS)):
+        encryptor.update_into(_ZEROS[: size - start], free[start:])
+    return stream[:size].view("<u8").reshape(steps, 2 * blocks)[:, :width]
 
 
 class Source(Protocol):
@@ -95,15 +111,7 @@ class SecureSource:
         if self._width.setdefault(purpose, width) != width:
             raise StreamError(f"the {purpose.name} stream has another width")
         self._next[purpose] = first + steps
-        blocks = -(-width // 2)
-        counter = (int(purpose) << 120) + first * blocks
-        size = steps * blocks * _BLOCK
-        cipher = Cipher(algorithms.AES(self._key), modes.CTR(counter.to_bytes(_BLOCK, "big")))
-        stream = np.empty(size + _BLOCK - 1, dtype=np.uint8)
-        encryptor, free = cipher.encryptor(), stream.data
-        for start in range(0, size, len(_ZEROS)):
-            encryptor.update_into(_ZEROS[: size - start], free[start:])
-        return stream[:size].view("<u8").reshape(steps, 2 * blocks)[:, :width]
+        return _stream(self._key, purpose, first, steps, width)
 
 
 class SeededSource(SecureSource):
@@ -122,6 +130,47 @@ class SeededSource(SecureSource):
     def __init__(self, seed: bytes, fit: str = "") -> None:
         own = b"\0" + fit.encode() if fit else b""
         self._start(hashlib.sha256(b"dpscd seed\0" + seed + own).digest())
+
+
+class LotsSource:
+    """The words of one training's lots and of nothing else, for those who hold the records.
+
+    Parameters
+    ----------
+    key : bytes
+        From :meth:`of`.
+    seeded : bool
+        Whether somebody who knows a seed can draw the same words.
+
+    Notes
+    -----
+    Guarantee: the key is drawn from the fit's source by a purpose of its own, so it tells
+    nothing about the noise, and other purposes are refused. Unlike a whole source this one
+    may travel, and the same words may be drawn again: the bits of a record are the same
+    wherever and however often they are computed.
+    Requires: whoever has it is trusted as the holders of the records are; the bits are secret.
+    """
+
+    def __init__(self, key: bytes, *, seeded: bool) -> None:
+        self._key = key
+        self.seeded = seeded
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    @classmethod
+    def of(cls, source: Source) -> "LotsSource":
+        """Return the source of lots of the training that `source` is for."""
+        words = source.words(Purpose.LOTS_KEY, 0, 1, _KEY // 8)
+        return cls(words.tobytes(), seeded=source.seeded)
+
+    def words(
+        self, purpose: Purpose, first: int, steps: int, width: int
+    ) -> npt.NDArray[np.uint64]:
+        """Return ``width`` random words for each of `steps` steps from `first` on."""
+        if purpose not in (Purpose.LOTS, Purpose.LOTS_OVERFLOW):
+            raise StreamError(f"a source of lots has no {purpose.name} stream")
+        return _stream(self._key, purpose, first, steps, width)
 
 
 def source_for(

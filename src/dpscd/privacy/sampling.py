@@ -17,6 +17,9 @@ __all__ = ["Lots", "PoissonLots"]
 # rate is dominated by a higher one.
 _SHY_SHARE, _SHY = 2.0**-30, 2.0**-39
 
+# Where records are divided, bits are drawn for so many numbers of records at a time, each
+# such block with words of its own; and a step has room for this many blocks.
+_BLOCK, _BLOCKS = 2**14, 2**40
 
 # A skip takes a second word with a chance of 2^-13. With twice as many words as records,
 # and these, the chance that they do not suffice is below 2^-700.
@@ -71,3 +74,22 @@ class PoissonLots:
             starts[step + 1] = rest[1]
             step, last, waited = fill_lots(words, rows, decay, step + 1, -1, 0.0, ids, starts)
         return Lots(ids[: starts[steps]], starts)
+
+    def members(
+        self, source: Source, step: int, start: int, stop: int
+    ) -> npt.NDArray[np.int64]:
+        """Return which of the records numbered from `start` up to `stop` are in a lot.
+
+        Notes
+        -----
+        Guarantee: that of :meth:`draw`; and whether a record is in the lot is a function of
+        the source, the step and the record's number alone, so records may be divided in any
+        way.
+        Proof: docs/proofs/shared_vector.md, "Lots".
+        """
+        first, last = start // _BLOCK, -(-stop // _BLOCK)
+        lots = self.draw(source, step * _BLOCKS + first, last - first, _BLOCK)
+        block = np.repeat(np.arange(first, last), np.diff(lots.starts))
+        numbers = lots.ids + block * _BLOCK
+        inside = slice(*np.searchsorted(numbers, [start, stop]))
+        return numbers[inside]

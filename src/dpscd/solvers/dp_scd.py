@@ -18,7 +18,7 @@ from dpscd.solvers.lazy import lazy_scd
 from dpscd.solvers.observer import Look, Observer
 from dpscd.solvers.team import kernel_for
 
-__all__ = ["check_plan", "dp_scd", "draws", "epoch_of"]
+__all__ = ["check_capacity", "check_plan", "check_problem", "dp_scd", "draws", "epoch_of"]
 
 Floats = npt.NDArray[np.float64]
 Draw = tuple[Lots, Floats]
@@ -91,12 +91,7 @@ def check_plan(
     problem: Problem, plan: Plan, rows: Rows | DeferredRows, records: Records
 ) -> None:
     """Refuse a plan that is not calibrated or not one for this problem and these records."""
-    plan.event()  # refuses a multiplier that is not a positive number
-    planned = (plan.n, plan.d, plan.outputs, plan.intercept, plan.lam)
-    if planned != (
-        problem.n, problem.d, problem.outputs, problem.constant != 0.0, problem.lam,
-    ):  # fmt: skip
-        raise ParameterError("the plan was made for another problem.")
+    check_problem(problem, plan)
     count = len(records.labels)
     if isinstance(rows, DeferredRows):
         lengths, width = {rows.count}, int(rows.X.shape[1])
@@ -106,8 +101,23 @@ def check_plan(
         raise DataError("rows, labels and weights are not equally many.")
     if width != problem.d or (rows.tail != 0.0) != plan.intercept:
         raise DataError("the rows do not have the problem's columns.")
+    check_capacity(plan, count)
+
+
+def check_capacity(plan: Plan, count: int) -> None:
+    """Refuse more records than sums hold exactly."""
     if count > plan.capacity:
         raise DataError("there are far more records than the declared n.")
+
+
+def check_problem(problem: Problem, plan: Plan) -> None:
+    """Refuse a plan that is not calibrated or not one for this problem."""
+    plan.event()  # refuses a multiplier that is not a positive number
+    planned = (plan.n, plan.d, plan.outputs, plan.intercept, plan.lam)
+    if planned != (
+        problem.n, problem.d, problem.outputs, problem.constant != 0.0, problem.lam,
+    ):  # fmt: skip
+        raise ParameterError("the plan was made for another problem.")
 
 
 def epoch_of(plan: Plan) -> int:

@@ -18,7 +18,7 @@ from dpscd.kernels.rows import CsrRows, DenseRows, Rows
 from dpscd.plan import Plan
 from dpscd.problem import DeferredRows, Problem
 
-__all__ = ["Run", "kernel_for", "together"]
+__all__ = ["Run", "fill_deferred", "kernel_for", "together"]
 
 Ints = npt.NDArray[np.int64]
 Run = Callable[..., None]
@@ -65,9 +65,14 @@ def _packed(rows: DenseRows | DeferredRows, records: Records) -> Pack:
     if isinstance(rows, DenseRows):
         return pack_rows(rows, records)
     pack = empty_pack(rows.count, int(rows.X.shape[1]), rows.tail)
+    fill_deferred(rows, records, pack)
+    return pack
+
+
+def fill_deferred(rows: DeferredRows, records: Records, pack: Pack) -> None:
+    """Put rows that are standardised when they are read into their places."""
     for first, block in rows.blocks():
         fill_pack(block, records, pack, first)
-    return pack
 
 
 def _most_parts(plan: Plan) -> int:

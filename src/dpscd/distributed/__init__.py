@@ -1,0 +1,1 @@
+"""Training on a Dask cluster, where the records are."""

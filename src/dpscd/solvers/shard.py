@@ -1,0 +1,318 @@
+"""Some of the records, where they are: rows and duals stay, only exact sums are returned."""
+
+import mmap
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from dpscd.errors import WorkerError
+from dpscd.kernels.dual import Records, add_lot
+from dpscd.kernels.pack import Pack, empty_pack
+from dpscd.kernels.packed import add_packed_lot
+from dpscd.kernels.rows import Rows
+from dpscd.plan import Plan
+from dpscd.privacy.random import LotsSource
+from dpscd.problem import DeferredRows, Problem
+from dpscd.solvers.holders import Held, Left, rows_of
+from dpscd.solvers.team import fill_deferred
+
+__all__ = ["Part", "Reader", "Shard", "Total"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Total = npt.NDArray[Any]
+Read = tuple[Any, Floats, Floats]
+
+# Of the memory that a shard has: what rows as they were read may take, from which size
+# packed rows and duals are kept on disk, and how much of those is looked at in one go.
+_KEPT, _PACKED, _PIECE = 0.25, 0.25, 0.125
+
+
+class Part(Protocol):
+    """Some records as they are stored, which can be read again and again."""
+
+    @property
+    def count(self) -> int | None:
+        """Their number, if it is known without reading them."""
+
+    def load(self) -> Any:
+        """Return the records as they are stored."""
+
+
+class Reader(Protocol):
+    """What turns stored records into rows, labels and weights: public facts only."""
+
+    @property
+    def features(self) -> int:
+        """Number of features."""
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are sparse."""
+
+    def count(self, part: Any) -> int:
+        """Return the number of records."""
+
+    def cells(self, part: Any, limits: Sequence[Floats]) -> Floats:
+        """Return how many values of each column lie between which limits."""
+
+    def records(self, part: Any) -> Read:
+        """Return rows, labels in the user's units, and weights."""
+
+
+class _Training(NamedTuple):
+    """What is needed for a step; the duals are the shard's greatest secret."""
+
+    problem: Problem
+    plan: Plan
+    lots: LotsSource
+    start: int
+    dual: Floats
+    rows: Pack | tuple[Rows, Records]
+
+
+class _OnDisk:
+    """Memory in a file that has no name and is gone when nobody uses it."""
+
+    def __init__(self, folder: str | None) -> None:
+        self._folder = folder
+        self._maps: list[mmap.mmap] = []
+
+    def bytes(self, size: int) -> npt.NDArray[np.uint8]:
+        """Return so many bytes, zero at first."""
+        with tempfile.TemporaryFile(dir=self._folder) as file:
+            os.posix_fallocate(file.fileno(), 0, size)  # a full disk is noticed here
+            area = mmap.mmap(file.fileno(), size)
+        self._maps.append(area)
+        return np.frombuffer(area, dtype=np.uint8)
+
+    def forget(self) -> None:
+        """Leave what was read or written to the disk: nothing of it stays in memory."""
+        for area in self._maps:
+            area.madvise(mmap.MADV_DONTNEED)
+
+
+class Shard:
+    """Records of consecutive numbers, and what a training asks of them.
+
+    Parameters
+    ----------
+    parts : list of Part
+        Where the records are; read when needed, one after the other.
+    reader : Reader
+        What they mean.
+    room : int, optional
+        Bytes of memory to use at most, as far as can be foreseen; None has no limit.
+    folder : path, optional
+        Where there is room on disk for packed rows and duals that are larger than that.
+
+    Notes
+    -----
+    Guarantee: every method returns a sum over records, exact and not yet noisy, a number
+    of records, or nothing.
+    Requires: whoever receives the sums is trusted with them, and adds noise once.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        reader: Reader,
+        room: int | None = None,
+        folder: str | None = None,
+    ) -> None:
+        self._parts = parts
+        self._reader = reader
+        self._room, self._folder = room, folder
+        self._kept: list[Read] | None = None
+        self._counts: list[int] | None = None
+        self._training: _Training | None = None
+        self._done = 0
+        self._disk: _OnDisk | None = None
+
+    def read_with(self, reader: Reader) -> None:
+        """Take another reader: one that knows released bounds."""
+        self._reader, self._kept = reader, None
+
+    def count(self) -> int:
+        """Return the number of records."""
+        if self._counts is None:
+            self._counts = [
+                self._reader.count(part.load()) if part.count is None else part.count
+                for part in self._parts
+            ]
+        return sum(self._counts)
+
+    def cells_total(self, limits: Sequence[Floats]) -> Floats:
+        """Return how many values of each column lie between which limits."""
+        return sum(
+            (self._reader.cells(part.load(), limits) for part in self._parts),
+            start=np.zeros((len(limits), len(limits[0]) - 1)),
+        )
+
+    def label_total(self, problem: Problem, plan: Plan) -> float:
+        """Return the sum of the labels."""
+        return sum(Held(*part).label_total(problem, plan) for part in self._records())
+
+    def distance_total(self, problem: Problem, plan: Plan, centre: float) -> float:
+        """Return the sum of half the labels' distances from a released centre."""
+        return sum(
+            Held(*part).distance_total(problem, plan, centre) for part in self._records()
+        )
+
+    def moments_total(self, problem: Problem, plan: Plan) -> Floats:
+        """Return the sums of features and of their squares."""
+        return sum(
+            (Held(*part).moments_total(problem, plan) for part in self._records()),
+            start=np.zeros((2, plan.d)),
+        )
+
+    def left_total(self, plan: Plan, left: Left) -> float:
+        """Return the sum of half the sizes of what a pilot leaves."""
+        return sum(Held(*part).left_total(plan, left) for part in self._records())
+
+    def begin(
+        self, problem: Problem, plan: Plan, lots: LotsSource, start: int, left: Left | None
+    ) -> None:
+        """Make ready for the first step of a training, all duals being 0.
+
+        Parameters
+        ----------
+        problem, plan, left
+            Public.
+        lots : LotsSource
+            Where the bits of records come from.
+        start : int
+            Number of the first record.
+        """
+        self._training, self._disk = None, None
+        count = self.count()
+        if self._reader.sparse or not plan.fixed_point:
+            dual = np.zeros((count, problem.outputs))
+            rows: Pack | tuple[Rows, Records] = self._stacked(problem, left)
+        else:
+            rows, dual = self._packed(problem, left, count)
+        self._training = _Training(problem, plan, lots, start, dual, rows)
+        self._done = 0
+
+    def step(self, number: int, shared: Floats) -> Total:
+        """Run a step and return the sum of what the lot's members here contribute, in cells.
+
+        Notes
+        -----
+        Guarantee: the duals are those of a shard that did every earlier step once, with the
+        shared vectors it was given then; another order of steps is refused.
+        """
+        if self._training is None or number != self._done:
+            raise WorkerError("a step was asked for out of turn.")
+        problem, plan, lots, start, dual, rows = self._training
+        shared = np.array(shared)  # one that was sent is read-only: another compiled kernel
+        ids = plan.lots.members(lots, number, start, start + len(dual)) - start
+        if isinstance(rows, Pack):
+            numbers = plan.numbers(problem.strength, fixed_point=True)
+            total: Total = np.zeros((problem.outputs, rows.padded), np.int64)
+            for piece in self._pieces(ids, rows):
+                add_packed_lot(problem.loss, rows, numbers, piece, dual, shared, total)
+                if self._disk is not None:
+                    self._disk.forget()
+            total = total[:, : rows.width].copy()
+        else:
+            numbers = plan.numbers(problem.strength)
+            total = np.zeros((problem.outputs, problem.width))
+            add_lot(problem.loss, *rows, numbers, ids, dual, shared, total)
+        self._done += 1
+        return total
+
+    def replay(self, first: int, path: Floats) -> Total:
+        """Run the steps from `first` on, with the vectors they had; return the last sum."""
+        totals = [self.step(first + i, shared) for i, shared in enumerate(path)]
+        return totals[-1]
+
+    def _records(self) -> Iterator[Read]:
+        """Yield the records part by part; keep them for the next time if they are few."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        self.count()
+        kept: list[Read] | None = []
+        size = 0
+        for part, count in zip(self._parts, cast(list[int], self._counts), strict=True):
+            read = self._reader.records(part.load())
+            if {read[0].shape[0], len(read[1]), len(read[2])} != {count}:
+                raise WorkerError("a part has another number of records than before.")
+            size += sum(map(_size, read))
+            if kept is not None and self._fits(size, _KEPT):
+                kept.append(read)
+            else:
+                kept = None
+            yield read
+        self._kept = kept
+
+    def _fits(self, size: int, share: float) -> bool:
+        return self._room is None or size <= share * self._room
+
+    def _packed(self, problem: Problem, left: Left | None, count: int) -> tuple[Pack, Floats]:
+        tail = problem.constant / problem.scale
+        small = empty_pack(1, problem.d, tail)
+        size = count * (small.cells.strides[0] + 8 * problem.outputs)
+        memory_of: Callable[[int], npt.NDArray[np.uint8]] = _zeros
+        if not self._fits(size, _PACKED):
+            self._disk = _OnDisk(self._folder)
+            memory_of = self._disk.bytes
+        pack = empty_pack(count, problem.d, tail, memory_of)
+        dual = memory_of(max(1, 8 * count * problem.outputs))
+        at = 0
+        for X, labels, weights in self._records():
+            rows = DeferredRows(problem, X)
+            inner = _inner(problem, left, rows, labels)
+            own = slice(at, at + rows.count)
+            place = pack._replace(cells=pack.cells[own], state=pack.state[own])
+            fill_deferred(rows, Records(inner, weights), place)
+            at = own.stop
+            if self._disk is not None:
+                self._disk.forget()
+        own_dual = dual[: 8 * count * problem.outputs].view(np.float64)
+        return pack, own_dual.reshape(count, problem.outputs)
+
+    def _stacked(self, problem: Problem, left: Left | None) -> tuple[Rows, Records]:
+        parts = list(self._records())
+        if self._reader.sparse:
+            empty = sparse.csr_array((0, problem.d), dtype=np.float32)
+            X = sparse.vstack([empty, *(X for X, *_ in parts)], format="csr")
+        else:
+            X = np.concatenate([np.empty((0, problem.d), np.float32), *(X for X, *_ in parts)])
+        labels, weights = (
+            np.concatenate([np.empty(0), *(part[i] for part in parts)]) for i in (1, 2)
+        )
+        rows = problem.rows(X)
+        return rows, Records(_inner(problem, left, rows_of(problem, X), labels), weights)
+
+    def _pieces(self, ids: Ints, pack: Pack) -> Iterator[Ints]:
+        """Yield the members of a lot in pieces that lie close together on disk."""
+        if self._disk is None or self._room is None:
+            yield ids
+            return
+        records = max(1, int(_PIECE * self._room) // pack.cells.strides[0])
+        ends = np.arange(records, len(pack.cells) + records, records)
+        yield from np.split(ids, np.searchsorted(ids, ends[:-1]))
+
+
+def _inner(
+    problem: Problem, left: Left | None, rows: Rows | DeferredRows, labels: Floats
+) -> Floats:
+    return problem.labels(labels) if left is None else left.labels(rows, labels)
+
+
+def _zeros(size: int) -> npt.NDArray[np.uint8]:
+    return np.zeros(size, dtype=np.uint8)
+
+
+def _size(array: Any) -> int:
+    """Return the bytes of an array or of a sparse matrix."""
+    if hasattr(array, "indptr"):
+        return sum(part.nbytes for part in (array.data, array.indices, array.indptr))
+    return int(array.nbytes)

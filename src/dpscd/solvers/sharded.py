@@ -1,0 +1,226 @@
+"""Training on records that others hold: totals are gathered, noise is added here and once.
+
+A crew of shards may lose a member at any time. Its records are then read again and its duals
+rebuilt: they are a function of its records, of bits that can be drawn again and of the shared
+vectors it was sent, which are kept here. So whatever happens, the result is the same.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import WorkerError
+from dpscd.kernels.dual import Numbers, release
+from dpscd.kernels.packed import release_cells
+from dpscd.plan import Plan
+from dpscd.privacy.random import LotsSource, Source
+from dpscd.problem import Problem
+from dpscd.solvers.dp_scd import check_capacity, check_problem
+from dpscd.solvers.holders import Left
+from dpscd.solvers.shard import Reader, Total
+
+__all__ = ["LOST", "Crew", "Seats", "Sharded"]
+
+Floats = npt.NDArray[np.float64]
+
+LOST = object()
+"""The reply of a seat whose shard is gone."""
+
+# Shards that may be lost one after the other at one place before the fit is given up.
+_PATIENCE = 10
+# Numbers of the path that are sent at once to a new shard.
+_PATH = 2**21
+# Steps whose noise is drawn at once.
+_CHUNK = 2**16
+
+
+class Seats(Protocol):
+    """Where the shards are: what carries a question to each of them."""
+
+    def __len__(self) -> int:
+        """Return the number of shards."""
+
+    def call(self, asked: Sequence[int], method: str, args: Sequence[tuple[Any, ...]]) -> Any:
+        """Ask shards by their numbers, all at once; return replies, LOST where one is gone."""
+
+    def refill(self, number: int) -> None:
+        """Put a fresh shard with the same records in the place of a lost one."""
+
+    def read_with(self, reader: Reader) -> None:
+        """Let shards that are put in later have this reader."""
+
+
+class Crew:
+    """Shards that answer together, whatever is lost on the way.
+
+    Notes
+    -----
+    Guarantee: every shard takes part in every step: a slow one is waited for, a lost one is
+    built anew from its records and the path of the shared vector, and its last sum is
+    compared to the last bit; if that differs, the fit fails and what it reserved is spent.
+    """
+
+    def __init__(self, seats: Seats) -> None:
+        self._seats = seats
+        self._begun: list[tuple[Any, ...]] | None = None
+        self._path: list[Floats] = []
+        self._last: list[Total | None] = [None] * len(seats)
+
+    def ask(self, method: str, *args: Any) -> list[Any]:
+        """Return the replies of all shards to the same question."""
+        return self._ask(method, [args] * len(self._seats))
+
+    def read_with(self, reader: Reader) -> None:
+        """Let all shards, present and later ones, read their records so."""
+        self._seats.read_with(reader)
+        self.ask("read_with", reader)
+
+    def begin(
+        self, problem: Problem, plan: Plan, lots: LotsSource, starts: Sequence[int],
+        left: Left | None,
+    ) -> None:  # fmt: skip
+        """Let all shards begin a training."""
+        begun = [(problem, plan, lots, start, left) for start in starts]
+        self._begun, self._path, self._last = None, [], [None] * len(self._seats)
+        self._ask("begin", begun)
+        self._begun = begun
+
+    def step(self, shared: Floats) -> Total:
+        """Return the sum of the next step's lot over all shards."""
+        number = len(self._path)
+        totals = self.ask("step", number, shared)
+        # Kept before the next vector is made: it is never sent without its path.
+        self._path.append(shared.copy())
+        self._last = totals
+        return cast(Total, sum(totals[1:], start=totals[0].copy()))
+
+    def _ask(self, method: str, args: Sequence[tuple[Any, ...]]) -> list[Any]:
+        everybody = range(len(self._seats))
+        replies = list(self._seats.call(everybody, method, args))
+        for number in everybody:
+            losses = 0
+            while replies[number] is LOST:
+                losses += 1
+                if losses > _PATIENCE:
+                    raise WorkerError(
+                        f"a worker was lost {_PATIENCE} times at the same place. What this fit "
+                        "reserved is spent."
+                    )
+                self._seats.refill(number)
+                if self._rebuilt(number):
+                    (replies[number],) = self._seats.call([number], method, [args[number]])
+        return replies
+
+    def _rebuilt(self, number: int) -> bool:
+        """Bring a fresh shard to where the others are; return whether it is still there."""
+        if self._begun is None:
+            return True
+        if self._seats.call([number], "begin", [self._begun[number]])[0] is LOST:
+            return False
+        total = self._last[number]
+        if not self._path:
+            return True
+        length = max(1, _PATH // self._path[0].size)
+        for first in range(0, len(self._path), length):
+            path = np.stack(self._path[first : first + length])
+            (total,) = self._seats.call([number], "replay", [(first, path)])
+            if total is LOST:
+                return False
+        if not np.array_equal(cast(Total, total), cast(Total, self._last[number])):
+            raise WorkerError(
+                "a part of the records is not what it was when it was first read, so the fit "
+                "cannot be finished. What it reserved is spent."
+            )
+        return True
+
+
+class Sharded:
+    """Records that a crew holds, for :func:`~dpscd.solvers.training.train_private`.
+
+    Parameters
+    ----------
+    crew : Crew
+        Asked for totals.
+    counts : list of int
+        Number of records of each shard.
+    dense : bool
+        Whether rows are dense.
+
+    Notes
+    -----
+    Guarantee: what is released, from here on or by :meth:`train`, is the mechanism of
+    docs/proofs/shared_vector.md, "Shards". Noise comes from a source that no shard has.
+    """
+
+    def __init__(self, crew: Crew, counts: Sequence[int], *, dense: bool) -> None:
+        self._crew = crew
+        self._counts = counts
+        self.dense = dense
+
+    def label_total(self, problem: Problem, plan: Plan) -> float:
+        """Return the sum of the labels."""
+        check_capacity(plan, sum(self._counts))
+        return float(sum(self._crew.ask("label_total", problem, plan)))
+
+    def distance_total(self, problem: Problem, plan: Plan, centre: float) -> float:
+        """Return the sum of half the labels' distances from a released centre."""
+        return float(sum(self._crew.ask("distance_total", problem, plan, centre)))
+
+    def moments_total(self, problem: Problem, plan: Plan) -> Floats:
+        """Return the sums of features and of their squares."""
+        check_capacity(plan, sum(self._counts))
+        return cast(Floats, np.sum(self._crew.ask("moments_total", problem, plan), axis=0))
+
+    def left_total(self, plan: Plan, left: Left) -> float:
+        """Return the sum of half the sizes of what a pilot leaves."""
+        return float(sum(self._crew.ask("left_total", plan, left)))
+
+    def train(
+        self,
+        problem: Problem,
+        plan: Plan,
+        source: Source,
+        left: Left | None,
+        progress: Callable[[int], None] | None,
+    ) -> Floats:
+        """Return the shared vector of a training, on labels or on what a pilot left.
+
+        Notes
+        -----
+        Guarantee: as for :func:`dpscd.solvers.dp_scd.dp_scd`; the noise of a step is added to
+        the sum of all shards, on every coordinate.
+        """
+        check_problem(problem, plan)
+        check_capacity(plan, sum(self._counts))
+        starts = np.cumsum([0, *self._counts[:-1]]).tolist()
+        self._crew.begin(problem, plan, LotsSource.of(source), starts, left)
+        packed = self.dense and plan.fixed_point
+        numbers = plan.numbers(problem.strength, fixed_point=packed)
+        shared = np.zeros((problem.outputs, problem.width))
+        average = np.zeros_like(shared)
+        chunk = max(1, _CHUNK // plan.size)
+        for first in range(0, plan.steps, chunk):
+            steps = min(chunk, plan.steps - first)
+            normals = plan.noise.draw(source, first, steps, plan.size)
+            for i in range(steps):
+                _move(self._crew.step(shared), normals[i], numbers, shared)
+                if first + i >= plan.average_from:
+                    average += shared
+                if progress is not None:
+                    progress(1)
+        return average / (plan.steps - plan.average_from)
+
+
+def _move(total: Total, normals: Floats, numbers: Numbers, shared: Floats) -> None:
+    """Add a lot's sum and its noise to the shared vector, whole numbers or floats."""
+    bits = math.frexp(numbers.grid / numbers.cell)[1] - 1
+    width = shared.shape[1]
+    for k, own in enumerate(shared):
+        noise = normals[k * width : (k + 1) * width]
+        if total.dtype == np.int64:
+            release_cells(total[k], noise, numbers, bits, own)
+        else:
+            release(total[k], noise, numbers, own)

@@ -1,0 +1,277 @@
+"""What may be asked of workers, what may leave them, and what cannot be divided."""
+
+import asyncio
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from distributed import Client, LocalCluster
+
+from dpscd import (
+    DataError,
+    DataTypeError,
+    DPLogisticRegression,
+    DPRidge,
+    ParameterError,
+    SchemaError,
+    TableModel,
+    WorkerError,
+)
+from dpscd.distributed import workers
+from dpscd.distributed.cluster import connected, parquet
+from dpscd.distributed.collections import columns_of, partitions_of
+from dpscd.distributed.detection import is_dask
+from dpscd.distributed.workers import ShardActor, only_sums, workers_with
+from dpscd.estimators.partitions import ArrayReader, TableReader
+from dpscd.preprocessing.declared import schema_of
+from dpscd.solvers.sharded import LOST
+
+SCHEMA = {
+    "target": {"column": "won", "classes": ["no", "yes"]},
+    "columns": {"age": {"kind": "number", "bounds": [0, 100]}},
+}
+
+
+def arrays(rows=12, chunks=4):
+    X = np.arange(3.0 * rows).reshape(rows, 3) / 100.0
+    return da.from_array(X, chunks=(chunks, 3)), da.from_array(X[:, 0], chunks=chunks)
+
+
+def reader(**changes):
+    model = DPRidge(y_bounds=(0, 1), random_state=5, ledger="budget.db", dataset="people")
+    values = {
+        "model": model._without_secrets(),
+        "classes": None,
+        "features": 3,
+        "sparse": False,
+    }
+    return ArrayReader(**{**values, **changes})
+
+
+@pytest.mark.parametrize("reply", [None, 7, 3.0, np.array([2, 3]), np.array([2.0, -3.0])])
+def test_sums_may_leave(reply):
+    assert only_sums(reply) is reply
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [0.5, np.array([0.5]), np.nan, np.array([np.inf, np.nan]), "text", [1.0], True, b"1",
+     np.array([1], dtype=np.int32), np.array(["a"]), {"a": 1}, np.float64(1.0)],
+    ids=repr,
+)  # fmt: skip
+def test_nothing_else_may_leave(reply):
+    with pytest.raises(WorkerError, match="about to send"):
+        only_sums(reply)
+
+
+def test_a_shard_is_asked_for_nothing_but_sums():
+    actor = ShardActor(partitions_of(*arrays(), None), reader())
+    assert actor.ask("count") == 12
+    for method in ("_records", "__dict__", "load"):
+        with pytest.raises(WorkerError, match="not asked for"):
+            actor.ask(method)
+
+
+def test_a_row_does_not_leave_its_worker(monkeypatch):
+    actor = ShardActor(partitions_of(*arrays(), None), reader())
+    row = arrays()[0][1].compute()
+    monkeypatch.setattr(actor._shard, "count", lambda: row)
+    with pytest.raises(WorkerError, match="about to send"):
+        actor.ask("count")
+
+
+def test_errors_of_a_worker_hold_nothing_of_the_records():
+    class Broken:
+        count = None
+
+        def load(self):
+            raise RuntimeError("secret cell 42")
+
+    with pytest.raises(WorkerError) as caught:
+        ShardActor([Broken()], reader()).ask("count")
+    assert "RuntimeError" in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    X, y = arrays()
+    bad = da.where(X == X, np.nan, X)
+    actor = ShardActor(partitions_of(bad, y, None), reader())
+    model = DPRidge(y_bounds=(0, 1), standardise=True, epochs=1, lot_size=6)
+    problem_of, target = model._public_problem((12, 3), None)
+    plan = model._plan(problem_of(np.nan), target)
+    with pytest.raises(DataError, match="NaN or infinity") as caught:
+        actor.ask("moments_total", problem_of(plan.lam), plan)
+    assert caught.value.__context__ is None
+
+
+def test_a_reader_has_no_secrets():
+    found = reader().model
+    assert found.random_state is None
+    assert found.ledger is None
+    assert found.dataset is None
+
+
+def test_partitions_can_be_loaded_again_and_again_and_are_never_printed():
+    X, y = arrays()
+    parts = partitions_of(X, y, None)
+    assert len(parts) == 3
+    for _ in range(2):
+        rows, labels, weights = parts[1].load()
+        np.testing.assert_array_equal(rows, X[4:8].compute())
+        np.testing.assert_array_equal(labels, y[4:8].compute())
+        assert weights is None
+    assert "0.1" not in repr(parts[0])
+    assert [part.count for part in parts] == [4, 4, 4]
+    assert len(parts[0].graph) < len(dict(X.dask)) + len(dict(y.dask))
+    frame = dd.from_pandas(pd.DataFrame({"a": range(6)}), npartitions=2)
+    assert [len(part.load()) for part in partitions_of(frame)] == [3, 3]
+
+
+def test_collections_that_are_not_divided_alike_are_refused():
+    X, y = arrays()
+    with pytest.raises(DataTypeError, match="all be Dask"):
+        partitions_of(X, y.compute(), None)
+    for other in (y.rechunk(6), y.rechunk((5, 5, 2))):
+        with pytest.raises(DataError, match="same partitions"):
+            partitions_of(X, other, None)
+    unequal = reader()
+    with pytest.raises(DataError, match="divided alike"):
+        unequal.count((np.zeros((3, 3)), np.zeros(2), None))
+
+
+def test_partitions_that_are_not_as_announced_are_refused():
+    X = np.zeros((2, 3))
+    with pytest.raises(DataError, match="announced form"):
+        reader(features=4).records((X, X[:, 0], None))
+    with pytest.raises(DataError, match="announced form"):
+        reader(sparse=True).records((X, X[:, 0], None))
+
+
+def test_empty_partitions_and_partitions_without_weight_are_fine():
+    for sparse in (False, True):
+        X, labels, weights = reader(sparse=sparse).records(
+            (np.empty((0, 3)), np.empty(0), None)
+        )
+        assert X.shape == (0, 3)
+        assert scipy.sparse.issparse(X) == sparse
+        assert len(labels) == len(weights) == 0
+    _, _, weights = reader().records((np.zeros((2, 3)), np.zeros(2), np.zeros(2)))
+    assert not weights.any()
+    with pytest.raises(NotImplementedError):
+        reader().cells((np.zeros((2, 3)), np.zeros(2), None), [])
+
+
+def test_columns_of_arrays_and_tables():
+    X, _ = arrays()
+    assert columns_of(X) == (None, 3, False)
+    csr = X.map_blocks(scipy.sparse.csr_array, meta=scipy.sparse.csr_array((0, 0)))
+    assert columns_of(csr)[2]
+    frame = pd.DataFrame(np.zeros((4, 2)), columns=["a", "b"])
+    assert columns_of(dd.from_pandas(frame, npartitions=1)) == (["a", "b"], 2, False)
+    numbered = frame.set_axis([0, 1], axis=1)
+    assert columns_of(dd.from_pandas(numbered, npartitions=1)) == (None, 2, False)
+    with pytest.raises(DataError, match="two dimensions"):
+        columns_of(X[:, 0])
+
+
+def test_only_dask_collections_are_dask():
+    assert is_dask(None, arrays()[0])
+    assert not is_dask(None, np.zeros(2), pd.DataFrame())
+
+
+def test_what_is_not_available_is_said():
+    X, y = arrays()
+    with pytest.raises(ParameterError, match="epsilon=inf"):
+        DPRidge(np.inf, y_bounds=(0, 1)).fit(X, y)
+    with pytest.raises(ParameterError, match="give classes="):
+        DPLogisticRegression().fit(X, y)
+    with pytest.raises(ParameterError, match="no Dask client"):
+        DPRidge(y_bounds=(0, 1)).fit(X, y)
+    table = dd.from_pandas(pd.DataFrame({"age": [1.0], "won": ["no"]}), npartitions=1)
+    with pytest.raises(ParameterError, match="y is not available"):
+        TableModel(SCHEMA).fit(table, y)
+    with pytest.raises(SchemaError, match="no column 'won'"):
+        TableModel(SCHEMA).fit(table[["age"]])
+    with pytest.raises(ParameterError, match="no Dask scheduler"):
+        connected("tcp://127.0.0.1:1", timeout=0.5).__enter__()
+
+
+@pytest.fixture(scope="module")
+def near():
+    """A cluster of threads in this process: enough where nobody is killed."""
+    cluster = LocalCluster(n_workers=2, processes=False, dashboard_address=":0")
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+def test_persisted_collections_are_refused(near):
+    X, y = arrays()
+    with pytest.raises(ParameterError, match="persisted"):
+        partitions_of(near.persist(X), y, None)
+
+
+def test_asynchronous_clients_are_refused(near):
+    async def ask():
+        async with Client(near.scheduler.address, asynchronous=True):
+            with workers_with([], reader()):
+                pass
+
+    with pytest.raises(ParameterError, match="asynchronous"):
+        asyncio.run(ask())
+
+
+def test_shards_are_divided_among_workers_and_replaced_elsewhere(near):
+    parts = partitions_of(*arrays(), None)
+    seats = workers._Seats(near, parts, reader())
+    assert len(seats) == 2
+    assert seats.call(range(2), "count", [(), ()]) == [8, 4]
+    before = seats._seats[0].address
+    seats.refill(0)
+    assert seats._seats[0].address != before
+    assert seats.call([0], "count", [()]) == [8]
+    near.cancel(seats._seats[1].future, force=True)
+    assert seats.call([1], "count", [()]) == [LOST]
+    seats.close()
+
+
+def test_without_a_limit_everything_is_kept_in_memory():
+    assert workers._room() == (None, None)
+
+
+@pytest.mark.usefixtures("near")
+def test_sparse_arrays_and_the_number_of_records():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, size=(300, 4)) * (rng.random((300, 4)) < 0.5)
+    stored = da.from_array(X, chunks=(100, 4))
+    csr = stored.map_blocks(scipy.sparse.csr_array, meta=scipy.sparse.csr_array((0, 0)))
+    y = da.from_array((X[:, 0] > 0).astype(int), chunks=100)
+    settings = {"classes": [0, 1], "epochs": 2, "lot_size": 30, "random_state": 0}
+    found = DPLogisticRegression(**settings).fit(csr, y)
+    again = DPLogisticRegression(**settings).fit(csr.rechunk((100, 4)), y)
+    np.testing.assert_array_equal(found.coef_, again.coef_)
+    assert found.privacy_.public["n"] == 300
+    assert found.privacy_.public["lot_size"] == 30
+
+
+@pytest.mark.usefixtures("near")
+def test_files_are_read_by_the_workers(tmp_path):
+    table = pd.DataFrame({"age": np.arange(400) % 90, "won": ["no", "yes"] * 200})
+    for number in range(2):
+        table[200 * number : 200 * (number + 1)].to_parquet(tmp_path / f"{number}.parquet")
+    paths = [str(tmp_path / f"{number}.parquet") for number in range(2)]
+    model = TableModel(SCHEMA, DPLogisticRegression(epochs=1, lot_size=40, random_state=0))
+    assert parquet(paths).npartitions == 2
+    assert model.fit(parquet(paths)).predict(table).shape == (400,)
+    model = TableReader(None, None, schema_of(SCHEMA), {})
+    assert model.count(table) == 400
+
+
+def test_a_local_cluster_is_started_and_stopped():
+    with dask.config.set({"distributed.worker.daemon": False}), connected("local") as client:
+        assert client.nthreads()
+        with connected(client.scheduler.address) as other:
+            assert other.scheduler.address == client.scheduler.address

@@ -1,0 +1,30 @@
+"""The reference for divided records."""
+
+import numpy as np
+
+from dpscd.kernels.dual import Records
+from dpscd.privacy.random import LotsSource
+from dpscd.solvers.holders import Held, rows_of
+from dpscd.solvers.team import kernel_for
+
+
+class OneMachine(Held):
+    """The single-machine kernel on all records, with the bits that divided records have."""
+
+    def train(self, problem, plan, source, left, progress):  # noqa: ARG002 (as in the base)
+        rows, count = rows_of(problem, self.X), len(self.labels)
+        inner = problem.labels(self.labels) if left is None else left.labels(rows, self.labels)
+        lots = LotsSource.of(source)
+        members = [plan.lots.members(lots, t, 0, count) for t in range(plan.steps)]
+        starts = np.cumsum([0, *map(len, members)])
+        normals = plan.noise.draw(source, 0, plan.steps, plan.size)
+        dual = np.zeros((count, problem.outputs))
+        shared = np.zeros((problem.outputs, problem.width))
+        average = np.zeros_like(shared)
+        records = Records(inner, self.weights)
+        with kernel_for(problem, plan, rows, records, 2) as (run, _):
+            run(
+                np.concatenate(members), starts, normals, plan.average_from,
+                dual, shared, average,
+            )  # fmt: skip
+        return average / (plan.steps - plan.average_from)

@@ -1,0 +1,391 @@
+"""Records that are divided give the model of one machine, whatever is lost on the way."""
+
+import dataclasses
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse
+from one_machine import OneMachine
+
+from dpscd.errors import DataError, ParameterError, WorkerError
+from dpscd.losses import Hinge, Logistic, Squared
+from dpscd.plan import Plan
+from dpscd.privacy.random import LotsSource, Purpose, SeededSource
+from dpscd.privacy.relation import Relation
+from dpscd.problem import Problem
+from dpscd.solvers import shard as shards
+from dpscd.solvers import sharded
+from dpscd.solvers.shard import Shard
+from dpscd.solvers.sharded import LOST, Crew, Sharded
+from dpscd.solvers.training import train_private
+
+N, D = 400, 3
+
+
+def planned(*, pilot=False, **changes):
+    values = {
+        "epsilon": 1.0,
+        "delta": 1e-5,
+        "relation": Relation.ZERO_OUT,
+        "n": N,
+        "d": D,
+        "outputs": 1,
+        "intercept": True,
+        "lam": 0.03,
+        "steps": 60,
+        "rate": 0.1,
+        "clip": 0.05,
+        "separability": 40.0,
+        "averaging": 0.4,
+        "noise_multiplier": 0.5,
+    }
+    first = {}
+    if pilot:
+        first = {"moments_noise": 0.5, "label_noise": 0.5}
+        own = {"lam": 0.02, "steps": 20, "clip": 0.15}
+        first["pilot"] = Plan(**{**values, **changes, **own})
+    return Plan(**{**values, **first, **changes})
+
+
+def problem_of(plan, loss=None):
+    constant = 0.25 if plan.intercept else 0.0
+    loss = loss or Squared()
+    centre, scale = (10.0, 5.0) if isinstance(loss, Squared) else (0.0, 1.0)
+    return Problem(
+        loss, plan.lam, plan.n, D, plan.outputs,
+        constant=constant, label_centre=centre, label_scale=scale,
+    )  # fmt: skip
+
+
+def data(loss=None, outputs=1):
+    rng = np.random.default_rng(0)
+    X = 0.2 + 0.2 * rng.normal(size=(N, D))
+    y = 9.0 + 3.0 * (X[:, 0] - X[:, 1]) + 0.1 * rng.normal(size=N)
+    if isinstance(loss, Hinge | Logistic):
+        y = np.sign(y - 9.0) if outputs == 1 else np.arange(N) % outputs * 1.0
+    return X, y, rng.choice([0.0, 1.0, 2.0], size=N)
+
+
+class Piece:
+    """A part of records that are in memory."""
+
+    count = None
+
+    def __init__(self, *arrays):
+        self.arrays = arrays
+        self.loads = 0
+
+    def load(self):
+        self.loads += 1
+        return self.arrays
+
+
+@dataclasses.dataclass(frozen=True)
+class Plain:
+    """A reader of such parts."""
+
+    sparse: bool = False
+    features: int = D
+
+    def count(self, part):
+        return part[0].shape[0]
+
+    def cells(self, part, limits):
+        return np.array([np.histogram(part[0][:, 0], own)[0] for own in limits], float)
+
+    def records(self, part):
+        X, y, weights = part
+        return (scipy.sparse.csr_array(X) if self.sparse else X), y, weights
+
+
+class Near:
+    """Shards in this process, some of which are lost at some calls."""
+
+    def __init__(self, arrays, cuts, *, reader=None, room=None, losses=()):
+        bounds = [0, *cuts, len(arrays[1])]
+        self.reader, self.room = reader or Plain(), room
+        self.pieces = [
+            # Two parts a shard, the first of them empty now and then.
+            [Piece(*(a[low:middle] for a in arrays)), Piece(*(a[middle:high] for a in arrays))]
+            for low, high in pairwise(bounds)
+            for middle in [low + (high - low) // 3]
+        ]
+        self.shards = [Shard(piece, self.reader, room) for piece in self.pieces]
+        self.losses, self.calls, self.refills = list(losses), [], 0
+
+    def __len__(self):
+        return len(self.shards)
+
+    def call(self, asked, method, args):
+        replies = []
+        for number, own in zip(asked, args, strict=True):
+            self.calls.append((number, method, own))
+            if self.shards[number] is not None and self.losses:
+                where, what, when = self.losses[0]
+                if (number, method) == (where, what) and (when is None or own[0] == when):
+                    self.losses.pop(0)
+                    self.shards[number] = None
+            shard = self.shards[number]
+            replies.append(LOST if shard is None else getattr(shard, method)(*own))
+        return replies
+
+    def refill(self, number):
+        self.refills += 1
+        self.shards[number] = Shard(self.pieces[number], self.reader, self.room)
+
+    def read_with(self, reader):
+        self.reader = reader
+
+
+def sources(part):
+    return SeededSource(b"seed", part)
+
+
+def divided(plan, arrays, cuts, loss=None, **options):
+    seats = Near(arrays, cuts, **options)
+    crew = Crew(seats)
+    held = Sharded(crew, crew.ask("count"), dense=not seats.reader.sparse)
+    return train_private(problem_of(plan, loss), plan, held, sources), seats
+
+
+def whole(plan, arrays, loss=None, sparse=False):
+    X, y, weights = arrays
+    held = OneMachine(scipy.sparse.csr_array(X) if sparse else X, y, weights)
+    return train_private(problem_of(plan, loss), plan, held, sources)
+
+
+def same(found, expected):
+    np.testing.assert_array_equal(found.coef, expected.coef)
+    np.testing.assert_array_equal(found.intercept, expected.intercept)
+    assert np.abs(found.coef).max() > 0.0
+
+
+CUTS = [[], [130], [1, 1, 90, 399]]
+
+
+@pytest.mark.parametrize("cuts", CUTS, ids=len)
+@pytest.mark.parametrize(
+    ("loss", "outputs"), [(Squared(), 1), (Logistic(), 3), (Hinge(), 1)], ids=str
+)
+@pytest.mark.parametrize("kind", ["packed", "floats", "sparse"])
+def test_divided_records_give_the_model_of_one_machine(kind, loss, outputs, cuts):
+    noise = 1e-4 if kind == "floats" else 0.5
+    plan = planned(outputs=outputs, noise_multiplier=noise)
+    assert plan.fixed_point == (kind != "floats")
+    arrays, sparse = data(loss, outputs), kind == "sparse"
+    found, _ = divided(plan, arrays, cuts, loss, reader=Plain(sparse=sparse))
+    same(found, whole(plan, arrays, loss, sparse))
+
+
+@pytest.mark.parametrize("cuts", CUTS, ids=len)
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_moments_and_a_pilot_are_those_of_one_machine_too(intercept, sparse, cuts):
+    plan = planned(pilot=True, intercept=intercept)
+    arrays = data()
+    found, _ = divided(plan, arrays, cuts, reader=Plain(sparse=sparse))
+    same(found, whole(plan, arrays, sparse=sparse))
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        [(0, "step", 0)],
+        [(1, "step", 7)],
+        [(1, "step", 7), (1, "begin", None)],
+        [(2, "step", 7), (2, "replay", 0), (2, "replay", 4), (2, "step", 7)],
+        [(0, "label_total", None), (2, "moments_total", None), (1, "left_total", None)],
+        [(1, "begin", None), (0, "step", 3), (1, "step", 3), (2, "step", 19)],
+    ],
+    ids=lambda losses: "-".join(what for _, what, _ in losses),
+)
+def test_whatever_is_lost_the_model_is_the_same(losses, monkeypatch):
+    monkeypatch.setattr(sharded, "_PATH", 16)  # four vectors of four numbers at once
+    plan, arrays = planned(pilot=True), data()
+    expected = whole(plan, arrays)
+    found, seats = divided(plan, arrays, [100, 250], losses=losses)
+    same(found, expected)
+    assert not seats.losses
+    assert seats.refills == len(losses)
+
+
+def test_a_new_shard_repeats_every_step_once_and_in_order():
+    plan, arrays = planned(), data()
+    _, seats = divided(plan, arrays, [200], losses=[(1, "step", 30)])
+    calls = [(method, own[0]) for number, method, own in seats.calls if number == 1 and own]
+    lost = calls.index(("step", 30))
+    assert [method for method, _ in calls[lost : lost + 4]] == [
+        "step",
+        "begin",
+        "replay",
+        "step",
+    ]
+    assert calls[lost + 3] == ("step", 30)
+
+
+def test_records_that_changed_meanwhile_end_the_fit():
+    plan, arrays = planned(), data()
+    seats = Near(arrays, [200], losses=[(1, "step", 30)])
+    crew = Crew(seats)
+    held = Sharded(crew, crew.ask("count"), dense=True)
+    other = [a.copy() for a in seats.pieces[1][1].arrays]
+    other[0][:] *= -1.0
+    refill = seats.refill
+
+    def changed(number):
+        seats.pieces[number][1].arrays = other
+        refill(number)
+
+    seats.refill = changed
+    with pytest.raises(WorkerError, match="not what it was"):
+        train_private(problem_of(plan), plan, held, sources)
+
+
+@pytest.mark.parametrize("more", [1, -1])
+def test_records_that_became_more_or_fewer_are_refused(more):
+    plan, arrays = planned(), data()
+    piece = Piece(*(a[:200] for a in arrays))
+    shard = Shard([piece], Plain())
+    shard.count()
+    piece.arrays = [a[: 200 + more] for a in arrays]
+    with pytest.raises(WorkerError, match="another number of records"):
+        shard.begin(problem_of(plan), plan, LotsSource.of(SeededSource(b"")), 0, None)
+
+
+def test_a_place_where_everybody_is_lost_ends_the_fit():
+    plan, arrays = planned(), data()
+    with pytest.raises(WorkerError, match="10 times"):
+        divided(plan, arrays, [200], losses=[(0, "step", 5)] * 100)
+
+
+def test_steps_out_of_turn_are_refused():
+    plan, arrays = planned(), data()
+    shard = Shard([Piece(*arrays)], Plain())
+    shared = np.zeros((1, 4))
+    with pytest.raises(WorkerError, match="out of turn"):
+        shard.step(0, shared)
+    shard.begin(problem_of(plan), plan, LotsSource.of(SeededSource(b"")), 0, None)
+    shard.step(0, shared)
+    for number in (0, 2):
+        with pytest.raises(WorkerError, match="out of turn"):
+            shard.step(number, shared)
+
+
+def test_noise_is_drawn_once_for_all_shards_and_never_leaves():
+    log = []
+
+    class Spy(SeededSource):
+        def words(self, purpose, first, steps, width):
+            log.append((purpose, first, steps))
+            return super().words(purpose, first, steps, width)
+
+    plan, arrays = planned(), data()
+    seats = Near(arrays, [100, 250])
+    crew = Crew(seats)
+    held = Sharded(crew, crew.ask("count"), dense=True)
+    train_private(problem_of(plan), plan, held, lambda part: Spy(b"seed", part))
+    assert log == [(Purpose.LOTS_KEY, 0, 1), (Purpose.NOISE, 0, plan.steps)]
+    sent = [value for _, _, own in seats.calls for value in own]
+    assert not any(isinstance(value, SeededSource) for value in sent)
+
+
+def test_without_signal_the_model_is_the_noise_of_one_source():
+    """Noise added by every shard would be larger, and none of it would be missed."""
+    plan = planned(averaging=0.0, noise_multiplier=3.0)
+    X, y, _ = data()
+    arrays = X, y, np.zeros(N)
+    seats = Near(arrays, [100, 250])
+    crew = Crew(seats)
+    problem = problem_of(plan)
+    held = Sharded(crew, crew.ask("count"), dense=True)
+    found = held.train(problem, plan, SeededSource(b"noise"), None, None)
+    normals = plan.noise.draw(SeededSource(b"noise"), 0, plan.steps, plan.size)
+    moved = np.floor(plan.noise.spread * normals + 0.5).sum(axis=0)
+    np.testing.assert_array_equal(found[0], plan.noise.grid * moved)
+
+
+@pytest.mark.parametrize("room", [1, 3000, 10**9])
+def test_little_memory_does_not_change_the_model(room):
+    plan, arrays = planned(pilot=True), data()
+    expected = whole(plan, arrays)
+    found, seats = divided(plan, arrays, [130], room=room)
+    same(found, expected)
+    loads = [piece.loads for pieces in seats.pieces for piece in pieces]
+    # Counted, then read for labels, distances, moments, pilot, what it left, training.
+    assert set(loads) == ({2} if room == 10**9 else {7})
+
+
+def test_a_shard_without_records_adds_nothing():
+    plan = planned(pilot=True)
+    empty = np.empty((0, D)), np.empty(0), np.empty(0)
+    for sparse in (False, True):
+        shard = Shard([Piece(*empty)], Plain(sparse=sparse))
+        problem = problem_of(plan)
+        assert shard.count() == 0
+        assert shard.label_total(problem, plan) == 0.0
+        assert not shard.moments_total(problem, plan).any()
+        shard.begin(problem, plan, LotsSource.of(SeededSource(b"")), 0, None)
+        assert not shard.step(0, np.zeros((1, 4))).any()
+
+
+def test_cells_are_counted_over_all_shards():
+    arrays = data()
+    crew = Crew(Near(arrays, [130]))
+    limits = [np.linspace(-1.0, 2.0, 5)]
+    total = np.sum(crew.ask("cells_total", limits), axis=0)
+    np.testing.assert_array_equal(total, Plain().cells(arrays, limits))
+
+
+def test_another_reader_is_used_from_then_on_and_by_new_shards():
+    arrays = data()
+    seats = Near(arrays, [130], losses=[(1, "moments_total", None)])
+    crew, plan = Crew(seats), planned(pilot=True)
+    problem = problem_of(plan)
+    before = crew.ask("label_total", problem, plan)
+
+    @dataclasses.dataclass(frozen=True)
+    class Shifted(Plain):
+        def records(self, part):
+            X, y, weights = super().records(part)
+            return X, y + 1.0, weights
+
+    crew.read_with(Shifted())
+    crew.ask("moments_total", problem, plan)
+    assert all(np.greater(crew.ask("label_total", problem, plan), before))
+
+
+def test_plans_for_others_and_too_many_records_are_refused():
+    plan, arrays = planned(pilot=True), data()
+    crew = Crew(Near(arrays, []))
+    held = Sharded(crew, [plan.capacity + 1], dense=True)
+    problem = problem_of(plan)
+    for call in (
+        lambda: held.label_total(problem, plan),
+        lambda: held.moments_total(problem, plan),
+        lambda: held.train(problem, plan, SeededSource(b""), None, None),
+    ):
+        with pytest.raises(DataError, match="far more records"):
+            call()
+    with pytest.raises(ParameterError, match="another problem"):
+        held.train(dataclasses.replace(problem, lam=1.0), plan, SeededSource(b""), None, None)
+
+
+def test_progress_counts_every_step():
+    plan, arrays, done = planned(), data(), []
+    crew = Crew(Near(arrays, [130]))
+    held = Sharded(crew, crew.ask("count"), dense=True)
+    train_private(problem_of(plan), plan, held, sources, progress=done.append)
+    assert sum(done) == plan.steps
+
+
+def test_pieces_on_disk_are_the_whole_lot():
+    plan, arrays = planned(), data()
+    shard = Shard([Piece(*arrays)], Plain(), room=4000)
+    shard.begin(problem_of(plan), plan, LotsSource.of(SeededSource(b"")), 0, None)
+    pack = shard._training.rows
+    for ids in (np.arange(N), np.array([3, 399]), np.empty(0, np.int64)):
+        pieces = list(shard._pieces(ids, pack))
+        np.testing.assert_array_equal(np.concatenate(pieces), ids)
+        span = int(shards._PIECE * 4000) // pack.cells.strides[0]
+        assert all(np.ptp(piece) < span for piece in pieces if len(piece))
