@@ -320,7 +320,7 @@ MUTATIONS = [
     Mutation(
         "a remembered multiplier trusted",
         "privacy/calibration.py",
-        (("-_WINDOW <= error <= 0.0", "-_WINDOW <= error"),),
+        (("-_WINDOW <= excess(remembered) <= 0.0", "-_WINDOW <= excess(remembered)"),),
         "tests/privacy/test_multipliers.py::test_a_poisoned_multiplier_is_found_out",
     ),
     Mutation(
@@ -357,7 +357,7 @@ MUTATIONS = [
     Mutation(
         "rounding of the composition not paid for",
         "privacy/accounting.py",
-        (("paid = delta - steps * 2.0**-50", "paid = delta"),),
+        (("return delta - sum(event.steps for event in events) * 2.0**-50", "return delta"),),
         "tests/privacy/test_accounting.py::test_a_delta_below_the_rounding_of_the_accountant_is_left_to_rdp",
     ),
     Mutation(
@@ -598,5 +598,59 @@ MUTATIONS = [
         "estimators/base.py",
         (("copy.set_params(random_state=None, ledger=None, dataset=None)", "copy.set_params(ledger=None, dataset=None)"),),
         "tests/distributed/test_workers.py::test_a_reader_has_no_secrets",
+    ),
+    Mutation(
+        "a multiplier that only the search has seen",
+        "privacy/calibration.py",
+        (("while (error := excess(found)) > 0.0:", "while (error := excess(found)) > 9.0:"),),
+        "tests/privacy/test_calibration.py::test_what_the_search_finds_is_put_to_the_accountant_that_decides",
+    ),
+    Mutation(
+        "our arrays alone decide",
+        "privacy/accounting.py",
+        (("pld = max(pld, float(library.get_epsilon(_paid(given, delta))))", "pass"),),
+        "tests/privacy/test_accounting.py::test_a_mistake_of_our_arrays_cannot_lower_what_is_claimed",
+    ),
+    Mutation(
+        "the library alone decides",
+        "privacy/accounting.py",
+        (("pld = max(pld, float(library.get_epsilon(_paid(given, delta))))", "pld = float(library.get_epsilon(_paid(given, delta)))"),),
+        "tests/privacy/test_accounting.py::test_a_mistake_of_the_library_cannot_lower_what_is_claimed",
+    ),
+    Mutation(
+        "private bounds: every column counted in full",
+        "preprocessing/private.py",
+        (("_MARGIN / math.sqrt(plan.bounded) / cell", "_MARGIN / cell"),),
+        "tests/preprocessing/test_private_bounds.py::test_a_record_moves_a_histogram_by_at_most_one",
+    ),
+    Mutation(
+        "private bounds: one of two histograms paid for",
+        "plan.py",
+        (("self.bounds_noise, size, times=2)", "self.bounds_noise, size)"),),
+        "tests/preprocessing/test_private_bounds.py::test_both_histograms_get_the_stated_noise_from_streams_of_their_own",
+    ),
+    Mutation(
+        "private bounds: the same noise in both histograms",
+        "preprocessing/private.py",
+        (("source, Purpose.BOUNDS, time)", "source, Purpose.BOUNDS, 0)"),),
+        "tests/preprocessing/test_private_bounds.py::test_both_histograms_get_the_stated_noise_from_streams_of_their_own",
+    ),
+    Mutation(
+        "private bounds left off the card",
+        "privacy/card.py",
+        (('if self.public.get("released_bounds") and not any(', "if False and not any("),),
+        "tests/estimators/test_table_model.py::test_private_bounds_are_a_release_on_the_card",
+    ),
+    Mutation(
+        "a score of numbers beyond 0 and 1",
+        "privacy/score.py",
+        (("np.clip(np.where(np.isfinite(each), each, 0.0), 0.0, 1.0)", "np.where(np.isfinite(each), each, 0.0)"),),
+        "tests/privacy/test_score.py::test_a_record_moves_the_sum_by_at_most_one",
+    ),
+    Mutation(
+        "the message of a file that shows its rows",
+        "preprocessing/reading.py",
+        (('    if problem:\n        raise DataError(problem)', "    if problem:\n        raise DataError(problem + source.read_text(errors='replace'))"),),
+        "tests/preprocessing/test_reading.py::test_bad_files_say_so_and_show_no_cell",
     ),
 ]  # fmt: skip

@@ -135,6 +135,14 @@ def test_a_single_value_has_room_on_both_sides():
     assert low <= 5.0 < high
 
 
+def test_tails_that_noise_made_cross_give_all_that_the_limits_hold():
+    counts = np.zeros(BOUND_CELLS)
+    counts[[20, 90]] = 180.0, 240.0  # each below its threshold, together above
+    limits = np.arange(BOUND_CELLS + 1.0)
+    found = private._found(plan(bounded=1, bounds_noise=10.0, n=1), counts, limits)
+    assert found == (0.0, BOUND_CELLS)
+
+
 def test_plans_that_do_not_fit_are_refused():
     with pytest.raises(ParameterError, match="does not release bounds"):
         release_bounds(plan(), [np.ones(3)], SeededSource(b"x"))
