@@ -61,7 +61,7 @@ ledger : str, optional
 _FITTED = """\
 n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Their names, when X had names.
     privacy_ : PrivacyCard
         What the model guarantees, re-checkable with ``privacy_.verify()``."""
