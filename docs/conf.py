@@ -1,6 +1,6 @@
 """How Sphinx builds these pages; no network is needed.
 
-    pip install '.[docs]' && sphinx-build -W -n --keep-going docs build/docs
+pip install '.[docs]' && sphinx-build -W -n --keep-going docs build/docs
 """
 
 from dpscd import __version__

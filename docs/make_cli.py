@@ -70,7 +70,9 @@ def _verb(names: tuple[str, ...], verb: Any) -> list[str]:
         lines.append("")
     if options:
         lines += ["| option | value | meaning | default |", "|---|---|---|---|"]
-        lines += [f"| `{n}` | {value} | {told} | {usual} |" for n, value, told, usual in options]
+        lines += [
+            f"| `{n}` | {value} | {told} | {usual} |" for n, value, told, usual in options
+        ]
         lines.append("")
     return lines
 

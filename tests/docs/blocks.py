@@ -12,8 +12,8 @@ What a fenced block is for follows from its language and from a comment in the l
 anything else
     Must be exempt.
 
-``<!-- not run: WHY -->`` exempts a block. ``<!-- needs: FILE -->`` copies a file from the folder
-in DPSCD_DATA; without that folder the rest of the page is not run.
+``<!-- not run: WHY -->`` exempts a block. ``<!-- needs: FILE -->`` copies a file of the repository,
+or of the folder in DPSCD_DATA; without it the rest of the page is not run.
 
 In what is shown, ``…`` stands for any text within a line and a line of it for any lines. Spaces
 count as one, so that columns may stay aligned.
@@ -34,6 +34,7 @@ from typing import Any
 
 import dpscd
 
+ROOT = Path(__file__).parents[2]
 RUN = ("python", "console")
 SHOWN = ("text", "toml", "json", "csv")
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>```+)(?P<language>[^\n`]*)$")
@@ -69,7 +70,7 @@ def blocks_of(page: Path) -> list[Block]:
             marks[mark["key"]] = mark["value"]
         elif fence := _FENCE.match(line):
             language = fence["language"].strip()
-            inner = [text for text in _inside(lines, fence["fence"])]
+            inner = list(_inside(lines, fence["fence"]))
             cut = len(fence["indent"])
             if not language.startswith("{"):
                 text = "\n".join(part[cut:] for part in inner)
@@ -201,7 +202,8 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _fetch(name: str, folder: Path) -> None:
-    data = os.environ.get("DPSCD_DATA")
-    if not data or not (Path(data) / name).exists():
-        raise Unavailable(f"{name} is not in the folder of DPSCD_DATA")
-    shutil.copy(Path(data) / name, folder)
+    for place in (ROOT, os.environ.get("DPSCD_DATA") or ROOT):
+        if (Path(place) / name).exists():
+            shutil.copy(Path(place) / name, folder)
+            return
+    raise Unavailable(f"{name} is not in the folder of DPSCD_DATA")
