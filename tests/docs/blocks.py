@@ -6,7 +6,7 @@ What a fenced block is for follows from its language and from a comment in the l
     Run, all blocks of a page in one namespace. A ``text`` block right after it is what it prints.
 ``console``
     Lines that begin with ``$ `` are commands for the shell; the lines after each are what
-    it prints, errors included. A command fails if and only if a line shown begins with "error:".
+    it prints, errors included. It fails if and only if the last of them begins with "error:".
 ``text``, ``toml``, ``json``, ``csv``
     Shown, not run. After ``<!-- file: NAME -->`` it is written to that file first.
 anything else
@@ -157,7 +157,7 @@ def _run_command(
     )
     where = f"{block.where}: $ {command}"
     compare(where, shown, done.stdout)
-    expected_to_fail = any(line.startswith("error:") for line in shown)
+    expected_to_fail = bool(shown) and shown[-1].startswith("error:")
     assert (done.returncode != 0) == expected_to_fail, f"{where}\nexit code {done.returncode}"
 
 
