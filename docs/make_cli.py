@@ -23,9 +23,9 @@ _HEAD = """\
 
 <!-- Written by docs/make_cli.py; change the verbs in src/dpscd/cli instead. -->
 
-`dpscd VERB --help` shows the same. With `--json` a verb prints JSON for programs. What fails says so in one line on standard
-error; [exit codes](errors.md) tell why. `dpscd --debug VERB` adds the traceback, which may hold values of the
-data. `dpscd --version` shows the version.
+`dpscd VERB --help` shows the same. With `--json` a verb prints JSON for programs. What fails
+says so in one line on standard error; [exit codes](errors.md) tell why. `dpscd --debug VERB`
+adds the traceback, which may hold values of the data. `dpscd --version` shows the version.
 """
 
 

@@ -50,7 +50,9 @@ def main():
         print(f"{name}, not private: accuracy {limit:.3f}")
     largest = float(test["income"].value_counts(normalize=True).max())
     ax.axhline(largest, color="grey", lw=1)
-    ax.text(max(epsilons), largest, "always the larger class", ha="right", va="bottom", color="grey")
+    ax.text(
+        max(epsilons), largest, "always the larger class", ha="right", va="bottom", color="grey"
+    )
     ax.set_xscale("log")
     ax.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
     ax.minorticks_off()

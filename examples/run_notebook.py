@@ -1,6 +1,6 @@
 """Run the cells of a notebook in order and keep what they print and draw; no Jupyter needed.
 
-    python examples/run_notebook.py examples/adult.ipynb
+python examples/run_notebook.py examples/adult.ipynb
 """
 
 import base64
@@ -36,7 +36,11 @@ def run_cells(notebook):
 
 def _texts(text):
     if text:
-        yield {"name": "stdout", "output_type": "stream", "text": text.splitlines(keepends=True)}
+        yield {
+            "name": "stdout",
+            "output_type": "stream",
+            "text": text.splitlines(keepends=True),
+        }
 
 
 def _pictures():

@@ -1,6 +1,6 @@
 """Several models on one table, paid from one budget; the last one is refused.
 
-    python examples/several_models_one_ledger.py --out ledger.png
+python examples/several_models_one_ledger.py --out ledger.png
 """
 
 import argparse
@@ -19,7 +19,12 @@ from dpscd import BudgetExceeded, DPLogisticRegression, DPRidge, Ledger, Schema,
 
 BUDGET = 1.0
 # What to predict, and the part of the budget to spend on it.
-WISHES = [("income", 0.4), ("hours-per-week", 0.3), ("marital-status", 0.2), ("occupation", 0.2)]
+WISHES = [
+    ("income", 0.4),
+    ("hours-per-week", 0.3),
+    ("marital-status", 0.2),
+    ("occupation", 0.2),
+]
 TARGETS = {"hours-per-week": {"bounds": [1, 99]}}
 
 

@@ -3,17 +3,17 @@
 What a fenced block is for follows from its language and from a comment in the line before.
 
 ``python``
-    Run, all blocks of a page in one namespace. A ``text`` block right after it is what it prints.
+    Run, all blocks of a page in one namespace. A ``text`` block right after is what it prints.
 ``console``
     Lines that begin with ``$ `` are commands for the shell; the lines after each are what
     it prints, errors included. It fails if and only if the last of them begins with "error:".
-``text``, ``toml``, ``json``, ``csv``
+``text``, ``toml``, ``json``
     Shown, not run. After ``<!-- file: NAME -->`` it is written to that file first.
 anything else
     Must be exempt.
 
-``<!-- not run: WHY -->`` exempts a block. ``<!-- needs: FILE -->`` copies a file of the repository,
-or of the folder in DPSCD_DATA; without it the rest of the page is not run.
+``<!-- not run: WHY -->`` exempts a block. ``<!-- needs: FILE -->`` copies a file of the
+repository, or of the folder in DPSCD_DATA; without it the rest of the page is not run.
 
 In what is shown, ``…`` stands for any text within a line and a line of it for any lines. Spaces
 count as one, so that columns may stay aligned.
@@ -36,7 +36,7 @@ import dpscd
 
 ROOT = Path(__file__).parents[2]
 RUN = ("python", "console")
-SHOWN = ("text", "toml", "json", "csv")
+SHOWN = ("text", "toml", "json")
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>```+)(?P<language>[^\n`]*)$")
 _MARK = re.compile(r"^\s*<!-- (?P<key>not run|file|needs): (?P<value>.+?) -->\s*$")
 

@@ -58,7 +58,7 @@ def test_every_field_of_a_card_is_in_the_reference():
     assert fields <= _words("card.md")
 
 
-def test_every_public_fact_of_a_card_is_in_the_reference(tmp_path):
+def test_every_public_fact_of_a_card_is_in_the_reference():
     import pandas as pd
 
     table = pd.DataFrame({"a": [0.0, 1.0] * 50, "b": ["x", "y"] * 50, "c": [1.0, 2.0] * 50})
