@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         StreamError,
     )
     from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
+    from dpscd.estimators.interop import to_onnx, to_sklearn
     from dpscd.estimators.loading import load
     from dpscd.estimators.regression import DPRidge
     from dpscd.estimators.table import TableModel
@@ -63,6 +64,8 @@ __all__ = [
     "TableModel",
     "__version__",
     "load",
+    "to_onnx",
+    "to_sklearn",
 ]
 
 _HOMES = {
@@ -71,6 +74,8 @@ _HOMES = {
     "DPRidge": "dpscd.estimators.regression",
     "Ledger": "dpscd.privacy.ledger",
     "load": "dpscd.estimators.loading",
+    "to_onnx": "dpscd.estimators.interop",
+    "to_sklearn": "dpscd.estimators.interop",
     "PrivacyCard": "dpscd.privacy.card",
     "DeclaredEncoder": "dpscd.preprocessing.declared",
     "DeclaredScaler": "dpscd.preprocessing.declared",

@@ -17,7 +17,14 @@ from dpscd.kernels.dual import MARGIN, Numbers
 from dpscd.kernels.pack import LABEL, NORM, SCALE, WEIGHT, Pack
 from dpscd.losses import Loss, dual_step
 
-__all__ = ["advance_packed", "advance_part", "release_cells"]
+__all__ = [
+    "Desk",
+    "advance_packed",
+    "advance_part",
+    "new_desk",
+    "release_cells",
+    "solve_block",
+]
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
@@ -34,7 +41,7 @@ _BLOCK_BYTES = 2**18
 _LINES = 16
 
 
-class _Desk(NamedTuple):
+class Desk(NamedTuple):
     """Room for a block: one number a member, or one an output and member."""
 
     scale: Floats
@@ -48,8 +55,9 @@ class _Desk(NamedTuple):
 
 
 @jit
-def _desk(outputs: int, block: int) -> _Desk:
-    return _Desk(
+def new_desk(outputs: int, block: int) -> Desk:
+    """Return room for so many members."""
+    return Desk(
         np.empty(block),
         np.empty(block),
         np.empty(block),
@@ -85,7 +93,7 @@ def _model(shared: Floats, strength: float, model: Singles) -> float:
 @jit
 def _read(
     pack: Pack, ids: Ints, coming: Ints, models: Singles, gains: Floats, dual: Floats,
-    desk: _Desk,
+    desk: Desk,
 ) -> None:  # fmt: skip
     """Lay out what the members `ids` need for their steps; ask for the `coming` ones."""
     outputs = models.shape[0]
@@ -110,7 +118,7 @@ def _read(
 
 
 @jit
-def _solve(loss: Loss, numbers: Numbers, count: int, desk: _Desk) -> None:
+def solve_block(loss: Loss, numbers: Numbers, count: int, desk: Desk) -> None:
     """Turn predictions into clipped steps, new duals and whole numbers of cells.
 
     Notes
@@ -147,6 +155,7 @@ def _solve(loss: Loss, numbers: Numbers, count: int, desk: _Desk) -> None:
         for b in range(count):
             factor = desk.squares[b]
             step = steps[b] * factor if factor > 0.0 else 0.0
+            steps[b] = step
             duals[b] += step
             cells[b] = np.int32(step * desk.scale[b] * fine)  # toward zero
 
@@ -244,7 +253,7 @@ def advance_part(
     outputs, width = shared.shape
     parts = totals.shape[0]
     block = max(4, min(_BLOCK, _BLOCK_BYTES // (2 * pack.cells.shape[1])))
-    desk = _desk(outputs, block)
+    desk = new_desk(outputs, block)
     models = np.zeros((outputs, pack.padded), np.float32)
     gains = np.empty(outputs)
     bits = math.frexp(numbers.grid / numbers.cell)[1] - 1
@@ -262,25 +271,27 @@ def advance_part(
                 after, last = _share(starts, t + 1, part, parts)
                 coming = ids[after : min(after + block, last)]
             _read(pack, members, coming, models, gains, dual, desk)
-            _solve(loss, numbers, members.shape[0], desk)
+            solve_block(loss, numbers, members.shape[0], desk)
             for k in range(outputs):
                 for b in range(members.shape[0]):
                     dual[members[b], k] = desk.duals[k, b]
                 _add(pack, members, desk.cells[k], own[k])
         added = meet(gate, 2 * t + 1, parts)
         for k in range(outputs if added else 0):
-            total = totals[0, k, low:high]
+            # Loops, not whole slices: those make copies, and messages for wrong shapes that
+            # take longer to compile than the rest of this function.
             for other in range(1, parts):
-                total += totals[other, k, low:high]
+                for j in range(low, high):
+                    totals[0, k, j] += totals[other, k, j]
             noise = normals[t, k * width + low : k * width + high]
-            release_cells(total, noise, numbers, bits, shared[k, low:high])
+            release_cells(totals[0, k, low:high], noise, numbers, bits, shared[k, low:high])
             if t >= average_from:
-                average[k, low:high] += shared[k, low:high]
+                for j in range(low, high):
+                    average[k, j] += shared[k, j]
         if not (added and meet(gate, 2 * t + 2, parts)):
             return
 
 
-@jit
 def advance_packed(
     loss: Loss,
     pack: Pack,
@@ -307,6 +318,7 @@ def advance_packed(
     """
     totals = np.empty((1, shared.shape[0], pack.padded), np.int64)
     gate = np.zeros(GATE, np.int64)
+    # Not compiled itself: one machine code serves one thread and several.
     advance_part(
         loss, pack, numbers, ids, starts, normals, average_from, dual, shared, average,
         0, totals, gate,

@@ -36,8 +36,9 @@ class Purpose(IntEnum):
     MOMENTS = 6
     LABEL_MEAN = 7
     LABEL_SPREAD = 8
-    BOUNDS = 9
-    SCORE = 10
+    LAZY_NOISE = 9
+    BOUNDS = 10
+    SCORE = 11
 
 
 class Source(Protocol):
