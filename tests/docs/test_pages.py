@@ -28,6 +28,12 @@ EXEMPT = {
     "docs/results/reproduction.md": [
         (f"{_DATA}MSD and Phishing; Adult is packaged", _HOURS),
     ],
+    "docs/understanding/speed.md": [
+        (
+            "pip install 'dpscd[bench,peers]'                    # peers: Snap ML, optional",
+            _HOURS,
+        )
+    ],
     "docs/understanding/audit.md": [
         (
             "dpscd audit                     # all three models; a table and audit.png",
