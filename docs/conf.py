@@ -17,6 +17,8 @@ html_theme = "furo"
 html_title = f"dpscd {version}"
 html_show_copyright = False
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["console.css"]
 
 # Links to headings of other pages, as GitHub writes them.
 myst_heading_anchors = 4
