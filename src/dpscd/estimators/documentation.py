@@ -65,7 +65,7 @@ coef_noise_, intercept_noise_ : of the shapes of coef_ and intercept_
         (docs/proofs/noise_band.md).
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Their names, when X had names.
     privacy_ : PrivacyCard
         What the model guarantees, re-checkable with ``privacy_.verify()``."""

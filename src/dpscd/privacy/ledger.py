@@ -83,16 +83,14 @@ class Ledger:
     even though fits are chosen after seeing earlier ones.
     Requires: a fit uses no value of the data before `reserve` returned; one name for one
     set of records (two names are two budgets); a file system with working locks.
-    Proof: :class:`~dpscd.privacy.filters.BasicFilter` and
-    :class:`~dpscd.privacy.filters.RenyiFilter`.
+    Proof: ``dpscd.privacy.filters.BasicFilter`` and
+    ``dpscd.privacy.filters.RenyiFilter``.
 
     Examples
     --------
     >>> from dpscd import Ledger
-    >>> ledger = Ledger.init(
-    ...     "budget.db", "adult", epsilon=2.0, delta=1e-5
-    ... )  # doctest: +SKIP
-    >>> ledger.show("adult").left_epsilon  # doctest: +SKIP
+    >>> ledger = Ledger.init("budget.db", "adult", epsilon=2.0, delta=1e-5)
+    >>> ledger.show("adult").left_epsilon
     2.0
     """
 

@@ -1,0 +1,129 @@
+"""Every command and every block of code in README and docs runs, and prints what is shown."""
+
+from pathlib import Path
+
+import pytest
+from blocks import RUN, SHOWN, Unavailable, blocks_of, commands_of, compare, run_page
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
+RUNNABLE = [
+    page
+    for page in PAGES
+    if any(b.language in RUN and "not run" not in b.marks for b in blocks_of(page))
+]
+
+# What is not run, by page: the first line of each block, and why.
+_FRESH = "needs a fresh machine; .ci/run does it"
+_HOURS = "takes minutes to hours; tests/bench runs parts of it"
+_DATA = "export DPSCD_DATA=folder/of/the/data    # "
+EXEMPT = {
+    "README.md": [("pip install . && dpscd demo", _FRESH)],
+    "docs/start.md": [("pip install .", _FRESH)],
+    "docs/results/accuracy.md": [(f"{_DATA}Adult is packaged", _HOURS)],
+    "docs/results/bounds_tuning.md": [("dpscd reproduce bounds --quick --out results", _HOURS)],
+    "docs/results/leak.md": [
+        ("dpscd reproduce leak --quick --out results      # the numbers of this page", _HOURS)
+    ],
+    "docs/results/reproduction.md": [
+        (f"{_DATA}MSD and Phishing; Adult is packaged", _HOURS),
+    ],
+    "docs/understanding/speed.md": [
+        (
+            "pip install 'dpscd[bench,peers]'                    # peers: Snap ML, optional",
+            _HOURS,
+        )
+    ],
+    "docs/understanding/audit.md": [
+        (
+            "dpscd audit                     # all three models; a table and audit.png",
+            "takes minutes; tests/audit runs it with fewer canaries",
+        )
+    ],
+}
+
+
+def _named(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=_named)
+def test_a_page_prints_what_it_shows(page, tmp_path):
+    try:
+        run_page(page, tmp_path)
+    except Unavailable as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_named)
+def test_every_block_is_run_shown_or_exempt(page):
+    for block in blocks_of(page):
+        assert block.language in (*RUN, *SHOWN) or "not run" in block.marks, block.where
+
+
+def test_what_is_not_run_is_listed_here_with_its_reason():
+    found = {
+        _named(page): [
+            (block.text.splitlines()[0], block.marks["not run"])
+            for block in blocks_of(page)
+            if "not run" in block.marks
+        ]
+        for page in PAGES
+    }
+    assert {page: blocks for page, blocks in found.items() if blocks} == EXEMPT
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_named)
+def test_no_command_hides_in_an_indented_block(page):
+    before = ""
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if not before.strip():
+            assert not line.startswith(("    dpscd ", "    $ ", "    pip ", "    export ")), (
+                line
+            )
+        before = line
+
+
+def test_commands_have_the_lines_after_them(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```console\n$ one \\\n  more\nshown\n$ two\n```\n")
+    (block,) = blocks_of(page)
+    assert commands_of(block) == [("one \\\n  more", ["shown"]), ("two", [])]
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        (["a 0.85… b"], "a   0.8512 b\n", True),
+        (["a 0.85… b"], "a 0.8412 b\n", False),
+        (["first", "…", "last"], "first\nx\ny\nlast\n", True),
+        (["first", "…", "last"], "first\nlast\n", True),
+        (["first"], "first\nsecond\n", False),
+        ([], "something\n", False),
+        (["a.c"], "abc\n", False),
+    ],
+)
+def test_dots_stand_for_what_varies_and_nothing_else(shown, printed, same):
+    if same:
+        compare("here", shown, printed)
+    else:
+        with pytest.raises(AssertionError, match="here"):
+            compare("here", shown, printed)
+
+
+def test_a_page_that_shows_something_else_fails(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1)\n```\n\n```text\n2\n```\n")
+    with pytest.raises(AssertionError, match="line 1"):
+        run_page(page, tmp_path)
+
+
+@pytest.mark.parametrize("command", ["true", "false\nerror: no"])
+def test_a_command_that_fails_is_noticed(command, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"```console\n$ {command}\n```\n")
+    if command == "true":
+        run_page(page, tmp_path)
+    else:
+        with pytest.raises(AssertionError, match="shown"):
+            run_page(page, tmp_path)

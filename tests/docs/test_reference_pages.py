@@ -1,0 +1,85 @@
+"""The reference names everything there is, and nothing else."""
+
+import dataclasses
+import importlib.util
+import re
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+import dpscd
+from dpscd.preprocessing import schema
+from dpscd.privacy.card import PrivacyCard
+from dpscd.privacy.release import Release
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def _words(page):
+    return set(re.findall(r"`\"?([\w .=-]+)\"?`", (REFERENCE / page).read_text()))
+
+
+def test_the_page_of_the_command_line_is_what_the_verbs_say():
+    path = ROOT / "docs" / "make_cli.py"
+    spec = importlib.util.spec_from_file_location("make_cli", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.PAGE.read_text() == module.page(), "run: python docs/make_cli.py"
+
+
+def test_the_page_of_the_command_line_has_every_verb_and_its_options():
+    text = (REFERENCE / "cli.md").read_text()
+    for verb in ("fit", "budget verify", "schema init", "bench accuracy"):
+        assert f"## dpscd {verb}\n" in text
+    assert "| `--read-values-from-data-not-private` |" in text
+    assert "| `--relation` | `zero-out`, `replace-one`, `add-remove` |" in text
+
+
+def test_every_public_name_is_in_the_reference_of_python():
+    text = (REFERENCE / "api.md").read_text()
+    found = set(re.findall(r"auto(?:class|function|exception):: (\w+)", text))
+    assert found | {"__version__"} == set(dpscd.__all__)
+
+
+@pytest.mark.parametrize("kind", schema.KINDS)
+def test_every_key_of_a_column_is_in_the_reference(kind):
+    assert {kind, *schema._KEYS[kind]} <= _words("schema.md")
+
+
+def test_every_key_of_table_and_target_is_in_the_reference():
+    layout = {field.name for field in dataclasses.fields(schema.Layout)}
+    target = {field.name for field in dataclasses.fields(schema.Target)} - {"name"}
+    assert layout | target | {"column", "rows", "read_from_data"} <= _words("schema.md")
+
+
+def test_every_field_of_a_card_is_in_the_reference():
+    fields = {f.name for kind in (PrivacyCard, Release) for f in dataclasses.fields(kind)}
+    assert fields <= _words("card.md")
+
+
+def test_every_public_fact_of_a_card_is_in_the_reference():
+    import pandas as pd
+
+    table = pd.DataFrame({"a": [0.0, 1.0] * 50, "b": ["x", "y"] * 50, "c": [1.0, 2.0] * 50})
+    columns = {"a": {"kind": "number", "bounds": [0, 1]}}
+    for target in (
+        {"column": "b", "classes": ["x", "y"]},
+        {"column": "c", "bounds": [0, 3]},
+    ):
+        model = dpscd.TableModel({"target": target, "columns": columns}).fit(table)
+        assert set(model.privacy_.public) <= _words("card.md")
+
+
+def test_every_error_is_on_the_page_of_errors():
+    from dpscd import errors
+
+    assert set(errors.__all__) <= _words("errors.md")
+
+
+def test_every_page_is_in_a_table_of_contents():
+    listed = ["index", *(ROOT / "docs" / "index.md").read_text().splitlines()]
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs").with_suffix("").as_posix()
+        assert any(fnmatch(name, line) for line in listed if line), name
