@@ -166,6 +166,20 @@ class Plan:
         return LatticeGaussian(self.clip, self.noise_multiplier)
 
     @property
+    def shared_noise(self) -> float:
+        """Standard deviation that noise adds to the averaged shared vector, at most.
+
+        Notes
+        -----
+        In any direction; for the squared loss, and an estimate for the others. The noise of
+        a step counts in full, that of a step within the average by the share of it to come.
+        Proof: docs/proofs/noise_band.md.
+        """
+        within = self.steps - self.average_from
+        squares = self.average_from + (within + 1) * (2 * within + 1) / (6 * within)
+        return self.clip * self.noise_multiplier * math.sqrt(squares)
+
+    @property
     def capacity(self) -> int:
         """Largest number of records whose lots sum exactly."""
         return 1 << max(_EXACT_BITS - _CELL_BITS, (2 * self.n).bit_length())

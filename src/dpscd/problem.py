@@ -34,10 +34,20 @@ _BLOCK = 4096
 
 @dataclass(frozen=True)
 class Model:
-    """Coefficients in the user's units, one row an output."""
+    """Coefficients in the user's units, one row an output.
+
+    Attributes
+    ----------
+    coef, intercept : arrays of shape (outputs, d) and (outputs,)
+        The model.
+    coef_noise, intercept_noise : arrays of the same shapes, or 0
+        Standard deviation that noise adds to each of them, at most.
+    """
 
     coef: Floats
     intercept: Floats
+    coef_noise: Floats | float = 0.0
+    intercept_noise: Floats | float = 0.0
 
 
 @dataclass(frozen=True)
@@ -149,17 +159,39 @@ class Problem:
         """Return labels in the units of the inner problem."""
         return (y - self.label_centre) / self.label_scale
 
-    def model(self, shared: Floats) -> Model:
-        """Return the model that belongs to a shared vector, in the user's units."""
-        inner = shared * (self.label_scale / (self.strength * self.scale))
+    def model(self, shared: Floats, noise: float = 0.0) -> Model:
+        """Return the model that belongs to a shared vector, in the user's units.
+
+        Parameters
+        ----------
+        shared : array of shape (outputs, width)
+            The shared vector.
+        noise : float
+            Standard deviation of the noise in it, in any direction, at most.
+
+        Notes
+        -----
+        The model is a linear function of the shared vector, so each of its numbers deviates
+        by the length of its row: docs/proofs/noise_band.md.
+        """
+        factor = self.label_scale / (self.strength * self.scale)
+        inner = shared * factor
         intercept = np.full(self.outputs, self.label_centre)
         if self.constant:
             intercept = intercept + self.constant * inner[:, self.d]
         coef = inner[:, : self.d].copy()
+        lengths, length = np.ones(self.d), self.constant
         if self.standard is not None:
             coef, shift = self.standard.back(coef)
             coef, intercept = coef / self.row_bound, intercept + shift
-        return Model(coef, intercept)
+            lengths, length = self.standard.back_lengths()
+            lengths, length = lengths / self.row_bound, math.hypot(length, self.constant)
+        return Model(
+            coef,
+            intercept,
+            coef_noise=np.tile(noise * factor * lengths, (self.outputs, 1)),
+            intercept_noise=np.full(self.outputs, noise * factor * length),
+        )
 
     def gap(
         self, rows: Rows, records: Records, dual: Floats, shared: Floats, output: int = 0

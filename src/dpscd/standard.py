@@ -88,6 +88,13 @@ class Standard:
         own = turned * self.scale
         return own, -(own @ self.centre)
 
+    def back_lengths(self) -> tuple[Floats, float]:
+        """Return the lengths of the linear maps of :meth:`back`, one for each number."""
+        along = self.shrink * (2.0 - self.shrink) * self.direction**2
+        common = self.centre * self.scale
+        turned = common - self.shrink * (common @ self.direction) * self.direction
+        return self.scale * np.sqrt(1.0 - along), float(np.linalg.norm(turned))
+
 
 def standard_of(
     mean: Floats, square: Floats, error: float, *, centred: bool, turned: bool

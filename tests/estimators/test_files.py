@@ -36,6 +36,8 @@ def test_a_model_comes_back_exactly(tmp_path, kind, epsilon):
     assert type(again) is type(model)
     np.testing.assert_array_equal(again.coef_, model.coef_)
     np.testing.assert_array_equal(again.intercept_, model.intercept_)
+    np.testing.assert_array_equal(again.coef_noise_, model.coef_noise_)
+    np.testing.assert_array_equal(again.intercept_noise_, model.intercept_noise_)
     assert again.privacy_ == model.privacy_
     expected = {**model.get_params(), "random_state": None}
     found = again.get_params()
@@ -117,6 +119,9 @@ MALFORMED = {
     "shape": lambda v: v.__setitem__("coef", [[1.0, 2.0]]),
     "nan": lambda v: v.__setitem__("coef", [["nan", 2.0, 3.0]]),
     "text": lambda v: v.__setitem__("coef", "abc"),
+    "noise": lambda v: v.__setitem__("coef_noise", [[1.0, 2.0]]),
+    "negative noise": lambda v: v.__setitem__("intercept_noise", [-1.0]),
+    "infinite noise": lambda v: v.__setitem__("intercept_noise", ["inf"]),
     "features": lambda v: v.__setitem__("features", ["a"]),
     "classes": lambda v: v["classes"].__setitem__("values", [1, "x"]),
     "class kind": lambda v: v["classes"].__setitem__("kind", "object"),

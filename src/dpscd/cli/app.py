@@ -18,6 +18,7 @@ from dpscd.cli.fit import fit
 from dpscd.cli.inspect import inspect
 from dpscd.cli.plan import plan
 from dpscd.cli.predict import predict
+from dpscd.cli.report import report
 from dpscd.cli.reproduce import reproduce
 from dpscd.cli.schema import schema
 from dpscd.cli.verify import verify
@@ -41,6 +42,7 @@ app.command()(verify)
 app.add_typer(budget)
 app.command()(demo)
 app.command()(example)
+app.command()(report)
 app.command()(audit)
 app.add_typer(bench)
 app.command()(reproduce)

@@ -81,6 +81,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
 
     coef_: Floats
     intercept_: Any
+    coef_noise_: Any
+    intercept_noise_: Any
     privacy_: PrivacyCard
 
     @abstractmethod

@@ -195,6 +195,8 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         self.classes_ = classes
         self.coef_ = model.coef
         self.intercept_ = model.intercept
+        self.coef_noise_ = model.coef_noise
+        self.intercept_noise_ = model.intercept_noise
 
 
 def _is_text(labels: npt.NDArray[Any]) -> bool:

@@ -59,7 +59,11 @@ ledger : str, optional
         1 shows a progress bar."""
 
 _FITTED = """\
-n_features_in_ : int
+coef_noise_, intercept_noise_ : of the shapes of coef_ and intercept_
+        Standard deviation that the noise of training adds to each number, at most; computed
+        without the records. Proved for DPRidge, an estimate for classifiers
+        (docs/proofs/noise_band.md).
+    n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : array of shape (n_features,)
         Their names, when X had names.

@@ -1,8 +1,8 @@
 """Model files: plain JSON with a checksum, nothing executable and nothing per record.
 
-A file holds the coefficients, the classes, the names of the features, the parameters of
-the estimator except `random_state`, `ledger` and `dataset`, and the privacy card, which is
-recomputed when the file is read.
+A file holds the coefficients and the noise in them, the classes, the names of the features,
+the parameters of the estimator except `random_state`, `ledger` and `dataset`, and the
+privacy card, which is recomputed when the file is read.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ _LOCAL = ("random_state", "ledger", "dataset")
 _LARGEST = 2**31  # bytes; a linear model is far smaller
 _LABELS = {"bool": bool, "int": int, "float": float, "str": str}
 _FIELDS = {
-    "format", "type", "parameters", "coef", "intercept", "classes", "features", "card",
-    "checksum",
+    "format", "type", "parameters", "coef", "intercept", "coef_noise", "intercept_noise",
+    "classes", "features", "card", "checksum",
 }  # fmt: skip
 
 
@@ -55,6 +55,8 @@ def write_model(
         "parameters": {name: _plain(value) for name, value in parameters.items()},
         "coef": np.asarray(model.coef_).tolist(),
         "intercept": np.asarray(model.intercept_).tolist(),
+        "coef_noise": np.asarray(model.coef_noise_).tolist(),
+        "intercept_noise": np.asarray(model.intercept_noise_).tolist(),
         "classes": _labels(model.classes_) if hasattr(model, "classes_") else None,
         "features": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
         "card": json.loads(model.privacy_.to_json()),
@@ -134,9 +136,19 @@ def _restored(values: Any, types: dict[str, type]) -> Any:
         raise ModelFileError("its coefficients do not fit its card.")
     model.coef_ = coef
     model.intercept_ = float(intercept) if classes is None else intercept
+    model.coef_noise_ = _noise(values["coef_noise"], coef)
+    intercept_noise = _noise(values["intercept_noise"], intercept)
+    model.intercept_noise_ = float(intercept_noise) if classes is None else intercept_noise
     model.n_features_in_ = width
     model.privacy_ = card
     return model
+
+
+def _noise(values: Any, like: Any) -> Any:
+    noise = np.asarray(values, dtype=np.float64)
+    if noise.shape != like.shape or not (noise >= 0.0).all() or np.isinf(noise).any():
+        raise ModelFileError("its noise does not fit its coefficients.")
+    return noise
 
 
 def _checksum(values: dict[str, Any]) -> str:

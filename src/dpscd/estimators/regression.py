@@ -157,6 +157,8 @@ class DPRidge(RegressorMixin, DPLinearModel):
         del classes
         self.coef_ = model.coef[0]
         self.intercept_ = float(model.intercept[0])
+        self.coef_noise_ = np.atleast_2d(model.coef_noise)[0]
+        self.intercept_noise_ = float(np.atleast_1d(model.intercept_noise)[0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -82,17 +82,22 @@ def train_private(
         distances = left * (problem.label_scale / unit)
         spread = _seen(release_spread(plan, distances, weights, source, time=1), plan)
         if spread * unit < _MUCH * problem.label_scale:
-            start = pilot.model(shared)
+            start = pilot.model(shared, plan.pilot.shared_noise)
             inner = left * (problem.label_scale / (spread * unit))
             problem = replace(problem, label_centre=0.0, label_scale=spread * unit)
     shared = dp_scd(
         problem, plan, rows, Records(inner, weights), source,
         threads=threads, progress=progress,
     )  # fmt: skip
-    model = problem.model(shared)
+    model = problem.model(shared, plan.shared_noise)
     if start is None:
         return model
-    return Model(start.coef + model.coef, start.intercept + model.intercept)
+    return Model(
+        start.coef + model.coef,
+        start.intercept + model.intercept,
+        np.hypot(start.coef_noise, model.coef_noise),
+        np.hypot(start.intercept_noise, model.intercept_noise),
+    )
 
 
 def _seen(spread: float, plan: Plan) -> float:

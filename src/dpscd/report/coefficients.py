@@ -1,0 +1,269 @@
+"""The coefficients of a model as a chart that is a table, with the band of the noise."""
+
+import math
+from collections.abc import Iterable
+
+from dpscd.report.html import Html, counted, data_table, fixed, html, joined, number, whole
+from dpscd.report.subject import BAND, Subject, Weight
+
+__all__ = ["coefficients"]
+
+_SHOWN = 24  # in the chart
+_LISTED = 2000  # in the table of all; a page must stay a page
+
+
+def coefficients(subject: Subject) -> Html:
+    """Return the section on the model itself."""
+    parts = [_intro(subject)]
+    names = subject.outputs
+    for output, name in enumerate(names):
+        chart = joined([_chart(subject, output, name), _everything(subject, output, name)])
+        if len(names) > 1:
+            chart = html(
+                '<details class="part"{open}><summary>Towards {name}</summary>'
+                "{chart}</details>\n",
+                open=Html(" open" if output == 0 else ""),
+                name=name,
+                chart=chart,
+            )
+        parts.append(chart)
+    return joined(parts)
+
+
+def _intro(subject: Subject) -> Html:
+    return html(
+        "<p>{units}</p>\n{noise}",
+        units=f"{_units(subject)} {_scale(subject)}",
+        noise=_noise(subject),
+    )
+
+
+def _units(subject: Subject) -> str:
+    if subject.regression:
+        what = subject.target or "the prediction"
+        return f"Each weight says by how much {what} goes up or down."
+    if subject.kind.startswith("logistic"):
+        return (
+            "Each weight is a change of the log-odds: 0.7 doubles the odds, \u22120.7 halves "
+            "them."
+        )
+    return "Each weight is a change of the decision score; above zero the class is chosen."
+
+
+def _scale(subject: Subject) -> str:
+    if subject.schema is None:
+        return "It belongs to one unit of the feature as it was given to the training."
+    if subject.schema.rows != "scale":
+        return "It belongs to a feature of a row that is divided by its own length."
+    return (
+        "It counts in full when a record has the value named; for a number, when it lies at "
+        "its upper bound, and with the opposite sign at its lower bound."
+    )
+
+
+def _noise(subject: Subject) -> Html:
+    if not subject.card.private:
+        return html("<p>No noise was added to this model, so there are no bands.</p>\n")
+    proved = (
+        "For this kind of model, ridge regression, it is a proven upper bound."
+        if subject.regression
+        else "It is an upper bound proved for ridge regression; for this kind of model it is "
+        "an estimate."
+    )
+    return html(
+        "<p>The <strong>band</strong> around a weight is what the noise that protects people "
+        "adds to it: one standard deviation to each side (thick) and two (thin). {proved} It "
+        "needs no records to compute, and is no confidence interval: chance in the records "
+        "themselves comes on top.</p>\n"
+        '<ul class="legend"><li>{out}<span><strong>stands out</strong>: zero lies beyond two '
+        "deviations</span></li><li>{leans}<span><strong>leans</strong>: zero lies between one "
+        "and two</span></li><li>{within}<span><strong>within the noise</strong>: may be noise "
+        "alone</span></li></ul>\n"
+        "<p>Of 100 weights that are noise alone about 5 stand out by chance. And a model can "
+        "predict well although few of its weights stand out: the noise of many weights cancels "
+        "out in a prediction, and weights of columns that go together share "
+        "what they explain.</p>\n",
+        proved=proved,
+        out=_sign("out"),
+        leans=_sign("leans"),
+        within=_sign("within"),
+    )
+
+
+def _sign(kind: str) -> Html:
+    return html(
+        '<svg class="w {kind}" width="40" height="16" aria-hidden="true" focusable="false">'
+        '<line class="far" x1="2" x2="38" y1="8" y2="8"/>'
+        '<line class="near" x1="11" x2="29" y1="8" y2="8"/>'
+        '<circle cx="20" cy="8" r="4.5"/></svg>',
+        kind=kind,
+    )
+
+
+def _chart(subject: Subject, output: int, name: str) -> Html:
+    every = subject.weights(output)
+    chosen = sorted(every, key=lambda x: -x.clearness)[:_SHOWN]
+    reach = _reach(chosen)
+    places = _places(every)
+    groups = list(dict.fromkeys(x.group for x in chosen))
+    kept = set(map(id, chosen))
+    body = joined(
+        _group(group, [x for x in every if id(x) in kept and x.group == group], reach, places)
+        for group in groups
+    )
+    return html(
+        '<p class="lead">{sum}</p>\n'
+        '<table class="weights"><caption>Weights towards {name}{part}</caption>\n'
+        '<thead><tr><th scope="col">{what}</th><th scope="col" class="plot">'
+        '<span class="hidden">Chart</span>{axis}</th>'
+        '<th scope="col" class="num">Weight{pm}</th></tr></thead>\n{body}</table>\n',
+        sum=_summary(subject, every),
+        name=name,
+        part=f": the {len(chosen)} that are clearest, by column"
+        if len(chosen) < len(every)
+        else "",
+        what="Feature" if subject.schema is None else "Value",
+        axis=_axis(reach),
+        pm=" ± band" if subject.card.private else "",
+        body=body,
+    )
+
+
+def _summary(subject: Subject, weights: list[Weight]) -> str:
+    count = len(weights)
+    if not subject.card.private:
+        return f"{counted(count, 'weight')}, without noise."
+    if count == 1:
+        return f"Its one weight: {weights[0].word}."
+    out, leans = sum(x.stands_out for x in weights), sum(x.leans for x in weights)
+    return (
+        f"Standing out from the noise: {whole(out)} of {whole(count)} weights. Leaning to one "
+        f"side: {whole(leans)} more."
+    )
+
+
+def _reach(weights: list[Weight]) -> float:
+    """Return where the axis ends: every weight is on it, but not the widest bands."""
+    ends = sorted(abs(x.value) + x.band for x in weights)
+    most = ends[int(0.8 * (len(ends) - 1))]
+    return max(most, 1.1 * max(abs(x.value) for x in weights)) or 1.0
+
+
+def _places(weights: list[Weight]) -> int:
+    """Return how many decimal places show two digits of a typical band."""
+    sizes = sorted(x.band or abs(x.value) / 10.0 for x in weights)
+    typical = sizes[len(sizes) // 2]
+    return max(0, min(8, 1 - math.floor(math.log10(typical)))) if typical > 0.0 else 2
+
+
+def _group(group: str, weights: list[Weight], reach: float, places: int) -> Html:
+    head = html("")
+    alone = len(weights) == 1 and weights[0].label == group
+    if group and not alone:
+        head = html(
+            '<tr class="group"><th scope="rowgroup" colspan="3">{group}</th></tr>\n',
+            group=group,
+        )
+    rows = joined(
+        _row(x, reach, places, kind="single" if alone else "" if group else "plain")
+        for x in weights
+    )
+    return html("<tbody>{head}{rows}</tbody>\n", head=head, rows=rows)
+
+
+def _row(weight: Weight, reach: float, places: int, *, kind: str) -> Html:
+    band = html("")
+    if weight.band:
+        band = html(
+            ' <span class="pm">± {band}</span><span class="hidden">, {word}</span>',
+            band=fixed(weight.band, places),
+            word=weight.word,
+        )
+    return html(
+        '<tr class="{kind}"><th scope="row">{label}</th><td class="plot">{plot}</td>'
+        '<td class="num">{value}{band}</td></tr>\n',
+        kind=kind,
+        label=weight.label,
+        plot=_plot(weight, reach),
+        value=fixed(weight.value, places),
+        band=band,
+    )
+
+
+def _plot(weight: Weight, reach: float) -> Html:
+    """Return a weight on its axis: positions are parts of whatever width there is."""
+    lines = joined(
+        html(
+            '<line class="{name}" x1="{low}" x2="{high}" y1="11" y2="11"/>',
+            name=name,
+            low=_at(weight.value - share * weight.band, reach),
+            high=_at(weight.value + share * weight.band, reach),
+        )
+        for name, share in (("far", 1.0), ("near", 1.0 / BAND))
+        if weight.band
+    )
+    return html(
+        '<svg class="w {kind}" width="100%" height="22" aria-hidden="true" focusable="false">'
+        '<line class="zero" x1="50%" x2="50%" y1="0" y2="22"/>'
+        '{lines}<circle cx="{at}" cy="11" r="4.5"/></svg>',
+        kind={"stands out": "out", "leans": "leans"}.get(weight.word, "within"),
+        lines=lines,
+        at=_at(weight.value, reach),
+    )
+
+
+def _axis(reach: float) -> Html:
+    ends = ((-1.0, "start"), (0.0, "middle"), (1.0, "end"))
+    marks = joined(
+        html(
+            '<text x="{x}" y="13" text-anchor="{anchor}">{text}</text>',
+            x=f"{50.0 + 50.0 * end:g}%",
+            anchor=anchor,
+            text=number(end * reach, 2),
+        )
+        for end, anchor in ends
+    )
+    return html(
+        '<svg class="axis" width="100%" height="18" aria-hidden="true" focusable="false">'
+        "{marks}</svg>",
+        marks=marks,
+    )
+
+
+def _at(value: float, reach: float) -> str:
+    return f"{50.0 + 49.0 * max(-1.0, min(1.0, value / reach)):.2f}%"
+
+
+def _everything(subject: Subject, output: int, name: str) -> Html:
+    every = subject.weights(output)
+    listed = every
+    if len(every) > _LISTED:
+        listed = sorted(every, key=lambda x: -x.clearness)[:_LISTED]
+    left = len(every) - len(listed)
+    note = html("<p>{left} more are in the model file.</p>", left=whole(left))
+    rows = _rows(subject, [subject.intercept(output), *listed])
+    headings = ["Feature"] if subject.schema is None else ["Column", "Value"]
+    names = len(headings)
+    headings.append("Weight")
+    if subject.card.private:
+        headings += ["± band", "Says"]
+    return html(
+        "<details><summary>{count} as a table</summary>{table}{note}</details>\n",
+        count=f"All {counted(len(every), 'weight')}" if len(every) > 1 else "The weight",
+        table=data_table(
+            f"All weights towards {name}", headings, rows, numeric=len(headings) - names
+        ),
+        note=note if left else html(""),
+    )
+
+
+def _rows(subject: Subject, weights: Iterable[Weight]) -> list[list[str]]:
+    rows = []
+    for x in weights:
+        names = [x.label]
+        if subject.schema is not None:
+            names = [x.group, x.label if x.label != x.group else ""]
+        rows.append([*names, number(x.value, 4)])
+        if subject.card.private:
+            rows[-1] += [number(x.band, 3), x.word]
+    return rows

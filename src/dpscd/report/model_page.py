@@ -1,0 +1,269 @@
+"""``dpscd report``: one page about one model, for its reader and for its examiner."""
+
+import base64
+import hashlib
+import os
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from dpscd._version import __version__
+from dpscd.estimators.base import DPLinearModel
+from dpscd.estimators.loading import load
+from dpscd.estimators.table import TableModel
+from dpscd.privacy.ledger import Ledger
+from dpscd.report.budget_history import budget_history
+from dpscd.report.card_details import card_details
+from dpscd.report.coefficients import coefficients
+from dpscd.report.html import Html, counted, html, joined, number
+from dpscd.report.public_facts import public_facts
+from dpscd.report.subject import Subject
+from dpscd.report.tradeoff import tradeoff
+from dpscd.report.words import best_guess, chance, odds, percent, strength, suspicion, warnings
+from dpscd.whole import whole_file
+
+__all__ = ["model_page", "write_report"]
+
+_STYLE = Path(__file__).with_name("model_page.css")
+
+# Nothing may run and nothing may be fetched, whatever a name in the page contains.
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '{digest}'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header>
+<p class="kicker">Privacy report</p>
+<h1>{heading}</h1>
+<p>{subtitle}</p>
+</header>
+<nav aria-label="Sections"><ul>{links}</ul></nav>
+<main id="main">
+{warnings}{facts}{sections}</main>
+<footer><p>{footer}</p></footer>
+</body>
+</html>
+"""
+
+
+@dataclass(frozen=True)
+class _Section:
+    anchor: str
+    short: str
+    title: str
+    content: Html
+
+
+@dataclass(frozen=True)
+class _Check:
+    day: str
+    epsilon: float
+
+    @property
+    def found(self) -> str:
+        return f"{self.epsilon:.5f}" if self.epsilon >= 1e-3 else f"{self.epsilon:.5g}"
+
+
+def write_report(
+    model: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    ledger: str | os.PathLike[str] | None = None,
+) -> Subject:
+    """Write the page about a model file; it appears whole or not at all.
+
+    Parameters
+    ----------
+    model : path
+        A model that ``save`` wrote.
+    out : path
+        The page, replaced if it exists.
+    ledger : path, optional
+        The ledger to which the fit was charged.
+
+    Returns
+    -------
+    Subject
+        The model that the page is about.
+    """
+    loaded = load(model)
+    digest = hashlib.sha256(Path(model).read_bytes()).hexdigest()
+    name = f"{Path(model).name}, SHA-256 {digest}"
+    page = model_page(loaded, name, None if ledger is None else Ledger(ledger))
+    with whole_file(out) as file:
+        file.write(page)
+    return Subject(loaded)
+
+
+def model_page(
+    model: DPLinearModel | TableModel,
+    name: str,
+    ledger: Ledger | None = None,
+    today: date | None = None,
+) -> str:
+    """Return the page about a fitted model: one text, nothing to fetch.
+
+    Parameters
+    ----------
+    model : DPRidge, DPLogisticRegression, DPLinearSVC or TableModel
+        Fitted.
+    name : str
+        What the footer calls it.
+    ledger : Ledger, optional
+        Where its data set has its budget.
+    today : date, optional
+        The day of the check; by default today's, in UTC.
+    """
+    subject = Subject(model)
+    day = (today or datetime.now(UTC).date()).isoformat()
+    check = _Check(day, subject.card.verify())
+    sections = _sections(subject, ledger, check)
+    target = f" of {subject.target}" if subject.target else ""
+    style = _STYLE.read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return html(
+        _PAGE,
+        digest=f"sha256-{digest}",
+        title=f"Privacy report: {subject.kind}{target}",
+        style=Html(style),
+        heading=f"{subject.kind.capitalize()}{target}",
+        subtitle=_subtitle(subject),
+        links=joined(
+            html('<li><a href="#{a}">{t}</a></li>', a=x.anchor, t=x.short) for x in sections
+        ),
+        warnings=_warnings(subject),
+        facts=_facts(subject, check),
+        sections=joined(
+            html(
+                '<section id="{a}" aria-labelledby="{a}-title"><h2 id="{a}-title">{t}</h2>\n'
+                "{content}</section>\n",
+                a=x.anchor,
+                t=x.title,
+                content=x.content,
+            )
+            for x in sections
+        ),
+        footer=f"{name}. Written on {day} by dpscd {__version__}; the model was trained by "
+        f"dpscd {subject.card.versions.get('dpscd', 'of an unknown version')}.",
+    )
+
+
+def _subtitle(subject: Subject) -> str:
+    public = subject.card.public
+    what = f"Trained on {counted(public['n'], 'record')} with {counted(public['d'], 'feature')}"
+    if subject.classes:
+        shown = ", ".join(f"“{x}”" for x in subject.classes[:6])
+        more = f" and {len(subject.classes) - 6} more" if len(subject.classes) > 6 else ""
+        return f"{what}, to tell apart {shown}{more}."
+    return f"{what}, to predict a number."
+
+
+def _sections(subject: Subject, ledger: Ledger | None, check: _Check) -> list[_Section]:
+    found = [
+        _Section("protected", "Protection", "What is protected", _protected(subject, check)),
+        _Section("public", "Public facts", "What was assumed public", public_facts(subject)),
+        _Section(
+            "weights", "Model and noise", "The model and its noise", coefficients(subject)
+        ),
+        _Section("tradeoff", "Trade-off", "Protection against precision", tradeoff(subject)),
+    ]
+    if ledger is not None:
+        content = budget_history(subject.card, ledger)
+        found.append(_Section("budget", "Budget", "Budget of these people", content))
+    return [
+        *found,
+        _Section("card", "For examiners", "For examiners", card_details(subject.card)),
+    ]
+
+
+def _warnings(subject: Subject) -> Html:
+    found = warnings(subject)
+    if not found:
+        return html("")
+    items = joined(
+        html('<div class="warning"><h3>⚠ {head}</h3><p>{text}</p></div>\n', head=a, text=b)
+        for a, b in found
+    )
+    return html(
+        '<section aria-labelledby="first"><h2 id="first">Read this first</h2>\n{x}</section>\n',
+        x=items,
+    )
+
+
+def _facts(subject: Subject, check: _Check) -> Html:
+    card = subject.card
+    if card.private:
+        facts = [
+            ("Epsilon", number(card.epsilon, 4), f"{strength(card.epsilon)} protection"),
+            (
+                "Best guess about a record",
+                percent(best_guess(card.epsilon, card.delta)),
+                "where 50 % is a coin toss",
+            ),
+            ("Delta", chance(card.delta), "how often the bound by epsilon may fail"),
+            ("Checked", check.day, f"recomputed: {check.found} ≤ {card.epsilon:g}"),
+        ]
+    else:
+        facts = [
+            ("Epsilon", "∞", "no protection"),
+            ("Noise", "none", "the model may give records away"),
+        ]
+    items = joined(
+        html(
+            "<div><dt>{name}</dt><dd>{value}<span>{note}</span></dd></div>\n",
+            name=name,
+            value=value,
+            note=note,
+        )
+        for name, value, note in facts
+    )
+    return html('<dl class="facts" aria-label="Key facts">{x}</dl>\n', x=items)
+
+
+def _protected(subject: Subject, check: _Check) -> Html:
+    card = subject.card
+    if not card.private:
+        return html(
+            "<p>Nothing. The model was trained without noise, and whoever sees it may be able "
+            "to tell whether a person took part, or read out what their record said.</p>\n"
+        )
+    return html(
+        '<p class="lead">This model hardly depends on any single record. Whoever sees it, and '
+        "even knows all other records, can hardly tell {secret}.</p>\n"
+        "<p><strong>In numbers.</strong> Suppose somebody finds it equally likely, 50 %, that "
+        "{doubt}. With the best possible attack on this model they are right in at most "
+        "<strong>{guess}</strong> of such cases. Put as odds: whatever they learn changes the "
+        "odds by a factor of at most <strong>{odds}</strong> (e to the power of epsilon), but "
+        "for a chance of {delta} (delta).</p>\n"
+        "<p>An epsilon of {epsilon} is called {strength} protection: strong up to 1, "
+        "reasonable up to 10, weak above (Ponomareva et al., 2023). It is a bound for the "
+        "worst case, the most exposed record against the best informed attacker; for most "
+        "people the risk is smaller.</p>\n"
+        "<p><strong>Checked on {day}.</strong> From the list of releases at the end of this "
+        "page epsilon was computed anew: {found}, which is not more than the {epsilon} that "
+        "the model claims.</p>\n"
+        "<h3>What is not protected</h3>\n<ul>"
+        "<li>A person with several records: they are protected as a group only, with as "
+        "many times the epsilon.</li>"
+        "<li>What is true of many: if the model shows that a group earns more, it says so "
+        "about each of its members, whether or not they took part.</li>"
+        "<li>What was assumed public, in the next section.</li>"
+        "<li>Other models, scores and tables from the same records: each adds its own "
+        "epsilon.</li></ul>\n",
+        secret=card.relation.words,
+        doubt=suspicion(card.relation),
+        guess=percent(best_guess(card.epsilon, card.delta)),
+        odds=odds(card.epsilon),
+        delta=chance(card.delta),
+        epsilon=f"{card.epsilon:g}",
+        strength=strength(card.epsilon),
+        day=check.day,
+        found=check.found,
+    )

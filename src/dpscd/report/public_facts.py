@@ -1,0 +1,99 @@
+"""What was taken as public: the schema column by column, and the rest of the card."""
+
+from dpscd.preprocessing.schema import Column, Target
+from dpscd.report.html import Html, data_table, html, joined, number, whole
+from dpscd.report.subject import Subject
+from dpscd.report.words import chance
+
+__all__ = ["public_facts"]
+
+_SHOWN = 12  # values of a category
+
+
+def public_facts(subject: Subject) -> Html:
+    """Return the section on what must have been known without the records."""
+    return joined([_intro(subject), _columns(subject), _rest(subject)])
+
+
+def _intro(subject: Subject) -> Html:
+    if not subject.card.private:
+        return html("<p>There is no guarantee that rests on these facts.</p>\n")
+    bounds = (
+        "Bounds marked “estimated privately” were not: they were found in the records, with "
+        "noise that the guarantee pays for."
+    )
+    return html(
+        "<p>The guarantee holds if everything in this section was known without looking at "
+        "the records. Nobody but the people who trained the model can know whether it was. "
+        "{bounds}</p>\n",
+        bounds=bounds if subject.bounds else "",
+    )
+
+
+def _columns(subject: Subject) -> Html:
+    if subject.schema is None:
+        return html("")
+    parts: list[Column | Target] = [subject.schema.target, *subject.schema.columns]
+    rows = [[x.name, _kind(x), _origin(subject, x), _facts(subject, x)] for x in parts]
+    headings = ("Column", "Used as", "Where from", "Taken as known")
+    return data_table("Columns of the table", headings, rows)
+
+
+def _kind(part: Column | Target) -> str:
+    if isinstance(part, Target):
+        return "what is predicted"
+    if part.kind == "ignore":
+        return "not used"
+    return f"number, {part.bins} intervals" if part.bins else part.kind
+
+
+def _facts(subject: Subject, part: Column | Target) -> str:
+    if isinstance(part, Column) and part.kind == "ignore":
+        return ""
+    bounds = subject.bounds.get(part.name, part.bounds)
+    if bounds is not None and not isinstance(bounds, str):
+        low, high = (number(x, 6) for x in bounds)
+        return f"between {low} and {high}"
+    values = part.classes if isinstance(part, Target) else part.values
+    if not values:
+        return "yes or no"
+    more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+    return ", ".join(values[:_SHOWN]) + more
+
+
+def _origin(subject: Subject, part: Column | Target) -> Html:
+    if part.read_from_data:
+        return html('<strong class="bad">⚠ read from the records</strong>')
+    if isinstance(part, Column) and part.kind == "ignore":
+        return html("")
+    if part.private_bounds:
+        if subject.card.private:
+            return html("estimated privately")
+        return html('<strong class="bad">⚠ read from the records</strong>')
+    return html("declared")
+
+
+def _rest(subject: Subject) -> Html:
+    public, card = subject.card.public, subject.card
+    declared = "declared number of records" if subject.estimator.n else "number of records"
+    rows = [
+        [declared.capitalize(), whole(public["n"])],
+        ["Features made of the columns" if subject.schema else "Features", whole(public["d"])],
+    ]
+    if subject.classes and subject.schema is None:
+        origin = public.get("classes_from", "declared")
+        rows.append([f"Classes ({origin})", ", ".join(subject.classes)])
+    if subject.regression and "y_bounds" in public and subject.schema is None:
+        low, high = (number(x, 6) for x in public["y_bounds"])
+        rows.append(["What is predicted lies", f"between {low} and {high}"])
+    if public.get("class_weight"):
+        weights = (f"{name}: {number(x)}" for name, x in public["class_weight"].items())
+        rows.append(["Weights of the classes", ", ".join(weights)])
+    if subject.schema is None:
+        rows.append(["Longest row", number(public["row_bound"])])
+    if "dataset" in public:
+        rows.append(["Name of the data set", str(public["dataset"])])
+    if card.private:
+        rows.append(["Epsilon", f"{card.epsilon:g}"])
+        rows.append(["Delta", chance(card.delta)])
+    return data_table("Other public facts", ("Fact", "Value"), rows)

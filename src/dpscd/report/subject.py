@@ -1,0 +1,155 @@
+"""What a report is about: a model from a file, in the words of its reader."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpscd.errors import CardError
+from dpscd.estimators.base import DPLinearModel
+from dpscd.estimators.regression import DPRidge
+from dpscd.estimators.table import TableModel
+from dpscd.preprocessing.encoding import width_of
+from dpscd.preprocessing.schema import Schema
+from dpscd.privacy.card import PrivacyCard
+
+__all__ = ["BAND", "Subject", "Weight"]
+
+#: A band reaches so many standard deviations to both sides.
+BAND = 2.0
+
+# Numbers on a card that the pages speak of.
+_NEEDED = ("n", "d", "lam", "row_bound", "intercept", "standardised")
+
+_KINDS = {
+    "DPRidge": "ridge regression",
+    "DPLogisticRegression": "logistic regression",
+    "DPLinearSVC": "linear support vector machine",
+}
+
+
+@dataclass(frozen=True)
+class Weight:
+    """One coefficient and its noise.
+
+    Attributes
+    ----------
+    group, label : str
+        Column of the table it belongs to, and what of that column it stands for.
+    value, band : float
+        The coefficient, and how far noise reaches to both sides of it.
+    """
+
+    group: str
+    label: str
+    value: float
+    band: float
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether the band leaves out zero."""
+        return abs(self.value) > self.band
+
+    @property
+    def leans(self) -> bool:
+        """Whether at least half the band leaves out zero."""
+        return not self.stands_out and abs(self.value) > self.band / BAND
+
+    @property
+    def word(self) -> str:
+        """What the band says about the coefficient."""
+        if self.stands_out:
+            return "stands out"
+        return "leans" if self.leans else "within the noise"
+
+    @property
+    def clearness(self) -> float:
+        """The coefficient in units of its band."""
+        return abs(self.value) / self.band if self.band else abs(self.value)
+
+
+class Subject:
+    """A loaded model and its schema, if it has one."""
+
+    def __init__(self, model: DPLinearModel | TableModel) -> None:
+        table = isinstance(model, TableModel)
+        self.estimator: Any = model.estimator_ if table else model
+        self.schema: Schema | None = model.schema_ if table else None
+        self.bounds: dict[str, tuple[float, float]] = model.bounds_ if table else {}
+        public = self.card.public
+        if not all(isinstance(public.get(name), int | float) for name in _NEEDED):
+            raise CardError(f"the card lacks one of {', '.join(_NEEDED)}.")
+
+    @property
+    def card(self) -> PrivacyCard:
+        """What the model guarantees."""
+        card: PrivacyCard = self.estimator.privacy_
+        return card
+
+    @property
+    def kind(self) -> str:
+        """What sort of model it is, in words."""
+        return _KINDS[type(self.estimator).__name__]
+
+    @property
+    def regression(self) -> bool:
+        """Whether numbers are predicted, not classes."""
+        return isinstance(self.estimator, DPRidge)
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes as text; none for a regression."""
+        return [] if self.regression else [str(x) for x in self.estimator.classes_]
+
+    @property
+    def target(self) -> str | None:
+        """Name of what is predicted, when it is known."""
+        return None if self.schema is None else self.schema.target.name
+
+    @property
+    def outputs(self) -> list[str]:
+        """What a positive coefficient speaks for, one for each linear model in it."""
+        if self.regression:
+            return [f"a higher {self.target or 'prediction'}"]
+        return [
+            f"“{x}”" for x in (self.classes[1:] if len(self.classes) == 2 else self.classes)
+        ]
+
+    @property
+    def unit(self) -> float:
+        """What shown coefficients are multiplied by: what one column adds to a row."""
+        if self.schema is None or self.schema.rows != "scale":
+            return 1.0
+        return 1.0 / math.sqrt(len(self.schema.features))
+
+    def weights(self, output: int) -> list[Weight]:
+        """Return the coefficients of one output, in the order of the columns."""
+        values = self.unit * np.atleast_2d(self.estimator.coef_)[output]
+        bands = BAND * self.unit * np.atleast_2d(self.estimator.coef_noise_)[output]
+        return [
+            Weight(group, label, float(value), float(band))
+            for (group, label), value, band in zip(self._names(), values, bands, strict=True)
+        ]
+
+    def intercept(self, output: int) -> Weight:
+        """Return the intercept of one output."""
+        value = np.atleast_1d(self.estimator.intercept_)[output]
+        band = BAND * np.atleast_1d(self.estimator.intercept_noise_)[output]
+        return Weight("(intercept)", "(intercept)", float(value), float(band))
+
+    def _names(self) -> Iterator[tuple[str, str]]:
+        """Yield the group and the label of every feature."""
+        count = self.estimator.n_features_in_
+        given = getattr(self.estimator, "feature_names_in_", None)
+        names = [f"feature {x}" for x in range(count)] if given is None else list(given)
+        if self.schema is None:
+            yield from (("", str(name)) for name in names)
+            return
+        first = 0
+        for column in self.schema.features:
+            for name in names[first : first + width_of(column)]:
+                label = str(name).removeprefix(column.name).removeprefix("=").strip()
+                yield column.name, label or column.name
+            first += width_of(column)

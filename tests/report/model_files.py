@@ -1,0 +1,98 @@
+"""Small models for tests of the page about a model: quick to train, varied to show."""
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, Ledger, TableModel
+
+#: A name that would do harm if it were not escaped.
+EVIL = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>\"'&{x}"
+
+N = 600
+
+
+def people(seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, N),
+            "hours": rng.uniform(0, 80, N),
+            "town": rng.choice(["north", "south", "far away"], N),
+            "member": rng.choice(["yes", "no"], N),
+            "id": np.arange(N),
+        }
+    )
+    table["retired"] = np.where(table["age"] > 60, "yes", "no")
+    return table
+
+
+SCHEMA = {
+    "target": {"column": "retired", "classes": ["no", "yes"]},
+    "columns": {
+        "age": {"kind": "number", "bounds": [0, 120], "bins": 6},
+        "hours": {"kind": "number", "bounds": "private"},
+        "town": {"kind": "category", "values": ["north", "south"], "missing": "column"},
+        "member": {"kind": "boolean"},
+        "id": {"kind": "ignore"},
+    },
+}
+
+
+def table_model(schema=SCHEMA, estimator=None, table=None):
+    estimator = estimator or DPLogisticRegression(1.0, epochs=2)
+    return TableModel(schema, estimator).fit(people() if table is None else table)
+
+
+def charged(path):
+    """Return a model that was charged to a ledger as the second of two fits."""
+    ledger = Ledger.init(path, "people", epsilon=2.0, delta=1e-3)
+    for epsilon in (0.5, 1.0):
+        estimator = DPLogisticRegression(
+            epsilon, delta=1e-5, epochs=2, ledger=str(path), dataset="people"
+        )
+        model = table_model(estimator=estimator)
+    return model, ledger
+
+
+def evil_model():
+    """Return a model whose every name is hostile."""
+    table = people().rename(columns={"town": EVIL, "retired": EVIL + "2"})
+    classes = ["no" + EVIL, "yes" + EVIL]
+    table[EVIL + "2"] = np.where(people()["retired"] == "yes", classes[1], classes[0])
+    columns = {
+        "age": {**SCHEMA["columns"]["age"], "read_from_data": True},
+        EVIL: {"kind": "category", "values": ["north", EVIL], "read_from_data": True},
+    }
+    schema = {"target": {"column": EVIL + "2", "classes": classes}, "columns": columns}
+    return table_model(schema, table=table)
+
+
+def features(d=3, seed=1):
+    return np.random.default_rng(seed).uniform(-0.5, 0.5, size=(N, d))
+
+
+def ridge(**options):
+    X = features(1)
+    return DPRidge(y_bounds=(-1, 1), **{"epochs": 2, **options}).fit(X, X[:, 0])
+
+
+def not_private():
+    return ridge(epsilon=math.inf, lam=0.01)
+
+
+def many_classes():
+    X = features()
+    y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0], [-0.2, 0.2])]
+    return DPLinearSVC(2.0, classes=["low", "middle", "high"], epochs=2).fit(X, y)
+
+
+def careless():
+    """Return a model with every warning that a private one can have but the schema's."""
+    X = features()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = DPLogisticRegression(20.0, delta=0.01, epochs=2, random_state=0)
+        return model.fit(X, np.where(X[:, 0] > 0, 1, 0))

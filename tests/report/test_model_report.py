@@ -1,0 +1,348 @@
+"""The page about a model: complete, correct, and harmless whatever names it shows."""
+
+import datetime
+import json
+import math
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from model_files import (
+    EVIL,
+    careless,
+    charged,
+    evil_model,
+    many_classes,
+    not_private,
+    ridge,
+    table_model,
+)  # fmt: skip
+from typer.testing import CliRunner
+
+from dpscd import DPLogisticRegression, Ledger, load
+from dpscd.cli.app import app
+from dpscd.errors import CardError
+from dpscd.privacy.relation import Relation
+from dpscd.report import tradeoff
+from dpscd.report.html import Html, fixed, html, number
+from dpscd.report.model_page import model_page, write_report
+from dpscd.report.subject import Subject, Weight
+from dpscd.report.tradeoff import points
+from dpscd.report.words import best_guess, chance, odds, percent, strength, suspicion
+
+DAY = datetime.date(2030, 1, 2)
+VOID = {"meta", "line", "circle", "rect", "polyline", "br"}
+
+
+class Checker(HTMLParser):
+    """Collects elements, text and anything that does not nest."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.text = [], [], [], []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    @property
+    def words(self):
+        return re.sub(r"\s+", " ", "".join(self.text))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_epsilons():
+    """Plan for two epsilons only, where the page is not about them: each takes a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tradeoff, "_EPSILONS", (0.5, 2.0))
+        yield
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """Return a model with a schema, charged to a ledger, and its page."""
+    path = tmp_path_factory.mktemp("report") / "budget.db"
+    model, ledger = charged(path)
+    return model, ledger, model_page(model, "model.json", ledger, DAY)
+
+
+def test_the_page_says_what_is_protected_and_how_strongly(shown):
+    words = Checker(shown[2]).words
+    assert "hardly tell whether a record took part or was replaced by an empty one" in words
+    assert "73.2 % of such cases" in words
+    assert "factor of at most 2.72" in words
+    assert "1 in 100,000" in words
+    assert "Checked on 2030-01-02" in words
+    assert f"{shown[0].privacy_.verify():.5f}, which is not more than the 1 " in words
+    assert "strong protection" in words
+
+
+def test_the_page_says_what_was_public_and_what_was_estimated(shown):
+    model, _, page = shown
+    words = Checker(page).words
+    low, high = (number(x, 6) for x in model.bounds_["hours"])
+    assert f"hoursnumberestimated privatelybetween {low} and {high}" in words
+    assert "agenumber, 6 intervalsdeclaredbetween 0 and 120" in words
+    assert "towncategorydeclarednorth, south" in words
+    assert "idnot used" in words
+    assert "retiredwhat is predicteddeclaredno, yes" in words
+    assert "Number of records600" in words
+
+
+def test_the_page_shows_every_weight_with_its_band(shown):
+    model, _, page = shown
+    subject = Subject(model)
+    weights = subject.weights(0)
+    assert len(weights) == model.estimator_.n_features_in_
+    unit = 1.0 / math.sqrt(4)
+    np.testing.assert_allclose(
+        [x.value for x in weights], unit * model.estimator_.coef_[0], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        [x.band for x in weights], 2.0 * unit * model.estimator_.coef_noise_[0], rtol=1e-12
+    )
+    words = Checker(page).words
+    for weight in weights:
+        assert f"{number(weight.value, 4)}{number(weight.band, 3)}{weight.word}" in words
+    assert {x.group for x in weights} == {"age", "hours", "town", "member"}
+    assert [x.label for x in weights if x.group == "town"] == [
+        "north", "south", "(other)", "(missing)",
+    ]  # fmt: skip
+    assert "for this kind of model it is an estimate" in words
+
+
+def test_the_page_lists_every_release(shown):
+    model, _, page = shown
+    words = Checker(page).words
+    for release in model.privacy_.releases:
+        assert f"{release.event.noise_multiplier:.5g}" in words
+    assert '"noise_multiplier"' in words  # the whole card
+
+
+def test_the_budget_is_shown_and_its_own_fit_marked(shown):
+    words = Checker(shown[2]).words
+    assert "Spent: epsilon 1.5 of 2. Left: 0.5." in words
+    assert words.count("(this plan)") == 1
+    assert "DPLogisticRegression (this plan)finished1" in words
+    assert "1 in 1,000" in words
+
+
+def test_a_model_that_was_not_charged_says_so(tmp_path):
+    ledger = Ledger.init(tmp_path / "budget.db", "others", epsilon=1.0, delta=1e-5)
+    words = Checker(model_page(not_private(), "m", ledger)).words
+    assert "was not charged to a ledger" in words
+    assert "Nothing was charged yet." in words
+
+
+def test_the_page_fetches_nothing_and_runs_nothing(shown):
+    checked = Checker(shown[2])
+    assert not {"script", "link", "img", "iframe", "object", "base", "form"} & set(checked.tags)
+    for _tag, name, value in checked.attributes:
+        assert not name.startswith("on")
+        assert name not in ("src", "style", "srcset")
+        assert name != "href" or value.startswith("#")
+    policy = next(x for _, name, x in checked.attributes if name == "content")
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "url(" not in shown[2]
+    assert "@import" not in shown[2]
+    addresses = re.findall(r"https?://\S+", shown[2])
+    assert addresses == []
+
+
+def test_the_page_is_well_formed_for_those_who_listen(shown):
+    checked = Checker(shown[2])
+    levels = [int(tag[1]) for tag in checked.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+    ids = [value for _, name, value in checked.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    links = {value[1:] for _, name, value in checked.attributes if name == "href"}
+    assert links <= set(ids)
+    assert ("html", "lang", "en") in checked.attributes
+    assert {"header", "nav", "main", "footer"} <= set(checked.tags)
+
+
+def test_hostile_names_stay_text(tmp_path):
+    model = evil_model()
+    model.save(tmp_path / "model.json")
+    ledger = Ledger.init(tmp_path / "b.db", "<b>people</b>", epsilon=1.0, delta=1e-5)
+    page = model_page(load(tmp_path / "model.json"), EVIL, ledger)
+    checked = Checker(page)
+    assert not {"script", "img", "b"} & set(checked.tags)
+    assert not any(name.startswith("on") for _, name, _ in checked.attributes)
+    assert EVIL in checked.words
+    assert "Facts were read from the records" in checked.words
+    assert checked.words.count("⚠ read from the records") == 2
+
+
+def test_html_escapes_all_that_is_not_html():
+    assert html("<p>{x}</p>", x="<b>&\"'") == "<p>&lt;b&gt;&amp;&quot;&#x27;</p>"
+    assert html("{x}", x=Html("<b>")) == "<b>"
+    assert html("{x}", x="a\u202eb\0c\n") == "a\ufffdb\ufffdc\ufffd"
+    assert html("{x}", x="{y}") == "{y}"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_model_without_privacy_is_marked_as_such():
+    words = Checker(model_page(not_private(), "m")).words
+    assert "This model is not private" in words
+    assert "no noise was added" in words
+    assert "best possible attack" not in words
+    assert "there are no bands" in words
+    assert "no protection" in words
+    assert "The guarantee holds" not in words
+    assert "The guarantee rests" not in words
+    assert "±" not in words
+
+
+def test_private_bounds_without_privacy_were_read_from_the_records():
+    model = table_model(estimator=DPLogisticRegression(math.inf, lam=0.01))
+    assert "hoursnumber⚠ read from the records" in Checker(model_page(model, "m")).words
+
+
+def test_every_warning_is_shown():
+    words = Checker(model_page(careless(), "m")).words
+    assert "The noise came from a seed" in words
+    assert "The classes were read from the records" in words
+    assert "Epsilon is large" in words
+    assert "Delta is large" in words
+    assert "weak protection" in words
+    assert "20 (this model)" in words
+
+
+def test_no_warning_without_reason(shown):
+    assert "Read this first" not in shown[2]
+
+
+def test_a_regression_with_one_feature():
+    model = ridge(epsilon=1.0)
+    words = Checker(model_page(model, "m")).words
+    assert "it is a proven upper bound" in words
+    assert "feature 0" in words
+    assert "Budget of these people" not in words
+    assert "Trained on 600 records with 1 feature, to predict a number" in words
+    assert "What is predicted liesbetween \u22121 and 1" in words
+
+
+def test_several_classes_have_a_chart_each():
+    page = model_page(many_classes(), "m")
+    words = Checker(page).words
+    for name in ("high", "low", "middle"):
+        assert f"Towards “{name}”" in words
+        assert f"Weights towards “{name}”" in words
+    assert page.count('<details class="part" open>') == 1
+
+
+def test_a_weight_is_compared_with_its_band():
+    assert [Weight("", "", v, 2.0).word for v in (2.1, -2.1, 1.5, -1.5, 0.5)] == [
+        "stands out", "stands out", "leans", "leans", "within the noise",
+    ]  # fmt: skip
+
+
+def test_another_epsilon_means_other_noise(monkeypatch):
+    epsilons = (0.1, 0.2, 0.5, 2.0, 5.0)
+    monkeypatch.setattr(tradeoff, "_EPSILONS", epsilons)
+    model = ridge(epsilon=1.0, standardise=False)
+    found = points(Subject(model))
+    assert [x.epsilon for x in found] == sorted([*epsilons, 1.0])
+    noise = [x.noise for x in found]
+    assert noise == sorted(noise, reverse=True)
+    own = found[3]
+    assert own.noise == pytest.approx(2.0 * model.coef_noise_[0] / abs(model.coef_[0]))
+    assert own.stand_out == int(abs(model.coef_[0]) > 2.0 * model.coef_noise_[0])
+    card = model.privacy_
+    hidden = card.noise_multiplier * math.sqrt(card.steps) / (card.rate * card.steps)
+    assert own.hidden == pytest.approx(hidden)
+
+
+def test_the_best_guess_is_that_of_randomised_response():
+    assert best_guess(math.log(3.0), 0.0) == pytest.approx(0.75)
+    assert best_guess(1e-9, 0.1) == pytest.approx(0.55)
+    assert best_guess(1e6, 1e-5) == 1.0
+    assert percent(0.731001) == "73.2 %"
+    assert percent(0.731) == "73.1 %"
+
+
+def test_numbers_in_words_are_bounds():
+    assert (odds(1.0), odds(7.5), odds(50.0)) == ("2.72", "1,809", "more than a million")
+    assert (chance(1e-5), chance(3e-6)) == ("1 in 100,000", "1 in 333,333")
+    assert [strength(x) for x in (0.5, 1.0, 8.0, 11.0)] == [
+        "strong", "strong", "reasonable", "weak",
+    ]  # fmt: skip
+    assert len({suspicion(relation) for relation in Relation}) == 3
+
+
+def test_numbers_for_people():
+    assert [number(x) for x in (0.0, -0.5, 1234.0, 1e-7, 2.5e9)] == [
+        "0", "\u22120.5", "1230", "1e\u22127", "2.5e9",
+    ]  # fmt: skip
+    assert (fixed(-0.04, 1), fixed(-0.06, 1)) == ("0.0", "\u22120.1")
+
+
+def test_a_card_without_its_numbers_is_refused():
+    model = ridge()
+    del model.privacy_.public["lam"]
+    with pytest.raises(CardError, match="lacks one of"):
+        Subject(model)
+
+
+def test_the_command_writes_the_page(tmp_path, shown):
+    shown[0].save(tmp_path / "model.json")
+    out = tmp_path / "report.html"
+    arguments = [str(tmp_path / "model.json"), "--out", str(out)]
+    found = CliRunner().invoke(app, ["report", *arguments, "--ledger", shown[1].path, "--json"])
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout) == {"report": str(out), "warnings": []}
+    assert "Budget of these people" in Checker(out.read_text()).words
+    assert re.search(r"model\.json, SHA-256 [0-9a-f]{64}\.", out.read_text())
+
+
+def test_the_command_repeats_warnings(tmp_path):
+    careless().save(tmp_path / "model.json")
+    arguments = [str(tmp_path / "model.json"), "--out", str(tmp_path / "r.html")]
+    found = CliRunner().invoke(app, ["report", *arguments])
+    assert found.exit_code == 0
+    assert "warning: The noise came from a seed" in found.stderr
+
+
+@pytest.mark.parametrize("case", ["absent", "damaged", "ledger", "folder"])
+def test_the_command_fails_in_one_line_and_writes_nothing(tmp_path, case, shown):
+    model, out, ledger = tmp_path / "model.json", tmp_path / "r.html", tmp_path / "no.db"
+    if case != "absent":
+        shown[0].save(model)
+    if case == "damaged":
+        model.write_text(model.read_text()[:-20])
+    if case == "folder":
+        out = tmp_path / "nowhere" / "r.html"
+    options = ["--ledger", str(ledger)] if case == "ledger" else []
+    found = CliRunner().invoke(app, ["report", str(model), "--out", str(out), *options])
+    assert found.exit_code == 1
+    assert found.stderr.startswith("error: ")
+    assert found.stderr.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_failed_write_leaves_the_old_page(tmp_path, shown):
+    shown[0].save(tmp_path / "model.json")
+    out = tmp_path / "report.html"
+    out.write_text("old")
+    with pytest.raises(Exception, match="no ledger"):
+        write_report(tmp_path / "model.json", out, tmp_path / "none.db")
+    assert out.read_text() == "old"
