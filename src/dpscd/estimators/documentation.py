@@ -59,7 +59,7 @@ ledger : str, optional
         1 shows a progress bar."""
 
 _FITTED = """\
-coef_noise_, intercept_noise_ : of the shapes of coef_ and intercept_
+coef_noise_, intercept_noise_ : arrays, shaped like ``coef_`` and ``intercept_``
         Standard deviation that the noise of training adds to each number, at most; computed
         without the records. Proved for DPRidge, an estimate for classifiers
         (docs/proofs/noise_band.md).
