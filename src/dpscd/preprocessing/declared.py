@@ -313,8 +313,8 @@ class RowScaler(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> from dpscd import RowScaler
-    >>> RowScaler().fit_transform([[3.0, 4.0], [0.3, 0.4]]).tolist()
-    [[0.6, 0.8], [0.3, 0.4]]
+    >>> RowScaler().fit_transform([[0.0, 4.0], [0.3, 0.4]]).tolist()
+    [[0.0, 1.0], [0.3, 0.4]]
     """
 
     def __init__(self, bound: float = 1.0, *, normalise: bool = False) -> None:

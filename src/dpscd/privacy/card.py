@@ -59,9 +59,10 @@ class PrivacyCard:
 
     Examples
     --------
-    >>> from dpscd import PrivacyCard
-    >>> card = PrivacyCard.from_json(model.privacy_.to_json())  # doctest: +SKIP
-    >>> card.verify() <= card.epsilon  # doctest: +SKIP
+    >>> from dpscd import DPRidge, PrivacyCard
+    >>> model = DPRidge(epsilon=1.0, y_bounds=(0, 1)).fit([[0.1], [0.2]] * 50, [0, 1] * 50)
+    >>> card = PrivacyCard.from_json(model.privacy_.to_json())
+    >>> card.verify() <= card.epsilon
     True
     """
 

@@ -89,10 +89,8 @@ class Ledger:
     Examples
     --------
     >>> from dpscd import Ledger
-    >>> ledger = Ledger.init(
-    ...     "budget.db", "adult", epsilon=2.0, delta=1e-5
-    ... )  # doctest: +SKIP
-    >>> ledger.show("adult").left_epsilon  # doctest: +SKIP
+    >>> ledger = Ledger.init("budget.db", "adult", epsilon=2.0, delta=1e-5)
+    >>> ledger.show("adult").left_epsilon
     2.0
     """
 
