@@ -7,8 +7,8 @@ reading, packing, round trips and all. Prints a table of seconds by workers and 
     DPSCD_DATA=folder python benchmarks/cluster.py lots
     python benchmarks/cluster.py trips
 
-`lots` shows what larger lots cost in accuracy; `trips` measures round trips by workers and size of
-the shared vector, fits the cost model to them and draws it out.
+`lots` shows what larger lots cost in accuracy; `trips` measures round trips by workers and size
+of the shared vector, fits the cost model to them and draws it out.
 """
 
 import sys
