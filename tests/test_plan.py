@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from dpscd.errors import CalibrationError, CardError, ParameterError
 from dpscd.plan import Plan
-from dpscd.privacy.accounting import gaussian_multiplier, interval_for
+from dpscd.privacy.accounting import gaussian_multiplier
+from dpscd.privacy.calibration import interval_for
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
 from dpscd.privacy.relation import Relation
@@ -268,9 +269,9 @@ def test_first_releases_that_take_all_are_refused():
 
 def test_the_discretisation_is_the_one_by_which_a_ledger_recomputes():
     one = plan(steps=1, rate=1.0, noise_multiplier=30.0, **FIRST)
-    steps = sum(release.event.steps for release in one.releases())
-    assert steps == 4
-    assert one.claim().interval == interval_for(one.epsilon, steps)
+    parts = tuple((release.event.rate, release.event.steps) for release in one.releases())
+    assert parts == 4 * ((1.0, 1),)
+    assert one.claim().interval == interval_for(one.epsilon, one.delta, one.relation, parts)
 
 
 @pytest.mark.parametrize("n", [1, 1000, 2**22, 2**40])
@@ -310,6 +311,16 @@ def test_a_pilot_needs_the_noise_of_labels():
         plan(pilot=plan(), moments_noise=3.0)
 
 
+@pytest.mark.parametrize(
+    "changes", [{"epsilon": 2.0}, {"delta": 1e-6}, {"relation": Relation.REPLACE_ONE}]
+)
+def test_a_pilot_has_the_target_of_its_plan(changes):
+    """Whether its noise may be lazy, and what that costs, goes by the epsilon of the plan."""
+    other = plan(steps=30, noise_multiplier=9.0, lam=0.02, **changes)
+    with pytest.raises(ParameterError, match="pilot must have the epsilon"):
+        plan(noise_multiplier=5.0, **FIRST, pilot=other)
+
+
 def test_a_plan_with_a_pilot_is_plain_json():
     one = with_pilot()
     values = json.loads(json.dumps(one.to_dict(), allow_nan=False))
@@ -317,3 +328,34 @@ def test_a_plan_with_a_pilot_is_plain_json():
     assert values.pop("relation") == inner.pop("relation") == "zero-out"
     pilot = Plan(relation=Relation.ZERO_OUT, **inner)
     assert Plan(relation=Relation.ZERO_OUT, pilot=pilot, **values) == one
+
+
+@pytest.mark.parametrize(
+    ("changes", "lazy"),
+    [
+        ({}, True),
+        ({"d": 4094}, False),
+        ({"d": 1365, "outputs": 3}, True),
+        ({"epsilon": 32.5}, False),
+        ({"steps": 2**20 + 1}, False),
+        ({"noise_multiplier": 1e8}, False),
+        ({"noise_multiplier": 1e-7}, False),
+    ],
+)
+def test_lazy_noise_follows_from_public_numbers(changes, lazy):
+    assert plan(**{"d": 4095, "noise_multiplier": 2.0, **changes}).lazy == lazy
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 10, 1000, 2**20])
+def test_sums_for_an_average_are_rounded_by_less_than_their_noise(steps):
+    made = plan(steps=steps, averaging=1.0, noise_multiplier=2.0)
+    deviation = math.sqrt(steps * (steps**2 - 1.0) / 12.0)
+    assert deviation <= 2.0**made.average_bits <= max(1.0, 2.0 * deviation)
+    assert made.noise.grid == made.cell * 2.0**made.grid_bits
+
+
+def test_a_plan_that_may_be_lazy_pays_for_it():
+    one = plan(d=10**6, n=200_000, steps=10**5, rate=1e-3).calibrated()
+    assert one.lazy
+    assert one.claim().epsilon <= 1.0
+    assert one.claim().precision_epsilon < 5e-3

@@ -7,6 +7,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import CsrRows, DenseRows, dot
 from dpscd.losses import Hinge, Logistic, Squared
@@ -16,6 +17,18 @@ from dpscd.solvers.sdca import sdca
 from dpscd.standard import LONGEST, Standard, standard_of
 
 LOSSES = [Squared(), Logistic(), Hinge()]
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        *(("row_bound", bad) for bad in (0.0, -1.0, 1e-200, 1e200, math.inf, math.nan)),
+        *(("constant", bad) for bad in (-1.0, 1e-200, 1e200, math.inf, math.nan)),
+    ],
+)
+def test_scales_out_of_range_are_refused(name, bad):
+    with pytest.raises(ParameterError, match=f"{name}="):
+        Problem(Hinge(), 0.1, 10, 3, **{name: bad})
 
 
 def name_of(loss):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         WorkerError,
     )
     from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
+    from dpscd.estimators.interop import to_onnx, to_sklearn
     from dpscd.estimators.loading import load
     from dpscd.estimators.regression import DPRidge
     from dpscd.estimators.table import TableModel
@@ -65,6 +66,8 @@ __all__ = [
     "WorkerError",
     "__version__",
     "load",
+    "to_onnx",
+    "to_sklearn",
 ]
 
 _HOMES = {
@@ -73,6 +76,8 @@ _HOMES = {
     "DPRidge": "dpscd.estimators.regression",
     "Ledger": "dpscd.privacy.ledger",
     "load": "dpscd.estimators.loading",
+    "to_onnx": "dpscd.estimators.interop",
+    "to_sklearn": "dpscd.estimators.interop",
     "PrivacyCard": "dpscd.privacy.card",
     "DeclaredEncoder": "dpscd.preprocessing.declared",
     "DeclaredScaler": "dpscd.preprocessing.declared",

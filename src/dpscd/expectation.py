@@ -1,8 +1,8 @@
 """What can be expected of a plan before there are data: noise, time, and lost accuracy.
 
 Skill is what a model gains over always giving the same answer: accuracy above the share of
-the largest class, or R2. The lost part of the skill is taken from measurements on public data sets
-(docs/results/accuracy.md), at about the same noise for a record and a coefficient; a
+the largest class, or R2. The lost part of it is taken from measurements on public data
+sets (docs/results/accuracy.md), at about the same noise for a record and a coefficient; a
 range, because data sets differ.
 """
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from dpscd.errors import CalibrationError, ParameterError
 from dpscd.kernels.dual import Numbers
-from dpscd.privacy.accounting import calibrate, interval_for
+from dpscd.privacy.calibration import calibrate, interval_for
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.release import Claim, Release, claim, inner_target
+from dpscd.privacy.release import LAZY_EPSILON, Claim, Release, claim, inner_target
 from dpscd.privacy.sampling import PoissonLots
 
 __all__ = ["BOUND_CELLS", "Plan"]
@@ -30,6 +30,11 @@ _WHOLE_BITS = 62
 # such errors, independent over the records, leave the sum of all contributions eight times
 # closer to its place than the noise does.
 _FIXED_POINT = 2.0**-14
+
+# Lazy noise: whole numbers of 64 bits hold what a coordinate owes for so many steps, on a
+# grid of so many cells.
+_LAZY_STEPS = 2**20
+_LAZY_BITS = 42
 
 # Rates below this are no longer well above what PoissonLots gives away to rounding.
 _SMALLEST_RATE = 1e-9
@@ -74,8 +79,9 @@ class Plan:
         The same for the labels' mean (with an intercept) and spread, each on its own.
     pilot : Plan, optional
         A shorter training before this one, whose model, if it explains much, this one starts
-        from: a plan of its own, with its noise, paid for from the same target. Needs
-        `label_noise`: the spread of what the pilot leaves is released after it.
+        from: a plan of its own, with its noise, paid for from the same target, which it
+        states too. Needs `label_noise`: the spread of what the pilot leaves is released
+        after it.
     """
 
     epsilon: float
@@ -99,7 +105,7 @@ class Plan:
     pilot: "Plan | None" = None
 
     def __post_init__(self) -> None:
-        PrivacyTarget(self.epsilon, self.delta, self.relation)
+        self._target  # noqa: B018 - refuses what is no target
         for name in ("lam", "clip", "separability"):
             size = getattr(self, name)
             if not (math.isfinite(size) and size > 0.0):
@@ -120,6 +126,14 @@ class Plan:
             raise ParameterError("bounds_noise and bounded must be given together.")
         if self.pilot is not None and not self.label_noise:
             raise ParameterError("a plan with a pilot needs label_noise.")
+        if self.pilot is not None and self._target != self.pilot._target:
+            raise ParameterError(
+                "a pilot must have the epsilon, delta and relation of its plan."
+            )
+
+    @property
+    def _target(self) -> PrivacyTarget:
+        return PrivacyTarget(self.epsilon, self.delta, self.relation)
 
     @property
     def size(self) -> int:
@@ -172,6 +186,34 @@ class Plan:
         finest = _FIXED_POINT * self.rate * math.sqrt(self.steps * self.n)
         bits = math.log2(self.noise.grid / self._whole_cell)
         return self.noise_multiplier >= finest and 9 <= bits <= 52
+
+    @property
+    def grid_bits(self) -> int:
+        """The number b such that a grid has 2^b cells of :attr:`cell`."""
+        return math.frexp(self.noise.grid / self.cell)[1] - 1
+
+    @property
+    def lazy(self) -> bool:
+        """Whether sparse rows get lazy noise: from public numbers alone.
+
+        Not from the number of entries, which is not public.
+        """
+        return (
+            self.release().may_be_lazy
+            and self.epsilon <= LAZY_EPSILON
+            and self.steps <= _LAZY_STEPS
+            and 0 <= self.grid_bits <= _LAZY_BITS
+        )
+
+    @property
+    def average_bits(self) -> int:
+        """Sums of the averaged steps of lazy noise are rounded to 2^this grids.
+
+        That is no less than the standard deviation of such a sum, given its end, over
+        that of one step.
+        """
+        steps = self.steps - self.average_from
+        return math.ceil(math.log2(max(1.0, steps * (steps * steps - 1.0) / 12.0)) / 2.0)
 
     @property
     def _whole_cell(self) -> float:
@@ -228,9 +270,10 @@ class Plan:
         return claim(releases, self.epsilon, self.delta, self.relation, self._interval())
 
     def _interval(self) -> float:
-        """Return the accountant's discretisation: as a ledger takes it, of all steps."""
-        first = sum(release.event.steps for release in self.first_releases())
-        return interval_for(self.epsilon, first + self.steps)
+        """Return the accountant's discretisation: as a ledger takes it, of all releases."""
+        first = ((x.event.rate, x.event.steps) for x in self.first_releases())
+        parts = (*first, (self.rate, self.steps))
+        return interval_for(self.epsilon, self.delta, self.relation, parts)
 
     def calibrated(self) -> "Plan":
         """Return the same plan with the least noise that reaches its target.
@@ -242,7 +285,7 @@ class Plan:
         unless it is far below 1), it is raised by small factors until it does.
         """
         unit = replace(self, noise_multiplier=1.0)
-        epsilon, delta = inner_target(unit.releases(), self.epsilon, self.delta)
+        epsilon, delta = inner_target(unit.releases(), self.epsilon, self.delta, self.relation)
         if min(epsilon, delta) <= 0.0:
             raise CalibrationError(
                 f"epsilon={self.epsilon!r} at delta={self.delta!r} cannot be reached: finite "

@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records, objectives
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows, measure_rows
 from dpscd.losses import Loss
@@ -23,6 +24,9 @@ from dpscd.standard import LONGEST, Standard
 __all__ = ["DeferredRows", "Model", "Problem"]
 
 Floats = npt.NDArray[np.float64]
+
+# Lengths of rows beyond these ends would let products of their scales overflow.
+_SHORTEST, _LONGEST = 1e-120, 1e120
 
 # Rows that are standardised and measured at once: few enough for the cache.
 _BLOCK = 4096
@@ -73,6 +77,17 @@ class Problem:
     label_centre: float = 0.0
     label_scale: float = 1.0
     standard: Standard | None = None
+
+    def __post_init__(self) -> None:
+        if not _SHORTEST <= self.row_bound <= _LONGEST:
+            raise ParameterError(
+                f"row_bound={self.row_bound!r} must lie between {_SHORTEST:g} and {_LONGEST:g}."
+            )
+        if self.constant and not _SHORTEST <= self.constant <= _LONGEST:
+            raise ParameterError(
+                f"constant={self.constant!r} must be 0 or lie between {_SHORTEST:g} and "
+                f"{_LONGEST:g}."
+            )
 
     @property
     def longest(self) -> float:

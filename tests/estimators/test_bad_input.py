@@ -336,3 +336,13 @@ def test_auto_is_offered_where_it_is_possible():
         svm(delta="1e-5").fit(X, y)
     with pytest.raises(ParameterError, match=r"float\('inf'\)"):
         svm(epsilon="inf").fit(X, y)
+
+
+def test_an_intercept_is_wanted_or_not():
+    with pytest.raises(ParameterError, match="fit_intercept='yes' must be True or False"):
+        ridge(fit_intercept="yes").fit(np.eye(3), np.ones(3))
+
+
+def test_a_ledger_is_given_by_its_path():
+    with pytest.raises(ParameterError, match="must be the path of the budget's file"):
+        ridge(ledger=object(), dataset="people").fit(np.eye(3), np.ones(3))

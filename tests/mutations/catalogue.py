@@ -21,6 +21,10 @@ _NOISE = "tests/estimators/test_privacy.py::test_without_signal_the_model_is_exa
 _EMPTY = "tests/kernels/test_dual.py::test_empty_lots_still_add_noise"
 _BITS = "tests/privacy/test_sampling.py::test_bits_are_independent_with_the_stated_rate"
 _DRAWN = "tests/solvers/test_private_training.py::test_what_is_drawn_is_what_the_plan_lists"
+_LAZY_NOISE = (
+    "tests/solvers/test_lazy_scd.py::test_without_signal_the_result_is_exactly_the_stated_noise"
+)
+_LAZY_DRAW = "tests/kernels/test_lazy.py::test_a_coordinate_gets_what_is_due_in_one_draw"
 _LOST = "tests/solvers/test_sharded.py::test_whatever_is_lost_the_model_is_the_same"
 
 MUTATIONS = [
@@ -60,6 +64,115 @@ MUTATIONS = [
         (("        for k in range(outputs):\n            noise =",
           "        for k in range(outputs if starts[t] < starts[t + 1] else 0):\n            noise ="),),
         _EMPTY,
+    ),
+    Mutation(
+        "lazy noise: what is due is forgotten",
+        "kernels/lazy.py",
+        (("np.float64(k) * law.variance", "law.variance"),),
+        _LAZY_NOISE,
+    ),
+    Mutation(
+        "lazy noise: one step short",
+        "kernels/lazy.py",
+        (("np.float64(k) * law.variance", "np.float64(k - 1) * law.variance"),),
+        _LAZY_DRAW,
+    ),
+    Mutation(
+        "lazy noise: no last flush",
+        "solvers/lazy.py",
+        (("        self.settle(self._plan.steps)\n", ""),),
+        _LAZY_NOISE,
+    ),
+    Mutation(
+        "lazy noise: a look before the flush",
+        "solvers/lazy.py",
+        (("        self.settle(now)\n", ""),),
+        "tests/solvers/test_lazy_scd.py::test_a_look_shows_a_vector_that_has_all_its_noise",
+    ),
+    Mutation(
+        "lazy noise: no flush where averaging begins",
+        "solvers/lazy.py",
+        (("            vector.settle(first)\n", "            pass\n"),),
+        _LAZY_NOISE,
+    ),
+    Mutation(
+        "lazy noise: an average without its own variance",
+        "kernels/lazy.py",
+        (("np.float64(state[j, _TIMES]) / 12.0", "0.0"),),
+        "tests/kernels/test_lazy.py::test_eager_and_lazy_have_the_same_law",
+    ),
+    Mutation(
+        "lazy noise: the average of a stretch that is all at its end",
+        "kernels/lazy.py",
+        (("add_product(twice, k + 1, noise)", "add_product(twice, 2 * k, noise)"),),
+        "tests/kernels/test_lazy.py::test_eager_and_lazy_have_the_same_law",
+    ),
+    Mutation(
+        "lazy noise: normals used twice",
+        "solvers/lazy.py",
+        (("            self._normals = self._normals[used:]\n            if begin",
+          "            if begin"),),
+        "tests/solvers/test_lazy_scd.py::test_neither_chunks_nor_pieces_change_the_result",
+    ),
+    Mutation(
+        "lazy noise: its finite precision not charged",
+        "privacy/release.py",
+        (("return self.size >= _LAZY_SIZE", "return False"),),
+        "tests/privacy/test_release.py::test_many_numbers_pay_for_lazy_noise",
+    ),
+    Mutation(
+        "lazy noise: the variance of rounding added to the variance that is stated",
+        "kernels/lazy.py",
+        (("variance - 1.0 / 12.0", "variance"),),
+        "tests/kernels/test_lazy.py::test_rounding_is_part_of_the_stated_variance",
+    ),
+    Mutation(
+        "lazy noise: no more variance than is accounted",
+        "privacy/noise.py",
+        (("_LAZY_EXCESS = 16.0", "_LAZY_EXCESS = 0.0"),),
+        "tests/privacy/test_noise.py::test_lazy_noise_has_more_variance_than_is_accounted",
+    ),
+    Mutation(
+        "lazy noise: rounded normals taken for Gaussians on the grid",
+        "privacy/noise.py",
+        (("_LAZY_ERROR = 2.0**-34", "_LAZY_ERROR = 0.0"),),
+        "tests/privacy/test_noise.py::test_lazy_noise_pays_for_its_law",
+    ),
+    Mutation(
+        "lazy noise: its tail paid for once",
+        "privacy/release.py",
+        (("math.exp(epsilon) * sum(x.lazy_tail", "sum(x.lazy_tail"),),
+        "tests/privacy/test_release.py::test_many_numbers_pay_for_lazy_noise",
+    ),
+    Mutation(
+        "lazy noise: its tail left off a ledger",
+        "privacy/filters.py",
+        (("x.tail(relation) + x.lazy_tail", "x.tail(relation)"),),
+        "tests/privacy/test_filters.py::test_renyi_charges_the_tail_of_lazy_noise",
+    ),
+    Mutation(
+        "lazy noise: a sum that shows how often it left its range",
+        "kernels/lazy.py",
+        (("            total = add_product(total, 1, total) >> 1\n", ""),),
+        "tests/kernels/test_lazy.py::test_a_sum_that_leaves_its_range_is_known_modulo_its_range",
+    ),
+    Mutation(
+        "lazy noise: a plan that is not accounted for it",
+        "solvers/lazy.py",
+        (("if not plan.lazy:", "if False:"),),
+        "tests/solvers/test_lazy_scd.py::test_a_plan_that_is_not_lazy_is_refused",
+    ),
+    Mutation(
+        "lazy noise: a pilot of another epsilon",
+        "plan.py",
+        (("self._target != self.pilot._target", "False"),),
+        "tests/test_plan.py::test_a_pilot_has_the_target_of_its_plan",
+    ),
+    Mutation(
+        "the tail of a replaced record as that of a silent one",
+        "privacy/relation.py",
+        (("return 2 if self", "return 1 if self"),),
+        "tests/privacy/test_release.py::test_a_replaced_record_leaves_what_is_drawn_more_often",
     ),
     Mutation(
         "clip skipped",
@@ -126,11 +239,11 @@ MUTATIONS = [
         "kernels/packed.py",
         (
             (
-                "    _solve(loss, numbers, ids.shape[0], desk)",
+                "    solve_block(loss, numbers, ids.shape[0], desk)",
                 "    size = np.float64(ids.shape[0])\n"
                 "    real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
                 "                   numbers.grid, numbers.spread)\n"
-                "    _solve(loss, real, ids.shape[0], desk)",
+                "    solve_block(loss, real, ids.shape[0], desk)",
             ),
         ),
         _SENSITIVITY,
@@ -200,9 +313,52 @@ MUTATIONS = [
     ),
     Mutation(
         "sigma rounded down",
-        "privacy/accounting.py",
+        "privacy/calibration.py",
         (("math.ceil(multiplier * shift)", "math.floor(multiplier * shift)"),),
-        "tests/privacy/test_accounting.py::test_rounding_up_never_goes_down_nor_far",
+        "tests/privacy/test_calibration.py::test_rounding_up_never_goes_down_nor_far",
+    ),
+    Mutation(
+        "a remembered multiplier trusted",
+        "privacy/calibration.py",
+        (("-_WINDOW <= error <= 0.0", "-_WINDOW <= error"),),
+        "tests/privacy/test_multipliers.py::test_a_poisoned_multiplier_is_found_out",
+    ),
+    Mutation(
+        "losses beyond the grid forgotten",
+        "privacy/distribution.py",
+        (("masses, float(deltas[-1])", "masses, 0.0"),),
+        "tests/privacy/test_distribution.py::test_cutting_the_range_never_helps",
+    ),
+    Mutation(
+        "losses beyond the window forgotten",
+        "privacy/distribution.py",
+        (("infinite = tail - math.expm1", "infinite = -math.expm1"),),
+        "tests/privacy/test_distribution.py::test_cutting_the_range_never_helps",
+    ),
+    Mutation(
+        "a window for masses that cancel",
+        "privacy/distribution.py",
+        (("masses = np.abs(masses)", "pass"),),
+        "tests/privacy/test_distribution.py::test_the_window_of_a_composition_holds_its_mass",
+    ),
+    Mutation(
+        "losses rounded down",
+        "privacy/distribution.py",
+        (("low = math.floor(lowest / interval)", "low = math.floor(lowest / interval) - 1"),
+         ("Losses(interval, low, masses", "Losses(interval, low - 1, masses")),
+        "tests/privacy/test_distribution.py::test_the_whole_is_what_the_accountant_of_the_library_says",
+    ),
+    Mutation(
+        "one direction of a sampled step only",
+        "privacy/distribution.py",
+        (('Relation.ADD_REMOVE: ("remove", "add")', 'Relation.ADD_REMOVE: ("add",)'),),
+        "tests/privacy/test_distribution.py::test_the_whole_is_what_the_accountant_of_the_library_says",
+    ),
+    Mutation(
+        "rounding of the composition not paid for",
+        "privacy/accounting.py",
+        (("paid = delta - steps * 2.0**-50", "paid = delta"),),
+        "tests/privacy/test_accounting.py::test_a_delta_below_the_rounding_of_the_accountant_is_left_to_rdp",
     ),
     Mutation(
         "RDP used for replace-one",

@@ -26,6 +26,7 @@ from dpscd.privacy.filters import (
     new_filter,
 )
 from dpscd.privacy.relation import Relation
+from dpscd.privacy.release import Release
 
 positive = st.floats(1e-30, 100.0, allow_nan=False)
 
@@ -190,6 +191,19 @@ def test_renyi_charges_finite_precision_by_the_formula_of_its_proof():
     inner = (1e-5 - rule.precision_delta) * math.exp(-big_r)
     e = 1.0 - 2.0 * big_r
     assert math.exp(big_r) * inner + (1 + math.exp(big_r + e)) * mass <= 1e-5
+
+
+def test_renyi_charges_the_tail_of_lazy_noise():
+    """At the epsilon of the budget: later fits are chosen from what may be wrong."""
+    rule = RenyiFilter.of(40.0, 1e-5)
+    large = Release("shared vector", SampledGaussian(0.1, 4.0, 100), 0.01, 4096, 1000)
+    cost = rule.cost([large], 0.0, 0.0, Relation.ZERO_OUT)
+    weight = 1.0 + math.exp(40.0)
+    miss = 1e-6 * rule.precision_delta / weight
+    mass = miss + large.tail(Relation.ZERO_OUT) + 101 * 2048 * 2.0**-128
+    assert cost["precision_delta"] == pytest.approx(weight * mass, rel=1e-9, abs=0.0)
+    r = large.noise.log_ratio(101 * 2048, math.log(miss), lazy=True)
+    assert cost["precision_epsilon"] == pytest.approx(2.0 * r, rel=1e-9)
 
 
 def test_the_order_is_the_best_for_gaussian_fits():

@@ -119,17 +119,40 @@ def test_tail_grows_with_work_and_shrinks_with_noise():
     assert noise.tail(10, 50) < noise.tail(20, 50) < noise.tail(20, 500)
 
 
+@pytest.mark.parametrize("reach", [1.0, 2.0])
 @pytest.mark.parametrize("size", [1, 10, 1000])
 @pytest.mark.parametrize("multiplier", [0.3, 1.0, 5.0])
-def test_tail_bounds_the_chance_to_leave_what_is_drawn(multiplier, size):
+def test_tail_bounds_the_chance_to_leave_what_is_drawn(multiplier, size, reach):
     # However a record splits its move over the coordinates: all on one, or evenly.
     noise = LatticeGaussian(1.0, multiplier)
     with mpmath.workdps(60):
         for spread_over in {1, size}:
-            shift = 1 / (multiplier * mpmath.sqrt(spread_over))
+            shift = reach / (multiplier * mpmath.sqrt(spread_over))
             out = mpmath.ncdf(-LARGEST_NORMAL + shift) + mpmath.ncdf(-LARGEST_NORMAL - shift)
             rest = (size - spread_over) * 2 * mpmath.ncdf(-LARGEST_NORMAL)
-            assert spread_over * out + rest <= noise.tail(1, size)
+            assert spread_over * out + rest <= noise.tail(1, size, reach)
+
+
+def test_tail_is_that_of_pairs_moved_by_the_reach():
+    for reach in (1.0, 2.0):
+        expected = 4 * 7 * 25 * math.exp(-0.5 * (13.37 - reach / 0.5) ** 2)
+        found = LatticeGaussian(3.0, 0.5).tail(7, 50, reach)
+        assert found == pytest.approx(expected, rel=1e-12, abs=0.0)
+
+
+def test_lazy_noise_has_more_variance_than_is_accounted():
+    """By that of a Gaussian on the grid whose sums do not depend on their centre."""
+    for noise in (LatticeGaussian(0.01, 1.3), LatticeGaussian(7.0, 40.0)):
+        assert noise.lattice_variance == noise.spread**2 + 16.0
+
+
+def test_lazy_noise_pays_for_its_law():
+    """By the eta of docs/proofs/shared_vector.md, "The price"."""
+    noise, pairs, log_miss = LatticeGaussian(1.0, 2.0), 10**6, -28.0
+    eta = 2.2 * (NORMAL_ERROR + 2.0**-46) * 2.0**11 + 2.0**-34
+    expected = 2.0 * pairs * eta**2 + 2.0 * eta * math.sqrt(-2.0 * pairs * log_miss)
+    found = noise.log_ratio(pairs, log_miss, lazy=True)
+    assert found == pytest.approx(expected, rel=1e-12, abs=0.0)
 
 
 def test_tail_pays_for_pairs_longer_than_any_that_is_drawn():

@@ -53,7 +53,7 @@ def test_a_malformed_event_inside_is_refused():
 
 
 def test_finite_precision_takes_a_small_part_of_the_target():
-    epsilon, delta = inner_target([GOOD], 1.0, 1e-5)
+    epsilon, delta = inner_target([GOOD], 1.0, 1e-5, Relation.ZERO_OUT)
     assert 1.0 - 1e-6 < epsilon < 1.0
     assert 1e-5 * (1.0 - 1e-5) < delta < 1e-5
 
@@ -61,7 +61,7 @@ def test_finite_precision_takes_a_small_part_of_the_target():
 def test_the_inner_target_gives_back_the_outer_one():
     # (e + 2 r, e^r (d + e^e miss) + miss + tail), with r, miss and tail as documented.
     epsilon, delta = 1.0, 1e-5
-    e, d = inner_target([GOOD], epsilon, delta)
+    e, d = inner_target([GOOD], epsilon, delta, Relation.ZERO_OUT)
     miss = delta * 1e-6 * math.exp(-epsilon)
     r = GOOD.noise.log_ratio(GOOD.pairs, math.log(miss))
     tail = GOOD.noise.tail(100, 5) + GOOD.lots.imprecision(100, 1000)
@@ -69,16 +69,30 @@ def test_the_inner_target_gives_back_the_outer_one():
     assert math.exp(r) * (d + math.exp(e) * miss) + miss + tail <= delta
 
 
+def test_a_replaced_record_leaves_what_is_drawn_more_often():
+    """It moves a sum from one end to the other, twice as far as a silent one."""
+    weak = Release("x", SampledGaussian(0.1, 0.5, 100), 0.01, 5, 1000)
+    rest = weak.lots.imprecision(100, 1000)
+    for relation, reach in (("zero-out", 1), ("add-remove", 1), ("replace-one", 2)):
+        expected = weak.noise.tail(100, 5, reach) + rest
+        assert weak.tail(Relation.parse(relation)) == expected
+    one, other = (
+        inner_target([weak], 1.0, 1e-12, x) for x in (Relation.ZERO_OUT, Relation.REPLACE_ONE)
+    )
+    assert one[0] == other[0]
+    assert other[1] < one[1] - 5e-17
+
+
 def test_more_releases_take_more():
-    one = inner_target([GOOD], 1.0, 1e-5)
-    two = inner_target([GOOD, GOOD], 1.0, 1e-5)
+    one = inner_target([GOOD], 1.0, 1e-5, Relation.ZERO_OUT)
+    two = inner_target([GOOD, GOOD], 1.0, 1e-5, Relation.ZERO_OUT)
     assert two[0] < one[0]
     assert two[1] < one[1]
 
 
 def test_a_claim_adds_finite_precision_to_the_accounted_epsilon():
     found = claim([GOOD], 1.0, 1e-5, Relation.ZERO_OUT, 1e-4)
-    left, inner = inner_target([GOOD], 1.0, 1e-5)
+    left, inner = inner_target([GOOD], 1.0, 1e-5, Relation.ZERO_OUT)
     accounted = epsilon_of([EVENT], inner, Relation.ZERO_OUT, 1e-4)
     assert found.epsilon == accounted.epsilon + (1.0 - left)
     assert found.epsilon > epsilon_of([EVENT], 1e-5, Relation.ZERO_OUT, 1e-4).epsilon
@@ -105,3 +119,28 @@ def test_a_delta_below_the_cost_of_precision_claims_nothing():
 def test_a_huge_epsilon_is_claimed_without_a_crash(epsilon):
     found = claim([GOOD], epsilon, 1e-5, Relation.ZERO_OUT, 1e-3)
     assert found.epsilon >= 0.0
+
+
+LARGE = Release("shared vector", EVENT, 0.01, 4096, 1000)
+
+
+def test_many_numbers_pay_for_lazy_noise():
+    assert LARGE.may_be_lazy
+    assert not Release("shared vector", EVENT, 0.01, 4095, 1000).may_be_lazy
+    assert LARGE.pairs == 101 * 2048
+    assert LARGE.log_ratio(-28.0) > LARGE.noise.log_ratio(LARGE.pairs, -28.0)
+    # Every pair that is not drawn as it should be counts e^epsilon times.
+    assert LARGE.lazy_tail == LARGE.pairs * 2.0**-128
+    epsilon, asked = 30.0, 1e-18
+    _, delta = inner_target([LARGE], epsilon, asked, Relation.ZERO_OUT)
+    miss = 1e-6 * asked
+    r = LARGE.log_ratio(math.log(miss) - epsilon)
+    late = miss + math.exp(epsilon) * LARGE.lazy_tail
+    assert late > 1e-3 * asked
+    expected = (asked - late - LARGE.tail(Relation.ZERO_OUT)) * math.exp(-r) - late
+    assert delta == pytest.approx(expected, rel=1e-12, abs=0.0)
+
+
+def test_beyond_a_large_epsilon_nothing_is_lazy():
+    assert inner_target([LARGE], 90.0, 1e-5, Relation.ZERO_OUT)[1] > 0.0
+    assert GOOD.lazy_tail == 0.0

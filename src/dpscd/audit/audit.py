@@ -142,6 +142,10 @@ def audit(
     Trials count as independent. They are for saturated canaries on features of their
     own: a constant contribution, independent lots and independent noise.
 
+    A white-box attack is on noise that is drawn at every step. The lazy noise of sparse fits
+    with many numbers is seen by black-box attacks only, on games of so many features; that
+    it has the same law is proved (docs/proofs/shared_vector.md, "Lazy noise") and tested.
+
     Examples
     --------
     >>> from dpscd import DPRidge

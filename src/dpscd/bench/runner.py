@@ -6,12 +6,13 @@ algebra, whose sums would otherwise depend on the number of threads.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 
 from dpscd.bench.cells import Cell, Outcome, Skip, execute
 from dpscd.bench.pool import in_parallel
+from dpscd.bench.progress import progress_bar
 from dpscd.bench.provenance import provenance
 from dpscd.bench.store import Row, Store
 from dpscd.errors import ParameterError
@@ -75,7 +76,7 @@ def run(
         else in_parallel(waiting, processes)
     )
     # Closed at once when interrupted, not when the traceback is forgotten.
-    with closing(outcomes), _bar(title, len(waiting), progress) as advance:
+    with closing(outcomes), progress_bar(title, len(waiting), progress) as advance:
         for cell, outcome in outcomes:
             store.append(_rows(cell, outcome))
             ends[outcome.status] += 1
@@ -97,40 +98,3 @@ def _rows(cell: Cell, outcome: Outcome) -> list[Row]:
         {**common, "metric": metric, "at": at, "value": value}
         for metric, at, value in outcome.points
     ]
-
-
-@contextmanager
-def _bar(
-    title: str, total: int, shown: bool | None
-) -> Iterator[Callable[[Counter[str]], None]]:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    hidden = not (console.is_terminal if shown is None else shown)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        "left",
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[trouble]}"),
-    )
-    with Progress(
-        *columns, console=console, disable=hidden, speed_estimate_period=3600.0
-    ) as bar:
-        task = bar.add_task(title, total=total, trouble="")
-
-        def advance(ends: Counter[str]) -> None:
-            trouble = [f"{ends[end]} {end}" for end in ("failed", "skipped") if ends[end]]
-            bar.update(task, advance=1, trouble=", ".join(trouble))
-
-        yield advance

@@ -1,4 +1,4 @@
-"""``dpscd bench``: how good our untuned estimators are, next to tuned opponents."""
+"""``dpscd bench``: how good and how fast our estimators are, next to others."""
 
 from pathlib import Path
 from typing import Annotated
@@ -52,11 +52,8 @@ def accuracy(
     Example: dpscd bench accuracy --quick --out results
     """
     import os
-    from importlib.util import find_spec
 
-    if find_spec("matplotlib") is None:
-        typer.echo(_NO_PLOT, err=True)
-        raise typer.Exit(2)
+    _need_plots()
     from dpscd.errors import DpscdError
     from dpscd.report.accuracy import bench_accuracy
 
@@ -78,3 +75,48 @@ def accuracy(
         typer.echo("Interrupted; the same command goes on from here.", err=True)
         raise typer.Exit(130) from None
     typer.echo(f"accuracy: {', '.join(str(file) for file in files)}")
+
+
+@bench.command()
+def speed(
+    out: Annotated[Path, typer.Option(help="Folder for the results.", file_okay=False)],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes and few turns: two minutes.")
+    ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Run only this group (dense, sparse, fit, startup, growth); may be repeated."
+        ),
+    ] = None,
+) -> None:
+    """Measure what private epochs and fits cost, next to others.
+
+    All measures are of one run on one machine, whose description is part of the page: leave
+    it alone meanwhile. Writes speed.csv, speed.md and figures to the folder. Snap ML takes
+    part if it is installed, diffprivlib if DPSCD_DIFFPRIVLIB_PYTHON names a Python that has it;
+    otherwise the page says why not.
+
+    Example: dpscd bench speed --quick --out results
+    """
+    _need_plots()
+    from dpscd.errors import DpscdError
+    from dpscd.report.speed import bench_speed
+
+    try:
+        files = bench_speed(out, quick=quick, only=only or ())
+    except (DpscdError, OSError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("Interrupted; speed.csv has what was measured.", err=True)
+        raise typer.Exit(130) from None
+    typer.echo(f"speed: {', '.join(str(file) for file in files)}")
+
+
+def _need_plots() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        typer.echo(_NO_PLOT, err=True)
+        raise typer.Exit(2)

@@ -294,6 +294,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             raise ParameterError(
                 f"standardise={self.standardise!r} must be True, False or 'auto'."
             )
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            raise ParameterError(f"fit_intercept={self.fit_intercept!r} must be True or False.")
         for name in ("lam", "epochs", "travel"):
             if not _is_auto(getattr(self, name)):
                 check_number(name, getattr(self, name))
@@ -305,6 +307,10 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             raise ParameterError(
                 "relation='add-remove' needs n=, a declared number of records: the true "
                 "one is secret under this relation and must not enter any formula."
+            )
+        if not isinstance(self.ledger, str | os.PathLike | None):
+            raise ParameterError(
+                f"ledger={self.ledger!r} must be the path of the budget's file."
             )
         if (self.ledger is None) != (self.dataset is None):
             raise ParameterError(

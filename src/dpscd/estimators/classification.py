@@ -169,7 +169,11 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         if _is_text(y) != _is_text(classes):
             raise DataTypeError("y and classes= are of different types (text, number).")
         number: dict[Hashable, int] = {label: k for k, label in enumerate(classes.tolist())}
-        codes = np.array([_code(number, label) for label in y.tolist()], dtype=np.int64)
+        if y.dtype.kind in "iu" and classes.dtype.kind in "iu":
+            nearest = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+            codes = np.where(classes[nearest] == y, nearest, -1)
+        else:
+            codes = np.array([_code(number, label) for label in y.tolist()], dtype=np.int64)
         weights[codes < 0] = 0.0
         if self.class_weight is not None:
             per_class = [self.class_weight.get(label, 1.0) for label in number]

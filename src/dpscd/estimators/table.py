@@ -1,5 +1,6 @@
 """A private model of a table: schema, bounds, features and estimator in one."""
 
+import copy
 import dataclasses
 import hashlib
 import json
@@ -214,8 +215,7 @@ class TableModel(BaseEstimator):
         array of shape (n_samples,)
         """
         check_is_fitted(self)
-        model: Any = self.estimator_
-        found: npt.NDArray[Any] = model.predict(_anonymous(model, self.features(table)))
+        found: npt.NDArray[Any] = _nameless(self.estimator_).predict(self.features(table))
         return found
 
     def predict_proba(self, table: Any) -> Floats:
@@ -234,7 +234,7 @@ class TableModel(BaseEstimator):
         model: Any = self.estimator_
         if not hasattr(model, "predict_proba"):
             raise ParameterError(f"{type(model).__name__} has no probabilities.")
-        found: Floats = model.predict_proba(_anonymous(model, self.features(table)))
+        found: Floats = _nameless(model).predict_proba(self.features(table))
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -322,11 +322,11 @@ def _with_schema(
     return dataclasses.replace(card, public=public)
 
 
-def _anonymous(model: Any, X: Any) -> Any:
-    """Return features under the names of the fit, which scikit-learn compares."""
-    if hasattr(X, "indptr"):
-        return X
-    return pd.DataFrame(X, columns=model.feature_names_in_, copy=False)
+def _nameless(model: Any) -> Any:
+    """Return the estimator for arrays: the schema has already seen to names."""
+    plain = copy.copy(model)
+    del plain.feature_names_in_
+    return plain
 
 
 def _frame(table: Any) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["COMPILED", "REORDERED", "jit", "source_hash"]
+__all__ = ["COMPILED", "REORDERED", "jit", "jit_uncounted", "source_hash"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,11 +48,25 @@ _FOLDER = str(_cache_folder())
 
 def jit(function: F) -> F:
     """Compile `function` on first use, strictly (no fastmath) and without the GIL."""
+    return _compile(function)
+
+
+def jit_uncounted(function: F) -> F:
+    """Compile like :func:`jit`, but without counting references to arrays.
+
+    Such a function can neither create nor keep an array; its caller holds those it works on.
+    Counting is atomic, and with few operations an array it takes longer than the work.
+    """
+    return _compile(function, _nrt=False)
+
+
+def _compile(function: F, **options: bool) -> F:
     config: Any = numba.config
     previous = config.CACHE_DIR
     config.CACHE_DIR = _FOLDER
     try:
-        compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        njit: Any = numba.njit
+        compiled = njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
         config.CACHE_DIR = previous
     return cast(F, compiled)

@@ -17,7 +17,15 @@ from dpscd.kernels.dual import MARGIN, Numbers
 from dpscd.kernels.pack import LABEL, NORM, SCALE, WEIGHT, Pack
 from dpscd.losses import Loss, dual_step
 
-__all__ = ["add_packed_lot", "advance_packed", "advance_part", "release_cells"]
+__all__ = [
+    "Desk",
+    "add_packed_lot",
+    "advance_packed",
+    "advance_part",
+    "new_desk",
+    "release_cells",
+    "solve_block",
+]
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
@@ -34,7 +42,7 @@ _BLOCK_BYTES = 2**18
 _LINES = 16
 
 
-class _Desk(NamedTuple):
+class Desk(NamedTuple):
     """Room for a block: one number a member, or one an output and member."""
 
     scale: Floats
@@ -48,8 +56,9 @@ class _Desk(NamedTuple):
 
 
 @jit
-def _desk(outputs: int, block: int) -> _Desk:
-    return _Desk(
+def new_desk(outputs: int, block: int) -> Desk:
+    """Return room for so many members."""
+    return Desk(
         np.empty(block),
         np.empty(block),
         np.empty(block),
@@ -85,7 +94,7 @@ def _model(shared: Floats, strength: float, model: Singles) -> float:
 @jit
 def _read(
     pack: Pack, ids: Ints, coming: Ints, models: Singles, gains: Floats, dual: Floats,
-    desk: _Desk,
+    desk: Desk,
 ) -> None:  # fmt: skip
     """Lay out what the members `ids` need for their steps; ask for the `coming` ones."""
     outputs = models.shape[0]
@@ -110,7 +119,7 @@ def _read(
 
 
 @jit
-def _solve(loss: Loss, numbers: Numbers, count: int, desk: _Desk) -> None:
+def solve_block(loss: Loss, numbers: Numbers, count: int, desk: Desk) -> None:
     """Turn predictions into clipped steps, new duals and whole numbers of cells.
 
     Notes
@@ -147,6 +156,7 @@ def _solve(loss: Loss, numbers: Numbers, count: int, desk: _Desk) -> None:
         for b in range(count):
             factor = desk.squares[b]
             step = steps[b] * factor if factor > 0.0 else 0.0
+            steps[b] = step
             duals[b] += step
             cells[b] = np.int32(step * desk.scale[b] * fine)  # toward zero
 
@@ -212,11 +222,11 @@ def _block_of(pack: Pack) -> int:
 @jit
 def _add_members(
     loss: Loss, pack: Pack, numbers: Numbers, ids: Ints, coming: Ints, models: Singles,
-    gains: Floats, dual: Floats, desk: _Desk, total: Ints,
+    gains: Floats, dual: Floats, desk: Desk, total: Ints,
 ) -> None:  # fmt: skip
     """Add what a block of members contributes to `total`, and move their duals."""
     _read(pack, ids, coming, models, gains, dual, desk)
-    _solve(loss, numbers, ids.shape[0], desk)
+    solve_block(loss, numbers, ids.shape[0], desk)
     for k in range(total.shape[0]):
         for b in range(ids.shape[0]):
             dual[ids[b], k] = desk.duals[k, b]
@@ -250,12 +260,12 @@ def add_packed_lot(
 
     Notes
     -----
-    Guarantee: that of :func:`_solve` for every member. The total is exact, so parts of a
+    Guarantee: that of :func:`solve_block` for every member. The total is exact, so parts of a
     lot may be added up anywhere; it is not yet noisy.
     """
     outputs = shared.shape[0]
     block = _block_of(pack)
-    desk = _desk(outputs, block)
+    desk = new_desk(outputs, block)
     models = np.zeros((outputs, pack.padded), np.float32)
     gains = np.empty(outputs)
     for k in range(outputs):
@@ -307,7 +317,7 @@ def advance_part(
     outputs, width = shared.shape
     parts = totals.shape[0]
     block = _block_of(pack)
-    desk = _desk(outputs, block)
+    desk = new_desk(outputs, block)
     models = np.zeros((outputs, pack.padded), np.float32)
     gains = np.empty(outputs)
     bits = math.frexp(numbers.grid / numbers.cell)[1] - 1
@@ -327,18 +337,20 @@ def advance_part(
             _add_members(loss, pack, numbers, members, coming, models, gains, dual, desk, own)
         added = meet(gate, 2 * t + 1, parts)
         for k in range(outputs if added else 0):
-            total = totals[0, k, low:high]
+            # Loops, not whole slices: those make copies, and messages for wrong shapes that
+            # take longer to compile than the rest of this function.
             for other in range(1, parts):
-                total += totals[other, k, low:high]
+                for j in range(low, high):
+                    totals[0, k, j] += totals[other, k, j]
             noise = normals[t, k * width + low : k * width + high]
-            release_cells(total, noise, numbers, bits, shared[k, low:high])
+            release_cells(totals[0, k, low:high], noise, numbers, bits, shared[k, low:high])
             if t >= average_from:
-                average[k, low:high] += shared[k, low:high]
+                for j in range(low, high):
+                    average[k, j] += shared[k, j]
         if not (added and meet(gate, 2 * t + 2, parts)):
             return
 
 
-@jit
 def advance_packed(
     loss: Loss,
     pack: Pack,
@@ -365,6 +377,7 @@ def advance_packed(
     """
     totals = np.empty((1, shared.shape[0], pack.padded), np.int64)
     gate = np.zeros(GATE, np.int64)
+    # Not compiled itself: one machine code serves one thread and several.
     advance_part(
         loss, pack, numbers, ids, starts, normals, average_from, dual, shared, average,
         0, totals, gate,

@@ -19,7 +19,8 @@ from dpscd.paper.moments import moments_epsilon, moments_sigma
 from dpscd.paper.settings import Settings
 from dpscd.paper.statements import STATEMENTS, Statement
 from dpscd.paper.theory import tuning_cost
-from dpscd.privacy.accounting import calibrate, epsilon_of, interval_for
+from dpscd.privacy.accounting import epsilon_of
+from dpscd.privacy.calibration import calibrate, interval_for
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.random import Source
 from dpscd.privacy.relation import PrivacyTarget, Relation
@@ -125,14 +126,15 @@ class Method:
 
 
 def _tight_sigma(epsilon: float, delta: float, q: float, steps: int) -> float:
-    return calibrate(PrivacyTarget(epsilon, delta), q, steps, interval_for(epsilon, steps))
+    interval = interval_for(epsilon, delta, Relation.ZERO_OUT, ((q, steps),))
+    return calibrate(PrivacyTarget(epsilon, delta), q, steps, interval)
 
 
 def _tight_epsilon(delta: float, sigma: float, q: float, steps: int) -> float:
     event = SampledGaussian(q, sigma, steps)
     # The interval must follow the answer: a first one finds out where that is.
     rough = moments_epsilon(delta, sigma, q, steps)
-    interval = interval_for(rough, steps)
+    interval = interval_for(rough, delta, Relation.ZERO_OUT, ((q, steps),))
     return epsilon_of([event], delta, Relation.ZERO_OUT, interval).epsilon
 
 

@@ -187,9 +187,8 @@ class _Declared(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         names = self._names()
         schema = self._schema_of(names)
         parsed = parse(schema, frame.set_axis(names, axis=1), target=False)
-        rows = encode(schema, parsed, as_sparse=False)
-        # Columns as they are: bounding the length of rows is RowScaler's part.
-        return rows * np.float32(math.sqrt(len(names)))
+        # Bounding the length of rows is RowScaler's part.
+        return encode(schema, parsed, as_sparse=False, short=False)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the features.

@@ -60,7 +60,12 @@ def feature_names(schema: Schema, bounds: Bounds | None = None) -> list[str]:
 
 
 def encode(
-    schema: Schema, parsed: Parsed, bounds: Bounds | None = None, *, as_sparse: bool
+    schema: Schema,
+    parsed: Parsed,
+    bounds: Bounds | None = None,
+    *,
+    as_sparse: bool,
+    short: bool = True,
 ) -> Any:
     """Return the features of every record, float32, dense or CSR.
 
@@ -74,6 +79,9 @@ def encode(
         Released bounds of the columns whose bounds are private.
     as_sparse : bool
         Whether to return CSR.
+    short : bool, default=True
+        Whether rows are brought to a length of at most 1; without it every column is as
+        large as it is.
 
     Notes
     -----
@@ -85,7 +93,7 @@ def encode(
     columns = schema.features
     starts = np.cumsum([0, *(width_of(column) for column in columns)])
     count, width = len(parsed), int(starts[-1])
-    unit = 1.0 / math.sqrt(len(columns))
+    unit = 1.0 / math.sqrt(len(columns)) if short else 1.0
     dense = None if as_sparse else np.zeros((count, width), dtype=np.float32)
     parts = []
     for first in range(0, count, _BLOCK):

@@ -1,27 +1,34 @@
-"""From events to epsilon and back; the only importer of dp-accounting.
+"""From events to epsilon; the only importer of dp-accounting.
 
 Which accountant is valid for which relation is the table ``_VALID``. Zero-out and
 add-remove share their dominating pair (docs/proofs/shared_vector.md); replace-one has its
 own inside the PLD accountant, with the same multiplier std / clip, and no RDP.
+
+Privacy loss distributions (PLD) are computed twice, by dp-accounting and by our own arrays
+(:mod:`dpscd.privacy.distribution`), and the larger epsilon counts: what is claimed rests on
+no mistake of one of them alone. The arrays take milliseconds, so a calibration searches with
+them (:func:`estimate`) and asks dp-accounting about what it found.
 """
 
 import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
-from dpscd.errors import CalibrationError, ParameterError
+from scipy import special
+
+from dpscd.errors import ParameterError
+from dpscd.privacy.distribution import TAIL, WAYS, Losses, one_step
 from dpscd.privacy.event import Event, SampledGaussian
-from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.relation import Relation
 
 __all__ = [
     "Accounted",
-    "calibrate",
     "epsilon_of",
+    "estimate",
     "gaussian_multiplier",
-    "interval_for",
     "library_version",
     "renyi_of",
 ]
@@ -34,10 +41,6 @@ _VALID: dict[Relation, tuple[str, ...]] = {
 
 # Whole orders only: those in between need a series that does not always converge.
 _ORDERS = [*range(2, 65), 80, 96, 128, 192, 256, 384, 512, 1024, 4096]
-
-# Below the smallest multiplier the privacy loss has a range that takes the accountant
-# minutes; above the largest the question was not meant.
-_SMALLEST, _LARGEST = 0.2, 1e9
 
 
 @dataclass(frozen=True)
@@ -59,16 +62,6 @@ class Accounted:
     interval: float
 
 
-def interval_for(epsilon: float, steps: int) -> float:
-    """Return the discretisation that suits a target: fine enough, and no finer.
-
-    A coarse grid inflates epsilon, the more the more steps there are. Against exact Gaussian
-    releases this one gave at most 1.6 % too much, at a million steps and delta 1e-5.
-    """
-    share = min(max(0.016 / math.sqrt(steps), 1e-4), 2e-3)
-    return min(max(share * epsilon, 1e-10), 1e-3)
-
-
 def library_version() -> str:
     """Return the version of dp-accounting."""
     from importlib.metadata import version
@@ -77,53 +70,146 @@ def library_version() -> str:
 
 
 def epsilon_of(
-    events: Sequence[Event], delta: float, relation: Relation, interval: float
+    events: Sequence[Event],
+    delta: float,
+    relation: Relation,
+    interval: float,
+    *,
+    enough: float = 0.0,
 ) -> Accounted:
-    """Return the smallest valid bound on epsilon of `events` together, at `delta`."""
-    bounds = [Accounted(math.inf, "none", interval)]
-    # The PLD accountant composes by Fourier transform in doubles; its delta is off by up to
-    # about 1.5 steps 2^-53, either way (measured against long doubles), and this pays for it.
-    paid = delta - sum(event.steps for event in events) * 2.0**-50
-    for name in _VALID[relation]:
-        left = paid if name == "PLD" else delta
-        if left <= 0.0:
-            continue
-        # Composing is slow, and a calibration changes only what comes last.
-        accountant = copy.deepcopy(_composed(name, relation, interval, tuple(events[:-1])))
-        for event in events[-1:]:
-            accountant.compose(_translate(event))
-        bounds.append(Accounted(float(accountant.get_epsilon(left)), name, interval))
-    return min(bounds, key=lambda bound: bound.epsilon)
+    """Return the smallest valid bound on epsilon of `events` together, at `delta`.
+
+    A bound of at most `enough` is returned without asking a second accountant for a
+    smaller one.
+    """
+    given = tuple(events)
+    pld = _by_arrays(given, delta, relation, interval)
+    if math.isfinite(pld):  # else the grid would be too long for the library too
+        library = _by_library(tuple(map(_merged, given)), relation, interval)
+        pld = max(pld, float(library.get_epsilon(_paid(given, delta))))
+    return _smaller(pld, given, delta, relation, interval, enough)
+
+
+def estimate(
+    events: Sequence[Event],
+    delta: float,
+    relation: Relation,
+    interval: float,
+    *,
+    enough: float = 0.0,
+) -> Accounted:
+    """Return about what :func:`epsilon_of` would, in milliseconds: to search with."""
+    given = tuple(events)
+    pld = _by_arrays(given, delta, relation, interval)
+    return _smaller(pld, given, delta, relation, interval, enough)
+
+
+def _paid(events: tuple[Event, ...], delta: float) -> float:
+    """Return the delta that is left when rounding is paid for.
+
+    Both ways of composing by Fourier transform are in doubles; delta is off by up to about 2
+    steps 2^-53, either way (measured against long doubles).
+    """
+    return delta - sum(event.steps for event in events) * 2.0**-50
+
+
+def _by_arrays(
+    events: tuple[Event, ...], delta: float, relation: Relation, interval: float
+) -> float:
+    paid = _paid(events, delta)
+    if not paid > 0.0:
+        return math.inf
+    tail = TAIL * delta / max(1, len(events))
+    return max(_pld(events, way, interval, paid, tail) for way in WAYS[relation])
 
 
 @lru_cache(maxsize=4)
-def _composed(name: str, relation: Relation, interval: float, events: tuple[Event, ...]) -> Any:
-    """Return an accountant that has seen `events`; kept, so copy it before use."""
-    accountant = _accountant(name, relation, interval)
+def _by_library(events: tuple[Event, ...], relation: Relation, interval: float) -> Any:
+    """Return dp-accounting's PLD accountant of `events`; kept for another delta."""
+    from dp_accounting.pld import PLDAccountant
+
+    accountant = PLDAccountant(
+        neighboring_relation=_neighbours(relation), value_discretization_interval=interval
+    )
     for event in events:
         accountant.compose(_translate(event))
     return accountant
 
 
-def _accountant(
-    name: str, relation: Relation, interval: float, orders: Sequence[int] = _ORDERS
-) -> Any:
+def _merged(event: Event) -> Event:
+    """Return the same losses in fewer steps, where that is exact.
+
+    Gaussian releases of all records are one, with the squared strengths summed.
+    """
+    if event.rate < 1.0 or event.steps == 1:
+        return event
+    return SampledGaussian(1.0, event.noise_multiplier / math.sqrt(event.steps), 1)
+
+
+def _smaller(
+    pld: float,
+    given: tuple[Event, ...],
+    delta: float,
+    relation: Relation,
+    interval: float,
+    enough: float,
+) -> Accounted:
+    """Return the smaller of the bounds that are valid for the relation."""
+    bounds = [Accounted(math.inf, "none", interval), Accounted(pld, "PLD", interval)]
+    if "RDP" in _VALID[relation] and bounds[-1].epsilon > enough:
+        accountant = copy.deepcopy(_renyi_together(given[:-1], relation))
+        for event in given[-1:]:
+            accountant.compose(_translate(event))
+        bounds.append(Accounted(float(accountant.get_epsilon(delta)), "RDP", interval))
+    return min(bounds, key=lambda bound: bound.epsilon)
+
+
+# Composing is slow, and a calibration changes only what comes last: the rest is kept.
+
+
+def _pld(
+    events: tuple[Event, ...], way: str, interval: float, delta: float, tail: float
+) -> float:
+    """Return epsilon in one direction, by privacy loss distributions."""
+    if not events:
+        return 0.0
+    losses = _losses(events[-1], way, interval, tail)
+    if events[:-1]:
+        losses = _losses_together(events[:-1], way, interval, tail).then(losses)
+    return losses.epsilon(delta)
+
+
+@lru_cache(maxsize=4)
+def _losses_together(
+    events: tuple[Event, ...], way: str, interval: float, tail: float
+) -> Losses:
+    """Return the losses of `events` together."""
+    return reduce(Losses.then, (_losses(event, way, interval, tail) for event in events))
+
+
+@lru_cache(maxsize=4)
+def _renyi_together(events: tuple[Event, ...], relation: Relation) -> Any:
+    """Return an RDP accountant that has seen `events`; copy it before use."""
+    accountant = _accountant(relation, _ORDERS)
+    for event in events:
+        accountant.compose(_translate(event))
+    return accountant
+
+
+def _accountant(relation: Relation, orders: Sequence[int]) -> Any:
+    from dp_accounting.rdp import RdpAccountant
+
+    return RdpAccountant(list(orders), neighboring_relation=_neighbours(relation))
+
+
+def _neighbours(relation: Relation) -> Any:
     import dp_accounting as dp
 
-    neighbours = {
+    return {
         Relation.ZERO_OUT: dp.NeighboringRelation.REPLACE_SPECIAL,
         Relation.ADD_REMOVE: dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
         Relation.REPLACE_ONE: dp.NeighboringRelation.REPLACE_ONE,
     }[relation]
-    if name == "RDP":
-        from dp_accounting.rdp import RdpAccountant
-
-        return RdpAccountant(list(orders), neighboring_relation=neighbours)
-    from dp_accounting.pld import PLDAccountant
-
-    return PLDAccountant(
-        neighboring_relation=neighbours, value_discretization_interval=interval
-    )
 
 
 def _translate(event: Event) -> Any:
@@ -135,108 +221,50 @@ def _translate(event: Event) -> Any:
     return dp.SelfComposedDpEvent(step, event.steps)
 
 
+def _losses(event: Event, way: str, interval: float, tail: float) -> Losses:
+    """Return the losses of all steps of an event; `tail` is the mass that may be cut."""
+    event = _merged(event)
+    std, steps = event.noise_multiplier, event.steps
+    once = one_step(event.rate, std, interval, way, tail / steps)
+    return once if steps == 1 else once.times(steps, tail)
+
+
 @lru_cache(maxsize=256)
 def gaussian_multiplier(epsilon: float, delta: float, relation: Relation) -> float:
-    """Return the noise multiplier of one Gaussian release that reaches the target."""
-    from dp_accounting.pld.common import DifferentialPrivacyParameters
-    from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
+    """Return the noise multiplier of one Gaussian release that reaches the target.
 
-    sensitivity = 2.0 if relation is Relation.REPLACE_ONE else 1.0
-    # Below this epsilon the noise depends on delta alone, and squares would overflow.
-    target = DifferentialPrivacyParameters(max(epsilon, 1e-100), delta)
-    loss = GaussianPrivacyLoss.from_privacy_guarantee(target, sensitivity)
-    return float(loss.standard_deviation)
-
-
-@lru_cache(maxsize=256)
-def calibrate(
-    target: PrivacyTarget,
-    rate: float,
-    steps: int,
-    interval: float,
-    others: tuple[Event, ...] = (),
-) -> float:
-    """Return a noise multiplier whose epsilon is the target or up to 0.5 % less.
-
-    Parameters
-    ----------
-    target : PrivacyTarget
-        What is to be reached.
-    rate, steps : float, int
-        The steps whose noise is sought.
-    interval : float
-        Discretisation of the privacy loss.
-    others : tuple of Event
-        What else is released, and paid for from the same target.
-
-    Notes
-    -----
-    Guarantee: ``epsilon_of`` at the returned multiplier and the given interval of the
-    privacy loss is at most ``target.epsilon``; multipliers are rounded up to five digits
-    before they are tried, so what was tried is what is used.
+    It is exact to eight digits, for whatever epsilon and delta.
     """
-
-    def excess(multiplier: float) -> float:
-        event = SampledGaussian(rate, multiplier, steps)
-        found = epsilon_of([*others, event], target.delta, target.relation, interval)
-        return math.log(max(found.epsilon, 1e-12) / target.epsilon)
-
-    low, high = _SMALLEST, math.inf
-    slope = -1.0
-    multiplier = max(_SMALLEST, _round_up(_first_guess(target, rate, steps, others)))
-    previous: tuple[float, float] | None = None
-    while multiplier < min(high, _LARGEST):
-        error = excess(multiplier)
-        if error <= 0.0 and (error >= -0.005 or multiplier == _SMALLEST):
-            return multiplier
-        low, high = (multiplier, high) if error > 0.0 else (low, multiplier)
-        if previous is not None:
-            slope = (error - previous[1]) / math.log(multiplier / previous[0])
-        previous = (multiplier, error)
-        # Aim inside the window, at 0.2 % below the target; else halve the bracket.
-        aim = math.log(multiplier) - (error + 0.002) / (slope if slope < -0.05 else -1.0)
-        if aim <= math.log(_SMALLEST):
-            multiplier = _SMALLEST
-            continue
-        if not math.log(low) < aim < math.log(min(high, _LARGEST)):
-            aim = 0.5 * math.log(low * min(high, 4.0 * low))
-        multiplier = _round_up(math.exp(aim))
-    if high < math.inf:
-        return high  # tried and found good; nothing below it is both good and new
-    raise CalibrationError(
-        f"no noise multiplier up to {_LARGEST:g} reaches epsilon={target.epsilon!r} at "
-        f"delta={target.delta!r}; ask for a larger epsilon or delta."
-    )
+    low, high = math.log(1e-305), math.log(1e200)  # of 1 / noise, at sensitivity 1
+    while high - low > 1e-10:
+        middle = 0.5 * (low + high)
+        if _gaussian_delta(epsilon, math.exp(middle)) <= delta:
+            low = middle
+        else:
+            high = middle
+    return (2.0 if relation is Relation.REPLACE_ONE else 1.0) / math.exp(low)
 
 
-def _first_guess(
-    target: PrivacyTarget, rate: float, steps: int, others: tuple[Event, ...]
-) -> float:
-    """Return the multiplier at which many small steps look like one Gaussian release."""
-    strength = 1.0 / gaussian_multiplier(target.epsilon, target.delta, target.relation)
-    # What the others leave of the squared strength; they should be a small part of it, and
-    # if they are not, the search finds out.
-    spent = sum(map(_squared_strength, others))
-    strength *= math.sqrt(max(0.01, 1.0 - spent / strength**2))
-    if rate == 1.0:
-        return math.sqrt(steps) / strength
-    return 1.0 / math.sqrt(math.log1p(strength**2 / (rate**2 * steps)))
+def _gaussian_delta(epsilon: float, strength: float) -> float:
+    """Return the delta of one Gaussian release with noise 1 / `strength`.
 
-
-def _squared_strength(event: Event) -> float:
-    """Return 1 / multiplier^2 of the one Gaussian release that many small steps look like."""
-    once = event.noise_multiplier**-2
-    if event.rate < 1.0:
-        once = event.rate**2 * math.expm1(min(once, 700.0))
-    return event.steps * once
-
-
-def _round_up(multiplier: float) -> float:
-    """Return `multiplier` rounded up to five significant digits."""
-    digits = 4 - math.floor(math.log10(multiplier))
-    shift = 10.0**digits
-    rounded = math.ceil(multiplier * shift) / shift
-    return rounded if rounded >= multiplier else math.nextafter(rounded, math.inf)
+    That is ndtr(-a) - exp(epsilon) ndtr(-b) with a, b = epsilon / strength -+ strength / 2
+    (Balle and Wang, 2018, Theorem 8), in a form in which nothing overflows or cancels.
+    """
+    root = math.sqrt(2.0)
+    a = (epsilon / strength - 0.5 * strength) / root
+    b = (epsilon / strength + 0.5 * strength) / root
+    if a < 0.0 and strength > 1e-3:
+        return float(special.ndtr(-root * a) - 0.5 * math.exp(-a * a) * special.erfcx(b))
+    if a > 1e3:
+        return 0.0
+    if strength > 1e-3:
+        apart = special.erfcx(a) - special.erfcx(b)
+    else:
+        middle = epsilon / strength / root  # the derivative there, times b - a
+        slope = 2.0 * middle * special.erfcx(middle) - 2.0 / math.sqrt(math.pi)
+        apart = -slope * strength / root
+    return float(0.5 * math.exp(-a * a) * apart)
 
 
 def renyi_of(
@@ -260,7 +288,7 @@ def renyi_of(
             f"relation={relation.value!r} has no Rényi accounting; 'zero-out' and "
             "'add-remove' do."
         )
-    accountant = _accountant("RDP", relation, math.nan, orders)
+    accountant = _accountant(relation, orders)
     for event in events:
         accountant.compose(_translate(event))
     steps = sum(event.steps for event in events)

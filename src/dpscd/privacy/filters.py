@@ -18,7 +18,8 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpscd.errors import CardError, ParameterError
-from dpscd.privacy.accounting import interval_for, renyi_of
+from dpscd.privacy.accounting import renyi_of
+from dpscd.privacy.calibration import interval_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
 
 if TYPE_CHECKING:
@@ -211,11 +212,8 @@ class RenyiFilter:
         (rdp,) = renyi_of([x.event for x in releases], [self.order], relation)
         weight = 1.0 + math.exp(self.epsilon)
         miss = _MISS * self.precision_delta / weight
-        r = sum(x.noise.log_ratio(x.pairs, math.log(miss)) for x in releases)
-        mass = sum(
-            miss + x.noise.tail(x.event.steps, x.size) + x.lots.imprecision(x.event.steps, x.n)
-            for x in releases
-        )
+        r = sum(x.log_ratio(math.log(miss)) for x in releases)
+        mass = sum(miss + x.tail(relation) + x.lazy_tail for x in releases)
         exact_cost = {
             "rdp": rdp,
             "precision_epsilon": 2.0 * r,
@@ -311,7 +309,8 @@ def _amounts_to(
 
     # The written delta may be below the binary one, by less than the step to the next.
     shy = math.nextafter(delta, 0.0)
-    interval = interval_for(epsilon, sum(x.event.steps for x in releases))
+    parts = tuple((x.event.rate, x.event.steps) for x in releases)
+    interval = interval_for(epsilon, delta, relation, parts)
     return claim(releases, epsilon, shy, relation, interval).epsilon
 
 

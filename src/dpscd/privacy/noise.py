@@ -10,7 +10,7 @@ from dpscd.errors import ParameterError
 from dpscd.kernels.draws import FAITHFUL_RADIUS, NORMAL_ERROR, PAIR_WORDS, fill_normals
 from dpscd.privacy.random import Purpose, Source
 
-__all__ = ["LatticeGaussian", "draw_normals", "power_of_two_below"]
+__all__ = ["LatticeGaussian", "draw_normals", "lazy_tail", "power_of_two_below"]
 
 # The grid is std / 2^10 to std / 2^11. Finer, the cells would be narrow against the
 # error of a double-precision normal; coarser, rounding would begin to show as noise of
@@ -19,6 +19,17 @@ _FINENESS = 10
 
 # Error of the two additions that bring rest, noise and rounding together, over std.
 _SUM_ERROR = 2.0**-48
+
+# Lazy noise: the same with the rounding of its deviation, and how far a rounded normal is from
+# a Gaussian on the lattice, in logarithms.
+_LAZY_SUM_ERROR = 2.0**-46
+_LAZY_ERROR = 2.0**-34
+
+# Variance, in squared grids, by which lazy noise exceeds the noise that is accounted.
+_LAZY_EXCESS = 16.0
+
+# Chance of a pair of normals that is not drawn as it should be: twice the exact one.
+_LONG_PAIR = 2.0**-128
 
 
 def power_of_two_below(x: float) -> float:
@@ -68,6 +79,11 @@ class LatticeGaussian:
         """Standard deviation in units of the grid."""
         return self.std / self.grid
 
+    @property
+    def lattice_variance(self) -> float:
+        """Variance of lazy noise, in squared grids: a little more than is accounted."""
+        return self.spread**2 + _LAZY_EXCESS
+
     def draw(
         self,
         source: Source,
@@ -79,7 +95,7 @@ class LatticeGaussian:
         """Draw standard normals for `steps` steps of `size` coordinates."""
         return draw_normals(source, purpose, first, steps, size)
 
-    def log_ratio(self, pairs: int, log_miss: float) -> float:
+    def log_ratio(self, pairs: int, log_miss: float, *, lazy: bool = False) -> float:
         """Return r: `pairs` drawn pairs look exact up to e^(+-r), but for a chance.
 
         Parameters
@@ -88,6 +104,9 @@ class LatticeGaussian:
             Number of pairs of normals.
         log_miss : float
             Logarithm of the chance, below 1, at which this may fail.
+        lazy : bool
+            Whether they may be drawn lazily; `pairs` is then half the number of steps and
+            coordinates, not of what is drawn.
 
         Notes
         -----
@@ -97,24 +116,35 @@ class LatticeGaussian:
         `miss` (Azuma's inequality).
         Proof: docs/proofs/shared_vector.md, "Numbers, not reals".
         """
-        eta = 2.2 * (NORMAL_ERROR + _SUM_ERROR) * 2.0 ** (_FINENESS + 1)
+        error = NORMAL_ERROR + (_LAZY_SUM_ERROR if lazy else _SUM_ERROR)
+        eta = 2.2 * error * 2.0 ** (_FINENESS + 1) + (_LAZY_ERROR if lazy else 0.0)
         return 2.0 * pairs * eta * eta + 2.0 * eta * math.sqrt(-2.0 * pairs * log_miss)
 
-    def tail(self, steps: int, size: int) -> float:
+    def tail(self, steps: int, size: int, reach: float = 1.0) -> float:
         """Return the chance that `steps` releases of `size` numbers leave what is drawn.
+
+        Parameters
+        ----------
+        steps, size : int
+            What is released.
+        reach : float
+            How far neighbours can be apart in a step, over the clip: 2 if a record may be
+            replaced by any other.
 
         Notes
         -----
         Pairs of normals are drawn faithfully up to FAITHFUL_RADIUS. An exact one goes
-        further, when a record moves it by its share of 1 / noise_multiplier, with the
-        chance bounded here: few pairs can be moved far, the others, by less than
-        1 / FAITHFUL_RADIUS, gain at most a factor 2.8; and once more for the pairs just beyond
-        the radius, which are drawn too often.
+        further, when neighbours move it by `reach` / noise_multiplier, with the chance
+        bounded here for every pair; the factor 4 is also for drawn pairs that are longer.
+        Proof: docs/proofs/shared_vector.md, "Tails".
         """
         pairs = (size + 1) // 2
-        reach = FAITHFUL_RADIUS - 1.0 / self.noise_multiplier
-        moved = min(pairs, (FAITHFUL_RADIUS / self.noise_multiplier) ** 2)
-        return steps * (moved * _longer(reach) + pairs * 3.8 * _longer(FAITHFUL_RADIUS))
+        return 4.0 * steps * pairs * _longer(FAITHFUL_RADIUS - reach / self.noise_multiplier)
+
+
+def lazy_tail(pairs: int) -> float:
+    """Return the chance that one of so many pairs is not drawn as it should be."""
+    return pairs * _LONG_PAIR
 
 
 def _longer(radius: float) -> float:

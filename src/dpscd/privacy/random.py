@@ -36,9 +36,10 @@ class Purpose(IntEnum):
     MOMENTS = 6
     LABEL_MEAN = 7
     LABEL_SPREAD = 8
-    BOUNDS = 9
-    SCORE = 10
-    LOTS_KEY = 11
+    LAZY_NOISE = 9
+    BOUNDS = 10
+    SCORE = 11
+    LOTS_KEY = 12
 
 
 def _stream(

@@ -30,6 +30,11 @@ class Relation(StrEnum):
             "add-remove": "whether a record was in the data at all",
         }[self.value]
 
+    @property
+    def reach(self) -> int:
+        """How far neighbours can be apart, in contributions of one record."""
+        return 2 if self is Relation.REPLACE_ONE else 1
+
     @classmethod
     def parse(cls, name: str) -> "Relation":
         """Return the relation called `name`, or raise ParameterError."""

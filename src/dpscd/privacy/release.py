@@ -8,15 +8,23 @@ from typing import Any
 from dpscd.errors import CardError
 from dpscd.privacy.accounting import epsilon_of
 from dpscd.privacy.event import SampledGaussian, event_from_dict
-from dpscd.privacy.noise import LatticeGaussian
+from dpscd.privacy.noise import LatticeGaussian, lazy_tail
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.sampling import PoissonLots
 
-__all__ = ["Claim", "Release", "claim", "inner_target"]
+__all__ = ["LAZY_EPSILON", "Claim", "Release", "claim", "inner_target"]
 
 # Share of delta that pays for the rare draws at which the bound of finite precision
 # does not hold; it costs only a logarithm.
 _MISS = 1e-6
+
+# A release of at least so many numbers a step may be drawn lazily, if the rows are sparse;
+# fewer are drawn faster all at once.
+_LAZY_SIZE = 4096
+
+#: Above this epsilon nothing is drawn lazily: the chance of a very long normal counts
+#: e^epsilon times there.
+LAZY_EPSILON = 32.0
 
 
 @dataclass(frozen=True)
@@ -59,9 +67,29 @@ class Release:
         return LatticeGaussian(self.clip, self.event.noise_multiplier)
 
     @property
+    def may_be_lazy(self) -> bool:
+        """Whether the noise may be drawn lazily: the price of both ways is then charged."""
+        return self.size >= _LAZY_SIZE
+
+    @property
     def pairs(self) -> int:
-        """Number of pairs of normals drawn over all steps."""
-        return self.event.steps * ((self.size + 1) // 2)
+        """Number of pairs of normals drawn over all steps, with one for an average."""
+        steps = self.event.steps + (1 if self.may_be_lazy else 0)
+        return steps * ((self.size + 1) // 2)
+
+    def log_ratio(self, log_miss: float) -> float:
+        """Return r: all draws look exact up to e^(+-r), but for a chance."""
+        return self.noise.log_ratio(self.pairs, log_miss, lazy=self.may_be_lazy)
+
+    def tail(self, relation: Relation) -> float:
+        """Return the chance that draws and lots leave what they should be."""
+        noise = self.noise.tail(self.event.steps, self.size, relation.reach)
+        return noise + self.lots.imprecision(self.event.steps, self.n)
+
+    @property
+    def lazy_tail(self) -> float:
+        """The same of lazy noise; it counts e^epsilon times."""
+        return lazy_tail(self.pairs) if self.may_be_lazy else 0.0
 
     @property
     def lots(self) -> PoissonLots:
@@ -112,7 +140,7 @@ class Claim:
 
 
 def inner_target(
-    releases: Sequence[Release], epsilon: float, delta: float
+    releases: Sequence[Release], epsilon: float, delta: float, relation: Relation
 ) -> tuple[float, float]:
     """Return the (epsilon, delta) left for the mechanism on real numbers.
 
@@ -121,15 +149,16 @@ def inner_target(
     If the mechanism on real numbers is (e, d)-private, the one on floats is
     (e + 2 r, e^r (d + e^e miss) + miss + tail)-private, with r, miss and tail as in
     :class:`LatticeGaussian`; here the result is given and (e, d) is solved for. Neither
-    component is positive when finite precision alone exceeds the claim.
+    component is positive when finite precision alone exceeds the claim. Where noise may be
+    drawn lazily its tail belongs to miss; above LAZY_EPSILON none is (`Plan.lazy`, and a
+    pilot has the epsilon of its plan), so that there is nothing to pay for.
     """
     log_miss = math.log(delta * _MISS) - epsilon
-    r = sum(x.noise.log_ratio(x.pairs, log_miss) for x in releases)
-    tail = sum(
-        x.noise.tail(x.event.steps, x.size) + x.lots.imprecision(x.event.steps, x.n)
-        for x in releases
-    )
+    r = sum(x.log_ratio(log_miss) for x in releases)
+    tail = sum(x.tail(relation) for x in releases)
     misses = len(releases) * delta * _MISS
+    if epsilon <= LAZY_EPSILON:
+        misses += math.exp(epsilon) * sum(x.lazy_tail for x in releases)
     return epsilon - 2.0 * r, (delta - misses - tail) * math.exp(-r) - misses
 
 
@@ -145,7 +174,7 @@ def claim(
     The given epsilon only sets how much of delta pays for finite precision; the result
     is a valid bound if it is at most that epsilon.
     """
-    left, inner = inner_target(releases, epsilon, delta)
+    left, inner = inner_target(releases, epsilon, delta, relation)
     if not inner > 0.0:
         return Claim(math.inf, "none", interval, epsilon - left, delta)
     found = epsilon_of([x.event for x in releases], inner, relation, interval)

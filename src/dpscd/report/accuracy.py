@@ -19,6 +19,7 @@ from dpscd.errors import ParameterError
 from dpscd.report.accuracy_figure import draw, draw_calibration
 from dpscd.report.accuracy_page import page
 from dpscd.report.reproduction import Failure, write_csv
+from dpscd.report.style import save_figure
 
 __all__ = ["bench_accuracy"]
 
@@ -97,22 +98,11 @@ def _write(out: Path, results: Sequence[Result], quick: bool) -> list[Path]:
     figures: dict[str, list[str]] = {}
     for problem, own in by.items():
         if any(one.rows for one in own):
-            made = _save(draw(own, quick), out, f"accuracy-{problem}")
+            made = save_figure(draw(own, quick), out, f"accuracy-{problem}")
             at = [one for one in own if one.setting.epsilon == _CALIBRATED_AT]
             if any(one.curve("calibration") for one in at):
-                made += _save(draw_calibration(at, quick), out, f"calibration-{problem}")
+                made += save_figure(draw_calibration(at, quick), out, f"calibration-{problem}")
             figures[problem] = [file.name for file in made if file.suffix == ".png"]
             files += made
     files[1].write_text(page(results, quick, figures), encoding="utf-8")
-    return files
-
-
-def _save(figure: Any, out: Path, name: str) -> list[Path]:
-    from matplotlib import rc_context
-
-    files = [out / f"{name}.png", out / f"{name}.svg"]
-    figure.savefig(files[0], dpi=150)
-    # Without a date and with names from a fixed salt the same rows give the same bytes.
-    with rc_context({"svg.hashsalt": name}):
-        figure.savefig(files[1], metadata={"Date": None})
     return files

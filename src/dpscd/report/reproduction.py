@@ -15,6 +15,7 @@ from dpscd.bench.experiments.specs import TARGETS, load_spec
 from dpscd.bench.runner import run
 from dpscd.bench.store import Row, Store
 from dpscd.errors import DpscdError, ParameterError
+from dpscd.report.style import save_figure
 
 __all__ = ["Failure", "Target", "find_target", "read_csv", "reproduce", "write_csv"]
 
@@ -83,8 +84,6 @@ def reproduce(
     list of Path
         ``NAME.csv``, ``.md``, ``.png`` and ``.svg``.
     """
-    from matplotlib import rc_context
-
     target = find_target(name)
     cells = target.cells(load_spec(name) if spec is None else spec, quick)
     for dataset in {cell.dataset for cell in cells} & set(DATASETS):
@@ -103,15 +102,10 @@ def reproduce(
             f"{name}: {len(failed)} of {len(wanted)} cells failed, the first with: "
             f"{next(iter(failed.values()))}. Run the command again to retry them."
         )
-    files = [out / f"{name}.{ending}" for ending in ("csv", "md", "png", "svg")]
+    files = [out / f"{name}.{ending}" for ending in ("csv", "md")]
     write_csv(files[0], rows)
     files[1].write_text(_page(name, target.text(rows, quick), rows, seconds), encoding="utf-8")
-    figure = target.draw(rows, quick)
-    figure.savefig(files[2], dpi=150)
-    # Without a date and with names from a fixed salt the same rows give the same bytes.
-    with rc_context({"svg.hashsalt": name}):
-        figure.savefig(files[3], metadata={"Date": None})
-    return files
+    return files + save_figure(target.draw(rows, quick), out, name)
 
 
 def write_csv(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,8 +1,9 @@
-"""What the figures of experiments share: one look for each method, one stamp."""
+"""What the figures of experiments share: one look for each method, one stamp, one way out."""
 
+from pathlib import Path
 from typing import Any
 
-__all__ = ["LOOKS", "quick_stamp"]
+__all__ = ["LOOKS", "quick_stamp", "save_figure"]
 
 #: Colour, marker and line of each method.
 LOOKS: dict[str, dict[str, Any]] = {
@@ -37,3 +38,15 @@ def quick_stamp(figure: Any, quick: bool) -> None:
             fontsize=8,
             color="#b00020",
         )
+
+
+def save_figure(figure: Any, out: Path, name: str) -> list[Path]:
+    """Write a figure to ``NAME.png`` and ``NAME.svg`` in a folder and return both files."""
+    from matplotlib import rc_context
+
+    files = [out / f"{name}.png", out / f"{name}.svg"]
+    figure.savefig(files[0], dpi=150)
+    # Without a date and with names from a fixed salt the same rows give the same bytes.
+    with rc_context({"svg.hashsalt": name}):
+        figure.savefig(files[1], metadata={"Date": None})
+    return files

@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.dual import Records
-from dpscd.kernels.rows import Rows, row_width
+from dpscd.kernels.rows import CsrRows, Rows, row_width
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
 from dpscd.privacy.sampling import Lots
 from dpscd.problem import DeferredRows, Problem
+from dpscd.solvers.lazy import lazy_scd
 from dpscd.solvers.observer import Look, Observer
 from dpscd.solvers.team import kernel_for
 
@@ -64,11 +65,16 @@ def dp_scd(
     """
     count = len(records.labels)
     check_plan(problem, plan, rows, records)
+    epoch = epoch_of(plan)
+    if plan.lazy and isinstance(rows, CsrRows):
+        return lazy_scd(
+            problem, plan, rows, records, source,
+            epoch=epoch, progress=progress, observer=observer,
+        )  # fmt: skip
     dual = np.zeros((count, problem.outputs))
     shared = np.zeros((problem.outputs, problem.width))
     average = np.zeros_like(shared)
     first = 0
-    epoch = epoch_of(plan)
     pause = epoch if observer else plan.steps
     with kernel_for(problem, plan, rows, records, threads) as (run, used):
         for lots, normals in draws(plan, source, count, pause=pause, draw_ahead=used < threads):

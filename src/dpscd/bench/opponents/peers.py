@@ -21,7 +21,14 @@ from dpscd.bench.opponents.prepared import Prepared, judge
 from dpscd.bench.opponents.setting import Setting, Stored
 from dpscd.problem import Model
 
-__all__ = ["INTERPRETERS", "cells_of_diffprivlib", "cells_of_opacus", "play"]
+__all__ = [
+    "INTERPRETERS",
+    "cells_of_diffprivlib",
+    "cells_of_opacus",
+    "fit_elsewhere",
+    "interpreter_of",
+    "play",
+]
 
 #: The environment variable that names the interpreter of a package.
 INTERPRETERS = {
@@ -55,7 +62,7 @@ def play(cell: Cell) -> Metrics:
 
 
 def _train(ready: Prepared, cell: Cell) -> Model:
-    python = _interpreter(cell.method)
+    interpreter_of(cell.method)  # or a reason why not, before rows are copied
     problem = ready.problem(1.0, ready.label_bound)
     X = ready.data.X
     own = ("problem", "loss", "part")
@@ -69,24 +76,51 @@ def _train(ready: Prepared, cell: Cell) -> Model:
         "intercept": ready.data.fit_intercept,
         **{name: value for name, value in cell.parameters.items() if name not in own},
     }
-    with tempfile.TemporaryDirectory() as folder:
-        given, made = Path(folder) / "given.npz", Path(folder) / "made.npz"
-        np.savez(given, **settings)
-        script = _WORKERS / f"fit_{cell.method}.py"
-        ended = subprocess.run(  # noqa: S603 - our script, an interpreter the user named
-            [python, "-I", str(script), str(given), str(made)], capture_output=True, text=True
-        )
-        if ended.returncode:
-            last = ended.stderr.strip().splitlines()[-1:] or ["no message"]
-            raise RuntimeError(f"{script.name} failed: {last[0]}")
-        with np.load(made) as model:
-            coef, intercept = model["coef"].reshape(1, -1), model["intercept"]
+    made = fit_elsewhere(cell.method, settings)
+    coef, intercept = made["coef"].reshape(1, -1), made["intercept"]
     scale = problem.label_scale
     return Model(scale * coef, scale * intercept + problem.label_centre)
 
 
-def _interpreter(package: str) -> str:
-    """Return the interpreter that has the package."""
+def fit_elsewhere(
+    package: str, settings: Mapping[str, Any], *, threads: int | None = None
+) -> dict[str, Any]:
+    """Fit a model of a package in its own interpreter and return what its script wrote.
+
+    Parameters
+    ----------
+    package : str
+        A key of :data:`INTERPRETERS`.
+    settings : dict
+        Records and parameters, as the script wants them.
+    threads : int, optional
+        Threads of linear algebra; default: the package's own.
+
+    Returns
+    -------
+    dict
+        Arrays: ``coef`` and ``intercept``, and ``seconds`` of the fit.
+    """
+    few = {} if threads is None else {"OMP_NUM_THREADS": str(threads)}
+    with tempfile.TemporaryDirectory() as folder:
+        given, made = Path(folder) / "given.npz", Path(folder) / "made.npz"
+        np.savez(given, **settings)
+        script = _WORKERS / f"fit_{package}.py"
+        ended = subprocess.run(  # noqa: S603 - our script, an interpreter the user named
+            [interpreter_of(package), "-I", str(script), str(given), str(made)],
+            env={**os.environ, **few},
+            capture_output=True,
+            text=True,
+        )
+        if ended.returncode:
+            last = ended.stderr.strip().splitlines()[-1:] or ["no message"]
+            raise RuntimeError(f"{script.name} failed: {last[0]}")
+        with np.load(made) as arrays:
+            return dict(arrays)
+
+
+def interpreter_of(package: str) -> str:
+    """Return the interpreter that has the package, or raise :class:`Skip` with a reason."""
     variable = INTERPRETERS[package]
     python = os.environ.get(variable)
     if not python:

@@ -16,9 +16,10 @@ from dpscd.bench.opponents.search import search
 from dpscd.bench.opponents.setting import Setting, Stored
 from dpscd.problem import Model
 
-__all__ = ["cells", "play"]
+__all__ = ["ABSENT", "cells", "play"]
 
-_ABSENT = "Snap ML is not installed: pip install 'dpscd[peers]'"
+#: Why Snap ML takes no part.
+ABSENT = "Snap ML is not installed: pip install 'dpscd[peers]'"
 _NAMES = ("epochs", "batch_size", "grad_clip", "eta")
 
 
@@ -44,7 +45,7 @@ def _train(ready: Prepared, cell: Cell) -> Model:
     try:
         import snapml
     except ImportError:
-        raise Skip(_ABSENT) from None
+        raise Skip(ABSENT) from None
     kind = snapml.LinearRegression if ready.loss == "squared" else snapml.LogisticRegression
     scale = float(ready.labels.std()) if ready.loss == "squared" else 1.0
     problem = ready.problem(1.0, scale)

@@ -1,6 +1,7 @@
 """Fit a linear layer with Opacus: ``python fit_opacus.py IN.npz OUT.npz``."""
 
 import sys
+import time
 
 import numpy as np
 import torch
@@ -10,9 +11,10 @@ from torch.utils.data import DataLoader, TensorDataset
 
 
 def main() -> None:
-    """Read records and settings, write coefficients."""
+    """Read records and settings, write coefficients and the seconds of the fit."""
     with np.load(sys.argv[1]) as given:
         settings = {name: given[name] for name in given.files}
+    start = time.perf_counter()
     torch.manual_seed(int(settings["seed"]))
     X = torch.tensor(settings["X"], dtype=torch.float32)
     y = torch.tensor(settings["y"], dtype=torch.float32)
@@ -42,7 +44,10 @@ def main() -> None:
             optimizer.step()
     coef = layer.weight.detach().numpy().ravel()
     bias = np.zeros(1) if layer.bias is None else layer.bias.detach().numpy()
-    np.savez(sys.argv[2], coef=coef.astype(float), intercept=bias.astype(float))
+    seconds = time.perf_counter() - start
+    np.savez(
+        sys.argv[2], coef=coef.astype(float), intercept=bias.astype(float), seconds=seconds
+    )
 
 
 def _loss(name: str, decision: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,1 @@
+"""What a private epoch and a private fit cost, next to others, in one run."""

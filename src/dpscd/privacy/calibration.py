@@ -1,0 +1,235 @@
+"""From epsilon to noise: the multiplier that reaches a target, and how finely to look.
+
+The search is free to guess and uses the quick accountant, for every multiplier that leaves
+this file has been put to :func:`~dpscd.privacy.accounting.epsilon_of` at the interval that
+is given.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from dpscd.errors import CalibrationError
+from dpscd.privacy import multipliers
+from dpscd.privacy.accounting import Accounted, epsilon_of, estimate, gaussian_multiplier
+from dpscd.privacy.distribution import TAIL, WAYS, range_of
+from dpscd.privacy.event import Event, SampledGaussian
+from dpscd.privacy.relation import PrivacyTarget, Relation
+
+__all__ = ["calibrate", "interval_for"]
+
+# Below the smallest multiplier a record moves the noise so far that normals drawn in floats
+# are no longer faithful there; above the largest the question was not meant.
+_SMALLEST, _LARGEST = 0.2, 1e9
+
+# How far below the target the epsilon of a multiplier may be, as a logarithm, and where in
+# that window to aim.
+_WINDOW, _AIM = 0.004, 0.002
+
+# Share of the squared strength of a target by which the grid may add to it: usually, and
+# where a step would have more cells than this.
+_INFLATION, _WIDENED, _CELLS = 0.002, 0.03, 20_000
+
+# What the search found is raised by at least this much, as a logarithm, where the accountant
+# that decides does not agree; it hardly ever happens.
+_NUDGE = 1e-4
+
+# Another accountant is asked where the first is so far above the target.
+_FAR = 1.1
+
+
+@lru_cache(maxsize=256)
+def interval_for(
+    epsilon: float, delta: float, relation: Relation, parts: tuple[tuple[float, int], ...]
+) -> float:
+    """Return the discretisation that suits a target: fine enough, and no finer.
+
+    Parameters
+    ----------
+    epsilon, delta, relation
+        The target.
+    parts : tuple of (float, int)
+        Rate and number of steps of each event that is to reach it; their noise need not
+        be known.
+
+    Notes
+    -----
+    Any interval gives a valid bound; a coarse one gives too large an epsilon. Rounding the
+    loss of a step to neighbours on a grid of width h adds at most about h^2 / 6 to its
+    variance and, because it is smaller than that for all but a share of the outcomes that
+    is about the rate q, about 2 q h. The variance of all steps together is the squared
+    strength of the target; the largest h that adds no more than 0.2 % to it is taken. Where
+    little noise is needed the range of the loss is wide, and what matters is one large loss
+    among many tiny ones: then the number of cells is bounded instead. What this does to the
+    multiplier is shown in docs/understanding/calibration.md.
+    """
+    strength = 1.0 / gaussian_multiplier(epsilon, delta, relation)
+    fine = wide = min(0.05 * epsilon, 0.05)
+    while _variance_added(wide, parts) > _WIDENED * strength**2:
+        wide /= math.sqrt(2.0)
+    while _variance_added(fine, parts) > _INFLATION * strength**2:
+        fine /= math.sqrt(2.0)
+    widest = max((_width(strength, delta, relation, *part) for part in parts), default=0.0)
+    return max(fine, min(wide, widest / _CELLS), 1e-5 * epsilon, 1e-10)
+
+
+def _width(strength: float, delta: float, relation: Relation, rate: float, steps: int) -> float:
+    """Return the range of the loss of one step, about, if it is to have this strength."""
+    noise = max(_guess(strength, rate, steps), _SMALLEST)
+    low, high = range_of(rate, noise, WAYS[relation][0], TAIL * delta / steps)
+    return high - low
+
+
+def _variance_added(interval: float, parts: Iterable[tuple[float, int]]) -> float:
+    """Return by how much the grid adds to the variance of the privacy loss."""
+    return sum(
+        interval * min(interval / 6.0, 2.0 * rate) * (1 if rate == 1.0 else steps)
+        for rate, steps in parts
+    )
+
+
+@lru_cache(maxsize=256)
+def calibrate(
+    target: PrivacyTarget,
+    rate: float,
+    steps: int,
+    interval: float,
+    others: tuple[Event, ...] = (),
+) -> float:
+    """Return a noise multiplier whose epsilon is the target or up to 0.5 % less.
+
+    Parameters
+    ----------
+    target : PrivacyTarget
+        What is to be reached.
+    rate, steps : float, int
+        The steps whose noise is sought.
+    interval : float
+        Discretisation of the privacy loss.
+    others : tuple of Event
+        What else is released, and paid for from the same target.
+
+    Notes
+    -----
+    Guarantee: ``epsilon_of`` at the returned multiplier and the given interval of the
+    privacy loss is at most ``target.epsilon``; multipliers are rounded up to five digits
+    before they are tried, so what was tried is what is used. A multiplier remembered on
+    disk (:mod:`dpscd.privacy.multipliers`) is a guess like any other: it is tried here, and
+    returned only if it is good and in the window.
+    """
+    question = multipliers.question(target, rate, steps, interval, others)
+
+    def guessed(multiplier: float, enough: float) -> Accounted:
+        events = [*others, SampledGaussian(rate, multiplier, steps)]
+        return estimate(events, target.delta, target.relation, interval, enough=enough)
+
+    def excess(multiplier: float) -> float:
+        events = [*others, SampledGaussian(rate, multiplier, steps)]
+        enough = target.epsilon
+        found = epsilon_of(events, target.delta, target.relation, interval, enough=enough)
+        return _excess(found.epsilon, target)
+
+    remembered = multipliers.recall(question)
+    if (
+        remembered is not None
+        and _SMALLEST <= remembered <= _LARGEST
+        and -_WINDOW <= excess(remembered) <= 0.0
+    ):
+        return remembered
+    found = _search(target, guessed, _first_guess(target, rate, steps, others))
+    while (error := excess(found)) > 0.0:
+        found = _round_up(found * math.exp(min(max(error, _NUDGE), 1.0)))
+        if found > _LARGEST:
+            raise _unreachable(target)
+    multipliers.remember(question, found)
+    return found
+
+
+def _excess(epsilon: float, target: PrivacyTarget) -> float:
+    """Return the logarithm of epsilon over the target: good if and only if at most 0."""
+    if epsilon <= target.epsilon:
+        return min(0.0, math.log(max(epsilon, 1e-12) / target.epsilon))
+    return max(math.log(epsilon / target.epsilon), math.ulp(1.0))
+
+
+def _search(
+    target: PrivacyTarget, bound: Callable[[float, float], Accounted], guess: float
+) -> float:
+    """Return a multiplier in the window, or the least that was tried and found good."""
+    low, high = _SMALLEST, math.inf
+    slope = _first_slope(guess)
+    # The second accountant is slow and seldom better: it is asked once, and again if it was.
+    enough = _FAR * target.epsilon
+    multiplier = max(_SMALLEST, _round_up(guess))
+    previous: tuple[float, float] | None = None
+    while multiplier < min(high, _LARGEST):
+        found = bound(multiplier, enough)
+        if found.accountant == "RDP":
+            enough = target.epsilon
+        elif found.accountant == "PLD" and found.epsilon > enough:
+            enough = math.inf
+        error = _excess(found.epsilon, target)
+        if error <= 0.0 and (error >= -_WINDOW or multiplier == _SMALLEST):
+            return multiplier
+        low, high = (multiplier, high) if error > 0.0 else (low, multiplier)
+        if previous is not None:
+            slope = (error - previous[1]) / math.log(multiplier / previous[0])
+        previous = (multiplier, error)
+        # Aim inside the window; else halve the bracket.
+        aim = math.log(multiplier) - (error + _AIM) / (slope if slope < -0.05 else -1.0)
+        if aim <= math.log(_SMALLEST):
+            multiplier = _SMALLEST
+            continue
+        if not math.log(low) < aim < math.log(min(high, _LARGEST)):
+            aim = 0.5 * math.log(low * min(high, 4.0 * low))
+        multiplier = _round_up(math.exp(aim))
+    if high < math.inf:
+        return high  # tried and found good; nothing below it is both good and new
+    raise _unreachable(target)
+
+
+def _unreachable(target: PrivacyTarget) -> CalibrationError:
+    return CalibrationError(
+        f"no noise multiplier up to {_LARGEST:g} reaches epsilon={target.epsilon!r} at "
+        f"delta={target.delta!r}; ask for a larger epsilon or delta."
+    )
+
+
+def _first_guess(
+    target: PrivacyTarget, rate: float, steps: int, others: tuple[Event, ...]
+) -> float:
+    """Return the multiplier at which many small steps look like one Gaussian release."""
+    strength = 1.0 / gaussian_multiplier(target.epsilon, target.delta, target.relation)
+    # What the others leave of the squared strength; they should be a small part of it, and
+    # if they are not, the search finds out.
+    spent = sum(map(_squared_strength, others))
+    strength *= math.sqrt(max(0.01, 1.0 - spent / strength**2))
+    return _guess(strength, rate, steps)
+
+
+def _guess(strength: float, rate: float, steps: int) -> float:
+    if rate == 1.0:
+        return math.sqrt(steps) / strength
+    return 1.0 / math.sqrt(math.log1p(strength**2 / (rate**2 * steps)))
+
+
+def _first_slope(guess: float) -> float:
+    """Return how log epsilon falls with the logarithm of the multiplier, about."""
+    # As the guess itself has it: -1 for much noise, steeper for little.
+    return -1.0 / (guess**2 * -math.expm1(-(guess**-2)))
+
+
+def _squared_strength(event: Event) -> float:
+    """Return 1 / multiplier^2 of the one Gaussian release that many small steps look like."""
+    once = event.noise_multiplier**-2
+    if event.rate < 1.0:
+        once = event.rate**2 * math.expm1(min(once, 700.0))
+    return event.steps * once
+
+
+def _round_up(multiplier: float) -> float:
+    """Return `multiplier` rounded up to five significant digits."""
+    digits = 4 - math.floor(math.log10(multiplier))
+    shift = 10.0**digits
+    rounded = math.ceil(multiplier * shift) / shift
+    return rounded if rounded >= multiplier else math.nextafter(rounded, math.inf)

@@ -1,0 +1,184 @@
+"""Training on sparse rows at sparse cost: noise is drawn where it is read, and at the end."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import ParameterError
+from dpscd.kernels.draws import PAIR_WORDS, fill_normals
+from dpscd.kernels.dual import Records
+from dpscd.kernels.lazy import (
+    BLOCK,
+    Law,
+    advance_lazy,
+    average_due,
+    new_state,
+    settle_all,
+    shared_of,
+)
+from dpscd.kernels.packed import new_desk
+from dpscd.kernels.rows import CsrRows
+from dpscd.plan import Plan
+from dpscd.privacy.random import Purpose, Source
+from dpscd.privacy.sampling import Lots
+from dpscd.problem import Problem
+from dpscd.solvers.observer import Look, Observer
+
+__all__ = ["LazyVector", "lazy_scd"]
+
+Floats = npt.NDArray[np.float64]
+
+# Skips drawn for one chunk of steps, and pairs of normals drawn at a time: so many that
+# Python does not count.
+_CHUNK = 2**15
+_PAIRS = 2**15
+
+
+class LazyVector:
+    """The shared vector of a lazy fit, and what is due to it.
+
+    Only :meth:`shared` and :meth:`average` show it, and both settle every coordinate first.
+
+    Parameters
+    ----------
+    problem, plan
+        Public. The noise of the plan must be lazy: only then is it accounted as such.
+    source : Source
+        Where the noise comes from.
+    """
+
+    def __init__(self, problem: Problem, plan: Plan, source: Source) -> None:
+        if not plan.lazy:
+            raise ParameterError("the plan is not one for lazy noise; see Plan.lazy.")
+        self._outputs = problem.outputs
+        self._numbers = plan.numbers(problem.strength)
+        bits = plan.grid_bits
+        variance = plan.noise.lattice_variance
+        self._law = Law(variance, bits, 2**bits - 1, 2.0**-bits, plan.average_from)
+        self._plan = plan
+        self._state = new_state(problem.width, problem.outputs)
+        self._desk = new_desk(problem.outputs, BLOCK)
+        self._source = source
+        self._pairs = 0
+        self._normals = np.empty(0)
+
+    def __repr__(self) -> str:
+        return "LazyVector()"
+
+    def run(
+        self,
+        problem: Problem,
+        rows: CsrRows,
+        records: Records,
+        lots: Lots,
+        first: int,
+        dual: Floats,
+    ) -> None:
+        """Run the steps of `lots`, the first of which is step number `first`."""
+        begin = 0
+        while True:
+            begin, used = advance_lazy(
+                problem.loss, rows, records, self._numbers, self._law, lots.ids, lots.starts,
+                first, begin, self._normals, dual, self._state, self._desk,
+            )  # fmt: skip
+            self._normals = self._normals[used:]
+            if begin == len(lots.ids):
+                return
+            i = lots.ids[begin]
+            self._draw(self._outputs * int(rows.indptr[i + 1] - rows.indptr[i] + 1))
+
+    def settle(self, now: int) -> None:
+        """Give all coordinates the noise of all steps before `now`."""
+        begin = 0
+        while begin < len(self._state):
+            self._draw(self._outputs)
+            begin, used = settle_all(
+                self._law, self._outputs, now, begin, self._normals, self._state
+            )
+            self._normals = self._normals[used:]
+
+    def shared(self, now: int) -> Floats:
+        """Return the shared vector before step `now`."""
+        self.settle(now)
+        out = np.empty((self._outputs, len(self._state)))
+        shared_of(self._state, self._numbers.grid, out)
+        return out
+
+    def average(self) -> Floats:
+        """Return the average of the shared vector at the end of the plan."""
+        self.settle(self._plan.steps)
+        out = np.empty((self._outputs, len(self._state)))
+        begin = 0
+        while begin < len(self._state):
+            self._draw(self._outputs)
+            begin, used = average_due(
+                self._law, self._plan.average_bits, begin, self._normals, self._state, out
+            )
+            self._normals = self._normals[used:]
+        return out * (self._numbers.grid / (self._plan.steps - self._plan.average_from))
+
+    def _draw(self, least: int) -> None:
+        """Have at least so many normals ready; none is ever drawn or used twice."""
+        missing = least - len(self._normals)
+        if missing <= 0:
+            return
+        pairs = max(_PAIRS, -(-missing // 2))
+        words = self._source.words(Purpose.LAZY_NOISE, self._pairs, pairs, PAIR_WORDS)
+        fresh = np.empty((1, 2 * pairs))
+        fill_normals(words.reshape(1, -1), fresh)
+        self._pairs += pairs
+        self._normals = np.concatenate([self._normals, fresh[0]])
+
+
+def lazy_scd(
+    problem: Problem,
+    plan: Plan,
+    rows: CsrRows,
+    records: Records,
+    source: Source,
+    *,
+    epoch: int,
+    progress: Callable[[int], None] | None = None,
+    observer: Observer | None = None,
+) -> Floats:
+    """Run the plan on sparse rows and return the averaged shared vector.
+
+    Parameters are those of :func:`dpscd.solvers.dp_scd.dp_scd`, which calls this where
+    :attr:`Plan.lazy` says so; `epoch` is the number of steps between two looks.
+
+    Notes
+    -----
+    Guarantee: what is returned and shown satisfies ``plan.claim()``. An interrupted fit
+    leaves nothing: what was not settled is seen by nobody.
+    Proof: docs/proofs/shared_vector.md, "Lazy noise".
+    """
+    count = len(records.labels)
+    dual = np.zeros((count, problem.outputs))
+    vector = LazyVector(problem, plan, source)
+    for first, steps in _chunks(plan, epoch if observer else plan.steps):
+        if first == plan.average_from:
+            vector.settle(first)
+        lots = plan.lots.draw(source, first, steps, count)
+        vector.run(problem, rows, records, lots, first, dual)
+        if progress is not None:
+            progress(steps)
+        done = first + steps
+        if observer is not None and done % epoch == 0:
+            observer(Look(done // epoch, vector.shared(done)))
+    return vector.average()
+
+
+def _chunks(plan: Plan, pause: int) -> Iterator[tuple[int, int]]:
+    """Yield the first step of each chunk and how many it has, all from public numbers.
+
+    A chunk ends at every multiple of `pause` steps and where averaging begins.
+    """
+    chunk = max(1, _CHUNK // plan.lots.skips(plan.n))
+    first = 0
+    while first < plan.steps:
+        ends = [first + chunk, first + pause - first % pause, plan.steps]
+        if first < plan.average_from:
+            ends.append(plan.average_from)
+        yield first, min(ends) - first
+        first = min(ends)

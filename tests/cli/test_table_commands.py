@@ -1,0 +1,511 @@
+"""The verbs for tables: what they write, what they print, and how they fail."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from dpscd import Ledger, load
+from dpscd.cli import common
+from dpscd.cli.app import app
+
+SCHEMA = """\
+[target]
+column = "ill"
+classes = ["no", "yes"]
+
+[columns.age]
+kind = "number"
+bounds = [0, 100]
+
+[columns.sex]
+kind = "category"
+values = ["f", "m"]
+"""
+NUMBERS = SCHEMA.replace('classes = ["no", "yes"]', "bounds = [0, 100]")
+SECRET = "canary-9087"
+
+
+def people(count=400, seed=0):
+    generator = np.random.default_rng(seed)
+    age = generator.integers(0, 100, count)
+    return pd.DataFrame(
+        {
+            "id": np.arange(count),
+            "age": age,
+            "sex": generator.choice(["f", "m", "x"], count),
+            "ill": np.where(age > 60, "yes", "no"),
+        }
+    )
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(SCHEMA)
+    people().to_csv("train.csv", index=False)
+
+    def call(*words, code=0, **more):
+        found = CliRunner().invoke(app, [str(word) for word in words], **more)
+        assert found.exit_code == code, (found.output, found.exception)
+        return found
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "s.toml").write_text(SCHEMA)
+    (folder / "n.toml").write_text(NUMBERS)
+    people(4000).to_csv(folder / "train.csv", index=False)
+    people(4000).assign(ill=lambda x: x["age"] / 2).to_csv(folder / "n.csv", index=False)
+    for words in (
+        ("s.toml", "train.csv", "model.json", "logistic"),
+        ("s.toml", "train.csv", "svm.json", "svm"),
+        ("n.toml", "n.csv", "ridge.json", "ridge"),
+    ):
+        schema, data, out, kind = words
+        found = CliRunner().invoke(
+            app,
+            ["fit", str(folder / data), "--schema", str(folder / schema), "--out",
+             str(folder / out), "--model", kind, "--seed", "0", "--epsilon", "4"],
+        )  # fmt: skip
+        assert found.exit_code == 0, found.output
+    return folder
+
+
+# --- fit --------------------------------------------------------------------------------
+
+
+def test_fit_writes_a_model_and_says_what_it_is(run):
+    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json")
+    assert "(1, 1e-05)-differentially private, 400 records, 4 features" in found.stdout
+    card = load("m.json").privacy_
+    assert (card.epsilon, card.seeded) == (1.0, False)
+    assert sorted(x.name for x in Path().iterdir()) == ["m.json", "s.toml", "train.csv"]
+
+
+def test_fit_in_json_with_everything_given(run):
+    Ledger.init("b.db", "people", 3.0, 1e-4, "add-remove")
+    found = run(
+        "fit", "train.csv", "train.csv", "--schema", "s.toml", "--out", "m.json", "--json",
+        "--epsilon", 2, "--delta", "1e-6", "--model", "svm", "--relation", "add-remove",
+        "--n", 500, "--seed", 7, "--ledger", "b.db", "--dataset", "people", "--jobs", 2,
+    )  # fmt: skip
+    values = json.loads(found.stdout)
+    del values["seconds"]
+    assert values == {
+        "model": "m.json",
+        "type": "DPLinearSVC",
+        "epsilon": 2.0,
+        "delta": 1e-6,
+        "relation": "add-remove",
+        "records": 500,
+        "features": 4,
+        "read_from_data": [],
+        "seeded": True,
+    }
+    assert Ledger("b.db").show("people").spent_epsilon == 2.0
+
+
+def test_fit_warns_of_what_weakens_the_guarantee(run):
+    marked = SCHEMA.replace("bounds = [0, 100]", "bounds = [0, 100]\nread_from_data = true")
+    Path("s.toml").write_text(marked)
+    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--seed", 1,
+                "--epsilon", 20)  # fmt: skip
+    assert "'age' was read off the records" in found.stderr
+    assert "rests on the secrecy of --seed" in found.stderr
+    assert "epsilon=20 is above 10" in found.stderr
+    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--epsilon", "inf")
+    assert "NOT PRIVATE" in found.stdout
+    values = json.loads(
+        run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--epsilon", "inf",
+            "--json").stdout
+    )  # fmt: skip
+    assert values["epsilon"] == "inf"
+
+
+def test_fit_reads_a_pipe_and_packed_files(run):
+    text = Path("train.csv").read_bytes()
+    run("fit", "-", "--schema", "s.toml", "--out", "m.json", input=text)
+    Path("train.csv.gz").write_bytes(gzip.compress(text))
+    run("fit", "train.csv.gz", "--schema", "s.toml", "--out", "m.json")
+    people().to_parquet("train.parquet")
+    run("fit", "train.parquet", "--schema", "s.toml", "--out", "m.json")
+
+
+BAD = [
+    (["none.csv", "--schema", "s.toml"], "there is no file 'none.csv'"),
+    (["train.csv", "--schema", "none.toml"], "No such file"),
+    (["empty.csv", "--schema", "s.toml"], "empty.csv is empty"),
+    (["head.csv", "--schema", "s.toml"], "head.csv has no records"),
+    (["semicolon.csv", "--schema", "s.toml"], "no column 'age'"),
+    (["double.csv", "--schema", "s.toml"], "two columns called 'age'"),
+    (["ragged.csv", "--schema", "s.toml"], "different numbers"),
+    (["train.csv", "--schema", "one.toml"], "two different classes"),
+    (["train.csv", "--schema", "other.toml"], "no column 'height'"),
+    (["train.csv", "--schema", "s.toml", "--epsilon", "-1"], "epsilon=-1.0"),
+    (["train.csv", "--schema", "s.toml", "--ledger", "none.db"], "must be given together"),
+    (["train.csv", "--schema", "s.toml", "--model", "ridge"], "DPRidge does not go"),
+    (
+        ["train.csv", "--schema", "s.toml", "--ledger", "none.db", "--dataset", "p"],
+        "none.db",
+    ),
+    (["train.csv", "--schema", "s.toml", "--relation", "add-remove"], "needs n="),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), BAD)
+def test_bad_input_is_one_line_and_nothing_is_written(run, words, says):
+    Path("empty.csv").touch()
+    Path("head.csv").write_text("id,age,sex,ill\n")
+    Path("semicolon.csv").write_text(Path("train.csv").read_text().replace(",", ";"))
+    Path("double.csv").write_text(f"age,age,sex,ill\n1,{SECRET},f,no\n")
+    Path("ragged.csv").write_text(f"age,sex,ill\n1,f,no\n2,{SECRET},no,4,5\n")
+    Path("one.toml").write_text(SCHEMA.replace('"no", "yes"', '"no"'))
+    Path("other.toml").write_text(SCHEMA.replace("columns.age", "columns.height"))
+    before = sorted(x.name for x in Path().iterdir())
+    found = run("fit", *words, "--out", "m.json", code=1)
+    assert says in found.stderr
+    assert found.stderr.startswith("error:")
+    assert found.stderr.count("\n") == 1
+    assert SECRET not in found.output
+    assert "Traceback" not in found.output
+    assert sorted(x.name for x in Path().iterdir()) == before
+
+
+def test_a_place_that_cannot_be_written_is_found_before_the_budget_is_spent(run):
+    Ledger.init("b.db", "people", 3.0, 1e-4)
+    words = ("--ledger", "b.db", "--dataset", "people", "--delta", "1e-6")
+    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "no/m.json", *words, code=1)
+    assert "no such folder" in found.stderr
+    Path("folder").mkdir()
+    run("fit", "train.csv", "--schema", "s.toml", "--out", "folder", *words, code=2)
+    assert Ledger("b.db").show("people").spent_epsilon == 0.0
+
+
+def test_a_refused_fit_leaves_the_ledger_as_it_was(run):
+    Ledger.init("b.db", "people", 0.5, 1e-4)
+    words = ("--ledger", "b.db", "--dataset", "people", "--delta", "1e-6")
+    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", *words, code=1)
+    assert "budget" in found.stderr
+    assert not Path("m.json").exists()
+    assert Ledger("b.db").show("people").spent_epsilon == 0.0
+
+
+def test_a_full_disk_leaves_no_half_model_and_the_charge(run, monkeypatch):
+    Ledger.init("b.db", "people", 3.0, 1e-4)
+
+    def full(*_):
+        raise OSError(28, "No space left on device", "m.json")
+
+    monkeypatch.setattr("dpscd.whole.os.fsync", full)
+    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--ledger", "b.db",
+                "--dataset", "people", "--delta", "1e-6", code=1)  # fmt: skip
+    assert "No space left on device" in found.stderr
+    assert not list(Path().glob("*m.json*"))
+    assert Ledger("b.db").show("people").spent_epsilon == 1.0
+
+
+def test_ctrl_c_ends_with_130_and_no_file(run, monkeypatch):
+    def stop(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpscd.estimators.base.train_private", stop)
+    Ledger.init("b.db", "people", 3.0, 1e-4)
+    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--ledger", "b.db",
+                "--dataset", "people", "--delta", "1e-6", code=130)  # fmt: skip
+    assert "stays charged" in found.stderr
+    assert not Path("m.json").exists()
+    state = Ledger("b.db").show("people")
+    assert (state.reserved, state.committed) == (1, 0)
+    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", code=130)
+    assert "no model was written" in found.stderr
+
+
+def test_a_bug_shows_no_value_unless_asked_to(run, monkeypatch):
+    def fail(*_args, **_kwargs):
+        raise ZeroDivisionError(SECRET)
+
+    monkeypatch.setattr("dpscd.estimators.base.train_private", fail)
+    words = ("fit", "train.csv", "--schema", "s.toml", "--out", "m.json")
+    found = run(*words, code=70)
+    assert "ZeroDivisionError" in found.stderr
+    assert SECRET not in found.output
+    monkeypatch.setenv(common.DEBUG, "1")
+    assert SECRET in run(*words, code=70).stderr
+
+
+def test_too_little_memory_is_said(run, monkeypatch):
+    def fail(*_args, **_kwargs):
+        raise MemoryError
+
+    monkeypatch.setattr("dpscd.estimators.base.train_private", fail)
+    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", code=1)
+    assert "not enough memory" in found.stderr
+
+
+# --- predict ----------------------------------------------------------------------------
+
+
+def test_predictions_are_in_order_and_whole(run, trained):
+    table = people(500, seed=1)
+    table.drop(columns="ill").to_csv("new.csv", index=False)
+    model = trained / "model.json"
+    found = run("predict", model, "new.csv", "--out", "p.csv", "--keep", "id", "--proba")
+    assert found.stdout == "500 predictions: p.csv\n"
+    answers = pd.read_csv("p.csv")
+    assert answers.columns.tolist() == [
+        "id", "prediction", "probability no", "probability yes",
+    ]  # fmt: skip
+    assert answers["id"].tolist() == table["id"].tolist()
+    assert (answers["prediction"] == table["ill"]).mean() > 0.9
+    printed = run("predict", model, "-", input=Path("new.csv").read_bytes()).stdout
+    assert printed.splitlines() == ["prediction", *answers["prediction"]]
+    values = json.loads(run("predict", model, "new.csv", "--out", "q.csv.gz", "--json").stdout)
+    assert values == {"predictions": "q.csv.gz", "records": 500}
+    assert pd.read_csv("q.csv.gz")["prediction"].tolist() == answers["prediction"].tolist()
+    run("predict", model, "new.csv", "--out", "q.parquet")
+    assert pd.read_parquet("q.parquet")["prediction"].tolist() == answers["prediction"].tolist()
+
+
+def test_predictions_are_made_piece_by_piece(run, trained, monkeypatch):
+    monkeypatch.setattr("dpscd.preprocessing.reading.read_frames.__defaults__", (None, 7))
+    table = people(50, seed=2)
+    table.to_csv("new.csv", index=False)
+    table.to_parquet("new.parquet")
+    run("predict", trained / "model.json", "new.csv", "--out", "p.csv", "--proba")
+    run("predict", trained / "model.json", "new.parquet", "--out", "q.csv", "--proba")
+    run("predict", trained / "model.json", "new.parquet", "--out", "q.parquet", "--proba")
+    assert Path("p.csv").read_text() == Path("q.csv").read_text()
+    assert len(pd.read_parquet("q.parquet")) == 50
+
+
+def test_no_records_make_an_empty_file(run, trained):
+    Path("new.csv").write_text("age,sex\n")
+    run("predict", trained / "model.json", "new.csv", "--out", "p.csv", "--proba")
+    assert Path("p.csv").read_text() == "prediction,probability no,probability yes\n"
+    run("predict", trained / "model.json", "new.csv", "--out", "p.parquet")
+    assert len(pd.read_parquet("p.parquet")) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["{t}/model.json", "train.csv", "--json"], "--json needs --out"),
+        (["{t}/svm.json", "train.csv", "--proba"], "DPLinearSVC has no probabilities"),
+        (["{t}/model.json", "train.csv", "--keep", "x", "--out", "p.csv"], "no column 'x'"),
+        (["{t}/train.csv", "train.csv", "--out", "p.csv"], "not a usable model file"),
+        (["none.json", "train.csv"], "none.json"),
+        (["plain.json", "train.csv"], "without schema"),
+        (["{t}/model.json", "train.csv", "--out", "no/p.csv"], "No such file or directory"),
+    ],
+)
+def test_bad_predictions_are_one_line(run, trained, words, says):
+    from dpscd import DPRidge
+
+    plain = DPRidge(epsilon=1.0, y_bounds=(0, 1), random_state=0)
+    plain.fit(np.eye(2).repeat(50, axis=0), np.ones(100)).save("plain.json")
+    found = run("predict", *(word.format(t=trained) for word in words), code=1)
+    assert says in found.stderr
+    assert found.stderr.count("\n") == 1
+    assert not Path("p.csv").exists()
+
+
+# --- evaluate ---------------------------------------------------------------------------
+
+
+def test_evaluate_prints_measures_and_that_they_are_not_private(run, trained):
+    people(500, seed=1).to_csv("test.csv", index=False)
+    found = run("evaluate", trained / "model.json", "test.csv")
+    assert "not private" in found.stdout
+    values = json.loads(run("evaluate", trained / "model.json", "test.csv", "--json").stdout)
+    assert values["private"] is False
+    assert values["records"] == 500
+    assert values["metrics"]["accuracy"] > 0.9
+    assert values["metrics"]["area under the curve"] > 0.95
+    values = json.loads(run("evaluate", trained / "svm.json", "test.csv", "--json").stdout)
+    assert set(values["metrics"]) == {"accuracy", "share of the largest class"}
+    people(500, seed=1).assign(ill=lambda x: x["age"] / 2).to_csv("numbers.csv", index=False)
+    values = json.loads(run("evaluate", trained / "ridge.json", "numbers.csv", "--json").stdout)
+    assert values["metrics"]["R2"] > 0.9
+
+
+def test_evaluate_with_noise_is_charged(run, trained):
+    people(5000, seed=1).to_csv("test.csv", index=False)
+    Ledger.init("b.db", "test", 1.0, 1e-4)
+    words = ("--private-epsilon", 0.8, "--ledger", "b.db", "--dataset", "test")
+    found = run("evaluate", trained / "model.json", "test.csv", *words)
+    assert "differentially private for the test records" in found.stdout
+    assert Ledger("b.db").show("test").committed == 1
+    refused = run("evaluate", trained / "model.json", "test.csv", *words, code=1)
+    assert "budget" in refused.stderr
+    values = json.loads(
+        run("evaluate", trained / "model.json", "test.csv", "--private-epsilon", 2,
+            "--private-delta", "1e-6", "--json").stdout
+    )  # fmt: skip
+    assert (values["private"], values["epsilon"], values["delta"]) == (True, 2.0, 1e-6)
+    assert 0.9 < values["value"] <= 1.0
+    people(5000, seed=1).assign(ill=lambda x: x["age"] / 2).to_csv("numbers.csv", index=False)
+    found = run("evaluate", trained / "ridge.json", "numbers.csv", "--private-epsilon", 2)
+    assert "mean absolute error" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "says"),
+    [
+        ("model", ["--ledger", "b.db"], "go with --private-epsilon"),
+        ("model", ["--private-epsilon", "1", "--ledger", "b.db"], "given together"),
+        ("model", ["--private-epsilon", "inf"], "positive number"),
+        ("model", [], "no record of the table has one of the classes"),
+        ("ridge", [], "no record of the table has a target"),
+    ],
+)
+def test_bad_evaluations_are_one_line(run, trained, model, words, says):
+    people(50).assign(ill="?").to_csv("test.csv", index=False)
+    found = run("evaluate", trained / f"{model}.json", "test.csv", *words, code=1)
+    assert says in found.stderr
+    Path("empty.csv").write_text("age,sex,ill\n")
+    found = run("evaluate", trained / f"{model}.json", "empty.csv", code=1)
+    assert "no records" in found.stderr
+
+
+# --- inspect, verify, plan, schema, example -----------------------------------------------
+
+
+def test_inspect_shows_coefficients_and_card(run, trained):
+    found = run("inspect", trained / "model.json", "--top", 2)
+    assert "largest 2 of 4 coefficients" in found.stdout.replace("\n", " ")
+    assert "Randomness: from a seed" in found.stdout
+    assert "coefficient" not in run("inspect", trained / "model.json", "--top", 0).stdout
+    values = json.loads(run("inspect", trained / "model.json", "--json").stdout)
+    assert list(values["coefficients"]) == ["age", "sex=f", "sex=m", "sex=(other)"]
+    assert values["card"]["epsilon"] == 4.0
+    assert values["schema"]["target"]["column"] == "ill"
+
+
+def test_verify_recomputes_the_claim(run, trained):
+    assert "it holds" in run("verify", trained / "model.json").stdout
+    values = json.loads(run("verify", trained / "model.json", "--json").stdout)
+    assert values["ok"]
+    assert 3.9 < values["recomputed"] <= values["claimed"] == 4.0
+    run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--epsilon", "inf")
+    assert "claims no privacy" in run("verify", "m.json").stdout
+    assert json.loads(run("verify", "m.json", "--json").stdout)["claimed"] == "inf"
+    text = (trained / "model.json").read_text()
+    Path("m.json").write_text(text.replace('"epsilon": 4.0', '"epsilon": 3.0'))
+    assert "not a usable model file" in run("verify", "m.json", code=1).stderr
+
+
+def test_plan_needs_no_data(run):
+    found = run("plan", "--n", 30000, "--d", 100)
+    assert "30,000 records, 100 features, 2 classes" in found.stdout
+    values = json.loads(
+        run("plan", "--n", 10**6, "--d", 20, "--epsilon", 1, "--regression", "--json").stdout
+    )
+    assert values[0]["epsilon"] == 1.0
+    assert values[0]["expected"]["lost"] is not None
+    assert "not measured" in run("plan", "--n", 500, "--d", 500, "--epsilon", 0.01).stdout
+    assert "min" in run("plan", "--n", 10**9, "--d", 100, "--epsilon", 1).stdout
+    assert "finite" in run("plan", "--n", 10, "--d", 1, "--epsilon", "inf", code=1).stderr
+
+
+def test_schema_init_and_check(run):
+    found = run("schema", "init", "train.csv", "--target", "ill", "--out", "new.toml")
+    assert "places marked FILL IN" in found.stdout
+    assert "exists" in run("schema", "init", "train.csv", "--out", "new.toml", code=1).stderr
+    assert "line" in run("schema", "check", "new.toml", code=1).stderr
+    flag = "--read-values-from-data-not-private"
+    values = json.loads(
+        run("schema", "init", "train.csv", flag, "--out", "read.toml", "--json").stdout
+    )
+    assert values == {"schema": "read.toml", "to_fill_in": 0}
+    run("schema", "init", "train.csv", flag, "--out", "again.toml")
+    found = run("schema", "check", "read.toml")
+    assert "read from data" in found.stdout
+    values = json.loads(run("schema", "check", "read.toml", "--json").stdout)
+    assert values["read_from_data"] == ["id", "age", "sex", "ill"]
+    Path("bare.csv").write_text("1;f;no\n2;m;yes\n")
+    run("schema", "init", "bare.csv", "--names", "age,sex,ill", "--delimiter", ";",
+        "--comment", "#", "--out", "bare.toml")  # fmt: skip
+    assert 'delimiter = ";"' in Path("bare.toml").read_text()
+
+
+def test_example_writes_the_packaged_table(run):
+    assert run("example", "adult").stdout == "adult.data, adult.test, adult.toml\n"
+    values = json.loads(run("example", "--out", "folder", "--json").stdout)
+    assert len(values["files"]) == 3
+    assert "109 features" in run("schema", "check", "adult.toml").stdout
+
+
+def test_every_verb_has_help_with_an_example(run):
+    verbs = [*app.registered_commands]
+    names = [verb.name or verb.callback.__name__ for verb in verbs]
+    groups = {group.typer_instance.info.name: group for group in app.registered_groups}
+    for name in names:
+        assert "Example:" in run(name, "--help").stdout, name
+    for name, group in groups.items():
+        for verb in group.typer_instance.registered_commands:
+            own = verb.name or verb.callback.__name__
+            assert "Example:" in run(name, own, "--help").stdout, (name, own)
+
+
+# --- as a process -------------------------------------------------------------------------
+
+
+def dpscd(*words, **more):
+    return subprocess.run(
+        [sys.executable, "-m", "dpscd", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        **more,
+    )
+
+
+@pytest.mark.usefixtures("run")
+def test_debug_may_stand_anywhere():
+    for words in (("--debug", "verify", "none.json"), ("verify", "none.json", "--debug")):
+        found = dpscd(*words)
+        assert found.returncode == 1
+        assert "Traceback" in found.stderr
+    found = dpscd("verify", "none.json")
+    assert found.stderr.startswith("error: none.json")
+    assert "Traceback" not in found.stderr
+    assert dpscd("verify", "--", "--debug").returncode == 1
+
+
+@pytest.mark.usefixtures("run")
+def test_a_real_interrupt_leaves_nothing():
+    people(300_000).to_csv("big.csv", index=False)
+    Ledger.init("b.db", "people", 3.0, 1e-4)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpscd", "fit", "big.csv", "--schema", "s.toml", "--out",
+         "m.json", "--ledger", "b.db", "--dataset", "people", "--delta", "1e-7"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    end = time.monotonic() + 60
+    while Ledger("b.db").show("people").reserved == 0:
+        assert time.monotonic() < end
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    if process.returncode == 0:
+        pytest.skip("the fit was faster than the interrupt")
+    assert process.returncode == 130, said
+    assert "stays charged" in said
+    assert not list(Path().glob("*m.json*"))
+    state = Ledger("b.db").show("people")
+    assert (state.reserved, state.committed) == (1, 0)

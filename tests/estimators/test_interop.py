@@ -1,0 +1,109 @@
+"""Converted models predict the same."""
+
+import builtins
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from dpscd import (
+    DPLinearSVC,
+    DPLogisticRegression,
+    DPRidge,
+    DpscdError,
+    ParameterError,
+    TableModel,
+    to_onnx,
+    to_sklearn,
+)
+
+GENERATOR = np.random.default_rng(0)
+X = GENERATOR.uniform(-0.5, 0.5, size=(600, 3))
+TWO = np.where(X[:, 0] > 0, "yes", "no")
+THREE = np.array(["c", "a", "b"])[np.digitize(X[:, 0], [-0.2, 0.2])]
+
+MODELS = {
+    "ridge": DPRidge(y_bounds=(-1, 1), random_state=0).fit(X, X[:, 0]),
+    "logistic": DPLogisticRegression(classes=["no", "yes"], random_state=0).fit(X, TWO),
+    "logistic 3": DPLogisticRegression(classes=["a", "b", "c"], random_state=0).fit(X, THREE),
+    "svm": DPLinearSVC(classes=["no", "yes"], random_state=0).fit(X, TWO),
+    "svm 3": DPLinearSVC(classes=["a", "b", "c"], random_state=0).fit(X, THREE),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_plain_models_predict_the_same(name):
+    model = MODELS[name]
+    plain = to_sklearn(model)
+    assert type(plain).__module__.startswith("sklearn.")
+    if name == "ridge":
+        np.testing.assert_allclose(plain.predict(X), model.predict(X))
+        assert isinstance(plain.intercept_, float)
+    else:
+        np.testing.assert_array_equal(plain.predict(X), model.predict(X))
+        np.testing.assert_allclose(plain.decision_function(X), model.decision_function(X))
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(plain.predict_proba(X), model.predict_proba(X))
+    clone(plain).fit(X, X[:, 0] if name == "ridge" else TWO)
+
+
+def test_names_are_passed_on():
+    table = pd.DataFrame(X, columns=["p", "q", "r"])
+    for labels, classes in ((TWO, ["no", "yes"]), (THREE, ["a", "b", "c"])):
+        model = DPLogisticRegression(classes=classes, random_state=0).fit(table, labels)
+        plain = to_sklearn(model)
+        assert plain.feature_names_in_.tolist() == ["p", "q", "r"]
+        np.testing.assert_array_equal(plain.predict(table), model.predict(table))
+
+
+def test_a_model_of_tables_becomes_a_pipeline():
+    table = pd.DataFrame(X, columns=["p", "q", "r"]).assign(y=THREE)
+    columns = {
+        "p": {"kind": "number", "bounds": "private"},
+        "q": {"kind": "number", "bounds": [-1, 1]},
+        "r": {"kind": "ignore"},
+    }
+    for classes in (["c", "a", "b"], ["c", "a"]):
+        schema = {"target": {"column": "y", "classes": classes}, "columns": columns}
+        model = TableModel(schema, DPLogisticRegression(epsilon=5.0, random_state=0)).fit(table)
+        plain = to_sklearn(model)
+        if len(classes) > 2:
+            # scikit-learn sorts the classes.
+            assert plain.classes_.tolist() == ["a", "b", "c"]
+            np.testing.assert_allclose(
+                plain.predict_proba(table)[:, [2, 0, 1]], model.predict_proba(table)
+            )
+        np.testing.assert_array_equal(plain.predict(table), model.predict(table))
+    with pytest.raises(ParameterError, match="the linear model only"):
+        to_onnx(model, "m.onnx")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_onnx_predicts_the_same(name, tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("skl2onnx")
+    model, file = MODELS[name], tmp_path / "m.onnx"
+    to_onnx(model, file)
+    session = runtime.InferenceSession(file, providers=["CPUExecutionProvider"])
+    answers = session.run(None, {"X": X.astype(np.float32)})
+    if name == "ridge":
+        np.testing.assert_allclose(answers[0].ravel(), model.predict(X), atol=1e-4)
+    else:
+        assert (np.asarray(answers[0]) == model.predict(X)).mean() > 0.995
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(answers[1], model.predict_proba(X), atol=1e-4)
+
+
+def test_onnx_needs_its_package(tmp_path, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest, **more):
+        if name.startswith("skl2onnx"):
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(DpscdError, match=r"pip install 'dpscd\[onnx\]'"):
+        to_onnx(MODELS["ridge"], tmp_path / "m.onnx")
+    assert not list(tmp_path.iterdir())

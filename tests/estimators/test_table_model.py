@@ -1,0 +1,260 @@
+"""Models of tables: training, files, ledger, and what nobody may see."""
+
+import dataclasses
+import json
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import dpscd
+from dpscd import (
+    BudgetExceeded,
+    CardError,
+    DataTypeError,
+    DPLinearSVC,
+    DPLogisticRegression,
+    DPRidge,
+    Ledger,
+    ModelFileError,
+    ParameterError,
+    PrivacyCard,
+    TableModel,
+)
+from dpscd.preprocessing.parsing import parse
+from dpscd.preprocessing.schema import Schema
+
+N = 6000
+COLUMNS = {
+    "age": {"kind": "number", "bounds": [0, 100], "bins": 10},
+    "sex": {"kind": "category", "values": ["f", "m"]},
+    "id": {"kind": "ignore"},
+}
+SCHEMA = {"target": {"column": "ill", "classes": ["yes", "no"]}, "columns": COLUMNS}
+NUMBER = {"target": {"column": "cost", "bounds": [0, 200]}, "columns": COLUMNS}
+
+
+@pytest.fixture(scope="module")
+def table():
+    generator = np.random.default_rng(0)
+    age = generator.uniform(0, 100, N)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "sex": generator.choice(["f", "m"], N),
+            "id": [f"secret-{k}" for k in range(N)],
+            "ill": np.where(age > 60, "yes", "no"),
+            "cost": 2 * age,
+        }
+    )
+
+
+def logistic(**more):
+    return DPLogisticRegression(**{"epsilon": 2.0, "random_state": 0, **more})
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return TableModel(SCHEMA, logistic()).fit(table)
+
+
+def test_classes_keep_their_names_and_order(model, table):
+    assert model.classes_.tolist() == ["yes", "no"]
+    assert set(model.predict(table)) == {"yes", "no"}
+    assert (model.predict(table) == table["ill"]).mean() > 0.95
+    chances = model.predict_proba(table)
+    np.testing.assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(table))
+    card = model.privacy_
+    assert card.public["classes"] == ["yes", "no"]
+    assert card.public["target"] == "ill"
+    assert card.verify() <= 2.0
+    names = model.estimator_.feature_names_in_.tolist()
+    assert names[0] == "age 0 to 10"
+    assert names[-1] == "sex=(other)"
+
+
+def test_numbers_are_learned(table):
+    model = TableModel(NUMBER, DPRidge(epsilon=2.0, random_state=0)).fit(table)
+    assert np.abs(model.predict(table) - table["cost"]).mean() < 12
+    assert model.privacy_.public["y_bounds"] == [0.0, 200.0]
+    with pytest.raises(ParameterError, match="no probabilities"):
+        model.predict_proba(table)
+
+
+def test_several_classes(table):
+    schema = {"target": {"column": "group", "classes": ["c", "a", "b"]}, "columns": COLUMNS}
+    groups = np.array(["a", "b", "c"])[np.minimum(table["age"] // 34, 2).astype(int)]
+    model = TableModel(schema, logistic(epsilon=5.0)).fit(table, groups)
+    assert (model.predict(table) == groups).mean() > 0.85
+    assert model.estimator_.coef_.shape == (3, 13)
+
+
+def test_default_estimators_follow_the_target(table):
+    small = table.head(500)
+    assert isinstance(TableModel(SCHEMA).fit(small).estimator_, DPLogisticRegression)
+    assert isinstance(TableModel(NUMBER).fit(small).estimator_, DPRidge)
+    svm = TableModel(SCHEMA, DPLinearSVC(random_state=0)).fit(small)
+    with pytest.raises(ParameterError, match="DPLinearSVC has no probabilities"):
+        svm.predict_proba(small)
+
+
+def test_estimators_that_do_not_fit_are_refused(table):
+    with pytest.raises(ParameterError, match="DPRidge does not go with target 'ill'"):
+        TableModel(SCHEMA, DPRidge()).fit(table)
+    with pytest.raises(ParameterError, match="does not go with target 'cost'"):
+        TableModel(NUMBER, DPLinearSVC()).fit(table)
+    with pytest.raises(ParameterError, match="estimator must be"):
+        TableModel(SCHEMA, object()).fit(table)
+    with pytest.raises(DataTypeError, match="pandas DataFrame"):
+        TableModel(SCHEMA).fit(table.to_numpy())
+    with pytest.raises(NotFittedError):
+        TableModel(SCHEMA).predict(table)
+    with pytest.raises(ParameterError, match="epsilon"):
+        TableModel(SCHEMA, DPLogisticRegression(epsilon=-1)).fit(table)
+
+
+def test_class_weights_are_given_by_name(table):
+    weighted = TableModel(SCHEMA, logistic(class_weight={"yes": 20.0})).fit(table)
+    plain = TableModel(SCHEMA, logistic()).fit(table)
+    more, less = (one.predict_proba(table)[:, 0].mean() for one in (weighted, plain))
+    assert more > less + 0.01
+    assert weighted.privacy_.public["class_weight"] == {"yes": 20.0}
+    assert weighted.estimator_.class_weight == {"yes": 20.0}
+    with pytest.raises(ParameterError, match="weight for maybe"):
+        TableModel(SCHEMA, logistic(class_weight={"maybe": 2.0})).fit(table)
+
+
+def test_records_with_unknown_targets_contribute_nothing(table):
+    small = table.head(2000)
+    other = small.assign(ill=small["ill"].where(small.index % 2 == 0, "unknown"))
+    twisted = other.assign(age=small["age"].where(small.index % 2 == 0, 1.0))
+    options = {"standardise": False, "random_state": 3}
+    one = TableModel(SCHEMA, logistic(**options)).fit(other)
+    two = TableModel(SCHEMA, logistic(**options)).fit(twisted)
+    np.testing.assert_array_equal(one.estimator_.coef_, two.estimator_.coef_)
+    numbers = small.assign(cost=small["cost"].where(small.index % 2 == 0))
+    lost = numbers.assign(age=small["age"].where(small.index % 2 == 0, 1.0))
+    models = [
+        TableModel(NUMBER, DPRidge(standardise=False, random_state=3)).fit(one)
+        for one in (numbers, lost)
+    ]
+    np.testing.assert_array_equal(models[0].estimator_.coef_, models[1].estimator_.coef_)
+
+
+def test_private_bounds_are_a_release_on_the_card(table):
+    columns = {**COLUMNS, "age": {"kind": "number", "bounds": "private", "bins": 10}}
+    schema = {"target": {"column": "cost", "bounds": "private"}, "columns": columns}
+    model = TableModel(schema, DPRidge(epsilon=3.0, random_state=0)).fit(table)
+    assert set(model.bounds_) == {"age", "cost"}
+    low, high = model.bounds_["age"]
+    assert -1.0 <= low < 15.0
+    assert 85.0 < high < 130.0
+    card = model.privacy_
+    assert card.releases[0].what == "bounds"
+    assert card.public["released_bounds"] == {k: list(v) for k, v in model.bounds_.items()}
+    assert card.public["y_bounds"] == list(model.bounds_["cost"])
+    assert card.verify() <= 3.0
+    assert np.abs(model.predict(table) - table["cost"]).mean() < 20
+    # A card that hides the release does not verify.
+    hidden = dataclasses.replace(card, releases=card.releases[1:])
+    with pytest.raises(CardError, match="released bounds"):
+        hidden.verify()
+    # Without privacy they are the range of the values.
+    plain = TableModel(schema, DPRidge(epsilon=math.inf)).fit(table)
+    assert plain.bounds_["age"] == (table["age"].min(), table["age"].max())
+    nothing = table.assign(age=np.nan, cost=5.0)
+    assert TableModel(schema, DPRidge(epsilon=math.inf)).fit(nothing).bounds_ == {
+        "age": (0.0, 1.0),
+        "cost": (5.0, 6.0),
+    }
+
+
+def test_a_fit_is_charged_before_bounds_are_released(table, tmp_path, monkeypatch):
+    ledger = tmp_path / "budget.db"
+    Ledger.init(ledger, "people", 1.0, 1e-4)
+    columns = {**COLUMNS, "age": {"kind": "number", "bounds": "private"}}
+    schema = {"target": SCHEMA["target"], "columns": columns}
+    estimator = logistic(epsilon=0.6, delta=1e-6, ledger=str(ledger), dataset="people")
+    TableModel(schema, estimator).fit(table)
+    monkeypatch.setattr(
+        "dpscd.estimators.table.release_bounds", lambda *_: pytest.fail("data were used")
+    )
+    with pytest.raises(BudgetExceeded):
+        TableModel(schema, estimator).fit(table)
+    assert Ledger(ledger).show("people").reserved == 1
+
+
+def test_files_hold_the_schema_and_nothing_of_the_records(model, table, tmp_path):
+    file = tmp_path / "model.json"
+    model.save(file)
+    again = dpscd.load(file)
+    assert isinstance(again, TableModel)
+    assert again.schema_ == model.schema_
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+    assert again.privacy_ == model.privacy_
+    assert "secret-" not in file.read_text()
+    again.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_text() == file.read_text()
+    refitted = again.set_params(estimator=again.estimator.set_params(random_state=0)).fit(table)
+    np.testing.assert_array_equal(refitted.estimator_.coef_, model.estimator_.coef_)
+
+
+def changed(values, *path, value):
+    place = values
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    from dpscd.estimators.files import _checksum
+
+    values["checksum"] = _checksum(values)
+    return json.dumps(values)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("table", "schema", "columns", "age", "bounds"), [0, 99]),
+        (("table", "schema", "columns", "age", "bins"), 11),
+        (("table", "bounds"), {"age": [0, 1]}),
+        (("table", "schema", "target", "classes"), ["no", "yes"]),
+        (("table", "schema"), {}),
+        (("table",), {}),
+        (("table",), 3),
+    ],
+)
+def test_files_whose_schema_was_changed_are_refused(model, tmp_path, path, value):
+    file = tmp_path / "model.json"
+    model.save(file)
+    file.write_text(changed(json.loads(file.read_text()), *path, value=value))
+    with pytest.raises(ModelFileError):
+        dpscd.load(file)
+
+
+def test_columns_read_from_data_are_on_the_card(table):
+    columns = {**COLUMNS, "age": {**COLUMNS["age"], "read_from_data": True}}
+    model = TableModel({**SCHEMA, "columns": columns}, logistic()).fit(table.head(500))
+    assert model.privacy_.public["read_from_data"] == ["age"]
+    assert PrivacyCard.from_json(model.privacy_.to_json()) == model.privacy_
+
+
+def test_parsed_records_and_pickles_give_the_same_model(model, table):
+    parsed = parse(Schema.from_dict(SCHEMA), table)
+    again = TableModel(SCHEMA, logistic()).fit(parsed)
+    np.testing.assert_array_equal(again.estimator_.coef_, model.estimator_.coef_)
+    np.testing.assert_array_equal(again.predict(parsed), model.predict(table))
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict(table), model.predict(table))
+    assert "secret-" not in repr(pickle.dumps(model))
+
+
+def test_sparse_features_work_end_to_end(table):
+    columns = {"place": {"kind": "category", "values": [str(k) for k in range(60)]}}
+    schema = {"target": SCHEMA["target"], "columns": columns}
+    places = table.assign(place=(table["age"] * 0.6).astype(int).astype(str))
+    model = TableModel(schema, logistic(epsilon=8.0)).fit(places)
+    assert hasattr(model.features(places), "indptr")
+    assert (model.predict(places) == places["ill"]).mean() > 0.9

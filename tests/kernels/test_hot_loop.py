@@ -1,0 +1,153 @@
+"""The hot loops stay what they are: vector instructions, no allocation, no call to Python.
+
+No clock is involved. LLVM's code for a fixed processor is counted instead, which is the
+same on every machine and does not depend on what else runs there.
+"""
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from compiled_loops import PROCESSOR
+
+from dpscd.kernels._jit import COMPILED
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(
+    not COMPILED or platform.machine().lower() not in ("x86_64", "amd64"),
+    reason="the counts are those of compiled code for x86-64",
+)
+
+# Instructions of LLVM that end as calls of the mathematical library.
+LIBRARY = re.compile(r"llvm\.(exp|log|pow|sin|cos|tan)")
+
+
+class Expected(NamedTuple):
+    """What a kernel's loops may contain."""
+
+    instructions: int  # in all loops, at most; a fifth more than there are now
+    vector_loops: int  # at least so many
+    largest: int  # instructions of the largest of them, at most; the same
+    calls: frozenset[str] = frozenset()  # besides single instructions
+
+
+COUNTING = {"NRT_incref", "NRT_decref"}  # of references: once a lot or row, not a member
+
+EXPECTED = {
+    "_read": Expected(1620, 1, 52),
+    "solve_block": Expected(800, 3, 250, frozenset({"sqrt"})),
+    "_add": Expected(490, 2, 60),
+    "release_cells": Expected(98, 1, 34),
+    "advance_part": Expected(
+        1770, 0, 40,
+        frozenset(
+            {"dpscd _read", "dpscd solve_block", "dpscd _add", "dpscd _model", "numba_ldexp",
+             "sched_yield", *COUNTING}
+        ),
+    ),
+    "_read_block": Expected(810, 0, 60),
+    "_owe_block": Expected(630, 0, 40),
+    "advance_lazy": Expected(
+        82, 0, 0, frozenset({"dpscd _read_block", "dpscd solve_block", "dpscd _owe_block"})
+    ),
+    "fill_normals": Expected(660, 1, 200, frozenset({"sqrt", *COUNTING})),
+    "fill_lots": Expected(240, 1, 65),
+}  # fmt: skip
+
+
+def compiled(source, cache, *kernels):
+    """Return what the compiler makes of kernels of the package in a folder."""
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("compiled_loops.py")), *kernels],
+        env={
+            **os.environ,
+            **PROCESSOR,
+            "PYTHONPATH": str(source),
+            "NUMBA_CACHE_DIR": str(cache),  # an empty one: cached code cannot be inspected
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def complaints(name, facts):
+    """Return what is wrong with a kernel."""
+    expected = EXPECTED[name]
+    found = [
+        f"{name} calls {call} in a loop"
+        for call in facts["calls"]
+        if LIBRARY.match(call) or not (call.startswith("llvm.") or call in expected.calls)
+    ]
+    if facts["instructions"] > expected.instructions:
+        found.append(f"{name} has {facts['instructions']} instructions in its loops")
+    loops = facts["vectors"]
+    if len(loops) < expected.vector_loops:
+        found.append(f"{name} has {len(loops)} vector loops, not {expected.vector_loops}")
+    if loops and loops[0] > expected.largest:
+        found.append(f"{name} has a vector loop of {loops[0]} instructions")
+    return found
+
+
+def test_the_hot_loops_stay_lean(tmp_path):
+    facts = compiled(ROOT / "src", tmp_path)
+    assert facts.keys() == EXPECTED.keys()
+    assert [one for name in EXPECTED for one in complaints(name, facts[name])] == []
+
+
+INJECTED = {
+    "an allocation for each member": (
+        "kernels/packed.py", "_read", "calls NRT_",
+        "        scale = pack.state[i, pack.place + SCALE]\n",
+        "        scale = pack.state[i : i + 1, pack.place + SCALE].copy()[0]\n",
+    ),
+    "a word with Python": (
+        "kernels/packed.py", "_add", "calls Py",
+        "        q, m = pack.cells[ids[b]], np.int64(cells[b])\n",
+        "        q, m = pack.cells[ids[b]], np.int64(cells[b])\n"
+        "        if m == -7:\n"
+        "            print(m)\n",
+    ),
+    "sums in a fixed order": (
+        "kernels/packed.py", "_read", "0 vector loops",
+        "@register_jitable(fastmath=REORDERED)\ndef _product",
+        "@register_jitable\ndef _product",
+    ),
+    "an exponential of the library": (
+        "losses/logistic.py", "solve_block", "calls llvm.exp",
+        "    e = exp_of_negative(s)\n    r = e / (1.0 + e)\n",
+        "    e = math.exp(s)\n    r = e / (1.0 + e)\n",
+    ),
+    "one more round of a loop that is full": (
+        "losses/logistic.py", "solve_block", "instructions",
+        "    r, move = _halley(s - move, near, k)\n",
+        "    r, more = _halley(s - move, near, k)\n"
+        "    r, move = _halley(s - move - more, near, k)\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INJECTED)
+def test_what_slows_a_loop_down_is_noticed(name, tmp_path):
+    path, kernel, complaint, lean, slow = INJECTED[name]
+    source = tmp_path / "src"
+    shutil.copytree(
+        ROOT / "src" / "dpscd", source / "dpscd", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    file = source / "dpscd" / path
+    text = file.read_text()
+    assert text.count(lean) == 1, f"{path} has changed: {lean}"
+    file.write_text(text.replace(lean, slow))
+    facts = compiled(source, tmp_path / "cache", kernel)
+    found = complaints(kernel, facts[kernel])
+    assert any(complaint in one for one in found), (found, facts)

@@ -1,0 +1,171 @@
+"""Features: their values, their names, and rows no longer than 1."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpscd import Schema, SchemaError
+from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
+from dpscd.preprocessing.parsing import parse
+
+TARGET = {"column": "y", "classes": ["0", "1"]}
+
+
+def schema_of(columns, **table):
+    return Schema.from_dict({"table": table, "target": TARGET, "columns": columns})
+
+
+def encoded(columns, cells, bounds=None, as_sparse=False, **table):
+    schema = schema_of(columns, **table)
+    parsed = parse(schema, pd.DataFrame(cells), target=False)
+    return encode(schema, parsed, bounds, as_sparse=as_sparse)
+
+
+def number(**more):
+    return {"x": {"kind": "number", "bounds": [0, 8], **more}}
+
+
+def test_numbers_are_scaled_clipped_and_filled_in():
+    cells = {"x": [0, 2, 8, 99, -1, None, math.inf]}
+    found = encoded(number(), cells)[:, 0]
+    np.testing.assert_array_equal(found, [-1, -0.5, 1, 1, -1, 0, 1])
+    found = encoded(number(missing=6), cells)[:, 0]
+    assert found[5] == 0.5
+    found = encoded(number(missing="column"), cells)
+    np.testing.assert_array_equal(found[5], [0, 1])
+    np.testing.assert_array_equal(found[0], [-1, 0])
+
+
+def test_log1p_comes_before_scaling():
+    found = encoded(number(transform="log1p"), {"x": [0, 2, 8, 99]})[:, 0]
+    np.testing.assert_allclose(found, [-1, 2 * math.log(3) / math.log(9) - 1, 1, 1], atol=1e-6)
+
+
+def test_bins_are_of_equal_width():
+    cells = {"x": [0, 1.9, 2, 7.9, 8, 99, None]}
+    found = encoded(number(bins=4), cells)
+    np.testing.assert_array_equal(found.argmax(axis=1), [0, 0, 1, 3, 3, 3, 2])
+    np.testing.assert_array_equal(found.sum(axis=1), np.ones(7))
+    found = encoded(number(bins=4, missing="column"), cells)
+    np.testing.assert_array_equal(found[-1], [0, 0, 0, 0, 1])
+    assert not found[:-1, -1].any()
+
+
+def test_bounds_far_apart_do_not_overflow():
+    columns = {"x": {"kind": "number", "bounds": [-8e307, 8e307]}}
+    found = encoded(columns, {"x": [-8e307, 0.0, 8e307]})[:, 0]
+    np.testing.assert_allclose(found, [-1, 0, 1])
+
+
+def test_categories_have_a_place_for_all_others():
+    columns = {"c": {"kind": "category", "values": ["a", "b"]}}
+    cells = {"c": ["a", "b", "z", None]}
+    np.testing.assert_array_equal(encoded(columns, cells).argmax(axis=1), [0, 1, 2, 2])
+    columns["c"]["missing"] = "column"
+    np.testing.assert_array_equal(encoded(columns, cells).argmax(axis=1), [0, 1, 2, 3])
+    columns["c"]["missing"] = "b"
+    np.testing.assert_array_equal(encoded(columns, cells).argmax(axis=1), [0, 1, 2, 1])
+
+
+def test_ordinals_and_booleans_are_one_feature():
+    columns = {"o": {"kind": "ordinal", "values": ["l", "m", "h"]}}
+    cells = {"o": ["l", "m", "h", "z", None]}
+    np.testing.assert_array_equal(encoded(columns, cells)[:, 0], [-1, 0, 1, 0, 0])
+    columns["o"]["missing"] = "h"
+    np.testing.assert_array_equal(encoded(columns, cells)[:, 0], [-1, 0, 1, 1, 1])
+    columns = {"b": {"kind": "boolean", "missing": "column"}}
+    found = encoded(columns, {"b": ["yes", "no", ""]})
+    np.testing.assert_array_equal(found, [[1, 0], [-1, 0], [0, 1]])
+
+
+MANY = {
+    "x": {"kind": "number", "bounds": [-5, 5], "missing": "column"},
+    "b": {"kind": "number", "bounds": [0, 1], "bins": 3, "missing": "column"},
+    "p": {"kind": "number", "bounds": "private"},
+    "c": {"kind": "category", "values": ["u", "v"], "missing": "column"},
+    "t": {"kind": "boolean"},
+    "i": {"kind": "ignore"},
+}
+PRIVATE = {"p": (0.0, 4.0)}
+cells = st.one_of(st.none(), st.floats(), st.sampled_from(["u", "v", "yes", "x", ""]))
+
+
+@given(st.lists(st.tuples(*[cells] * 5), min_size=1, max_size=6), st.booleans(), st.booleans())
+def test_rows_are_never_longer_than_one(records, as_sparse, normalise):
+    table = pd.DataFrame(records, columns=list("xbpct"), dtype=object)
+    rows = "normalise" if normalise else "scale"
+    found = encoded(MANY, table, PRIVATE, as_sparse=as_sparse, rows=rows)
+    dense = found.toarray() if as_sparse else found
+    assert dense.dtype == np.float32
+    lengths = np.linalg.norm(dense.astype(float), axis=1)
+    assert (lengths <= 1.0 + 1e-6).all()
+    if normalise:
+        assert (np.isclose(lengths, 1.0, atol=1e-6) | (lengths == 0.0)).all()
+
+
+@given(st.lists(st.tuples(*[cells] * 5), min_size=1, max_size=6))
+def test_sparse_and_dense_rows_are_the_same(records):
+    table = pd.DataFrame(records, columns=list("xbpct"), dtype=object)
+    dense = encoded(MANY, table, PRIVATE)
+    found = encoded(MANY, table, PRIVATE, as_sparse=True)
+    np.testing.assert_array_equal(found.toarray(), dense)
+    assert (found.data != 0).all()
+
+
+def test_a_row_depends_on_its_record_alone(monkeypatch):
+    generator = np.random.default_rng(0)
+    table = pd.DataFrame({name: generator.normal(size=50) for name in "xbpct"})
+    whole = encoded(MANY, table, PRIVATE)
+    for record in (0, 7, 49):
+        one = encoded(MANY, table.iloc[[record]], PRIVATE)
+        np.testing.assert_array_equal(one[0], whole[record])
+    monkeypatch.setattr("dpscd.preprocessing.encoding._BLOCK", 7)
+    np.testing.assert_array_equal(encoded(MANY, table, PRIVATE), whole)
+    np.testing.assert_array_equal(
+        encoded(MANY, table, PRIVATE, as_sparse=True).toarray(), whole
+    )
+
+
+def test_no_records_make_no_rows():
+    for as_sparse in (False, True):
+        found = encoded(MANY, {name: [] for name in "xbpct"}, PRIVATE, as_sparse=as_sparse)
+        assert found.shape == (0, 12)
+        assert scipy.sparse.issparse(found) == as_sparse
+
+
+def test_names_tell_values_and_limits():
+    schema = schema_of(MANY)
+    expected = [
+        "x", "x=(missing)",
+        "b 0 to 0.333333", "b 0.333333 to 0.666667", "b 0.666667 to 1", "b=(missing)",
+        "p",
+        "c=u", "c=v", "c=(other)", "c=(missing)",
+        "t",
+    ]  # fmt: skip
+    assert feature_names(schema, PRIVATE) == expected
+    assert sum(width_of(column) for column in schema.features) == len(expected)
+    binned = schema_of({"x": {"kind": "number", "bounds": "private", "bins": 2}})
+    assert feature_names(binned) == ["x bin 1", "x bin 2"]
+    assert feature_names(binned, {"x": (0.0, 2.0)}) == ["x 0 to 1", "x 1 to 2"]
+    logs = schema_of(number(transform="log1p", bins=2))
+    assert feature_names(logs) == ["x 0 to 2", "x 2 to 8"]
+
+
+def test_private_bounds_must_be_released_first():
+    with pytest.raises(SchemaError, match="'p' has private bounds"):
+        encoded(MANY, {name: ["1"] for name in "xbpct"})
+
+
+def test_sparse_is_for_rows_that_are_much_smaller_so():
+    few = {"c": {"kind": "category", "values": [str(k) for k in range(14)]}}
+    many = {"c": {"kind": "category", "values": [str(k) for k in range(15)]}}
+    assert not is_sparse(schema_of(few))
+    assert is_sparse(schema_of(many))
+    # A missing sign is one more entry in every row.
+    more = {"x": {"kind": "number", "bounds": [0, 1], "bins": 20, "missing": "column"}}
+    assert not is_sparse(schema_of(more))

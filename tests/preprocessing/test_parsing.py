@@ -1,0 +1,128 @@
+"""Cells become numbers by the schema, silently, whatever they hold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpscd import Schema, SchemaError
+from dpscd.preprocessing.parsing import MISSING, OTHER, Parsed, parse
+
+SCHEMA = Schema.from_dict(
+    {
+        "target": {"column": "y", "classes": ["no", "yes"], "rename": {"yes.": "yes"}},
+        "columns": {
+            "a": {"kind": "number", "bounds": [0, 10]},
+            "c": {"kind": "category", "values": ["1", "2", "x", "?"], "rename": {"one": "1"}},
+            "o": {"kind": "ordinal", "values": ["low", "high"]},
+            "b": {"kind": "boolean"},
+            "i": {"kind": "ignore"},
+        },
+    }
+)
+REGRESSION = Schema.from_dict({**SCHEMA.to_dict(), "target": {"column": "y", "bounds": [0, 1]}})
+
+
+def frame(**columns):
+    size = len(next(iter(columns.values())))
+    usual = {name: [""] * size for name in "acoby"}
+    return pd.DataFrame({**usual, **columns})
+
+
+def test_numbers_are_read_and_everything_else_is_missing():
+    cells = ["1", " 2.5 ", "-1e3", "inf", "", "NA", "?", "abc", "1,5", None, "nan", "1_0"]
+    found = parse(SCHEMA, frame(a=cells)).columns["a"]
+    np.testing.assert_array_equal(found[:4], [1.0, 2.5, -1000.0, np.inf])
+    assert np.isnan(found[4:]).all()
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pd.Series([1, 2, 3], dtype="int8"),
+        pd.Series([1.0, 2.0, 3.0], dtype="float32"),
+        pd.Series([1, 2, 3], dtype="Int64"),
+        pd.Series(["1", "2", "3"], dtype="category"),
+        pd.Series(["1", "2", "3"], dtype="string"),
+        pd.Series([1, "2", 3.0], dtype=object),
+    ],
+)
+def test_tables_of_other_types_mean_the_same(cells):
+    found = parse(SCHEMA, frame(a=cells, c=cells))
+    np.testing.assert_array_equal(found.columns["a"], [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(found.columns["c"], [0, 1, OTHER])
+
+
+def test_missing_whole_numbers_are_nan():
+    cells = pd.Series([1, None, 3], dtype="Int64")
+    np.testing.assert_array_equal(parse(SCHEMA, frame(a=cells)).columns["a"], [1, np.nan, 3])
+
+
+def test_values_are_known_by_their_text():
+    cells = ["1", " x", "one", "X", "", "NA", None, "?", np.nan]
+    expected = [0, 2, 0, OTHER, MISSING, MISSING, MISSING, 3, MISSING]  # "?" is declared here
+    np.testing.assert_array_equal(parse(SCHEMA, frame(c=cells)).columns["c"], expected)
+    cells = ["low", "high", "?", "lowest"]
+    np.testing.assert_array_equal(
+        parse(SCHEMA, frame(o=cells)).columns["o"], [0, 1, MISSING, OTHER]
+    )
+
+
+def test_truth_has_many_spellings():
+    cells = ["True", "YES", "1", "f", "no", "0", "2", "", True, False, 1.0, np.bool_(False)]
+    expected = [1, 1, 1, 0, 0, 0, OTHER, MISSING, 1, 0, 1, 0]
+    np.testing.assert_array_equal(parse(SCHEMA, frame(b=cells)).columns["b"], expected)
+
+
+def test_the_target_is_classes_or_numbers():
+    cells = ["yes", "no", "yes.", "maybe", ""]
+    np.testing.assert_array_equal(
+        parse(SCHEMA, frame(y=cells)).target, [1, 0, 1, OTHER, MISSING]
+    )
+    found = parse(REGRESSION, frame(y=["0.5", "", "7"])).target
+    np.testing.assert_array_equal(found, [0.5, np.nan, 7.0])
+    assert parse(SCHEMA, frame(a=["1"]).drop(columns="y"), target=False).target is None
+
+
+def test_missing_columns_are_named_and_ignored_ones_are_not_needed():
+    table = frame(a=["1"])
+    assert len(parse(SCHEMA, table)) == 1  # without column i
+    with pytest.raises(SchemaError, match="no column 'a'; is this"):
+        parse(SCHEMA, table.drop(columns="a"))
+    with pytest.raises(SchemaError, match="no column 'a', 'c', 'o' and 2 more"):
+        parse(SCHEMA, pd.DataFrame({"a;c;o;b;y": ["1;2;3;4;5"]}))
+    twice = pd.concat([table, table[["a"]]], axis=1)
+    with pytest.raises(SchemaError, match="two columns called 'a'"):
+        parse(SCHEMA, twice)
+
+
+def test_parts_join_in_order():
+    one, two = parse(SCHEMA, frame(a=["1", "2"])), parse(SCHEMA, frame(a=["3"]))
+    whole = Parsed.joined([one, two])
+    assert len(whole) == 3
+    np.testing.assert_array_equal(whole.columns["a"], [1, 2, 3])
+    assert len(whole.target) == 3
+    without = [parse(SCHEMA, frame(a=["1"]), target=False)] * 2
+    assert Parsed.joined(without).target is None
+
+
+cells = st.one_of(
+    st.none(), st.text(), st.floats(), st.integers(), st.booleans(), st.binary(), st.dates()
+)
+
+
+@given(st.lists(cells, min_size=1, max_size=5))
+def test_no_cell_makes_an_error(values):
+    table = frame(a=values, c=values, o=values, b=values, y=values)
+    found = parse(SCHEMA, table.astype(object))
+    assert all(len(column) == len(values) for column in found.columns.values())
+    assert parse(REGRESSION, table.astype(object)).target.dtype == float
+
+
+@given(st.lists(cells, min_size=2, max_size=5))
+def test_a_record_is_parsed_on_its_own(values):
+    table = frame(a=values, c=values, b=values).astype(object)
+    whole, one = parse(SCHEMA, table), parse(SCHEMA, table.iloc[:1])
+    for name, column in whole.columns.items():
+        np.testing.assert_array_equal(column[:1], one.columns[name])

@@ -1,0 +1,170 @@
+"""Private bounds: sensitivity by brute force, the law of the noise, and what they are for."""
+
+import dataclasses
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpscd.errors import DataError, ParameterError
+from dpscd.plan import BOUND_CELLS, Plan
+from dpscd.planning import Facts, plan_fit
+from dpscd.preprocessing import private
+from dpscd.preprocessing.private import release_bounds
+from dpscd.privacy.random import Purpose, SeededSource
+from dpscd.privacy.relation import PrivacyTarget, Relation
+
+N = 4096
+
+
+def plan(**changes):
+    values = {
+        "epsilon": 1.0,
+        "delta": 1e-5,
+        "relation": Relation.ZERO_OUT,
+        "n": N,
+        "d": 3,
+        "outputs": 1,
+        "intercept": True,
+        "lam": 0.1,
+        "steps": 100,
+        "rate": 0.1,
+        "clip": 0.01,
+        "separability": 100.0,
+        "averaging": 0.5,
+        "noise_multiplier": 1.0,
+        "bounds_noise": 5.0,
+        "bounded": 2,
+    }
+    return Plan(**{**values, **changes})
+
+
+def sums(monkeypatch, columns, one):
+    """Return the exact sums that would get noise, and the multipliers of the noise."""
+    seen = []
+
+    def record(multiplier, cell, total, source, purpose, time):
+        del source
+        seen.append((multiplier, cell, total.copy(), purpose, time))
+        return cell * total
+
+    monkeypatch.setattr(private, "noisy_sum", record)
+    release_bounds(one, columns, SeededSource(b"s"))
+    return seen
+
+
+values = st.one_of(st.floats(), st.sampled_from([0.0, -0.0, 1.0, 2.0**47, 2.0**-16, 1e308]))
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(values, values), min_size=1, max_size=8), st.integers(0, 7))
+def test_a_record_moves_a_histogram_by_at_most_one(records, place):
+    one = plan()
+    place %= len(records)
+    with pytest.MonkeyPatch.context() as patch:
+        table = np.array(records)
+        whole = sums(patch, list(table.T), one)[0]
+    with pytest.MonkeyPatch.context() as patch:
+        fewer = np.delete(table, place, axis=0)
+        without = sums(patch, list(fewer.T), one)[0]
+    cell = Fraction(whole[1])
+    moved = [
+        cell * (Fraction(a) - Fraction(b)) for a, b in zip(whole[2], without[2], strict=True)
+    ]
+    assert sum(x * x for x in moved) <= 1
+    usable = int(np.isfinite(table[place]).sum() + np.isinf(table[place]).sum())
+    assert sum(x != 0 for x in moved) == usable
+
+
+def test_both_histograms_get_the_stated_noise_from_streams_of_their_own(monkeypatch):
+    one = plan()
+    seen = sums(monkeypatch, [np.ones(10), np.ones(10)], one)
+    assert [(x[0], x[3], x[4]) for x in seen] == [
+        (5.0, Purpose.BOUNDS, 0),
+        (5.0, Purpose.BOUNDS, 1),
+    ]
+    (release,) = one.first_releases()
+    assert release.what == "bounds"
+    assert (release.event.rate, release.event.noise_multiplier, release.event.steps) == (
+        1,
+        5,
+        2,
+    )
+    assert release.size == len(seen[0][2]) == 2 * BOUND_CELLS
+    assert release.clip == 1.0
+
+
+def test_the_noise_really_is_there():
+    one = plan(bounded=1, bounds_noise=20.0)
+    column = np.linspace(0.0, 100.0, N)
+    found = {
+        release_bounds(one, [column], SeededSource(bytes([seed])))[0] for seed in range(10)
+    }
+    assert len(found) > 1
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.0, 1.0), (17.0, 90.0), (-3.0, 5.0), (1e6, 2e6), (-1e-3, -1e-4)]
+)
+def test_bounds_hold_nearly_all_values_and_not_much_more(low, high):
+    generator = np.random.default_rng(0)
+    columns = [generator.uniform(low, high, size=N) for _ in range(2)]
+    for found in release_bounds(plan(), columns, SeededSource(b"b")):
+        inside = (columns[0] >= found[0]) & (columns[0] <= found[1])
+        assert inside.mean() > 0.85
+        assert found[1] - found[0] < 1.3 * (high - low)
+
+
+def test_missing_and_endless_values_do_no_harm():
+    column = np.concatenate([np.full(100, np.nan), [np.inf, -np.inf], np.linspace(1, 3, N)])
+    ((low, high),) = release_bounds(plan(bounded=1), [column], SeededSource(b"m"))
+    assert 0.9 < low < 1.5
+    assert 2.5 < high < 3.2
+
+
+def test_without_anything_to_see_the_bounds_are_wide():
+    ((low, high),) = release_bounds(plan(bounded=1), [np.full(9, np.nan)], SeededSource(b"w"))
+    assert (low, high) == (-(2.0**47), 2.0**47)
+
+
+def test_a_single_value_has_room_on_both_sides():
+    ((low, high),) = release_bounds(plan(bounded=1), [np.full(N, 5.0)], SeededSource(b"o"))
+    assert low <= 5.0 < high
+
+
+def test_plans_that_do_not_fit_are_refused():
+    with pytest.raises(ParameterError, match="does not release bounds"):
+        release_bounds(plan(), [np.ones(3)], SeededSource(b"x"))
+    none = plan(bounds_noise=0.0, bounded=0)
+    with pytest.raises(ParameterError, match="does not release bounds"):
+        release_bounds(none, [], SeededSource(b"x"))
+    for wrong in ({"bounded": 0}, {"bounds_noise": 0.0}, {"bounds_noise": -1.0}):
+        with pytest.raises(ParameterError, match="bounds_noise"):
+            plan(**wrong)
+    few = dataclasses.replace(plan(bounded=1), n=1)
+    with pytest.raises(DataError, match="far more records"):
+        release_bounds(few, [np.zeros(few.capacity + 1)], SeededSource(b"x"))
+
+
+def test_the_rule_spends_a_small_part_of_the_budget():
+    facts = Facts(
+        n=30_000, d=20, outputs=1, task="classification", row_bound=1.0, constant=0.25,
+        standardised=True, bounded=5,
+    )  # fmt: skip
+    target = PrivacyTarget(1.0, 1e-5)
+    made = plan_fit(facts, target)
+    assert [x.what for x in made.releases()] == ["bounds", "moments", "shared vector"]
+    assert made.claim().epsilon <= 1.0
+    without = plan_fit(dataclasses.replace(facts, bounded=0), target)
+    assert 1.0 < made.noise_multiplier / without.noise_multiplier < 1.1
+    # With many records less is enough.
+    many = plan_fit(dataclasses.replace(facts, n=10**7), target)
+    assert many.bounds_noise > made.bounds_noise
+    pilot = plan_fit(dataclasses.replace(facts, task="regression", n=10**6), target)
+    assert pilot.pilot is not None
+    assert pilot.pilot.bounded == 0
+    assert [x.what for x in pilot.releases()].count("bounds") == 1
+    assert math.isclose(pilot.pilot.epsilon, 1.0)

@@ -1,0 +1,172 @@
+"""Files: what is read, piece by piece, and what a bad one says."""
+
+import builtins
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpscd import DataError, Schema, SchemaError
+from dpscd.preprocessing.reading import read_frames, read_parsed
+from dpscd.preprocessing.schema import Layout
+
+SCHEMA = Schema.from_dict(
+    {
+        "target": {"column": "y", "classes": ["no", "yes"]},
+        "columns": {"a": {"kind": "number", "bounds": [0, 10]}, "t": {"kind": "ignore"}},
+    }
+)
+TEXT = "a,t,y\n1,x,no\n2,y,yes\n3,z,no\n"
+SECRET = "canary-7431"
+
+
+def whole(path, layout=None, wanted=None, chunk=2):
+    return pd.concat(list(read_frames(path, layout or Layout(), wanted, chunk)))
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(content, name="table.csv"):
+        file = tmp_path / name
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        return file
+
+    return write
+
+
+def test_cells_are_read_as_they_are_written(table):
+    found = whole(table("a,t,y\n01, x ,\n1.50,NA,yes\n"))
+    assert found["a"].tolist() == ["01", "1.50"]
+    assert [cell.strip() for cell in found["t"]] == ["x", "NA"]
+    assert found["y"].tolist() == ["", "yes"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        TEXT,
+        TEXT.replace("\n", "\r\n"),
+        "\ufeff" + TEXT,
+        TEXT.replace("x", '"x\nx"'),
+        TEXT.replace("a,t,y", '" a",t, y '),
+        TEXT.rstrip("\n"),
+        TEXT.replace("\n1,", "\n\n1,"),
+    ],
+    ids=["plain", "CRLF", "BOM", "quoted newline", "spaced header", "no last newline", "blank"],
+)
+def test_ways_of_writing_mean_the_same(table, content):
+    found = read_parsed([table(content)], SCHEMA)
+    np.testing.assert_array_equal(found.columns["a"], [1, 2, 3])
+    np.testing.assert_array_equal(found.target, [0, 1, 0])
+
+
+def test_compressed_files_are_read(table, tmp_path):
+    packed = table(gzip.compress(TEXT.encode()), "table.csv.gz")
+    assert len(whole(packed)) == 3
+    with zipfile.ZipFile(tmp_path / "table.zip", "w") as archive:
+        archive.writestr("table.csv", TEXT)
+    assert len(whole(tmp_path / "table.zip")) == 3
+    cut = table(gzip.compress(TEXT.encode() * 1000)[:-20], "cut.csv.gz")
+    with pytest.raises(DataError, match=r"cut.csv.gz cannot be read"):
+        whole(cut)
+    wrong = table(TEXT, "wrong.csv.gz")
+    with pytest.raises(DataError, match=r"wrong.csv.gz cannot be read"):
+        whole(wrong)
+
+
+def test_several_files_are_one_table(table):
+    seen = []
+    files = [table(TEXT, "one.csv"), table(TEXT, "two.csv")]
+    found = read_parsed(files, SCHEMA, progress=seen.append)
+    assert len(found) == sum(seen) == 6
+    assert read_parsed(files, SCHEMA, target=False).target is None
+
+
+def test_files_without_header_and_with_comments(table):
+    layout = Layout(header=False, names=("a", "b"), comment="|", delimiter=";")
+    found = whole(table("|first line\n1;2\n3;4\n"), layout)
+    assert found.to_dict("list") == {"a": ["1", "3"], "b": ["2", "4"]}
+    with pytest.raises(SchemaError, match="has 1 columns, but names in \\[table\\] has 2"):
+        whole(table("1,2\n"), layout)
+
+
+def test_wanted_columns_only_in_pieces(table):
+    pieces = list(read_frames(table(TEXT), Layout(), ["y", "a", "none"], 2))
+    assert [list(piece.columns) for piece in pieces] == [["a", "y"]] * len(pieces)
+    assert sum(map(len, pieces)) == 3
+
+
+def test_standard_input(monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(("\ufeff" + TEXT).encode()))
+    monkeypatch.setattr("sys.stdin", stream)
+    assert len(read_parsed(["-"], SCHEMA)) == 3
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,y\n")))
+    with pytest.raises(DataError, match="standard input has no records"):
+        read_parsed(["-"], SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        ("a,t,y\n", "has no records"),
+        (f"a,t,y\n1,2,3\n1,{SECRET},3,4,5\n", "different numbers"),
+        (f'a,t,y\n1,"{SECRET},3\n', "a quote is not closed"),
+        (TEXT.replace(",", ";"), "no column 'a'"),
+        ("a,a,y\n1,2,no\n", "two columns called 'a'"),
+        (b"a,t,y\n1,\xff\xfe,no\n", "is not a text in UTF-8"),
+    ],
+)
+def test_bad_files_say_so_and_show_no_cell(table, content, says):
+    with pytest.raises((DataError, SchemaError), match=says) as caught:
+        read_parsed([table(content)], SCHEMA)
+    assert SECRET not in str(caught.value)
+    assert caught.value.__context__ is None or SECRET not in str(caught.value.__context__)
+
+
+def test_files_that_are_not_there(tmp_path):
+    with pytest.raises(DataError, match="there is no file"):
+        whole(tmp_path / "none.csv")
+    with pytest.raises(DataError, match="is a folder"):
+        whole(tmp_path)
+
+
+def test_a_file_that_may_not_be_read_is_the_systems_error(table, monkeypatch):
+    def refuse(*_args, **_kwargs):
+        raise PermissionError(13, "Permission denied", "table.csv")
+
+    monkeypatch.setattr(pd, "read_csv", refuse)
+    with pytest.raises(PermissionError):
+        whole(table(TEXT))
+
+
+def test_parquet_is_read_in_pieces(tmp_path):
+    file = tmp_path / "table.parquet"
+    pd.DataFrame({"a": [1, 2, 3], "t": ["x", "y", "z"], "y": ["no", "yes", None]}).to_parquet(
+        file
+    )
+    pieces = list(read_frames(file, Layout(), ["a", "y"], 2))
+    assert [len(piece) for piece in pieces] == [0, 2, 1]
+    found = read_parsed([file], SCHEMA)
+    np.testing.assert_array_equal(found.columns["a"], [1, 2, 3])
+    np.testing.assert_array_equal(found.target, [0, 1, -2])
+    file.write_bytes(b"PAR1 no parquet")
+    with pytest.raises(DataError, match="not a Parquet file"):
+        whole(file)
+
+
+def test_parquet_needs_its_package(table, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest, **more):
+        if name.startswith("pyarrow"):
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(DataError, match=r"pip install 'dpscd\[parquet\]'"):
+        list(read_frames(table(b"PAR1", "t.parquet"), Layout()))

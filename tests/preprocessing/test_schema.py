@@ -1,0 +1,189 @@
+"""Schemas: what is accepted, and where a message says that something is wrong."""
+
+import pytest
+
+from dpscd import Schema, SchemaError
+from dpscd.preprocessing.schema import Column, Layout, Target
+
+GOOD = """\
+[table]
+delimiter = ";"
+missing = ["?", 9]
+rows = "normalise"
+
+[target]
+column = "ill"
+classes = ["no", "yes"]
+rename = { nope = "no" }
+
+[columns.age]
+kind = "number"
+bounds = [0, 120]
+bins = 4
+missing = 30
+
+[columns."blood pressure"]
+kind = "number"
+bounds = "private"
+missing = "column"
+
+[columns.income]
+kind = "number"
+bounds = [0, 1e6]
+transform = "log1p"
+
+[columns.sex]
+kind = "category"
+values = ["f", "m", 3, 4.0, 4.5, true]
+rename = { female = "f" }
+missing = "f"
+read_from_data = true
+
+[columns.grade]
+kind = "ordinal"
+values = ["low", "mid", "high"]
+
+[columns.smokes]
+kind = "boolean"
+
+[columns.name]
+kind = "ignore"
+"""
+
+
+def test_every_field_is_read():
+    schema = Schema.parse(GOOD)
+    assert schema.rows == "normalise"
+    assert schema.layout == Layout(delimiter=";", missing=("?", "9"))
+    assert schema.target == Target("ill", ("no", "yes"), None, {"nope": "no"})
+    age, pressure, income, sex, grade, smokes, name = schema.columns
+    assert age == Column("age", "number", (0.0, 120.0), bins=4, missing=30.0)
+    assert pressure.private_bounds
+    assert pressure.missing == "column"
+    assert (income.transform, income.missing) == ("log1p", "middle")
+    assert sex.values == ("f", "m", "3", "4", "4.5", "true")
+    assert (sex.rename, sex.missing, sex.read_from_data) == ({"female": "f"}, "f", True)
+    assert grade.values == ("low", "mid", "high")
+    assert (smokes.kind, name.kind) == ("boolean", "ignore")
+    assert schema.features == schema.columns[:-1]
+    assert schema.private == (pressure,)
+    assert schema.read_from_data == ("sex",)
+
+
+def test_plain_values_make_the_same_schema_again():
+    schema = Schema.parse(GOOD)
+    assert Schema.from_dict(schema.to_dict()) == schema
+    plain = Schema.parse('[target]\ncolumn="y"\nbounds="private"\n[columns.x]\nkind="boolean"')
+    assert Schema.from_dict(plain.to_dict()) == plain
+    assert plain.private == (plain.target,)
+    headless = Schema.parse(
+        '[table]\nheader=false\nnames=["x","y"]\ncomment="#"\n[target]\ncolumn="y"\n'
+        'bounds=[0,1]\nread_from_data=true\n[columns.x]\nkind="boolean"'
+    )
+    assert Schema.from_dict(headless.to_dict()) == headless
+    assert headless.read_from_data == ("y",)
+
+
+def changed(old, new):
+    assert old in GOOD
+    return GOOD.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        (changed("bounds = [0, 120]", "bounds = []"), 13, "column 'age' needs bounds"),
+        (changed("bounds = [0, 120]", "bounds = [120, 0]"), 13, "column 'age' needs bounds"),
+        (changed("bounds = [0, 120]", "bounds = [0, inf]"), 13, "lowest, highest"),
+        (changed("bounds = [0, 120]", "bounds = [-1e308, 1e308]"), 13, "lowest, highest"),
+        (changed("bounds = [0, 120]", 'bounds = ["0", 1]'), 13, "lowest, highest"),
+        (changed("bounds = [0, 120]", "bounds = [false, true]"), 13, "lowest, highest"),
+        (changed("bounds = [0, 120]", ""), 11, "lowest, highest"),
+        (changed("bins = 4", "bins = 1"), 14, "bins must be"),
+        (changed("bins = 4", "bins = 2.0"), 14, "bins must be"),
+        (changed("missing = 30", "missing = 121"), 15, "within bounds"),
+        (changed("missing = 30", 'missing = "mean"'), 15, "'middle', 'column'"),
+        (changed('missing = "column"', "missing = true"), 20, "'middle', 'column'"),
+        (changed('"log1p"', '"sqrt"'), 25, "'income': transform"),
+        (changed("bounds = [0, 1e6]", "bounds = [-1, 5]"), 25, "begin at 0"),
+        (changed("bounds = [0, 1e6]", 'bounds = "private"'), 25, "begin at 0"),
+        (changed('kind = "boolean"', 'kind = "bool"'), 39, "'smokes' needs kind"),
+        (changed('kind = "boolean"', 'kind = "boolean"\nbounds = [0, 1]'), 40, "'bounds'"),
+        (changed('kind = "boolean"', 'kind = "boolean"\nmissing = "no"'), 40, "'middle'"),
+        (changed('values = ["low", "mid", "high"]', 'values = ["low"]'), 36, "needs values"),
+        (changed('values = ["low", "mid", "high"]', ""), 34, "needs values"),
+        (changed('["low", "mid", "high"]', '["low", "low"]'), 36, "different texts"),
+        (changed('["low", "mid", "high"]', '["low", []]'), 36, "different texts"),
+        (changed('["low", "mid", "high"]', '"low"'), 36, "different texts"),
+        (changed('missing = "f"', 'missing = "x"'), 31, "one of its values"),
+        (changed('female = "f"', 'female = "x"'), 30, "rename must map"),
+        (changed('female = "f"', 'm = "f"'), 30, "rename must map"),
+        (changed('rename = { female = "f" }', "rename = 3"), 30, "rename must map"),
+        (changed("read_from_data = true", "read_from_data = 1"), 32, "true or false"),
+        (changed('column = "ill"', 'column = ""'), 6, "target needs column"),
+        (changed('column = "ill"', 'column = "age"'), 11, "is the target too"),
+        (changed('classes = ["no", "yes"]', 'classes = ["no"]'), 8, "two different classes"),
+        (changed('classes = ["no", "yes"]', ""), 6, "either classes"),
+        (changed('classes = ["no", "yes"]', "bounds = [0, 1]"), 9, "with classes"),
+        (changed("[target]", "[target]\nbounds = [0, 1]"), 6, "either classes"),
+        (changed("[target]", "[aim]"), 6, "'aim' is not known here"),
+        (changed('rows = "normalise"', 'rows = "long"'), 4, "'scale' or 'normalise'"),
+        (changed('delimiter = ";"', 'delimiter = "--"'), 2, "delimiter must be one sign"),
+        (changed('delimiter = ";"', "comment = 3"), 2, "comment must be one sign"),
+        (changed('delimiter = ";"', "header = 0"), 2, "header must be"),
+        (changed('delimiter = ";"', "header = false"), 1, "without header"),
+        (changed('delimiter = ";"', 'names = ["a"]'), 2, "without header"),
+        (changed('delimiter = ";"', 'separator = ";"'), 2, "'separator' is not known here"),
+        (changed('kind = "ignore"', 'kind = "ignore"\nvalues = ["a"]'), 43, "'name': 'values'"),
+    ],
+)
+def test_messages_name_the_line(text, line, says):
+    with pytest.raises(SchemaError) as caught:
+        Schema.parse(text, "people.toml")
+    assert str(caught.value).startswith(f"people.toml line {line}: ")
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "it has no [target]"),
+        ("[target]\ncolumn='y'\nclasses=['a','b']", "it has no [columns]"),
+        ("columns=3\n[target]\ncolumn='y'\nclasses=['a','b']", "it has no [columns]"),
+        ("table=3\n[target]\ncolumn='y'\nclasses=['a','b']\n[columns]", "must be a table"),
+        ("[target]\ncolumn='y'\nclasses=['a','b']\n[columns]\nx=3", "[columns.x]"),
+        ("[target]\ncolumn='y'\nclasses=['a','b']\n[columns]", "every column is ignored"),
+        (
+            "[target]\ncolumn='y'\nclasses=['a','b']\n[columns.x]\nkind='ignore'",
+            "every column is ignored",
+        ),
+        ("[target", "is not TOML"),
+    ],
+)
+def test_what_is_missing_is_said(text, says):
+    with pytest.raises(SchemaError) as caught:
+        Schema.parse(text)
+    assert says in str(caught.value)
+
+
+def test_plain_values_that_are_no_table_are_refused():
+    with pytest.raises(SchemaError, match="a schema is a table"):
+        Schema.from_dict([1])
+
+
+def test_files_may_begin_with_a_mark_and_must_be_text(tmp_path):
+    file = tmp_path / "people.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    assert Schema.read(file) == Schema.parse(GOOD)
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(SchemaError, match=r"people.toml is not a text"):
+        Schema.read(file)
+
+
+def test_lines_are_found_behind_texts_of_several_lines():
+    text = '[target]\ncolumn = "y"\nclasses = [\n  "a=b",\n  "c",\n]\n[columns.x]\nkind = "n"'
+    with pytest.raises(SchemaError, match=r"^schema line 8"):
+        Schema.parse(text)
+    text = 'target.column = "y"\ntarget.classes = """\nx = [\n"""\n[columns.x]\nkind = "number"'
+    with pytest.raises(SchemaError, match=r"^schema line 2"):
+        Schema.parse(text)

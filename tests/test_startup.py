@@ -1,0 +1,162 @@
+"""Beginning is cheap: nothing is imported or compiled before it is needed, nor twice."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpscd.kernels import _jit
+
+ROOT = Path(__file__).parents[1]
+
+HEAVY = ("numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib", "rich", "dp_accounting")
+
+
+def run(script, source=ROOT / "src", **environment):
+    """Run a script in a new process and return the value that it prints as JSON."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import json, sys\n{script}"],
+        env={**os.environ, "PYTHONPATH": str(source), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def loaded(script, names):
+    """Return which of the packages are loaded after a script."""
+    return run(f"{script}\nprint(json.dumps([n for n in {names!r} if n in sys.modules]))")
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    assert loaded("import dpscd; dir(dpscd); dpscd.__version__", HEAVY) == []
+
+
+def test_errors_and_help_import_nothing_heavy_either():
+    heavy = [name for name in HEAVY if name != "rich"]  # typer brings it
+    assert loaded("from dpscd import DataError, PrivacyWarning", HEAVY) == []
+    assert loaded("import dpscd.cli.app", heavy) == []
+
+
+@pytest.mark.parametrize("name", ["DPRidge", "DPLogisticRegression", "DPLinearSVC", "load"])
+def test_importing_an_estimator_does_not_import_the_accountant(name):
+    extra = ("dp_accounting", "matplotlib", "rich")
+    assert loaded(f"from dpscd import {name}", extra) == []
+
+
+def test_the_accountant_is_imported_by_the_first_calibration():
+    script = """
+import numpy as np
+from dpscd import DPRidge
+from dpscd.planning import Facts, plan_fit
+from dpscd.privacy.relation import PrivacyTarget
+seen = ["dp_accounting" in sys.modules]
+DPRidge(epsilon=float("inf"), y_bounds=(0.0, 8.0)).fit(np.eye(8), np.arange(8.0))
+seen.append("dp_accounting" in sys.modules)
+facts = Facts(n=1000, d=2, outputs=1, task="regression", row_bound=1.0, constant=0.3)
+plan_fit(facts, PrivacyTarget(1.0, 1e-5))
+seen.append("dp_accounting" in sys.modules)
+print(json.dumps(seen))
+"""
+    assert run(script) == [False, False, True]
+
+
+# Objectives are computed by a kernel of one file that calls rows of a second and a loss of a
+# third.
+OBJECTIVE = """
+import numpy as np
+from dpscd.kernels import dual, rows
+from dpscd.losses import Logistic
+X = np.eye(2)
+X.flags.writeable = False
+view = rows.DenseRows(X, np.ones(2), np.ones(2), 0.0)
+records = dual.Records(np.ones(2), np.ones(2))
+found = dual.objectives(Logistic(), view, records, 1.0, 0, np.zeros((2, 1)), np.zeros((1, 2)))
+stats = dual.objectives.stats
+hits, misses = (sum(counts.values()) for counts in (stats.cache_hits, stats.cache_misses))
+print(json.dumps({"value": found[0], "hits": hits, "misses": misses}))
+"""
+
+needs_compiler = pytest.mark.skipif(not _jit.COMPILED, reason="nothing is compiled")
+
+
+def copied(tmp_path):
+    source = tmp_path / "src"
+    shutil.copytree(
+        ROOT / "src" / "dpscd", source / "dpscd", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    return source
+
+
+def files_in(folder):
+    return {
+        file: (file.stat().st_mtime_ns, file.read_bytes())
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+@needs_compiler
+def test_a_later_process_uses_what_an_earlier_one_compiled(tmp_path):
+    first = run(OBJECTIVE, NUMBA_CACHE_DIR=str(tmp_path))
+    compiled = files_in(tmp_path)
+    later = run(OBJECTIVE, NUMBA_CACHE_DIR=str(tmp_path))
+    assert (first["hits"], first["misses"]) == (0, 1)
+    assert (later["hits"], later["misses"]) == (1, 0)
+    assert compiled
+    assert files_in(tmp_path) == compiled
+    assert later["value"] == first["value"]
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("path", "before", "after", "changed"),
+    [
+        # The kernel's own file, then two files that it has calls into: Numba itself looks at
+        # the first only.
+        ("kernels/dual.py", "    losses = 0.0\n", "    losses = 7.0\n", 7.0),
+        ("kernels/rows.py", "    total *= rows.factor[i]\n    if rows.tail != 0.0:\n"
+         "        total += rows.tail * vector[x.shape[0]]\n    return total\n",
+         "    return total + 1e6\n", 0.0),
+        ("losses/logistic.py", "    return math.log1p(math.exp(-abs(m))) + max(0.0, -m)\n",
+         "    return 7.0\n", 14.0),
+    ],
+    ids=["the-kernel", "a-row-operation", "a-loss"],
+)  # fmt: skip
+def test_an_edited_source_file_is_noticed(path, before, after, changed, tmp_path):
+    source, cache = copied(tmp_path), str(tmp_path / "cache")
+    value = run(OBJECTIVE, source, NUMBA_CACHE_DIR=cache)["value"]
+    file = source / "dpscd" / path
+    text = file.read_text()
+    assert text.count(before) == 1, f"{path} has changed: {before}"
+    file.write_text(text.replace(before, after))
+    edited = run(OBJECTIVE, source, NUMBA_CACHE_DIR=cache)
+    expected = value + 7.0 if path == "kernels/dual.py" else changed
+    assert edited["misses"] == 1
+    assert edited["value"] == pytest.approx(expected)
+    file.write_text(text)  # and what was compiled before is found again
+    assert run(OBJECTIVE, source, NUMBA_CACHE_DIR=cache)["hits"] == 1
+
+
+def test_the_hash_covers_every_file_that_is_compiled(tmp_path, monkeypatch):
+    source = copied(tmp_path) / "dpscd"
+    monkeypatch.setattr(_jit, "_PACKAGE", source)
+    seen = {_jit.source_hash()}
+    files = [*(source / "kernels").rglob("*.py"), *(source / "losses").rglob("*.py")]
+    for file in files:
+        file.write_text(file.read_text() + "\n")
+        seen.add(_jit.source_hash())
+    assert len(seen) == 1 + len(files)
+    users = [
+        file
+        for file in source.rglob("*.py")
+        if "kernels._jit import" in file.read_text() and "jit\n" in file.read_text()
+        if file.parent.name not in ("kernels", "losses")
+    ]
+    assert users == []

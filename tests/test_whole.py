@@ -1,0 +1,40 @@
+"""Files appear whole or not at all."""
+
+import os
+import stat
+
+import pytest
+
+from dpscd.whole import whole_file
+
+
+def test_a_file_replaces_the_old_one_only_at_the_end(tmp_path):
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    with whole_file(file) as out:
+        out.write("new")
+        assert file.read_text() == "old"
+    assert file.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, OSError])
+def test_a_failure_leaves_nothing_behind(tmp_path, error):
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+    with pytest.raises(error), whole_file(file) as out:
+        raise [out.write("half"), error][1]
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_bytes_and_permissions(tmp_path):
+    file = tmp_path / "a.bin"
+    before = os.umask(0o027)
+    try:
+        with whole_file(file, binary=True) as out:
+            out.write(b"\r\n")
+    finally:
+        os.umask(before)
+    assert file.read_bytes() == b"\r\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
