@@ -7,12 +7,13 @@ reading, packing, round trips and all. Prints a table of seconds by workers and 
     DPSCD_DATA=folder python benchmarks/cluster.py lots
     python benchmarks/cluster.py trips
 
-`lots` shows what larger lots cost in accuracy; `trips` measures round trips by workers and size of
-the shared vector, fits the cost model to them and draws it out.
+`lots` shows what larger lots cost in accuracy; `trips` measures round trips by workers and size
+of the shared vector, fits the cost model to them and draws it out.
 """
 
 import sys
 import time
+from contextlib import ExitStack
 from statistics import median
 
 import dask
@@ -32,7 +33,7 @@ from dpscd.privacy.random import LotsSource, SeededSource
 
 EPOCHS = 100
 # Lots of n / 20 and so on, and how many seeds: small lots take long.
-REPEATS = {20: 3, 50: 3, 250: 1}
+REPEATS = {20: 5, 50: 2, 250: 1}
 
 
 def generated(seed, count, columns):
@@ -69,42 +70,49 @@ def model_of(rows, share, seed, **changes):
     )
 
 
-def timed(fit):
-    """Return the median, least and largest number of seconds, for each size of lots."""
-    cells = []
-    for share, repeats in REPEATS.items():
-        seconds = []
-        for seed in range(repeats):
-            start = time.perf_counter()
-            fit(share, seed)
-            seconds.append(time.perf_counter() - start)
-        cells.append(f"{median(seconds):.1f} ({min(seconds):.1f} to {max(seconds):.1f})")
-    return " | ".join(cells)
-
-
 def table(rows, columns, workers):
-    """Print seconds by workers (rows of the table) and lot size (columns)."""
-    say(f"{rows} x {columns}, {EPOCHS} epochs: median (least to most) seconds of a fit")
-    heads = [f"lots of n/{share}, {repeats} seed(s)" for share, repeats in REPEATS.items()]
-    say("| | " + " | ".join(heads) + " |")
-    say("|---" * (1 + len(heads)) + "|")
+    """Print seconds by workers (rows of the table) and lot size (columns).
+
+    Settings take turns, so that whatever else the machine does falls on all of them.
+    """
     parts = [generated(seed, rows // 8, columns) for seed in range(8)]
     X, y = (np.concatenate(each) for each in zip(*parts, strict=True))
     del parts
-    for threads in (1, 2):
-        model_of(1000, 20, 0, n_jobs=threads).fit(X[:1000], y[:1000])  # compile
-        cells = timed(
-            lambda share, seed: model_of(rows, share, seed, n_jobs=threads).fit(X, y)  # noqa: B023
-        )
-        say(f"| one process, {threads} thread(s) | {cells} |")
-    del X, y
-    for count in workers:
-        cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0")
-        with cluster, Client(cluster, direct_to_workers=True):
-            model_of(4000, 20, 0).fit(*collections(4000, columns, 8))  # compile
-            X, y = collections(rows, columns, 8)
-            cells = timed(lambda share, seed: model_of(rows, share, seed).fit(X, y))  # noqa: B023
-            say(f"| {count} worker(s) | {cells} |")
+    seconds = {}
+
+    def timed(name, share, fit):
+        start = time.perf_counter()
+        fit()
+        seconds.setdefault(name, {}).setdefault(share, []).append(time.perf_counter() - start)
+
+    with ExitStack() as stack:
+        clients = {}
+        for count in workers:
+            cluster = LocalCluster(
+                n_workers=count, threads_per_worker=1, dashboard_address=":0"
+            )
+            stack.enter_context(cluster)
+            clients[count] = stack.enter_context(Client(cluster, direct_to_workers=True))
+            with clients[count].as_current():
+                model_of(4000, 20, 0).fit(*collections(4000, columns, 8))  # compile
+        model_of(4000, 20, 0).fit(X[:4000], y[:4000])
+        spread_out = collections(rows, columns, 8)
+        for share, repeats in REPEATS.items():
+            for seed in range(repeats):
+                for threads in (1, 2):
+                    model = model_of(rows, share, seed, n_jobs=threads)
+                    timed(f"one process, {threads} thread(s)", share, lambda: model.fit(X, y))  # noqa: B023
+                for count, client in clients.items():
+                    model = model_of(rows, share, seed)
+                    with client.as_current():
+                        timed(f"{count} worker(s)", share, lambda: model.fit(*spread_out))  # noqa: B023
+    say(f"{rows} x {columns}, {EPOCHS} epochs: median (least) seconds of a fit")
+    heads = [f"lots of n/{share}, {repeats} seed(s)" for share, repeats in REPEATS.items()]
+    say("| | " + " | ".join(heads) + " |")
+    say("|---" * (1 + len(heads)) + "|")
+    for name, found in seconds.items():
+        cells = [f"{median(found[share]):.1f} ({min(found[share]):.1f})" for share in REPEATS]
+        say(f"| {name} | " + " | ".join(cells) + " |")
 
 
 def lots():
@@ -184,9 +192,8 @@ def trips():
         computing = EPOCHS * rows * (RECORD + FEATURE * columns) / workers
         waiting = steps * 1e-3 * float(found @ (1.0, workers, workers * 8e-6 * columns))
         times = " | ".join(f"{x:,.0f} s" for x in (computing, waiting, computing + waiting))
-        say(
-            f"| {rows:,} | {columns} | {workers} | n/{rows / lot:.0f} | {steps:,.0f} | {times} |"
-        )
+        case = f"{rows:,} | {columns} | {workers} | n/{rows / lot:.0f} | {steps:,.0f}"
+        say(f"| {case} | {times} |")
 
 
 if __name__ == "__main__":

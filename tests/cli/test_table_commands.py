@@ -509,3 +509,21 @@ def test_a_real_interrupt_leaves_nothing():
     assert not list(Path().glob("*m.json*"))
     state = Ledger("b.db").show("people")
     assert (state.reserved, state.committed) == (1, 0)
+
+
+def test_fit_on_a_cluster_of_this_machine(run):
+    people(3000).to_parquet("a.parquet")
+    people(3000, seed=1).to_parquet("b.parquet")
+    words = ("a.parquet", "b.parquet", "--schema", "s.toml", "--out", "m.json", "--epsilon", 4)
+    found = dpscd("fit", *words, "--dask", "local", "--seed", 3)
+    assert found.returncode == 0, found.stderr
+    assert "6,000 records" in found.stdout
+    values = json.loads(run("evaluate", "m.json", "a.parquet", "--json").stdout)
+    assert values["metrics"]["accuracy"] > 0.85
+    refused = run("fit", "train.csv", "--schema", "s.toml", "--out", "x.json",
+                  "--dask", "local", code=1)  # fmt: skip
+    assert "Parquet" in refused.stderr
+    lost = run("fit", "a.parquet", "--schema", "s.toml", "--out", "x.json", "--dask",
+               "nowhere", code=1)  # fmt: skip
+    assert "no Dask scheduler answers" in lost.stderr
+    assert not Path("x.json").exists()

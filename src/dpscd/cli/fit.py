@@ -1,6 +1,8 @@
 """``dpscd fit``: from a table and its schema to a private model."""
 
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -66,6 +68,13 @@ def fit(
         str | None, typer.Option(help="Name of the data set in the ledger.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Threads; -1 for one a core.")] = 1,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            help="Train where Parquet files are: the address of a Dask scheduler, or local.",
+            show_default="this process",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Make it repeatable; then privacy rests on this number.")
     ] = None,
@@ -102,13 +111,35 @@ def fit(
             random_state=seed,
         )
         start = time.perf_counter()
-        with progress_bar("reading") as report:
-            records = read_parsed(data, known, progress=report)
-        read = time.perf_counter()
-        found = _train(known, estimator, records)
+        if dask is None:
+            with progress_bar("reading") as report:
+                records = read_parsed(data, known, progress=report)
+            read = time.perf_counter()
+            found = _train(known, estimator, records)
+        else:
+            with _cluster(dask, data) as records:
+                read = time.perf_counter()
+                found = _train(known, estimator, records)
         trained = time.perf_counter()
         found.save(out)
         _print_result(found, out, read - start, trained - read, as_json=as_json)
+
+
+@contextmanager
+def _cluster(address: str, data: Sequence[str]) -> Iterator[Any]:
+    """Connect to a cluster and return the files as a table that its workers read."""
+    from dpscd.errors import ParameterError
+
+    if not all(file.lower().endswith((".parquet", ".pq")) for file in data):
+        raise ParameterError("--dask reads Parquet files, which workers can share.")
+    try:
+        from dpscd.distributed.cluster import connected, parquet
+    except ImportError:
+        raise ParameterError(
+            "--dask needs Dask; install it with: pip install 'dpscd[dask,parquet]'"
+        ) from None
+    with connected(address):
+        yield parquet(data)
 
 
 def _estimator(kind: ModelKind, classes: bool, **parameters: Any) -> Any:

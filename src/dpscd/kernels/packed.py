@@ -260,7 +260,7 @@ def add_packed_lot(
 
     Notes
     -----
-    Guarantee: that of :func:`_solve` for every member. The total is exact, so parts of a
+    Guarantee: that of :func:`solve_block` for every member. The total is exact, so parts of a
     lot may be added up anywhere; it is not yet noisy.
     """
     outputs = shared.shape[0]
