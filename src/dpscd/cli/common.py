@@ -122,14 +122,16 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left")
+    table = Table()
     for place, heading in enumerate(headings):
         table.add_column(
             heading, overflow="fold", justify="right" if place in right else "left"
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    console().print(table)
+    shown = console()
+    shown.print(Text(title))  # not the table's own title, which is as narrow as the table
+    shown.print(table)
 
 
 @contextmanager
