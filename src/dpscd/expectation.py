@@ -48,7 +48,7 @@ _NEAR = 2.0  # cells whose relative noise is within this factor are compared wit
 
 # Seconds: a fit, a step, a number of noise, a record in a lot and a number of its row.
 # Fitted to benchmarks/expected_time.py, one core.
-_FIT, _STEP, _NOISE, _RECORD, _NUMBER = 0.05, 2e-6, 1.2e-8, 2e-8, 3.5e-10
+_FIT, _STEP, _NOISE, _RECORD, _NUMBER = 0.1, 2e-6, 1.2e-8, 3e-8, 3.5e-10
 
 
 @dataclass(frozen=True)
