@@ -331,7 +331,7 @@ def test_on_workers_lots_are_worth_a_round_trip_and_at_most_a_twentieth():
     many = plan_fit(facts(n=10**8, workers=2), target)
     lot = many.rate * many.n
     seconds = lot * (planning._RECORD_TIME + 20 * planning._FEATURE_TIME) / 2
-    assert seconds == pytest.approx(planning._ROUND_TRIP, rel=0.01)
+    assert seconds == pytest.approx(2 * planning._MESSAGE_TIME, rel=0.01)
     assert plan_fit(facts(n=10**6, workers=2), target, lot_size=500).rate == 500 / 10**6
 
 

@@ -27,9 +27,10 @@ _FEW = 30_000.0
 _MOST_EPOCHS = 400.0
 _STEPS = 25_000
 _SMALLEST_LOT, _LARGEST_LOT = 16, 2048
-# On workers a step costs a round trip, in seconds, and a record of a lot these, for its
-# features and besides. Lots grow until they take as long as the trip, up to a part of n.
-_ROUND_TRIP = 3e-3
+# On workers a step costs a message to each and back, in seconds, and a record of a lot these,
+# for its features and besides. Lots grow until they take as long as the round trip, up to a
+# part of n.
+_MESSAGE_TIME = 1.5e-3
 _FEATURE_TIME, _RECORD_TIME = 0.4e-9, 4e-8
 _MOST_OF_ALL = 20
 
@@ -191,7 +192,8 @@ def plan_fit(
 def _worth_a_trip(facts: Facts) -> int:
     """Return the size of a lot that workers compute in the time of a round trip."""
     record = _RECORD_TIME + _FEATURE_TIME * facts.d * facts.outputs
-    return int(_ROUND_TRIP * facts.workers / record)
+    round_trip = _MESSAGE_TIME * facts.workers
+    return int(round_trip * facts.workers / record)
 
 
 def _pilot(plan: Plan, target: PrivacyTarget) -> Plan:

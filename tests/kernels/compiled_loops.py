@@ -46,6 +46,10 @@ def kernels():
                   desk),
         "solve_block": (packed.solve_block, loss, numbers, 1, desk),
         "_add": (packed._add, pack, ints, np.zeros(2, np.int32), ints),
+        "_add_members": (
+            packed._add_members, loss, pack, numbers, ints, ints, np.zeros((1, 96), np.float32),
+            floats, table, desk, totals[0],
+        ),
         "release_cells": (packed.release_cells, ints, floats, numbers, 1, floats),
         "advance_part": (packed.advance_part, loss, pack, numbers, *chunk, 0, totals, ints),
         "_read_block": (lazy._read_block, rows, records, numbers, law, ints, 0, 1, 0, floats, 0,

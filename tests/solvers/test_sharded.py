@@ -11,6 +11,7 @@ from one_machine import OneMachine
 from dpscd.errors import DataError, ParameterError, WorkerError
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.plan import Plan
+from dpscd.privacy import sampling
 from dpscd.privacy.random import LotsSource, Purpose, SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
@@ -159,6 +160,12 @@ def same(found, expected):
     np.testing.assert_array_equal(found.coef, expected.coef)
     np.testing.assert_array_equal(found.intercept, expected.intercept)
     assert np.abs(found.coef).max() > 0.0
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Bits for 400 records, not for 16384: the interpreter takes its time."""
+    monkeypatch.setattr(sampling, "_BLOCK", 64)
 
 
 CUTS = [[], [130], [1, 1, 90, 399]]
