@@ -150,9 +150,13 @@ class Problem:
         factor = self.plain_rows(X).factor
         if not hasattr(X, "indptr"):
             return standard.dense(X, factor)
-        each = np.repeat(factor, np.diff(X.indptr))
-        with np.errstate(all="ignore"):  # rows that hold no number stay without one
-            values = standard.sparse(X.data * each, X.indices)
+        values = np.empty(len(X.data), np.float32)
+        for first in range(0, X.shape[0], _BLOCK):
+            ends = X.indptr[first : first + _BLOCK + 1]
+            part = slice(ends[0], ends[-1])
+            each = np.repeat(factor[first : first + _BLOCK], np.diff(ends))
+            with np.errstate(all="ignore"):  # rows that hold no number stay without one
+                values[part] = standard.sparse(X.data[part] * each, X.indices[part])
         return type(X)((values, X.indices, X.indptr), shape=X.shape)
 
     def labels(self, y: Floats) -> Floats:

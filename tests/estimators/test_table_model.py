@@ -14,6 +14,7 @@ import dpscd
 from dpscd import (
     BudgetExceeded,
     CardError,
+    DataError,
     DataTypeError,
     DPLinearSVC,
     DPLogisticRegression,
@@ -108,6 +109,8 @@ def test_estimators_that_do_not_fit_are_refused(table):
         TableModel(NUMBER, DPLinearSVC()).fit(table)
     with pytest.raises(ParameterError, match="estimator must be"):
         TableModel(SCHEMA, object()).fit(table)
+    with pytest.raises(DataError, match="different numbers of records"):
+        TableModel(SCHEMA).fit(table, table["ill"].head(3))
     with pytest.raises(DataTypeError, match="pandas DataFrame"):
         TableModel(SCHEMA).fit(table.to_numpy())
     with pytest.raises(NotFittedError):
@@ -240,6 +243,7 @@ def test_columns_read_from_data_are_on_the_card(table):
     columns = {**COLUMNS, "age": {**COLUMNS["age"], "read_from_data": True}}
     model = TableModel({**SCHEMA, "columns": columns}, logistic()).fit(table.head(500))
     assert model.privacy_.public["read_from_data"] == ["age"]
+    assert "NOT COVERED: what the schema says of 'age' was read off" in str(model.privacy_)
     assert PrivacyCard.from_json(model.privacy_.to_json()) == model.privacy_
 
 
@@ -251,6 +255,12 @@ def test_parsed_records_and_pickles_give_the_same_model(model, table):
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict(table), model.predict(table))
     assert "secret-" not in repr(pickle.dumps(model))
+    assert copy.estimator.random_state is None
+    assert copy.estimator_.random_state is None
+    assert model.estimator.random_state == 0
+    assert (
+        pickle.loads(pickle.dumps(TableModel(SCHEMA, logistic()))).estimator.random_state == 0
+    )
 
 
 def test_sparse_features_work_end_to_end(table):

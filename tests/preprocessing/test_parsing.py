@@ -1,9 +1,12 @@
 """Cells become numbers by the schema, silently, whatever they hold."""
 
+import math
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpscd import Schema, SchemaError
@@ -120,9 +123,47 @@ def test_no_cell_makes_an_error(values):
     assert parse(REGRESSION, table.astype(object)).target.dtype == float
 
 
-@given(st.lists(cells, min_size=2, max_size=5))
-def test_a_record_is_parsed_on_its_own(values):
-    table = frame(a=values, c=values, b=values).astype(object)
-    whole, one = parse(SCHEMA, table), parse(SCHEMA, table.iloc[:1])
-    for name, column in whole.columns.items():
-        np.testing.assert_array_equal(column[:1], one.columns[name])
+like_others = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.integers(-(2**53), 2**53),
+    st.sampled_from([0.0, -0.0, 1.0, 2.0, 0.1, np.float32(0.1), math.nan, math.inf]),
+    st.sampled_from(["1", "1.0", " 1", "true", "True", "0", "-0.0", "x", "?", "", "0.1"]),
+    st.sampled_from(
+        [Decimal("1.0"), Decimal("1.00"), Decimal("0.1"), np.int8(1), np.bool_(True)]
+    ),
+)
+
+
+@settings(max_examples=500)
+@given(st.lists(like_others, min_size=2, max_size=5), st.booleans())
+def test_a_record_is_parsed_on_its_own(values, as_objects):
+    # In whatever type pandas puts the column, which depends on all of its cells.
+    column = pd.Series(values, dtype=object) if as_objects else pd.Series(values)
+    whole = parse(SCHEMA, frame(a=column, c=column, o=column, b=column, y=column))
+    for place, value in enumerate(values):
+        alone = pd.Series([value], dtype=object)
+        one = parse(SCHEMA, frame(a=alone, c=alone, o=alone, b=alone, y=alone))
+        for name in "acob":
+            np.testing.assert_array_equal(
+                whole.columns[name][place : place + 1], one.columns[name]
+            )
+        assert whole.target[place] == one.target[0]
+
+
+def test_what_a_missing_value_does_to_the_type_of_a_column_changes_no_other_cell():
+    for values in ([True, False], [1, 2], [np.float32(0.1)], [Decimal("1.5")], ["1", "x"]):
+        full = parse(SCHEMA, frame(a=pd.Series(values), c=pd.Series(values)))
+        more = pd.Series([*values, None])
+        part = parse(SCHEMA, frame(a=more, c=more))
+        for name in "ac":
+            np.testing.assert_array_equal(part.columns[name][:-1], full.columns[name])
+
+
+def test_dates_and_other_things_are_texts():
+    days = pd.Series(pd.to_datetime(["2020-01-01", None]))
+    np.testing.assert_array_equal(parse(SCHEMA, frame(c=days)).columns["c"], [OTHER, MISSING])
+    assert np.isnan(parse(SCHEMA, frame(a=days)).columns["a"]).all()
+    huge = pd.Series([10**400, "9" * 400], dtype=object)
+    np.testing.assert_array_equal(parse(SCHEMA, frame(a=huge)).columns["a"], [np.nan, np.inf])

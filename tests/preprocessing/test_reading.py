@@ -7,7 +7,9 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from dpscd import DataError, Schema, SchemaError
 from dpscd.preprocessing.reading import read_frames, read_parsed
@@ -154,6 +156,23 @@ def test_parquet_is_read_in_pieces(tmp_path):
     found = read_parsed([file], SCHEMA)
     np.testing.assert_array_equal(found.columns["a"], [1, 2, 3])
     np.testing.assert_array_equal(found.target, [0, 1, -2])
+    whole_numbers = tmp_path / "large.parquet"
+    large = 2**53 + 1
+    codes = Schema.from_dict(
+        {
+            "target": {"column": "y", "bounds": [0, 1]},
+            "columns": {
+                "a": {"kind": "category", "values": [large]},
+                "b": {"kind": "number", "bounds": [0, 1]},
+            },
+        }
+    )
+    for more in ([large, True], [None, None]):  # a missing value does not change the others
+        table = pa.table({"a": [large, more[0]], "b": [True, more[1]], "y": [0.5, 0.5]})
+        parquet.write_table(table, whole_numbers)
+        found = read_parsed([whole_numbers], codes)
+        assert found.columns["a"][0] == 0
+        assert found.columns["b"][0] == 1.0
     file.write_bytes(b"PAR1 no parquet")
     with pytest.raises(DataError, match="not a Parquet file"):
         whole(file)

@@ -83,6 +83,12 @@ def test_the_layout_is_kept():
     assert Schema.parse(filled(layout=layout)).layout == layout
 
 
+def test_a_first_line_that_is_a_record_is_not_taken_for_names():
+    for names in (["39", "Bachelors"], ["age", ""]):
+        with pytest.raises(DataError, match="does not hold names of columns"):
+            Template(names, Layout(), values=False)
+
+
 def test_tables_without_or_with_double_columns_are_refused():
     for names in ([], ["a", "a"]):
         with pytest.raises(DataError, match="no two of one name"):

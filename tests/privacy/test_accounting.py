@@ -70,7 +70,7 @@ def test_the_smaller_of_two_valid_bounds_is_taken():
         1e-6,
     )
     assert found.accountant == "RDP"
-    assert found.epsilon == pytest.approx(rdp, rel=1e-12)
+    assert found.epsilon == pytest.approx(rdp * (1.0 + 1e-9), rel=1e-12)
     assert found.epsilon < pld
 
 
@@ -280,3 +280,24 @@ def test_releases_of_all_records_are_merged_exactly(relation):
     many = epsilon_of([SampledGaussian(1.0, 40.0, 400)], 1e-6, relation, 1e-4).epsilon
     once = epsilon_of([SampledGaussian(1.0, 2.0, 1)], 1e-6, relation, 1e-4).epsilon
     assert many == pytest.approx(once, rel=1e-6)
+
+
+def test_what_would_take_the_library_too_long_has_no_bound(monkeypatch):
+    monkeypatch.setattr(accounting, "_MOST_CELLS", 10)
+    monkeypatch.setattr(accounting, "_by_library", lambda *_: pytest.fail("was asked"))
+    event = SampledGaussian(0.01, 1.0, 1000)
+    assert epsilon_of([event], 1e-6, Relation.REPLACE_ONE, 1e-3).epsilon == math.inf
+    assert epsilon_of([event], 1e-6, Relation.ZERO_OUT, 1e-3).accountant == "RDP"
+
+
+def test_a_library_without_an_answer_gives_no_bound(monkeypatch):
+    class Lost:
+        def __init__(self, *_):
+            pass
+
+        def get_epsilon(self, _):
+            return math.nan
+
+    monkeypatch.setattr(accounting, "_by_library", Lost)
+    event = SampledGaussian(0.01, 1.0, 1000)
+    assert epsilon_of([event], 1e-6, Relation.REPLACE_ONE, 1e-3).epsilon == math.inf

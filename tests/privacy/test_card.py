@@ -356,3 +356,15 @@ def test_texts_must_be_texts(changes):
 def test_a_card_with_other_words_is_refused(changes):
     with pytest.raises(CardError, match=r"unit|release that this version"):
         card(**changes).verify()
+
+
+def test_a_card_with_its_releases_twice_is_refused_before_it_is_computed(monkeypatch):
+    monkeypatch.setattr("dpscd.privacy.card.claim", lambda *_: pytest.fail("was computed"))
+    for releases in ((RELEASE,) * 3, (RELEASE,) * 10_000):
+        with pytest.raises(CardError, match="twice or in another order"):
+            card(releases=releases).verify()
+
+
+def test_classes_read_off_the_records_are_named():
+    public = {"n": 1000, "classes_from": "the labels in y"}
+    assert "NOT COVERED: the set of classes was read off" in str(card(public=public))

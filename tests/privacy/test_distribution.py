@@ -268,3 +268,9 @@ def test_a_grid_that_would_be_too_long_bounds_by_infinity(monkeypatch):
     assert unknown.epsilon(1e-5) == math.inf
     assert unknown.times(2, 1e-9).epsilon(0.5) == math.inf
     assert unknown.then(once).epsilon(0.5) == math.inf
+
+
+def test_a_sum_that_would_be_too_long_is_not_computed(monkeypatch):
+    one = distribution.one_step(0.1, 1.0, 1e-3, "remove", 1e-9)
+    monkeypatch.setattr(distribution, "_MOST", one.masses.size)
+    assert one.then(one).infinite == 1.0

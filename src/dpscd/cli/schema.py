@@ -43,6 +43,8 @@ def init(
 ) -> None:
     """Write a schema to fill in, from the names and types of the columns alone.
 
+    The type of a column in a CSV file is guessed from the first records; check each.
+
     Bounds and values are left for you: they must be known without looking at the records.
 
     Example: dpscd schema init patients.csv --target ill --out patients.toml

@@ -226,7 +226,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         # 3. The budget: spent from here on, whatever happens.
         reservation = self._reserve(plan, target)
         # 4. From here on values of the data are used.
-        fit = "" if reservation is None else f"{self.dataset} {reservation}"
+        fit = "" if reservation is None else f"{self.ledger} {self.dataset} {reservation}"
         source = source_for(self.random_state, fit)
         held = hold(plan, source)
         problem = problem_of(plan.lam if plan else self._given("lam") or _PLAIN_LAM)

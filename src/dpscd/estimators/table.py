@@ -14,13 +14,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from dpscd.distributed.detection import is_dask
-from dpscd.errors import DataTypeError, ParameterError
+from dpscd.errors import DataError, DataTypeError, ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier, DPLogisticRegression
 from dpscd.estimators.files import write_model
 from dpscd.estimators.partitions import TableReader, private_columns
 from dpscd.estimators.regression import DPRidge
-from dpscd.plan import Plan
+from dpscd.plan import BOUND_CELLS, Plan
 from dpscd.preprocessing.declared import schema_of
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
 from dpscd.preprocessing.parsing import Parsed, parse
@@ -112,7 +112,9 @@ class TableModel(BaseEstimator):
             self._fit_on_dask(table, y, model, classes, schema, found)
         else:
             if y is not None:
-                table = _frame(table).assign(**{schema.target.name: np.asarray(y)})
+                if len(_frame(table)) != len(y):
+                    raise DataError("the table and y have different numbers of records.")
+                table = table.assign(**{schema.target.name: np.asarray(y)})
             parsed = table if isinstance(table, Parsed) else parse(schema, _frame(table))
 
             def hold(plan: Plan | None, source: Source) -> Held:
@@ -252,6 +254,14 @@ class TableModel(BaseEstimator):
         }
         write_model(self.estimator_, path, table)
 
+    def __getstate__(self) -> Any:
+        # As for estimators: whoever has the seed can take the noise away again.
+        state = super().__getstate__()
+        if "estimator_" in state and self.estimator is not None:
+            own = {"random_state": None, "ledger": None, "dataset": None}
+            state = {**state, "estimator": clone(self.estimator).set_params(**own)}
+        return state
+
     def _unfitted(self, schema: Schema) -> DPLinearModel:
         """Return a fresh estimator with the schema's classes or bounds."""
         given = self.estimator
@@ -293,7 +303,15 @@ def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
     bounds = {str(k): (float(v[0]), float(v[1])) for k, v in table["bounds"].items()}
     expected = _with_schema(model.privacy_, schema, bounds).public
     width = sum(width_of(column) for column in schema.features)
-    if expected != model.privacy_.public or width != model.n_features_in_:
+    good = expected == model.privacy_.public and width == model.n_features_in_
+    good = good and set(bounds) == {part.name for part in schema.private}
+    if model.privacy_.private:
+        sizes = [x.size for x in model.privacy_.releases if x.what == "bounds"]
+        good = good and sizes == ([BOUND_CELLS * len(bounds)] if bounds else [])
+    if isinstance(model, DPRidge):
+        declared = bounds.get(schema.target.name, schema.target.bounds)
+        good = good and tuple(model.y_bounds or ()) == declared
+    if not good:
         raise ParameterError("its schema does not fit its card.")
     whole = TableModel(schema, clone(model))
     whole.schema_, whole.bounds_, whole.estimator_ = schema, bounds, model

@@ -5,7 +5,10 @@ them, one that is not listed is "other", one that cannot be read is missing. An 
 tell that such a record is there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence, Set
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -138,37 +141,80 @@ def _codes(
     known: Mapping[str, int] | None = None,
 ) -> Codes:
     """Return the code of each cell, by its text; each different text is looked at once."""
-    places, different = pd.factorize(cells)
     absent = {"", *layout.missing} - set(known or ())
-    table = np.empty(len(different) + 1, dtype=np.int32)
-    table[-1] = MISSING  # the place of None and NaN is -1
-    for place, value in enumerate(different):
-        text = _text(value)
-        table[place] = MISSING if text in absent else code(text)
-    codes: Codes = table[places]
-    return codes
+    places, texts = _different(cells)
+    codes = [MISSING if text in absent else code(text) for text in texts]
+    table = np.array([*codes, MISSING], dtype=np.int32)  # the place of no value is -1
+    found: Codes = table[places]
+    return found
+
+
+def _numbers(cells: pd.Series, layout: Layout) -> Floats:
+    """Return the number in each cell, NaN where there is none."""
+    if _is_plain(cells):
+        plain: Floats = cells.to_numpy(dtype=np.float64)
+        return plain
+    absent = {"", *layout.missing}
+    if not _is_text(cells):
+        return np.array([_number(cell, absent) for cell in cells.astype(object)], dtype=float)
+    places, texts = _different(cells)
+    table = np.array([*(_number(text, absent) for text in texts), np.nan], dtype=np.float64)
+    numbers: Floats = table[places]
+    return numbers
+
+
+# A cell must mean the same whatever the other cells are: the type of a column depends on all
+# of them (one missing value makes whole numbers floats, one text makes numbers objects), and so
+# does which of two equal values of different types is seen first. So cells are compared by
+# texts that are the same in every type, and never as they are.
+
+
+def _different(cells: pd.Series) -> tuple[npt.NDArray[np.intp], list[str]]:
+    """Return the different texts in a column, and the place of each cell's among them."""
+    if _is_plain(cells) or _is_text(cells):
+        places, values = pd.factorize(cells)  # equal here means equal texts
+        return places, [_text(value) for value in values]
+    texts = [None if _is_missing(cell) else _text(cell) for cell in cells.astype(object)]
+    places, values = pd.factorize(pd.Series(texts, dtype=object))
+    return places, list(values)
+
+
+def _is_plain(cells: pd.Series) -> bool:
+    """Return whether a column is an array of numbers or of truth values."""
+    return isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "biuf"
+
+
+def _is_text(cells: pd.Series) -> bool:
+    """Return whether all cells that have a value are texts."""
+    if isinstance(cells.dtype, pd.StringDtype):
+        return True
+    kind: str = pd.api.types.infer_dtype(cells, skipna=True) if cells.dtype == object else ""
+    return kind == "string"
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or cell is pd.NA or cell is pd.NaT or bool(cell != cell)
 
 
 def _text(value: Any) -> str:
     """Return a cell as text: whole numbers without a point, truth in small letters."""
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return f"{value:.0f}"
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real | Decimal):
+        number = float(value) + 0.0  # no sign of zero
+        return f"{number:.0f}" if number.is_integer() else repr(number)
     return str(value).strip()
 
 
-def _numbers(cells: pd.Series, layout: Layout) -> Floats:
-    """Return the number in each cell, NaN where there is none."""
-    kind = cells.dtype
-    if isinstance(kind, np.dtype) and kind.kind in "biuf":
-        plain: Floats = cells.to_numpy(dtype=np.float64)
-        return plain
-    places, different = pd.factorize(cells)
-    absent = {"", *layout.missing}
-    texts = [_text(value) for value in different]
-    read = [None if text in absent else text for text in texts]
-    table = np.full(len(different) + 1, np.nan)
-    table[:-1] = pd.to_numeric(pd.Series(read, dtype=object), errors="coerce").astype(float)
-    numbers: Floats = table[places]
-    return numbers
+def _number(cell: Any, absent: Set[str]) -> float:
+    """Return the number in a cell of whatever type, NaN if there is none."""
+    try:
+        if not isinstance(cell, str):
+            number = isinstance(cell, bool | np.bool_ | Real | Decimal)
+            return float(cell) if number else math.nan
+        text = cell.strip()
+        return math.nan if text in absent or "_" in text else float(text)
+    except (ValueError, OverflowError):
+        return math.nan

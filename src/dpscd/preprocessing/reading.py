@@ -169,9 +169,11 @@ def _parquet(file: Path, wanted: Sequence[str] | None, chunk: int) -> Iterator[p
         with ParquetFile(file) as table:
             names = table.schema_arrow.names
             columns = [name for name in names if wanted is None or name in wanted]
-            yield table.schema_arrow.empty_table().select(columns).to_pandas()
+            # Types of the file, which do not depend on what is missing.
+            typed = {"types_mapper": pd.ArrowDtype}
+            yield table.schema_arrow.empty_table().select(columns).to_pandas(**typed)
             for batch in table.iter_batches(batch_size=chunk, columns=columns):
-                yield batch.to_pandas()
+                yield batch.to_pandas(**typed)
     except ArrowException:
         problem = True
     if problem:

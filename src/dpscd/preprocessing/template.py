@@ -34,6 +34,11 @@ class Template:
     def __init__(self, names: Sequence[str], layout: Layout, *, values: bool) -> None:
         if not names or len(set(names)) != len(names):
             raise DataError("the table must have columns, and no two of one name.")
+        if any(not name or _is_number(name) for name in names):
+            raise DataError(
+                "the first line does not hold names of columns, some are empty or numbers; for "
+                "a file without header give --names."
+            )
         self.names = list(names)
         self.layout = layout
         self.values = values
@@ -120,7 +125,8 @@ class Template:
 
 _HEAD = """\
 # What is known about the columns without looking at the records.
-# kind is number, category, ordinal, boolean or ignore. Fill in bounds and values from what
+# kind is number, category, ordinal, boolean or ignore; it was guessed from the first records:
+# check it. Fill in bounds and values from what
 # you know (a questionnaire, the law, physics), not from the table: numbers read off
 # the records are not private. bounds = "private" spends a part of the budget on them.
 # Values outside are moved to the nearest bound, or count as "other"."""
@@ -144,6 +150,14 @@ def template(frame: pd.DataFrame, *, target: str | None = None) -> str:
     found = Template([str(name) for name in frame.columns], Layout(), values=False)
     found.look(frame.set_axis(found.names, axis=1))
     return found.text(target)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _key(name: str) -> str:

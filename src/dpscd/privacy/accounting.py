@@ -20,7 +20,7 @@ from typing import Any
 from scipy import special
 
 from dpscd.errors import ParameterError
-from dpscd.privacy.distribution import TAIL, WAYS, Losses, one_step
+from dpscd.privacy.distribution import TAIL, WAYS, Losses, one_step, range_of
 from dpscd.privacy.event import Event, SampledGaussian
 from dpscd.privacy.relation import Relation
 
@@ -38,6 +38,13 @@ _VALID: dict[Relation, tuple[str, ...]] = {
     Relation.ADD_REMOVE: ("PLD", "RDP"),
     Relation.REPLACE_ONE: ("PLD",),
 }
+
+# The library takes some 30 microseconds for each; beyond this nobody would wait. Plans are far
+# below it; cards of others may not be.
+_MOST_CELLS = 2**21
+
+# Rounding in the Renyi accountant: products and logarithms of doubles, far less than this.
+_RENYI_ROUNDING = 1e-9
 
 # Whole orders only: those in between need a series that does not always converge.
 _ORDERS = [*range(2, 65), 80, 96, 128, 192, 256, 384, 512, 1024, 4096]
@@ -84,9 +91,14 @@ def epsilon_of(
     """
     given = tuple(events)
     pld = _by_arrays(given, delta, relation, interval)
-    if math.isfinite(pld):  # else the grid would be too long for the library too
-        library = _by_library(tuple(map(_merged, given)), relation, interval)
-        pld = max(pld, float(library.get_epsilon(_paid(given, delta))))
+    if math.isfinite(pld):
+        merged = tuple(map(_merged, given))
+        if _cells(merged, delta, relation, interval) > _MOST_CELLS:
+            pld = math.inf  # no bound, which is always valid
+        else:
+            library = _by_library(merged, relation, interval)
+            found = float(library.get_epsilon(_paid(given, delta)))
+            pld = max(pld, found) if found >= 0.0 else math.inf
     return _smaller(pld, given, delta, relation, interval, enough)
 
 
@@ -136,6 +148,19 @@ def _by_library(events: tuple[Event, ...], relation: Relation, interval: float) 
     return accountant
 
 
+def _cells(
+    events: tuple[Event, ...], delta: float, relation: Relation, interval: float
+) -> float:
+    """Return how many losses of single steps there are to compute, about."""
+    tail = TAIL * delta
+    ranges = (
+        range_of(event.rate, event.noise_multiplier, way, tail / event.steps)
+        for event in events
+        for way in WAYS[relation]
+    )
+    return sum((high - low) / interval for low, high in ranges)
+
+
 def _merged(event: Event) -> Event:
     """Return the same losses in fewer steps, where that is exact.
 
@@ -160,7 +185,8 @@ def _smaller(
         accountant = copy.deepcopy(_renyi_together(given[:-1], relation))
         for event in given[-1:]:
             accountant.compose(_translate(event))
-        bounds.append(Accounted(float(accountant.get_epsilon(delta)), "RDP", interval))
+        found = float(accountant.get_epsilon(delta)) * (1.0 + _RENYI_ROUNDING)
+        bounds.append(Accounted(found, "RDP", interval))
     return min(bounds, key=lambda bound: bound.epsilon)
 
 

@@ -16,6 +16,12 @@ _UNIT = "a record; a person with several records is protected only as a group of
 # Everything that this version can release; each is proved on a page of docs/proofs.
 _RELEASES = ("bounds", "moments", "label mean", "label spread", "shared vector")
 
+# In this order: a pilot has a shared vector and a label spread of its own.
+_ORDER = (
+    "bounds", "moments", "label mean", "label spread", "shared vector", "label spread",
+    "shared vector",
+)  # fmt: skip
+
 # What a card may state; wider than any plan, narrow enough that it can be recomputed.
 _LARGEST = 1e4  # epsilon
 _LEAST_NOISE = 0.05
@@ -152,7 +158,6 @@ class PrivacyCard:
         """
         if not self.private:
             return math.inf
-        found = claim(self.releases, self.epsilon, self.delta, self.relation, self.interval)
         if (self.unit, self.assumptions) != (_UNIT, _ASSUMPTIONS):
             raise CardError("the card states another unit or other assumptions.")
         if any(x.what not in _RELEASES for x in self.releases):
@@ -169,6 +174,10 @@ class PrivacyCard:
             raise CardError("the card states released bounds but lists no such release.")
         if any(self.public.get("n", x.n) != x.n for x in self.releases):
             raise CardError("the card states another n than its releases.")
+        if not _is_part(tuple(x.what for x in self.releases), _ORDER):
+            raise CardError("the card lists its releases twice or in another order.")
+        # Last, because it takes longest: a card may come from anybody.
+        found = claim(self.releases, self.epsilon, self.delta, self.relation, self.interval)
         if not found.epsilon <= self.epsilon:
             raise CardError(
                 f"the card claims epsilon={self.epsilon!r} but its releases amount to "
@@ -209,6 +218,14 @@ class PrivacyCard:
             problem = CardError("this is not the JSON of a privacy card.")
         raise problem
 
+    def _read_off(self) -> list[str]:
+        """Return what was taken as public although it was read off the records."""
+        names = self.public.get("read_from_data") or []
+        found = [f"what the schema says of {name!r}" for name in names]
+        if self.public.get("classes_from") == "the labels in y":
+            found.append("the set of classes")
+        return found
+
     def __str__(self) -> str:
         public = ", ".join(
             f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
@@ -229,6 +246,10 @@ class PrivacyCard:
                 f"Unit: {self.unit}.",
                 f"Taken as public: {public}.",
                 *(
+                    f"NOT COVERED: {text} was read off the records."
+                    for text in self._read_off()
+                ),
+                *(
                     f"Released before: {x.what}, noise multiplier "
                     f"{x.event.noise_multiplier:.6g}, {x.event.steps} at rate "
                     f"{x.event.rate:.6g}."
@@ -243,3 +264,9 @@ class PrivacyCard:
                 *(f"Assumes: {line}." for line in self.assumptions),
             ]
         )
+
+
+def _is_part(names: tuple[str, ...], order: tuple[str, ...]) -> bool:
+    """Return whether names are some of those in `order`, in that order."""
+    left = iter(order)
+    return all(name in left for name in names)

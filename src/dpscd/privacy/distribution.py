@@ -70,6 +70,8 @@ class Losses:
     def then(self, other: "Losses") -> "Losses":
         """Return the losses of both together."""
         length = self.masses.size + other.masses.size - 1
+        if length > _MOST:
+            return _unknown(self.interval)
         fast = fft.next_fast_len(length, real=True)
         waves = fft.rfft(self.masses, fast) * fft.rfft(other.masses, fast)
         masses = fft.irfft(waves, fast)[:length]
