@@ -20,6 +20,13 @@ _DATA = "export DPSCD_DATA=folder/of/the/data    # "
 EXEMPT = {
     "README.md": [("pip install . && dpscd demo", _FRESH)],
     "docs/start.md": [("pip install .", _FRESH)],
+    "docs/guides/distributed.md": [
+        ('pip install "dpscd[dask,parquet]"', _FRESH),
+        (
+            "import dask.dataframe as dd",
+            "needs a cluster; tests/distributed runs the same on one",
+        ),
+    ],
     "docs/results/accuracy.md": [(f"{_DATA}Adult is packaged", _HOURS)],
     "docs/results/bounds_tuning.md": [("dpscd reproduce bounds --quick --out results", _HOURS)],
     "docs/results/leak.md": [

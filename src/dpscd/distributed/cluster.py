@@ -52,4 +52,5 @@ def parquet(paths: Sequence[str]) -> Any:
     paths : list of str
         Files that every worker can open by these names, in the order of the records.
     """
-    return read_parquet(list(paths))
+    # Types of the files, which do not depend on what is missing in a partition.
+    return read_parquet(list(paths), dtype_backend="pyarrow")
