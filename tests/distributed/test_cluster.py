@@ -69,7 +69,7 @@ def warm_up(X, y):
     problem, lots = problem_of(plan.lam), LotsSource.of(SeededSource(b""))
     actor = ShardActor([part], reader)
     actor.ask("moments_total", problem, plan)
-    actor.ask("begin", problem, plan, lots, 0, None)
+    actor.ask("begin", problem, plan, lots, 0, part.count, None)
     actor.ask("step", 0, np.zeros((1, 4)))
     here(model, X, y)
 
