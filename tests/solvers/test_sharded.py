@@ -1,6 +1,7 @@
 """Records that are divided give the model of one machine, whatever is lost on the way."""
 
 import dataclasses
+import os
 from itertools import pairwise
 
 import numpy as np
@@ -441,6 +442,14 @@ def test_progress_counts_every_step():
     held = Sharded(crew, crew.ask("count"), dense=True)
     train_private(problem_of(plan), plan, held, sources, progress=done.append)
     assert sum(done) == plan.steps
+
+
+def test_a_system_that_cannot_reserve_disk_is_fine(monkeypatch):
+    monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    area = shards._OnDisk(None).bytes(5000)
+    assert len(area) == 5000
+    assert not area.any()
+    area[4999] = 1
 
 
 def test_pieces_on_disk_are_the_whole_lot():

@@ -86,7 +86,10 @@ class _OnDisk:
     def bytes(self, size: int) -> npt.NDArray[np.uint8]:
         """Return so many bytes, zero at first."""
         with tempfile.TemporaryFile(dir=self._folder) as file:
-            os.posix_fallocate(file.fileno(), 0, size)  # a full disk is noticed here
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)  # a full disk is noticed here
+            else:  # macOS
+                file.truncate(size)
             area = mmap.mmap(file.fileno(), size)
         self._maps.append(area)
         return np.frombuffer(area, dtype=np.uint8)
