@@ -25,9 +25,10 @@ from dpscd import (
     TableModel,
 )
 from dpscd.distributed.collections import partitions_of
-from dpscd.distributed.workers import ShardActor, workers_with
+from dpscd.distributed.workers import workers_with
 from dpscd.estimators.partitions import ArrayReader
 from dpscd.privacy.random import LotsSource, SeededSource, source_for
+from dpscd.solvers.shard import Shard
 from dpscd.solvers.training import train_private
 
 N = 900
@@ -67,10 +68,10 @@ def warm_up(X, y):
     problem_of, target = model._public_problem(X.shape, None)
     plan = model._plan(problem_of(np.nan), target)
     problem, lots = problem_of(plan.lam), LotsSource.of(SeededSource(b""))
-    actor = ShardActor([part], reader)
-    actor.ask("moments_total", problem, plan)
-    actor.ask("begin", problem, plan, lots, 0, part.count, None)
-    actor.ask("step", 0, np.zeros((1, 4)))
+    shard = Shard([part], reader)
+    shard.moments_total(problem, plan)
+    shard.begin(problem, plan, lots, 0, N, None)
+    shard.step(0, np.zeros((1, 4)))
     here(model, X, y)
 
 

@@ -600,6 +600,12 @@ MUTATIONS = [
         "tests/privacy/test_sampling.py::test_a_source_of_lots_can_be_sent_and_knows_nothing_of_the_noise",
     ),
     Mutation(
+        "a plan that follows the number of partitions",
+        "distributed/workers.py",
+        (("self.workers = seats.workers", "self.workers = len(seats)"),),
+        "tests/distributed/test_workers.py::test_the_plan_does_not_know_how_records_are_divided",
+    ),
+    Mutation(
         "whatever a worker has is sent",
         "distributed/workers.py",
         (("return only_sums(getattr(self._shard, method)(*args))", "return getattr(self._shard, method)(*args)"),),

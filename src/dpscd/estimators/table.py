@@ -167,7 +167,7 @@ class TableModel(BaseEstimator):
                 classes,
                 hold,
                 bounded=len(schema.private),
-                workers=len(workers),
+                workers=workers.workers,
             )
 
     @property

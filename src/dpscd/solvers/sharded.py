@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import WorkerError
+from dpscd.errors import ParameterError, WorkerError
 from dpscd.kernels.dual import Numbers, release
 from dpscd.kernels.packed import release_cells
 from dpscd.plan import Plan
@@ -23,7 +23,7 @@ from dpscd.solvers.dp_scd import check_capacity, check_problem
 from dpscd.solvers.holders import Left
 from dpscd.solvers.shard import Reader, Total
 
-__all__ = ["LOST", "Crew", "Seats", "Sharded"]
+__all__ = ["LOST", "Crew", "Seats", "Sharded", "check_path"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,6 +34,8 @@ LOST = object()
 _PATIENCE = 10
 # Numbers of the path that are sent at once to a new shard.
 _PATH = 2**21
+# Bytes of the whole path, which the coordinator keeps.
+_LARGEST_PATH = 2**31
 # Steps whose noise is drawn at once.
 _CHUNK = 2**16
 
@@ -114,10 +116,7 @@ class Crew:
             while replies[number] is LOST:
                 losses += 1
                 if losses > _PATIENCE:
-                    raise WorkerError(
-                        f"a worker was lost {_PATIENCE} times at the same place. What this fit "
-                        "reserved is spent."
-                    )
+                    raise WorkerError(f"a worker was lost {_PATIENCE} times at the same place.")
                 self._seats.refill(number)
                 if self._rebuilt(number):
                     (replies[number],) = self._seats.call([number], method, [args[number]])
@@ -142,7 +141,7 @@ class Crew:
             raise WorkerError(
                 "a part of the records is not what it was when it was first read, or its new "
                 "worker has another processor than the lost one and computes otherwise; the "
-                "fit cannot be finished. What it reserved is spent."
+                "fit cannot be finished."
             )
         return True
 
@@ -223,6 +222,16 @@ class Sharded:
                 if progress is not None:
                     progress(1)
         return average / (plan.steps - plan.average_from)
+
+
+def check_path(plan: Plan) -> None:
+    """Refuse, from public numbers, a training whose path the coordinator could not keep."""
+    if 8 * plan.size * plan.steps > _LARGEST_PATH:
+        raise ParameterError(
+            f"{plan.steps} steps of {plan.size} numbers are more than the coordinator keeps "
+            f"({_LARGEST_PATH} bytes) to replace lost workers; give a larger lot_size or fewer "
+            "epochs."
+        )
 
 
 def _move(total: Total, normals: Floats, numbers: Numbers, shared: Floats) -> None:
