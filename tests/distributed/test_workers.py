@@ -274,6 +274,20 @@ def test_shards_are_divided_among_workers_and_replaced_elsewhere(near):
     seats.close()
 
 
+@pytest.mark.parametrize("found", ["0.0.1", None, ImportError("secret")], ids=repr)
+def test_workers_without_this_version_are_refused_before_they_are_sent_anything(near, found):
+    class Cluster:
+        def run(self, function, *args, on_error):
+            replies = near.run(function, *args, on_error=on_error)
+            assert set(replies.values()) == {__version__}
+            return {**replies, "tcp://lost:1": OSError(), "tcp://other:1": found}
+
+    workers._check_versions(near)
+    with pytest.raises(WorkerError, match="another version of dpscd") as caught:
+        workers._check_versions(Cluster())
+    assert "secret" not in str(caught.value)
+
+
 def test_a_shard_that_dask_built_again_is_lost(near):
     parts = partitions_of(*arrays(), None)
     seats = workers._Seats(near, parts, reader())

@@ -6,6 +6,7 @@ vectors, the schema) or a key for the bits of its records; what comes back passe
 """
 
 import asyncio
+import pydoc
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -163,6 +164,7 @@ class _Seats:
         self._reader = reader
         addresses = self._addresses() or _waited_for(client)
         self.workers = len(addresses)
+        _check_versions(client)
         groups = np.array_split(np.arange(len(parts)), min(len(parts), len(addresses)))
         self._seats = [_Seat([parts[i] for i in group]) for group in groups]
         for number, address in zip(range(len(self._seats)), addresses, strict=False):
@@ -276,6 +278,22 @@ class _Seats:
             allow_other_workers=True,
             actor=True,
         )
+
+
+def _check_versions(client: Client) -> None:
+    """Refuse a cluster with workers that lack this library, or have it in another version.
+
+    Asked by a function of the standard library: a worker that cannot import what it is sent
+    loses its scheduler without a word, and is waited for in vain.
+    """
+    asked = client.run(pydoc.locate, "dpscd._version.__version__", on_error="return")
+    for found in asked.values():
+        if found != __version__ and not isinstance(found, OSError):  # that one is just lost
+            here = found if isinstance(found, str) else "none"
+            raise WorkerError(
+                f"a worker has another version of dpscd, {here}, than the coordinator, "
+                f"{__version__}; install one version on all machines."
+            )
 
 
 def _waited_for(client: Client) -> list[str]:
