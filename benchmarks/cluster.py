@@ -148,9 +148,8 @@ def trip(workers, columns, steps=300):
     plan = model._plan(problem_of(np.nan), target)
     shared, seconds = np.zeros((1, columns + 1)), []
     with workers_with(partitions_of(X, y, None), reader) as held:
-        starts = [16 * worker for worker in range(workers)]
         lots_source = LotsSource.of(SeededSource(b"trips"))
-        held._crew.begin(problem_of(plan.lam), plan, lots_source, starts, None)
+        held._crew.begin(problem_of(plan.lam), plan, lots_source, [16] * workers, None)
         for _ in range(steps):
             start = time.perf_counter()
             held._crew.step(shared)

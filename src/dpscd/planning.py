@@ -88,8 +88,8 @@ class Facts:
     bounded : int
         Number of columns whose bounds are estimated first.
     workers : int
-        Number of workers that hold the records, each step being a round trip to them; 0 if
-        the records are here.
+        Number of workers of the cluster that holds the records, each step being a round trip
+        to them; 0 if the records are here.
     """
 
     n: int

@@ -23,11 +23,14 @@ from dpscd import (
     DPRidge,
     Ledger,
     TableModel,
+    WorkerError,
 )
 from dpscd.distributed.collections import partitions_of
-from dpscd.distributed.workers import ShardActor, workers_with
+from dpscd.distributed.workers import workers_with
 from dpscd.estimators.partitions import ArrayReader
 from dpscd.privacy.random import LotsSource, SeededSource, source_for
+from dpscd.solvers import sharded
+from dpscd.solvers.shard import Shard
 from dpscd.solvers.training import train_private
 
 N = 900
@@ -67,10 +70,10 @@ def warm_up(X, y):
     problem_of, target = model._public_problem(X.shape, None)
     plan = model._plan(problem_of(np.nan), target)
     problem, lots = problem_of(plan.lam), LotsSource.of(SeededSource(b""))
-    actor = ShardActor([part], reader)
-    actor.ask("moments_total", problem, plan)
-    actor.ask("begin", problem, plan, lots, 0, None)
-    actor.ask("step", 0, np.zeros((1, 4)))
+    shard = Shard([part], reader)
+    shard.moments_total(problem, plan)
+    shard.begin(problem, plan, lots, 0, N, None)
+    shard.step(0, np.zeros((1, 4)))
     here(model, X, y)
 
 
@@ -201,6 +204,39 @@ def test_a_worker_killed_in_mid_fit_changes_nothing(client, when):
     assert killed
     np.testing.assert_array_equal(found.coef[0], expected.coef_)
     assert found.intercept[0] == expected.intercept_
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_file_that_grew_when_it_is_read_again_ends_the_fit(
+    client, tmp_path, monkeypatch, more
+):
+    X, y = records()
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y)
+    paths = [tmp_path / f"{number}.parquet" for number in range(3)]
+    for number, path in enumerate(paths):
+        table[300 * number : 300 * (number + 1)].to_parquet(path)
+    stored = dd.from_map(pd.read_parquet, paths)
+    client.wait_for_workers(3)  # one that comes later might be killed in vain
+    released, move = [], sharded._move
+
+    def grow(*args):
+        move(*args)
+        released.append(1)
+        if len(released) == 20:
+            for path in paths:
+                part = pd.read_parquet(path)
+                pd.concat([part, part[:more]]).to_parquet(path)
+            os.kill(sorted(workers_of(client).items())[0][1], signal.SIGKILL)
+
+    monkeypatch.setattr(sharded, "_move", grow)
+    given = stored[["a", "b", "c"]], stored["y"]
+    if more:
+        with pytest.raises(WorkerError, match="another number of records"):
+            ridge().fit(*given)
+    else:
+        found = ridge().fit(*given)
+        monkeypatch.undo()
+        same(found, here(ridge(), X, y))
 
 
 def test_a_slow_worker_is_waited_for(client):

@@ -560,7 +560,7 @@ MUTATIONS = [
         "a lost worker left out",
         "solvers/sharded.py",
         (("                self._seats.refill(number)\n",
-          "                replies[number] = np.zeros_like(self._last[number])\n                break\n"),),
+          "                replies[number] = np.zeros_like(self._so_far[number])\n                break\n"),),
         _LOST,
     ),
     Mutation(
@@ -568,6 +568,18 @@ MUTATIONS = [
         "solvers/sharded.py",
         (("        if not self._path:\n            return True", "        return True"),),
         _LOST,
+    ),
+    Mutation(
+        "a new worker with other records than were counted",
+        "solvers/shard.py",
+        (("if self.count() != count:", "count = self.count()\n        if False:"),),
+        "tests/solvers/test_sharded.py::test_a_new_shard_with_another_number_of_records_ends_the_fit",
+    ),
+    Mutation(
+        "the past of a new worker not compared",
+        "solvers/sharded.py",
+        (("if not np.array_equal(found, self._so_far[number]):", "if False:"),),
+        "tests/solvers/test_sharded.py::test_a_change_that_the_last_lot_does_not_show_ends_the_fit_too",
     ),
     Mutation(
         "a step repeated by a worker that did it already",
@@ -586,6 +598,12 @@ MUTATIONS = [
         "privacy/random.py",
         (("return cls(words.tobytes(), seeded=source.seeded)", "return cls(source._key, seeded=source.seeded)"),),
         "tests/privacy/test_sampling.py::test_a_source_of_lots_can_be_sent_and_knows_nothing_of_the_noise",
+    ),
+    Mutation(
+        "a plan that follows the number of partitions",
+        "distributed/workers.py",
+        (("self.workers = seats.workers", "self.workers = len(seats)"),),
+        "tests/distributed/test_workers.py::test_the_plan_does_not_know_how_records_are_divided",
     ),
     Mutation(
         "whatever a worker has is sent",

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 import scipy.stats
 
-from dpscd.errors import ParameterError
+from dpscd.errors import ParameterError, StreamError
 from dpscd.kernels.dual import Records
 from dpscd.losses import Hinge
 from dpscd.plan import Plan
@@ -168,3 +168,11 @@ def test_a_fit_without_noise_worth_the_name_finds_the_eager_model():
     eager = fit(plan=dataclasses.replace(plan, epsilon=33.0))
     assert abs(eager).max() > 1e-3
     np.testing.assert_allclose(found, eager, rtol=0.0, atol=1e-4)
+
+
+def test_an_average_is_drawn_once():
+    """A second one would have other noise, and the mean of both less."""
+    vector = LazyVector(PROBLEM, PLAN, SeededSource(b"lazy"))
+    vector.average()
+    with pytest.raises(StreamError, match="once"):
+        vector.average()

@@ -1,6 +1,7 @@
 """Records that are divided give the model of one machine, whatever is lost on the way."""
 
 import dataclasses
+import os
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +18,7 @@ from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 from dpscd.solvers import shard as shards
 from dpscd.solvers import sharded
+from dpscd.solvers.holders import Left
 from dpscd.solvers.shard import Shard
 from dpscd.solvers.sharded import LOST, Crew, Sharded
 from dpscd.solvers.training import train_private
@@ -139,6 +141,11 @@ class Near:
         self.reader = reader
 
 
+def begin(shard, plan, count):
+    lots = LotsSource.of(SeededSource(b""))
+    shard.begin(problem_of(plan), plan, lots, 0, count, None)
+
+
 def sources(part):
     return SeededSource(b"seed", part)
 
@@ -250,6 +257,55 @@ def test_records_that_changed_meanwhile_end_the_fit():
 
 
 @pytest.mark.parametrize("more", [1, -1])
+@pytest.mark.parametrize(
+    "loss", [(0, "label_total", None), (0, "begin", None), (0, "step", 0), (0, "step", 30)],
+    ids=str,
+)  # fmt: skip
+def test_a_new_shard_with_another_number_of_records_ends_the_fit(loss, more):
+    """Its last record would have the bits of the first record of the next shard."""
+    plan, arrays = planned(pilot=True), data()
+    seats = Near(arrays, [200], losses=[loss])
+    crew = Crew(seats)
+    held = Sharded(crew, crew.ask("count"), dense=True)
+    refill = seats.refill
+
+    def changed(number):
+        seats.pieces[0][1].arrays = [a[66 : 200 + more] for a in arrays]
+        refill(number)
+
+    seats.refill = changed
+    with pytest.raises(WorkerError, match="another number of records"):
+        train_private(problem_of(plan), plan, held, sources)
+    assert seats.refills == 1
+
+
+@pytest.mark.parametrize("kind", ["packed", "floats", "sparse"])
+def test_a_change_that_the_last_lot_does_not_show_ends_the_fit_too(kind):
+    """A record that was in an early lot, but not in the one before the loss."""
+    plan = planned(noise_multiplier=1e-4 if kind == "floats" else 0.5)
+    arrays, sparse = data(), kind == "sparse"
+    arrays[2][:] = 1.0
+    seats = Near(arrays, [200], reader=Plain(sparse=sparse), losses=[(1, "step", 30)])
+    crew = Crew(seats)
+    held = Sharded(crew, crew.ask("count"), dense=not sparse)
+    lots = LotsSource.of(sources(""))
+    last = plan.lots.members(lots, 29, 200, N)
+    # Records from 266 on are in the second part of the second shard.
+    early = [i for t in range(29) for i in plan.lots.members(lots, t, 266, N) if i not in last]
+    refill = seats.refill
+
+    def changed(number):
+        piece = seats.pieces[number][1]
+        piece.arrays = [a.copy() for a in piece.arrays]
+        piece.arrays[1][early[0] - 266] -= 2.0
+        refill(number)
+
+    seats.refill = changed
+    with pytest.raises(WorkerError, match="not what it was"):
+        held.train(problem_of(plan), plan, sources(""), None, None)
+
+
+@pytest.mark.parametrize("more", [1, -1])
 def test_records_that_became_more_or_fewer_are_refused(more):
     plan, arrays = planned(), data()
     piece = Piece(*(a[:200] for a in arrays))
@@ -257,7 +313,7 @@ def test_records_that_became_more_or_fewer_are_refused(more):
     shard.count()
     piece.arrays = [a[: 200 + more] for a in arrays]
     with pytest.raises(WorkerError, match="another number of records"):
-        shard.begin(problem_of(plan), plan, LotsSource.of(SeededSource(b"")), 0, None)
+        begin(shard, plan, 200)
 
 
 def test_a_place_where_everybody_is_lost_ends_the_fit():
@@ -272,7 +328,7 @@ def test_steps_out_of_turn_are_refused():
     shared = np.zeros((1, 4))
     with pytest.raises(WorkerError, match="out of turn"):
         shard.step(0, shared)
-    shard.begin(problem_of(plan), plan, LotsSource.of(SeededSource(b"")), 0, None)
+    begin(shard, plan, N)
     shard.step(0, shared)
     for number in (0, 2):
         with pytest.raises(WorkerError, match="out of turn"):
@@ -332,7 +388,7 @@ def test_a_shard_without_records_adds_nothing():
         assert shard.count() == 0
         assert shard.label_total(problem, plan) == 0.0
         assert not shard.moments_total(problem, plan).any()
-        shard.begin(problem, plan, LotsSource.of(SeededSource(b"")), 0, None)
+        begin(shard, plan, 0)
         assert not shard.step(0, np.zeros((1, 4))).any()
 
 
@@ -369,7 +425,9 @@ def test_plans_for_others_and_too_many_records_are_refused():
     problem = problem_of(plan)
     for call in (
         lambda: held.label_total(problem, plan),
+        lambda: held.distance_total(problem, plan, 0.0),
         lambda: held.moments_total(problem, plan),
+        lambda: held.left_total(plan, Left(problem, np.zeros((1, 4)), 1.0)),
         lambda: held.train(problem, plan, SeededSource(b""), None, None),
     ):
         with pytest.raises(DataError, match="far more records"):
@@ -386,10 +444,18 @@ def test_progress_counts_every_step():
     assert sum(done) == plan.steps
 
 
+def test_a_system_that_cannot_reserve_disk_is_fine(monkeypatch):
+    monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    area = shards._OnDisk(None).bytes(5000)
+    assert len(area) == 5000
+    assert not area.any()
+    area[4999] = 1
+
+
 def test_pieces_on_disk_are_the_whole_lot():
     plan, arrays = planned(), data()
     shard = Shard([Piece(*arrays)], Plain(), room=4000)
-    shard.begin(problem_of(plan), plan, LotsSource.of(SeededSource(b"")), 0, None)
+    begin(shard, plan, N)
     pack = shard._training.rows
     for ids in (np.arange(N), np.array([3, 399]), np.empty(0, np.int64)):
         pieces = list(shard._pieces(ids, pack))

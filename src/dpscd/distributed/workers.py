@@ -6,18 +6,20 @@ vectors, the schema) or a key for the bits of its records; what comes back passe
 """
 
 import asyncio
+import pydoc
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
 import psutil
-from distributed import Client, get_worker
+from distributed import Client, KilledWorker, get_worker
 from distributed.client import default_client
 
+from dpscd._version import __version__
 from dpscd.distributed.collections import Partition
 from dpscd.errors import DpscdError, ParameterError, WorkerError
 from dpscd.plan import Plan
@@ -25,7 +27,7 @@ from dpscd.solvers.dp_scd import check_capacity
 from dpscd.solvers.shard import Reader, Shard
 from dpscd.solvers.sharded import LOST, Crew, Sharded
 
-__all__ = ["ShardActor", "Workers", "only_sums", "workers_with"]
+__all__ = ["ShardActor", "StrangerError", "Workers", "only_sums", "workers_with"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,6 +35,8 @@ Floats = npt.NDArray[np.float64]
 _LOOK = 1.0
 # How long to wait for a worker when none is left.
 _WAIT = 300
+# What Dask's scheduler makes of an actor whose worker is gone.
+_GONE = "Worker holding Actor was lost"
 
 _METHODS = frozenset(
     {
@@ -63,19 +67,54 @@ def only_sums(reply: Any) -> Any:
     numbers = np.asarray(reply)
     if type(reply) not in (float, np.ndarray) or numbers.dtype not in (np.float64, np.int64):
         raise WorkerError("a worker was about to send something that is not a sum.")
-    if not np.array_equal(numbers, np.trunc(numbers)):
+    if not (np.isfinite(numbers).all() and np.array_equal(numbers, np.trunc(numbers))):
         raise WorkerError("a worker was about to send something that is not a whole number.")
     return reply
 
 
+class StrangerError(Exception):
+    """The shard that was asked is another one than the one that was met: that one is lost."""
+
+
 class ShardActor:
-    """A shard on a worker. Its errors say nothing about the records."""
+    """A shard on a worker. Its errors say nothing about the records.
 
-    def __init__(self, parts: Sequence[Partition], reader: Reader) -> None:
+    Parameters
+    ----------
+    parts, reader
+        As for :class:`~dpscd.solvers.shard.Shard`.
+    version : str
+        The coordinator's version of this library, which must be the worker's.
+
+    Notes
+    -----
+    Guarantee: answers only whom it met. Dask may build an actor again by itself, from what it
+    was built from: the first reader, and no steps. Nobody has met that one.
+    """
+
+    def __init__(self, parts: Sequence[Partition], reader: Reader, version: str) -> None:
+        if version != __version__:
+            raise WorkerError(
+                f"a worker has another version of dpscd, {__version__}, than the coordinator, "
+                f"{version}; install one version on all machines."
+            )
         self._shard = Shard(parts, reader, *_room())
+        self._token: str | None = None
 
-    def ask(self, method: str, *args: Any) -> Any:
+    async def meet(self, token: str) -> None:
+        """Be known by `token` from now on."""
+        if self._token is not None:
+            raise StrangerError
+        self._token = token
+
+    async def knows(self, token: str) -> int:
+        """Return 1 if this is the shard that is known by `token`, else 0; at once."""
+        return int(self._token is not None and token == self._token)
+
+    def ask(self, token: str, method: str, *args: Any) -> Any:
         """Return the shard's answer, if it is one that may leave."""
+        if self._token is None or token != self._token:
+            raise StrangerError
         if method not in _METHODS:
             raise WorkerError(f"a shard is not asked for {method!r}.")
         try:
@@ -105,17 +144,27 @@ class _Seat:
     def __init__(self, parts: Sequence[Partition]) -> None:
         self.parts = parts
         self.address = ""
+        self.token = ""
         self.future: Any = None
         self.actor: Any = None
 
 
 class _Seats:
-    """Actors on the workers of a client; see :class:`dpscd.solvers.sharded.Seats`."""
+    """Actors on the workers of a client; see :class:`dpscd.solvers.sharded.Seats`.
+
+    Attributes
+    ----------
+    workers : int
+        Number of workers that the cluster has, whether or not they have a shard: public. The
+        number of shards is not: it may follow the number of partitions, hence the data.
+    """
 
     def __init__(self, client: Client, parts: Sequence[Partition], reader: Reader) -> None:
         self._client = client
         self._reader = reader
-        addresses = self._addresses()
+        addresses = self._addresses() or _waited_for(client)
+        self.workers = len(addresses)
+        _check_versions(client)
         groups = np.array_split(np.arange(len(parts)), min(len(parts), len(addresses)))
         self._seats = [_Seat([parts[i] for i in group]) for group in groups]
         for number, address in zip(range(len(self._seats)), addresses, strict=False):
@@ -139,27 +188,68 @@ class _Seats:
     async def _call(self, seat: _Seat, method: str, args: tuple[Any, ...]) -> Any:
         try:
             if seat.actor is None:
-                seat.actor = await seat.future
-            reply = asyncio.ensure_future(_awaited(seat.actor.ask(method, *args)))
-            # A slow worker is waited for, as long as the scheduler knows it.
-            while not (await asyncio.wait({reply}, timeout=_LOOK))[0]:
-                if seat.future.status != "finished":
-                    reply.cancel()
-                    return LOST
-            return reply.result()
+                await self._meet(seat)
+            return await self._reply(seat, seat.actor.ask(seat.token, method, *args))
         except DpscdError:
             raise
         except Exception:  # Dask has several for a worker that went away; ours are above
             return LOST
+
+    async def _meet(self, seat: _Seat) -> None:
+        """Wait until a shard is made, and tell it by what it is known."""
+        failure: WorkerError | None = None
+        try:
+            seat.actor = await seat.future
+        except (DpscdError, KilledWorker):
+            raise
+        except Exception as error:
+            if seat.future.status != "error" or str(error) == _GONE:
+                raise
+            failure = WorkerError(
+                f"a worker could not make a shard: {type(error).__name__}. Is dpscd installed "
+                "there, in the same version as here?"
+            )
+        if failure is not None:
+            raise failure
+        (seat.address,) = await self._places(seat)
+        await self._reply(seat, seat.actor.meet(seat.token))
+
+    async def _reply(self, seat: _Seat, asked: Any) -> Any:
+        """Return an answer. A slow worker is waited for, as long as its shard is there."""
+        reply = asyncio.ensure_future(_awaited(asked))
+        while not (await asyncio.wait({reply}, timeout=_LOOK))[0]:
+            if not await self._there(seat):
+                reply.cancel()
+                raise StrangerError
+        return reply.result()
+
+    async def _there(self, seat: _Seat) -> bool:
+        """Return whether the shard that was asked is still there, as far as can be seen.
+
+        Dask drops a call of an actor that is not there without an answer, and an actor that
+        was made again in the meantime, here or elsewhere, looks as if it were computing.
+        """
+        if seat.future.status != "finished" or seat.address not in await self._places(seat):
+            return False
+        known = asyncio.ensure_future(_awaited(seat.actor.knows(seat.token)))
+        if not (await asyncio.wait({known}, timeout=_LOOK))[0]:
+            known.cancel()
+            return True  # slow in everything
+        return bool(known.result())
+
+    async def _places(self, seat: _Seat) -> Sequence[str]:
+        """Return the addresses where the scheduler sees an actor: one or none."""
+        key = seat.future.key
+        scheduler: Any = self._client.scheduler
+        places: dict[str, Sequence[str]] = await scheduler.who_has(keys=[key])
+        return places.get(key, ())
 
     def refill(self, number: int) -> None:
         """Put a fresh shard with the same partitions in the place of a lost one."""
         lost = self._seats[number].address
         taken = Counter(seat.address for seat in self._seats)
         left = [address for address in self._addresses() if address != lost]
-        if not left:
-            self._client.wait_for_workers(1, timeout=_WAIT)
-            left = self._addresses()
+        left = left or _waited_for(self._client)
         self._fill(number, min(left, key=lambda address: taken[address]))
 
     def read_with(self, reader: Reader) -> None:
@@ -177,16 +267,43 @@ class _Seats:
 
     def _fill(self, number: int, address: str) -> None:
         seat = self._seats[number]
-        seat.address, seat.actor = address, None
+        seat.address, seat.actor, seat.token = address, None, uuid4().hex
         seat.future = self._client.submit(
             ShardActor,
             seat.parts,
             self._reader,
+            __version__,
             key=f"dpscd-shard-{uuid4().hex}",
             workers=[address],
             allow_other_workers=True,
             actor=True,
         )
+
+
+def _check_versions(client: Client) -> None:
+    """Refuse a cluster with workers that lack this library, or have it in another version.
+
+    Asked by a function of the standard library: a worker that cannot import what it is sent
+    loses its scheduler without a word, and is waited for in vain.
+    """
+    asked = client.run(pydoc.locate, "dpscd._version.__version__", on_error="return")
+    for found in asked.values():
+        if found != __version__ and not isinstance(found, OSError):  # that one is just lost
+            here = found if isinstance(found, str) else "none"
+            raise WorkerError(
+                f"a worker has another version of dpscd, {here}, than the coordinator, "
+                f"{__version__}; install one version on all machines."
+            )
+
+
+def _waited_for(client: Client) -> list[str]:
+    """Return the workers of a cluster that has none, when it has one again."""
+    with suppress(TimeoutError):
+        client.wait_for_workers(1, timeout=_WAIT)
+    found = sorted(client.nthreads())
+    if not found:
+        raise WorkerError(f"no worker is left, and none came within {_WAIT} seconds.")
+    return found
 
 
 async def _awaited(future: Any) -> Any:
@@ -200,17 +317,16 @@ class Workers:
     ----------
     count : int
         Number of records; secret under add-remove.
+    workers : int
+        Number of workers of the cluster: public, and the same however records are divided.
     """
 
     def __init__(self, seats: _Seats, *, dense: bool) -> None:
         self._crew = Crew(seats)
-        self._size = len(seats)
+        self.workers = seats.workers
         self._dense = dense
         self._counts: list[int] = self._crew.ask("count")
         self.count = sum(self._counts)
-
-    def __len__(self) -> int:
-        return self._size
 
     def read_with(self, reader: Reader) -> None:
         """Let all workers read their partitions so from now on."""
@@ -238,8 +354,6 @@ def workers_with(parts: Sequence[Partition], reader: Reader) -> Iterator[Workers
         ) from None
     if client.asynchronous:
         raise ParameterError("an asynchronous Dask client cannot be used; give a plain one.")
-    if not client.nthreads():
-        client.wait_for_workers(1, timeout=_WAIT)
     seats = _Seats(client, parts, reader)
     try:
         yield Workers(seats, dense=not reader.sparse)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpscd._version import __version__
 from dpscd.distributed.detection import is_dask
-from dpscd.errors import BudgetExceeded, ParameterError, PrivacyWarning
+from dpscd.errors import BudgetExceeded, ParameterError, PrivacyWarning, WorkerError
 from dpscd.estimators.files import write_model
 from dpscd.estimators.partitions import ArrayReader
 from dpscd.estimators.validation import (
@@ -47,6 +47,7 @@ from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Model, Problem
 from dpscd.solvers.holders import Held
 from dpscd.solvers.sdca import sdca
+from dpscd.solvers.sharded import check_path
 from dpscd.solvers.training import train_private
 
 __all__ = ["DPLinearModel"]
@@ -157,11 +158,13 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 (workers.count, features),
                 classes,
                 lambda *_: workers.held(),
-                workers=len(workers),
+                workers=workers.workers,
             )
         self.n_features_in_ = features
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # of an earlier fit
         return self
 
     def _declared_for_dask(self) -> npt.NDArray[Any] | None:
@@ -217,18 +220,21 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         bounded : int
             Number of columns whose bounds `hold` releases.
         workers : int
-            Number of workers that hold the records; 0 if they are here.
+            Number of workers of the cluster that holds the records; 0 if they are here.
         """
         problem_of, target = self._public_problem(shape, classes)
         # 2. The plan: public inputs only.
         unsolved = problem_of(math.nan)
         plan = self._plan(unsolved, target, bounded, workers) if target.private else None
+        if plan is not None and workers:
+            check_path(plan)
         # 3. The budget: spent from here on, whatever happens.
         reservation = self._reserve(plan, target)
         # 4. From here on values of the data are used.
         fit = "" if reservation is None else f"{self.ledger} {self.dataset} {reservation}"
         source = source_for(self.random_state, fit)
-        held = hold(plan, source)
+        with _spent(reservation):
+            held = hold(plan, source)
         problem = problem_of(plan.lam if plan else self._given("lam") or _PLAIN_LAM)
         # 5. Training; the duals die with the solver's call.
         if plan is None:
@@ -244,7 +250,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 )
         else:
             pilot = plan.pilot.steps if plan.pilot else 0
-            with _progress(self.verbose, plan.steps + pilot) as report:
+            with _progress(self.verbose, plan.steps + pilot) as report, _spent(reservation):
                 model = train_private(
                     problem,
                     plan,
@@ -500,6 +506,17 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
 
 def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
+
+
+@contextmanager
+def _spent(reservation: int | None) -> Iterator[None]:
+    """Let the error of a worker say what becomes of the reservation, if there is one."""
+    try:
+        yield
+    except WorkerError as error:
+        if reservation is None:
+            raise
+        raise WorkerError(f"{error} What this fit reserved is spent.") from None
 
 
 @contextmanager

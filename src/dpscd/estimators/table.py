@@ -169,7 +169,7 @@ class TableModel(BaseEstimator):
                 classes,
                 hold,
                 bounded=len(schema.private),
-                workers=len(workers),
+                workers=workers.workers,
             )
 
     @property

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import ParameterError
+from dpscd.errors import ParameterError, StreamError
 from dpscd.kernels.draws import PAIR_WORDS, fill_normals
 from dpscd.kernels.dual import Records
 from dpscd.kernels.lazy import (
@@ -62,6 +62,7 @@ class LazyVector:
         self._source = source
         self._pairs = 0
         self._normals = np.empty(0)
+        self._averaged = False
 
     def __repr__(self) -> str:
         return "LazyVector()"
@@ -106,7 +107,16 @@ class LazyVector:
         return out
 
     def average(self) -> Floats:
-        """Return the average of the shared vector at the end of the plan."""
+        """Return the average of the shared vector at the end of the plan, once.
+
+        Notes
+        -----
+        Guarantee: what the average adds to the values that were read is drawn once; a second
+        average would have other noise, and nobody pays for two.
+        """
+        if self._averaged:
+            raise StreamError("the average of a lazy fit is drawn once.")
+        self._averaged = True
         self.settle(self._plan.steps)
         out = np.empty((self._outputs, len(self._state)))
         begin = 0

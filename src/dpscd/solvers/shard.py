@@ -86,7 +86,10 @@ class _OnDisk:
     def bytes(self, size: int) -> npt.NDArray[np.uint8]:
         """Return so many bytes, zero at first."""
         with tempfile.TemporaryFile(dir=self._folder) as file:
-            os.posix_fallocate(file.fileno(), 0, size)  # a full disk is noticed here
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)  # a full disk is noticed here
+            else:  # macOS
+                file.truncate(size)
             area = mmap.mmap(file.fileno(), size)
         self._maps.append(area)
         return np.frombuffer(area, dtype=np.uint8)
@@ -132,6 +135,7 @@ class Shard:
         self._counts: list[int] | None = None
         self._training: _Training | None = None
         self._done = 0
+        self._so_far: Ints = np.empty(0, np.int64)
         self._disk: _OnDisk | None = None
 
     def read_with(self, reader: Reader) -> None:
@@ -176,8 +180,9 @@ class Shard:
         return sum(Held(*part).left_total(plan, left) for part in self._records())
 
     def begin(
-        self, problem: Problem, plan: Plan, lots: LotsSource, start: int, left: Left | None
-    ) -> None:
+        self, problem: Problem, plan: Plan, lots: LotsSource, start: int, count: int,
+        left: Left | None,
+    ) -> None:  # fmt: skip
         """Make ready for the first step of a training, all duals being 0.
 
         Parameters
@@ -188,9 +193,16 @@ class Shard:
             Where the bits of records come from.
         start : int
             Number of the first record.
+        count : int
+            How many records there were when they were first counted.
+
+        Notes
+        -----
+        Guarantee: no number, hence no bit, of a record here is that of another shard's.
         """
         self._training, self._disk = None, None
-        count = self.count()
+        if self.count() != count:
+            raise WorkerError("a part has another number of records than before.")
         if self._reader.sparse or not plan.fixed_point:
             dual = np.zeros((count, problem.outputs))
             rows: Pack | tuple[Rows, Records] = self._stacked(problem, left)
@@ -198,6 +210,7 @@ class Shard:
             rows, dual = self._packed(problem, left, count)
         self._training = _Training(problem, plan, lots, start, dual, rows)
         self._done = 0
+        self._so_far = np.zeros((problem.outputs, problem.width), np.int64)
 
     def step(self, number: int, shared: Floats) -> Total:
         """Run a step and return the sum of what the lot's members here contribute, in cells.
@@ -225,12 +238,17 @@ class Shard:
             total = np.zeros((problem.outputs, problem.width))
             add_lot(problem.loss, *rows, numbers, ids, dual, shared, total)
         self._done += 1
+        self._so_far += total.astype(np.int64)
         return total
 
-    def replay(self, first: int, path: Floats) -> Total:
-        """Run the steps from `first` on, with the vectors they had; return the last sum."""
-        totals = [self.step(first + i, shared) for i, shared in enumerate(path)]
-        return totals[-1]
+    def replay(self, first: int, path: Floats) -> Ints:
+        """Run the steps from `first` on, with the vectors they had.
+
+        Returns the sum of the sums of all steps so far, modulo 2^64.
+        """
+        for i, shared in enumerate(path):
+            self.step(first + i, shared)
+        return self._so_far.copy()
 
     def _records(self) -> Iterator[Read]:
         """Yield the records part by part; keep them for the next time if they are few."""

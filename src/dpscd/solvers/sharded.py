@@ -7,12 +7,13 @@ vectors it was sent, which are kept here. So whatever happens, the result is the
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import WorkerError
+from dpscd.errors import ParameterError, WorkerError
 from dpscd.kernels.dual import Numbers, release
 from dpscd.kernels.packed import release_cells
 from dpscd.plan import Plan
@@ -22,7 +23,7 @@ from dpscd.solvers.dp_scd import check_capacity, check_problem
 from dpscd.solvers.holders import Left
 from dpscd.solvers.shard import Reader, Total
 
-__all__ = ["LOST", "Crew", "Seats", "Sharded"]
+__all__ = ["LOST", "Crew", "Seats", "Sharded", "check_path"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,6 +34,8 @@ LOST = object()
 _PATIENCE = 10
 # Numbers of the path that are sent at once to a new shard.
 _PATH = 2**21
+# Bytes of the whole path, which the coordinator keeps.
+_LARGEST_PATH = 2**31
 # Steps whose noise is drawn at once.
 _CHUNK = 2**16
 
@@ -59,15 +62,17 @@ class Crew:
     Notes
     -----
     Guarantee: every shard takes part in every step: a slow one is waited for, a lost one is
-    built anew from its records and the path of the shared vector, and its last sum is
-    compared to the last bit; if that differs, the fit fails and what it reserved is spent.
+    built anew from its records and the path of the shared vector. Its number of records
+    and the sum of all that it contributed are compared to the last bit; if one differs,
+    the fit fails and what it reserved is spent.
     """
 
     def __init__(self, seats: Seats) -> None:
         self._seats = seats
         self._begun: list[tuple[Any, ...]] | None = None
         self._path: list[Floats] = []
-        self._last: list[Total | None] = [None] * len(seats)
+        # Of each shard, the sum of its totals in this training, modulo 2^64.
+        self._so_far: list[Any] = [0] * len(seats)
 
     def ask(self, method: str, *args: Any) -> list[Any]:
         """Return the replies of all shards to the same question."""
@@ -79,12 +84,15 @@ class Crew:
         self.ask("read_with", reader)
 
     def begin(
-        self, problem: Problem, plan: Plan, lots: LotsSource, starts: Sequence[int],
+        self, problem: Problem, plan: Plan, lots: LotsSource, counts: Sequence[int],
         left: Left | None,
     ) -> None:  # fmt: skip
-        """Let all shards begin a training."""
-        begun = [(problem, plan, lots, start, left) for start in starts]
-        self._begun, self._path, self._last = None, [], [None] * len(self._seats)
+        """Let all shards begin a training, their records being so many as they once were."""
+        begun = [
+            (problem, plan, lots, start, count, left)
+            for start, count in zip(accumulate(counts, initial=0), counts, strict=False)
+        ]
+        self._begun, self._path, self._so_far = None, [], [0] * len(self._seats)
         self._ask("begin", begun)
         self._begun = begun
 
@@ -94,7 +102,10 @@ class Crew:
         totals = self.ask("step", number, shared)
         # Kept before the next vector is made: it is never sent without its path.
         self._path.append(shared.copy())
-        self._last = totals
+        self._so_far = [
+            known + total.astype(np.int64)
+            for known, total in zip(self._so_far, totals, strict=True)
+        ]
         return cast(Total, sum(totals[1:], start=totals[0].copy()))
 
     def _ask(self, method: str, args: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -105,10 +116,7 @@ class Crew:
             while replies[number] is LOST:
                 losses += 1
                 if losses > _PATIENCE:
-                    raise WorkerError(
-                        f"a worker was lost {_PATIENCE} times at the same place. What this fit "
-                        "reserved is spent."
-                    )
+                    raise WorkerError(f"a worker was lost {_PATIENCE} times at the same place.")
                 self._seats.refill(number)
                 if self._rebuilt(number):
                     (replies[number],) = self._seats.call([number], method, [args[number]])
@@ -120,19 +128,20 @@ class Crew:
             return True
         if self._seats.call([number], "begin", [self._begun[number]])[0] is LOST:
             return False
-        total = self._last[number]
         if not self._path:
             return True
+        found: Any = None
         length = max(1, _PATH // self._path[0].size)
         for first in range(0, len(self._path), length):
             path = np.stack(self._path[first : first + length])
-            (total,) = self._seats.call([number], "replay", [(first, path)])
-            if total is LOST:
+            (found,) = self._seats.call([number], "replay", [(first, path)])
+            if found is LOST:
                 return False
-        if not np.array_equal(cast(Total, total), cast(Total, self._last[number])):
+        if not np.array_equal(found, self._so_far[number]):
             raise WorkerError(
-                "a part of the records is not what it was when it was first read, so the fit "
-                "cannot be finished. What it reserved is spent."
+                "a part of the records is not what it was when it was first read, or its new "
+                "worker has another processor than the lost one and computes otherwise; the "
+                "fit cannot be finished."
             )
         return True
 
@@ -167,6 +176,7 @@ class Sharded:
 
     def distance_total(self, problem: Problem, plan: Plan, centre: float) -> float:
         """Return the sum of half the labels' distances from a released centre."""
+        check_capacity(plan, sum(self._counts))
         return float(sum(self._crew.ask("distance_total", problem, plan, centre)))
 
     def moments_total(self, problem: Problem, plan: Plan) -> Floats:
@@ -176,6 +186,7 @@ class Sharded:
 
     def left_total(self, plan: Plan, left: Left) -> float:
         """Return the sum of half the sizes of what a pilot leaves."""
+        check_capacity(plan, sum(self._counts))
         return float(sum(self._crew.ask("left_total", plan, left)))
 
     def train(
@@ -195,8 +206,7 @@ class Sharded:
         """
         check_problem(problem, plan)
         check_capacity(plan, sum(self._counts))
-        starts = np.cumsum([0, *self._counts[:-1]]).tolist()
-        self._crew.begin(problem, plan, LotsSource.of(source), starts, left)
+        self._crew.begin(problem, plan, LotsSource.of(source), self._counts, left)
         packed = self.dense and plan.fixed_point
         numbers = plan.numbers(problem.strength, fixed_point=packed)
         shared = np.zeros((problem.outputs, problem.width))
@@ -212,6 +222,16 @@ class Sharded:
                 if progress is not None:
                     progress(1)
         return average / (plan.steps - plan.average_from)
+
+
+def check_path(plan: Plan) -> None:
+    """Refuse, from public numbers, a training whose path the coordinator could not keep."""
+    if 8 * plan.size * plan.steps > _LARGEST_PATH:
+        raise ParameterError(
+            f"{plan.steps} steps of {plan.size} numbers are more than the coordinator keeps "
+            f"({_LARGEST_PATH} bytes) to replace lost workers; give a larger lot_size or fewer "
+            "epochs."
+        )
 
 
 def _move(total: Total, normals: Floats, numbers: Numbers, shared: Floats) -> None:
