@@ -137,6 +137,12 @@ def test_files_that_are_not_there(tmp_path):
         whole(tmp_path)
 
 
+def test_a_reader_without_a_first_piece_is_an_empty_file(table, monkeypatch):
+    monkeypatch.setattr("dpscd.preprocessing.reading._raw_csv", lambda *_: iter(()))
+    with pytest.raises(DataError, match="is empty"):
+        whole(table(TEXT))
+
+
 def test_a_file_that_may_not_be_read_is_the_systems_error(table, monkeypatch):
     def refuse(*_args, **_kwargs):
         raise PermissionError(13, "Permission denied", "table.csv")
