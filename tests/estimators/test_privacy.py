@@ -130,10 +130,15 @@ def test_an_absent_class_is_an_ordinary_fit():
 def test_class_weight_is_a_weight():
     X, y = records()
     model = DPLogisticRegression(classes=[False, True], random_state=0)
-    by_record = model.fit(X, y, np.where(y, 3.0, 1.0)).coef_
+    # With an automatic lam the largest is 1, because contributions are bounded.
+    by_record = model.fit(X, y, np.where(y, 1.0, 1.0 / 3.0)).coef_
     model.set_params(class_weight={True: 3.0})
     np.testing.assert_array_equal(model.fit(X, y).coef_, by_record)
     assert model.privacy_.public["class_weight"] == {"True": 3.0}
+    model.set_params(class_weight=None, lam=0.01)
+    by_record = model.fit(X, y, np.where(y, 3.0, 1.0)).coef_
+    model.set_params(class_weight={True: 3.0})
+    np.testing.assert_array_equal(model.fit(X, y).coef_, by_record)
 
 
 def test_large_epsilon_and_large_delta_warn():

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,6 +50,13 @@ def test_numbers_are_read_and_everything_else_is_missing():
         pd.Series(["1", "2", "3"], dtype="category"),
         pd.Series(["1", "2", "3"], dtype="string"),
         pd.Series([1, "2", 3.0], dtype=object),
+        pd.Series([1, 2, 3], dtype=pd.ArrowDtype(pa.int64())),
+        pd.Series([1, 2, 3], dtype=pd.ArrowDtype(pa.float32())),
+        pd.Series(
+            [Decimal(1), Decimal(2), Decimal(3)], dtype=pd.ArrowDtype(pa.decimal128(9, 2))
+        ),
+        pd.Series(["1", "2", "3"], dtype=pd.ArrowDtype(pa.string())),
+        pd.Series(["1", "2", "3"], dtype=pd.ArrowDtype(pa.large_string())),
     ],
 )
 def test_tables_of_other_types_mean_the_same(cells):
@@ -159,6 +167,18 @@ def test_what_a_missing_value_does_to_the_type_of_a_column_changes_no_other_cell
         part = parse(SCHEMA, frame(a=more, c=more))
         for name in "ac":
             np.testing.assert_array_equal(part.columns[name][:-1], full.columns[name])
+
+
+@pytest.mark.parametrize("kind", ["Int64", "Float64", "boolean", "int64[pyarrow]"])
+def test_missing_values_of_typed_columns(kind):
+    cells = pd.Series([1, None, 0], dtype=kind)
+    found = parse(SCHEMA, frame(a=cells, b=cells))
+    np.testing.assert_array_equal(found.columns["a"], [1, np.nan, 0])
+    np.testing.assert_array_equal(found.columns["b"], [1, MISSING, 0])
+
+
+def test_complex_numbers_are_none():
+    assert np.isnan(parse(SCHEMA, frame(a=pd.Series([1j]))).columns["a"]).all()
 
 
 def test_dates_and_other_things_are_texts():

@@ -184,6 +184,8 @@ def test_lines_are_found_behind_texts_of_several_lines():
     text = '[target]\ncolumn = "y"\nclasses = [\n  "a=b",\n  "c",\n]\n[columns.x]\nkind = "n"'
     with pytest.raises(SchemaError, match=r"^schema line 8"):
         Schema.parse(text)
-    text = 'target.column = "y"\ntarget.classes = """\n[x y]\nx = [\n"""\n[columns.x]\nkind = ""'
+    text = (
+        'target.column = "y"\ntarget.classes = """\n[x y]\nx = [\n"""\n[columns.x]\nkind = ""'
+    )
     with pytest.raises(SchemaError, match=r"^schema line 2"):
         Schema.parse(text)

@@ -10,6 +10,7 @@ from dpscd.planning import Facts, plan_fit
 from dpscd.privacy.random import source_for
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem
+from dpscd.solvers.holders import Held
 from dpscd.solvers.training import train_private
 from dpscd.standard import Standard
 
@@ -36,7 +37,10 @@ def deviations(loss, X, y, *, epsilon, **facts):
     numbers, bands = [], []
     for seed in range(SEEDS):
         model = train_private(
-            problem, plan, X, y, np.ones(n), lambda part, seed=seed: source_for(seed, part)
+            problem,
+            plan,
+            Held(X, y, np.ones(n)),
+            lambda part, seed=seed: source_for(seed, part),
         )
         numbers.append([*model.coef[0], *model.intercept])
         bands.append([*model.coef_noise[0], *model.intercept_noise])

@@ -80,7 +80,7 @@ def situations(draw):
             draw(st.lists(state, min_size=RECORDS * outputs, max_size=RECORDS * outputs))
         ).reshape(RECORDS, outputs),
         "shared": np.array(draw(st.lists(st.floats(-9.0, 9.0), min_size=size, max_size=size))),
-        "row_bound": draw(st.sampled_from([1.0, 0.25, 100.0, 1e-200, 1e150])),
+        "row_bound": draw(st.sampled_from([1.0, 0.25, 100.0, 1e-120, 1e120])),
         "constant": draw(st.sampled_from([0.0, 0.3, 1e-3, 50.0])),
         "strength": draw(st.sampled_from([1e-6, 1.0, 100.0])),
         "clip": draw(st.sampled_from([1.0, 0.3, 1e-3, 7.0, 1e-30, 1e10])),

@@ -26,6 +26,7 @@ Codes = npt.NDArray[np.int32]
 OTHER, MISSING = -1, -2
 """Codes of a value that is not listed, and of none."""
 
+_ARROW_TEXTS = ("string[pyarrow]", "large_string[pyarrow]")
 _TRUE = {"true", "t", "yes", "y", "1"}
 _FALSE = {"false", "f", "no", "n", "0"}
 
@@ -152,7 +153,8 @@ def _codes(
 def _numbers(cells: pd.Series, layout: Layout) -> Floats:
     """Return the number in each cell, NaN where there is none."""
     if _is_plain(cells):
-        plain: Floats = cells.to_numpy(dtype=np.float64)
+        given = {} if isinstance(cells.dtype, np.dtype) else {"na_value": np.nan}
+        plain: Floats = cells.to_numpy(dtype=np.float64, **given)
         return plain
     absent = {"", *layout.missing}
     if not _is_text(cells):
@@ -180,13 +182,17 @@ def _different(cells: pd.Series) -> tuple[npt.NDArray[np.intp], list[str]]:
 
 
 def _is_plain(cells: pd.Series) -> bool:
-    """Return whether a column is an array of numbers or of truth values."""
-    return isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "biuf"
+    """Return whether a column is an array of numbers, or of truth values, of one type."""
+    kind = cells.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        return False
+    real = pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_complex_dtype(kind)
+    return bool(real or pd.api.types.is_bool_dtype(kind))
 
 
 def _is_text(cells: pd.Series) -> bool:
     """Return whether all cells that have a value are texts."""
-    if isinstance(cells.dtype, pd.StringDtype):
+    if isinstance(cells.dtype, pd.StringDtype) or str(cells.dtype) in _ARROW_TEXTS:
         return True
     kind: str = pd.api.types.infer_dtype(cells, skipna=True) if cells.dtype == object else ""
     return kind == "string"
