@@ -490,20 +490,18 @@ def test_a_real_interrupt_leaves_nothing():
     people(300_000).to_csv("big.csv", index=False)
     Ledger.init("b.db", "people", 3.0, 1e-4)
     process = subprocess.Popen(
-        [sys.executable, "-m", "dpscd", "fit", "big.csv", "--schema", "s.toml", "--out",
+        [sys.executable, "-m", "dpscd", "fit", *["big.csv"] * 10, "--schema", "s.toml", "--out",
          "m.json", "--ledger", "b.db", "--dataset", "people", "--delta", "1e-7"],
         stderr=subprocess.PIPE,
         text=True,
     )  # fmt: skip
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while Ledger("b.db").show("people").reserved == 0:
         assert time.monotonic() < end
         assert process.poll() is None
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    if process.returncode == 0:
-        pytest.skip("the fit was faster than the interrupt")
     assert process.returncode == 130, said
     assert "stays charged" in said
     assert not list(Path().glob("*m.json*"))

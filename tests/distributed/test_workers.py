@@ -197,7 +197,7 @@ def test_empty_partitions_and_partitions_without_weight_are_fine():
         assert len(labels) == len(weights) == 0
     _, _, weights = reader().records((np.zeros((2, 3)), np.zeros(2), np.zeros(2)))
     assert not weights.any()
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(ParameterError, match="only the columns of tables"):
         reader().cells((np.zeros((2, 3)), np.zeros(2), None), [])
 
 

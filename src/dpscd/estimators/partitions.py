@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from dpscd.errors import DataError
+from dpscd.errors import DataError, ParameterError
 from dpscd.estimators.validation import check_records
 from dpscd.preprocessing.encoding import encode, is_sparse, width_of
 from dpscd.preprocessing.parsing import Parsed, parse
@@ -54,8 +54,9 @@ class ArrayReader:
         return counts.pop()
 
     def cells(self, part: Sequence[Any], limits: Sequence[Floats]) -> Floats:
-        """Return nothing: no column has private bounds."""
-        raise NotImplementedError
+        """Refuse: arrays have no columns with private bounds."""
+        del part, limits
+        raise ParameterError("only the columns of tables can have private bounds.")
 
     def records(self, part: Sequence[Any]) -> Read:
         """Return rows, labels in the user's units, and weights."""
