@@ -603,7 +603,7 @@ MUTATIONS = [
         "a plan that follows the number of partitions",
         "distributed/workers.py",
         (("self.workers = seats.workers", "self.workers = len(seats)"),),
-        "tests/distributed/test_workers.py::test_the_plan_does_not_know_how_records_are_divided",
+        "tests/distributed/test_seats.py::test_the_plan_does_not_know_how_records_are_divided",
     ),
     Mutation(
         "whatever a worker has is sent",

@@ -1,0 +1,28 @@
+"""A few records on Dask, and their reader."""
+
+import dask.array as da
+import numpy as np
+
+from dpscd import DPRidge
+from dpscd.estimators.partitions import ArrayReader
+
+SCHEMA = {
+    "target": {"column": "won", "classes": ["no", "yes"]},
+    "columns": {"age": {"kind": "number", "bounds": [0, 100]}},
+}
+
+
+def arrays(rows=12, chunks=4):
+    X = np.arange(3.0 * rows).reshape(rows, 3) / 100.0
+    return da.from_array(X, chunks=(chunks, 3)), da.from_array(X[:, 0], chunks=chunks)
+
+
+def reader(**changes):
+    model = DPRidge(y_bounds=(0, 1), random_state=5, ledger="budget.db", dataset="people")
+    values = {
+        "model": model._without_secrets(),
+        "classes": None,
+        "features": 3,
+        "sparse": False,
+    }
+    return ArrayReader(**{**values, **changes})

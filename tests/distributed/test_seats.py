@@ -1,0 +1,291 @@
+"""Shards on the workers of a cluster of threads in this process, where nobody is killed."""
+
+import asyncio
+import time
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from distributed import Client, KilledWorker, LocalCluster
+from small import SCHEMA, arrays, reader
+
+from dpscd import (
+    DPLogisticRegression,
+    DPRidge,
+    Ledger,
+    ParameterError,
+    TableModel,
+    WorkerError,
+    __version__,
+    planning,
+)
+from dpscd.distributed import workers
+from dpscd.distributed.cluster import parquet
+from dpscd.distributed.collections import partitions_of
+from dpscd.distributed.workers import ShardActor, workers_with
+from dpscd.estimators.partitions import TableReader
+from dpscd.preprocessing.declared import schema_of
+from dpscd.solvers import sharded
+from dpscd.solvers.shard import Shard
+from dpscd.solvers.sharded import LOST, Crew
+
+# What Dask's scheduler says.
+_GONE = "Worker holding Actor was lost"
+
+
+@pytest.fixture(scope="module")
+def near():
+    """A cluster of threads in this process: enough where nobody is killed."""
+    cluster = LocalCluster(n_workers=2, processes=False, dashboard_address=":0")
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+def test_persisted_collections_are_refused(near):
+    X, y = arrays()
+    with pytest.raises(ParameterError, match="persisted"):
+        partitions_of(near.persist(X), y, None)
+
+
+def test_asynchronous_clients_are_refused(near):
+    async def ask():
+        async with Client(near.scheduler.address, asynchronous=True):
+            with workers_with([], reader()):
+                pass
+
+    with pytest.raises(ParameterError, match="asynchronous"):
+        asyncio.run(ask())
+
+
+def test_shards_are_divided_among_workers_and_replaced_elsewhere(near):
+    parts = partitions_of(*arrays(), None)
+    seats = workers._Seats(near, parts, reader())
+    assert len(seats) == 2
+    assert seats.call(range(2), "count", [(), ()]) == [8, 4]
+    before = seats._seats[0].address
+    seats.refill(0)
+    assert seats._seats[0].address != before
+    assert seats.call([0], "count", [()]) == [8]
+    near.cancel(seats._seats[1].future, force=True)
+    assert seats.call([1], "count", [()]) == [LOST]
+    seats.close()
+
+
+@pytest.mark.parametrize("found", ["0.0.1", None, ImportError("secret")], ids=repr)
+def test_workers_without_this_version_are_refused_before_they_are_sent_anything(near, found):
+    class Cluster:
+        def run(self, function, *args, on_error):
+            replies = near.run(function, *args, on_error=on_error)
+            assert set(replies.values()) == {__version__}
+            return {**replies, "tcp://lost:1": OSError(), "tcp://other:1": found}
+
+    workers._check_versions(near)
+    with pytest.raises(WorkerError, match="another version of dpscd") as caught:
+        workers._check_versions(Cluster())
+    assert "secret" not in str(caught.value)
+
+
+def test_a_shard_that_dask_built_again_is_lost(near):
+    parts = partitions_of(*arrays(), None)
+    seats = workers._Seats(near, parts, reader())
+    assert seats.call([0], "count", [()]) == [8]
+    seat = seats._seats[0]
+    name = seat.future.key
+    for worker in near.cluster.workers.values():
+        if name in worker.state.actors:
+            worker.state.actors[name] = ShardActor(seat.parts, reader(), __version__)
+    assert seats.call([0], "count", [()]) == [LOST]
+    seats.refill(0)
+    assert seats.call([0], "count", [()]) == [8]
+    seats.close()
+
+
+def test_a_worker_that_has_forgotten_its_shard_is_lost(near, monkeypatch):
+    """Dask never answers a call of an actor that is not there."""
+    monkeypatch.setattr(workers, "_LOOK", 0.05)
+    seats = workers._Seats(near, partitions_of(*arrays(), None), reader())
+    assert seats.call([0], "count", [()]) == [8]
+    seat = seats._seats[0]
+    elsewhere = {"tcp://elsewhere:1"}
+
+    async def held(keys):
+        return dict.fromkeys(keys, tuple(elsewhere))
+
+    for worker in near.cluster.workers.values():
+        worker.state.actors.pop(seat.future.key, None)
+    monkeypatch.setattr(near.scheduler, "who_has", held, raising=False)
+    assert seats.call([0], "count", [()]) == [LOST]
+    # Built again at the same place after the call was dropped: it does not know the token.
+    elsewhere.clear()
+    elsewhere.add(seat.address)
+
+    async def not_known(_):
+        return False
+
+    class Again:
+        key = seat.actor.key
+        ask = seat.actor.ask
+        knows = staticmethod(not_known)
+
+    seat.actor = Again
+    assert seats.call([0], "count", [()]) == [LOST]
+    monkeypatch.undo()
+    seats.close()
+
+
+def test_a_worker_that_is_silent_is_waited_for(near, monkeypatch):
+    monkeypatch.setattr(workers, "_LOOK", 0.05)
+    slow = Shard.count
+
+    def count(self):
+        time.sleep(0.4)
+        return slow(self)
+
+    seats = workers._Seats(near, partitions_of(*arrays(), None), reader())
+    monkeypatch.setattr(Shard, "count", count)
+    assert seats.call(range(2), "count", [(), ()]) == [8, 4]
+    seats.close()
+
+
+def test_a_worker_that_cannot_make_a_shard_is_not_called_lost(near, monkeypatch):
+    def broken(*_):
+        raise ModuleNotFoundError("secret path")
+
+    monkeypatch.setattr(workers, "Shard", broken)
+    seats = workers._Seats(near, partitions_of(*arrays(), None), reader())
+    with pytest.raises(WorkerError, match="ModuleNotFoundError") as caught:
+        seats.call([0], "count", [()])
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    monkeypatch.undo()
+    seats.close()
+
+
+@pytest.mark.parametrize("error", [KilledWorker("x", None, 3), RuntimeError(_GONE)], ids=repr)
+def test_a_worker_that_died_before_it_answered_is_lost(near, error):
+    seats = workers._Seats(near, partitions_of(*arrays(), None), reader())
+
+    class Erred:
+        status = "error"
+
+        def __await__(self):
+            raise error
+            yield
+
+    own, seats._seats[0].future = seats._seats[0].future, Erred()
+    assert seats.call([0], "count", [()]) == [LOST]
+    seats._seats[0].future = own
+    seats.close()
+
+
+def test_where_no_worker_is_left_the_fit_ends(near, monkeypatch):
+    seats = workers._Seats(near, partitions_of(*arrays(), None), reader())
+    monkeypatch.setattr(near, "nthreads", dict)
+
+    def late(*_, **__):
+        raise TimeoutError
+
+    for wait in (lambda *_, **__: None, late):
+        monkeypatch.setattr(near, "wait_for_workers", wait)
+        with pytest.raises(WorkerError, match="no worker"):
+            seats.refill(0)
+    seats.close()
+    with pytest.raises(WorkerError, match="no worker"), workers_with([], reader()):
+        pass
+
+
+@pytest.mark.usefixtures("near")
+def test_the_plan_does_not_know_how_records_are_divided(monkeypatch):
+    """The number of partitions follows the data; the number of workers is public."""
+    monkeypatch.setattr(planning, "_MESSAGE_TIME", 1e-6)  # lots below n / 20
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, size=(2000, 3))
+    cards = []
+    for rows in (2000, 1000, 400):
+        stored = da.from_array(X, chunks=(rows, 3))
+        model = DPRidge(y_bounds=(0, 1), epochs=1, random_state=0).fit(stored, stored[:, 0])
+        cards.append(model.privacy_)
+    assert cards[0].public["lot_size"] == pytest.approx(97)  # that of two workers
+    assert cards[0] == cards[1] == cards[2]
+    sizes = []
+    for parts in (1, 2, 4):
+        table = dd.from_pandas(
+            pd.DataFrame({"age": np.arange(2000) % 90, "won": ["no", "yes"] * 1000}),
+            npartitions=parts,
+        )
+        model = TableModel(SCHEMA, DPLogisticRegression(epochs=1, random_state=0)).fit(table)
+        sizes.append(model.privacy_)
+    assert sizes[0] == sizes[1] == sizes[2]
+
+
+@pytest.mark.usefixtures("near")
+def test_names_of_an_earlier_fit_are_forgotten():
+    X, y = arrays(300, 100)
+    model = DPRidge(y_bounds=(0, 1), epochs=1, lot_size=30, random_state=0)
+    table = dd.from_pandas(pd.DataFrame(X.compute(), columns=list("abc")), npartitions=3)
+    labels = dd.from_pandas(pd.Series(y.compute()), npartitions=3)
+    assert list(model.fit(table, labels).feature_names_in_) == list("abc")
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
+
+
+@pytest.mark.usefixtures("near")
+def test_a_reservation_is_mentioned_where_there_is_one(tmp_path, monkeypatch):
+    def lost(*_):
+        raise WorkerError("gone.")
+
+    monkeypatch.setattr(Crew, "step", lost)
+    X, y = arrays(300, 100)
+    settings = {"y_bounds": (0, 1), "epochs": 1, "lot_size": 30}
+    with pytest.raises(WorkerError) as caught:
+        DPRidge(**settings).fit(X, y)
+    assert str(caught.value) == "gone."
+    path = str(tmp_path / "budget.db")
+    Ledger.init(path, "people", epsilon=2.0, delta=1e-4)
+    with pytest.raises(WorkerError, match=r"gone\. What this fit reserved is spent\."):
+        DPRidge(**settings, ledger=path, dataset="people").fit(X, y)
+
+
+@pytest.mark.usefixtures("near")
+def test_a_path_that_would_fill_the_memory_costs_nothing(tmp_path, monkeypatch):
+    assert sharded._LARGEST_PATH == 2**31
+    monkeypatch.setattr(sharded, "_LARGEST_PATH", 8 * 4 * 10 - 1)
+    path = str(tmp_path / "budget.db")
+    Ledger.init(path, "people", epsilon=2.0, delta=1e-4)
+    X, y = arrays(300, 100)
+    model = DPRidge(y_bounds=(0, 1), epochs=1, lot_size=30, ledger=path, dataset="people")
+    with pytest.raises(ParameterError, match="lot_size"):
+        model.fit(X, y)
+    assert Ledger(path).show("people").spent_epsilon == 0.0
+    monkeypatch.setattr(sharded, "_LARGEST_PATH", 8 * 4 * 10)
+    model.fit(X, y)
+
+
+@pytest.mark.usefixtures("near")
+def test_sparse_arrays_and_the_number_of_records():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, size=(300, 4)) * (rng.random((300, 4)) < 0.5)
+    stored = da.from_array(X, chunks=(100, 4))
+    csr = stored.map_blocks(scipy.sparse.csr_array, meta=scipy.sparse.csr_array((0, 0)))
+    y = da.from_array((X[:, 0] > 0).astype(int), chunks=100)
+    settings = {"classes": [0, 1], "epochs": 2, "lot_size": 30, "random_state": 0}
+    found = DPLogisticRegression(**settings).fit(csr, y)
+    again = DPLogisticRegression(**settings).fit(csr.rechunk((100, 4)), y)
+    np.testing.assert_array_equal(found.coef_, again.coef_)
+    assert found.privacy_.public["n"] == 300
+    assert found.privacy_.public["lot_size"] == 30
+
+
+@pytest.mark.usefixtures("near")
+def test_files_are_read_by_the_workers(tmp_path):
+    table = pd.DataFrame({"age": np.arange(400) % 90, "won": ["no", "yes"] * 200})
+    for number in range(2):
+        table[200 * number : 200 * (number + 1)].to_parquet(tmp_path / f"{number}.parquet")
+    paths = [str(tmp_path / f"{number}.parquet") for number in range(2)]
+    model = TableModel(SCHEMA, DPLogisticRegression(epochs=1, lot_size=40, random_state=0))
+    assert parquet(paths).npartitions == 2
+    assert model.fit(parquet(paths)).predict(table).shape == (400,)
+    model = TableReader(None, None, schema_of(SCHEMA), {})
+    assert model.count(table) == 400
