@@ -267,12 +267,36 @@ def test_a_mistake_of_the_library_cannot_lower_what_is_claimed(monkeypatch, fact
         def __init__(self, *given):
             self.given = given
 
-        def get_epsilon(self, delta):
-            return factor * real(*self.given).get_epsilon(delta)
+        def get_epsilon_for_delta(self, delta):
+            return factor * real(*self.given).get_epsilon_for_delta(delta)
 
     monkeypatch.setattr(accounting, "_by_library", Wrong)
     found = epsilon_of([event], 1e-6, Relation.REPLACE_ONE, 1e-3).epsilon
     assert found == pytest.approx(max(1.0, factor) * honest, rel=1e-3)
+
+
+LOW_RATES = [(1e-5, 0.4, 1), (1e-5, 0.4, 1000), (1e-4, 0.6, 10_000), (1e-3, 0.8, 100_000)]
+
+
+@every_relation
+@pytest.mark.parametrize("event", LOW_RATES, ids=repr)
+def test_the_end_of_the_grid_of_the_library_is_paid_and_costs_little(relation, event):
+    tail = 1e-5 * distribution.TAIL
+    found = accounting._by_library((SampledGaussian(*event),), relation, 1e-3, tail)
+    assert 1e-3 * tail < found.get_delta_for_epsilon(1e3) < tail
+    whole = direct(
+        PLDAccountant(NEIGHBOURS[relation], value_discretization_interval=1e-3), [event], 1e-5
+    )
+    # Below by what rounding adds to masses that are not computed any more.
+    assert (1.0 - 1e-5) * whole <= found.get_epsilon_for_delta(1e-5) <= (1.0 + 3e-4) * whole
+
+
+def test_low_losses_beyond_the_grid_of_the_library_cost_little_at_a_large_delta():
+    event = (1e-5, 0.4, 100_000)
+    found = epsilon_of([SampledGaussian(*event)], 0.01, Relation.REPLACE_ONE, 1e-3).epsilon
+    neighbours = NEIGHBOURS[Relation.REPLACE_ONE]
+    whole = direct(PLDAccountant(neighbours, value_discretization_interval=1e-3), [event], 0.01)
+    assert whole <= found <= 1.001 * whole
 
 
 @every_relation
@@ -295,7 +319,7 @@ def test_a_library_without_an_answer_gives_no_bound(monkeypatch):
         def __init__(self, *_):
             pass
 
-        def get_epsilon(self, _):
+        def get_epsilon_for_delta(self, _):
             return math.nan
 
     monkeypatch.setattr(accounting, "_by_library", Lost)

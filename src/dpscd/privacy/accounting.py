@@ -43,6 +43,10 @@ _VALID: dict[Relation, tuple[str, ...]] = {
 # below it; cards of others may not be.
 _MOST_CELLS = 2**21
 
+# Mass that all steps of an event may have beyond either end of the library's grid: low losses
+# there count as its lowest, which costs about as much of epsilon.
+_BEYOND = 1e-4
+
 # Rounding in the Renyi accountant: products and logarithms of doubles, far less than this.
 _RENYI_ROUNDING = 1e-9
 
@@ -96,8 +100,9 @@ def epsilon_of(
         if _cells(merged, delta, relation, interval) > _MOST_CELLS:
             pld = math.inf  # no bound, which is always valid
         else:
-            library = _by_library(merged, relation, interval)
-            found = float(library.get_epsilon(_paid(given, delta)))
+            tail = TAIL * delta / max(1, len(merged))
+            library = _by_library(merged, relation, interval, tail)
+            found = float(library.get_epsilon_for_delta(_paid(given, delta)))
             pld = max(pld, found) if found >= 0.0 else math.inf
     return _smaller(pld, given, delta, relation, interval, enough)
 
@@ -136,16 +141,30 @@ def _by_arrays(
 
 
 @lru_cache(maxsize=4)
-def _by_library(events: tuple[Event, ...], relation: Relation, interval: float) -> Any:
-    """Return dp-accounting's PLD accountant of `events`; kept for another delta."""
-    from dp_accounting.pld import PLDAccountant
+def _by_library(
+    events: tuple[Event, ...], relation: Relation, interval: float, tail: float
+) -> Any:
+    """Return dp-accounting's PLD of `events`.
 
-    accountant = PLDAccountant(
-        neighboring_relation=_neighbours(relation), value_discretization_interval=interval
-    )
+    It is asked for no losses that would be passed with a chance of less than `tail` in all
+    steps of an event. Wherever its grid ends, what lies above counts as infinite and what
+    lies below as its lowest loss.
+    """
+    from dp_accounting.pld import privacy_loss_distribution as library
+
+    together = library.identity(interval)
     for event in events:
-        accountant.compose(_translate(event))
-    return accountant
+        # Large losses need the record in the lot; the library does not take that off.
+        beyond = min(tail / event.rate, _BEYOND) / event.steps
+        once = library.from_gaussian_mechanism(
+            event.noise_multiplier,
+            value_discretization_interval=interval,
+            log_mass_truncation_bound=math.log(beyond),
+            sampling_prob=event.rate,
+            neighboring_relation=_neighbours(relation),
+        )
+        together = together.compose(once.self_compose(event.steps))
+    return together
 
 
 def _cells(
