@@ -485,12 +485,27 @@ def test_debug_may_stand_anywhere():
     assert dpscd("verify", "--", "--debug").returncode == 1
 
 
+ENDLESS = """
+import time
+from dpscd.cli import main
+from dpscd.estimators import base
+
+train = base.train_private
+def endless(*args, **options):
+    train(*args, **options)
+    time.sleep(600.0)
+
+base.train_private = endless
+main()
+"""
+
+
 @pytest.mark.usefixtures("run")
 def test_a_real_interrupt_leaves_nothing():
     people(300_000).to_csv("big.csv", index=False)
     Ledger.init("b.db", "people", 3.0, 1e-4)
     process = subprocess.Popen(
-        [sys.executable, "-m", "dpscd", "fit", *["big.csv"] * 10, "--schema", "s.toml", "--out",
+        [sys.executable, "-c", ENDLESS, "fit", "big.csv", "--schema", "s.toml", "--out",
          "m.json", "--ledger", "b.db", "--dataset", "people", "--delta", "1e-7"],
         stderr=subprocess.PIPE,
         text=True,
