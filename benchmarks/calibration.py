@@ -1,6 +1,6 @@
 """How long calibration takes, cold, and how close it comes to the tightest multiplier.
 
-Run ``python benchmarks/calibration.py``; it takes two minutes on one core. For each setting the
+Run ``python benchmarks/calibration.py``; it takes six minutes on one core. For each setting the
 multiplier is calibrated with nothing remembered, in memory or on disk; imports are not
 counted. The tightest multiplier is, where all
 records are in every lot, that of one Gaussian release, exactly; elsewhere the smallest that

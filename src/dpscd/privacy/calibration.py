@@ -26,9 +26,10 @@ _SMALLEST, _LARGEST = 0.2, 1e9
 # that window to aim.
 _WINDOW, _AIM = 0.004, 0.002
 
-# Share of the squared strength of a target by which the grid may add to it: usually, and
-# where a step would have more cells than this.
-_INFLATION, _WIDENED, _CELLS = 0.002, 0.03, 20_000
+# Share of the squared strength of a target by which the grid may add to it: usually; and
+# where a step would have more cells than this, times the fourth power of the slope at which log
+# epsilon falls with the logarithm of the multiplier, but no more than the last.
+_INFLATION, _CELLS, _WIDENED, _WIDEST = 0.002, 20_000, 0.0004, 0.2
 
 # What the search found is raised by at least this much, as a logarithm, where the accountant
 # that decides does not agree; it hardly ever happens.
@@ -60,12 +61,17 @@ def interval_for(
     is about the rate q, about 2 q h. The variance of all steps together is the squared
     strength of the target; the largest h that adds no more than 0.2 % to it is taken. Where
     little noise is needed the range of the loss is wide, and what matters is one large loss
-    among many tiny ones: then the number of cells is bounded instead. What this does to the
-    multiplier is shown in docs/understanding/calibration.md.
+    among many tiny ones: then the number of cells is bounded instead, as far as the slope
+    of epsilon makes up for it. What this does to the multiplier is shown in
+    docs/understanding/calibration.md.
     """
     strength = 1.0 / gaussian_multiplier(epsilon, delta, relation)
+    # Where noise is small, one or the other of two records is drawn, hardly ever both.
+    single = 1.0 / gaussian_multiplier(epsilon, delta, Relation.ZERO_OUT)
+    slope = min((-_first_slope(_noise(single, *part)) for part in parts), default=1.0)
+    widened = min(_WIDENED * slope**4, _WIDEST)
     fine = wide = min(0.05 * epsilon, 0.05)
-    while _variance_added(wide, parts) > _WIDENED * strength**2:
+    while _variance_added(wide, parts) > widened * strength**2:
         wide /= math.sqrt(2.0)
     while _variance_added(fine, parts) > _INFLATION * strength**2:
         fine /= math.sqrt(2.0)
@@ -75,9 +81,14 @@ def interval_for(
 
 def _width(strength: float, delta: float, relation: Relation, rate: float, steps: int) -> float:
     """Return the range of the loss of one step, about, if it is to have this strength."""
-    noise = max(_guess(strength, rate, steps), _SMALLEST)
+    noise = _noise(strength, rate, steps)
     low, high = range_of(rate, noise, WAYS[relation][0], TAIL * delta / steps)
     return high - low
+
+
+def _noise(strength: float, rate: float, steps: int) -> float:
+    """Return the multiplier of steps of this strength, about, and no smaller than allowed."""
+    return max(_guess(strength, rate, steps), _SMALLEST)
 
 
 def _variance_added(interval: float, parts: Iterable[tuple[float, int]]) -> float:

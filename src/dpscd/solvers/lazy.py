@@ -135,10 +135,12 @@ class LazyVector:
             return
         pairs = max(_PAIRS, -(-missing // 2))
         words = self._source.words(Purpose.LAZY_NOISE, self._pairs, pairs, PAIR_WORDS)
-        fresh = np.empty((1, 2 * pairs))
-        fill_normals(words.reshape(1, -1), fresh)
+        left = len(self._normals)
+        normals = np.empty((1, left + 2 * pairs))
+        normals[0, :left] = self._normals
+        fill_normals(words.reshape(1, -1), normals[:, left:])
         self._pairs += pairs
-        self._normals = np.concatenate([self._normals, fresh[0]])
+        self._normals = normals[0]
 
 
 def lazy_scd(
