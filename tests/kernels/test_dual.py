@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from dpscd.kernels.dual import Numbers, Records, advance, release, step_of, sweep
+from dpscd.kernels.rows import measure_rows
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.problem import Problem
 
@@ -379,6 +380,32 @@ def test_sweeps_reach_the_optimum(loss, outputs):
         assert gap <= 1e-6 * primal
     products = case.X.T @ dual
     np.testing.assert_allclose(shared, products.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_sweeps_are_the_same_on_sparse_rows(outputs):
+    found = []
+    for sparse in (False, True):
+        case = Case(Logistic(), outputs=outputs, sparse=sparse)
+        dual, (shared, _) = case.start()
+        order = np.random.default_rng(0).permutation(COUNT)
+        sweep(Logistic(), case.rows, case.records, case.problem.strength, order, dual, shared)
+        found.append(shared)
+    np.testing.assert_allclose(*found, rtol=1e-12)
+
+
+def test_sweeps_do_not_follow_the_pointers_of_rows_that_are_not_well_formed():
+    case = Case(Squared(), sparse=True)
+    pointers = case.rows.indptr.astype(np.int64)
+    pointers[20] = pointers[COUNT] = 2**40  # ends of rows, and the beginning of row 20
+    rows = case.rows._replace(indptr=pointers)
+    measure_rows(rows, 1.0, case.problem.scale)
+    dual, (shared, _) = case.start()
+    order = np.arange(COUNT)
+    sweep(Squared(), rows, case.records, case.problem.strength, order, dual, shared)
+    assert dual[19, 0] == dual[20, 0] == dual[COUNT - 1, 0] == 0.0
+    assert dual[18, 0] != 0.0
+    assert np.isfinite(shared).all()
 
 
 def test_sweeps_pass_over_rows_that_are_not_finite():

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels._jit import jit
-from dpscd.kernels.rows import Rows, add, add_truncated, dot
+from dpscd.kernels._jit import jit, jit_uncounted
+from dpscd.kernels._memory import prefetch
+from dpscd.kernels.rows import Rows, add, add_truncated, dot, look_ahead
 from dpscd.losses import Loss, conjugate, dual_step, value
 
 __all__ = [
@@ -26,6 +27,9 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+# How many records ahead of a sweep labels, weights and duals are asked for.
+_AHEAD = 8
 
 
 class Numbers(NamedTuple):
@@ -246,7 +250,7 @@ def predictions(rows: Rows, shared: Floats, strength: float, out: Floats) -> Non
             out[i] = dot(rows, i, shared) / strength
 
 
-@jit
+@jit_uncounted
 def sweep(
     loss: Loss,
     rows: Rows,
@@ -257,8 +261,15 @@ def sweep(
     shared: Floats,
 ) -> None:
     """Run one epoch of SDCA, one exact coordinate step after the other: not private."""
-    outputs = shared.shape[0]
-    for i in order:
+    outputs, count = shared.shape[0], order.shape[0]
+    for p in range(count):
+        look_ahead(rows, order, p, shared[0])
+        if p + _AHEAD < count:
+            i = order[p + _AHEAD]
+            prefetch(records.labels, i, 8)
+            prefetch(records.weights, i, 8)
+            prefetch(dual, i, 8)
+        i = order[p]
         weight = records.weights[i]
         norm = rows.norm[i]
         if not (norm >= 0.0 and weight > 0.0):

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from numba.extending import overload, register_jitable
 
 from dpscd.kernels._jit import REORDERED, jit
+from dpscd.kernels._memory import LINE, prefetch
 
 __all__ = [
     "CsrRows",
@@ -24,6 +25,7 @@ __all__ = [
     "add_truncated",
     "dot",
     "largest_of",
+    "look_ahead",
     "measure_rows",
     "row_width",
 ]
@@ -35,6 +37,11 @@ _SHORTEST = 2.0**-300
 
 # All bits of a double but its sign.
 _SIZE_BITS = np.int64(2**63 - 1)
+
+# How many records ahead their own numbers are asked for, then their rows, then what sparse
+# rows meet; and bytes of a row, after which the memory goes on by itself.
+_NUMBERS_AHEAD, _ROWS_AHEAD, _ENTRIES_AHEAD = 16, 8, 2
+_ROW_BYTES, _ENTRIES = 16 * LINE, LINE
 
 # Squares that are added in any order; an error of 2^-53 for each is 2^-45 for all.
 _BLOCK = 256
@@ -132,6 +139,35 @@ def _add_squares_truncated_csr(rows, i, scale, vector):
         vector[rows.indices[p]] += np.trunc(scale * part * part)
 
 
+def _look_ahead_dense(rows, ids, p, vector):
+    if p + _ROWS_AHEAD < ids.shape[0]:
+        i = ids[p + _ROWS_AHEAD]
+        prefetch(rows.norm, i, 8)
+        prefetch(rows.factor, i, 8)
+        size = rows.values.itemsize * rows.values.shape[1]
+        prefetch(rows.values, i, min(size, _ROW_BYTES))
+
+
+def _look_ahead_csr(rows, ids, p, vector):
+    if p + _NUMBERS_AHEAD < ids.shape[0]:
+        i = ids[p + _NUMBERS_AHEAD]
+        prefetch(rows.norm, i, 8)
+        prefetch(rows.factor, i, 8)
+        prefetch(rows.indptr, i, 16)
+    # Pointers of a row that is not well formed lead anywhere: its norm is NaN.
+    if p + _ROWS_AHEAD < ids.shape[0]:
+        i = ids[p + _ROWS_AHEAD]
+        if rows.norm[i] > 0.0:
+            prefetch(rows.indices, rows.indptr[i], 2 * LINE)
+            prefetch(rows.values, rows.indptr[i], 2 * LINE)
+    if p + _ENTRIES_AHEAD < ids.shape[0]:
+        i = ids[p + _ENTRIES_AHEAD]
+        if rows.norm[i] > 0.0:
+            first = rows.indptr[i]
+            for q in range(first, min(rows.indptr[i + 1], first + _ENTRIES)):
+                prefetch(vector, rows.indices[q], 8)
+
+
 def _entries_dense(rows, i):
     return rows.values[i]
 
@@ -193,6 +229,11 @@ def add_squares_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> N
     pick(rows, i, scale, vector)
 
 
+def look_ahead(rows: Rows, ids: npt.NDArray[np.int64], p: int, vector: Floats) -> None:
+    """Ask the memory for what records after ``ids[p]`` need that will meet `vector`."""
+    _pick(rows, _look_ahead_dense, _look_ahead_csr)(rows, ids, p, vector)
+
+
 def _entries(rows: Rows, i: int) -> npt.NDArray[Any]:
     return _pick(rows, _entries_dense, _entries_csr)(rows, i)
 
@@ -230,6 +271,11 @@ def _add_truncated(rows, i, scale, vector):
 @overload(add_squares_truncated)
 def _add_squares_truncated(rows, i, scale, vector):
     return _pick(rows, _add_squares_truncated_dense, _add_squares_truncated_csr)
+
+
+@overload(look_ahead)
+def _look_ahead(rows, ids, p, vector):
+    return _pick(rows, _look_ahead_dense, _look_ahead_csr)
 
 
 @overload(_entries)
