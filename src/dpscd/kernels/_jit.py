@@ -7,13 +7,24 @@ is named after a hash of every source file that compiled code can come from.
 
 import hashlib
 import os
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["COMPILED", "REORDERED", "jit", "jit_uncounted", "source_hash"]
+__all__ = [
+    "COMPILED",
+    "REORDERED",
+    "interrupts_wait",
+    "jit",
+    "jit_uncounted",
+    "source_hash",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,6 +71,37 @@ def jit_uncounted(function: F) -> F:
     return _compile(function, _nrt=False)
 
 
+@contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """Let an interrupt (Ctrl-C) come after the block instead of in it.
+
+    LLVM calls Python back while it compiles or loads code. An exception is lost there, so
+    that the program goes on, or ends the process without a word. Only the main thread
+    gets interrupts; in others nothing is done.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is None:
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+def _uninterrupted(compile_for: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(compile_for)
+    def compile_whole(signature: Any) -> Any:
+        with interrupts_wait():
+            return compile_for(signature)
+
+    return compile_whole
+
+
 def _compile(function: F, **options: bool) -> F:
     config: Any = numba.config
     previous = config.CACHE_DIR
@@ -69,4 +111,6 @@ def _compile(function: F, **options: bool) -> F:
         compiled = njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     finally:
         config.CACHE_DIR = previous
+    if COMPILED:
+        compiled.compile = _uninterrupted(compiled.compile)
     return cast(F, compiled)

@@ -1,0 +1,92 @@
+"""Compiling is not interrupted: LLVM calls back, where Ctrl-C would be lost or crash."""
+
+import os
+import signal
+import threading
+
+import pytest
+from numba.extending import overload
+
+from dpscd.kernels import _jit
+from dpscd.kernels._jit import interrupts_wait
+
+compiled_only = pytest.mark.skipif(not _jit.COMPILED, reason="nothing is compiled")
+
+
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_an_interrupt_waits_and_then_comes():
+    handler = signal.getsignal(signal.SIGINT)
+    reached = []
+
+    def interrupted():
+        with interrupts_wait():
+            interrupt()
+            reached.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert reached
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_without_an_interrupt_nothing_happens():
+    handler = signal.getsignal(signal.SIGINT)
+    with interrupts_wait(), interrupts_wait():
+        assert signal.getsignal(signal.SIGINT) is not handler
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_the_handler_of_the_program_gets_it():
+    came = []
+    before = signal.signal(signal.SIGINT, lambda *_: came.append(1))
+    try:
+        with interrupts_wait():
+            interrupt()
+            assert not came
+        assert came == [1]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_errors_pass_and_other_threads_are_left_alone():
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(ZeroDivisionError), interrupts_wait():
+        1 / 0  # noqa: B018
+    seen = []
+
+    def look():
+        with interrupts_wait():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert seen == [handler]
+
+
+def half(x):
+    return 0.5 * x
+
+
+@overload(half)
+def _half(x):  # noqa: ARG001 - overloads have the arguments of what they stand for
+    interrupt()
+    return lambda x: 0.5 * x
+
+
+@compiled_only
+@pytest.mark.parametrize("decorator", [_jit.jit, _jit.jit_uncounted])
+def test_a_function_is_compiled_whole_or_not_at_all(decorator, tmp_path, monkeypatch):
+    monkeypatch.setattr(_jit, "_FOLDER", str(tmp_path))
+
+    @decorator
+    def quarter(x):
+        return half(half(x))
+
+    with pytest.raises(KeyboardInterrupt):
+        quarter(8.0)
+    assert quarter.signatures
+    assert quarter(8.0) == 2.0
