@@ -61,7 +61,7 @@ def cold(setting: Setting) -> tuple[float, float, float]:
             gaussian_multiplier,
             accounting._by_library,
             accounting._losses_together,
-            accounting._renyi_together,
+            accounting._renyi,
         ):
             kept.cache_clear()
         start = time.perf_counter()

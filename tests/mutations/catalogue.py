@@ -626,14 +626,32 @@ MUTATIONS = [
     Mutation(
         "our arrays alone decide",
         "privacy/accounting.py",
-        (("pld = max(pld, found) if", "pld = pld if"),),
+        (("pld = max(pld, found)", "pld = max(pld, 0.0)"),),
         "tests/privacy/test_accounting.py::test_a_mistake_of_our_arrays_cannot_lower_what_is_claimed",
     ),
     Mutation(
         "the library alone decides",
         "privacy/accounting.py",
-        (("pld = max(pld, found) if", "pld = found if"),),
+        (("pld = max(pld, found)", "pld = found"),),
         "tests/privacy/test_accounting.py::test_a_mistake_of_the_library_cannot_lower_what_is_claimed",
+    ),
+    Mutation(
+        "the library asked about the last release alone",
+        "privacy/accounting.py",
+        (("    for event in events:\n        once = library", "    for event in events[-1:]:\n        once = library"),),
+        "tests/privacy/test_accounting.py::test_what_the_library_is_asked_is_what_is_released",
+    ),
+    Mutation(
+        "Rényi divergences used without their rounding",
+        "privacy/accounting.py",
+        (("bound = max(float(value), 0.0) * (1.0 + 2.0**-40) + event.steps * rounding / (order - 1)", "bound = float(value)"),),
+        "tests/privacy/test_accounting.py::test_rounding_does_not_make_a_small_loss_none",
+    ),
+    Mutation(
+        "an interrupt in the middle of compiling",
+        "kernels/_jit.py",
+        (("compiled.compile = _uninterrupted(compiled.compile)", "pass"),),
+        "tests/kernels/test_jit.py::test_a_function_is_compiled_whole_or_not_at_all",
     ),
     Mutation(
         "private bounds: every column counted in full",

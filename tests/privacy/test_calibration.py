@@ -234,13 +234,13 @@ def test_the_accountant_of_the_library_agrees_that_the_target_is_reached(setting
 def second(monkeypatch):
     """Return a list to which each question to the second accountant adds something."""
     asked = []
-    real = accounting._renyi_together
+    real = accounting._by_renyi
 
     def counted(*rest):
         asked.append(rest)
         return real(*rest)
 
-    monkeypatch.setattr(accounting, "_renyi_together", counted)
+    monkeypatch.setattr(accounting, "_by_renyi", counted)
     return asked
 
 

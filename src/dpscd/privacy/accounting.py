@@ -10,7 +10,6 @@ no mistake of one of them alone. The arrays take milliseconds, so a calibration 
 them (:func:`estimate`) and asks dp-accounting about what it found.
 """
 
-import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,7 +46,10 @@ _MOST_CELLS = 2**21
 # there count as its lowest, which costs about as much of epsilon.
 _BEYOND = 1e-4
 
-# Rounding in the Renyi accountant: products and logarithms of doubles, far less than this.
+# Steps that the library composes at first, and what it may leave out of all of them.
+_AT_ONCE, _TRUNCATED = 100_000, 1e-15
+
+# Rounding when Renyi divergences become epsilon: sums and logarithms of doubles, far less.
 _RENYI_ROUNDING = 1e-9
 
 # Whole orders only: those in between need a series that does not always converge.
@@ -97,13 +99,8 @@ def epsilon_of(
     pld = _by_arrays(given, delta, relation, interval)
     if math.isfinite(pld):
         merged = tuple(map(_merged, given))
-        if _cells(merged, delta, relation, interval) > _MOST_CELLS:
-            pld = math.inf  # no bound, which is always valid
-        else:
-            tail = TAIL * delta / max(1, len(merged))
-            library = _by_library(merged, relation, interval, tail)
-            found = float(library.get_epsilon_for_delta(_paid(given, delta)))
-            pld = max(pld, found) if found >= 0.0 else math.inf
+        found = _asked(merged, delta, _paid(given, delta), relation, interval)
+        pld = max(pld, found)
     return _smaller(pld, given, delta, relation, interval, enough)
 
 
@@ -140,6 +137,21 @@ def _by_arrays(
     return max(_pld(events, way, interval, paid, tail) for way in WAYS[relation])
 
 
+def _asked(
+    events: tuple[Event, ...], delta: float, paid: float, relation: Relation, interval: float
+) -> float:
+    """Return the epsilon of dp-accounting at what is left of `delta`, or that it has none."""
+    tail = TAIL * delta / max(1, len(events))
+    if not _cells(events, tail, relation, interval) <= _MOST_CELLS:
+        return math.inf
+    try:
+        library = _by_library(events, relation, interval, tail)
+        found = float(library.get_epsilon_for_delta(paid))
+    except (ValueError, OverflowError):  # it cannot compute this; no bound is always valid
+        return math.inf
+    return found if found >= 0.0 else math.inf
+
+
 @lru_cache(maxsize=4)
 def _by_library(
     events: tuple[Event, ...], relation: Relation, interval: float, tail: float
@@ -154,26 +166,45 @@ def _by_library(
 
     together = library.identity(interval)
     for event in events:
-        # Large losses need the record in the lot; the library does not take that off.
-        beyond = min(tail / event.rate, _BEYOND) / event.steps
         once = library.from_gaussian_mechanism(
             event.noise_multiplier,
             value_discretization_interval=interval,
-            log_mass_truncation_bound=math.log(beyond),
+            log_mass_truncation_bound=math.log(_beyond(event, tail)),
             sampling_prob=event.rate,
             neighboring_relation=_neighbours(relation),
         )
-        together = together.compose(once.self_compose(event.steps))
+        together = together.compose(_repeated(once, event.steps))
     return together
 
 
+def _beyond(event: Event, tail: float) -> float:
+    """Return the mass that one step may have beyond either end of the library's grid.
+
+    Large losses need the record in the lot, so the library's mass is that without sampling.
+    """
+    return min(tail / event.rate, _BEYOND) / event.steps
+
+
+def _repeated(once: Any, steps: int) -> Any:
+    """Return so many steps of a PLD of the library.
+
+    To choose how to compose a few losses, it raises their number to the power of the steps,
+    in whole numbers, which can take minutes: many steps are composed in two goes.
+    """
+    if steps <= _AT_ONCE:
+        return once.self_compose(steps)
+    parts, left = divmod(steps, _AT_ONCE)
+    whole = once.self_compose(_AT_ONCE, tail_mass_truncation=_TRUNCATED / parts)
+    whole = whole.self_compose(parts)
+    return whole.compose(once.self_compose(left)) if left else whole
+
+
 def _cells(
-    events: tuple[Event, ...], delta: float, relation: Relation, interval: float
+    events: tuple[Event, ...], tail: float, relation: Relation, interval: float
 ) -> float:
-    """Return how many losses of single steps there are to compute, about."""
-    tail = TAIL * delta
+    """Return how many losses of single steps the library will compute, about."""
     ranges = (
-        range_of(event.rate, event.noise_multiplier, way, tail / event.steps)
+        range_of(event.rate, event.noise_multiplier, way, event.rate * _beyond(event, tail))
         for event in events
         for way in WAYS[relation]
     )
@@ -201,11 +232,7 @@ def _smaller(
     """Return the smaller of the bounds that are valid for the relation."""
     bounds = [Accounted(math.inf, "none", interval), Accounted(pld, "PLD", interval)]
     if "RDP" in _VALID[relation] and bounds[-1].epsilon > enough:
-        accountant = copy.deepcopy(_renyi_together(given[:-1], relation))
-        for event in given[-1:]:
-            accountant.compose(_translate(event))
-        found = float(accountant.get_epsilon(delta)) * (1.0 + _RENYI_ROUNDING)
-        bounds.append(Accounted(found, "RDP", interval))
+        bounds.append(Accounted(_by_renyi(given, delta, relation), "RDP", interval))
     return min(bounds, key=lambda bound: bound.epsilon)
 
 
@@ -232,21 +259,6 @@ def _losses_together(
     return reduce(Losses.then, (_losses(event, way, interval, tail) for event in events))
 
 
-@lru_cache(maxsize=4)
-def _renyi_together(events: tuple[Event, ...], relation: Relation) -> Any:
-    """Return an RDP accountant that has seen `events`; copy it before use."""
-    accountant = _accountant(relation, _ORDERS)
-    for event in events:
-        accountant.compose(_translate(event))
-    return accountant
-
-
-def _accountant(relation: Relation, orders: Sequence[int]) -> Any:
-    from dp_accounting.rdp import RdpAccountant
-
-    return RdpAccountant(list(orders), neighboring_relation=_neighbours(relation))
-
-
 def _neighbours(relation: Relation) -> Any:
     import dp_accounting as dp
 
@@ -264,6 +276,17 @@ def _translate(event: Event) -> Any:
     # dp-accounting do not agree on the factor 2 of replace-one.
     step = dp.PoissonSampledDpEvent(event.rate, dp.GaussianDpEvent(event.noise_multiplier))
     return dp.SelfComposedDpEvent(step, event.steps)
+
+
+def _by_renyi(events: tuple[Event, ...], delta: float, relation: Relation) -> float:
+    """Return epsilon by Rényi divergences, whose rounding is paid for before it is used.
+
+    Unpaid, a divergence that rounding makes 0 or less would be taken for no loss at all.
+    """
+    from dp_accounting.rdp import compute_epsilon
+
+    found, _ = compute_epsilon(_ORDERS, renyi_of(events, _ORDERS, relation), delta)
+    return float(found) * (1.0 + _RENYI_ROUNDING)
 
 
 def _losses(event: Event, way: str, interval: float, tail: float) -> Losses:
@@ -333,13 +356,20 @@ def renyi_of(
             f"relation={relation.value!r} has no Rényi accounting; 'zero-out' and "
             "'add-remove' do."
         )
-    accountant = _accountant(relation, orders)
-    for event in events:
-        accountant.compose(_translate(event))
-    steps = sum(event.steps for event in events)
+    each = [_renyi(event, tuple(orders), relation) for event in events]
+    return tuple(map(sum, zip(*each, strict=True))) if each else (0.0,) * len(orders)
+
+
+@lru_cache(maxsize=16)
+def _renyi(event: Event, orders: tuple[int, ...], relation: Relation) -> tuple[float, ...]:
+    """Return bounds of the divergences of one event."""
+    from dp_accounting.rdp import RdpAccountant
+
+    accountant = RdpAccountant(list(orders), neighboring_relation=_neighbours(relation))
+    accountant.compose(_translate(event))
     bounds = []
     for order, value in zip(orders, accountant.rdp, strict=True):
         rounding = (16.0 * (math.lgamma(order + 1.0) + order) + 64.0) * 2.0**-52
-        bound = max(float(value), 0.0) * (1.0 + 2.0**-40) + steps * rounding / (order - 1)
+        bound = max(float(value), 0.0) * (1.0 + 2.0**-40) + event.steps * rounding / (order - 1)
         bounds.append(math.inf if math.isnan(value) else bound)
     return tuple(bounds)
