@@ -485,8 +485,10 @@ def test_debug_may_stand_anywhere():
     assert dpscd("verify", "--", "--debug").returncode == 1
 
 
+# A shell starts what runs in the background without interrupts; here they are wanted.
 ENDLESS = """
-import time
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from dpscd.cli import main
 from dpscd.estimators import base
 

@@ -13,6 +13,14 @@ from dpscd.kernels._jit import interrupts_wait
 compiled_only = pytest.mark.skipif(not _jit.COMPILED, reason="nothing is compiled")
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Let interrupts come, as a terminal does; a shell's background process has none."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 

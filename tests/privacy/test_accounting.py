@@ -357,6 +357,13 @@ def test_rounding_does_not_make_a_small_loss_none(event, delta):
     assert found.epsilon > 0.9 * float(exact) > 0.0
 
 
+@pytest.mark.parametrize("relation", list(Relation))
+def test_a_grid_without_any_detail_gives_no_bound(relation):
+    event = SampledGaussian(0.01, 1.0, 1000)
+    found = epsilon_of([event], 1e-6, relation, 1000.0)
+    assert found.accountant == ("none" if relation is Relation.REPLACE_ONE else "RDP")
+
+
 LOW_RATES = [(1e-5, 0.4, 1), (1e-5, 0.4, 1000), (1e-4, 0.6, 10_000), (1e-3, 0.8, 100_000)]
 
 

@@ -293,3 +293,10 @@ def test_the_interval_counts_all_parts():
 if __name__ == "__main__":
     for setting in GOLDEN:
         sys.stdout.write(f"    {setting!r}: {multiplier_of(*setting)!r},\n")
+
+
+@pytest.mark.parametrize("epsilon", [7e7, 1e9, 1e300])
+def test_no_epsilon_is_too_large_for_a_grid(epsilon):
+    interval = interval_for(epsilon, 1e-5, Relation.ZERO_OUT, ((0.1, 100),))
+    target = PrivacyTarget(epsilon, 1e-5)
+    assert calibrate.__wrapped__(target, 0.1, 100, interval) == 0.2

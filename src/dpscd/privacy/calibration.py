@@ -76,7 +76,7 @@ def interval_for(
     while _variance_added(fine, parts) > _INFLATION * strength**2:
         fine /= math.sqrt(2.0)
     widest = max((_width(strength, delta, relation, *part) for part in parts), default=0.0)
-    return max(fine, min(wide, widest / _CELLS), 1e-5 * epsilon, 1e-10)
+    return max(fine, min(wide, widest / _CELLS), min(1e-5 * epsilon, 100.0), 1e-10)
 
 
 def _width(strength: float, delta: float, relation: Relation, rate: float, steps: int) -> float:

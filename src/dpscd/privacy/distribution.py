@@ -38,6 +38,9 @@ TAIL = 1e-4
 # Cells of a distribution that is worth computing: more would take seconds and gigabytes.
 _MOST = 2**24
 
+# Losses further apart than this are not told apart; exponentials of it are numbers.
+_COARSEST = 500.0
+
 # From which data set to which. A record is there or is not; or is one or the other.
 WAYS: dict[Relation, tuple[str, ...]] = {
     Relation.ZERO_OUT: ("remove", "add"),
@@ -184,6 +187,8 @@ def one_step(rate: float, std: float, interval: float, way: str, tail: float) ->
     tail : float
         Where the range of losses may be cut off.
     """
+    if interval > _COARSEST:
+        return _unknown(interval)
     lowest, highest = range_of(rate, std, way, tail)
     low = math.floor(lowest / interval)
     high = max(math.ceil(highest / interval), low + 1)
