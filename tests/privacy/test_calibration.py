@@ -295,8 +295,9 @@ if __name__ == "__main__":
         sys.stdout.write(f"    {setting!r}: {multiplier_of(*setting)!r},\n")
 
 
+@pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("epsilon", [7e7, 1e9, 1e300])
-def test_no_epsilon_is_too_large_for_a_grid(epsilon):
-    interval = interval_for(epsilon, 1e-5, Relation.ZERO_OUT, ((0.1, 100),))
-    target = PrivacyTarget(epsilon, 1e-5)
+def test_no_epsilon_is_too_large_for_a_grid(epsilon, relation):
+    interval = interval_for(epsilon, 1e-5, relation, ((0.1, 100),))
+    target = PrivacyTarget(epsilon, 1e-5, relation)
     assert calibrate.__wrapped__(target, 0.1, 100, interval) == 0.2
