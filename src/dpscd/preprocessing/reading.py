@@ -3,20 +3,20 @@
 Messages say what is wrong with the file, never what is in it.
 """
 
-import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Protocol
 
 import pandas as pd
 
-from dpscd.errors import DataError, SchemaError
-from dpscd.preprocessing.parsing import Parsed, parse
+from dpscd.errors import DataError
+from dpscd.preprocessing.delimited import CsvFile
+from dpscd.preprocessing.parsing import Parsed, check_columns, parse, used_columns
 from dpscd.preprocessing.schema import Layout, Schema
 
-__all__ = ["STANDARD_INPUT", "read_frames", "read_parsed"]
+__all__ = ["STANDARD_INPUT", "TableFiles", "open_table", "read_frames"]
 
 STANDARD_INPUT = "-"
 CHUNK = 100_000  # records at a time
@@ -25,38 +25,82 @@ _PARQUET = (".parquet", ".pq")
 _NO_PARQUET = "Parquet files need pyarrow; install it with: pip install 'dpscd[parquet]'"
 
 
-def read_parsed(
-    paths: Sequence[str | os.PathLike[str]],
-    schema: Schema,
-    *,
-    target: bool = True,
-    progress: Callable[[int], None] | None = None,
-) -> Parsed:
-    """Return the numbers in one or several files of one schema.
+class TableFile(Protocol):
+    """One file of records."""
+
+    def names(self) -> list[str]:
+        """Return the names of the columns, without looking at a record."""
+
+    def count(self) -> int:
+        """Return the number of records, without looking at a cell."""
+
+    def frames(self, wanted: list[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
+        """Return the records in pieces, in order; at least one piece."""
+
+
+class TableFiles:
+    """One or several files of one schema: names and count first, cells when asked for.
 
     Parameters
     ----------
     paths : list of paths
-        The files, ``-`` for standard input.
+        The files, ``-`` for standard input, which is kept in memory.
     schema : Schema
         What their columns mean.
     target : bool, default=True
         Whether the target is wanted.
-    progress : callable, optional
-        Told how many records were read since the last time.
+
+    Attributes
+    ----------
+    count : int
+        Number of records.
     """
-    wanted = [column.name for column in schema.features]
-    wanted += [schema.target.name] if target else []
-    parts = []
-    for path in paths:
-        for frame in read_frames(path, schema.layout, wanted):
-            parts.append(parse(schema, frame, target=target))
-            if progress:
-                progress(len(frame))
-    found = Parsed.joined(parts)
-    if not len(found):
-        raise DataError(f"{_name(paths[0])} has no records.")
-    return found
+
+    def __init__(
+        self, paths: Sequence[str | os.PathLike[str]], schema: Schema, *, target: bool = True
+    ) -> None:
+        self._schema = schema
+        self._target = target
+        self._files = [open_table(path, schema.layout) for path in paths]
+        for file in self._files:
+            check_columns(schema, file.names(), target=target)
+        self.count = sum(file.count() for file in self._files)
+
+    def parsed(self, progress: Callable[[], None] | None = None) -> Parsed:
+        """Return the numbers of all records; `progress` is called after every piece."""
+        wanted = used_columns(self._schema, target=self._target)
+        parts = []
+        for file in self._files:
+            for frame in file.frames(wanted, CHUNK):
+                parts.append(parse(self._schema, frame, target=self._target))
+                if progress:
+                    progress()
+        return Parsed.joined(parts)
+
+
+def open_table(path: str | os.PathLike[str], layout: Layout) -> TableFile:
+    """Return a file of records; nothing of it is read yet but what comes through a pipe.
+
+    Parameters
+    ----------
+    path : path
+        The file, ``-`` for CSV from standard input; may be compressed (gz, bz2, xz, zst,
+        zip with one member).
+    layout : Layout
+        How it is written; of a Parquet file only what counts as missing.
+    """
+    if str(path) == STANDARD_INPUT:
+        return CsvFile(sys.stdin.buffer.read(), "standard input", layout)
+    file = Path(path)
+    if file.is_dir():
+        raise DataError(f"{file.name} is a folder; give its files.")
+    if not file.exists():
+        raise DataError(f"there is no file {str(path)!r}.")
+    if file.stat().st_size == 0:
+        raise DataError(f"{file.name} is empty.")
+    if file.suffix.lower() in _PARQUET:
+        return ParquetTable(file)
+    return CsvFile(file, file.name, layout)
 
 
 def read_frames(
@@ -69,116 +113,68 @@ def read_frames(
 
     Parameters
     ----------
-    path : path
-        The file, ``-`` for CSV from standard input; may be compressed (gz, bz2, xz, zst,
-        zip with one member).
-    layout : Layout
-        How it is written; of a Parquet file only what counts as missing.
+    path, layout
+        As for :func:`open_table`.
     wanted : list of str, optional
         Columns to keep; None keeps all. Those that the file has not are left out.
     chunk : int
         Records in a piece.
     """
-    if str(path) == STANDARD_INPUT:
-        text = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
-        return _csv(text, "standard input", layout, wanted, chunk)
-    file = Path(path)
-    if file.is_dir():
-        raise DataError(f"{file.name} is a folder; give its files.")
-    if not file.exists():
-        raise DataError(f"there is no file {str(path)!r}.")
-    if file.stat().st_size == 0:
-        raise DataError(f"{file.name} is empty.")
-    if file.suffix.lower() in _PARQUET:
-        return _parquet(file, wanted, chunk)
-    return _csv(file, file.name, layout, wanted, chunk)
+    return open_table(path, layout).frames(None if wanted is None else list(wanted), chunk)
 
 
-def _csv(
-    source: Path | IO[str],
-    name: str,
-    layout: Layout,
-    wanted: Sequence[str] | None,
-    chunk: int,
-) -> Iterator[pd.DataFrame]:
-    pieces = _raw_csv(source, name, layout, chunk)
-    first = next(pieces, None)
-    if first is None:
-        raise DataError(f"{name} is empty.")
-    if layout.header:
-        names = [str(cell).strip() for cell in first.iloc[0]]
-        first = first.iloc[1:]
-    else:
-        names = list(layout.names)
-        if first.shape[1] != len(names):
-            raise SchemaError(
-                f"{name} has {first.shape[1]} columns, but names in [table] has {len(names)}; "
-                "is the delimiter another one?"
-            )
-    kept = [place for place, column in enumerate(names) if wanted is None or column in wanted]
-    chosen = [names[place] for place in kept]
-    yield first.iloc[:, kept].set_axis(chosen, axis=1)
-    for piece in pieces:
-        yield piece.iloc[:, kept].set_axis(chosen, axis=1)
+class ParquetTable:
+    """A Parquet file, with the types that it has, which do not depend on what is missing.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def names(self) -> list[str]:
+        """Return the names of the columns, as the file states them."""
+        return self._asked(lambda table: list(table.schema_arrow.names))  # type: ignore[no-any-return]
+
+    def count(self) -> int:
+        """Return the number of records, as the file states it."""
+        return self._asked(lambda table: int(table.metadata.num_rows))  # type: ignore[no-any-return]
+
+    def frames(self, wanted: list[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
+        """Return the records in pieces, in order; at least one piece."""
+        parquet_file, failure = _pyarrow()
+        problem = False
+        try:
+            with parquet_file(self._file) as table:
+                names = table.schema_arrow.names
+                columns = [name for name in names if wanted is None or name in wanted]
+                typed = {"types_mapper": pd.ArrowDtype}
+                yield table.schema_arrow.empty_table().select(columns).to_pandas(**typed)
+                for batch in table.iter_batches(batch_size=chunk, columns=columns):
+                    yield batch.to_pandas(**typed)
+        except failure:
+            problem = True
+        if problem:
+            raise DataError(f"{self._file.name} is not a Parquet file, or damaged.")
+
+    def _asked(self, question: Callable[[Any], Any]) -> Any:
+        parquet_file, failure = _pyarrow()
+        try:
+            with parquet_file(self._file) as table:
+                return question(table)
+        except failure:
+            pass
+        raise DataError(f"{self._file.name} is not a Parquet file, or damaged.")
 
 
-def _raw_csv(
-    source: Path | IO[str], name: str, layout: Layout, chunk: int
-) -> Iterator[pd.DataFrame]:
-    """Return cells as texts; whatever pandas has to say of them stays here."""
-    problem = ""
-    try:
-        reader = pd.read_csv(
-            source,
-            sep=layout.delimiter,
-            comment=layout.comment,
-            header=None,
-            dtype=str,
-            na_filter=False,
-            skipinitialspace=True,
-            encoding="utf-8-sig",
-            chunksize=chunk,
-        )
-        with reader:
-            yield from reader
-    except pd.errors.EmptyDataError:
-        problem = f"{name} is empty."
-    except pd.errors.ParserError:
-        problem = (
-            f"{name} is not a table with {layout.delimiter!r} between cells: its rows have "
-            "different numbers of them, or a quote is not closed. Set delimiter in [table]."
-        )
-    except UnicodeError:
-        problem = f"{name} is not a text in UTF-8."
-    except (EOFError, OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        problem = f"{name} cannot be read: is it cut, or compressed in another way?"
-    if problem:
-        raise DataError(problem)
-
-
-def _parquet(file: Path, wanted: Sequence[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
+def _pyarrow() -> tuple[Any, type[Exception]]:
+    """Return what opens Parquet files, and its root of errors."""
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise DataError(_NO_PARQUET) from None
-    problem = False
-    try:
-        with ParquetFile(file) as table:
-            names = table.schema_arrow.names
-            columns = [name for name in names if wanted is None or name in wanted]
-            # Types of the file, which do not depend on what is missing.
-            typed = {"types_mapper": pd.ArrowDtype}
-            yield table.schema_arrow.empty_table().select(columns).to_pandas(**typed)
-            for batch in table.iter_batches(batch_size=chunk, columns=columns):
-                yield batch.to_pandas(**typed)
-    except ArrowException:
-        problem = True
-    if problem:
-        raise DataError(f"{file.name} is not a Parquet file, or damaged.")
-
-
-def _name(path: Any) -> str:
-    return "standard input" if str(path) == STANDARD_INPUT else Path(path).name
+    return ParquetFile, ArrowException

@@ -32,6 +32,7 @@ _KEYS = {
 _MOST_BINS = 1000
 _MOST_VALUES = 100_000
 _ROWS = ("scale", "normalise")
+_TABLE_KEYS = {"header", "names", "delimiter", "comment", "missing", "multiline", "rows"}
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,9 @@ class Layout:
         A sign with which lines begin that are no records.
     missing : tuple of str
         How missing values are written, besides empty cells.
+    multiline : bool
+        Whether a quoted cell may go on in the next line. Then a stray quote of one record can
+        swallow others, which no guarantee covers.
     """
 
     header: bool = True
@@ -133,6 +137,7 @@ class Layout:
     delimiter: str = ","
     comment: str | None = None
     missing: tuple[str, ...] = ("?", "NA", "N/A", "NaN", "nan", "null", "None")
+    multiline: bool = False
 
 
 @dataclass(frozen=True)
@@ -289,12 +294,12 @@ class _Reader:
 
     def layout(self, values: dict[str, Any]) -> Layout:
         where = ("table",)
-        self.known(
-            where, values, {"header", "names", "delimiter", "comment", "missing", "rows"}
-        )
+        self.known(where, values, _TABLE_KEYS)
         header = values.get("header", True)
-        if type(header) is not bool:
-            raise self.error((*where, "header"), "header must be true or false.")
+        multiline = values.get("multiline", False)
+        for key, flag in (("header", header), ("multiline", multiline)):
+            if type(flag) is not bool:
+                raise self.error((*where, key), f"{key} must be true or false.")
         names = self.texts(where, values, "names")
         if header == bool(names):
             raise self.error(
@@ -308,7 +313,7 @@ class _Reader:
         missing = Layout().missing
         if "missing" in values:
             missing = self.texts(where, values, "missing")
-        return Layout(header, names, delimiter, comment, missing)
+        return Layout(header, names, delimiter, comment, missing, multiline)
 
     def target(self, values: dict[str, Any]) -> Target:
         where = ("target",)

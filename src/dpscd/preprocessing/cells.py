@@ -1,0 +1,260 @@
+"""What one cell means: a function of that cell and of what is declared, of nothing else.
+
+A cell may come as text (from a CSV file), as a number, a truth value, a date (from pandas, Parquet
+or a list), and its type often depends on the *other* cells of its column: one missing value makes
+whole numbers floats, one text makes numbers objects. So equal values mean the same in every type:
+``999``, ``999.0``, ``"999"`` and ``"999.0"``; ``True``, ``"True"`` and ``"true"``; ``None``, NaN
+and ``""``. Whatever a cell holds, nothing here fails: an error would tell that such a cell is there.
+"""
+
+import datetime
+import math
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["MISSING", "OTHER", "Listed", "NumberCells", "TruthCells", "number_of", "text_of"]
+
+OTHER, MISSING = -1, -2
+"""Codes of a value that is not listed, and of none."""
+
+# The text of what has none: no value of a list is spelt like this.
+_FOREIGN = "\0"
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+# Whole numbers of more digits than this are infinite: long before, doubles end.
+_MOST_DIGITS = 1000
+_TOO_LARGE = 10**_MOST_DIGITS
+_TRUTH = {"true": 1.0, "false": 0.0}
+# What equals them among numbers, and the other way round.
+_SAME = {"true": "1", "false": "0", "1": "true", "0": "false"}
+_TRUE = {"true", "t", "yes", "y", "1"}
+_FALSE = {"false", "f", "no", "n", "0"}
+# Types that say what they are by str(), the same wherever they come from.
+_SPOKEN = (pd.Interval, pd.Period, pd.Timedelta, datetime.time, datetime.timedelta, uuid.UUID)
+
+Number = int | float
+
+
+def number_of(cell: Any) -> float:
+    """Return the number in a cell of whatever type; NaN if there is none."""
+    if type(cell) is float:
+        return cell
+    value = _plain(cell)
+    if isinstance(value, str):
+        return _number_in(value)
+    if isinstance(value, bool | int | float | Decimal):
+        return _as_float(value)
+    return math.nan
+
+
+def text_of(cell: Any) -> str | None:
+    """Return the one text by which a cell is compared; None if it holds no value."""
+    value = _plain(cell)
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float | Decimal):
+        return _spelt(_exact(value))
+    if isinstance(value, datetime.date):
+        return _day(value)
+    return str(value) if isinstance(value, _SPOKEN) else _FOREIGN
+
+
+def _plain(cell: Any) -> Any:
+    """Return a cell as one of few types: None for no value, stripped text, bool, int, float."""
+    if isinstance(cell, np.ndarray):
+        cell = cell[()] if cell.ndim == 0 else cell
+    if cell is None or cell is pd.NA or cell is pd.NaT:
+        return None
+    if isinstance(cell, str):
+        return str.strip(cell)
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", errors="backslashreplace").strip()
+    if isinstance(cell, bool | np.bool_):
+        return bool(cell)
+    if isinstance(cell, int | np.integer):
+        return int(cell)
+    if isinstance(cell, float | np.floating | Fraction):
+        return _finite_or_none(_as_float(cell))
+    if isinstance(cell, Decimal):
+        return None if cell.is_nan() else cell
+    if isinstance(cell, np.datetime64 | np.timedelta64):
+        return _numpy_time(cell)
+    return cell
+
+
+def _finite_or_none(number: float) -> float | None:
+    return None if math.isnan(number) else number
+
+
+def _numpy_time(cell: Any) -> Any:
+    if np.isnat(cell):
+        return None
+    unit = "datetime64[us]" if isinstance(cell, np.datetime64) else "timedelta64[us]"
+    return cell.astype(unit).item()  # a whole number where Python's types end
+
+
+def _as_float(value: Any) -> float:
+    """Return a number as the nearest double; infinity where there is none."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _exact(value: Number | Decimal) -> Number:
+    """Return a number without rounding if it is whole, else as a double, never -0."""
+    if isinstance(value, Decimal):
+        if not value.is_finite() or value.adjusted() > _MOST_DIGITS:
+            return _as_float(value) if not value.is_finite() else math.copysign(math.inf, value)
+        value = int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, int) and abs(value) >= _TOO_LARGE:
+        return math.inf if value > 0 else -math.inf
+    return value + 0
+
+
+def _spelt(number: Number) -> str:
+    """Return the one spelling of a number: whole ones without a point."""
+    if isinstance(number, int):
+        return str(number)
+    return f"{number:.0f}" if number.is_integer() else repr(number)
+
+
+def _day(value: datetime.date) -> str:
+    """Return a date, or a date with a time; midnight is the date alone."""
+    if not isinstance(value, datetime.datetime):
+        return value.isoformat()
+    midnight = value.tzinfo is None and value == type(value)(value.year, value.month, value.day)
+    return value.date().isoformat() if midnight else value.isoformat(sep=" ")
+
+
+def _number_in(text: str) -> float:
+    """Return the number that a text spells, truth values included; NaN if none."""
+    try:
+        return math.nan if "_" in text else float(text)
+    except ValueError:
+        return _TRUTH.get(text.lower(), math.nan)
+
+
+def _exact_in(text: str) -> Number | None:
+    """Return the number that a text spells, whole ones without rounding; None if none."""
+    if _WHOLE.fullmatch(text):
+        digits = text.lstrip("+-").lstrip("0")
+        if len(digits) > _MOST_DIGITS:
+            return -math.inf if text.startswith("-") else math.inf
+        return int(text)
+    try:
+        number = math.nan if "_" in text else float(text)
+    except ValueError:
+        return None
+    return None if math.isnan(number) else number + 0.0
+
+
+def _canonical(text: str) -> str:
+    """Return the one spelling of all texts that stand for the same value."""
+    number = _exact_in(text)
+    if number is not None:
+        return _spelt(number)
+    low = text.lower()
+    return low if low in _TRUTH else text
+
+
+class Listed:
+    """Values that are listed, each with its code; what is not among them is OTHER or MISSING.
+
+    Parameters
+    ----------
+    codes : dict
+        The code of each listed text, other spellings included.
+    missing : iterable of str
+        Texts that count as no value, unless they are listed.
+
+    Notes
+    -----
+    A text is looked for as it is; then as the number or truth value that it spells, if only one
+    listed value is the same; then true as 1 and false as 0, and the other way round. So a cell
+    means the same as text and as number, unless two listed values are one number ("7" and
+    "07"), which only texts can tell apart.
+    """
+
+    def __init__(self, codes: Mapping[str, int], missing: Iterable[str] = ()) -> None:
+        self._codes = dict(codes)
+        equal: dict[str, set[int]] = {}
+        for text, code in self._codes.items():
+            equal.setdefault(_canonical(text), set()).add(code)
+        self._equal = {text: min(found) for text, found in equal.items() if len(found) == 1}
+        absent = (text for text in ("", *missing) if self._found(text) == OTHER)
+        self._absent = {_canonical(text) for text in absent}
+        whole = (_exact_in(text) for text in self._codes)
+        self.largest_whole = max((abs(x) for x in whole if isinstance(x, int)), default=0)
+
+    def code(self, text: str | None) -> int:
+        """Return the code of a cell, given its text."""
+        if text is None:
+            return MISSING
+        found = self._found(text)
+        return MISSING if found == OTHER and _canonical(text) in self._absent else found
+
+    def _found(self, text: str) -> int:
+        if text in self._codes:
+            return self._codes[text]
+        plain = _canonical(text)
+        if plain in self._equal:
+            return self._equal[plain]
+        return self._equal.get(_SAME[plain], OTHER) if plain in _SAME else OTHER
+
+
+class TruthCells:
+    """Truth values in many spellings: 1, 0, OTHER or MISSING.
+
+    Parameters
+    ----------
+    missing : iterable of str
+        Texts that count as no value.
+    """
+
+    largest_whole = 1
+
+    def __init__(self, missing: Iterable[str] = ()) -> None:
+        self._absent = {_canonical(text) for text in ("", *missing)}
+
+    def code(self, text: str | None) -> int:
+        """Return the code of a cell, given its text."""
+        if text is None or _canonical(text) in self._absent:
+            return MISSING
+        low = _canonical(text).lower()
+        return 1 if low in _TRUE else 0 if low in _FALSE else OTHER
+
+
+class NumberCells:
+    """Numbers, NaN where a cell holds none or one that counts as no value.
+
+    Parameters
+    ----------
+    missing : iterable of str
+        Texts that count as no value; one that spells a number stands for that number.
+    """
+
+    def __init__(self, missing: Iterable[str] = ()) -> None:
+        plain = {_canonical(text) for text in ("", *missing)}
+        numbers = {text: _exact_in(text) for text in plain}
+        self._texts = {text for text, number in numbers.items() if number is None}
+        self.absent = tuple(_as_float(x) for x in numbers.values() if x is not None)
+
+    def value(self, cell: Any) -> float:
+        """Return the number in a cell of whatever type."""
+        text = text_of(cell)
+        if text is None or _canonical(text) in self._texts:
+            return math.nan
+        number = number_of(cell)
+        return math.nan if number in self.absent else number

@@ -1,0 +1,140 @@
+"""Columns of cells in whatever pandas keeps them: the type chooses the route, never the result.
+
+A column's type depends on all of its cells, so on every record. Each route below returns, for
+every cell, what :mod:`dpscd.preprocessing.cells` says of that cell alone.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpscd.errors import DataTypeError
+from dpscd.preprocessing.cells import MISSING, NumberCells, text_of
+
+__all__ = ["as_column", "codes", "numbers"]
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+
+_ARROW_TEXTS = ("string[pyarrow]", "large_string[pyarrow]")
+_ROUNDED = (
+    "whole numbers that are listed beyond the precision of floating-point numbers cannot be "
+    "compared with a column of these: give the column as texts or as whole numbers (in pandas "
+    "dtype=str, 'Int64' or object), or the path of the file."
+)
+
+
+class Coded(Protocol):
+    """What gives a cell its code, by its text."""
+
+    @property
+    def largest_whole(self) -> int:
+        """The largest whole number among listed values, by size."""
+
+    def code(self, text: str | None) -> int:
+        """Return the code of a cell."""
+
+
+def as_column(cells: Any) -> pd.Series:
+    """Return cells in any one-dimensional container as a column, each as it is.
+
+    A list becomes a column of objects: an array would give all of them one type.
+    """
+    if isinstance(cells, pd.Series):
+        return cells
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "biufUOST":
+        return pd.Series(cells, dtype=object if cells.dtype.kind in "OST" else None)
+    if isinstance(cells, pd.Index | pd.api.extensions.ExtensionArray):
+        return pd.Series(cells)
+    column = np.empty(len(cells), dtype=object)
+    for place, cell in enumerate(cells):
+        column[place] = cell
+    return pd.Series(column, dtype=object)
+
+
+def numbers(cells: pd.Series, meaning: NumberCells) -> Floats:
+    """Return the number in each cell, NaN where there is none."""
+    cells = _dense(cells)
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        return _by_category(cells, numbers(_categories(cells), meaning), np.nan)
+    if _is_numeric(cells):
+        given = {} if isinstance(cells.dtype, np.dtype) else {"na_value": np.nan}
+        # Ours to change, and the same in memory whatever pandas had.
+        found: Floats = np.array(cells.to_numpy(dtype=np.float64, **given), order="C")
+        for absent in meaning.absent:
+            found[found == absent] = np.nan
+        return found
+    if _is_text(cells):
+        places, texts = pd.factorize(cells)
+        return _looked_up([meaning.value(text) for text in texts], places, np.nan)
+    return np.array([meaning.value(cell) for cell in _objects(cells)], dtype=np.float64)
+
+
+def codes(cells: pd.Series, meaning: Coded) -> Codes:
+    """Return the code of each cell.
+
+    Raises
+    ------
+    DataTypeError
+        If whole numbers are listed that the column's floating-point type cannot tell apart.
+    """
+    cells = _dense(cells)
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        return _by_category(cells, codes(_categories(cells), meaning), MISSING).astype(np.int32)
+    if _is_numeric(cells) or _is_text(cells):
+        if _precision(cells) <= meaning.largest_whole:
+            raise DataTypeError(_ROUNDED)
+        places, values = pd.factorize(cells)  # equal values have equal texts here
+        texts: Iterable[str | None] = (text_of(value) for value in values)
+    else:
+        # Not the cells themselves: True and 1 are equal, and the first one seen would count.
+        own = [text_of(cell) for cell in _objects(cells)]
+        places, texts = pd.factorize(np.array(own, dtype=object))
+    found = [meaning.code(text) for text in texts]
+    return _looked_up(found, places, MISSING).astype(np.int32)
+
+
+def _looked_up(table: list[Any], places: npt.NDArray[Any], absent: Any) -> npt.NDArray[Any]:
+    """Return the entry of each cell; pandas gives a missing one the place -1."""
+    return np.array([*table, absent])[places]
+
+
+def _dense(cells: pd.Series) -> pd.Series:
+    return cells.sparse.to_dense() if isinstance(cells.dtype, pd.SparseDtype) else cells
+
+
+def _categories(cells: pd.Series) -> pd.Series:
+    return pd.Series(cells.cat.categories)
+
+
+def _by_category(cells: pd.Series, table: Any, absent: Any) -> npt.NDArray[Any]:
+    return _looked_up(list(table), cells.cat.codes.to_numpy(), absent)
+
+
+def _objects(cells: pd.Series) -> Iterable[Any]:
+    return cells.astype(object).array  # type: ignore[no-any-return]
+
+
+def _is_numeric(cells: pd.Series) -> bool:
+    """Return whether a column is an array of real numbers of one type."""
+    return getattr(cells.dtype, "kind", "O") in "iuf"
+
+
+def _is_text(cells: pd.Series) -> bool:
+    """Return whether all cells that have a value are texts."""
+    if isinstance(cells.dtype, pd.StringDtype) or str(cells.dtype) in _ARROW_TEXTS:
+        return True
+    kind: str = pd.api.types.infer_dtype(cells, skipna=True) if cells.dtype == object else ""
+    return kind == "string"
+
+
+def _precision(cells: pd.Series) -> float:
+    """Return up to which size a column's type tells whole numbers apart."""
+    kind = cells.dtype
+    if getattr(kind, "kind", "O") != "f":
+        return np.inf
+    plain = kind if isinstance(kind, np.dtype) else getattr(kind, "numpy_dtype", np.float64)
+    return float(2 ** (np.finfo(plain).nmant + 1))

@@ -1,0 +1,235 @@
+"""CSV files, plain or compressed: every cell as it is written, one line a record.
+
+Unless a schema says otherwise a record is a line: a quoted cell that goes on in the next line is
+refused, because a stray quote of one record would swallow the records after it. So the records
+can be counted without reading a cell, and messages say what is wrong with a file, never what
+is in it.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+
+from dpscd.errors import DataError, SchemaError
+from dpscd.preprocessing.schema import Layout
+
+__all__ = ["CsvFile"]
+
+_BLOCK = 2**20
+_UNREADABLE = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
+_OPENERS: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+
+class CsvFile:
+    """Cells between delimiters.
+
+    Parameters
+    ----------
+    source : Path or bytes
+        A file, or all that came through a pipe.
+    name : str
+        What messages call it.
+    layout : Layout
+        How it is written.
+    """
+
+    def __init__(self, source: Path | bytes, name: str, layout: Layout) -> None:
+        self._source = source
+        self._name = name
+        self._layout = layout
+
+    def names(self) -> list[str]:
+        """Return the names of the columns; of the file only the header is looked at."""
+        if not self._layout.header:
+            return list(self._layout.names)
+        with self._opened() as file:
+            start = _first_line(file, self._layout)
+        with self._opened() as file:
+            head = file if self._layout.multiline else io.BytesIO(start)
+            pieces = self._cells(io.BufferedReader(_Lines(head, self._layout)), 1)
+            first = next(pieces, None)
+            if first is None:
+                raise DataError(f"{self._name} is empty.")
+            return _names_in(first)
+
+    def count(self) -> int:
+        """Return the number of records: of lines, where a record is one."""
+        with self._opened() as file:
+            lines = _Lines(file, self._layout)
+            while lines.read(_BLOCK):
+                pass
+        count = lines.count
+        if self._layout.multiline:
+            try:
+                with self._opened() as file:
+                    count = sum(map(len, self._cells(file, 10 * _BLOCK, usecols=[0])))
+            except DataError:
+                pass  # it is said when the records are read; until then lines are counted
+        return max(0, count - int(self._layout.header))
+
+    def frames(self, wanted: list[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
+        """Return the records in pieces, cells as texts; at least one piece."""
+        records = 0
+        with self._opened() as file:
+            lines = _Lines(file, self._layout)
+            pieces = self._cells(io.BufferedReader(lines, _BLOCK), chunk)
+            first = next(pieces, None)
+            if first is None:
+                raise DataError(f"{self._name} is empty.")
+            records += len(first)
+            names = list(self._layout.names)
+            if self._layout.header:
+                names, first = _names_in(first), first.iloc[1:]
+            elif first.shape[1] != len(names):
+                raise SchemaError(
+                    f"{self._name} has another number of columns than names in [table], which "
+                    f"has {len(names)}; is the delimiter another one?"
+                )
+            kept = [k for k, name in enumerate(names) if wanted is None or name in wanted]
+            chosen = [names[place] for place in kept]
+            yield first.iloc[:, kept].set_axis(chosen, axis=1)
+            for piece in pieces:
+                records += len(piece)
+                yield piece.iloc[:, kept].set_axis(chosen, axis=1)
+        if not self._layout.multiline and records != lines.count:
+            raise DataError(
+                f"{self._name} has a quoted cell that goes on in the next line, or a stray "
+                "quote. If cells of this table really have several lines, set multiline = true "
+                "in [table]."
+            )
+
+    @contextmanager
+    def _opened(self) -> Iterator[IO[bytes]]:
+        """Open the file; a compressed one is unpacked while it is read."""
+        problem = False
+        with ExitStack() as stack:
+            try:
+                yield stack.enter_context(self._open(stack))
+            except _UNREADABLE:
+                problem = True
+            except OSError as error:
+                if error.errno is not None:
+                    raise
+                problem = True
+        if problem:
+            raise DataError(
+                f"{self._name} cannot be read: is it cut, or compressed in another way?"
+            )
+
+    def _open(self, stack: ExitStack) -> Any:
+        if isinstance(self._source, bytes):
+            return io.BytesIO(self._source)
+        kind = self._source.suffix.lower()
+        if kind == ".zip":
+            archive = stack.enter_context(zipfile.ZipFile(self._source))
+            members = archive.namelist()
+            if len(members) != 1:
+                raise DataError(f"{self._name} must have one member, the table.")
+            return archive.open(members[0])
+        if kind == ".zst":
+            return _open_zstandard(self._source)
+        return _OPENERS.get(kind, lambda path: path.open("rb"))(self._source)
+
+    def _cells(self, file: Any, chunk: int, **options: Any) -> Iterator[pd.DataFrame]:
+        """Return cells as texts; whatever pandas has to say of them stays here."""
+        problem = ""
+        try:
+            reader = pd.read_csv(
+                file,
+                sep=self._layout.delimiter,
+                comment=self._layout.comment,
+                header=None,
+                dtype=str,
+                na_filter=False,
+                skipinitialspace=True,
+                encoding="utf-8-sig",
+                chunksize=chunk,
+                **options,
+            )
+            with reader:
+                yield from reader
+        except pd.errors.EmptyDataError:
+            problem = f"{self._name} is empty."
+        except pd.errors.ParserError:
+            problem = (
+                f"{self._name} is not a table with {self._layout.delimiter!r} between cells: "
+                "its rows have different numbers of them, or a quote is not closed. Set "
+                "delimiter in [table]."
+            )
+        except UnicodeError:
+            problem = f"{self._name} is not a text in UTF-8."
+        if problem:
+            raise DataError(problem)
+
+
+class _Lines(io.RawIOBase):
+    """A stream that counts the lines that are records as it is read.
+
+    Attributes
+    ----------
+    count : int
+        Lines so far that are neither blank nor a comment, as pandas sees them.
+    """
+
+    def __init__(self, file: IO[bytes], layout: Layout) -> None:
+        super().__init__()
+        self._file = file
+        self._blank = b" \t".replace(layout.delimiter.encode(), b"")
+        self._comment = (layout.comment or "\n").encode()
+        self._rest = b""
+        self.count = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read on."""
+        block = self._file.read(len(buffer))
+        self._see(block)
+        buffer[: len(block)] = block
+        return len(block)
+
+    def _see(self, block: bytes) -> None:
+        if block:
+            lines = (self._rest + block).splitlines(keepends=True)
+            # The last one may go on, also after a carriage return.
+            self._rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
+        else:
+            lines, self._rest = self._rest.splitlines(), b""
+        self.count += sum(map(self._is_record, lines))
+
+    def _is_record(self, line: bytes) -> bool:
+        text = line.lstrip(self._blank)
+        return not (text[:1] in (b"", b"\n", b"\r") or text.startswith(self._comment))
+
+
+def _first_line(file: IO[bytes], layout: Layout) -> bytes:
+    """Return the first line that is neither blank nor a comment."""
+    lines = _Lines(file, layout)
+    for line in io.TextIOWrapper(file, encoding="latin-1", newline=None):
+        start = line.encode("latin-1")
+        if lines._is_record(start.removeprefix(b"\xef\xbb\xbf")):
+            return start
+    return b""
+
+
+def _names_in(first: pd.DataFrame) -> list[str]:
+    return [str(cell).strip() for cell in first.iloc[0]]
+
+
+def _open_zstandard(path: Path) -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise DataError("zst files need zstandard; install it with pip.") from None
+    return zstandard.open(path, "rb")
