@@ -131,10 +131,14 @@ def test_fits_with_one_seed_do_not_share_their_noise(budget):
     assert (coefs[0] != coefs[1]).all()
 
 
-def test_a_refused_fit_does_not_tell_which_labels_there_are(tmp_path):
+def test_labels_are_not_read_before_they_are_paid_for(tmp_path):
     path = str(tmp_path / "budget.db")
     Ledger.init(path, "people", epsilon=0.001, delta=1e-5)
     X, y = records()
-    for labels in (y, y + 1):
-        with pytest.warns(PrivacyWarning), pytest.raises(BudgetExceeded):
-            model(path, class_weight={2: 1.0}).set_params(classes=None).fit(X, labels)
+    for labels in (y, y * 0, [object()] * len(y)):
+        with pytest.raises(ParameterError, match="with a ledger give classes="):
+            model(path).set_params(classes=None).fit(X, labels)
+        with pytest.raises(BudgetExceeded):
+            model(path).fit([["text", None]] * len(y), labels)
+    with pytest.raises(ParameterError, match="class_weight has a weight for 7"):
+        model(path, class_weight={7: 1.0}).fit(X, y)

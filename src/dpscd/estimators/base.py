@@ -11,23 +11,25 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dpscd._version import __version__
 from dpscd.distributed.detection import is_dask
-from dpscd.errors import BudgetExceeded, ParameterError, PrivacyWarning, WorkerError
+from dpscd.errors import (
+    BudgetExceeded,
+    DataError,
+    ParameterError,
+    PrivacyWarning,
+    WorkerError,
+)
 from dpscd.estimators.files import write_model
-from dpscd.estimators.partitions import ArrayReader
 from dpscd.estimators.validation import (
-    check_finite,
     check_integer,
     check_number,
-    check_records,
     check_rows,
-    check_weights,
+    look_at_records,
 )
 from dpscd.kernels.dual import Records
 from dpscd.losses import Loss
@@ -45,6 +47,8 @@ from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.random import Source, source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Model, Problem
+from dpscd.records.door import ArrayDoor
+from dpscd.records.labels import ClassLabels, NumberLabels
 from dpscd.solvers.holders import Held
 from dpscd.solvers.sdca import sdca
 from dpscd.solvers.sharded import check_path
@@ -94,7 +98,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """Check the parameters that only this kind of model has."""
 
     @abstractmethod
-    def _classes_of(self, y: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    def _classes_of(self, y: Any) -> npt.NDArray[Any] | None:
         """Return the classes, declared or taken as public from `y`; None for regression."""
 
     @abstractmethod
@@ -102,8 +106,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """Return the public centre and scale of the labels."""
 
     @abstractmethod
-    def _labels(self, y: npt.NDArray[Any], weights: Floats, classes: Any) -> Floats:
-        """Return labels as numbers; may lower `weights` of records to ignore."""
+    def _labels(self, classes: Any) -> ClassLabels | NumberLabels:
+        """Return what labels mean: public facts."""
 
     @abstractmethod
     def _public(self, classes: Any) -> dict[str, Any]:
@@ -138,10 +142,13 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self._check_parameters()
         if is_dask(X, y, sample_weight):
             return self._fit_on_dask(X, y, sample_weight)
-        X, y = check_records(self, X, y)
-        classes = self._classes_of(y)
+        rows, column = look_at_records(self, X, y)
+        classes = self._classes_of(column)
+        door = ArrayDoor(self._labels(classes), rows.features, rows.sparse)
         return self._train(
-            X.shape, classes, lambda *_: self._held(X, y, sample_weight, classes)
+            (rows.count, rows.features),
+            classes,
+            lambda *_: Held(*door.whole(rows, column, sample_weight), self._threads()),
         )
 
     def _fit_on_dask(self, X: Any, y: Any, sample_weight: Any) -> Self:
@@ -152,8 +159,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         parts = partitions_of(X, y, sample_weight)
         names, features, sparse_rows = columns_of(X)
         classes = self._declared_for_dask()
-        reader = ArrayReader(self._without_secrets(), classes, features, sparse_rows)
-        with workers_with(parts, reader) as workers:
+        door = ArrayDoor(self._labels(classes), features, sparse_rows)
+        with workers_with(parts, door) as workers:
             self._train(
                 (workers.count, features),
                 classes,
@@ -178,25 +185,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 "classes=None is not available on Dask, where labels do not leave their "
                 "worker; give classes=."
             )
-        return self._classes_of(np.empty(0))
-
-    def _without_secrets(self) -> Self:
-        """Return an unfitted copy that knows neither seed nor budget, to be sent away."""
-        copy: Self = clone(self)
-        copy.set_params(random_state=None, ledger=None, dataset=None)
-        return copy
-
-    def _records(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any, *, part: bool = False
-    ) -> tuple[Any, Floats, Floats]:
-        """Return rows, labels and weights, the values judged."""
-        check_finite("X", X.data if sparse.issparse(X) else X)
-        weights = check_weights(sample_weight, X.shape[0], part=part)
-        return X, self._labels(y, weights, classes), weights
-
-    def _held(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Held:
-        """Return records that are in memory here."""
-        return Held(*self._records(X, y, sample_weight, classes), self._threads())
+        return self._classes_of(None)
 
     def _train(
         self,
@@ -320,6 +309,11 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             raise ParameterError(
                 f"ledger={self.ledger!r} must be the path of the budget's file."
             )
+        if self.ledger is not None and getattr(self, "classes", ()) is None:
+            raise ParameterError(
+                "classes=None would read the labels before they are paid for; with a ledger give "
+                "classes=."
+            )
         if (self.ledger is None) != (self.dataset is None):
             raise ParameterError(
                 f"ledger={self.ledger!r} and dataset={self.dataset!r} must be given together: "
@@ -346,6 +340,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """Return the problem but for its lam, and the guarantee to reach."""
         count, d = shape
         n = count if self.n is None else int(self.n)
+        if n == 0:
+            raise DataError("Found array with 0 sample(s); 1 is required.")
         delta = self._given("delta")
         if delta is None:
             delta = default_delta(n)

@@ -1,19 +1,21 @@
 """Differentially private logistic regression and linear support vector machine."""
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
-from dpscd.errors import DataTypeError, ParameterError, PrivacyWarning
+from dpscd.errors import ParameterError, PrivacyWarning
 from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import documented
-from dpscd.estimators.validation import check_number, label_set
+from dpscd.estimators.validation import check_number, label_set, sorted_classes
 from dpscd.losses import Hinge, Logistic
+from dpscd.preprocessing.cells import text_of
 from dpscd.problem import Model
+from dpscd.records.labels import ClassLabels
 
 __all__ = ["DPLinearSVC", "DPLogisticRegression"]
 
@@ -119,19 +121,17 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
                 check_number(f"class_weight[{label!r}]", weight, strict=False)
 
     def _declared_classes(self) -> npt.NDArray[Any]:
-        try:
-            declared = np.asarray(self.classes)
-            mixed = len({isinstance(label, str) for label in self.classes or ()}) > 1
-            classes = np.unique(declared) if declared.ndim == 1 and not mixed else np.empty(0)
-        except (TypeError, ValueError):
-            classes = np.empty(0)
-        if len(classes) < 2:
+        labels = self.classes
+        if isinstance(labels, np.ndarray):
+            labels = labels.tolist() if labels.ndim == 1 else None
+        classes = sorted_classes(labels)
+        if classes is None or len(classes) < 2:
             raise ParameterError(
                 f"classes={self.classes!r} must be at least two different labels of one type."
             )
         return classes
 
-    def _classes_of(self, y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _classes_of(self, y: Any) -> npt.NDArray[Any]:
         if self.classes is not None:
             classes = self._declared_classes()
         else:
@@ -153,37 +153,24 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
     def _label_scaling(self) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def _labels(
-        self, y: npt.NDArray[Any], weights: Floats, classes: npt.NDArray[Any]
-    ) -> Floats:
-        """Return +-1 for two classes and class numbers for more.
-
-        A label that is not one of the classes gets weight zero: it contributes nothing.
-        """
-        foreign = set(self.class_weight or {}) - set(classes.tolist())
-        if foreign:
-            raise ParameterError(
-                f"class_weight has a weight for {sorted(map(str, foreign))[0]}, which is not "
-                "one of the classes."
-            )
-        if _is_text(y) != _is_text(classes):
-            raise DataTypeError("y and classes= are of different types (text, number).")
-        number: dict[Hashable, int] = {label: k for k, label in enumerate(classes.tolist())}
-        if y.dtype.kind in "iu" and classes.dtype.kind in "iu":
-            nearest = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-            codes = np.where(classes[nearest] == y, nearest, -1)
-        else:
-            codes = np.array([_code(number, label) for label in y.tolist()], dtype=np.int64)
-        weights[codes < 0] = 0.0
+    def _labels(self, classes: npt.NDArray[Any]) -> ClassLabels:
+        labels = classes.tolist()
+        weights = None
         if self.class_weight is not None:
-            per_class = np.array([float(self.class_weight.get(x, 1.0)) for x in number])
+            own = {str(text_of(label)): w for label, w in self.class_weight.items()}
+            texts = [str(text_of(label)) for label in labels]
+            foreign = sorted(set(own) - set(texts))
+            if foreign:
+                raise ParameterError(
+                    f"class_weight has a weight for {foreign[0]}, which is not one of the "
+                    "classes."
+                )
+            per_class = np.array([float(own.get(text, 1.0)) for text in texts])
             if float(self.epsilon) < np.inf and self._given("lam") is None:
                 # A record's whole contribution is bounded: weights above 1 would be cut.
                 per_class /= max(per_class.max(), 1e-300)
-            weights *= np.append(per_class, 0.0)[codes]
-        if len(classes) == 2:
-            return np.where(codes == 1, 1.0, -1.0)
-        return codes.astype(np.float64)
+            weights = tuple(per_class.tolist())
+        return ClassLabels(tuple(labels), weights)
 
     def _public(self, classes: npt.NDArray[Any]) -> dict[str, Any]:
         plain = [
@@ -200,21 +187,6 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         self.intercept_ = model.intercept
         self.coef_noise_ = model.coef_noise
         self.intercept_noise_ = model.intercept_noise
-
-
-def _is_text(labels: npt.NDArray[Any]) -> bool:
-    """Return whether labels are text; a mixture is whatever its first one is."""
-    if labels.dtype.kind != "O":
-        return labels.dtype.kind in "UST"
-    return len(labels) > 0 and isinstance(labels[0], str)
-
-
-def _code(number: dict[Hashable, int], label: Any) -> int:
-    """Return the number of a label's class, -1 for whatever is no class."""
-    try:
-        return number.get(label, -1)
-    except (TypeError, ArithmeticError):  # not hashable
-        return -1
 
 
 @documented

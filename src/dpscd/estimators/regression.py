@@ -4,15 +4,14 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
-from dpscd.errors import DataError, ParameterError
+from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import documented
-from dpscd.estimators.validation import check_finite, quietly
 from dpscd.losses import Squared
 from dpscd.problem import Model
+from dpscd.records.labels import NumberLabels
 
 __all__ = ["DPRidge"]
 
@@ -132,7 +131,7 @@ class DPRidge(RegressorMixin, DPLinearModel):
     def _check_own_parameters(self) -> None:
         self._bounds()
 
-    def _classes_of(self, y: npt.NDArray[Any]) -> None:
+    def _classes_of(self, y: Any) -> None:
         del y
 
     def _label_scaling(self) -> tuple[float, float]:
@@ -141,13 +140,9 @@ class DPRidge(RegressorMixin, DPLinearModel):
             return (low + high) / 2.0, (high - low) / 2.0
         return 0.0, max(abs(low), abs(high))
 
-    def _labels(self, y: npt.NDArray[Any], weights: Floats, classes: None) -> Floats:
-        del weights, classes
-        if y.dtype.kind not in "buif" and not _all_numbers(y):
-            raise DataError("y must be numeric for DPRidge.")
-        labels: Floats = quietly(np.asarray, y, dtype=np.float64)
-        check_finite("y", labels)
-        return np.clip(labels, *self._bounds())
+    def _labels(self, classes: None) -> NumberLabels:
+        del classes
+        return NumberLabels(*self._bounds())
 
     def _public(self, classes: None) -> dict[str, Any]:
         del classes
@@ -165,6 +160,3 @@ class DPRidge(RegressorMixin, DPLinearModel):
         tags.regressor_tags.poor_score = True
         return tags
 
-
-def _all_numbers(y: npt.NDArray[Any]) -> bool:
-    return all(isinstance(value, int | float | np.number) for value in y)

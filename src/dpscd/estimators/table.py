@@ -5,29 +5,30 @@ import dataclasses
 import hashlib
 import json
 import os
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from dpscd.distributed.detection import is_dask
-from dpscd.errors import DataError, DataTypeError, ParameterError
+from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier, DPLogisticRegression
 from dpscd.estimators.files import write_model
-from dpscd.estimators.partitions import TableReader, private_columns
 from dpscd.estimators.regression import DPRidge
 from dpscd.plan import BOUND_CELLS, Plan
 from dpscd.preprocessing.declared import schema_of
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
-from dpscd.preprocessing.parsing import Parsed, parse
+from dpscd.preprocessing.parsing import check_columns, used_columns
 from dpscd.preprocessing.private import release_bounds, release_counted
 from dpscd.preprocessing.schema import Schema
 from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.random import Source
+from dpscd.records.door import TableDoor, private_columns
+from dpscd.records.tables import table_source
 from dpscd.solvers.holders import Held
 
 __all__ = ["TableModel", "restored_table"]
@@ -90,13 +91,14 @@ class TableModel(BaseEstimator):
 
         Parameters
         ----------
-        table : DataFrame
-            The records, of pandas or of Dask, whose partitions are trained on where they
-            are. Values outside the schema are moved to the nearest bound or to
-            "other", silently; a record whose target is missing or not one of the classes
-            contributes nothing.
+        table : path, list of paths or DataFrame
+            The records: CSV or Parquet files, or a table of pandas, of polars (or whatever
+            speaks Arrow), or of Dask, whose partitions are trained on where they are. Files are
+            the safest: a table may have lost what its cells were. Values outside the schema are
+            moved to the nearest bound or to "other", silently; a record whose target is missing
+            or not one of the classes contributes nothing.
         y : array-like, optional
-            The target, when the table does not have it; not on Dask.
+            The target, when a table in memory does not have it; not on Dask.
 
         Returns
         -------
@@ -111,23 +113,20 @@ class TableModel(BaseEstimator):
         if is_dask(table, y):
             self._fit_on_dask(table, y, model, classes, schema, found)
         else:
-            if y is not None:
-                if len(_frame(table)) != len(y):
-                    raise DataError("the table and y have different numbers of records.")
-                table = table.assign(**{schema.target.name: np.asarray(y)})
-            parsed = table if isinstance(table, Parsed) else parse(schema, _frame(table))
+            records = table_source(table, schema, y)
 
             def hold(plan: Plan | None, source: Source) -> Held:
+                parsed = records.parsed()
                 columns = private_columns(schema, parsed)
                 if plan is not None and columns:
                     pairs = release_bounds(plan, columns, source)
                 else:
                     pairs = [_seen_bounds(values) for values in columns]
                 _note_bounds(schema, pairs, model, found)
-                reader = TableReader(model, classes, schema, found)
-                return Held(*reader.records(parsed, whole=True), model._threads())
+                door = TableDoor(model._labels(classes), schema, found)
+                return Held(*door.records(parsed), model._threads())
 
-            model._train((len(parsed), len(names)), classes, hold, len(schema.private))
+            model._train((records.count, len(names)), classes, hold, len(schema.private))
         model.n_features_in_ = len(names)
         model.feature_names_in_ = np.array(feature_names(schema, found), dtype=object)
         if schema.target.classes:
@@ -148,24 +147,21 @@ class TableModel(BaseEstimator):
         if y is not None:
             raise ParameterError("y is not available on Dask: the table must have the target.")
         model._declared_for_dask()
-        parse(schema, pd.DataFrame(columns=list(table.columns)))  # are all columns there?
-        used = [*(column.name for column in schema.features), schema.target.name]
-        parts = partitions_of(table[used])
-        reader = TableReader(model._without_secrets(), classes, schema, {})
+        check_columns(schema, [str(name) for name in table.columns], target=True)
+        parts = partitions_of(table[used_columns(schema, target=True)])
+        door = TableDoor(model._labels(classes), schema, {})
 
-        with workers_with(parts, reader) as workers:
+        with workers_with(parts, door) as workers:
 
             def hold(plan: Plan, source: Source) -> Any:
                 if schema.private:
                     pairs = release_counted(plan, workers.counted(plan), source)
                     _note_bounds(schema, pairs, model, found)
-                    workers.read_with(
-                        TableReader(model._without_secrets(), classes, schema, found)
-                    )
+                    workers.read_with(TableDoor(model._labels(classes), schema, found))
                 return workers.held()
 
             model._train(
-                (workers.count, reader.features),
+                (workers.count, door.features),
                 classes,
                 hold,
                 bounded=len(schema.private),
@@ -191,7 +187,7 @@ class TableModel(BaseEstimator):
 
         Parameters
         ----------
-        table : DataFrame
+        table : path, list of paths or DataFrame
             Records; the target may be absent.
 
         Returns
@@ -199,9 +195,7 @@ class TableModel(BaseEstimator):
         array or CSR matrix of float32
         """
         check_is_fitted(self)
-        parsed = table
-        if not isinstance(parsed, Parsed):
-            parsed = parse(self.schema_, _frame(table), target=False)
+        parsed = table_source(table, self.schema_, target=False).parsed()
         return encode(self.schema_, parsed, self.bounds_, as_sparse=is_sparse(self.schema_))
 
     def predict(self, table: Any) -> npt.NDArray[Any]:
@@ -209,7 +203,7 @@ class TableModel(BaseEstimator):
 
         Parameters
         ----------
-        table : DataFrame
+        table : path, list of paths or DataFrame
             Records; the target may be absent.
 
         Returns
@@ -225,7 +219,7 @@ class TableModel(BaseEstimator):
 
         Parameters
         ----------
-        table : DataFrame
+        table : path, list of paths or DataFrame
             Records; the target may be absent.
 
         Returns
@@ -238,6 +232,32 @@ class TableModel(BaseEstimator):
             raise ParameterError(f"{type(model).__name__} has no probabilities.")
         found: Floats = _nameless(model).predict_proba(self.features(table))
         return found
+
+    def score(self, table: Any, y: Any = None) -> float:
+        """Return accuracy, or R2 of a regression: not private, keep it to yourself.
+
+        Parameters
+        ----------
+        table : path, list of paths or DataFrame
+            Records with their target. Those whose target is missing or not one of the classes
+            are left out.
+        y : array-like, optional
+            The target, when a table in memory does not have it.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        parsed = table_source(table, self.schema_, y).parsed()
+        answers = self.predict(parsed)
+        if self.schema_.target.classes:
+            known = parsed.target >= 0
+            truth = self.classes_[parsed.target[known]]
+            return float(accuracy_score(truth, answers[known]))
+        known = np.isfinite(parsed.target)
+        low, high = cast("DPRidge", self.estimator_)._bounds()
+        return float(r2_score(np.clip(parsed.target[known], low, high), answers[known]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model with its schema to a JSON file, for :func:`dpscd.load`.
@@ -345,12 +365,6 @@ def _nameless(model: Any) -> Any:
     plain = copy.copy(model)
     del plain.feature_names_in_
     return plain
-
-
-def _frame(table: Any) -> pd.DataFrame:
-    if not isinstance(table, pd.DataFrame):
-        raise DataTypeError("a schema goes with a table: give a pandas DataFrame.")
-    return table
 
 
 def _note_bounds(schema: Schema, pairs: Any, model: Any, found: Any) -> None:

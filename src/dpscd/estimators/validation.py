@@ -13,25 +13,25 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import pandas as pd
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from dpscd.errors import DataError, DataTypeError, ParameterError
+from dpscd.preprocessing.containers import RowSource
+from dpscd.records.labels import label_column
 
 __all__ = [
-    "check_finite",
     "check_integer",
     "check_number",
-    "check_records",
     "check_rows",
-    "check_weights",
     "label_set",
+    "look_at_records",
+    "sorted_classes",
 ]
 
 Floats = npt.NDArray[np.float64]
-
-_DTYPES = [np.float64, np.float32]
 
 # More labels than this are hardly classes: more likely a regression by mistake, which would
 # publish every label.
@@ -41,37 +41,11 @@ _MOST_CLASSES = 100
 # Numbers of records are cut: they are secret under add-remove.
 _HARMLESS = [
     (r"X has \d+ features, but \w+ is expecting \d+ features as input\.?", r"\g<0>"),
-    (r"Found array with 0 sample\(s\).*", "Found array with 0 sample(s); 1 is required."),
-    (
-        r"(Found array with 0 feature\(s\) \(shape=\()\d*(, 0\)\) while a minimum of \d+ is "
-        r"required).*",
-        r"\g<1>\g<2>.",
-    ),
-    (
-        r"(Expected 2D array, got (?:1D|scalar) array instead).*",
-        r"\g<1>. Reshape your data: one row a record, one column a feature.",
-    ),
-    (
-        r"Expected a 2-dimensional container but got .*",
-        "Expected 2D array, got one column instead. Reshape your data: a table of one column "
-        "is df[['name']].",
-    ),
     (r"at least one array or dtype is required", "X has no columns."),
-    (r"(Found array with dim \d+).*", r"\g<1>, while dim 2 is required."),
-    (r"(Found input variables with inconsistent numbers of samples).*", r"\g<1>."),
-    (r"(y should be a 1d array).*", r"\g<1>."),
-    (r"(Complex data not supported).*", r"\g<1>."),
     (r"(Unknown label type: [a-z-]+).*", r"\g<1>: the labels of a classifier are classes."),
-    (r".*requires y to be passed, but the target y is None.*", r"\g<0>"),
     (r"The feature names should match those that were passed during fit.*", r"\g<0>"),
-    (r"(Sparse data was passed).*", r"\g<1>; use a CSR matrix."),
-    (r"The type of target cannot be used to compute OOB estimates.*", r"\g<0>"),
 ]
-_UNREADABLE = (
-    "X (or, in regression, y) cannot be read as numbers. Encode text and categories first, for "
-    "instance with OneHotEncoder and declared categories; an argument must be a string of "
-    "digits or a number."
-)
+_UNREADABLE = "The data cannot be read: give X as numbers and y as one label a record."
 
 
 def quietly(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -120,79 +94,62 @@ def check_integer(name: str, value: Any, *, low: int = 1) -> int:
 
 def check_rows(estimator: Any, X: Any) -> Any:
     """Return the rows of a prediction, dense or CSR, checked against the fit."""
-    X = quietly(
-        validate_data,
-        estimator,
-        X,
-        reset=False,
-        accept_sparse="csr",
-        dtype=_DTYPES,
-        ensure_all_finite=False,
-    )
-    check_finite("X", X.data if sparse.issparse(X) else X)
-    return X
+    rows = RowSource(X)
+    quietly(validate_data, estimator, rows.X, reset=False, skip_check_array=True)
+    if rows.count == 0:
+        raise DataError("Found array with 0 sample(s); 1 is required.")
+    return rows.read()
 
 
-def check_records(estimator: Any, X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
-    """Return rows and labels of a fit: shapes and types only, no value is judged."""
-    options = {
-        "accept_sparse": "csr",
-        "dtype": _DTYPES,
-        "order": "C",
-        "ensure_all_finite": False,
-    }
-    kinds = X.dtypes if hasattr(X, "columns") else [getattr(X, "dtype", None)]
-    if any(getattr(kind, "kind", "O") in "mM" for kind in kinds):
-        raise DataTypeError("X has a column of dates or times; turn it into numbers first.")
-    if y is None:  # scikit-learn's own words for it
-        quietly(validate_data, estimator, X, y, **options)
-    X = quietly(validate_data, estimator, X, **options)
-    y = quietly(column_or_1d, y, warn=True)
-    quietly(check_consistent_length, X, y)
-    if sparse.issparse(X):
-        # A fresh wrapper: flags that the caller's object remembers may be out of date.
-        X = quietly(_fresh, X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-    return X, y
-
-
-def _fresh(X: Any) -> Any:
-    fresh = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
-    fresh.check_format(full_check=True)
-    return fresh
-
-
-def check_finite(name: str, values: npt.NDArray[Any]) -> None:
-    """Raise DataError if there is a NaN or an infinity among `values`."""
-    with np.errstate(all="ignore"):  # a numpy warning would tell of large values
-        total = np.sum(values, dtype=np.float64)
-    if not np.isfinite(total) and not np.isfinite(values).all():
+def look_at_records(estimator: Any, X: Any, y: Any) -> tuple[RowSource, pd.Series]:
+    """Return rows and labels of a fit, not yet read: their containers' shapes and names only."""
+    if y is None:
         raise DataError(
-            f"Input {name} contains NaN or infinity; only finite numbers can be used."
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None."
         )
+    rows = RowSource(X)
+    quietly(validate_data, estimator, rows.X, skip_check_array=True)
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected.",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+    column = label_column(y)
+    if len(column) != rows.count:
+        raise DataError("Found input variables with inconsistent numbers of samples.")
+    return rows, column
 
 
-def check_weights(sample_weight: Any, count: int, *, part: bool = False) -> Floats:
-    """Return the weight of every record; ones for None. All of a `part` may be zero."""
-    if sample_weight is None:
-        return np.ones(count)
-    weights: Floats = quietly(np.asarray, sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(count, float(weights))
-    if weights.shape != (count,):
-        raise DataError("sample_weight must be a number or one number a record (1D array).")
-    check_finite("sample_weight", weights)
-    if (weights < 0.0).any() or not (part or weights.any()):
-        raise DataError("sample_weight must not be negative, nor zero for every record.")
-    return weights.copy()
+def sorted_classes(labels: Any) -> npt.NDArray[Any] | None:
+    """Return declared labels in order, each as it is; None if they are not of one type."""
+    try:
+        plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
+        if len({isinstance(label, str) for label in plain}) > 1:
+            return None
+        ordered = sorted(set(plain))
+    except TypeError:
+        return None
+    found = np.asarray(ordered)
+    if found.ndim != 1 or found.tolist() != ordered:  # an array would round large numbers
+        found = np.empty(len(ordered), dtype=object)
+        found[:] = ordered
+    return found
 
 
-def label_set(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def label_set(column: pd.Series) -> npt.NDArray[Any]:
     """Return the sorted labels that occur, which makes them public."""
-    if y.dtype.kind == "f":
-        check_finite("y", y)
+    y = column.to_numpy()
+    if y.dtype.kind == "O":
+        labels = column.tolist()
+        if len({isinstance(label, str) for label in labels}) > 1:
+            raise DataError("y has texts and other labels; give classes= with those that count.")
+        y = quietly(np.asarray, labels)
+    if y.dtype.kind == "c":
+        raise DataError("Complex data not supported.")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise DataError("Input y contains NaN or infinity; labels must be classes.")
     with warnings.catch_warnings():  # of scikit-learn about many classes: ours is an error
         warnings.simplefilter("ignore", UserWarning)
         quietly(check_classification_targets, y)

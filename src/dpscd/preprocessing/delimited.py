@@ -13,7 +13,7 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,6 +25,7 @@ from dpscd.preprocessing.schema import Layout
 __all__ = ["CsvFile"]
 
 _BLOCK = 2**20
+_MARK = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of some files
 _UNREADABLE = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
 _OPENERS: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
@@ -51,11 +52,11 @@ class CsvFile:
         """Return the names of the columns; of the file only the header is looked at."""
         if not self._layout.header:
             return list(self._layout.names)
-        with self._opened() as file:
-            start = _first_line(file, self._layout)
-        with self._opened() as file:
-            head = file if self._layout.multiline else io.BytesIO(start)
-            pieces = self._cells(io.BufferedReader(_Lines(head, self._layout)), 1)
+        with ExitStack() as stack:
+            file = stack.enter_context(self._opened())
+            if not self._layout.multiline:
+                file = io.BytesIO(_first_line(file, self._layout))
+            pieces = stack.enter_context(closing(self._cells(file, 1)))
             first = next(pieces, None)
             if first is None:
                 raise DataError(f"{self._name} is empty.")
@@ -71,7 +72,7 @@ class CsvFile:
         if self._layout.multiline:
             try:
                 with self._opened() as file:
-                    count = sum(map(len, self._cells(file, 10 * _BLOCK, usecols=[0])))
+                    count = sum(map(len, self._cells(file, _BLOCK, usecols=[0])))
             except DataError:
                 pass  # it is said when the records are read; until then lines are counted
         return max(0, count - int(self._layout.header))
@@ -206,21 +207,23 @@ class _Lines(io.RawIOBase):
             self._rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
         else:
             lines, self._rest = self._rest.splitlines(), b""
-        self.count += sum(map(self._is_record, lines))
+        self.count += sum(map(self.is_record, lines))
 
-    def _is_record(self, line: bytes) -> bool:
-        text = line.lstrip(self._blank)
+    def is_record(self, line: bytes) -> bool:
+        """Return whether a line is neither blank nor a comment."""
+        text = line.removeprefix(_MARK).lstrip(self._blank)
         return not (text[:1] in (b"", b"\n", b"\r") or text.startswith(self._comment))
 
 
 def _first_line(file: IO[bytes], layout: Layout) -> bytes:
     """Return the first line that is neither blank nor a comment."""
-    lines = _Lines(file, layout)
-    for line in io.TextIOWrapper(file, encoding="latin-1", newline=None):
-        start = line.encode("latin-1")
-        if lines._is_record(start.removeprefix(b"\xef\xbb\xbf")):
-            return start
-    return b""
+    lines, rest = _Lines(file, layout), b""
+    while block := file.read(2**16):
+        *whole, rest = (rest + block).splitlines(keepends=True)
+        for line in whole:
+            if lines.is_record(line):
+                return line
+    return rest
 
 
 def _names_in(first: pd.DataFrame) -> list[str]:

@@ -75,7 +75,10 @@ class TableFiles:
                 parts.append(parse(self._schema, frame, target=self._target))
                 if progress:
                     progress()
-        return Parsed.joined(parts)
+        found = Parsed.joined(parts)
+        if not len(found):
+            raise DataError("the table has no records.")
+        return found
 
 
 def open_table(path: str | os.PathLike[str], layout: Layout) -> TableFile:

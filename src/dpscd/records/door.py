@@ -1,0 +1,157 @@
+"""The door: the one way from what users give to the triples that are trained on.
+
+Every theorem of docs/proofs begins with triples (row, label, weight) of which each is a function of
+one record and of public facts. Here that is made so. Whatever container the records come in, its
+type, its order in memory or its number of records choose the route, never the result.
+
+Doors carry public facts only, so they may be sent to the workers of a cluster.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from dpscd.errors import DataError, ParameterError
+from dpscd.preprocessing.containers import RowSource
+from dpscd.preprocessing.encoding import encode, is_sparse, width_of
+from dpscd.preprocessing.parsing import Parsed, parse
+from dpscd.preprocessing.private import count_cells
+from dpscd.preprocessing.schema import Schema
+from dpscd.records.labels import ClassLabels, NumberLabels, check_some, label_column, weights_of
+
+__all__ = ["ArrayDoor", "TableDoor", "Triples", "private_columns"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Triples(NamedTuple):
+    """Rows, labels in the user's units, and weights of records: a secret."""
+
+    X: Any
+    labels: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class ArrayDoor:
+    """Rows of numbers with labels and weights, in any container.
+
+    Attributes
+    ----------
+    labels : ClassLabels or NumberLabels
+        What labels mean.
+    features : int
+        Number of features.
+    sparse : bool
+        Whether rows are sparse.
+    """
+
+    labels: ClassLabels | NumberLabels
+    features: int
+    sparse: bool
+
+    def triples(self, X: Any, y: Any, sample_weight: Any) -> Triples:
+        """Return the triples, or raise DataError with one of the fixed texts.
+
+        Notes
+        -----
+        Guarantee: the triple of a record is a function of its own cells, label and weight.
+        Proof: docs/proofs/door.md.
+        """
+        source = X if isinstance(X, RowSource) else RowSource(X)
+        rows = source.read()
+        if source.features != self.features or source.sparse != self.sparse:
+            raise DataError("a partition of X is not of the announced form.")
+        given = weights_of(sample_weight, source.count)
+        labels, weights = self.labels.coded(label_column(y))
+        if len(labels) != source.count:
+            raise DataError("Found input variables with inconsistent numbers of samples.")
+        return Triples(rows, labels, given * weights)
+
+    def whole(self, X: Any, y: Any, sample_weight: Any) -> Triples:
+        """Return the triples of all records, of which at least one must count."""
+        found = self.triples(X, y, sample_weight)
+        check_some([found.weights])
+        return found
+
+    def count(self, part: Sequence[Any]) -> int:
+        """Return the number of records of a partition."""
+        return int(part[0].shape[0])
+
+    def cells(self, part: Sequence[Any], limits: Sequence[Floats]) -> Floats:
+        """Refuse: arrays have no columns with private bounds."""
+        del part, limits
+        raise ParameterError("only the columns of tables can have private bounds.")
+
+    def records(self, part: Sequence[Any]) -> Triples:
+        """Return the triples of a partition."""
+        if self.count(part) == 0:
+            empty = (0, self.features)
+            rows = sparse.csr_array(empty, dtype=np.float32) if self.sparse else np.empty(empty)
+            return Triples(rows, np.empty(0), np.empty(0))
+        return self.triples(*part)
+
+
+@dataclass(frozen=True)
+class TableDoor:
+    """Records of a table, by its schema.
+
+    Attributes
+    ----------
+    labels : ClassLabels or NumberLabels
+        What targets mean.
+    schema : Schema
+        What the columns mean.
+    bounds : dict
+        Released bounds of columns that have private ones, by name.
+    """
+
+    labels: ClassLabels | NumberLabels
+    schema: Schema
+    bounds: Mapping[str, tuple[float, float]]
+
+    @property
+    def features(self) -> int:
+        """Number of features."""
+        return sum(width_of(column) for column in self.schema.features)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are sparse."""
+        return is_sparse(self.schema)
+
+    def count(self, part: Any) -> int:
+        """Return the number of records of a partition."""
+        return len(part)
+
+    def cells(self, part: Any, limits: Sequence[Floats]) -> Floats:
+        """Return how many values of each column with private bounds lie between limits."""
+        return count_cells(private_columns(self.schema, self._parsed(part)), limits)
+
+    def records(self, part: Any) -> Triples:
+        """Return the triples of a table, or of a partition of one.
+
+        Notes
+        -----
+        Guarantee: the triple of a record is a function of its own cells. No cell refuses
+        anything.
+        Proof: docs/proofs/door.md.
+        """
+        parsed = self._parsed(part)
+        rows = encode(self.schema, parsed, self.bounds, as_sparse=self.sparse)
+        return Triples(rows, *self.labels.weighed(parsed.target))
+
+    def _parsed(self, part: Any) -> Parsed:
+        return part if isinstance(part, Parsed) else parse(self.schema, part)
+
+
+def private_columns(schema: Schema, parsed: Parsed) -> list[Floats]:
+    """Return the values of the columns that have private bounds, in the schema's order."""
+    return [
+        parsed.target if part is schema.target else parsed.columns[part.name]
+        for part in schema.private
+    ]

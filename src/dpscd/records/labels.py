@@ -1,0 +1,145 @@
+"""Labels of records: what the users' label of one record means, by declared facts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpscd.errors import DataError, DataTypeError, ParameterError
+from dpscd.preprocessing.cells import Listed, NumberCells, text_of
+from dpscd.preprocessing.columns import as_column, codes, numbers
+
+__all__ = ["ClassLabels", "NumberLabels", "check_some", "label_column", "weights_of"]
+
+Floats = npt.NDArray[np.float64]
+
+_NOT_FLAT = "y should be a 1d array: one label a record, and so should sample_weight be."
+
+
+@dataclass(frozen=True)
+class ClassLabels:
+    """The labels of a classification.
+
+    Attributes
+    ----------
+    classes : tuple
+        The classes, in the order of their codes.
+    weights : tuple of float, optional
+        How much a record of each class counts.
+    """
+
+    classes: tuple[Any, ...]
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        texts = [text_of(label) for label in self.classes]
+        if None in texts or len(set(texts)) != len(texts):
+            raise ParameterError(
+                f"classes={list(self.classes)!r} must be different labels; a number and its "
+                "text are the same, and a missing value is none."
+            )
+
+    def coded(self, cells: pd.Series) -> tuple[Floats, Floats]:
+        """Return labels and weights; a label that is not one of the classes has weight 0.
+
+        Notes
+        -----
+        Labels are -1 and 1 for two classes, and codes for more.
+        Guarantee: both are functions of the record's own label.
+        """
+        listed = {str(text_of(label)): code for code, label in enumerate(self.classes)}
+        return self.weighed(codes(cells, Listed(listed)))
+
+    def weighed(self, code: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+        """Return labels and weights of codes; one below 0 is none of the classes."""
+        own = np.ones(len(self.classes)) if self.weights is None else np.array(self.weights)
+        weights: Floats = np.append(own, 0.0)[np.maximum(code, -1)]
+        if len(self.classes) == 2:
+            return np.where(code == 1, 1.0, -1.0), weights
+        return np.maximum(code, 0).astype(np.float64), weights
+
+
+@dataclass(frozen=True)
+class NumberLabels:
+    """The labels of a regression.
+
+    Attributes
+    ----------
+    low, high : float
+        Others are moved to the nearest of these.
+    """
+
+    low: float
+    high: float
+
+    def coded(self, cells: pd.Series) -> tuple[Floats, Floats]:
+        """Return labels and weights; all must be finite numbers."""
+        values = numbers(cells, NumberCells())
+        if not np.isfinite(values).all():
+            raise DataTypeError(
+                "Input y contains NaN, infinity or something that is no number; the labels of a "
+                "regression must be finite numbers."
+            )
+        return self.weighed(values)
+
+    def weighed(self, values: Floats) -> tuple[Floats, Floats]:
+        """Return labels and weights of numbers; what is not finite has weight 0."""
+        known = np.isfinite(values)
+        return np.clip(np.where(known, values, 0.0), self.low, self.high), known.astype(float)
+
+
+def label_column(y: Any) -> pd.Series:
+    """Return labels in any container as a column, each as it is, or raise DataError.
+
+    A label that is a list of one is that one: a column may be given as such.
+    """
+    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
+        return y.iloc[:, 0]
+    if isinstance(y, str | bytes | dict | set) or not hasattr(y, "__len__"):
+        if not hasattr(y, "__array__"):
+            raise DataError(_NOT_FLAT)
+        y = np.asarray(y)
+    shape = y.shape if hasattr(y, "shape") else (len(y),)
+    if len(shape) == 2 and shape[1] == 1:
+        y = np.asarray(y).reshape(-1)
+    elif len(shape) != 1:
+        raise DataError(_NOT_FLAT)
+    if isinstance(y, np.ndarray | pd.Series) and y.dtype.kind != "O":
+        return as_column(y)
+    return as_column([_alone(label) for label in y]) if not isinstance(y, pd.Series) else y
+
+
+def _alone(label: Any) -> Any:
+    one = isinstance(label, list | tuple) and len(label) == 1
+    one = one or (isinstance(label, np.ndarray) and label.shape == (1,))
+    return label[0] if one else label
+
+
+def weights_of(sample_weight: Any, count: int) -> Floats:
+    """Return the weight of every record, or raise DataError with a fixed text."""
+    if sample_weight is None:
+        return np.ones(count)
+    if isinstance(sample_weight, int | float | np.number):
+        sample_weight = np.full(count, float(sample_weight))
+    column = label_column(sample_weight)
+    if len(column) != count or getattr(sample_weight, "ndim", 1) != 1:
+        raise DataError("sample_weight must be a number or one number a record (1D array).")
+    weights = numbers(column, NumberCells())
+    if not np.isfinite(weights).all() or (weights < 0.0).any():
+        raise DataError(
+            "Input sample_weight contains NaN, infinity or something that is no number of 0 "
+            "or more."
+        )
+    return weights
+
+
+def check_some(weights: Sequence[Floats]) -> None:
+    """Raise DataError if no record counts at all."""
+    if not any(own.any() for own in weights):
+        raise DataError(
+            "no record has a weight: sample_weight is zero, or y is none of the classes, for "
+            "every record."
+        )
