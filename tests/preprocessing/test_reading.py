@@ -147,7 +147,9 @@ def test_a_stray_quote_does_not_swallow_other_records(table, stray):
     layout = Layout(header=False, names=("a", "t", "y") if "," not in stray else tuple("atuy"))
     lines = [f"1,{stray},no", *["2,x,no"] * 5, '3,"z",no', "4,x,no"]
     file = table("\n".join(lines) + "\n")
-    with pytest.raises(DataError, match=r"quoted cell that goes on|different numbers") as caught:
+    with pytest.raises(
+        DataError, match=r"quoted cell that goes on|different numbers"
+    ) as caught:
         whole(file, layout)
     assert caught.value.__context__ is None
 
@@ -171,7 +173,7 @@ def test_cells_of_several_lines_are_read_where_the_schema_allows_them(table):
 @pytest.mark.parametrize("chunk", [1, 2, 3, 7, 2**20])
 def test_lines_are_counted_as_pandas_counts_records(table, end, chunk, monkeypatch):
     monkeypatch.setattr("dpscd.preprocessing.delimited._BLOCK", chunk)
-    text = "\n \n# note\na,t,y\n1,x,no\n\n \t\n  2,x # rest,yes\n  # note\n3,,no"
+    text = "\n \n# note\na,t,y\n1,x,no\n\n \t\n  2,x # rest,yes\n# note\n3,,no"
     file = table(text.replace("\n", end))
     schema = Schema.from_dict({**SCHEMA.to_dict(), "table": {"comment": "#"}})
     files = TableFiles([file], schema)

@@ -159,4 +159,3 @@ class DPRidge(RegressorMixin, DPLinearModel):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
         return tags
-

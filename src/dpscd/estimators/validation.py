@@ -144,7 +144,9 @@ def label_set(column: pd.Series) -> npt.NDArray[Any]:
     if y.dtype.kind == "O":
         labels = column.tolist()
         if len({isinstance(label, str) for label in labels}) > 1:
-            raise DataError("y has texts and other labels; give classes= with those that count.")
+            raise DataError(
+                "y has texts and other labels; give classes= with those that count."
+            )
         y = quietly(np.asarray, labels)
     if y.dtype.kind == "c":
         raise DataError("Complex data not supported.")

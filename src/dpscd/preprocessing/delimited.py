@@ -27,7 +27,11 @@ __all__ = ["CsvFile"]
 _BLOCK = 2**20
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of some files
 _UNREADABLE = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
-_OPENERS: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_OPENERS: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+}
 
 
 class CsvFile:
@@ -211,8 +215,9 @@ class _Lines(io.RawIOBase):
 
     def is_record(self, line: bytes) -> bool:
         """Return whether a line is neither blank nor a comment."""
-        text = line.removeprefix(_MARK).lstrip(self._blank)
-        return not (text[:1] in (b"", b"\n", b"\r") or text.startswith(self._comment))
+        text = line.removeprefix(_MARK)
+        blank = text.lstrip(self._blank)[:1] in (b"", b"\n", b"\r")
+        return not (blank or text.startswith(self._comment))
 
 
 def _first_line(file: IO[bytes], layout: Layout) -> bytes:

@@ -17,7 +17,15 @@ from dpscd.preprocessing.cells import MISSING, OTHER, Listed, NumberCells, Truth
 from dpscd.preprocessing.columns import codes, numbers
 from dpscd.preprocessing.schema import Column, Layout, Schema, Target
 
-__all__ = ["MISSING", "OTHER", "Parsed", "check_columns", "parse", "parse_column", "used_columns"]
+__all__ = [
+    "MISSING",
+    "OTHER",
+    "Parsed",
+    "check_columns",
+    "parse",
+    "parse_column",
+    "used_columns",
+]
 
 
 class Parsed:
