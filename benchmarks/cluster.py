@@ -20,6 +20,7 @@ import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
+from dpscd.estimators.partitions import ArrayReader
 from scipy.optimize import nnls
 
 from dpscd import DPLogisticRegression
@@ -27,7 +28,6 @@ from dpscd.bench.datasets import load_dataset
 from dpscd.bench.opponents.ours import fitted
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
-from dpscd.estimators.partitions import ArrayReader
 from dpscd.planning import Facts, _worth_a_trip
 from dpscd.privacy.random import LotsSource, SeededSource
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from dpscd.preprocessing.declared import (
         DeclaredEncoder,
         DeclaredScaler,
-        RowScaler,
         TableEncoder,
     )
     from dpscd.preprocessing.schema import Schema
@@ -81,7 +80,7 @@ _HOMES = {
     "PrivacyCard": "dpscd.privacy.card",
     "DeclaredEncoder": "dpscd.preprocessing.declared",
     "DeclaredScaler": "dpscd.preprocessing.declared",
-    "RowScaler": "dpscd.preprocessing.declared",
+    "RowScaler": "dpscd.preprocessing.row_scaler",
     "Schema": "dpscd.preprocessing.schema",
     "TableEncoder": "dpscd.preprocessing.declared",
     "TableModel": "dpscd.estimators.table",

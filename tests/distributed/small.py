@@ -2,9 +2,9 @@
 
 import dask.array as da
 import numpy as np
+from dpscd.estimators.partitions import ArrayReader
 
 from dpscd import DPRidge
-from dpscd.estimators.partitions import ArrayReader
 
 SCHEMA = {
     "target": {"column": "won", "classes": ["no", "yes"]},

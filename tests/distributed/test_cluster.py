@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
+from dpscd.estimators.partitions import ArrayReader
 from one_machine import OneMachine
 
 from dpscd import (
@@ -27,7 +28,6 @@ from dpscd import (
 )
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
-from dpscd.estimators.partitions import ArrayReader
 from dpscd.privacy.random import LotsSource, SeededSource, source_for
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from distributed import Client, KilledWorker, LocalCluster
+from dpscd.estimators.partitions import TableReader
 from small import SCHEMA, arrays, reader
 
 from dpscd import (
@@ -26,7 +27,6 @@ from dpscd.distributed import workers
 from dpscd.distributed.cluster import parquet
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import ShardActor, workers_with
-from dpscd.estimators.partitions import TableReader
 from dpscd.preprocessing.declared import schema_of
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard

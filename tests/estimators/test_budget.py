@@ -16,7 +16,6 @@ from dpscd import (
     Ledger,
     LedgerError,
     ParameterError,
-    PrivacyWarning,
 )
 
 

@@ -112,10 +112,7 @@ def fit(
         )
         start = time.perf_counter()
         if dask is None:
-            with progress_bar("reading") as report:
-                records = read_parsed(data, known, progress=report)
-            read = time.perf_counter()
-            found = _train(known, estimator, records)
+            found = _train(known, estimator, data)
         else:
             with _cluster(dask, data) as records:
                 read = time.perf_counter()

@@ -311,8 +311,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             )
         if self.ledger is not None and getattr(self, "classes", ()) is None:
             raise ParameterError(
-                "classes=None would read the labels before they are paid for; with a ledger give "
-                "classes=."
+                "classes=None would read the labels before they are paid for; with a ledger "
+                "give classes=."
             )
         if (self.ledger is None) != (self.dataset is None):
             raise ParameterError(

@@ -10,7 +10,6 @@ from typing import Any, Self, cast
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from dpscd.distributed.detection import is_dask
@@ -248,6 +247,8 @@ class TableModel(BaseEstimator):
         -------
         float
         """
+        from sklearn.metrics import accuracy_score, r2_score  # not needed to load a model
+
         check_is_fitted(self)
         parsed = table_source(table, self.schema_, y).parsed()
         answers = self.predict(parsed)

@@ -102,11 +102,11 @@ def check_rows(estimator: Any, X: Any) -> Any:
 
 
 def look_at_records(estimator: Any, X: Any, y: Any) -> tuple[RowSource, pd.Series]:
-    """Return rows and labels of a fit, not yet read: their containers' shapes and names only."""
+    """Return rows and labels of a fit, not yet read: shapes and names of containers only."""
     if y is None:
         raise DataError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
-            "is None."
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the "
+            "target y is None."
         )
     rows = RowSource(X)
     quietly(validate_data, estimator, rows.X, skip_check_array=True)

@@ -99,7 +99,8 @@ def codes(cells: pd.Series, meaning: Coded) -> Codes:
 
 def _looked_up(table: list[Any], places: npt.NDArray[Any], absent: Any) -> npt.NDArray[Any]:
     """Return the entry of each cell; pandas gives a missing one the place -1."""
-    return np.array([*table, absent])[places]
+    found: npt.NDArray[Any] = np.array([*table, absent])[places]
+    return found
 
 
 def _dense(cells: pd.Series) -> pd.Series:

@@ -1,8 +1,8 @@
 """Rows of numbers in any container: shape and names first, values when asked for.
 
 Lists, arrays, tables and sparse matrices of whatever type. The container chooses the route: a
-record's row is what :func:`~dpscd.preprocessing.cells.number_of` says of its own cells, in double
-precision, or in single precision if the whole container is.
+record's row is what :func:`~dpscd.preprocessing.cells.number_of` says of its own cells, in
+double precision, or in single precision if the whole container is.
 """
 
 from typing import Any
@@ -22,14 +22,14 @@ Floats = npt.NDArray[Any]
 
 _BLOCK = 2**14  # rows looked at together
 _NO_NUMBERS = (
-    "Input X contains NaN, infinity or something that is no number: every cell must be a finite "
-    "number. Encode text, categories and dates first, for instance with a schema or DeclaredEncoder "
-    "(an argument must be a string of digits or a number)."
+    "Input X contains NaN, infinity or something that is no number: every cell must be a "
+    "finite number. Encode text, categories and dates first, for instance with a schema or "
+    "DeclaredEncoder (an argument must be a string of digits or a number)."
 )
 _RAGGED = "X must have as many columns in every record."
 _FLAT = (
-    "Expected 2D array, got {} instead. Reshape your data: one row a record, one column a feature; "
-    "a table of one column is df[['name']]."
+    "Expected 2D array, got {} instead. Reshape your data: one row a record, one column a "
+    "feature; a table of one column is df[['name']]."
 )
 
 
@@ -109,7 +109,7 @@ def _array(X: Any) -> Any:
             found = np.asarray(X)
         except (ValueError, TypeError, ArithmeticError, RuntimeError):
             found = None
-    if found is None:
+    if found is None or (found.ndim == 0 and found.dtype.kind == "O"):
         raise DataTypeError("X must be a table or an array with two dimensions.")
     return found
 

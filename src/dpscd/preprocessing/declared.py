@@ -4,7 +4,6 @@
 pipelines and column transformers.
 """
 
-import math
 import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
@@ -17,11 +16,15 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpscd.errors import DataError, DataTypeError, ParameterError, SchemaError
+from dpscd.preprocessing.columns import as_column
+from dpscd.preprocessing.containers import RowSource, as_frame
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse
-from dpscd.preprocessing.parsing import parse
+from dpscd.preprocessing.parsing import check_columns, parse
 from dpscd.preprocessing.schema import Schema
 
-__all__ = ["DeclaredEncoder", "DeclaredScaler", "RowScaler", "TableEncoder"]
+__all__ = ["DeclaredEncoder", "DeclaredScaler", "TableEncoder", "schema_of"]
+
+_ROWS = (list, tuple, np.ndarray)  # what a record of a list may be
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -92,9 +95,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise SchemaError(
                 "private bounds need a budget: use TableModel, or declare all bounds."
             )
-        parse(schema, _table(X).head(0), target=False)
+        names = [str(name) for name in _table(X).columns]
+        check_columns(schema, names, target=False)
         self.schema_ = schema
-        self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
+        self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         return self
 
@@ -300,101 +304,6 @@ class DeclaredEncoder(_Declared):
         return [{**own, "values": part} for part in each]
 
 
-class RowScaler(TransformerMixin, BaseEstimator):
-    """Bound the length of rows: clip longer ones, or bring all to the same length.
-
-    Parameters
-    ----------
-    bound : float, default=1.0
-        The length.
-    normalise : bool, default=False
-        Whether shorter rows are lengthened too; rows of zeros stay.
-
-    Examples
-    --------
-    >>> from dpscd import RowScaler
-    >>> RowScaler().fit_transform([[0.0, 4.0], [0.3, 0.4]]).tolist()
-    [[0.0, 1.0], [0.3, 0.4]]
-    """
-
-    def __init__(self, bound: float = 1.0, *, normalise: bool = False) -> None:
-        self.bound = bound
-        self.normalise = normalise
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the parameters and the number of columns; no value is read.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-        y : ignored
-            There because scikit-learn passes it.
-
-        Returns
-        -------
-        self
-        """
-        del y
-        bound = self.bound
-        if not isinstance(bound, int | float) or not 0.0 < bound < math.inf:
-            raise ParameterError(f"bound={bound!r} must be a positive number.")
-        rows = X if sparse.issparse(X) else _frame(X)
-        if hasattr(X, "columns"):
-            self.feature_names_in_ = np.array([str(x) for x in X.columns], dtype=object)
-        self.n_features_in_ = int(rows.shape[1])
-        return self
-
-    def transform(self, X: Any) -> Any:
-        """Return the rows, no longer than the bound.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        array or CSR matrix
-            As many rows; the type of X if that is a float type.
-        """
-        check_is_fitted(self)
-        rows: Any = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
-        if rows.ndim != 2 or rows.shape[1] != self.n_features_in_:
-            raise DataError(f"X must have {self.n_features_in_} columns, as in the fit.")
-        if rows.dtype.kind != "f":
-            rows = quietly_float(rows)
-        wide: Any = rows.astype(np.float64)
-        squares = wide.multiply(wide).sum(axis=1) if sparse.issparse(wide) else (wide**2).sum(1)
-        lengths = np.sqrt(np.asarray(squares).ravel())
-        if self.normalise:
-            factor = np.where(lengths > 0.0, self.bound / np.maximum(lengths, 1e-300), 1.0)
-        else:
-            factor = np.minimum(1.0, self.bound / np.maximum(lengths, 1e-300))
-        factor = factor.astype(rows.dtype)
-        if sparse.issparse(rows):
-            return sparse.csr_array(rows.multiply(factor[:, None]))
-        return rows * factor[:, None]
-
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the features, which stay as they are.
-
-        Parameters
-        ----------
-        input_features : sequence of str, optional
-            Their names, when the fit had none.
-
-        Returns
-        -------
-        array of str
-        """
-        check_is_fitted(self)
-        if input_features is None:
-            own = [f"x{place}" for place in range(self.n_features_in_)]
-            input_features = getattr(self, "feature_names_in_", own)
-        return np.array([str(name) for name in input_features], dtype=object)
-
-
 def schema_of(schema: Any) -> Schema:
     """Return a schema, given as such, as plain values, or as a path."""
     if isinstance(schema, Schema):
@@ -405,31 +314,28 @@ def schema_of(schema: Any) -> Schema:
 
 
 def _table(X: Any) -> pd.DataFrame:
+    X = as_frame(X)
     if not isinstance(X, pd.DataFrame):
         raise DataTypeError("a schema goes with a table: give a pandas DataFrame.")
     return X
 
 
 def _frame(X: Any) -> pd.DataFrame:
-    """Return columns in whatever they are given."""
+    """Return columns in whatever they are given, each cell as it is."""
+    X = as_frame(X)
     if isinstance(X, pd.DataFrame):
         return X
-    try:
-        frame = pd.DataFrame(X)
-    except (ValueError, TypeError):
-        frame = None
-    if frame is None or np.ndim(X) != 2:
+    source = None if sparse.issparse(X) else RowSource(X)
+    if source is None:
         raise DataTypeError("X must be a DataFrame or an array with two dimensions.")
-    return frame
-
-
-def quietly_float(rows: Any) -> Any:
-    """Return rows as floats; the message of a failure holds none of their values."""
-    try:
-        return rows.astype(np.float64)
-    except (ValueError, TypeError):
-        pass
-    raise DataTypeError("X must hold numbers.")
+    if isinstance(source.X, np.ndarray):
+        return pd.DataFrame({k: as_column(column) for k, column in enumerate(source.X.T)})
+    # Not by pandas, which would give the cells of a column one type.
+    records = [list(record) if isinstance(record, _ROWS) else [] for record in source.X]
+    if any(len(record) != source.features for record in records):
+        raise DataError("X must have as many columns in every record.")
+    columns = zip(*records, strict=True)
+    return pd.DataFrame({k: as_column(list(column)) for k, column in enumerate(columns)})
 
 
 def _one_a_column(name: str, each: Any, names: Sequence[str]) -> list[Any]:

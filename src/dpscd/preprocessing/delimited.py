@@ -1,9 +1,9 @@
 """CSV files, plain or compressed: every cell as it is written, one line a record.
 
-Unless a schema says otherwise a record is a line: a quoted cell that goes on in the next line is
-refused, because a stray quote of one record would swallow the records after it. So the records
-can be counted without reading a cell, and messages say what is wrong with a file, never what
-is in it.
+Unless a schema says otherwise a record is a line: a quoted cell that goes on in the next line
+is refused, because a stray quote of one record would swallow the records after it. So records
+can be counted without reading a cell. Messages say what is wrong with a file, never what is in
+it.
 """
 
 import bz2
@@ -12,7 +12,7 @@ import io
 import lzma
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -144,7 +144,9 @@ class CsvFile:
             return _open_zstandard(self._source)
         return _OPENERS.get(kind, lambda path: path.open("rb"))(self._source)
 
-    def _cells(self, file: Any, chunk: int, **options: Any) -> Iterator[pd.DataFrame]:
+    def _cells(
+        self, file: Any, chunk: int, **options: Any
+    ) -> Generator[pd.DataFrame, None, None]:
         """Return cells as texts; whatever pandas has to say of them stays here."""
         problem = ""
         try:

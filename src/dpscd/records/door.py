@@ -1,7 +1,7 @@
 """The door: the one way from what users give to the triples that are trained on.
 
-Every theorem of docs/proofs begins with triples (row, label, weight) of which each is a function of
-one record and of public facts. Here that is made so. Whatever container the records come in, its
+Every theorem of docs/proofs begins with triples (row, label, weight), each a function of one
+record and of public facts. Here that is made so. Whatever container the records come in, its
 type, its order in memory or its number of records choose the route, never the result.
 
 Doors carry public facts only, so they may be sent to the workers of a cluster.

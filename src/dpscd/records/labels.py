@@ -80,8 +80,8 @@ class NumberLabels:
         values = numbers(cells, NumberCells())
         if not np.isfinite(values).all():
             raise DataTypeError(
-                "Input y contains NaN, infinity or something that is no number; the labels of a "
-                "regression must be finite numbers."
+                "Input y contains NaN, infinity or something that is no number; the labels of "
+                "a regression must be finite numbers."
             )
         return self.weighed(values)
 
@@ -102,7 +102,7 @@ def label_column(y: Any) -> pd.Series:
         if not hasattr(y, "__array__"):
             raise DataError(_NOT_FLAT)
         y = np.asarray(y)
-    shape = y.shape if hasattr(y, "shape") else (len(y),)
+    shape: tuple[int, ...] = y.shape if hasattr(y, "shape") else (len(y),)
     if len(shape) == 2 and shape[1] == 1:
         y = np.asarray(y).reshape(-1)
     elif len(shape) != 1:
