@@ -191,15 +191,26 @@ MUTATIONS = [
         "kernels/rows.py",
         (
             ("factor = row_bound / scale * unit / relative", "factor = row_bound / scale * unit"),
-            ("else max(math.sqrt(squares), _SHORTEST)", "else 1.0"),
+            ("else max(norm, _SHORTEST)", "else 1.0"),
         ),
         _SENSITIVITY,
     ),
     Mutation(
         "intercept column outside the norm bound",
         "kernels/rows.py",
-        (("_squares(x, factor, rows.tail * rows.tail)", "_squares(x, factor, 0.0)"),),
+        (("math.sqrt(length * length + rows.tail * rows.tail)", "length"),),
         _SENSITIVITY,
+    ),
+    Mutation(
+        "norm summed in any order",
+        "kernels/rows.py",
+        (
+            (
+                "@register_jitable\ndef _square_product",
+                "@register_jitable(fastmath=REORDERED)\ndef _square_product",
+            ),
+        ),
+        "tests/kernels/test_hot_loop.py::test_what_bounds_a_contribution_is_computed_in_the_order_that_is_written",
     ),
     Mutation(
         "shuffled lots accounted as Poisson",
