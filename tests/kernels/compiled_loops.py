@@ -67,7 +67,7 @@ def kernels():
 
 
 def facts_of(name):
-    """Return what is inside loops, the sizes of vector loops, and whether sums are reordered."""
+    """Return what loops contain, the sizes of vector loops, and whether sums are reordered."""
     from numba import typeof
 
     kernel, *arguments = kernels()[name]
