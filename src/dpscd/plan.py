@@ -158,7 +158,7 @@ class Plan:
     @property
     def lots(self) -> PoissonLots:
         """The sampler that is really used."""
-        return PoissonLots(self.rate)
+        return PoissonLots.of(self.rate, self.relation)
 
     @property
     def noise(self) -> LatticeGaussian:

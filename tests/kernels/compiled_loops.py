@@ -15,6 +15,7 @@ _LABEL = re.compile(r'^("[^"]+"|[\w.$-]+):')
 _TARGET = re.compile(r'label %("[^"]+"|[\w.$-]+)')
 _CALL = re.compile(r'\bcall\b[^@]*@("[^"]+"|[\w.$-]+)')
 _VECTOR = re.compile(r"<(\d+) x (?:i|f)?(\d+|float|double)>")
+_REORDERED = re.compile(r"\b(reassoc|contract|fast)\b")
 _BITS = {"float": 32, "double": 64}
 
 
@@ -24,8 +25,8 @@ def kernels():
 
     from dpscd.kernels import draws, lazy, packed
     from dpscd.kernels.dual import Numbers, Records
-    from dpscd.kernels.pack import Pack
-    from dpscd.kernels.rows import CsrRows
+    from dpscd.kernels.pack import Pack, fill_pack
+    from dpscd.kernels.rows import CsrRows, DenseRows, measure_rows
     from dpscd.losses import Logistic
 
     loss, numbers = Logistic(), Numbers(*[1.0] * len(Numbers._fields))
@@ -39,9 +40,12 @@ def kernels():
     for array in (values, columns, sealed := ints.copy()):
         array.flags.writeable = False
     rows = CsrRows(values, columns, sealed, 2, floats, floats, 0.0)
+    dense = DenseRows(np.zeros((2, 2), np.float32), floats, floats, 0.0)
     totals, state = np.zeros((1, 1, 96), np.int64), lazy.new_state(2, 1)
     chunk = (ints, ints, table, 0, table, table, table)
     return {
+        "measure_rows": (measure_rows, dense, 1.0, 1.0),
+        "fill_pack": (fill_pack, dense, records, pack, 0),
         "_read": (packed._read, pack, ints, ints, np.zeros((1, 96), np.float32), floats, table,
                   desk),
         "solve_block": (packed.solve_block, loss, numbers, 1, desk),
@@ -63,13 +67,14 @@ def kernels():
 
 
 def facts_of(name):
-    """Return the calls and instructions inside loops, and the sizes of vector loops."""
+    """Return what loops contain, the sizes of vector loops, and whether sums are reordered."""
     from numba import typeof
 
     kernel, *arguments = kernels()[name]
     signature = tuple(typeof(argument) for argument in arguments)
     kernel.compile(signature)
-    blocks = _blocks(kernel.inspect_llvm(signature))
+    code = kernel.inspect_llvm(signature)
+    blocks = _blocks(code)
     after = {block: _TARGET.findall(" ".join(lines)) for block, lines in blocks.items()}
     looped = [block for block in blocks if block in _reached(after, block)]
     calls = {call for block in looped for line in blocks[block] for call in _CALL.findall(line)}
@@ -83,6 +88,7 @@ def facts_of(name):
         "calls": sorted(map(_short, calls)),
         "instructions": sum(sizes.values()),
         "vectors": sorted(vectors, reverse=True),
+        "reordered": bool(_REORDERED.search(code)),
     }
 
 

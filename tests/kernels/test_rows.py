@@ -8,6 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numba import njit
 
+from dpscd.kernels.dual import Records
+from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.rows import CsrRows, DenseRows, add, add_truncated, dot, measure_rows
 from dpscd.losses import Squared
 from dpscd.problem import Problem
@@ -106,6 +108,69 @@ def test_norm_bounds_the_exact_length_of_the_scaled_row(sparse, constant, x, bou
     elif rows.factor[0] > 1e-300:  # smaller factors are not known to full precision
         ball = Fraction(bound) / Fraction(scale)
         assert square - Fraction(rows.tail) ** 2 <= (ball * SLACK) ** 2
+
+
+singles = st.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def single_rows(draw):
+    """Rows of single precision: a few chosen entries, the rest random, of any width."""
+    width = draw(st.integers(1, 40) | st.sampled_from([90, 256, 257, 1000]))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = generator.normal(size=(3, width)) * (generator.random((3, width)) < 0.8)
+    X *= 2.0 ** draw(st.integers(-20, 20))
+    for entry in draw(st.lists(singles, max_size=4)):
+        X[generator.integers(3), generator.integers(width)] = entry
+    with np.errstate(over="ignore"):
+        return X.astype(np.float32)
+
+
+def measured(rows):
+    return [rows.factor.tobytes(), rows.norm.tobytes()]
+
+
+def packed(rows):
+    count = len(rows.factor)
+    pack = pack_rows(rows, Records(np.zeros(count), np.ones(count)))
+    return pack.cells[:, : pack.padded + 16].tobytes()
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.3], ids=["no tail", "tail"])
+@given(X=single_rows(), bound=st.floats(1e-3, 1e3))
+def test_what_a_row_is_kept_in_does_not_matter_to_the_last_bit(constant, X, bound):
+    kept = {"row_bound": bound, "constant": constant}
+    one, two = rows_of(X, **kept), rows_of(X.astype(np.float64), **kept)
+    assert measured(one) == measured(two)
+    assert packed(one) == packed(two)
+    few = scipy.sparse.csr_matrix(X)
+    one, two = rows_of(few, **kept), rows_of(few.astype(np.float64), **kept)
+    assert measured(one) == measured(two)
+
+
+@given(X=single_rows(), bound=st.floats(1e-3, 1e3))
+def test_rows_without_zeros_are_measured_alike_dense_and_sparse(X, bound):
+    X[X == 0.0] = 1.0
+    dense = rows_of(X, row_bound=bound)
+    assert measured(dense) == measured(rows_of(scipy.sparse.csr_matrix(X), row_bound=bound))
+
+
+@given(X=single_rows(), bound=st.floats(1e-3, 1e3))
+def test_a_row_is_measured_as_if_it_were_alone(X, bound):
+    together = rows_of(X, row_bound=bound)
+    alone = [rows_of(X[i : i + 1], row_bound=bound) for i in range(len(X))]
+    assert together.factor.tolist() == [rows.factor[0] for rows in alone]
+    assert together.norm.tolist() == [rows.norm[0] for rows in alone]
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+@given(X=single_rows(), bound=st.floats(1e-3, 1e3))
+def test_compiled_and_interpreted_norms_are_equal_to_the_last_bit(sparse, X, bound):
+    rows = rows_of(scipy.sparse.csr_matrix(X) if sparse else X, row_bound=bound, constant=0.3)
+    again = rows._replace(factor=np.empty(3), norm=np.empty(3))
+    interpreted = getattr(measure_rows, "py_func", measure_rows)
+    interpreted(again, bound, math.hypot(bound, 0.3))
+    assert measured(again) == measured(rows)
 
 
 def test_norm_bounds_the_length_of_a_very_wide_row():

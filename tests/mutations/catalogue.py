@@ -191,15 +191,26 @@ MUTATIONS = [
         "kernels/rows.py",
         (
             ("factor = row_bound / scale * unit / relative", "factor = row_bound / scale * unit"),
-            ("else max(math.sqrt(squares), _SHORTEST)", "else 1.0"),
+            ("else max(norm, _SHORTEST)", "else 1.0"),
         ),
         _SENSITIVITY,
     ),
     Mutation(
         "intercept column outside the norm bound",
         "kernels/rows.py",
-        (("_squares(x, factor, rows.tail * rows.tail)", "_squares(x, factor, 0.0)"),),
+        (("math.sqrt(length * length + rows.tail * rows.tail)", "length"),),
         _SENSITIVITY,
+    ),
+    Mutation(
+        "norm summed in any order",
+        "kernels/rows.py",
+        (
+            (
+                "@register_jitable\ndef _square_product",
+                "@register_jitable(fastmath=REORDERED)\ndef _square_product",
+            ),
+        ),
+        "tests/kernels/test_hot_loop.py::test_what_bounds_a_contribution_is_computed_in_the_order_that_is_written",
     ),
     Mutation(
         "shuffled lots accounted as Poisson",
@@ -227,6 +238,41 @@ MUTATIONS = [
             ),
         ),
         _BITS,
+    ),
+    Mutation(
+        "rounded skips where records move",
+        "plan.py",
+        (("PoissonLots.of(self.rate, self.relation)", "PoissonLots(self.rate)"),),
+        "tests/test_plan.py::test_lots_of_records_that_move_are_drawn_without_rounding",
+    ),
+    Mutation(
+        "exact lots that keep runs of even length",
+        "kernels/exact_lots.py",
+        (("if length % 2 == 1:", "if length % 2 == 0:"),),
+        "tests/kernels/test_exact_lots.py::test_every_bit_is_independent_with_exactly_the_stated_chance",
+    ),
+    Mutation(
+        "exact lots that may stay where they are",
+        "kernels/exact_lots.py",
+        (("if word < lowest:", "if word <= lowest:"),),
+        "tests/kernels/test_exact_lots.py::test_every_bit_is_independent_with_exactly_the_stated_chance",
+    ),
+    Mutation(
+        "the skip in progress dropped when words run out",
+        "privacy/sampling.py",
+        (
+            (
+                "            for place in count(",
+                "            walk[1:] = 0\n            for place in count(",
+            ),
+        ),
+        "tests/privacy/test_sampling.py::test_exact_lots_go_on_where_their_words_ran_out",
+    ),
+    Mutation(
+        "exact lots above the stated rate",
+        "privacy/sampling.py",
+        (("* (1.0 - 2.0**-48))", "* (1.0 - 2.0**-48)) + 1"),),
+        "tests/privacy/test_sampling.py::test_exact_lots_are_drawn_at_most_at_the_rate_and_hardly_below_it",
     ),
     Mutation(
         "the norm of a row before it was rounded",

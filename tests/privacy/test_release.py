@@ -20,7 +20,8 @@ def test_round_trip():
 
 def test_noise_and_lots_are_those_of_the_event():
     assert GOOD.noise == LatticeGaussian(0.01, 4.0)
-    assert GOOD.lots == PoissonLots(0.1)
+    for relation in Relation:
+        assert GOOD.lots(relation) == PoissonLots.of(0.1, relation)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_the_inner_target_gives_back_the_outer_one():
     e, d = inner_target([GOOD], epsilon, delta, Relation.ZERO_OUT)
     miss = delta * 1e-6 * math.exp(-epsilon)
     r = GOOD.noise.log_ratio(GOOD.pairs, math.log(miss))
-    tail = GOOD.noise.tail(100, 5) + GOOD.lots.imprecision(100, 1000)
+    tail = GOOD.noise.tail(100, 5) + PoissonLots(0.1).imprecision(100, 1000)
     assert e + 2.0 * r == pytest.approx(epsilon, rel=1e-15)
     assert math.exp(r) * (d + math.exp(e) * miss) + miss + tail <= delta
 
@@ -72,8 +73,8 @@ def test_the_inner_target_gives_back_the_outer_one():
 def test_a_replaced_record_leaves_what_is_drawn_more_often():
     """It moves a sum from one end to the other, twice as far as a silent one."""
     weak = Release("x", SampledGaussian(0.1, 0.5, 100), 0.01, 5, 1000)
-    rest = weak.lots.imprecision(100, 1000)
     for relation, reach in (("zero-out", 1), ("add-remove", 1), ("replace-one", 2)):
+        rest = weak.lots(Relation.parse(relation)).imprecision(100, 1000)
         expected = weak.noise.tail(100, 5, reach) + rest
         assert weak.tail(Relation.parse(relation)) == expected
     one, other = (

@@ -2,14 +2,16 @@ import math
 import pickle
 from itertools import pairwise
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
 
-from dpscd.errors import StreamError
+from dpscd.errors import ParameterError, StreamError
 from dpscd.kernels.draws import wait_of
 from dpscd.privacy import sampling
 from dpscd.privacy.random import LotsSource, Purpose, SecureSource, SeededSource
+from dpscd.privacy.relation import Relation
 from dpscd.privacy.sampling import PoissonLots
 
 ALARM = 1e-6  # chance of a false alarm of each statistical test, for a fresh seed
@@ -54,11 +56,12 @@ def binomial(counts, trials, chance):
     return tails.min() >= ALARM / np.size(counts)
 
 
+@pytest.mark.parametrize("exact", [False, True], ids=["rounded", "exact"])
 @pytest.mark.parametrize("kind", [PoissonLots, ScarceLots])
 @pytest.mark.parametrize("rate", [0.1, 0.6])
-def test_bits_are_independent_with_the_stated_rate(kind, rate):
+def test_bits_are_independent_with_the_stated_rate(kind, rate, exact):
     steps, rows = 20_000, 10
-    found = bits(kind(rate), steps, rows)
+    found = bits(kind(rate, exact), steps, rows)
     together = found.T @ found
     upper = np.triu_indices(rows, 1)
     assert binomial(np.diag(together), steps, rate)
@@ -78,25 +81,29 @@ def test_scarce_words_are_topped_up_step_by_step():
     assert {(steps, width) for _, _, steps, width in more} == {(1, 84)}
 
 
-def test_enough_words_are_set_aside_as_a_rule():
+@pytest.mark.parametrize("exact", [False, True], ids=["rounded", "exact"])
+def test_enough_words_are_set_aside_as_a_rule(exact):
     source = RecordingSource(b"enough")
-    PoissonLots(0.02).draw(source, 0, 2000, 1000)
+    PoissonLots(0.02, exact).draw(source, 0, 2000, 1000)
     assert [purpose for purpose, *_ in source.calls] == [Purpose.LOTS]
 
 
+@pytest.mark.parametrize("exact", [False, True], ids=["rounded", "exact"])
 @pytest.mark.parametrize("kind", [PoissonLots, ScarceLots])
-def test_chunks_do_not_matter(kind):
-    lots = kind(0.3)
+def test_chunks_do_not_matter(kind, exact):
+    lots = kind(0.3, exact)
     np.testing.assert_array_equal(bits(lots, 60, 25, chunk=60), bits(lots, 60, 25, chunk=7))
 
 
+@pytest.mark.parametrize("exact", [False, True], ids=["rounded", "exact"])
 @pytest.mark.parametrize("kind", [PoissonLots, ScarceLots])
-def test_rate_one_takes_everybody(kind):
-    assert bits(kind(1.0), 5, 9).all()
+def test_rate_one_takes_everybody(kind, exact):
+    assert bits(kind(1.0, exact), 5, 9).all()
 
 
-def test_no_records_give_empty_lots():
-    drawn = PoissonLots(0.5).draw(SeededSource(b"none"), 0, 4, 0)
+@pytest.mark.parametrize("exact", [False, True], ids=["rounded", "exact"])
+def test_no_records_give_empty_lots(exact):
+    drawn = PoissonLots(0.5, exact).draw(SeededSource(b"none"), 0, 4, 0)
     assert drawn.ids.size == 0
     assert drawn.starts.tolist() == [0] * 5
 
@@ -110,6 +117,7 @@ def test_skips_cover_six_deviations_and_no_more_than_all(rate, rows):
 
 
 def test_imprecision_is_negligible_and_grows_with_the_work():
+    assert PoissonLots(0.01, exact=True).imprecision(10**6, 10**7) == 0.0
     lots = PoissonLots(0.01)
     assert 0.0 < lots.imprecision(10**6, 10**7) < 1e-25
     assert lots.imprecision(10, 100) < lots.imprecision(20, 100) < lots.imprecision(20, 900)
@@ -131,18 +139,87 @@ def test_lots_are_drawn_a_little_below_the_rate():
     assert drawn.ids.tolist() == expected
 
 
+@pytest.mark.parametrize("relation", Relation)
+def test_lots_are_exact_where_records_move(relation):
+    assert PoissonLots.of(0.25, relation) == PoissonLots(0.25, relation == "add-remove")
+
+
+RATES = [1e-9, 1e-6, 1 / 250, 0.5, 0.9, 1.0 - 2.0**-53]
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_exact_lots_are_drawn_at_most_at_the_rate_and_hardly_below_it(rate):
+    share = PoissonLots(rate, exact=True).share
+    with mpmath.workdps(60):
+        silent = 1 - mpmath.mpf(2) ** -57
+        drawn = 1 - silent**share
+        assert drawn <= mpmath.mpf(rate)
+        assert drawn >= mpmath.mpf(rate) * (1 - mpmath.mpf(1e-8))
+        if rate < 0.5:  # the largest whole number that does
+            assert 1 - silent ** (share + share // 2**47 + 1) > mpmath.mpf(rate)
+    # What the kernel adds up stays below 2^63.
+    assert share + 2**57 < 2**63
+
+
+def test_a_rate_below_the_finest_cannot_be_drawn_exactly():
+    with pytest.raises(ParameterError, match="too small"):
+        PoissonLots(2.0**-58, exact=True).draw(SeededSource(b"tiny"), 0, 1, 10)
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.5])
+def test_exact_lots_go_on_where_their_words_ran_out(rate):
+    # By the definition, in whole numbers without end: a skip that is dropped or begun anew
+    # when words run out, within a run or between two of them, would be another one.
+    source, lots, rows = RecordingSource(b"overflow"), ScarceLots(rate, exact=True), 20_000
+    drawn = lots.draw(source, 3, 6, rows)
+    calls = dict.fromkeys(range(3, 9), 0)
+    for purpose, place, steps, width in source.calls[1:]:
+        assert (purpose, steps, width) == (Purpose.LOTS_OVERFLOW, 1, 2**12)
+        calls[place // 2**32] += 1
+    assert min(calls.values()) >= (1 if rate < 0.1 else 2)
+    again = SeededSource(b"overflow")
+    begun = again.words(*source.calls[0])
+    for t in range(6):
+        first = (3 + t) * 2**32
+        pieces = [
+            again.words(Purpose.LOTS_OVERFLOW, first + i, 1, 2**12) for i in range(calls[3 + t])
+        ]
+        words = np.concatenate([begun[t], *(piece[0] for piece in pieces)])
+        expected = lot_by_definition(words, rows, lots.share)
+        assert drawn.ids[drawn.starts[t] : drawn.starts[t + 1]].tolist() == expected
+
+
+def lot_by_definition(words, rows, share):
+    words = iter([int(word) >> 7 for word in words])
+    last, total, lot = -1, 0, []
+    while True:
+        first = lowest = next(words)
+        length = 1
+        while (word := next(words)) < lowest:
+            lowest, length = word, length + 1
+        total += first if length % 2 else 2**57
+        if length % 2:
+            last, total = last + 1 + total // share, 0
+            if last >= rows:
+                return lot
+            lot.append(last)
+        elif last + 1 + total // share >= rows:
+            return lot
+
+
 def lots_source(seed=b"key"):
     return LotsSource.of(SeededSource(seed))
 
 
+@pytest.mark.parametrize("exact", [False, True], ids=["rounded", "exact"])
 @pytest.mark.parametrize("rate", [0.1, 0.6])
-def test_bits_by_number_are_independent_with_the_stated_rate(rate, monkeypatch):
+def test_bits_by_number_are_independent_with_the_stated_rate(rate, exact, monkeypatch):
     monkeypatch.setattr(sampling, "_BLOCK", 4)
     steps, rows = 10_000, 10
     source = lots_source()
     found = np.zeros((steps, rows), dtype=np.int64)
     for t in range(steps):
-        found[t, PoissonLots(rate).members(source, t, 0, rows)] = 1
+        found[t, PoissonLots(rate, exact).members(source, t, 0, rows)] = 1
     together = found.T @ found
     upper = np.triu_indices(rows, 1)
     assert binomial(np.diag(together), steps, rate)
@@ -152,9 +229,10 @@ def test_bits_by_number_are_independent_with_the_stated_rate(rate, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [PoissonLots, ScarceLots])
+@pytest.mark.parametrize("exact", [False, True], ids=["rounded", "exact"])
 @pytest.mark.parametrize("rate", [0.003, 0.3, 1.0])
-def test_bits_by_number_do_not_depend_on_how_records_are_divided(rate, kind):
-    lots, source, stop = kind(rate), lots_source(), 40_000
+def test_bits_by_number_do_not_depend_on_how_records_are_divided(rate, exact, kind):
+    lots, source, stop = kind(rate, exact), lots_source(), 40_000
     whole = lots.members(source, 5, 0, stop)
     assert binomial(np.array([len(whole)]), stop, rate) or rate == 1.0
     cuts = [0, 1, 7, 16_384, 16_390, 33_000, stop]

@@ -84,17 +84,16 @@ class Release:
     def tail(self, relation: Relation) -> float:
         """Return the chance that draws and lots leave what they should be."""
         noise = self.noise.tail(self.event.steps, self.size, relation.reach)
-        return noise + self.lots.imprecision(self.event.steps, self.n)
+        return noise + self.lots(relation).imprecision(self.event.steps, self.n)
 
     @property
     def lazy_tail(self) -> float:
         """The same of lazy noise; it counts e^epsilon times."""
         return lazy_tail(self.pairs) if self.may_be_lazy else 0.0
 
-    @property
-    def lots(self) -> PoissonLots:
-        """The sampler of every step."""
-        return PoissonLots(self.event.rate)
+    def lots(self, relation: Relation) -> PoissonLots:
+        """Return the sampler of every step."""
+        return PoissonLots.of(self.event.rate, relation)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain JSON values."""

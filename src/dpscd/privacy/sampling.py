@@ -2,13 +2,17 @@
 
 import math
 from dataclasses import dataclass
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from dpscd.errors import ParameterError
 from dpscd.kernels.draws import fill_lots
+from dpscd.kernels.exact_lots import fill_exact_lots, new_walk
 from dpscd.privacy.random import Purpose, Source
+from dpscd.privacy.relation import Relation
 
 __all__ = ["Lots", "PoissonLots"]
 
@@ -25,6 +29,13 @@ _BLOCK, _BLOCKS = 2**14, 2**40
 # and these, the chance that they do not suffice is below 2^-700.
 _SPARE = 64
 
+# Exact lots: bits of a word that are used, such that 64 hold what the kernel adds up at
+# every rate below 1; words that a skip takes on average, and six standard deviations.
+_BITS = 57
+_SKIP_WORDS, _SKIP_SPREAD = 4.31, 22.5
+# Words of theirs that run out come in pieces of this many, as often as it takes.
+_PIECE, _PIECES = 2**12, 2**32
+
 
 class Lots(NamedTuple):
     """Members of consecutive steps: those of step t are ``ids[starts[t]:starts[t+1]]``."""
@@ -37,6 +48,15 @@ class Lots(NamedTuple):
 class PoissonLots:
     """Each record joins each lot independently with chance `rate`.
 
+    Attributes
+    ----------
+    rate : float
+        The chance that is accounted.
+    exact : bool
+        Whether bits are independent and alike to the last bit, for which a member takes
+        several words. Needed where removing a record moves others up: their bits must have
+        the law that they had. Otherwise skips are rounded, and the rate is lowered for it.
+
     Notes
     -----
     Guarantee: given all other bits, a record's bit is 1 with a chance of at most
@@ -46,6 +66,22 @@ class PoissonLots:
     """
 
     rate: float
+    exact: bool = False
+
+    @classmethod
+    def of(cls, rate: float, relation: Relation) -> "PoissonLots":
+        """Return the sampler that `relation` needs."""
+        return cls(rate, exact=relation is Relation.ADD_REMOVE)
+
+    @property
+    def share(self) -> int:
+        """What totals of exact lots are divided by: s, with ``1 - (1 - 2^-57)^s <= rate``."""
+        # The logarithm and the products are off by a few units of 2^-53; and
+        # -log(1 - 2^-57) exceeds 2^-57 by half that share.
+        share = int(-math.log1p(-self.rate) * 2.0**_BITS * (1.0 - 2.0**-48))
+        if share < 1:
+            raise ParameterError(f"rate={self.rate!r} is too small to draw lots exactly.")
+        return share
 
     def skips(self, rows: int) -> int:
         """Return the number of skips set aside for one step over `rows` records."""
@@ -53,11 +89,18 @@ class PoissonLots:
         return min(rows + 1, math.ceil(expected + 6.0 * math.sqrt(expected) + 8.0))
 
     def imprecision(self, steps: int, n: int) -> float:
-        """Return a bound on the chance that some gap is longer than 91 / decay."""
+        """Return a bound on the chance that some gap is longer than 91 / decay.
+
+        Exact lots do not mind how long a gap is.
+        """
+        if self.exact:
+            return 0.0
         return steps * (self.rate * n + 1.0) * 2.0**-128
 
     def draw(self, source: Source, first: int, steps: int, rows: int) -> Lots:
         """Draw the lots of `steps` steps from step `first` on, over `rows` records."""
+        if self.exact and self.rate < 1.0:  # at rate 1 every skip is 0, rounded or not
+            return self._draw_exactly(source, first, steps, rows)
         skips = self.skips(rows)
         words = source.words(Purpose.LOTS, first, steps, skips)
         drawn = self.rate * (1.0 - _SHY_SHARE) - _SHY
@@ -74,6 +117,27 @@ class PoissonLots:
             starts[step + 1] = rest[1]
             step, last, waited = fill_lots(words, rows, decay, step + 1, -1, 0.0, ids, starts)
         return Lots(ids[: starts[steps]], starts)
+
+    def _draw_exactly(self, source: Source, first: int, steps: int, rows: int) -> Lots:
+        expected = self.skips(rows)
+        width = math.ceil(_SKIP_WORDS * expected + _SKIP_SPREAD * math.sqrt(expected))
+        words = source.words(Purpose.LOTS, first, steps, width)
+        ids = np.empty(steps * width // 2, dtype=np.int64)  # a member takes two at least
+        starts = np.zeros(steps + 1, dtype=np.int64)
+        walk, share = new_walk(), self.share
+        step = fill_exact_lots(words, _BITS, rows, share, 0, walk, ids, starts)
+        while step < steps:
+            # The words of this step ran out; the skip in progress goes on where it was.
+            rest = np.array([starts[step + 1], 0])
+            for place in count((first + step) * _PIECES):
+                more = source.words(Purpose.LOTS_OVERFLOW, place, 1, _PIECE)
+                ids = np.concatenate([ids, np.empty(_PIECE // 2, dtype=np.int64)])
+                if fill_exact_lots(more, _BITS, rows, share, 0, walk, ids, rest):
+                    break
+                rest = np.array([rest[1], 0])
+            starts[step + 1] = rest[1]
+            step = fill_exact_lots(words, _BITS, rows, share, step + 1, walk, ids, starts)
+        return Lots(ids[: starts[-1]], starts)
 
     def members(
         self, source: Source, step: int, start: int, stop: int
