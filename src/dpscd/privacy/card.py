@@ -22,7 +22,7 @@ _FINEST, _COARSEST = 1e-10, 1.0  # interval
 
 # What is recomputed may differ from what is stated by so much: the prices of finite precision
 # are short formulas, an epsilon comes from a grid and from a library of its own.
-_SAME_PRICE, _SAME_EPSILON = 1e-6, 1e-3
+_SAME_PRICE, _SAME_EPSILON = 1e-6, 1e-4
 
 _ASSUMPTIONS = (
     "the data are finite and well typed: that an error occurs depends on the data",
