@@ -41,6 +41,7 @@ def fitted(kind):
         return model.fit(X, np.array(["x", "y", "z"])[two + (X[:, 1] > 0)])
     if kind == "ridge":
         options = {"lam": 0.01, "epochs": 2.0, "lot_size": 20, "travel": 0.5}
+        options["intercept_scaling"] = 0.2
         return DPRidge(y_bounds=(-1, 1), **options, **secret).fit(X, X[:, 0])
     if kind == "pilot":  # whose model is used
         return DPRidge(3.0, y_bounds=(-1, 1), epochs=20, **secret).fit(X, X[:, 0])

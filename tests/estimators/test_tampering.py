@@ -100,6 +100,14 @@ def smaller_steps(values):
     values["card"]["public"]["epochs"] = event["steps"] * event["rate"]
 
 
+def quiet_bounds(values):
+    """List bounds with so much noise that they cost next to nothing."""
+    bounds = copy.deepcopy(values["card"]["releases"][0])
+    bounds.update(what="bounds", clip=1.0, size=128)
+    bounds["event"].update(rate=1.0, steps=2, noise_multiplier=1e9)
+    values["card"]["releases"].insert(0, bounds)
+
+
 def junk(*path):
     return put(*path, "junk", value=1)
 
@@ -126,6 +134,7 @@ ATTACKS = {
     ),
     "bounds added": ("ridge", lambda v: v["card"]["releases"].insert(
         0, {**copy.deepcopy(v["card"]["releases"][0]), "what": "bounds"})),
+    "bounds of no table": ("plain", both(quiet_bounds, repriced)),
     "a release twice": (
         "plain", lambda v: v["card"]["releases"].append(v["card"]["releases"][0])),
     # The claim.

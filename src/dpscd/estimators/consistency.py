@@ -120,8 +120,9 @@ def _check_plan(parameters: Mapping[str, Any], card: PrivacyCard) -> None:
         return
     epochs, lot_size = parameters["epochs"], parameters["lot_size"]
     good = lot_size == "auto" or agrees(card.public["lot_size"], lot_size)
-    if epochs != "auto":  # the next whole number of lots
-        good = good and -1e-9 * epochs <= card.public["epochs"] - epochs < card.rate
+    if epochs != "auto":  # up to the next whole number of lots, or rounding to one more
+        more = card.public["epochs"] - epochs
+        good = good and -1e-9 * epochs <= more <= card.rate + 1e-9 * epochs
     if parameters["travel"] != "auto" and not card.public["standardised"]:
         good = good and agrees(card.travel, parameters["travel"])
     if not good:
