@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
     from dpscd.estimators.interop import to_onnx, to_sklearn
-    from dpscd.estimators.loading import load
+    from dpscd.estimators.loading import load, sign_model
     from dpscd.estimators.regression import DPRidge
     from dpscd.estimators.table import TableModel
     from dpscd.preprocessing.declared import (
@@ -65,6 +65,7 @@ __all__ = [
     "WorkerError",
     "__version__",
     "load",
+    "sign_model",
     "to_onnx",
     "to_sklearn",
 ]
@@ -75,6 +76,7 @@ _HOMES = {
     "DPRidge": "dpscd.estimators.regression",
     "Ledger": "dpscd.privacy.ledger",
     "load": "dpscd.estimators.loading",
+    "sign_model": "dpscd.estimators.loading",
     "to_onnx": "dpscd.estimators.interop",
     "to_sklearn": "dpscd.estimators.interop",
     "PrivacyCard": "dpscd.privacy.card",

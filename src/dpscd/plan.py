@@ -10,13 +10,17 @@ from dpscd.privacy.calibration import calibrate, interval_for
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.release import LAZY_EPSILON, Claim, Release, claim, inner_target
+from dpscd.privacy.release import (
+    BOUND_CELLS,
+    LAZY_EPSILON,
+    Claim,
+    Release,
+    claim,
+    inner_target,
+)
 from dpscd.privacy.sampling import PoissonLots
 
-__all__ = ["BOUND_CELLS", "Plan"]
-
-# Cells of each of the two histograms from which bounds of columns are estimated.
-BOUND_CELLS = 128
+__all__ = ["BOUND_CELLS", "Plan", "shared_noise"]
 
 # Contributions are cut to multiples of about clip / 2^30; a lot's sum stays exact in
 # doubles while members * 2^30 < 2^53.
@@ -153,7 +157,7 @@ class Plan:
     @property
     def average_from(self) -> int:
         """First step whose shared vector enters the average."""
-        return min(self.steps - 1, self.steps - round(self.averaging * self.steps))
+        return _average_from(self.steps, self.averaging)
 
     @property
     def lots(self) -> PoissonLots:
@@ -167,17 +171,8 @@ class Plan:
 
     @property
     def shared_noise(self) -> float:
-        """Standard deviation that noise adds to the averaged shared vector, at most.
-
-        Notes
-        -----
-        In any direction; for the squared loss, and an estimate for the others. The noise of
-        a step counts in full, that of a step within the average by the share of it to come.
-        Proof: docs/proofs/noise_band.md.
-        """
-        within = self.steps - self.average_from
-        squares = self.average_from + (within + 1) * (2 * within + 1) / (6 * within)
-        return self.clip * self.noise_multiplier * math.sqrt(squares)
+        """Standard deviation that noise adds to the averaged shared vector, at most."""
+        return shared_noise(self.clip, self.noise_multiplier, self.steps, self.averaging)
 
     @property
     def capacity(self) -> int:
@@ -319,3 +314,27 @@ class Plan:
         own = {f.name: getattr(self, f.name) for f in fields(self)}
         pilot = None if self.pilot is None else self.pilot.to_dict()
         return {**own, "relation": self.relation.value, "pilot": pilot}
+
+
+def shared_noise(clip: float, noise_multiplier: float, steps: int, averaging: float) -> float:
+    """Return the standard deviation that noise adds to the averaged shared vector, at most.
+
+    Parameters
+    ----------
+    clip, noise_multiplier, steps, averaging
+        Those of a plan.
+
+    Notes
+    -----
+    In any direction; for the squared loss, and an estimate for the others. The noise of
+    a step counts in full, that of a step within the average by the share of it to come.
+    Proof: docs/proofs/noise_band.md.
+    """
+    first = _average_from(steps, averaging)
+    within = steps - first
+    squares = first + (within + 1) * (2 * within + 1) / (6 * within)
+    return clip * noise_multiplier * math.sqrt(squares)
+
+
+def _average_from(steps: int, averaging: float) -> int:
+    return min(steps - 1, steps - round(averaging * steps))

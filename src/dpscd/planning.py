@@ -14,12 +14,17 @@ from dpscd.privacy.relation import PrivacyTarget
 from dpscd.standard import LONGEST
 
 __all__ = [
+    "RULE",
     "Facts",
     "default_constant",
     "default_delta",
     "plan_fit",
     "worth_standardising",
 ]
+
+#: Which rule this is; cards state it. Raise it with every change of what is planned here, of
+#: `default_delta` too, whose earlier versions :mod:`dpscd.estimators.consistency` keeps.
+RULE = 1
 
 # Epochs: 100, and up to four times as many where records are few and epochs cheap.
 _EPOCHS = 100.0

@@ -42,12 +42,16 @@ class Model:
         The model.
     coef_noise, intercept_noise : arrays of the same shapes, or 0
         Standard deviation that noise adds to each of them, at most.
+    runs : tuple of Problem
+        The problems whose models add up to this one, all public: what the noise is computed
+        from. A pilot that was used comes first.
     """
 
     coef: Floats
     intercept: Floats
     coef_noise: Floats | float = 0.0
     intercept_noise: Floats | float = 0.0
+    runs: "tuple[Problem, ...]" = ()
 
 
 @dataclass(frozen=True)
@@ -195,6 +199,7 @@ class Problem:
             intercept,
             coef_noise=np.tile(noise * factor * lengths, (self.outputs, 1)),
             intercept_noise=np.full(self.outputs, noise * factor * length),
+            runs=(self,),
         )
 
     def gap(

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, Ledger, ModelFileError, load
@@ -203,6 +204,48 @@ def test_a_false_file_is_refused_even_when_signed(tmp_path, name):
     rewritten(path, FALSE[name], sign=True)
     with pytest.raises(ModelFileError, match=r"model\.json"):
         load(path)
+
+
+def numbers(low, high):
+    return st.just("auto") | st.floats(low, high)
+
+
+PARAMETERS = st.fixed_dictionaries(
+    {
+        "epsilon": st.floats(0.3, 20.0),
+        "delta": st.sampled_from(["auto", 1e-7, 1e-6]),
+        "relation": st.sampled_from(["zero-out", "replace-one", "add-remove"]),
+        "row_bound": st.floats(0.1, 10.0),
+        "lam": numbers(1e-4, 10.0),
+        "epochs": numbers(0.5, 3.0) | st.just(1.1),
+        "lot_size": st.just("auto") | st.integers(1, 60),
+        "travel": numbers(0.01, 3.0),
+        "fit_intercept": st.booleans(),
+        "intercept_scaling": numbers(0.01, 3.0),
+        "standardise": st.sampled_from([True, False, "auto"]),
+        "n": st.sampled_from([50, 500, 20_000]),
+    }
+)
+
+
+@pytest.mark.filterwarnings("ignore::dpscd.PrivacyWarning")
+@settings(max_examples=40)
+@given(parameters=PARAMETERS, data=st.data())
+def test_whatever_was_fitted_is_not_taken_for_a_forgery(saved, parameters, data):
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(60, 3))
+    kind = data.draw(st.sampled_from([DPRidge, DPLinearSVC]))
+    own = {"y_bounds": (-1, 2)} if kind is DPRidge else {"classes": [0, 1, 2]}
+    y = X[:, 0] if kind is DPRidge else (X[:, 0] > 0).astype(int)
+    X = sparse.csr_array(X) if data.draw(st.booleans()) else X
+    if parameters["lot_size"] != "auto":
+        parameters["lot_size"] = min(parameters["lot_size"], parameters["n"])
+        parameters["epochs"] = 1.1  # at a small rate epochs are many steps
+    elif parameters["epochs"] == "auto":
+        parameters["epochs"] = 2.0
+    model = kind(**parameters, **own).fit(X, y)
+    path = saved.with_name("drawn.json")
+    model.save(path)
+    assert load(path).privacy_ == model.privacy_
 
 
 def test_a_file_does_not_tell_where_the_budget_lies(tmp_path):

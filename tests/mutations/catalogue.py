@@ -25,6 +25,9 @@ _LAZY_NOISE = (
     "tests/solvers/test_lazy_scd.py::test_without_signal_the_result_is_exactly_the_stated_noise"
 )
 _LAZY_DRAW = "tests/kernels/test_lazy.py::test_a_coordinate_gets_what_is_due_in_one_draw"
+_FORGED = (
+    "tests/estimators/test_tampering.py::test_a_file_that_was_changed_in_one_place_is_refused"
+)
 _LOST = "tests/solvers/test_sharded.py::test_whatever_is_lost_the_model_is_the_same"
 
 MUTATIONS = [
@@ -719,8 +722,8 @@ MUTATIONS = [
     ),
     Mutation(
         "private bounds left off the card",
-        "privacy/card.py",
-        (('if self.public.get("released_bounds") and not any(', "if False and not any("),),
+        "privacy/statements.py",
+        (('if public.get("released_bounds") and "bounds" not in listed:', "if False:"),),
         "tests/estimators/test_table_model.py::test_private_bounds_are_a_release_on_the_card",
     ),
     Mutation(
@@ -734,5 +737,77 @@ MUTATIONS = [
         "preprocessing/reading.py",
         (('    if problem:\n        raise DataError(problem)', "    if problem:\n        raise DataError(problem + source.read_text(errors='replace'))"),),
         "tests/preprocessing/test_reading.py::test_bad_files_say_so_and_show_no_cell",
+    ),
+    Mutation(
+        "a file: releases dropped with the flag that announces them",
+        "privacy/card.py",
+        (("        self._check_claim(found)\n", ""),),
+        f"{_FORGED}[a pilot that was not used]",
+    ),
+    Mutation(
+        "a file: what the releases reach not compared",
+        "privacy/card.py",
+        (("if not agrees(reaches, found.epsilon, within=_SAME_EPSILON):", "if False:"),),
+        f"{_FORGED}[multiplier and noise]",
+    ),
+    Mutation(
+        "a file: the noise of coefficients believed",
+        "estimators/files.py",
+        (("    check_noise(runs, card, model.coef_noise_, np.asarray(model.intercept_noise_))\n", ""),),
+        f"{_FORGED}[noise times ten]",
+    ),
+    Mutation(
+        "a file: moments left off, the map made of them left in",
+        "estimators/consistency.py",
+        (('if (values is not None) != public["standardised"]:', "if False:"),),
+        f"{_FORGED}[moments, repriced]",
+    ),
+    Mutation(
+        "a file: another relation than that of the parameters",
+        "estimators/consistency.py",
+        (('        ("relation", card.relation.value),\n', ""),),
+        f"{_FORGED}[relation, repriced]",
+    ),
+    Mutation(
+        "a file: any delta for delta='auto'",
+        "estimators/consistency.py",
+        (('if parameters["delta"] == "auto" and card.delta != auto:', "if False:"),),
+        f"{_FORGED}[delta, repriced]",
+    ),
+    Mutation(
+        "a file: sizes of releases believed",
+        "privacy/statements.py",
+        (("    _check_sizes(releases, public)\n", ""),),
+        f"{_FORGED}[sizes]",
+    ),
+    Mutation(
+        "a file: an older format to escape the checks",
+        "estimators/files.py",
+        (("            if old:\n                return\n", "            return\n"),),
+        f"{_FORGED}[an older format]",
+    ),
+    Mutation(
+        "a file: the last of two values of one key",
+        "privacy/strict_json.py",
+        (("if len(found) != len(pairs):", "if False:"),),
+        "tests/privacy/test_strict_json.py::test_what_readers_could_take_differently_is_refused",
+    ),
+    Mutation(
+        "a signature of whatever the file says",
+        "estimators/loading.py",
+        (("        check_signature(path, content, key)\n", ""),),
+        "tests/cli/test_sign_command.py::test_what_does_not_match_is_one_line_and_exit_code_1",
+    ),
+    Mutation(
+        "a signature that does not match is not looked at",
+        "privacy/signing.py",
+        (("        good = False\n", "        good = True\n"),),
+        "tests/privacy/test_signing.py::test_another_key_is_refused",
+    ),
+    Mutation(
+        "a private key that everybody can read",
+        "privacy/signing.py",
+        (("0o600", "0o644"),),
+        "tests/privacy/test_signing.py::test_a_private_key_is_for_its_owner_only",
     ),
 ]  # fmt: skip

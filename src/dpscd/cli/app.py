@@ -21,6 +21,7 @@ from dpscd.cli.predict import predict
 from dpscd.cli.report import report
 from dpscd.cli.reproduce import reproduce
 from dpscd.cli.schema import schema
+from dpscd.cli.sign import sign
 from dpscd.cli.verify import verify
 
 __all__ = ["app", "main"]
@@ -39,6 +40,7 @@ app.command()(predict)
 app.command()(evaluate)
 app.command()(inspect)
 app.command()(verify)
+app.command()(sign)
 app.command()(report)
 app.add_typer(budget)
 app.command()(demo)

@@ -8,11 +8,11 @@ from dpscd.errors import ModelFileError
 __all__ = ["load_model", "load_table_model"]
 
 
-def load_model(path: Path) -> Any:
-    """Return the model in a file; its card has been verified."""
+def load_model(path: Path, key: Path | None = None) -> Any:
+    """Return the model in a file, which was checked; its signature too, if a key is given."""
     from dpscd import load
 
-    return load(path)
+    return load(path, key=key)
 
 
 def load_table_model(path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""``dpscd verify``: recompute what a model claims, from its card alone."""
+"""``dpscd verify``: recompute what a model claims, from its file alone."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,16 +13,22 @@ __all__ = ["verify"]
 
 def verify(
     model: Annotated[Path, typer.Argument(help="The model's file.")],
+    key: Annotated[
+        Path | None,
+        typer.Option(help="Public key of whoever signed the file: Ed25519, PEM."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recompute a model's epsilon from its card; exit code 1 if it claims too much.
 
-    The file's checksum, its schema and its shapes are checked too. No data are needed.
+    Everything in the file that says something about another part of it is compared: releases,
+    parameters, schema, shapes, noise. A file that was changed consistently is found only with
+    --key, by its signature (dpscd sign). No data are needed.
 
-    Example: dpscd verify model.json
+    Example: dpscd verify model.json --key signing.pem.pub
     """
     with plain_errors():
-        card = load_model(model).privacy_
+        card = load_model(model, key).privacy_
         found = card.verify()
         if as_json:
             print_json(
@@ -33,6 +39,7 @@ def verify(
                     "delta": card.delta,
                     "relation": card.relation.value,
                     "private": card.private,
+                    "signed": key is not None,
                 }
             )
         elif card.private:
@@ -42,3 +49,5 @@ def verify(
             )
         else:
             typer.echo(f"{model.name}: trained with epsilon inf. It claims no privacy.")
+        if key is not None and not as_json:
+            typer.echo(f"{model.name}: signed with the key that {key.name} belongs to.")

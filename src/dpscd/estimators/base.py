@@ -35,6 +35,7 @@ from dpscd.kernels.dual import Records
 from dpscd.losses import Loss
 from dpscd.plan import Plan
 from dpscd.planning import (
+    RULE,
     Facts,
     default_constant,
     default_delta,
@@ -92,6 +93,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     coef_noise_: Any
     intercept_noise_: Any
     privacy_: PrivacyCard
+    _runs: tuple[Problem, ...]
 
     @abstractmethod
     def _check_own_parameters(self) -> None:
@@ -254,6 +256,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         if self.ledger is not None and reservation is not None:
             Ledger(self.ledger).commit(reservation)
         self._set_model(model, classes)
+        self._runs = model.runs
         self.privacy_ = card
         return self
 
@@ -464,10 +467,12 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             "intercept": problem.constant,
             "standardised": bool(plan and plan.moments_noise),
             **self._public(classes),
+            "rule": RULE,
         }
         if self.dataset is not None:
             public["dataset"] = str(self.dataset)
-        if plan:
+        if plan and claim:
+            public["reaches"] = claim.epsilon
             public["epochs"] = plan.epochs
             public["lot_size"] = plan.rate * plan.n
             public["averaging"] = plan.averaging

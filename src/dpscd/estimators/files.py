@@ -1,8 +1,10 @@
 """Model files: plain JSON with a checksum, nothing executable and nothing per record.
 
 A file holds the coefficients and the noise in them, the classes, the names of the features,
-the parameters of the estimator except `random_state`, `ledger` and `dataset`, and the
-privacy card, which is recomputed when the file is read.
+the parameters of the estimator except `random_state`, `ledger` and `dataset`, the released
+numbers from which the noise is computed, and the privacy card. When a file is read, all of it
+is compared: :mod:`dpscd.estimators.consistency`. Files of format 1 lack a part of it and are
+read only when asked for.
 """
 
 import hashlib
@@ -16,19 +18,27 @@ from typing import Any
 import numpy as np
 
 from dpscd.errors import DpscdError, ModelFileError
+from dpscd.estimators.consistency import (
+    check_noise,
+    check_parameters,
+    check_public,
+    runs_of,
+    runs_to_dict,
+)
 from dpscd.privacy.card import PrivacyCard
+from dpscd.privacy.strict_json import read_json
 from dpscd.whole import whole_file
 
-__all__ = ["read_model", "write_model"]
+__all__ = ["read_content", "read_model", "write_model"]
 
-_FORMAT = 1
+_OLD, _FORMAT = 1, 2
 # Parameters that stay behind: a seed must be secret, and a path belongs to one machine.
 _LOCAL = ("random_state", "ledger", "dataset")
 _LARGEST = 2**31  # bytes; a linear model is far smaller
 _LABELS = {"bool": bool, "int": int, "float": float, "str": str}
 _FIELDS = {
     "format", "type", "parameters", "coef", "intercept", "coef_noise", "intercept_noise",
-    "classes", "features", "card", "checksum",
+    "classes", "features", "card", "checksum", "training",
 }  # fmt: skip
 
 
@@ -49,8 +59,10 @@ def write_model(
     parameters = model.get_params(deep=False)
     for local in _LOCAL:
         del parameters[local]
+    # A model that was read from an old file stays what it is.
+    runs = getattr(model, "_runs", ())
     values: dict[str, Any] = {
-        "format": _FORMAT,
+        "format": _FORMAT if runs else _OLD,
         "type": type(model).__name__,
         "parameters": {name: _plain(value) for name, value in parameters.items()},
         "coef": np.asarray(model.coef_).tolist(),
@@ -61,6 +73,8 @@ def write_model(
         "features": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
         "card": json.loads(model.privacy_.to_json()),
     }
+    if runs:
+        values["training"] = runs_to_dict(runs)
     if table is not None:
         values["table"] = table
     values["checksum"] = _checksum(values)
@@ -69,28 +83,41 @@ def write_model(
         file.write(text)
 
 
+def read_content(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file that is no larger than a model can be."""
+    source = Path(path)
+    with source.open("rb") as file:
+        if os.fstat(file.fileno()).st_size > _LARGEST:
+            raise ModelFileError(f"{source.name} is too large to be a model file.")
+        return file.read()
+
+
 def read_model(
-    path: str | os.PathLike[str],
+    name: str,
+    content: bytes,
     types: dict[str, type],
     table_of: Callable[[Any, dict[str, Any]], Any],
+    *,
+    old: bool = False,
 ) -> Any:
     """Return the model that :func:`write_model` wrote, or raise ModelFileError.
 
     Parameters
     ----------
-    path : path
-        The file.
+    name : str
+        Of the file, for messages.
+    content : bytes
+        What is in it.
     types : dict
         The estimators that a file may contain, by name.
     table_of : callable
         Makes a model of tables from an estimator and what the file says of its table.
+    old : bool
+        Whether a file of format 1 will do, which can be checked only in part.
     """
-    source = Path(path)
-    if source.stat().st_size > _LARGEST:
-        raise ModelFileError(f"{source.name} is too large to be a model file.")
     try:
-        values = json.loads(source.read_bytes())
-        model = _restored(values, types)
+        values = read_json(content)
+        model = _restored(values, types, old=old)
         return table_of(model, values["table"]) if "table" in values else model
     except DpscdError as error:
         problem = str(error)
@@ -98,16 +125,11 @@ def read_model(
         problem = "it is malformed."
     except (RecursionError, MemoryError):
         problem = "it is malformed."
-    raise ModelFileError(f"{source.name} is not a usable model file: {problem}")
+    raise ModelFileError(f"{name} is not a usable model file: {problem}")
 
 
-def _restored(values: Any, types: dict[str, type]) -> Any:
-    if (
-        not isinstance(values, dict)
-        or set(values) - {"table"} != _FIELDS
-        or values["format"] != _FORMAT
-    ):
-        raise ModelFileError("it has other fields than a model of this version.")
+def _restored(values: Any, types: dict[str, type], *, old: bool) -> Any:
+    _check_fields(values, old=old)
     if values["checksum"] != _checksum(values):
         raise ModelFileError("its checksum does not match: it was changed or cut.")
     if values["type"] not in types:
@@ -118,10 +140,37 @@ def _restored(values: Any, types: dict[str, type]) -> Any:
     if set(parameters) & set(_LOCAL) or parameters["epsilon"] != card.epsilon:
         raise ModelFileError("its parameters do not fit its card.")
     model = types[values["type"]](**parameters)
+    model._check_parameters()
+    _fill(model, values, card)
+    if values["format"] != _OLD:
+        _check_agreement(model, values, parameters)
+    return model
+
+
+def _check_fields(values: Any, *, old: bool) -> None:
+    """Refuse other fields than a file of its format has."""
+    if isinstance(values, dict) and type(values.get("format")) is int:
+        fields = set(values) - {"table"}
+        if values["format"] == _FORMAT and fields == _FIELDS:
+            return
+        if values["format"] == _OLD and fields == _FIELDS - {"training"}:
+            if old:
+                return
+            raise ModelFileError(
+                "it is of format 1, which can be checked only in part; if you trust where it "
+                "comes from, read it with dpscd.load(path, old=True), or train it again."
+            )
+    raise ModelFileError("it has other fields than a model of this version.")
+
+
+def _fill(model: Any, values: dict[str, Any], card: PrivacyCard) -> None:
+    """Give an estimator what its file says it has learnt."""
     coef = np.asarray(values["coef"], dtype=np.float64)
     intercept = np.asarray(values["intercept"], dtype=np.float64)
     width = card.public["d"]
     classes = values["classes"]
+    if (classes is None) != (model._task == "regression"):
+        raise ModelFileError("its classes do not fit its type.")
     if classes is None:
         good = coef.shape == (width,) and intercept.shape == ()
     else:
@@ -141,7 +190,22 @@ def _restored(values: Any, types: dict[str, type]) -> Any:
     model.intercept_noise_ = float(intercept_noise) if classes is None else intercept_noise
     model.n_features_in_ = width
     model.privacy_ = card
-    return model
+
+
+def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, Any]) -> None:
+    """Refuse a file whose parts contradict each other, and note how the model was trained."""
+    card, classes = model.privacy_, values["classes"]
+    if set(parameters) != set(model.get_params(deep=False)) - set(_LOCAL):
+        raise ModelFileError("it lacks a parameter.")
+    check_public(card, classifier=classes is not None, table="table" in values)
+    check_parameters(parameters, card, None if classes is None else classes["values"])
+    if not card.public["intercept"] and np.any(model.intercept_):
+        raise ModelFileError("it has an intercept, but was trained without.")
+    outputs = len(np.atleast_2d(model.coef_))
+    unit = model._label_scaling()[1]
+    runs = runs_of(values["training"], card, model._loss, outputs, unit)
+    check_noise(runs, card, model.coef_noise_, np.asarray(model.intercept_noise_))
+    model._runs = runs
 
 
 def _noise(values: Any, like: Any) -> Any:
@@ -195,6 +259,8 @@ def _labels(classes: Any) -> dict[str, Any]:
 
 
 def _array(classes: Any) -> Any:
+    if set(classes) != {"kind", "values", "dtype"}:
+        raise ModelFileError("its classes are malformed.")
     kind = _LABELS[classes["kind"]]
     values = classes["values"]
     dtype = np.dtype(str(classes["dtype"]))

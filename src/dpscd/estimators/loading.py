@@ -1,23 +1,44 @@
-"""Reading any of the three estimators back from its file."""
+"""Reading any of the three estimators back from its file, and signing such files."""
 
 import os
+from pathlib import Path
+from typing import Any
 
+from dpscd.errors import ModelFileError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
-from dpscd.estimators.files import read_model
+from dpscd.estimators.files import read_content, read_model
 from dpscd.estimators.regression import DPRidge
 from dpscd.estimators.table import TableModel, restored_table
+from dpscd.preprocessing.encoding import feature_names
 
-__all__ = ["load"]
+__all__ = ["load", "sign_model"]
+
+_TYPES: dict[str, type] = {
+    kind.__name__: kind for kind in (DPRidge, DPLogisticRegression, DPLinearSVC)
+}
 
 
-def load(path: str | os.PathLike[str]) -> DPLinearModel | TableModel:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    key: str | os.PathLike[str] | None = None,
+    old: bool = False,
+) -> DPLinearModel | TableModel:
     """Read a model that ``save`` wrote.
 
     Parameters
     ----------
     path : path
         The file. It is data only: reading it runs no code of it.
+    key : path, optional
+        A public key (Ed25519, PEM). The file must then be signed with the private key that
+        belongs to it (:func:`dpscd.sign_model`), which is checked before anything in it is
+        read. The signature is beside the file, with ``.sig`` after its name.
+    old : bool, default=False
+        Whether to read a file of format 1, written before models stated how they were planned.
+        Such a file is checked only in part: whoever can write it can drop releases from it
+        unnoticed.
 
     Returns
     -------
@@ -27,9 +48,52 @@ def load(path: str | os.PathLike[str]) -> DPLinearModel | TableModel:
     Raises
     ------
     ModelFileError
-        If the file is malformed or was changed.
+        If the file is malformed, if its parts contradict each other, or if it is not signed
+        with the key.
+
+    Notes
+    -----
+    Without a key this finds what was changed in one place and left in another; it cannot find
+    a file that was changed consistently, such as other coefficients.
     """
-    types = (DPRidge, DPLogisticRegression, DPLinearSVC)
-    names: dict[str, type] = {kind.__name__: kind for kind in types}
-    model: DPLinearModel | TableModel = read_model(path, names, restored_table)
+    content = read_content(path)
+    if key is not None:
+        from dpscd.privacy.signing import check_signature
+
+        check_signature(path, content, key)
+    model: DPLinearModel | TableModel = read_model(
+        Path(path).name, content, _TYPES, _table_of, old=old
+    )
     return model
+
+
+def sign_model(path: str | os.PathLike[str], key: str | os.PathLike[str]) -> Path:
+    """Sign a model's file with a private key, so that every later change is found.
+
+    Parameters
+    ----------
+    path : path
+        The file; it is read and checked first.
+    key : path
+        The private key (Ed25519, PEM, not encrypted).
+
+    Returns
+    -------
+    Path
+        The signature: 64 bytes beside the model, with ``.sig`` after its name.
+    """
+    from dpscd.privacy.signing import write_signature
+
+    content = read_content(path)
+    read_model(Path(path).name, content, _TYPES, _table_of)
+    return write_signature(path, content, key)
+
+
+def _table_of(model: Any, table: dict[str, Any]) -> TableModel:
+    """Return the model of tables in a file, whose features must be those of its schema."""
+    if set(table) != {"schema", "bounds"}:
+        raise ModelFileError("its table is malformed.")
+    whole = restored_table(model, table)
+    if list(model.feature_names_in_) != feature_names(whole.schema_, whole.bounds_):
+        raise ModelFileError("its features are not those of its schema.")
+    return whole

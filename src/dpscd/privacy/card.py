@@ -7,25 +7,22 @@ from typing import Any
 
 from dpscd.errors import CardError
 from dpscd.privacy.relation import Relation
-from dpscd.privacy.release import Release, claim
+from dpscd.privacy.release import Claim, Release, claim
+from dpscd.privacy.statements import agrees, check_facts, check_releases
+from dpscd.privacy.strict_json import read_json
 
 __all__ = ["PrivacyCard"]
 
 _UNIT = "a record; a person with several records is protected only as a group of them"
 
-# Everything that this version can release; each is proved on a page of docs/proofs.
-_RELEASES = ("bounds", "moments", "label mean", "label spread", "shared vector")
-
-# In this order: a pilot has a shared vector and a label spread of its own.
-_ORDER = (
-    "bounds", "moments", "label mean", "label spread", "shared vector", "label spread",
-    "shared vector",
-)  # fmt: skip
-
 # What a card may state; wider than any plan, narrow enough that it can be recomputed.
 _LARGEST = 1e4  # epsilon
 _LEAST_NOISE = 0.05
 _FINEST, _COARSEST = 1e-10, 1.0  # interval
+
+# What is recomputed may differ from what is stated by so much: the prices of finite precision
+# are short formulas, an epsilon comes from a grid and from a library of its own.
+_SAME_PRICE, _SAME_EPSILON = 1e-6, 1e-4
 
 _ASSUMPTIONS = (
     "the data are finite and well typed: that an error occurs depends on the data",
@@ -154,28 +151,22 @@ class PrivacyCard:
         Raises
         ------
         CardError
-            If the recomputed epsilon exceeds the one that the card claims.
+            If the recomputed epsilon exceeds the one that the card claims, or if two
+            statements of the card contradict each other.
+
+        Notes
+        -----
+        Everything is computed from what the card holds: docs/reference/card.md lists what is
+        compared. Whoever changes all of it consistently writes a card of their own; only a
+        signature tells that.
         """
-        if not self.private:
-            return math.inf
         if (self.unit, self.assumptions) != (_UNIT, _ASSUMPTIONS):
             raise CardError("the card states another unit or other assumptions.")
-        if any(x.what not in _RELEASES for x in self.releases):
-            raise CardError("the card has a release that this version does not know.")
-        if self.training.what != _RELEASES[-1]:
-            raise CardError("the last release of the card is not that of the training.")
-        if self.public.get("standardised") is True and not any(
-            x.what == "moments" for x in self.releases
-        ):
-            raise CardError("the card states standardised features but lists no moments.")
-        if self.public.get("released_bounds") and not any(
-            x.what == "bounds" for x in self.releases
-        ):
-            raise CardError("the card states released bounds but lists no such release.")
-        if any(self.public.get("n", x.n) != x.n for x in self.releases):
-            raise CardError("the card states another n than its releases.")
-        if not _is_part(tuple(x.what for x in self.releases), _ORDER):
-            raise CardError("the card lists its releases twice or in another order.")
+        check_facts(self.public)
+        if not self.private:
+            self._check_nothing_is_claimed()
+            return math.inf
+        check_releases(self.releases, self.public)
         # Last, because it takes longest: a card may come from anybody.
         found = claim(self.releases, self.epsilon, self.delta, self.relation, self.interval)
         if not found.epsilon <= self.epsilon:
@@ -183,7 +174,37 @@ class PrivacyCard:
                 f"the card claims epsilon={self.epsilon!r} but its releases amount to "
                 f"{found.epsilon!r} at delta={self.delta!r}."
             )
+        self._check_claim(found)
         return found.epsilon
+
+    def _check_nothing_is_claimed(self) -> None:
+        """Refuse a card of a training without privacy that states parts of a guarantee."""
+        stated = (self.interval, self.precision_epsilon, self.precision_delta)
+        if self.releases or self.accountant != "none" or any(stated):
+            raise CardError("the card has epsilon=inf but states parts of a guarantee.")
+        if self.public.get("standardised"):
+            raise CardError("the card states standardised features but lists no moments.")
+
+    def _check_claim(self, found: Claim) -> None:
+        """Refuse a card whose parts are not what its releases come to.
+
+        A release that was dropped, or noise that was exaggerated, makes epsilon smaller: this
+        tells it where a bound does not.
+        """
+        if self.accountant != found.accountant:
+            raise CardError("the card states another accountant than its releases have.")
+        prices = (
+            (self.precision_epsilon, found.precision_epsilon),
+            (self.precision_delta, found.precision_delta),
+        )
+        if not all(agrees(*pair, within=_SAME_PRICE) for pair in prices):
+            raise CardError("the card's price of finite precision is not that of its releases.")
+        reaches = self.public.get("reaches", found.epsilon)
+        if not agrees(reaches, found.epsilon, within=_SAME_EPSILON):
+            raise CardError(
+                f"the card states that its releases reach epsilon={reaches!r}; they come to "
+                f"{found.epsilon!r}."
+            )
 
     def to_json(self) -> str:
         """Return the card as JSON text; an infinite epsilon is written "inf"."""
@@ -197,7 +218,7 @@ class PrivacyCard:
     def from_json(cls, text: str) -> "PrivacyCard":
         """Return the card that :meth:`to_json` wrote, or raise CardError."""
         try:
-            values = json.loads(text)
+            values = read_json(text)
             if values.pop("card") != 1 or set(values) != {f.name for f in fields(cls)}:
                 raise CardError("the card has unknown or missing fields.")
             values["epsilon"] = float(values["epsilon"])
@@ -264,9 +285,3 @@ class PrivacyCard:
                 *(f"Assumes: {line}." for line in self.assumptions),
             ]
         )
-
-
-def _is_part(names: tuple[str, ...], order: tuple[str, ...]) -> bool:
-    """Return whether names are some of those in `order`, in that order."""
-    left = iter(order)
-    return all(name in left for name in names)

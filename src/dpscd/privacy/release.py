@@ -12,7 +12,10 @@ from dpscd.privacy.noise import LatticeGaussian, lazy_tail
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.sampling import PoissonLots
 
-__all__ = ["LAZY_EPSILON", "Claim", "Release", "claim", "inner_target"]
+__all__ = ["BOUND_CELLS", "LAZY_EPSILON", "Claim", "Release", "claim", "inner_target"]
+
+#: Cells of each of the two histograms from which bounds of columns are estimated.
+BOUND_CELLS = 128
 
 # Share of delta that pays for the rare draws at which the bound of finite precision
 # does not hold; it costs only a logarithm.

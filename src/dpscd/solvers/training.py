@@ -85,6 +85,7 @@ def train_private(
         start.intercept + model.intercept,
         np.hypot(start.coef_noise, model.coef_noise),
         np.hypot(start.intercept_noise, model.intercept_noise),
+        (*start.runs, *model.runs),
     )
 
 

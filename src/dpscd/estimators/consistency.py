@@ -1,0 +1,273 @@
+"""Whether the parts of a model file agree: parameters, card, classes, shapes and noise.
+
+Everything is compared with, or recomputed from, numbers that the file itself holds; nothing
+asks what today's planning would choose. Whoever changes all parts consistently writes a file
+of their own, which only a signature tells: docs/reference/card.md.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import ModelFileError
+from dpscd.losses import Loss
+from dpscd.plan import shared_noise
+from dpscd.planning import default_delta
+from dpscd.privacy.card import PrivacyCard
+from dpscd.privacy.statements import agrees
+from dpscd.problem import Problem
+from dpscd.standard import Standard
+
+__all__ = ["check_noise", "check_parameters", "check_public", "runs_of", "runs_to_dict"]
+
+Floats = npt.NDArray[np.float64]
+
+# What delta="auto" meant, by the rule that planned the fit; older rules stay here.
+_AUTO_DELTA: dict[int, Callable[[int], float]] = {1: default_delta}
+
+_ALWAYS = {"n", "d", "lam", "row_bound", "intercept", "standardised", "rule"}
+_PRIVATE = {"epochs", "lot_size", "averaging", "reaches"}
+_CLASSIFIER = {"classes", "classes_from", "class_weight"}
+_TABLE = {"target", "schema", "read_from_data", "released_bounds"}
+_VERSIONS = {"dpscd", "dp-accounting"}
+
+
+def check_public(card: PrivacyCard, *, classifier: bool, table: bool) -> None:
+    """Refuse a card that does not state what its kind of model states, and nothing else.
+
+    Parameters
+    ----------
+    card : PrivacyCard
+        Verified.
+    classifier, table : bool
+        What the file holds besides.
+    """
+    public = card.public
+    expected = _ALWAYS | (_CLASSIFIER if classifier else {"y_bounds"})
+    expected |= (_PRIVATE if card.private else set()) | (_TABLE if table else set())
+    if set(public) - {"dataset"} != expected or set(card.versions) != _VERSIONS:
+        raise ModelFileError("its card states other facts than a card of such a model.")
+    if not isinstance(public.get("dataset", ""), str):
+        raise ModelFileError("its card states a data set that is no name.")
+    if not table and any(x.what == "bounds" for x in card.releases):
+        raise ModelFileError("its card lists bounds of columns, but it has no table.")
+    if public["rule"] not in _AUTO_DELTA:
+        raise ModelFileError("it was planned by a rule that this version does not know.")
+
+
+def check_parameters(parameters: Mapping[str, Any], card: PrivacyCard, classes: Any) -> None:
+    """Refuse parameters that do not fit the card.
+
+    Parameters
+    ----------
+    parameters : dict
+        Of the estimator.
+    card : PrivacyCard
+        Verified, and with the facts of :func:`check_public`.
+    classes : list or None
+        The classes in the file, None for a regression.
+    """
+    public = card.public
+    for name, stated in _stated(parameters, card):
+        if parameters[name] != stated:
+            raise ModelFileError(f"its parameter {name} does not fit its card.")
+    _check_plan(parameters, card)
+    _check_standardise(parameters, card)
+    if classes is None:
+        if [float(x) for x in parameters["y_bounds"]] != public["y_bounds"]:
+            raise ModelFileError("its parameter y_bounds does not fit its card.")
+        return
+    declared = parameters["classes"]
+    origin = "the labels in y" if declared is None else "declared"
+    if public["classes"] != classes or public["classes_from"] != origin:
+        raise ModelFileError("its classes do not fit its card.")
+    if declared is not None and set(declared) != set(classes):
+        raise ModelFileError("its parameter classes does not fit its classes.")
+    weights = {str(x): float(w) for x, w in (parameters["class_weight"] or {}).items()}
+    if weights != public["class_weight"]:
+        raise ModelFileError("its parameter class_weight does not fit its card.")
+
+
+def _stated(parameters: Mapping[str, Any], card: PrivacyCard) -> list[tuple[str, Any]]:
+    """Return the parameters that a card states too, with what it says of them."""
+    public = card.public
+    auto = _AUTO_DELTA[public["rule"]](public["n"])
+    if parameters["delta"] == "auto" and card.delta != auto:
+        raise ModelFileError("its delta is not the one of its number of records.")
+    found = [
+        ("epsilon", card.epsilon),
+        ("relation", card.relation.value),
+        ("row_bound", public["row_bound"]),
+        ("fit_intercept", public["intercept"] > 0.0),
+    ]
+    if parameters["delta"] != "auto":
+        found.append(("delta", card.delta))
+    if parameters["n"] is not None:
+        found.append(("n", public["n"]))
+    if parameters["lam"] != "auto":
+        found.append(("lam", public["lam"]))
+    if parameters["intercept_scaling"] != "auto" and parameters["fit_intercept"]:
+        found.append(("intercept_scaling", public["intercept"]))
+    return found
+
+
+def _check_plan(parameters: Mapping[str, Any], card: PrivacyCard) -> None:
+    """Refuse numbers of the plan that are not those that were asked for."""
+    if not card.private:
+        return
+    epochs, lot_size = parameters["epochs"], parameters["lot_size"]
+    good = lot_size == "auto" or agrees(card.public["lot_size"], lot_size)
+    if epochs != "auto":  # up to the next whole number of lots, or rounding to one more
+        more = card.public["epochs"] - epochs
+        good = good and -1e-9 * epochs <= more <= card.rate + 1e-9 * epochs
+    if parameters["travel"] != "auto" and not card.public["standardised"]:
+        good = good and agrees(card.travel, parameters["travel"])
+    if not good:
+        raise ModelFileError("its epochs, lot size or travel are not those of its card.")
+
+
+def _check_standardise(parameters: Mapping[str, Any], card: PrivacyCard) -> None:
+    """Refuse moments that were not asked for, and their absence where they were."""
+    asked = parameters["standardise"]
+    if asked == "auto" and "auto" == parameters["lam"] == parameters["intercept_scaling"]:
+        return  # either may be: what follows from it is checked with the noise
+    if card.public["standardised"] != (asked is True and card.private):
+        raise ModelFileError("its parameter standardise does not fit its card.")
+
+
+def runs_to_dict(runs: Sequence[Problem]) -> dict[str, Any]:
+    """Return what the noise of a model is computed from, as plain JSON values.
+
+    Parameters
+    ----------
+    runs : sequence of Problem
+        The problems whose models were added up; they share their map of rows.
+
+    Notes
+    -----
+    All of it was computed from releases that the card lists, so it is public.
+    """
+    found = runs[-1].standard
+    return {
+        "standard": None
+        if found is None
+        else {
+            "centre": found.centre.tolist(),
+            "scale": found.scale.tolist(),
+            "direction": found.direction.tolist(),
+            "shrink": found.shrink,
+        },
+        "runs": [
+            {"lam": float(run.lam), "label_scale": float(run.label_scale)} for run in runs
+        ],
+    }
+
+
+def runs_of(
+    training: Any, card: PrivacyCard, loss: Loss, outputs: int, unit: float
+) -> tuple[Problem, ...]:
+    """Return the problems that :func:`runs_to_dict` wrote, or raise ModelFileError.
+
+    Parameters
+    ----------
+    training : dict
+        As in the file.
+    card : PrivacyCard
+        Verified, and with the facts of :func:`check_public`.
+    loss : Loss
+        Of the estimator.
+    outputs : int
+        Number of models trained together.
+    unit : float
+        Label scale before anything was released; 1 for a classifier.
+    """
+    public = card.public
+    if set(training) != {"standard", "runs"}:
+        raise ModelFileError("its training is malformed.")
+    standard = _standard_of(training["standard"], public)
+    runs = training["runs"]
+    if any(set(run) != {"lam", "label_scale"} for run in runs):
+        raise ModelFileError("its training is malformed.")
+    trainings = [x for x in card.releases if x.what == "shared vector"]
+    if not 1 <= len(runs) <= max(1, len(trainings)):
+        raise ModelFileError("it was not trained as often as its card lists.")
+    scales = [float(run["label_scale"]) for run in runs]
+    released = any(x.what == "label spread" for x in card.releases)
+    good = scales == [unit] if not released else unit >= scales[0] > 0.0
+    if len(runs) > 1:
+        good = good and scales[0] > scales[1] > 0.0
+    if not good or float(runs[-1]["lam"]) != public["lam"]:
+        raise ModelFileError("its lam or its label scale does not fit its card.")
+    return tuple(
+        Problem(
+            loss=loss,
+            lam=float(run["lam"]),
+            n=public["n"],
+            d=public["d"],
+            outputs=outputs,
+            row_bound=public["row_bound"],
+            constant=public["intercept"],
+            label_scale=scale,
+            standard=standard,
+        )
+        for run, scale in zip(runs, scales, strict=True)
+    )
+
+
+def _standard_of(values: Any, public: Mapping[str, Any]) -> Standard | None:
+    """Return the map of rows in a file, which is there if features were standardised."""
+    if (values is not None) != public["standardised"]:
+        raise ModelFileError("its map of rows does not fit its card.")
+    if values is None:
+        return None
+    if set(values) != {"centre", "scale", "direction", "shrink"}:
+        raise ModelFileError("its map of rows is malformed.")
+    vectors = [
+        np.asarray(values[name], dtype=np.float64) for name in ("centre", "scale", "direction")
+    ]
+    centre, scale, direction = vectors
+    shrink = float(values["shrink"])
+    good = all(x.shape == (public["d"],) and bool(np.isfinite(x).all()) for x in vectors)
+    good = good and bool((scale > 0.0).all()) and 0.0 <= shrink < 1.0
+    # Rows are centred with an intercept, and turned without.
+    unused = direction if public["intercept"] > 0.0 else centre
+    if not good or unused.any() or (shrink and not agrees(float(direction @ direction), 1.0)):
+        raise ModelFileError("its map of rows is malformed.")
+    return Standard(centre, scale, direction, shrink)
+
+
+def check_noise(
+    runs: Sequence[Problem], card: PrivacyCard, coef: Floats, intercept: Floats
+) -> None:
+    """Refuse a noise of coefficients that is not the one of the card's releases.
+
+    Parameters
+    ----------
+    runs : sequence of Problem
+        Of :func:`runs_of`.
+    card : PrivacyCard
+        Verified, and with the facts of :func:`check_public`.
+    coef, intercept : arrays
+        The noise in the file, in the shapes of coefficients and intercepts.
+    """
+    if not card.private:
+        if coef.any() or intercept.any():
+            raise ModelFileError("it states noise, but was trained without.")
+        return
+    # A pilot that was listed but not used adds nothing.
+    releases = [x for x in card.releases if x.what == "shared vector"][-len(runs) :]
+    parts = []
+    with np.errstate(all="ignore"):
+        for run, x in zip(runs, releases, strict=True):
+            noise = shared_noise(
+                x.clip, x.event.noise_multiplier, x.event.steps, card.public["averaging"]
+            )
+            parts.append(run.model(np.zeros((run.outputs, run.width)), noise))
+        found = reduce(np.hypot, (np.asarray(part.coef_noise) for part in parts))
+        constant = reduce(np.hypot, (np.asarray(part.intercept_noise) for part in parts))
+    for stated, expected in ((coef, found), (intercept, constant)):
+        if not np.allclose(stated, expected.reshape(stated.shape), rtol=1e-9, atol=0.0):
+            raise ModelFileError("the noise of its coefficients is not that of its releases.")

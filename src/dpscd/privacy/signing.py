@@ -1,0 +1,159 @@
+"""Signatures of files: Ed25519, detached, over the bytes of the file as they are.
+
+A signature is 64 bytes in a file of its own, so that other programs can make and check it:
+``openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in FILE -sigfile FILE.sig``.
+"""
+
+import os
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+    Ed25519PrivateKey,
+    Ed25519PublicKey,
+)
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+
+from dpscd.errors import ModelFileError, ParameterError
+from dpscd.whole import whole_file
+
+__all__ = ["check_signature", "new_key", "write_signature"]
+
+_LENGTH = 64  # bytes of a signature
+_LARGEST = 2**16  # bytes; no key is larger
+_PRIVATE = "private key"
+_PUBLIC = "public key"
+
+
+def new_key(path: str | os.PathLike[str]) -> Path:
+    """Make a key pair; return the path of the public one, with ``.pub`` after the name.
+
+    Parameters
+    ----------
+    path : path
+        Where the private key goes, for nobody but the owner to read. Nothing is replaced.
+    """
+    private, public = Path(path), _beside(path, ".pub")
+    if public.exists() or private.exists():
+        raise ParameterError(f"{private.name} or {public.name} is there already.")
+    key = Ed25519PrivateKey.generate()
+    words = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    handle = os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(words)
+    with whole_file(public, binary=True) as file:
+        file.write(
+            key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        )
+    return public
+
+
+def write_signature(
+    path: str | os.PathLike[str], content: bytes, key: str | os.PathLike[str]
+) -> Path:
+    """Sign the content of a file; return the path of the signature.
+
+    Parameters
+    ----------
+    path : path
+        The file that is signed; the signature goes beside it.
+    content : bytes
+        What is in it.
+    key : path
+        The private key.
+    """
+    target = _beside(path, ".sig")
+    signature = _private_key(Path(key)).sign(content)
+    with whole_file(target, binary=True) as file:
+        file.write(signature)
+    return target
+
+
+def check_signature(
+    path: str | os.PathLike[str], content: bytes, key: str | os.PathLike[str]
+) -> None:
+    """Raise ModelFileError unless the content of a file is signed with a key.
+
+    Parameters
+    ----------
+    path : path
+        The file; its signature is beside it.
+    content : bytes
+        What is in it. Given, not read again: what was checked is what is used.
+    key : path
+        The public key.
+    """
+    public = _public_key(Path(key))
+    name, signature = Path(path).name, _beside(path, ".sig")
+    try:
+        words = _start_of(signature, _LENGTH + 1)
+    except FileNotFoundError:
+        words = None
+    if words is None:
+        raise ModelFileError(f"{name} is not signed: there is no {signature.name} beside it.")
+    try:
+        public.verify(words, content)
+    except InvalidSignature:
+        good = False
+    else:
+        good = True
+    if not good:
+        raise ModelFileError(
+            f"{signature.name} is no signature of {name} by {Path(key).name}: the model was "
+            "changed since it was signed, or another key was used."
+        )
+
+
+def _private_key(path: Path) -> Ed25519PrivateKey:
+    words = _start_of(path, _LARGEST)
+    if b"PUBLIC KEY" in words:
+        raise ParameterError(f"{path.name} is a {_PUBLIC}; signing needs the {_PRIVATE}.")
+    try:
+        key = load_pem_private_key(words, password=None)
+    except TypeError:
+        problem = (
+            "is encrypted with a passphrase, which is not asked for here; sign with openssl "
+            "pkeyutl -sign, or give a key that is not encrypted"
+        )
+    except (ValueError, UnsupportedAlgorithm):
+        problem = f"is no {_PRIVATE} in a PEM file"
+    else:
+        if isinstance(key, Ed25519PrivateKey):
+            return key
+        problem = f"is a {_PRIVATE} of another kind"
+    raise ParameterError(f"{path.name} {problem}; an Ed25519 key is needed.")
+
+
+def _public_key(path: Path) -> Ed25519PublicKey:
+    words = _start_of(path, _LARGEST)
+    if b"PRIVATE KEY" in words:
+        raise ParameterError(
+            f"{path.name} is a {_PRIVATE}, which should stay with whoever signs; checking "
+            f"needs the {_PUBLIC}."
+        )
+    try:
+        key = load_pem_public_key(words)
+    except (ValueError, UnsupportedAlgorithm):
+        problem = f"is no {_PUBLIC} in a PEM file"
+    else:
+        if isinstance(key, Ed25519PublicKey):
+            return key
+        problem = f"is a {_PUBLIC} of another kind"
+    raise ParameterError(f"{path.name} {problem}; an Ed25519 key is needed.")
+
+
+def _start_of(path: Path, length: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(length)
+
+
+def _beside(path: str | os.PathLike[str], ending: str) -> Path:
+    whole = Path(path)
+    return whole.with_name(whole.name + ending)
