@@ -300,6 +300,18 @@ MUTATIONS = [
         "tests/kernels/test_dual.py::test_advance_is_the_mechanism",
     ),
     Mutation(
+        "a bar that is drawn by the clock",
+        "progress.py",
+        (('auto_refresh=False', 'auto_refresh=True'),),
+        "tests/test_progress.py::test_a_recorded_bar_is_the_same_however_long_it_took",
+    ),
+    Mutation(
+        "times that nobody asked for",
+        "cli/fit.py",
+        (('"training": trained - read} if timings else None', '"training": trained - read}'),),
+        "tests/cli/test_table_commands.py::test_fit_in_json_with_everything_given",
+    ),
+    Mutation(
         "the same seed for all fits and processes",
         "privacy/random.py",
         (("self._start(os.urandom(_KEY))", "self._start(bytes(_KEY))"),),

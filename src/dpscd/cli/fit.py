@@ -1,5 +1,6 @@
 """``dpscd fit``: from a table and its schema to a private model."""
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,13 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpscd.cli.common import (
-    AsJson,
-    check_writable,
-    plain_errors,
-    print_json,
-    progress_bar,
-)
+from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
 
 __all__ = ["fit"]
 
@@ -78,6 +73,13 @@ def fit(
     seed: Annotated[
         int | None, typer.Option(help="Make it repeatable; then privacy rests on this number.")
     ] = None,
+    timings: Annotated[
+        bool,
+        typer.Option(
+            "--timings",
+            help="Print how long it took: depends on the records, no guarantee covers it.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Train a differentially private model on a table.
@@ -95,6 +97,7 @@ def fit(
     with plain_errors(interrupted):
         from dpscd.preprocessing.reading import read_parsed
         from dpscd.preprocessing.schema import Schema
+        from dpscd.progress import waiting
 
         known = Schema.read(schema)
         check_writable(out)
@@ -112,8 +115,8 @@ def fit(
         )
         start = time.perf_counter()
         if dask is None:
-            with progress_bar("reading") as report:
-                records = read_parsed(data, known, progress=report)
+            with waiting("reading", sys.stderr):
+                records = read_parsed(data, known)
             read = time.perf_counter()
             found = _train(known, estimator, records)
         else:
@@ -122,7 +125,8 @@ def fit(
                 found = _train(known, estimator, records)
         trained = time.perf_counter()
         found.save(out)
-        _print_result(found, out, read - start, trained - read, as_json=as_json)
+        seconds = {"reading": read - start, "training": trained - read} if timings else None
+        _print_result(found, out, seconds, as_json=as_json)
 
 
 @contextmanager
@@ -155,7 +159,6 @@ def _estimator(kind: ModelKind, classes: bool, **parameters: Any) -> Any:
 
 
 def _train(schema: Any, estimator: Any, records: Any) -> Any:
-    import sys
     import warnings
 
     from dpscd import PrivacyWarning, TableModel
@@ -172,24 +175,25 @@ def _train(schema: Any, estimator: Any, records: Any) -> Any:
 
 
 def _print_result(
-    model: Any, out: Path, reading: float, training: float, *, as_json: bool
+    model: Any, out: Path, seconds: dict[str, float] | None, *, as_json: bool
 ) -> None:
+    """Print public facts of the fit; times only if they were asked for."""
     card, schema = model.privacy_, model.schema_
     if as_json:
-        print_json(
-            {
-                "model": str(out),
-                "type": type(model.estimator_).__name__,
-                "epsilon": card.epsilon if card.private else "inf",
-                "delta": card.delta,
-                "relation": card.relation.value,
-                "records": card.public["n"],
-                "features": card.public["d"],
-                "read_from_data": list(schema.read_from_data),
-                "seeded": card.seeded,
-                "seconds": {"reading": round(reading, 3), "training": round(training, 3)},
-            }
-        )
+        values = {
+            "model": str(out),
+            "type": type(model.estimator_).__name__,
+            "epsilon": card.epsilon if card.private else "inf",
+            "delta": card.delta,
+            "relation": card.relation.value,
+            "records": card.public["n"],
+            "features": card.public["d"],
+            "read_from_data": list(schema.read_from_data),
+            "seeded": card.seeded,
+        }
+        if seconds is not None:
+            values["seconds"] = {name: round(value, 3) for name, value in seconds.items()}
+        print_json(values)
         return
     claim = (
         f"({card.epsilon:g}, {card.delta:.3g})-differentially private"
@@ -209,4 +213,9 @@ def _print_result(
         )
     if card.seeded:
         typer.echo("warning: seeded; privacy rests on the secrecy of --seed.", err=True)
-    typer.echo(f"Read in {reading:.1f} s, trained in {training:.1f} s: {out}")
+    typer.echo(f"Wrote {out}")
+    if seconds is not None:
+        typer.echo(
+            f"Read in {seconds['reading']:.1f} s, trained in {seconds['training']:.1f} s. "
+            "These times depend on the records, and no guarantee covers them."
+        )

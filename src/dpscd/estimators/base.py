@@ -45,6 +45,7 @@ from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.random import Source, source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Model, Problem
+from dpscd.progress import step_bar
 from dpscd.solvers.holders import Held
 from dpscd.solvers.sdca import sdca
 from dpscd.solvers.sharded import check_path
@@ -250,7 +251,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 )
         else:
             pilot = plan.pilot.steps if plan.pilot else 0
-            with _progress(self.verbose, plan.steps + pilot) as report, _spent(reservation):
+            shown = bool(self.verbose)
+            with step_bar(plan.steps + pilot, shown=shown) as report, _spent(reservation):
                 model = train_private(
                     problem,
                     plan,
@@ -517,24 +519,3 @@ def _spent(reservation: int | None) -> Iterator[None]:
         if reservation is None:
             raise
         raise WorkerError(f"{error} What this fit reserved is spent.") from None
-
-
-@contextmanager
-def _progress(verbose: int, steps: int) -> Iterator[Callable[[int], None] | None]:
-    """Show a bar of steps and time left when asked to: nothing that depends on data."""
-    if not verbose:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = (
-        "training",
-        BarColumn(),
-        MofNCompleteColumn(),
-        "steps",
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("training", total=steps)
-        yield lambda done: bar.update(task, advance=done)

@@ -56,7 +56,7 @@ ledger : str, optional
         None draws from the operating system. Anything else makes the fit repeatable, and
         privacy then rests on its secrecy.
     verbose : int, default=0
-        1 shows a progress bar."""
+        1 shows how many steps of the plan are done, on stderr; neither time nor data."""
 
 _FITTED = """\
 coef_noise_, intercept_noise_ : arrays, shaped like the coefficients and intercepts
