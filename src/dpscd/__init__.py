@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dpscd.preprocessing.schema import Schema
     from dpscd.privacy.card import PrivacyCard
     from dpscd.privacy.ledger import Ledger
+    from dpscd.privacy.random import SecretSeed
 
 __all__ = [
     "BudgetExceeded",
@@ -60,6 +61,7 @@ __all__ = [
     "RowScaler",
     "Schema",
     "SchemaError",
+    "SecretSeed",
     "StreamError",
     "TableEncoder",
     "TableModel",
@@ -83,6 +85,7 @@ _HOMES = {
     "DeclaredScaler": "dpscd.preprocessing.declared",
     "RowScaler": "dpscd.preprocessing.declared",
     "Schema": "dpscd.preprocessing.schema",
+    "SecretSeed": "dpscd.privacy.random",
     "TableEncoder": "dpscd.preprocessing.declared",
     "TableModel": "dpscd.estimators.table",
 }

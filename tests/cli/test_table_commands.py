@@ -103,7 +103,8 @@ def test_fit_in_json_with_everything_given(run):
     found = run(
         "fit", "train.csv", "train.csv", "--schema", "s.toml", "--out", "m.json", "--json",
         "--epsilon", 2, "--delta", "1e-6", "--model", "svm", "--relation", "add-remove",
-        "--n", 500, "--seed", 7, "--ledger", "b.db", "--dataset", "people", "--jobs", 2,
+        "--n", 500, "--seed", 2**100, "--seed-is-secret", "--ledger", "b.db", "--dataset",
+        "people", "--jobs", 2,
     )  # fmt: skip
     assert json.loads(found.stdout) == {
         "model": "m.json",
@@ -117,6 +118,17 @@ def test_fit_in_json_with_everything_given(run):
         "seeded": True,
     }
     assert Ledger("b.db").show("people").spent_epsilon == 2.0
+    assert Ledger("b.db").show("people").seeded == 1
+
+
+def test_a_seed_is_not_charged_unless_it_is_secret(run):
+    Ledger.init("b.db", "people", 3.0, 1e-4)
+    words = ("fit", "none.csv", "--schema", "s.toml", "--out", "m.json")
+    charged = (*words, "--ledger", "b.db", "--dataset", "people")
+    assert "add --seed-is-secret" in run(*charged, "--seed", 7, code=1).stderr
+    found = run(*charged, "--seed", 7, "--seed-is-secret", code=1)
+    assert "at least 96 bits" in found.stderr
+    assert "goes with --seed" in run(*words, "--seed-is-secret", code=1).stderr
 
 
 def test_fit_tells_times_only_when_asked_to(run):

@@ -73,6 +73,13 @@ def fit(
     seed: Annotated[
         int | None, typer.Option(help="Make it repeatable; then privacy rests on this number.")
     ] = None,
+    seed_is_secret: Annotated[
+        bool,
+        typer.Option(
+            "--seed-is-secret",
+            help="Nobody else knows the seed, which has 96 bits or more; for --ledger.",
+        ),
+    ] = False,
     timings: Annotated[
         bool,
         typer.Option(
@@ -111,7 +118,7 @@ def fit(
             ledger=ledger,
             dataset=dataset,
             n_jobs=jobs,
-            random_state=seed,
+            random_state=_random_state(seed, secret=seed_is_secret, ledger=ledger),
         )
         start = time.perf_counter()
         if dask is None:
@@ -156,6 +163,20 @@ def _estimator(kind: ModelKind, classes: bool, **parameters: Any) -> Any:
         ModelKind.RIDGE: DPRidge,
     }
     return types[usual if kind is ModelKind.AUTO else kind](**parameters)
+
+
+def _random_state(seed: int | None, *, secret: bool, ledger: str | None) -> Any:
+    """Return what the estimator takes, or raise ParameterError before anything is read."""
+    from dpscd import ParameterError, SecretSeed
+
+    if secret and seed is None:
+        raise ParameterError("--seed-is-secret goes with --seed.")
+    if seed is not None and ledger is not None and not secret:
+        raise ParameterError(
+            "--seed cannot be charged to --ledger: the charge does not hold for noise that "
+            "others can draw again. If nobody will ever know the seed, add --seed-is-secret."
+        )
+    return SecretSeed(seed) if seed is not None and secret else seed
 
 
 def _train(schema: Any, estimator: Any, records: Any) -> Any:

@@ -42,7 +42,7 @@ from dpscd.planning import (
 from dpscd.privacy.accounting import library_version
 from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.ledger import Ledger
-from dpscd.privacy.random import Source, source_for
+from dpscd.privacy.random import SecretSeed, Source, source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Model, Problem
 from dpscd.progress import step_bar
@@ -232,7 +232,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         # 3. The budget: spent from here on, whatever happens.
         reservation = self._reserve(plan, target)
         # 4. From here on values of the data are used.
-        fit = "" if reservation is None else f"{self.ledger} {self.dataset} {reservation}"
+        fit = self._seal(reservation)
         source = source_for(self.random_state, fit)
         with _spent(reservation):
             held = hold(plan, source)
@@ -327,6 +327,12 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 f"ledger={self.ledger!r} and dataset={self.dataset!r} must be given together: "
                 "the file of the budget, and the data set's name in it."
             )
+        if self.ledger is not None and not isinstance(self.random_state, SecretSeed | None):
+            raise ParameterError(
+                "random_state must be None with a ledger: what is charged to it does not hold "
+                "for noise that others can draw again. If nobody will ever know the seed, say "
+                "so: random_state=SecretSeed(secrets.randbits(128))."
+            )
         self._threads()
         self._check_own_parameters()
 
@@ -418,7 +424,14 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             target.delta,
             target.relation.value,
             label=type(self).__name__,
+            seeded=self.random_state is not None,
         )
+
+    def _seal(self, reservation: int | None) -> str:
+        """Return what keeps the noise of this fit apart from that of others with its seed."""
+        if self.ledger is None or reservation is None or self.random_state is None:
+            return ""
+        return Ledger(self.ledger).seal(reservation)
 
     def _plan(
         self, problem: Problem, target: PrivacyTarget, bounded: int = 0, workers: int = 0
