@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dpscd.preprocessing.schema import Schema
     from dpscd.privacy.card import PrivacyCard
     from dpscd.privacy.ledger import Ledger
+    from dpscd.privacy.random import SecretSeed
 
 __all__ = [
     "BudgetExceeded",
@@ -59,6 +60,7 @@ __all__ = [
     "RowScaler",
     "Schema",
     "SchemaError",
+    "SecretSeed",
     "StreamError",
     "TableEncoder",
     "TableModel",
@@ -84,6 +86,7 @@ _HOMES = {
     "DeclaredScaler": "dpscd.preprocessing.declared",
     "RowScaler": "dpscd.preprocessing.row_scaler",
     "Schema": "dpscd.preprocessing.schema",
+    "SecretSeed": "dpscd.privacy.random",
     "TableEncoder": "dpscd.preprocessing.declared",
     "TableModel": "dpscd.estimators.table",
 }

@@ -27,13 +27,15 @@ def file(tmp_path, budget):
     return path
 
 
-def charge(path, dataset="adult"):
+def charge(path, dataset="adult", **more):
     plan = Plan(
         epsilon=0.5, delta=1e-6, relation=Relation.ZERO_OUT, n=1000, d=3, outputs=1,
         intercept=False, lam=0.1, steps=50, rate=0.1, clip=0.1, separability=100.0,
         averaging=0.5,
     ).calibrated()  # fmt: skip
-    return Ledger(path).reserve(dataset, [plan.release()], 0.5, 1e-6, "zero-out", "[a] fit")
+    return Ledger(path).reserve(
+        dataset, [plan.release()], 0.5, 1e-6, "zero-out", "[a] fit", **more
+    )
 
 
 def test_init_prints_the_new_budget(tmp_path, budget):
@@ -82,6 +84,18 @@ def test_history_lists_every_fit(file, budget):
     assert "[a] fit" in table
     assert "committed" in table
     assert "reserved" in table
+
+
+def test_fits_with_a_seed_are_marked(file, budget):
+    charge(file)
+    for verb in ("show", "history"):
+        assert "seed" not in budget(verb, file).stdout.replace(str(file), "")
+    charge(file, seeded=True)
+    assert "1 of its fits drew noise from a seed" in budget("show", file).stdout
+    assert "reserved, seeded" in budget("history", file).stdout
+    assert json.loads(budget("show", file, "--json").stdout)[0]["seeded"] == 1
+    listed = json.loads(budget("history", file, "--json").stdout)
+    assert [x["seeded"] for x in listed] == [False, True]
 
 
 def test_verify_gives_the_head(file, budget):

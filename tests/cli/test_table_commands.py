@@ -1,8 +1,11 @@
 """The verbs for tables: what they write, what they print, and how they fail."""
 
+import contextlib
 import gzip
 import json
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -100,11 +103,10 @@ def test_fit_in_json_with_everything_given(run):
     found = run(
         "fit", "train.csv", "train.csv", "--schema", "s.toml", "--out", "m.json", "--json",
         "--epsilon", 2, "--delta", "1e-6", "--model", "svm", "--relation", "add-remove",
-        "--n", 500, "--seed", 7, "--ledger", "b.db", "--dataset", "people", "--jobs", 2,
+        "--n", 500, "--seed", 2**100, "--seed-is-secret", "--ledger", "b.db", "--dataset",
+        "people", "--jobs", 2,
     )  # fmt: skip
-    values = json.loads(found.stdout)
-    del values["seconds"]
-    assert values == {
+    assert json.loads(found.stdout) == {
         "model": "m.json",
         "type": "DPLinearSVC",
         "epsilon": 2.0,
@@ -116,6 +118,26 @@ def test_fit_in_json_with_everything_given(run):
         "seeded": True,
     }
     assert Ledger("b.db").show("people").spent_epsilon == 2.0
+    assert Ledger("b.db").show("people").seeded == 1
+
+
+def test_a_seed_is_not_charged_unless_it_is_secret(run):
+    Ledger.init("b.db", "people", 3.0, 1e-4)
+    words = ("fit", "none.csv", "--schema", "s.toml", "--out", "m.json")
+    charged = (*words, "--ledger", "b.db", "--dataset", "people")
+    assert "add --seed-is-secret" in run(*charged, "--seed", 7, code=1).stderr
+    found = run(*charged, "--seed", 7, "--seed-is-secret", code=1)
+    assert "at least 96 bits" in found.stderr
+    assert "goes with --seed" in run(*words, "--seed-is-secret", code=1).stderr
+
+
+def test_fit_tells_times_only_when_asked_to(run):
+    words = ("fit", "train.csv", "--schema", "s.toml", "--out", "m.json")
+    assert run(*words).stdout.endswith("features.\nWrote m.json\n")
+    assert "trained in" in run(*words, "--timings").stdout
+    assert "no guarantee covers" in run(*words, "--timings").stdout
+    values = json.loads(run(*words, "--timings", "--json").stdout)
+    assert set(values["seconds"]) == {"reading", "training"}
 
 
 def test_fit_warns_of_what_weakens_the_guarantee(run):
@@ -473,6 +495,24 @@ def dpscd(*words, **more):
     )
 
 
+def on_a_terminal(*words):
+    """Return what is printed on stdout, a file, and on stderr, a terminal."""
+    ours, theirs = pty.openpty()
+    with Path("printed").open("w+") as printed:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dpscd", *map(str, words)], stdout=printed, stderr=theirs
+        )
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # how a terminal ends
+            while piece := os.read(ours, 4096):
+                shown += piece
+        os.close(ours)
+        assert process.wait(timeout=60) == 0, shown
+        printed.seek(0)
+        return printed.read(), shown.decode()
+
+
 @pytest.mark.usefixtures("run")
 def test_debug_may_stand_anywhere():
     for words in (("--debug", "verify", "none.json"), ("verify", "none.json", "--debug")):
@@ -483,6 +523,39 @@ def test_debug_may_stand_anywhere():
     assert found.stderr.startswith("error: none.json")
     assert "Traceback" not in found.stderr
     assert dpscd("verify", "--", "--debug").returncode == 1
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("last", [(), ("--json",)])
+def test_neighbours_print_the_same_bytes(last):
+    """Under add-remove not even the number of records shows, on a terminal or off it."""
+    people(2003).to_csv("more.csv", index=False)
+    people(2003)[:-1].to_csv("less.csv", index=False)
+    shown = []
+    for file in ("more.csv", "less.csv"):
+        words = ("fit", file, "--schema", "s.toml", "--out", "m.json", "--seed", 5, "--delta",
+                 "1e-6", "--relation", "add-remove", "--n", 2000, *last)  # fmt: skip
+        plain = dpscd(*words)
+        assert plain.returncode == 0, plain.stderr
+        shown.append((plain.stdout, plain.stderr, *on_a_terminal(*words)))
+    assert shown[0] == shown[1]
+    assert "2,000 records" in shown[0][0] or '"records": 2000' in shown[0][0]
+    assert "reading ..." in shown[0][3]
+    assert "steps" in shown[0][3]
+    every = " ".join(shown[0])
+    assert not re.search(r"\d+:\d\d|\d s\b|2,?00[23]", every)
+
+
+@pytest.mark.usefixtures("run")
+def test_other_verbs_show_a_word_without_numbers(trained):
+    people(2003).to_csv("new.csv", index=False)
+    _, shown = on_a_terminal("predict", trained / "model.json", "new.csv", "--out", "p.csv")
+    assert shown.split() == ["predicting", "..."]
+    _, shown = on_a_terminal("evaluate", trained / "model.json", "new.csv")
+    assert shown.split() == ["evaluating", "..."]
+    printed, shown = on_a_terminal("predict", trained / "model.json", "new.csv")
+    assert printed.count("\n") == 2004
+    assert shown == ""
 
 
 # A shell starts what runs in the background without interrupts; here they are wanted.

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,11 @@ from dpscd import (
     Ledger,
     LedgerError,
     ParameterError,
+    SecretSeed,
+    StreamError,
 )
+
+SECRET = SecretSeed(2**127 + 12345)
 
 
 def records(n=80):
@@ -126,8 +131,54 @@ def test_other_errors_of_the_ledger(budget, tmp_path):
 
 def test_fits_with_one_seed_do_not_share_their_noise(budget):
     X, y = records()
-    coefs = [model(budget, random_state=0).fit(X * 0.0, y).coef_ for _ in range(2)]
+    coefs = [model(budget, random_state=SECRET).fit(X * 0.0, y).coef_ for _ in range(2)]
     assert (coefs[0] != coefs[1]).all()
+
+
+def test_a_ledger_made_anew_gives_other_noise(budget, monkeypatch):
+    """At the same path, in the same second, for the same data set, plan and reservation."""
+    monkeypatch.setattr("dpscd.privacy.ledger._now", lambda: "2030-01-01T00:00:00Z")
+    X, y = records()
+    coefs = []
+    for _ in range(2):
+        Path(budget).unlink()
+        Ledger.init(budget, "people", epsilon=2.0, delta=1e-4)
+        coefs.append(model(budget, random_state=SECRET).fit(X * 0.0, y).coef_)
+    assert (coefs[0] != coefs[1]).all()
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 2**127, np.random.RandomState(0), np.random.default_rng(0), "seed"]
+)
+def test_a_seed_that_is_not_called_secret_is_refused(budget, seed):
+    class Untouched:
+        def __array__(self, *_args, **_options):
+            raise AssertionError("data were read")
+
+    with pytest.raises(ParameterError, match="SecretSeed"):
+        model(budget, random_state=seed).fit(Untouched(), Untouched())
+    assert not Ledger(budget).history("people")
+
+
+def test_a_fit_with_a_secret_seed_is_marked(budget):
+    plain = model(budget).fit(*records())
+    seeded = clone(model(budget, random_state=SECRET)).fit(*records())
+    assert [x.seeded for x in Ledger(budget).history("people")] == [False, True]
+    assert Ledger(budget).show("people").seeded == 1
+    assert [plain.privacy_.seeded, seeded.privacy_.seeded] == [False, True]
+
+
+def test_a_secret_seed_stays_with_its_process(budget, tmp_path):
+    fitted = model(budget, random_state=SECRET).fit(*records())
+    assert fitted.get_params()["random_state"] is SECRET
+    assert "SecretSeed(...)" in repr(fitted)
+    assert pickle.loads(pickle.dumps(fitted)).random_state is None
+    fitted.save(tmp_path / "model.json")
+    digits = str(SECRET.value)
+    assert digits not in (tmp_path / "model.json").read_text()
+    assert digits.encode() not in Path(budget).read_bytes()
+    with pytest.raises(StreamError, match="cannot be pickled"):
+        pickle.dumps(model(budget, random_state=SECRET))
 
 
 def test_labels_are_not_read_before_they_are_paid_for(tmp_path):

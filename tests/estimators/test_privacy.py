@@ -157,8 +157,8 @@ def test_progress_shows_steps_and_nothing_of_the_data(capsys):
         model.fit(rows, y)
         shown.append(capsys.readouterr().err)
     assert f"{model.privacy_.steps}/{model.privacy_.steps}" in shown[0]
-    strip = str.maketrans("", "", "0123456789:-")
-    assert shown[0].translate(strip) == shown[1].translate(strip)
+    assert shown[0] == shown[1]
+    assert ":" not in shown[0]
 
 
 def test_rows_longer_than_the_bound_are_scaled_down_in_silence(recwarn):

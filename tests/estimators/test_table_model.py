@@ -182,7 +182,8 @@ def test_a_fit_is_charged_before_bounds_are_released(table, tmp_path, monkeypatc
     Ledger.init(ledger, "people", 1.0, 1e-4)
     columns = {**COLUMNS, "age": {"kind": "number", "bounds": "private"}}
     schema = {"target": SCHEMA["target"], "columns": columns}
-    estimator = logistic(epsilon=0.6, delta=1e-6, ledger=str(ledger), dataset="people")
+    budget = {"ledger": str(ledger), "dataset": "people"}
+    estimator = logistic(epsilon=0.6, delta=1e-6, random_state=None, **budget)
     TableModel(schema, estimator).fit(table)
     monkeypatch.setattr(
         "dpscd.estimators.table.release_bounds", lambda *_: pytest.fail("data were used")

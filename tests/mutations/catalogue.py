@@ -349,6 +349,48 @@ MUTATIONS = [
         "tests/kernels/test_dual.py::test_advance_is_the_mechanism",
     ),
     Mutation(
+        "a bar that is drawn by the clock",
+        "progress.py",
+        (('auto_refresh=False', 'auto_refresh=True'),),
+        "tests/test_progress.py::test_a_recorded_bar_is_the_same_however_long_it_took",
+    ),
+    Mutation(
+        "times that nobody asked for",
+        "cli/fit.py",
+        (('"training": trained - read} if timings else None', '"training": trained - read}'),),
+        "tests/cli/test_table_commands.py::test_fit_in_json_with_everything_given",
+    ),
+    Mutation(
+        "the name of a ledger left out of the keys of its fits",
+        "privacy/ledger.py",
+        (('"name": secrets.token_hex(16)', '"name": "ledger"'),),
+        "tests/estimators/test_budget.py::test_a_ledger_made_anew_gives_other_noise",
+    ),
+    Mutation(
+        "the reservation left out of the key of a fit",
+        "estimators/base.py",
+        (('        fit = self._seal(reservation)\n', '        fit = ""\n'),),
+        "tests/estimators/test_budget.py::test_fits_with_one_seed_do_not_share_their_noise",
+    ),
+    Mutation(
+        "a seeded fit that is not marked in the ledger",
+        "estimators/base.py",
+        (('seeded=self.random_state is not None,', 'seeded=False,'),),
+        "tests/estimators/test_budget.py::test_a_fit_with_a_secret_seed_is_marked",
+    ),
+    Mutation(
+        "the mark of a seeded fit left out of the entry",
+        "privacy/ledger.py",
+        (('"seeded": bool(seeded),', '"seeded": False,'),),
+        "tests/privacy/test_ledger.py::test_a_seeded_fit_is_marked_and_old_entries_are_not",
+    ),
+    Mutation(
+        "any seed charged to a ledger",
+        "estimators/base.py",
+        (('if self.ledger is not None and not isinstance(self.random_state, SecretSeed | None):', 'if False:'),),
+        "tests/estimators/test_budget.py::test_a_seed_that_is_not_called_secret_is_refused",
+    ),
+    Mutation(
         "the same seed for all fits and processes",
         "privacy/random.py",
         (("self._start(os.urandom(_KEY))", "self._start(bytes(_KEY))"),),

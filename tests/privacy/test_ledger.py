@@ -177,10 +177,11 @@ class TestBudget:
     def test_only_public_numbers_of_the_plan_are_stored(self, ledger):
         ledger.commit(spend(ledger))
         kinds = [json.loads(body) for _, body, _ in rows(ledger.path)]
+        fit = {"cost", "dataset", "delta", "epsilon", "label", "releases", "seeded", "time"}
         assert [sorted(x) for x in kinds] == [
             ["kind", "name", "seq", "version"],
             ["dataset", "filter", "kind", "numbers", "relation", "seq", "time"],
-            ["cost", "dataset", "delta", "epsilon", "kind", "label", "releases", "seq", "time"],
+            sorted({"kind", "seq", *fit}),
             ["kind", "reservation", "seq"],
         ]
         assert kinds[2]["releases"] == [RELEASE.to_dict()]
@@ -562,3 +563,33 @@ def test_a_ledger_that_is_replaced_meanwhile_is_noticed(ledger, tmp_path, monkey
 def test_a_folder_that_is_missing_is_named(tmp_path):
     with pytest.raises(LedgerError, match="no folder"):
         Ledger.init(tmp_path / "none" / "budget.db", "d", epsilon=1.0, delta=1e-4)
+
+
+def test_a_seeded_fit_is_marked_and_old_entries_are_not(ledger):
+    spend(ledger)
+    number = ledger.reserve("d", [RELEASE], 0.1, 1e-6, "zero-out", seeded=True)
+    assert [x.seeded for x in ledger.history("d")] == [False, True]
+    assert ledger.show("d").seeded == 1
+    old = json.loads(rows(ledger.path)[-1][1])
+    assert old.pop("seeded") is True
+    del old["seq"]
+    forge(ledger.path, old)  # as an earlier version wrote it
+    assert [x.seeded for x in ledger.history("d")] == [False, True, False]
+    forge(ledger.path, {**old, "seeded": 1})
+    with pytest.raises(LedgerError, match="not one that this version"):
+        ledger.show("d")
+    assert number == 4
+
+
+def test_a_seal_is_one_of_its_kind(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_now", lambda: "2030-01-01T00:00:00Z")
+    seals = set()
+    for name in ("a.db", "b.db"):
+        ledger = Ledger.init(tmp_path / name, "d", epsilon=1.0, delta=1e-4)
+        numbers = [spend(ledger), spend(ledger)]
+        seals |= {ledger.seal(number) for number in numbers}
+        assert [row[2] for row in rows(ledger.path)[2:]] == [ledger.seal(x) for x in numbers]
+        for wrong in (2, 5, 0):
+            with pytest.raises(LedgerError, match="no reservation"):
+                ledger.seal(wrong)
+    assert len(seals) == 4

@@ -10,7 +10,13 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from dpscd.errors import ParameterError, StreamError
-from dpscd.privacy.random import Purpose, SecureSource, SeededSource, source_for
+from dpscd.privacy.random import (
+    Purpose,
+    SecretSeed,
+    SecureSource,
+    SeededSource,
+    source_for,
+)
 
 
 def seeded():
@@ -190,3 +196,32 @@ def test_an_impossible_request_changes_nothing(steps, width):
         source.words(Purpose.NOISE, 5, steps, width)
     with pytest.raises(StreamError, match="already used"):
         source.words(Purpose.NOISE, 0, 1, 4)
+
+
+def test_a_secret_seed_keys_a_stream_of_its_own():
+    number, text = 2**120 + 1, bytes(range(16))
+    known = [source_for(SecretSeed(x)) for x in (number, text)]
+    assert all(source.seeded for source in known)
+    first = [first_words(source) for source in known]
+    assert first_words(source_for(SecretSeed(number))) == first[0]
+    others = [source_for(number), source_for(SecretSeed(number), "fit"),
+              source_for(SecretSeed(str(number).encode()))]  # fmt: skip
+    every = [*first, *(first_words(source) for source in others)]
+    assert len(set(map(str, every))) == len(every)
+
+
+@pytest.mark.parametrize("value", [0, 2**95 - 1, b"", bytes(11), True, 1.5, "secret", None])
+def test_a_secret_seed_that_could_be_found_is_refused(value):
+    with pytest.raises(ParameterError, match="SecretSeed"):
+        SecretSeed(value)
+
+
+def test_a_secret_seed_is_neither_shown_nor_pickled():
+    seed = SecretSeed(2**100 + 7)
+    assert str(seed) == repr(seed) == f"{seed}" == "SecretSeed(...)"
+    assert copy.deepcopy(seed) is seed
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        with pytest.raises(StreamError, match="pickled"):
+            pickle.dumps(seed, protocol)
+    with pytest.raises(AttributeError):
+        seed.value = 1

@@ -21,7 +21,7 @@ from model_files import (
 )  # fmt: skip
 from typer.testing import CliRunner
 
-from dpscd import DPLogisticRegression, Ledger, load
+from dpscd import DPLogisticRegression, Ledger, SecretSeed, load
 from dpscd.cli.app import app
 from dpscd.errors import CardError
 from dpscd.privacy.relation import Relation
@@ -141,6 +141,19 @@ def test_the_budget_is_shown_and_its_own_fit_marked(shown):
     assert words.count("(this plan)") == 1
     assert "DPLogisticRegression (this plan)finished1" in words
     assert "1 in 1,000" in words
+
+
+def test_fits_with_a_seed_are_marked_in_the_budget(shown, tmp_path):
+    assert "noise from a seed" not in Checker(shown[2]).words
+    model, ledger = charged(tmp_path / "budget.db")
+    estimator = DPLogisticRegression(
+        0.5, delta=1e-5, epochs=2, ledger=ledger.path, dataset="people",
+        random_state=SecretSeed(2**100),
+    )  # fmt: skip
+    table_model(estimator=estimator)
+    words = Checker(model_page(model, "m", ledger)).words
+    assert words.count("finished, noise from a seed") == 1
+    assert "Some fits drew their noise from a seed (1)" in words
 
 
 def test_a_model_that_was_not_charged_says_so(tmp_path):

@@ -98,7 +98,7 @@ def history(file: File, dataset: SomeName = None, as_json: AsJson = False) -> No
             x.label,
             f"{x.epsilon:g}",
             f"{x.delta:g}",
-            "committed" if x.committed else "reserved",
+            ("committed" if x.committed else "reserved") + (", seeded" if x.seeded else ""),
         )
         for x in fits
     ]
@@ -161,3 +161,8 @@ def _print_states(states: "list[BudgetState]") -> None:
     print_table("Privacy budgets", headings, rows)
     for x in states:
         typer.echo(f"{x.dataset}, filter {x.filter}: {x.note}")
+        if x.seeded:
+            typer.echo(
+                f"{x.dataset}: {x.seeded} of its fits drew noise from a seed; the total holds "
+                "only while nobody knows it."
+            )

@@ -1,11 +1,11 @@
-"""What verbs share: plain errors, JSON, tables and progress bars."""
+"""What verbs share: plain errors, JSON and tables."""
 
 import json
 import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,7 +25,6 @@ __all__ = [
     "plain_errors",
     "print_json",
     "print_table",
-    "progress_bar",
 ]
 
 DEBUG = "DPSCD_DEBUG"
@@ -132,20 +131,6 @@ def print_table(
     shown = console()
     shown.print(Text(title))  # not the table's own title, which is as narrow as the table
     shown.print(table)
-
-
-@contextmanager
-def progress_bar(text: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Show a bar on stderr while the block runs, in a terminal only; counts, no data."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
-
-    shown = console(err=True)
-    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns, console=shown, transient=True, disable=not shown.is_terminal
-    ) as bar:
-        task = bar.add_task(text, total=total)
-        yield lambda done: bar.update(task, advance=done)
 
 
 def check_writable(path: Path) -> None:

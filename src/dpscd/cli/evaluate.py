@@ -1,17 +1,12 @@
 """``dpscd evaluate``: how good a model is on a table whose target is known."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dpscd.cli.common import (
-    AsJson,
-    plain_errors,
-    print_json,
-    print_table,
-    progress_bar,
-)
+from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
 from dpscd.cli.models import load_table_model
 
 __all__ = ["evaluate"]
@@ -71,11 +66,12 @@ def _answers(model: Any, data: str) -> tuple[Any, Any, Any]:
     from dpscd.errors import DataError
     from dpscd.preprocessing.parsing import parse
     from dpscd.preprocessing.reading import read_frames
+    from dpscd.progress import waiting
 
     schema = model.schema_
     wanted = [*(column.name for column in schema.features), schema.target.name]
     parts: list[tuple[Any, Any, Any]] = []
-    with progress_bar("evaluating") as report:
+    with waiting("evaluating", sys.stderr):
         for frame in read_frames(data, schema.layout, wanted):
             parsed = parse(schema, frame)
             if len(parsed):
@@ -83,7 +79,6 @@ def _answers(model: Any, data: str) -> tuple[Any, Any, Any]:
                 if hasattr(model.estimator_, "predict_proba"):
                     chances = model.predict_proba(parsed)
                 parts.append((parsed.target, model.predict(parsed), chances))
-            report(len(parsed))
     if not parts:
         raise DataError("the table has no records.")
     labels, answers = (np.concatenate([part[k] for part in parts]) for k in (0, 1))

@@ -1,5 +1,6 @@
 """``dpscd fit``: from a table and its schema to a private model."""
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,13 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpscd.cli.common import (
-    AsJson,
-    check_writable,
-    plain_errors,
-    print_json,
-    progress_bar,
-)
+from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
 
 __all__ = ["fit"]
 
@@ -78,6 +73,20 @@ def fit(
     seed: Annotated[
         int | None, typer.Option(help="Make it repeatable; then privacy rests on this number.")
     ] = None,
+    seed_is_secret: Annotated[
+        bool,
+        typer.Option(
+            "--seed-is-secret",
+            help="Nobody else knows the seed, which has 96 bits or more; for --ledger.",
+        ),
+    ] = False,
+    timings: Annotated[
+        bool,
+        typer.Option(
+            "--timings",
+            help="Print how long it took: depends on the records, no guarantee covers it.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Train a differentially private model on a table.
@@ -93,7 +102,6 @@ def fit(
         else "Interrupted; no model was written. What was charged to the ledger stays charged."
     )
     with plain_errors(interrupted):
-        from dpscd.preprocessing.reading import read_parsed
         from dpscd.preprocessing.schema import Schema
 
         known = Schema.read(schema)
@@ -108,18 +116,17 @@ def fit(
             ledger=ledger,
             dataset=dataset,
             n_jobs=jobs,
-            random_state=seed,
+            random_state=_random_state(seed, secret=seed_is_secret, ledger=ledger),
         )
         start = time.perf_counter()
         if dask is None:
             found = _train(known, estimator, data)
         else:
             with _cluster(dask, data) as records:
-                read = time.perf_counter()
                 found = _train(known, estimator, records)
-        trained = time.perf_counter()
+        seconds = time.perf_counter() - start if timings else None
         found.save(out)
-        _print_result(found, out, read - start, trained - read, as_json=as_json)
+        _print_result(found, out, seconds, as_json=as_json)
 
 
 @contextmanager
@@ -151,8 +158,21 @@ def _estimator(kind: ModelKind, classes: bool, **parameters: Any) -> Any:
     return types[usual if kind is ModelKind.AUTO else kind](**parameters)
 
 
+def _random_state(seed: int | None, *, secret: bool, ledger: str | None) -> Any:
+    """Return what the estimator takes, or raise ParameterError before anything is read."""
+    from dpscd import ParameterError, SecretSeed
+
+    if secret and seed is None:
+        raise ParameterError("--seed-is-secret goes with --seed.")
+    if seed is not None and ledger is not None and not secret:
+        raise ParameterError(
+            "--seed cannot be charged to --ledger: the charge does not hold for noise that "
+            "others can draw again. If nobody will ever know the seed, add --seed-is-secret."
+        )
+    return SecretSeed(seed) if seed is not None and secret else seed
+
+
 def _train(schema: Any, estimator: Any, records: Any) -> Any:
-    import sys
     import warnings
 
     from dpscd import PrivacyWarning, TableModel
@@ -169,24 +189,25 @@ def _train(schema: Any, estimator: Any, records: Any) -> Any:
 
 
 def _print_result(
-    model: Any, out: Path, reading: float, training: float, *, as_json: bool
+    model: Any, out: Path, seconds: float | None, *, as_json: bool
 ) -> None:
+    """Print public facts of the fit; times only if they were asked for."""
     card, schema = model.privacy_, model.schema_
     if as_json:
-        print_json(
-            {
-                "model": str(out),
-                "type": type(model.estimator_).__name__,
-                "epsilon": card.epsilon if card.private else "inf",
-                "delta": card.delta,
-                "relation": card.relation.value,
-                "records": card.public["n"],
-                "features": card.public["d"],
-                "read_from_data": list(schema.read_from_data),
-                "seeded": card.seeded,
-                "seconds": {"reading": round(reading, 3), "training": round(training, 3)},
-            }
-        )
+        values = {
+            "model": str(out),
+            "type": type(model.estimator_).__name__,
+            "epsilon": card.epsilon if card.private else "inf",
+            "delta": card.delta,
+            "relation": card.relation.value,
+            "records": card.public["n"],
+            "features": card.public["d"],
+            "read_from_data": list(schema.read_from_data),
+            "seeded": card.seeded,
+        }
+        if seconds is not None:
+            values["seconds"] = round(seconds, 3)
+        print_json(values)
         return
     claim = (
         f"({card.epsilon:g}, {card.delta:.3g})-differentially private"
@@ -206,4 +227,9 @@ def _print_result(
         )
     if card.seeded:
         typer.echo("warning: seeded; privacy rests on the secrecy of --seed.", err=True)
-    typer.echo(f"Read in {reading:.1f} s, trained in {training:.1f} s: {out}")
+    typer.echo(f"Wrote {out}")
+    if seconds is not None:
+        typer.echo(
+            f"Read and trained in {seconds:.1f} s. This time depends on the records, and no "
+            "guarantee covers it."
+        )

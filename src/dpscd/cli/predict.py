@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Annotated, Any
 
 import typer
 
-from dpscd.cli.common import AsJson, plain_errors, print_json, progress_bar
+from dpscd.cli.common import AsJson, plain_errors, print_json
 from dpscd.cli.models import load_table_model
 
 __all__ = ["predict"]
@@ -48,18 +48,24 @@ def predict(
         extra = list(keep or ())
         wanted = [*(column.name for column in found.schema_.features), *extra]
         count = 0
-        with progress_bar("predicting") as report, _writer(out) as write:
+        with _waiting(out), _writer(out) as write:
             for frame in read_frames(data, found.schema_.layout, wanted):
                 for name in extra:
                     if name not in frame.columns:
                         raise ParameterError(f"the table has no column {name!r} to keep.")
                 write(_answers(found, frame, extra, proba))
                 count += len(frame)
-                report(len(frame))
         if as_json:
             print_json({"predictions": out, "records": count})
         elif out != "-":
             typer.echo(f"{count:,} predictions: {out}")
+
+
+def _waiting(out: str) -> AbstractContextManager[None]:
+    from dpscd.progress import waiting
+
+    # Predictions that are printed would follow the word in its line.
+    return nullcontext() if out == "-" else waiting("predicting", sys.stderr)
 
 
 def _answers(model: Any, frame: Any, keep: list[str], proba: bool) -> Any:

@@ -45,9 +45,10 @@ from dpscd.planning import (
 from dpscd.privacy.accounting import library_version
 from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.ledger import Ledger
-from dpscd.privacy.random import Source, source_for
+from dpscd.privacy.random import SecretSeed, Source, source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Model, Problem
+from dpscd.progress import step_bar
 from dpscd.records.door import ArrayDoor
 from dpscd.records.labels import ClassLabels, NumberLabels
 from dpscd.solvers.holders import Held
@@ -222,7 +223,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         # 3. The budget: spent from here on, whatever happens.
         reservation = self._reserve(plan, target)
         # 4. From here on values of the data are used.
-        fit = "" if reservation is None else f"{self.ledger} {self.dataset} {reservation}"
+        fit = self._seal(reservation)
         source = source_for(self.random_state, fit)
         with _spent(reservation):
             held = hold(plan, source)
@@ -241,7 +242,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 )
         else:
             pilot = plan.pilot.steps if plan.pilot else 0
-            with _progress(self.verbose, plan.steps + pilot) as report, _spent(reservation):
+            shown = bool(self.verbose)
+            with step_bar(plan.steps + pilot, shown=shown) as report, _spent(reservation):
                 model = train_private(
                     problem,
                     plan,
@@ -321,6 +323,12 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             raise ParameterError(
                 f"ledger={self.ledger!r} and dataset={self.dataset!r} must be given together: "
                 "the file of the budget, and the data set's name in it."
+            )
+        if self.ledger is not None and not isinstance(self.random_state, SecretSeed | None):
+            raise ParameterError(
+                "random_state must be None with a ledger: what is charged to it does not hold "
+                "for noise that others can draw again. If nobody will ever know the seed, say "
+                "so: random_state=SecretSeed(secrets.randbits(128))."
             )
         self._threads()
         self._check_own_parameters()
@@ -415,7 +423,14 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             target.delta,
             target.relation.value,
             label=type(self).__name__,
+            seeded=self.random_state is not None,
         )
+
+    def _seal(self, reservation: int | None) -> str:
+        """Return what keeps the noise of this fit apart from that of others with its seed."""
+        if self.ledger is None or reservation is None or self.random_state is None:
+            return ""
+        return Ledger(self.ledger).seal(reservation)
 
     def _plan(
         self, problem: Problem, target: PrivacyTarget, bounded: int = 0, workers: int = 0
@@ -518,24 +533,3 @@ def _spent(reservation: int | None) -> Iterator[None]:
         if reservation is None:
             raise
         raise WorkerError(f"{error} What this fit reserved is spent.") from None
-
-
-@contextmanager
-def _progress(verbose: int, steps: int) -> Iterator[Callable[[int], None] | None]:
-    """Show a bar of steps and time left when asked to: nothing that depends on data."""
-    if not verbose:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = (
-        "training",
-        BarColumn(),
-        MofNCompleteColumn(),
-        "steps",
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("training", total=steps)
-        yield lambda done: bar.update(task, advance=done)

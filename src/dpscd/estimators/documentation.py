@@ -52,11 +52,12 @@ ledger : str, optional
     n_jobs : int, optional
         Threads to use, -1 for one a core: they share large lots, or one draws the randomness
         while another works. The result is the same.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, SecretSeed, RandomState, Generator or None, default=None
         None draws from the operating system. Anything else makes the fit repeatable, and
-        privacy then rests on its secrecy.
+        privacy then rests on its secrecy. With a ledger only None and a
+        :class:`~dpscd.SecretSeed` are accepted, and the charge of the latter is marked.
     verbose : int, default=0
-        1 shows a progress bar."""
+        1 shows how many steps of the plan are done, on stderr; neither time nor data."""
 
 _FITTED = """\
 coef_noise_, intercept_noise_ : arrays, shaped like the coefficients and intercepts

@@ -45,6 +45,9 @@ class BudgetState:
         The same for delta; a Rényi filter states every total at the whole delta: None.
     reserved, committed : int
         Fits that began, and those of them that came to their end. Both are spent.
+    seeded : int
+        Fits whose noise came from a seed. If one of those becomes known, its model is not
+        private, and neither is the total.
     note : str
         What a reader of the totals should know.
     """
@@ -61,6 +64,7 @@ class BudgetState:
     left_delta: float | None
     reserved: int
     committed: int
+    seeded: int
     note: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,6 +90,8 @@ class Reservation:
         What the filter charged.
     committed : bool
         Whether the fit came to its end.
+    seeded : bool
+        Whether its noise came from a seed: the claim holds while that seed is secret.
     """
 
     id: int
@@ -97,6 +103,7 @@ class Reservation:
     releases: tuple[dict[str, Any], ...]
     cost: dict[str, float]
     committed: bool = False
+    seeded: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reservation as plain JSON values."""
@@ -178,6 +185,7 @@ class Account:
             left_delta=None if delta is None else below(whole[1] - delta),
             reserved=len(self.reservations),
             committed=sum(x.id in committed for x in self.reservations),
+            seeded=sum(x.seeded for x in self.reservations),
             note=self.filter.note(),
         )
 
@@ -290,6 +298,9 @@ class Books:
         cost = {str(key): float(x) for key, x in values["cost"].items()}
         if not all(x >= 0.0 and math.isfinite(x) for x in cost.values()):
             raise ValueError("a cost is out of range")
+        seeded = values.get("seeded", False)  # entries of earlier versions do not say
+        if not isinstance(seeded, bool):
+            raise TypeError("seeded is true or false")
         reservation = Reservation(
             id=values["seq"],
             dataset=values["dataset"],
@@ -299,6 +310,7 @@ class Books:
             delta=float(values["delta"]),
             releases=tuple(dict(x) for x in values["releases"]),
             cost=cost,
+            seeded=seeded,
         )
         self.accounts[reservation.dataset].charge(reservation)
         self.reservations[reservation.id] = reservation

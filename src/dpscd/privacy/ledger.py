@@ -163,6 +163,8 @@ class Ledger:
         delta: float,
         relation: str,
         label: str = "",
+        *,
+        seeded: bool = False,
     ) -> int:
         """Charge a fit before it uses any data, and return the id to commit.
 
@@ -180,6 +182,9 @@ class Ledger:
             add-remove keeps n secret).
         label : str, optional
             A public name for the history, such as the class of the estimator.
+        seeded : bool, default=False
+            Whether the noise will come from a seed, which somebody might know; the entry
+            is marked.
 
         Returns
         -------
@@ -227,6 +232,7 @@ class Ledger:
             "delta": delta,
             "releases": [x.to_dict() for x in releases],
             "cost": cost,
+            "seeded": bool(seeded),
             "time": _now(),
         }
         with self._transaction() as (connection, books):
@@ -235,6 +241,20 @@ class Ledger:
                 raise LedgerError(f"the ledger {self.path!r} was replaced meanwhile.")
             now.admit(epsilon, delta, cost)
             return _append(connection, books, entry)
+
+    def seal(self, reservation: int) -> str:
+        """Return a text that no other reservation has, in this ledger or another.
+
+        Notes
+        -----
+        Guarantee: it is the hash of the reservation's entry, which ties it to the random
+        name of the ledger, all entries before, the data set, the releases and the time: a
+        ledger written anew at the same path gives another one.
+        """
+        with self._transaction(write=False) as (_, books):
+            if reservation not in books.reservations:
+                raise LedgerError(f"there is no reservation {reservation!r} in this ledger.")
+            return books.hashes[reservation - 1]
 
     def commit(self, reservation: int) -> None:
         """Note that a fit came to its end; it was spent in any case.

@@ -7,8 +7,9 @@ counters that no other pair shares: a whole chunk of steps is still one call.
 
 import hashlib
 import os
+from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, NoReturn, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +17,19 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from dpscd.errors import ParameterError, StreamError
 
-__all__ = ["LotsSource", "Purpose", "SecureSource", "SeededSource", "Source", "source_for"]
+__all__ = [
+    "LotsSource",
+    "Purpose",
+    "SecretSeed",
+    "SecureSource",
+    "SeededSource",
+    "Source",
+    "source_for",
+]
 
 _BLOCK = 16  # bytes of one AES block
 _KEY = 32  # bytes of an AES-256 key
+_SECRET_BITS = 96  # a seed with fewer can be found by trying
 
 # Encrypted piece by piece, so that the zeros stay in the cache.
 _ZEROS = memoryview(bytes(2**15))
@@ -173,22 +183,80 @@ class LotsSource:
         return _stream(self._key, purpose, first, steps, width)
 
 
+@dataclass(frozen=True)
+class SecretSeed:
+    """A seed of which the caller says that nobody else knows it, or ever will.
+
+    Parameters
+    ----------
+    value : int or bytes
+        At least 96 bits (12 bytes), drawn at random, as by ``secrets.randbits(128)``;
+        fewer could be found by trying.
+
+    Notes
+    -----
+    Without a ledger it is a seed like others. With a ledger it is the only seed that is
+    accepted: what such a fit is charged holds only while the value is secret, so its entry
+    in the ledger is marked. It is not shown, and cannot be pickled.
+
+    Examples
+    --------
+    >>> from dpscd import SecretSeed
+    >>> SecretSeed(0x6A09E667F3BCC908B2FB1366EA957D3E)
+    SecretSeed(...)
+    """
+
+    value: int | bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        value = self.value
+        if isinstance(value, bool) or not isinstance(value, int | bytes):
+            raise ParameterError("a SecretSeed must be an integer or bytes.")
+        bits = 8 * len(value) if isinstance(value, bytes) else value.bit_length()
+        if bits < _SECRET_BITS:
+            raise ParameterError(
+                f"a SecretSeed must have at least {_SECRET_BITS} bits, others can be found by "
+                "trying; draw one with secrets.randbits(128)."
+            )
+
+    def __repr__(self) -> str:
+        return "SecretSeed(...)"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        # What cannot change needs no copies; scikit-learn's clone asks for one.
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise StreamError("a SecretSeed cannot be pickled: it would not stay secret")
+
+    def to_bytes(self) -> bytes:
+        """Return what a stream is keyed by."""
+        value = self.value
+        own = b"bytes\0" + value if isinstance(value, bytes) else b"int\0%d" % value
+        return hashlib.sha256(b"dpscd secret seed\0" + own).digest()
+
+
 def source_for(
-    random_state: int | np.integer | np.random.RandomState | np.random.Generator | None,
+    random_state: (
+        int | np.integer | SecretSeed | np.random.RandomState | np.random.Generator | None
+    ),
     fit: str = "",
 ) -> SecureSource:
     """Return a fresh source: the operating system's for None, a seeded one otherwise.
 
     Two fits with one seed draw the same noise, which their difference cancels. `fit`, a
-    text of its own for each fit, keeps them apart where there is one: a reservation.
+    text of its own for each fit, keeps them apart where there is one: the seal of a
+    reservation.
     """
     if random_state is None:
         return SecureSource()
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
         return SeededSource(str(int(random_state)).encode(), fit)
+    if isinstance(random_state, SecretSeed):
+        return SeededSource(random_state.to_bytes(), fit)
     if isinstance(random_state, np.random.RandomState | np.random.Generator):
         return SeededSource(random_state.bytes(_KEY), fit)
     raise ParameterError(
-        f"random_state={random_state!r} must be None (secure), an integer, or a numpy "
-        "RandomState or Generator (repeatable, as secret as the seed)."
+        f"random_state={random_state!r} must be None (secure), an integer, a SecretSeed, or "
+        "a numpy RandomState or Generator (repeatable, as secret as the seed)."
     )

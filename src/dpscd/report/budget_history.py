@@ -33,7 +33,8 @@ def _one(state: BudgetState, fits: tuple[Reservation, ...], own: list[dict[str, 
             f"{x.id}",
             x.time.replace("T", " ").replace("Z", " UTC"),
             f"{x.label or 'a fit'}{' (this plan)' if list(x.releases) == own else ''}",
-            "finished" if x.committed else "not finished, spent all the same",
+            ("finished" if x.committed else "not finished, spent all the same")
+            + (", noise from a seed" if x.seeded else ""),
             f"{x.epsilon:g}",
             chance(x.delta),
         ]
@@ -47,7 +48,7 @@ def _one(state: BudgetState, fits: tuple[Reservation, ...], own: list[dict[str, 
         '<rect class="whole" width="100%" height="20" rx="4"/>'
         '<rect class="spent" width="{share}" height="20" rx="4"/></svg>\n'
         "<p>The budget is epsilon {budget} at a delta of {delta} for all models of these "
-        "people together; a fit that would exceed it is refused. {note}</p>\n{table}",
+        "people together; a fit that would exceed it is refused. {note}</p>\n{seeds}{table}",
         name=state.dataset,
         spent=number(state.spent_epsilon, 4),
         budget=f"{state.epsilon:g}",
@@ -56,6 +57,13 @@ def _one(state: BudgetState, fits: tuple[Reservation, ...], own: list[dict[str, 
         share=f"{100.0 * share:.2f}%",
         delta=chance(state.delta),
         note=state.note[:1].upper() + state.note[1:],
+        seeds=html(
+            '<p class="note">Some fits drew their noise from a seed ({count}): the total holds '
+            "only while nobody knows it.</p>\n",
+            count=f"{state.seeded}",
+        )
+        if state.seeded
+        else html(""),
         table=data_table(f"Fits charged to {state.dataset}", headings, rows, numeric=2)
         if rows
         else html("<p>Nothing was charged yet.</p>\n"),

@@ -1,0 +1,90 @@
+"""What is shown while people wait: public steps, or a word; neither time nor counts of records.
+
+A terminal is often recorded. So frames are drawn when steps are done, never by a clock: what
+was shown is the same text for any two tables of one plan.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO
+
+__all__ = ["step_bar", "waiting"]
+
+_FRAMES = 100  # at most so many are drawn
+
+
+@contextmanager
+def step_bar(steps: int, *, shown: bool) -> Iterator[Callable[[int], None] | None]:
+    """Show how many of a public number of steps are done, on stderr.
+
+    Parameters
+    ----------
+    steps : int
+        All of them, from the plan.
+    shown : bool
+        Whether there is a bar at all.
+
+    Yields
+    ------
+    callable or None
+        Takes how many steps were done since the last call; None if nothing is shown.
+
+    Notes
+    -----
+    Guarantee: what is written depends on `steps` and on the numbers that the callable is
+    given, in their order, and not on when.
+    Requires: those numbers are public.
+    """
+    if not shown:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress
+
+    columns = ("training", BarColumn(), MofNCompleteColumn(), "steps")
+    console = Console(stderr=True)
+    # What the program prints meanwhile stays where it was sent.
+    with Progress(
+        *columns,
+        console=console,
+        auto_refresh=False,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as bar:
+        task = bar.add_task("training", total=steps)
+        drawn = 0
+
+        def advance(done: int) -> None:
+            nonlocal drawn
+            bar.update(task, advance=done)
+            frame = int(bar.tasks[0].completed) * _FRAMES // max(1, steps)
+            if frame > drawn:
+                drawn = frame
+                bar.refresh()
+
+        yield advance
+
+
+@contextmanager
+def waiting(text: str, stream: IO[str]) -> Iterator[None]:
+    """Show a word on a terminal while the block runs, and take it away again.
+
+    Parameters
+    ----------
+    text : str
+        The word. It stands still: a sign that moved with the records would count them, one
+        that moved with the clock would time them.
+    stream : text file
+        Where; nothing is shown if it is no terminal.
+    """
+    if not stream.isatty():
+        yield
+        return
+    line = f"{text} ..."
+    stream.write(line)
+    stream.flush()
+    try:
+        yield
+    finally:
+        stream.write(f"\r{' ' * len(line)}\r")
+        stream.flush()

@@ -1,0 +1,65 @@
+"""What is shown while people wait tells neither times nor numbers of records."""
+
+import io
+import sys
+import time
+
+import pytest
+
+from dpscd.progress import step_bar, waiting
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def recorded(monkeypatch, done, pause=0.0, steps=1000):
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+    with step_bar(steps, shown=True) as report:
+        for number in done:
+            time.sleep(pause)
+            report(number)
+    return screen.getvalue()
+
+
+def test_a_recorded_bar_is_the_same_however_long_it_took(monkeypatch):
+    quick = recorded(monkeypatch, [100] * 10)
+    slow = recorded(monkeypatch, [100] * 10, pause=0.15)
+    assert quick == slow
+    assert "training" in quick
+    assert "1000/1000" in quick
+    assert ":" not in quick
+
+
+def test_many_small_steps_are_drawn_a_hundred_times(monkeypatch):
+    found = recorded(monkeypatch, [1] * 20_000, steps=20_000)
+    assert found.count("training") <= 102
+    assert "20000/20000" in found
+
+
+def test_no_bar_is_shown_unless_asked_for(capsys):
+    with step_bar(10, shown=False) as report:
+        assert report is None
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_is_printed_under_a_bar_goes_where_it_was_sent(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with step_bar(1, shown=True):
+        sys.stdout.write("printed\n")
+    assert capsys.readouterr().out == "printed\n"
+
+
+def test_a_word_stands_still_and_is_taken_away():
+    screen = Terminal()
+    with pytest.raises(ZeroDivisionError), waiting("reading", screen):
+        raise ZeroDivisionError
+    assert screen.getvalue() == f"reading ...\r{' ' * 11}\r"
+    plain = io.StringIO()
+    with waiting("reading", plain):
+        pass
+    assert plain.getvalue() == ""
