@@ -12,6 +12,7 @@ from dpscd.audit.door_games import EstimatorGame
 from dpscd.audit.front_door import DoorResult, audit_door
 from dpscd.audit.mechanism import Mechanism
 from dpscd.audit.recording import Recording, recorded
+from dpscd.audit.table_game import TableGame
 
 __all__ = [
     "Attack",
@@ -23,6 +24,7 @@ __all__ = [
     "LowerBounds",
     "Mechanism",
     "Recording",
+    "TableGame",
     "audit",
     "audit_door",
     "gaussian_epsilon",

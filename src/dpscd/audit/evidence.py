@@ -76,7 +76,8 @@ def _bounds(plan: Plan, histogram: Floats, cells: Ints) -> Floats:
     shift = _MARGIN / np.sqrt(plan.bounded)
     seen = histogram.reshape(plan.bounded, BOUND_CELLS)[0, np.maximum(cells, 0)]
     ratio = _gaussian(seen[None], np.full((1, len(cells)), shift), 0.0, plan.bounds_noise)
-    return np.where(cells >= 0, ratio, 0.0)
+    found: Floats = np.where(cells >= 0, ratio, 0.0)
+    return found
 
 
 def _moments(recording: Recording, canaries: Canaries) -> Floats:
@@ -86,7 +87,8 @@ def _moments(recording: Recording, canaries: Canaries) -> Floats:
 
     def contribution(X: Any) -> Floats:
         own = problem.plain_rows(X).factor * _own(X, canaries.features)
-        return _MARGIN * np.sqrt(0.5) * np.stack([own, own * own])
+        found: Floats = _MARGIN * np.sqrt(0.5) * np.stack([own, own * own])
+        return found
 
     there = contribution(canaries.X)
     absent = 0.0 if canaries.absent is None else contribution(canaries.absent[0])

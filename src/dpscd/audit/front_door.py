@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -167,44 +167,21 @@ def audit_door(
     start = time.perf_counter()
     if trials < 1:
         raise ParameterError(f"trials={trials!r} must be a positive integer.")
-    scores: dict[str, list[Floats]] = {}
-    worlds: list[Bools] = []
-    plan = None
-    fits = 0
-    while min(_counts(worlds)) < trials:
-        present, seed = _worlds(game.canaries, random_state, fits)
-        with recorded() as recording:
-            model = game.fit(present, seed)
-        found = evidence(recording, game.suspects(model))
-        found["model"] = game.model_scores(model)
-        for name, each in found.items():
-            scores.setdefault(name, []).append(each)
-        worlds.append(present)
-        plan = recording.plan
-        fits += 1
-        if progress is not None:
-            progress(game.canaries)
-    assert plan is not None
-    there = np.concatenate(worlds)
-    each = {name: np.concatenate(parts) for name, parts in scores.items()}
-    alone = each.pop("model")
+    played = _play(game, trials, random_state, progress)
+    plan, there = played.plan, played.present
 
-    def bounds(found: Floats, risk: float) -> LowerBounds:
-        return lower_bounds(
-            found[~there][:trials], found[there][:trials], delta=plan.delta, confidence=risk
-        )
+    def bounds(scores: Floats, risk: float) -> LowerBounds:
+        absent, present = scores[~there][:trials], scores[there][:trials]
+        return lower_bounds(absent, present, delta=plan.delta, confidence=risk)
 
-    whole, model_only = (
-        bounds(sum(each.values(), np.zeros(1)), confidence),
-        bounds(alone, confidence),
-    )
+    whole = bounds(np.sum(list(played.releases.values()), axis=0), confidence)
+    alone = bounds(played.model, confidence)
     claims = _claims(plan)
     releases = []
-    for name, found in each.items():
-        own = bounds(found, RELEASE_CONFIDENCE)
-        releases.append(
-            ReleaseResult(name, claims[name], own.epsilon_gaussian, own.epsilon_clopper_pearson)
-        )
+    for name, scores in played.releases.items():
+        own = bounds(scores, RELEASE_CONFIDENCE)
+        found = (own.epsilon_gaussian, own.epsilon_clopper_pearson)
+        releases.append(ReleaseResult(name, claims[name], *found))
     return DoorResult(
         name=game.name,
         relation=plan.relation.value,
@@ -213,17 +190,56 @@ def audit_door(
         confidence=confidence,
         epsilon_lower=whole.epsilon_gaussian,
         epsilon_lower_clopper_pearson=whole.epsilon_clopper_pearson,
-        model_lower=model_only.epsilon_gaussian,
-        model_lower_clopper_pearson=model_only.epsilon_clopper_pearson,
+        model_lower=alone.epsilon_gaussian,
+        model_lower_clopper_pearson=alone.epsilon_clopper_pearson,
         releases=tuple(releases),
         trials=trials,
         canaries=game.canaries,
-        fits=fits,
+        fits=played.fits,
         steps=plan.steps,
         rate=plan.rate,
         noise_multiplier=plan.noise_multiplier,
         seed=random_state,
         seconds=time.perf_counter() - start,
+    )
+
+
+class _Played(NamedTuple):
+    """The scores of all canaries of all fits."""
+
+    plan: Plan
+    present: Bools
+    releases: dict[str, Floats]
+    model: Floats
+    fits: int
+
+
+def _play(
+    game: DoorGame,
+    trials: int,
+    random_state: int | None,
+    progress: Callable[[int], None] | None,
+) -> _Played:
+    """Fit until there are enough canaries in each world."""
+    scores: dict[str, list[Floats]] = {}
+    models: list[Floats] = []
+    worlds: list[Bools] = []
+    while min(_counts(worlds)) < trials:
+        present, seed = _worlds(game.canaries, random_state, len(worlds))
+        with recorded() as recording:
+            model = game.fit(present, seed)
+        for name, found in evidence(recording, game.suspects(model)).items():
+            scores.setdefault(name, []).append(found)
+        models.append(game.model_scores(model))
+        worlds.append(present)
+        if progress is not None:
+            progress(game.canaries)
+    return _Played(
+        recording.plan,
+        np.concatenate(worlds),
+        {name: np.concatenate(parts) for name, parts in scores.items()},
+        np.concatenate(models),
+        len(worlds),
     )
 
 
