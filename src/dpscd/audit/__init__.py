@@ -8,17 +8,27 @@ from dpscd.audit.attacks import Attack, LikelihoodRatio
 from dpscd.audit.audit import AuditResult, audit
 from dpscd.audit.bounds import LowerBounds, gaussian_epsilon, gaussian_mu, lower_bounds
 from dpscd.audit.canaries import Game
+from dpscd.audit.door_games import EstimatorGame
+from dpscd.audit.front_door import DoorResult, audit_door
 from dpscd.audit.mechanism import Mechanism
+from dpscd.audit.recording import Recording, recorded
+from dpscd.audit.table_game import TableGame
 
 __all__ = [
     "Attack",
     "AuditResult",
+    "DoorResult",
+    "EstimatorGame",
     "Game",
     "LikelihoodRatio",
     "LowerBounds",
     "Mechanism",
+    "Recording",
+    "TableGame",
     "audit",
+    "audit_door",
     "gaussian_epsilon",
     "gaussian_mu",
     "lower_bounds",
+    "recorded",
 ]

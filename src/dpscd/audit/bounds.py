@@ -13,6 +13,7 @@ from dpscd.errors import ParameterError
 __all__ = [
     "LowerBounds",
     "claimed_mu",
+    "epsilon_of_errors",
     "gaussian_epsilon",
     "gaussian_mu",
     "lower_bounds",
@@ -94,6 +95,33 @@ def lower_bounds(
         fpr=float(np.mean(rest[0] > middle)),
         fnr=float(np.mean(rest[1] <= middle)),
     )
+
+
+def epsilon_of_errors(
+    wrong: int,
+    missed: int,
+    trials: tuple[int, int],
+    *,
+    delta: float,
+    confidence: float = 0.95,
+) -> float:
+    """Return a lower bound on epsilon from the counted errors of one test.
+
+    Parameters
+    ----------
+    wrong, missed : int
+        Trials without the record that were taken for one with it, and the reverse.
+    trials : tuple of two ints
+        Trials without and with the record, independent, and none of them used to choose
+        the test.
+    delta : float
+        The delta at which epsilon is asked for.
+    confidence : float
+        Chance of the bound to be below the truth, as for :func:`lower_bounds`.
+    """
+    risk = (1.0 - confidence) / 2.0
+    absent, present = trials
+    return _epsilon(_upper(wrong, absent, risk), _upper(missed, present, risk), delta)
 
 
 def gaussian_mu(fpr: float, fnr: float) -> float:

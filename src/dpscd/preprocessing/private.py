@@ -18,7 +18,7 @@ from dpscd.plan import BOUND_CELLS, Plan
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.sums import noisy_sum
 
-__all__ = ["count_cells", "release_bounds", "release_counted"]
+__all__ = ["count_cells", "magnitude_limits", "release_bounds", "release_counted"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def release_counted(
     source : Source
         Randomness of this fit.
     """
-    magnitudes = _magnitudes()
+    magnitudes = magnitude_limits()
     rough = _release(plan, count, [magnitudes] * plan.bounded, source, time=0)
     coarse = [_found(plan, counts, magnitudes) for counts in rough]
     limits = [np.linspace(low, high, BOUND_CELLS + 1) for low, high in coarse]
@@ -90,7 +90,7 @@ def count_cells(columns: Sequence[Floats], limits: Sequence[Floats]) -> Floats:
     return total
 
 
-def _magnitudes() -> Floats:
+def magnitude_limits() -> Floats:
     """Return the limits of the first histogram, the same for every column."""
     powers = 2.0 ** np.arange(_LOWEST, _LOWEST + _SIDE + 1)
     return np.concatenate([-powers[::-1], [0.0], powers])

@@ -6,6 +6,7 @@ import numpy.typing as npt
 from dpscd.kernels.dual import Numbers, release
 from dpscd.privacy.noise import LatticeGaussian
 from dpscd.privacy.random import Purpose, Source
+from dpscd.privacy.watched import tell_sum
 
 __all__ = ["noisy_sum"]
 
@@ -45,4 +46,5 @@ def noisy_sum(
     out = np.zeros(len(total))
     normals = noise.draw(source, time, 1, len(total), purpose)
     release(total, normals[0], numbers, out)
+    tell_sum(purpose, time, out)
     return out

@@ -13,6 +13,7 @@ from dpscd.kernels.rows import CsrRows, Rows, row_width
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
 from dpscd.privacy.sampling import Lots
+from dpscd.privacy.watched import watcher
 from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers.lazy import lazy_scd
 from dpscd.solvers.observer import Look, Observer
@@ -59,7 +60,8 @@ def dp_scd(
     Notes
     -----
     Guarantee: the path of the shared vector, hence what is returned, satisfies
-    ``plan.claim()``. The duals live in this call and die with it.
+    ``plan.claim()``. The duals live in this call and die with it. An audit that watches
+    (:mod:`dpscd.privacy.watched`) sees that path, step by step.
     Requires: `source` was not used for a training before.
     Proof: docs/proofs/shared_vector.md.
     """
@@ -75,13 +77,18 @@ def dp_scd(
     shared = np.zeros((problem.outputs, problem.width))
     average = np.zeros_like(shared)
     first = 0
-    pause = epoch if observer else plan.steps
+    audit = watcher()
+    if audit is not None:
+        audit.trains(problem, plan)
+    pause = 1 if audit else epoch if observer else plan.steps
     with kernel_for(problem, plan, rows, records, threads) as (run, used):
         for lots, normals in draws(plan, source, count, pause=pause, draw_ahead=used < threads):
             run(*lots, normals, plan.average_from - first, dual, shared, average)
             first += len(normals)
             if progress is not None:
                 progress(len(normals))
+            if audit is not None:
+                audit.moved(first, shared.copy())
             if observer is not None and first % epoch == 0:
                 observer(Look(first // epoch, shared.copy()))
     return average / (plan.steps - plan.average_from)

@@ -22,6 +22,7 @@ from dpscd.kernels.rows import CsrRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.sampling import Lots
+from dpscd.privacy.watched import watcher
 from dpscd.problem import Problem
 from dpscd.solvers.observer import Look, Observer
 
@@ -162,13 +163,18 @@ def lazy_scd(
     Notes
     -----
     Guarantee: what is returned and shown satisfies ``plan.claim()``. An interrupted fit
-    leaves nothing: what was not settled is seen by nobody.
+    leaves nothing: what was not settled is seen by nobody. An audit that watches
+    (:mod:`dpscd.privacy.watched`) sees every coordinate settled, once an epoch: more often,
+    no coordinate would ever owe more than one step, and what lazy fits do would not be seen.
     Proof: docs/proofs/shared_vector.md, "Lazy noise".
     """
     count = len(records.labels)
     dual = np.zeros((count, problem.outputs))
     vector = LazyVector(problem, plan, source)
-    for first, steps in _chunks(plan, epoch if observer else plan.steps):
+    audit = watcher()
+    if audit is not None:
+        audit.trains(problem, plan)
+    for first, steps in _chunks(plan, epoch if observer or audit else plan.steps):
         if first == plan.average_from:
             vector.settle(first)
         lots = plan.lots.draw(source, first, steps, count)
@@ -178,6 +184,8 @@ def lazy_scd(
         done = first + steps
         if observer is not None and done % epoch == 0:
             observer(Look(done // epoch, vector.shared(done)))
+        if audit is not None and (done % epoch == 0 or done == plan.steps):
+            audit.moved(done, vector.shared(done))
     return vector.average()
 
 

@@ -1,0 +1,135 @@
+"""Games through the door of the estimators: ``fit(X, y, sample_weight)``."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.audit.canaries import SATURATING_LAM, Game
+from dpscd.audit.evidence import Canaries
+from dpscd.estimators.base import DPLinearModel
+from dpscd.estimators.regression import DPRidge
+from dpscd.privacy.relation import Relation
+
+__all__ = ["EstimatorGame", "saturating"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+# What n records may move a dual by in all. Standardised rows of canaries may be a hundredth of
+# the longest row, and a dual then moves a hundred times as far as a contribution is long.
+_TRAVEL = 1e-4
+
+
+def saturating(n: int, **chosen: Any) -> dict[str, Any]:
+    """Return public numbers with which steps of canaries are clipped every time.
+
+    The claim does not depend on them. Lots are a quarter of the records.
+
+    Parameters
+    ----------
+    n : int
+        Declared number of records.
+    chosen
+        Other parameters of the estimator, or other values of these.
+    """
+    return {
+        "delta": 1e-5,
+        "n": n,
+        "lot_size": max(1, n // 4),
+        "epochs": 25,
+        "lam": SATURATING_LAM,
+        "travel": _TRAVEL / n,
+        "standardise": False,
+        "fit_intercept": False,
+        **chosen,
+    }
+
+
+@dataclass(frozen=True)
+class EstimatorGame:
+    """An estimator, and the records it is fitted to.
+
+    Attributes
+    ----------
+    name : str
+        What results call it.
+    model : type
+        DPRidge, DPLogisticRegression or DPLinearSVC.
+    parameters : dict
+        Of the estimator, as :func:`saturating` gives them; n is the number of records of the
+        game unless it is declared here.
+    canaries, ordinary : int
+        Records of a fit, of either kind.
+    dense : bool
+        Whether X is an array; CSR if not.
+    classes : int
+        Number of classes; canaries are of the last.
+    """
+
+    name: str
+    model: type[DPLinearModel]
+    parameters: dict[str, Any] = field(default_factory=dict)
+    canaries: int = 1000
+    ordinary: int = 100
+    dense: bool = False
+    classes: int = 2
+
+    @property
+    def _game(self) -> Game:
+        return Game(self.canaries, self.ordinary)
+
+    @property
+    def _regression(self) -> bool:
+        return issubclass(self.model, DPRidge)
+
+    def estimator(self, seed: int | None) -> DPLinearModel:
+        """Return the estimator, unfitted."""
+        given = saturating(**{"n": self._game.records, **self.parameters})
+        own: dict[str, Any] = (
+            {"y_bounds": (-1.0, 1.0)}
+            if self._regression
+            else {"classes": list(range(self.classes))}
+        )
+        estimator: DPLinearModel = self.model(**{**own, **given, "random_state": seed})
+        return estimator
+
+    def fit(self, present: Bools, seed: int | None) -> DPLinearModel:
+        """Fit the estimator to the records, absent canaries as the relation says."""
+        estimator = self.estimator(seed)
+        relation = Relation.parse(estimator.relation)
+        data = self._game.dataset(present, relation, float(estimator.row_bound))
+        y: Any = data.targets
+        if not self._regression:
+            # +1 is the last class; the others share what is -1.
+            others = np.arange(len(y)) % (self.classes - 1)
+            y = np.where(data.targets > 0.0, self.classes - 1, others)
+        X = data.X.toarray() if self.dense else data.X
+        fitted: DPLinearModel = estimator.fit(X, y, sample_weight=data.weights)
+        return fitted
+
+    def suspects(self, model: DPLinearModel) -> Canaries:
+        """Return the canaries, which no release changes before they are standardised."""
+        relation = Relation.parse(model.relation)
+        there = np.ones(self.canaries, dtype=bool)
+        labels = np.full(self.canaries, 1.0 if self._regression else self._inner_label())
+
+        def rows(present: Bools) -> Any:
+            X = self._game.dataset(present, relation, float(model.row_bound)).X
+            X = X[: self.canaries]
+            return X.toarray() if self.dense else X
+
+        absent = (rows(~there), labels) if relation is Relation.REPLACE_ONE else None
+        return Canaries(rows(there), labels, np.arange(self.canaries), absent)
+
+    def model_scores(self, model: DPLinearModel) -> Floats:
+        """Return the canaries' coefficients: their class's, less those of the others."""
+        coef = np.atleast_2d(model.coef_)[:, : self.canaries]
+        signs = np.full((len(coef), 1), -1.0)
+        signs[-1] = 1.0
+        scores: Floats = (signs * coef).sum(axis=0)
+        return scores
+
+    def _inner_label(self) -> float:
+        return 1.0 if self.classes == 2 else self.classes - 1.0

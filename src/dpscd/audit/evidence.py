@@ -1,0 +1,183 @@
+"""What each release of a fit says about each canary: log-likelihood ratios.
+
+The adversary knows the canaries' records, the code, all other records and everything that was
+released; only who took part, the lots and the duals are hidden. Every release is a sum plus
+Gaussian noise of a known deviation, given what was released before it, so its log-likelihood
+ratio of present to absent is known once a canary's contribution is. That of a saturated canary
+is: its clipped step, whichever its dual, in the direction that its row has by then.
+
+Only numbers that no other canary moves are used, the canary's own features and cells. They have
+independent noise, so canaries of one fit are independent trials. What all canaries share (the
+mean of labels, their spread, the constant column) would add little to each and tie them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln, logsumexp
+
+from dpscd.audit.recording import Recording, Training
+from dpscd.errors import ParameterError
+from dpscd.kernels.dual import Records, step_of
+from dpscd.plan import BOUND_CELLS, Plan
+from dpscd.privacy.random import Purpose
+
+__all__ = ["Canaries", "evidence"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_MARGIN = 1.0 - 2.0**-20  # contributions are shortened by so much
+_CLIPPED = 1.0 - 2.0**-18
+
+
+@dataclass(frozen=True)
+class Canaries:
+    """The records that are looked for, as the estimator gets them.
+
+    Attributes
+    ----------
+    X, labels
+        Rows and labels in the user's units, one a canary.
+    features : array of int
+        The feature that is a canary's own.
+    absent : tuple of rows and labels, optional
+        What stands in the place of an absent canary (replace-one); None if nothing does.
+    cells : array of int, optional
+        The cell of the first histogram of bounds that is a canary's own; -1 for none.
+    """
+
+    X: Any
+    labels: Floats
+    features: Ints
+    absent: tuple[Any, Floats] | None = None
+    cells: Ints | None = None
+
+
+def evidence(recording: Recording, canaries: Canaries) -> dict[str, Floats]:
+    """Return the log-likelihood ratio of each canary by the name of each release."""
+    plan = recording.plan
+    found = {}
+    if canaries.cells is not None:
+        histogram = recording.sums[Purpose.BOUNDS, 0]
+        found["bounds"] = _bounds(plan, histogram, canaries.cells)
+    if plan.moments_noise:
+        found["moments"] = _moments(recording, canaries)
+    names = ["pilot", "shared vector"][-len(recording.trainings) :]
+    for name, training in zip(names, recording.trainings, strict=True):
+        found[name] = _path(training, canaries)
+    return found
+
+
+def _bounds(plan: Plan, histogram: Floats, cells: Ints) -> Floats:
+    """Return the ratios of a count of one in a cell that is otherwise empty."""
+    shift = _MARGIN / np.sqrt(plan.bounded)
+    seen = histogram.reshape(plan.bounded, BOUND_CELLS)[0, np.maximum(cells, 0)]
+    ratio = _gaussian(seen[None], np.full((1, len(cells)), shift), 0.0, plan.bounds_noise)
+    found: Floats = np.where(cells >= 0, ratio, 0.0)
+    return found
+
+
+def _moments(recording: Recording, canaries: Canaries) -> Floats:
+    """Return the ratios of a canary's own mean and mean square."""
+    plan, problem = recording.plan, recording.trainings[-1].problem
+    noisy = recording.sums[Purpose.MOMENTS, 0].reshape(2, plan.d)[:, canaries.features]
+
+    def contribution(X: Any) -> Floats:
+        own = problem.plain_rows(X).factor * _own(X, canaries.features)
+        found: Floats = _MARGIN * np.sqrt(0.5) * np.stack([own, own * own])
+        return found
+
+    there = contribution(canaries.X)
+    absent = 0.0 if canaries.absent is None else contribution(canaries.absent[0])
+    return _gaussian(noisy, there, absent, plan.moments_noise)
+
+
+def _gaussian(seen: Floats, there: Floats, absent: Any, std: float) -> Floats:
+    """Return the ratio of two Gaussians of one deviation, numbers along the first axis."""
+    middle = (there + absent) / 2.0
+    ratio: Floats = ((seen - middle) * (there - absent)).sum(axis=0) / std**2
+    return ratio
+
+
+def _path(training: Training, canaries: Canaries) -> Floats:
+    """Return the ratios of the increments of a canary's own coordinates."""
+    plan = training.plan
+    there = saturated_shifts(training, canaries.X, canaries.labels, canaries.features)
+    absent = None
+    if canaries.absent is not None:
+        absent = saturated_shifts(training, *canaries.absent, canaries.features)
+    total = np.zeros(len(canaries.features))
+    for steps, moved in training.increments():
+        own = moved[:, canaries.features]
+        total += _mixture(own, there, plan, steps)
+        if absent is not None:
+            total -= _mixture(own, absent, plan, steps)
+    return total
+
+
+def _mixture(own: Floats, shift: Floats, plan: Plan, steps: int) -> Floats:
+    """Return the log-ratio to noise alone of a canary that is drawn at random in each step.
+
+    Over several steps it is drawn a binomial number of times, each with the same shift.
+    """
+    times = np.arange(steps + 1)[:, None]
+    chances = gammaln(steps + 1) - gammaln(times + 1) - gammaln(steps - times + 1)
+    chances = chances + times * np.log(plan.rate)
+    if plan.rate < 1.0:
+        chances = chances + (steps - times) * np.log1p(-plan.rate)
+    else:
+        chances, times = chances[-1:], times[-1:]
+    variance = steps * plan.noise.std**2
+    along, square = (own * shift).sum(axis=0), (shift * shift).sum(axis=0)
+    exponents = (times * along - times**2 * square / 2.0) / variance
+    ratio: Floats = logsumexp(chances + exponents, axis=0)
+    return ratio
+
+
+def saturated_shifts(training: Training, X: Any, labels: Floats, features: Ints) -> Floats:
+    """Return how far each canary moves its own coordinate when it is drawn, per output.
+
+    Raises
+    ------
+    ParameterError
+        If a step is not clipped at the first or the last state that can be.
+    """
+    problem, plan = training.problem, training.plan
+    numbers = plan.numbers(problem.strength)
+    rows = problem.rows(X)
+    inner = problem.labels(labels) if problem.outputs == 1 else labels
+    records = Records(inner, np.ones(len(inner)))
+    own = rows.factor * _own(_values(X, rows), features)
+    shifts = np.empty((problem.outputs, len(inner)))
+    steps = np.empty(problem.outputs)
+    last = training.vectors[-1].copy()
+    begin, end = np.zeros((2, len(inner), problem.outputs))
+    for i in range(len(inner)):
+        step_of(problem.loss, rows, records, numbers, np.zeros_like(last), begin, i, steps)
+        shifts[:, i] = steps * own[i]
+        first = steps.copy()
+        end[i] = plan.steps * first
+        step_of(problem.loss, rows, records, numbers, last, end, i, steps)
+        for taken in (first, steps):
+            if not rows.norm[i] * np.linalg.norm(taken) >= _CLIPPED * plan.clip:
+                raise ParameterError(
+                    f"travel={plan.travel:g} and lam={plan.lam:g} leave steps of a canary "
+                    "unclipped; an audit needs a smaller travel or a larger lam."
+                )
+    return shifts
+
+
+def _values(X: Any, rows: Any) -> Any:
+    """Return a matrix of what rows hold, standardised or not."""
+    if not hasattr(X, "indptr"):
+        return rows.values
+    return type(X)((rows.values, rows.indices, rows.indptr), shape=X.shape)
+
+
+def _own(X: Any, features: Ints) -> Floats:
+    """Return the entry of each row at its own feature."""
+    found = X[np.arange(len(features)), features]
+    return np.asarray(found, dtype=np.float64).ravel()

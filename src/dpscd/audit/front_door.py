@@ -1,0 +1,279 @@
+"""Audits through the front door: ``fit`` as users call it, attacked by all that it releases."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.audit.bounds import LowerBounds, lower_bounds
+from dpscd.audit.evidence import Canaries, evidence
+from dpscd.audit.recording import recorded
+from dpscd.errors import ParameterError
+from dpscd.kernels.draws import shuffle
+from dpscd.plan import Plan
+from dpscd.privacy.accounting import epsilon_of
+from dpscd.privacy.calibration import interval_for
+from dpscd.privacy.random import Purpose, SecureSource, SeededSource
+from dpscd.privacy.release import Release
+
+__all__ = ["DoorGame", "DoorResult", "ReleaseResult", "audit_door"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+#: Each release is compared with its own claim at this confidence: there are many of them.
+RELEASE_CONFIDENCE = 0.999
+
+
+class DoorGame(Protocol):
+    """A real fit on made-up records, among which canaries are or are not."""
+
+    @property
+    def name(self) -> str:
+        """What is audited."""
+
+    @property
+    def canaries(self) -> int:
+        """Number of canaries in a fit."""
+
+    def fit(self, present: Bools, seed: int | None) -> Any:
+        """Fit as a user does, and return the fitted model."""
+
+    def suspects(self, model: Any) -> Canaries:
+        """Return the canaries' records as the mechanism meets them, given what was released."""
+
+    def model_scores(self, model: Any) -> Floats:
+        """Return what the coefficients alone say of each canary."""
+
+
+@dataclass(frozen=True)
+class ReleaseResult:
+    """What the attack on one release showed, against the claim of that release alone.
+
+    Attributes
+    ----------
+    what : str
+        The release, as the card names it; the first training of two is 'pilot'.
+    epsilon_claimed : float
+        What the accountant says of it alone at the delta of the audit.
+    epsilon_lower, epsilon_lower_clopper_pearson : float
+        Lower bounds, at the confidence of :data:`RELEASE_CONFIDENCE`.
+    """
+
+    what: str
+    epsilon_claimed: float
+    epsilon_lower: float
+    epsilon_lower_clopper_pearson: float
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether a bound is above the claim."""
+        measured = max(self.epsilon_lower, self.epsilon_lower_clopper_pearson)
+        return measured > self.epsilon_claimed
+
+
+@dataclass(frozen=True)
+class DoorResult:
+    """What an attack through the front door showed.
+
+    Attributes
+    ----------
+    name, relation : str
+        What was audited, and which data sets were told apart.
+    epsilon_claimed, delta, confidence : float
+        The claim, and the confidence of the bounds on it.
+    epsilon_lower, epsilon_lower_clopper_pearson : float
+        Lower bounds from all releases together.
+    model_lower, model_lower_clopper_pearson : float
+        Lower bounds from the coefficients alone.
+    releases : tuple of ReleaseResult
+        The same for each release against its own claim.
+    trials, canaries, fits : int
+        Canaries observed in each world; canaries in a fit; fits.
+    steps, rate, noise_multiplier : int, float, float
+        The plan's training.
+    seed : int or None
+        The seed; None when the operating system gave the randomness.
+    seconds : float
+        Time taken.
+    """
+
+    name: str
+    relation: str
+    epsilon_claimed: float
+    delta: float
+    confidence: float
+    epsilon_lower: float
+    epsilon_lower_clopper_pearson: float
+    model_lower: float
+    model_lower_clopper_pearson: float
+    releases: tuple[ReleaseResult, ...]
+    trials: int
+    canaries: int
+    fits: int
+    steps: int
+    rate: float
+    noise_multiplier: float
+    seed: int | None
+    seconds: float
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether a bound is above its claim, of the whole fit or of one release."""
+        measured = max(
+            self.epsilon_lower,
+            self.epsilon_lower_clopper_pearson,
+            self.model_lower,
+            self.model_lower_clopper_pearson,
+        )
+        return measured > self.epsilon_claimed or any(x.exceeded for x in self.releases)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain JSON values."""
+        return {
+            **asdict(self),
+            "releases": [{**asdict(x), "exceeded": x.exceeded} for x in self.releases],
+            "exceeded": self.exceeded,
+        }
+
+
+def audit_door(
+    game: DoorGame,
+    *,
+    trials: int = 20_000,
+    confidence: float = 0.95,
+    random_state: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> DoorResult:
+    """Return empirical lower bounds on the epsilon of a fit as users call it.
+
+    Parameters
+    ----------
+    game : DoorGame
+        What is fitted to which records.
+    trials : int
+        Canaries to observe in each of the two worlds, many in each fit: they count as
+        independent trials, having features of their own and contributions that are constant.
+    confidence : float
+        Chance of each lower bound on the whole claim to be below the truth.
+    random_state : int, optional
+        A seed to repeat the audit; by default the operating system's randomness is used.
+    progress : callable, optional
+        Called with the number of canaries observed in each fit.
+    """
+    start = time.perf_counter()
+    if trials < 1:
+        raise ParameterError(f"trials={trials!r} must be a positive integer.")
+    played = _play(game, trials, random_state, progress)
+    plan, there = played.plan, played.present
+
+    def bounds(scores: Floats, risk: float) -> LowerBounds:
+        absent, present = scores[~there][:trials], scores[there][:trials]
+        return lower_bounds(absent, present, delta=plan.delta, confidence=risk)
+
+    whole = bounds(np.sum(list(played.releases.values()), axis=0), confidence)
+    alone = bounds(played.model, confidence)
+    claims = _claims(plan)
+    releases = []
+    for name, scores in played.releases.items():
+        own = bounds(scores, RELEASE_CONFIDENCE)
+        found = (own.epsilon_gaussian, own.epsilon_clopper_pearson)
+        releases.append(ReleaseResult(name, claims[name], *found))
+    return DoorResult(
+        name=game.name,
+        relation=plan.relation.value,
+        epsilon_claimed=plan.epsilon,
+        delta=plan.delta,
+        confidence=confidence,
+        epsilon_lower=whole.epsilon_gaussian,
+        epsilon_lower_clopper_pearson=whole.epsilon_clopper_pearson,
+        model_lower=alone.epsilon_gaussian,
+        model_lower_clopper_pearson=alone.epsilon_clopper_pearson,
+        releases=tuple(releases),
+        trials=trials,
+        canaries=game.canaries,
+        fits=played.fits,
+        steps=plan.steps,
+        rate=plan.rate,
+        noise_multiplier=plan.noise_multiplier,
+        seed=random_state,
+        seconds=time.perf_counter() - start,
+    )
+
+
+class _Played(NamedTuple):
+    """The scores of all canaries of all fits."""
+
+    plan: Plan
+    present: Bools
+    releases: dict[str, Floats]
+    model: Floats
+    fits: int
+
+
+def _play(
+    game: DoorGame,
+    trials: int,
+    random_state: int | None,
+    progress: Callable[[int], None] | None,
+) -> _Played:
+    """Fit until there are enough canaries in each world."""
+    scores: dict[str, list[Floats]] = {}
+    models: list[Floats] = []
+    worlds: list[Bools] = []
+    while min(_counts(worlds)) < trials:
+        present, seed = _worlds(game.canaries, random_state, len(worlds))
+        with recorded() as recording:
+            model = game.fit(present, seed)
+        for name, found in evidence(recording, game.suspects(model)).items():
+            scores.setdefault(name, []).append(found)
+        models.append(game.model_scores(model))
+        worlds.append(present)
+        if progress is not None:
+            progress(game.canaries)
+    return _Played(
+        recording.plan,
+        np.concatenate(worlds),
+        {name: np.concatenate(parts) for name, parts in scores.items()},
+        np.concatenate(models),
+        len(worlds),
+    )
+
+
+def _counts(worlds: list[Bools]) -> tuple[int, int]:
+    present = sum(int(world.sum()) for world in worlds)
+    return present, sum(len(world) for world in worlds) - present
+
+
+def _worlds(canaries: int, random_state: int | None, run: int) -> tuple[Bools, int | None]:
+    """Draw which canaries are there, half of them, and a seed for the fit."""
+    source = SecureSource()
+    if random_state is not None:
+        source = SeededSource(f"front door {random_state}, fit {run}".encode())
+    words = source.words(Purpose.ORDER, 0, 1, canaries + 1)[0]
+    order = np.arange(canaries)
+    shuffle(words[:-1], order)
+    seed = None if random_state is None else int(words[-1] >> np.uint64(1))
+    return order < (canaries + run % 2) // 2, seed
+
+
+def _claims(plan: Plan) -> dict[str, float]:
+    """Return the epsilon of each release alone, by the names of :func:`evidence`."""
+
+    def alone(release: Release) -> float:
+        event = release.event
+        parts = ((event.rate, event.steps),)
+        interval = interval_for(plan.epsilon, plan.delta, plan.relation, parts)
+        return epsilon_of([event], plan.delta, plan.relation, interval).epsilon
+
+    listed = {release.what: release for release in plan.releases()}
+    claims = {"shared vector": alone(plan.release())}
+    if plan.pilot is not None:
+        claims["pilot"] = alone(plan.pilot.release())
+    for name in ("bounds", "moments"):
+        if name in listed:
+            claims[name] = alone(listed[name])
+    return claims

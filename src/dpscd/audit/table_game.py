@@ -1,0 +1,183 @@
+"""A game through the door of tables: ``TableModel.fit(table)`` on cells as they come.
+
+Canaries stand between ordinary records whose cells are all that a door may meet: texts of
+numbers, sentinels, None and NaN, huge numbers, values out of bounds or not listed, and several
+types in one column. A canary has a level of a category, or a column of numbers, of its own;
+that cell is spelled in turn as text, whole number and float. Its other cells are missing, which
+is the middle of the bounds, so its row has one entry.
+"""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpscd.audit.door_games import saturating
+from dpscd.audit.evidence import Canaries
+from dpscd.estimators.base import DPLinearModel
+from dpscd.estimators.regression import DPRidge
+from dpscd.estimators.table import TableModel
+from dpscd.preprocessing.private import count_cells, magnitude_limits
+from dpscd.preprocessing.reading import read_parsed
+from dpscd.preprocessing.schema import Schema
+from dpscd.privacy.relation import Relation
+
+__all__ = ["TableGame"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Record = dict[str, Any]
+
+_LEVELS = (None, "", "zz", 10**30, -1, 2.5, True, "?", float("nan"), "1e2")
+_NUMBERS = (
+    3, "7.5", None, "999", 999, 1e300, -(10**400), "unknown", float("nan"), True, " 12 ", "?",
+)  # fmt: skip
+_FLAGS = ("yes", False, 1, "0", None, "perhaps", 2.0)
+# Ordinary values of the column with private bounds, far beyond all canaries'.
+_FAR = (2.0**40, -(2.0**40), str(2**41), None, -(2.0**41), "999", "much", 3e12)
+_CLASSES = ("no", "yes", "no", "yes", "maybe", None)
+_TARGETS = (1.0, -1.0, "1", "-1", 50, "?", None)
+# The smallest and largest power of two of canaries' values in that column.
+_POWERS = range(-16, 31)
+
+
+@dataclass(frozen=True)
+class TableGame:
+    """An estimator, a schema, and the table they are fitted to.
+
+    Attributes
+    ----------
+    name : str
+        What results call it.
+    model : type
+        DPRidge, DPLogisticRegression or DPLinearSVC.
+    parameters : dict
+        Of the estimator, as :func:`~dpscd.audit.door_games.saturating` gives them.
+    canaries : int
+        Canaries in a fit, and as many ordinary records.
+    columns : bool
+        Whether a canary has a column of numbers of its own, which makes rows dense, rather
+        than a level of a category, which makes them sparse.
+    private : bool
+        Whether a column has private bounds; then there are at most 94 canaries.
+    csv : bool
+        Whether the table is written to a CSV file and read from there.
+    door : callable
+        What is fitted, given schema and estimator: TableModel.
+    """
+
+    name: str
+    model: type[DPLinearModel]
+    parameters: dict[str, Any] = field(default_factory=dict)
+    canaries: int = 500
+    columns: bool = False
+    private: bool = False
+    csv: bool = False
+    door: Callable[..., Any] = TableModel
+
+    @property
+    def _regression(self) -> bool:
+        return issubclass(self.model, DPRidge)
+
+    @property
+    def _relation(self) -> Relation:
+        return Relation.parse(self.parameters.get("relation", "zero-out"))
+
+    @property
+    def schema(self) -> Schema:
+        """What is declared about the table."""
+        columns: dict[str, Any] = {}
+        if self.columns:
+            own = {"kind": "number", "bounds": [-1000, 1000]}
+            columns |= {f"own {c}": own for c in range(self.canaries)}
+        else:
+            # From 1000 on: 999 means missing, and levels must not look like flags.
+            levels = [str(1000 + c) for c in range(self.canaries)]
+            columns["level"] = {"kind": "category", "values": levels}
+        columns["number"] = {"kind": "number", "bounds": [0, 1000]}
+        columns["flag"] = {"kind": "boolean"}
+        if self.private:
+            columns["far"] = {"kind": "number", "bounds": "private"}
+        target: dict[str, Any] = {"column": "target", "classes": ["no", "yes"]}
+        if self._regression:
+            target = {"column": "target", "bounds": [-1, 1]}
+        table = {"missing": ["?", "999", "NA"]}
+        return Schema.from_dict({"table": table, "target": target, "columns": columns})
+
+    def table(self, present: Bools) -> pd.DataFrame:
+        """Return the records: canaries, absent ones as the relation says, and ordinary ones."""
+        names = [*(column.name for column in self.schema.columns), "target"]
+        records = []
+        for c, there in enumerate(present):
+            own = self._canary(c)
+            if there:
+                records.append(own)
+            elif self._relation is Relation.REPLACE_ONE:
+                records.append({**own, "target": -1 if self._regression else "no"})
+            elif self._relation is Relation.ZERO_OUT:
+                # What contributes nothing: an empty record, or one whose label is no class.
+                keep = c % 2 == 0 and not self._regression and not self.private
+                records.append({**own, "target": "maybe"} if keep else {})
+            records.append(self._ordinary(c))
+        cells = {name: [record.get(name) for record in records] for name in names}
+        return pd.DataFrame({name: pd.Series(x, dtype=object) for name, x in cells.items()})
+
+    def fit(self, present: Bools, seed: int | None) -> TableModel:
+        """Fit the table as a user does."""
+        given = saturating(**{"n": 2 * self.canaries, **self.parameters})
+        estimator = self.model(**given, random_state=seed)
+        model: TableModel = self.door(self.schema, estimator)
+        table = self.table(present)
+        if not self.csv:
+            return model.fit(table)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "table.csv"
+            table.to_csv(file, index=False)
+            return model.fit(read_parsed([file], self.schema))
+
+    def suspects(self, model: TableModel) -> Canaries:
+        """Return the canaries as rows of features, by the bounds that were released."""
+        records = pd.DataFrame([self._canary(c) for c in range(self.canaries)])
+        names = [column.name for column in self.schema.columns]
+        rows = TableModel.features(model, records.reindex(columns=names))
+        labels = np.ones(self.canaries)
+        absent = (rows, -labels) if self._relation is Relation.REPLACE_ONE else None
+        cells = None
+        if self.private:
+            places = [
+                count_cells([np.array([self._far(c)])], [magnitude_limits()]).argmax()
+                for c in range(self.canaries)
+            ]
+            cells = np.array(places, dtype=np.int64)
+        return Canaries(rows, labels, np.arange(self.canaries), absent, cells)
+
+    def model_scores(self, model: TableModel) -> Floats:
+        """Return the coefficients of the canaries' own features."""
+        coef: Floats = np.ravel(model.estimator_.coef_)[: self.canaries]
+        return coef
+
+    def _canary(self, c: int) -> Record:
+        number = 1000 if self.columns else 1000 + c
+        # In a file all cells are texts, and 1000.0 is not the level 1000.
+        spelled = str(number) if self.csv else (str(number), number, float(number))[c % 3]
+        own: Record = {f"own {c}" if self.columns else "level": spelled}
+        if self.private:
+            own["far"] = self._far(c)
+        return {**own, "target": "1" if self._regression else "yes"}
+
+    def _far(self, c: int) -> float:
+        """Return a value in a cell of its own of the histogram of magnitudes."""
+        return float((-1.5 if c % 2 else 1.5) * 2.0 ** _POWERS[c // 2])
+
+    def _ordinary(self, c: int) -> Record:
+        own: Record = {} if self.columns else {"level": _LEVELS[c % len(_LEVELS)]}
+        own["number"] = _NUMBERS[c % len(_NUMBERS)]
+        own["flag"] = _FLAGS[c % len(_FLAGS)]
+        own["far"] = _FAR[c % len(_FAR)]
+        labels: tuple[Any, ...] = _TARGETS if self._regression else _CLASSES
+        return {**own, "target": labels[c % len(labels)]}
