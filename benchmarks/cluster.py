@@ -20,7 +20,6 @@ import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
-from dpscd.estimators.partitions import ArrayReader
 from scipy.optimize import nnls
 
 from dpscd import DPLogisticRegression
@@ -30,6 +29,7 @@ from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
 from dpscd.planning import Facts, _worth_a_trip
 from dpscd.privacy.random import LotsSource, SeededSource
+from dpscd.records.door import ArrayDoor
 
 EPOCHS = 100
 # Lots of n / 20 and so on, and how many seeds: small lots take long.
@@ -143,7 +143,7 @@ def trip(workers, columns, steps=300):
     X, y = collections(16 * workers, columns, workers)
     model = model_of(16 * workers, 16, 0, standardise=False)
     classes = model._declared_for_dask()
-    reader = ArrayReader(model._without_secrets(), classes, columns, False)
+    reader = ArrayDoor(model._labels(classes), columns, False)
     problem_of, target = model._public_problem(X.shape, classes)
     plan = model._plan(problem_of(np.nan), target)
     shared, seconds = np.zeros((1, columns + 1)), []

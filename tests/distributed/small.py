@@ -2,9 +2,9 @@
 
 import dask.array as da
 import numpy as np
-from dpscd.estimators.partitions import ArrayReader
 
-from dpscd import DPRidge
+from dpscd.records.door import ArrayDoor
+from dpscd.records.labels import NumberLabels
 
 SCHEMA = {
     "target": {"column": "won", "classes": ["no", "yes"]},
@@ -18,11 +18,5 @@ def arrays(rows=12, chunks=4):
 
 
 def reader(**changes):
-    model = DPRidge(y_bounds=(0, 1), random_state=5, ledger="budget.db", dataset="people")
-    values = {
-        "model": model._without_secrets(),
-        "classes": None,
-        "features": 3,
-        "sparse": False,
-    }
-    return ArrayReader(**{**values, **changes})
+    values = {"labels": NumberLabels(0.0, 1.0), "features": 3, "sparse": False}
+    return ArrayDoor(**{**values, **changes})

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
-from dpscd.estimators.partitions import ArrayReader
 from one_machine import OneMachine
 
 from dpscd import (
@@ -29,6 +28,7 @@ from dpscd import (
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
 from dpscd.privacy.random import LotsSource, SeededSource, source_for
+from dpscd.records.door import ArrayDoor
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard
 from dpscd.solvers.training import train_private
@@ -65,7 +65,7 @@ def same(found, expected):
 def warm_up(X, y):
     """Compile here and once what every worker will need."""
     model = ridge()
-    reader = ArrayReader(model._without_secrets(), None, 3, False)
+    reader = ArrayDoor(model._labels(None), 3, False)
     (part,) = partitions_of(*on_dask(X, y, 1), None)
     problem_of, target = model._public_problem(X.shape, None)
     plan = model._plan(problem_of(np.nan), target)
@@ -167,7 +167,7 @@ def training(client, act, X, y, parts=3):
     """Train on workers; call `act` with the number of each step."""
     model = ridge()
     split = partitions_of(*on_dask(X, y, parts), None)
-    reader = ArrayReader(model._without_secrets(), None, X.shape[1], False)
+    reader = ArrayDoor(model._labels(None), X.shape[1], False)
     problem_of, target = model._public_problem(X.shape, None)
     plan = model._plan(problem_of(np.nan), target)
     done = []

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from distributed import Client, KilledWorker, LocalCluster
-from dpscd.estimators.partitions import TableReader
 from small import SCHEMA, arrays, reader
 
 from dpscd import (
@@ -28,6 +27,8 @@ from dpscd.distributed.cluster import parquet
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import ShardActor, workers_with
 from dpscd.preprocessing.declared import schema_of
+from dpscd.records.door import TableDoor
+from dpscd.records.labels import ClassLabels
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard
 from dpscd.solvers.sharded import LOST, Crew
@@ -287,5 +288,5 @@ def test_files_are_read_by_the_workers(tmp_path):
     model = TableModel(SCHEMA, DPLogisticRegression(epochs=1, lot_size=40, random_state=0))
     assert parquet(paths).npartitions == 2
     assert model.fit(parquet(paths)).predict(table).shape == (400,)
-    model = TableReader(None, None, schema_of(SCHEMA), {})
-    assert model.count(table) == 400
+    door = TableDoor(ClassLabels((0, 1)), schema_of(SCHEMA), {})
+    assert door.count(table) == 400

@@ -119,13 +119,6 @@ def test_another_version_is_refused():
         ShardActor(partitions_of(*arrays(), None), reader(), "0.0.1")
 
 
-def test_a_reader_has_no_secrets():
-    found = reader().model
-    assert found.random_state is None
-    assert found.ledger is None
-    assert found.dataset is None
-
-
 def test_partitions_can_be_loaded_again_and_again_and_are_never_printed():
     X, y = arrays()
     parts = partitions_of(X, y, None)
@@ -151,7 +144,7 @@ def test_collections_that_are_not_divided_alike_are_refused():
             partitions_of(X, other, None)
     unequal = reader()
     with pytest.raises(DataError, match="divided alike"):
-        unequal.count((np.zeros((3, 3)), np.zeros(2), None))
+        unequal.records((np.zeros((3, 3)), np.zeros(2), None))
 
 
 def test_partitions_that_are_not_as_announced_are_refused():

@@ -23,7 +23,6 @@ from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.regression import DPRidge
 from dpscd.estimators.table import TableModel
 from dpscd.preprocessing.private import count_cells, magnitude_limits
-from dpscd.preprocessing.reading import read_parsed
 from dpscd.preprocessing.schema import Schema
 from dpscd.privacy.relation import Relation
 
@@ -138,7 +137,7 @@ class TableGame:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "table.csv"
             table.to_csv(file, index=False)
-            return model.fit(read_parsed([file], self.schema))
+            return model.fit(file)
 
     def suspects(self, model: TableModel) -> Canaries:
         """Return the canaries as rows of features, by the bounds that were released."""

@@ -188,9 +188,7 @@ def _train(schema: Any, estimator: Any, records: Any) -> Any:
     return found
 
 
-def _print_result(
-    model: Any, out: Path, seconds: float | None, *, as_json: bool
-) -> None:
+def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool) -> None:
     """Print public facts of the fit; times only if they were asked for."""
     card, schema = model.privacy_, model.schema_
     if as_json:

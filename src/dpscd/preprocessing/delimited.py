@@ -142,7 +142,8 @@ class CsvFile:
             return archive.open(members[0])
         if kind == ".zst":
             return _open_zstandard(self._source)
-        return _OPENERS.get(kind, lambda path: path.open("rb"))(self._source)
+        opened = _OPENERS.get(kind)
+        return self._source.open("rb") if opened is None else opened(self._source)
 
     def _cells(
         self, file: Any, chunk: int, **options: Any

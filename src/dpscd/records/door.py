@@ -68,8 +68,6 @@ class ArrayDoor:
             raise DataError("a partition of X is not of the announced form.")
         given = weights_of(sample_weight, source.count)
         labels, weights = self.labels.coded(label_column(y))
-        if len(labels) != source.count:
-            raise DataError("Found input variables with inconsistent numbers of samples.")
         return Triples(rows, labels, given * weights)
 
     def whole(self, X: Any, y: Any, sample_weight: Any) -> Triples:
@@ -93,6 +91,8 @@ class ArrayDoor:
             empty = (0, self.features)
             rows = sparse.csr_array(empty, dtype=np.float32) if self.sparse else np.empty(empty)
             return Triples(rows, np.empty(0), np.empty(0))
+        if len({int(piece.shape[0]) for piece in part if piece is not None}) != 1:
+            raise DataError("X, y and sample_weight are not divided alike.")
         return self.triples(*part)
 
 
