@@ -24,6 +24,8 @@ def load_adult():
                 names=schema.layout.names,
                 comment=schema.layout.comment,
                 skipinitialspace=True,
+                dtype=str,
+                keep_default_na=False,
             )
             for name in ("adult.data", "adult.test")
         )

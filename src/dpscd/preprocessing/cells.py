@@ -4,8 +4,8 @@ A cell may come as text (from a CSV file), as a number, a truth value or a date 
 Parquet or a list), and its type often depends on the *other* cells of its column: one missing
 value makes whole numbers floats, one text makes numbers objects. So equal values mean the same
 in every type: ``999``, ``999.0``, ``"999"`` and ``"999.0"``; ``True``, ``"True"`` and
-``"true"``; ``None``, NaN and ``""``. Whatever a cell holds, nothing here fails: an error would tell that
-such a cell is there.
+``"true"``; ``None``, NaN and ``""``. Whatever a cell holds, nothing here fails: an error would
+tell that such a cell is there.
 """
 
 import datetime
