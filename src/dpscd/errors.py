@@ -71,7 +71,7 @@ class BudgetExceeded(DpscdError, RuntimeError):  # noqa: N818 - read as what hap
 
 
 class ModelFileError(DpscdError, ValueError):
-    """A model file is malformed, was changed, or a model cannot be written to one."""
+    """A model file is malformed, was changed or is not signed, or cannot be written."""
 
 
 class SchemaError(DpscdError, ValueError):

@@ -158,9 +158,9 @@ def test_a_shared_vector_of_another_width_is_refused(made, facts):
         ("rule", -1), ("lam", 0.0), ("lam", math.nan), ("lam", math.inf), ("lam", 10**400),
         ("lam", "1"), ("lam", True), ("row_bound", -1.0), ("intercept", -0.1),
         ("averaging", -0.1), ("reaches", 0.0), ("epochs", None), ("lot_size", []),
-        ("standardised", 0), ("standardised", "yes"), ("class_weight", []), ("released_bounds", 3),
-        ("classes", "ab"), ("classes", [1]), ("classes", 7), ("y_bounds", [1.0]),
-        ("y_bounds", [1.0, 0.0]), ("y_bounds", [0.0, math.inf]), ("y_bounds", "01"),
+        ("standardised", 0), ("standardised", "yes"), ("class_weight", []),
+        ("released_bounds", 3), ("classes", "ab"), ("classes", [1]), ("classes", 7),
+        ("y_bounds", [1.0]), ("y_bounds", [1.0, 0.0]), ("y_bounds", [0.0, math.inf]), ("y_bounds", "01"),
         ("y_bounds", [0, 1]), ("y_bounds", None),
     ],
 )  # fmt: skip

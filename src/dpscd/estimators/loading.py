@@ -81,6 +81,21 @@ def sign_model(path: str | os.PathLike[str], key: str | os.PathLike[str]) -> Pat
     -------
     Path
         The signature: 64 bytes beside the model, with ``.sig`` after its name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dpscd import DPRidge, load, sign_model
+    >>> from dpscd.privacy.signing import new_key
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> model = DPRidge(y_bounds=(0, 1)).fit([[0.1], [0.2]] * 50, [0, 1] * 50)
+    >>> model.save(folder / "model.json")
+    >>> public = new_key(folder / "signing.pem")  # or: openssl genpkey -algorithm ed25519
+    >>> sign_model(folder / "model.json", folder / "signing.pem").name
+    'model.json.sig'
+    >>> load(folder / "model.json", key=public).privacy_ == model.privacy_
+    True
     """
     from dpscd.privacy.signing import write_signature
 
