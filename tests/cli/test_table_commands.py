@@ -463,6 +463,37 @@ def test_schema_init_and_check(run):
     assert 'delimiter = ";"' in Path("bare.toml").read_text()
 
 
+RECORDS = [
+    "30,yes,1.5,no\n",
+    "thirty,yes,1.5,no\n",  # one cell is no number
+    "30,yes,1.5,\n" * 3,
+    "",
+]
+
+
+def test_schema_init_reads_no_record(run):
+    texts = set()
+    for place, records in enumerate([*(x.encode() for x in RECORDS), b'\xff\x00,,"' * 9]):
+        Path("t.csv").write_bytes(b"age,smoker,weight,ill\n" + records)
+        run("schema", "init", "t.csv", "--out", f"{place}.toml")
+        texts.add(Path(f"{place}.toml").read_text())
+    (text,) = texts
+    assert text.count('kind = ""  # FILL IN') == 3
+    found = run("schema", "check", "0.toml", code=1)
+    assert re.match(r"error: 0.toml line \d+: target 'ill' needs", found.stderr)
+    frames = [
+        pd.DataFrame({"age": age, "smoker": [True, False], "ill": ["no", "yes"]})
+        for age in ([1, 2], [-5, 99])
+    ]
+    for place, frame in enumerate(frames):
+        frame.to_parquet("t.parquet")
+        run("schema", "init", "t.parquet", "--out", f"p{place}.toml")
+    text = Path("p0.toml").read_text()
+    assert text == Path("p1.toml").read_text()
+    assert '[columns.age]\nkind = "number"' in text
+    assert '[columns.smoker]\nkind = "boolean"' in text
+
+
 def test_example_writes_the_packaged_table(run):
     assert run("example", "adult").stdout == "adult.data, adult.test, adult.toml\n"
     values = json.loads(run("example", "--out", "folder", "--json").stdout)

@@ -391,6 +391,18 @@ MUTATIONS = [
         "tests/estimators/test_budget.py::test_a_seed_that_is_not_called_secret_is_refused",
     ),
     Mutation(
+        "a schema to fill in that has looked at a record",
+        "cli/schema.py",
+        (('        if read_values_from_data_not_private:\n', '        if True:\n'),),
+        "tests/cli/test_table_commands.py::test_schema_init_reads_no_record",
+    ),
+    Mutation(
+        "a guessed kind that is not marked",
+        "preprocessing/template.py",
+        (('        return [*lines, _READ]', '        return lines if "ignore" in lines[0] else [*lines, _READ]'),),
+        "tests/preprocessing/test_template.py::test_values_read_from_data_are_marked",
+    ),
+    Mutation(
         "the same seed for all fits and processes",
         "privacy/random.py",
         (("self._start(os.urandom(_KEY))", "self._start(bytes(_KEY))"),),

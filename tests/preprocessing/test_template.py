@@ -1,11 +1,11 @@
-"""Templates: from names and types alone, unless asked otherwise in so many words."""
+"""Templates: from declared names alone, unless asked otherwise in so many words."""
 
 import pandas as pd
 import pytest
 
 from dpscd import DataError, Schema, SchemaError
 from dpscd.preprocessing.schema import Layout
-from dpscd.preprocessing.template import Template, template
+from dpscd.preprocessing.template import ReadTemplate, template
 
 TABLE = pd.DataFrame(
     {
@@ -18,34 +18,63 @@ TABLE = pd.DataFrame(
 )
 
 
-def filled(values=True, target=None, layout=None, table=TABLE):
-    found = Template(list(table.columns), layout or Layout(), values=values)
+NAMES = dict.fromkeys(TABLE.columns, "")
+
+
+def filled(target=None, layout=None, table=TABLE):
+    found = ReadTemplate(list(table.columns), layout or Layout())
     found.look(table)
     return found.text(target)
 
 
-def test_a_template_holds_no_value_of_the_records():
-    text = template(TABLE)
-    assert text == filled(values=False)
-    for value in ("30", "41", '"a"', '"b"', "1.5", '"no"', '"yes"'):
-        assert value not in text
+def test_a_template_of_names_leaves_everything_to_be_filled_in():
+    text = template(NAMES, Layout())
+    assert text.count("FILL IN") == 5
+    assert '[columns."odd name [x]"]\nkind = ""' in text
+    assert '[target]\ncolumn = "ill"\nclasses = []' in text
+    assert 'column = "age"' in template(NAMES, Layout(), target="age")
+    with pytest.raises(DataError, match="no column 'x' to be the target"):
+        template(NAMES, Layout(), target="x")
+
+
+def test_declared_kinds_are_kept():
+    kinds = {"a": "number", "b": "category", "c": "boolean", "d": "", "y": "number"}
+    text = template(kinds, Layout())
     assert text.count("FILL IN") == 4
-    assert '[columns."odd name [x]"]' in text
-    assert 'column = "ill"' in text
-    other = TABLE.assign(age=["99", "98", "97"], income=[7.0, 8.0, 9.0], ill=["c", "d", "e"])
-    assert template(other) == text
+    assert '[columns.a]\nkind = "number"\nbounds = []' in text
+    assert '[columns.b]\nkind = "category"\nvalues = []' in text
+    assert '[columns.c]\nkind = "boolean"\n\n' in text
 
 
 def test_an_unfilled_template_says_where_to_go_on():
-    with pytest.raises(SchemaError, match="line"):
-        Schema.parse(template(TABLE))
+    text = template({"age": "", "ill": ""}, Layout())
+    lines = text.splitlines()
+
+    def line_of(start):
+        return next(k for k, line in enumerate(lines, start=1) if line.startswith(start))
+
+    with pytest.raises(SchemaError, match=f"line {line_of('classes')}: target 'ill' needs"):
+        Schema.parse(text)
+    text = text.replace("classes = []", 'classes = ["no", "yes"]')
+    with pytest.raises(SchemaError, match=f"line {line_of('kind')}: column 'age' needs kind"):
+        Schema.parse(text)
+    number = text.replace('kind = ""', 'kind = "number"')
+    with pytest.raises(SchemaError, match=f"line {line_of('kind') - 1}: .*'age' needs bounds"):
+        Schema.parse(number)
+    done = Schema.parse(number.replace("# bounds = []", "bounds = [0, 120]"))
+    assert done.columns[0].bounds == (0.0, 120.0)
+    named = text.replace('kind = ""', 'kind = "category"').replace(
+        "# values = []", "values = []"
+    )
+    with pytest.raises(SchemaError, match=f"line {line_of('# values')}: .*'age' needs values"):
+        Schema.parse(named)
 
 
 def test_values_read_from_data_are_marked():
     text = filled()
     schema = Schema.parse(text)
     assert text.startswith("# NOT PRIVATE")
-    assert schema.read_from_data == ("age", "odd name [x]", "income", "ill")
+    assert schema.read_from_data == ("age", "odd name [x]", "empty", "income", "ill")
     age, odd, empty, income = schema.columns
     assert age.bounds == (30.0, 41.0)
     assert odd.values == ("a", "b")
@@ -64,8 +93,8 @@ def test_targets_are_numbers_or_classes():
 def test_columns_with_many_texts_are_left_out():
     table = pd.DataFrame({"name": [f"n{k}" for k in range(150)], "y": ["0", "1"] * 75})
     text = filled(table=table)
-    assert 'kind = "ignore"  # more than 100' in text
-    found = Template(["name", "y"], Layout(), values=True)
+    assert 'kind = "ignore"  # more than 100 different values\nread_from_data = true' in text
+    found = ReadTemplate(["name", "y"], Layout())
     for _ in range(3):
         found.look(table)
     assert found.text(None) == text
@@ -86,10 +115,12 @@ def test_the_layout_is_kept():
 def test_a_first_line_that_is_a_record_is_not_taken_for_names():
     for names in (["39", "Bachelors"], ["age", ""]):
         with pytest.raises(DataError, match="does not hold names of columns"):
-            Template(names, Layout(), values=False)
+            ReadTemplate(names, Layout())
+        with pytest.raises(DataError, match="does not hold names of columns"):
+            template(dict.fromkeys(names, ""), Layout())
 
 
 def test_tables_without_or_with_double_columns_are_refused():
     for names in ([], ["a", "a"]):
         with pytest.raises(DataError, match="no two of one name"):
-            Template(names, Layout(), values=False)
+            ReadTemplate(names, Layout())

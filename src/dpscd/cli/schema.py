@@ -1,5 +1,6 @@
 """``dpscd schema``: what is known about a table without looking at its records."""
 
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -36,24 +37,24 @@ def init(
         bool,
         typer.Option(
             "--read-values-from-data-not-private",
-            help="Fill in bounds and values from the records; models will say so.",
+            help="Fill in kinds, bounds and values from the records; models will say so.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a schema to fill in, from the names and types of the columns alone.
+    """Write a schema to fill in, from the names of the columns alone.
 
-    The type of a column in a CSV file is guessed from the first records; check each.
-
-    Bounds and values are left for you: they must be known without looking at the records.
+    No record is read: of a CSV file the line of names, of a Parquet file its own schema, which
+    has types too. The rest is left for you: it must be known without looking at the records.
 
     Example: dpscd schema init patients.csv --target ill --out patients.toml
     """
     with plain_errors():
         from dpscd.errors import ParameterError
+        from dpscd.preprocessing.header import declared_columns
         from dpscd.preprocessing.reading import read_frames
         from dpscd.preprocessing.schema import Layout
-        from dpscd.preprocessing.template import Template
+        from dpscd.preprocessing.template import ReadTemplate, template
         from dpscd.whole import whole_file
 
         if out.exists():
@@ -61,15 +62,15 @@ def init(
         check_writable(out)
         listed = tuple(name.strip() for name in names.split(",")) if names else ()
         layout = Layout(header=not listed, names=listed, delimiter=delimiter, comment=comment)
-        found = None
-        for frame in read_frames(data, layout):
-            if found is None:
-                columns = [str(name) for name in frame.columns]
-                found = Template(columns, layout, values=read_values_from_data_not_private)
-            found.look(frame)
-            if len(frame) and not read_values_from_data_not_private:
-                break
-        text = found.text(target) if found else ""
+        if read_values_from_data_not_private:
+            frames = iter(read_frames(data, layout))
+            first = next(frames)
+            found = ReadTemplate([str(name) for name in first.columns], layout)
+            for frame in chain((first,), frames):
+                found.look(frame)
+            text = found.text(target)
+        else:
+            text = template(declared_columns(data, layout), layout, target=target)
         with whole_file(out) as file:
             file.write(text)
         left = text.count("FILL IN")
@@ -78,7 +79,9 @@ def init(
         elif left:
             typer.echo(f"{out}: {left} places marked FILL IN are left for you.")
         else:
-            typer.echo(f"{out}: bounds and values were read off the records, not private.")
+            typer.echo(
+                f"{out}: kinds, bounds and values were read off the records, not private."
+            )
 
 
 @schema.command()

@@ -60,7 +60,7 @@ class Column:
         What stands in for a missing value: 'middle' of the bounds, 'column' for a feature
         of its own, 'other' (category), or a value.
     read_from_data : bool
-        Whether bounds or values were read off the records, which no proof covers.
+        Whether kind, bounds or values were read off the records, which no proof covers.
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""A schema to begin with: from names and types alone, or, if asked to, from the records."""
+"""A schema to begin with: from declared names alone, or, if asked to, from the records."""
 
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,47 @@ from dpscd.errors import DataError
 from dpscd.preprocessing.parsing import parse_column
 from dpscd.preprocessing.schema import Column, Layout
 
-__all__ = ["Template", "template"]
+__all__ = ["ReadTemplate", "template"]
 
 _MOST_LISTED = 100  # different values up to which a column read from data is a category
 
 
-class Template:
-    """Collects what a template needs from a table, piece by piece.
+def template(columns: Mapping[str, str], layout: Layout, *, target: str | None = None) -> str:
+    """Return a schema to fill in, as TOML; what a person has to fill in is marked.
+
+    Parameters
+    ----------
+    columns : dict
+        Names, with the kind that the file declares ('number', 'boolean', 'category') or ''.
+    layout : Layout
+        How the file is written.
+    target : str, optional
+        What to predict; the last column if not given.
+
+    Notes
+    -----
+    Guarantee: no record has a part in it, for none is given.
+    """
+    names = list(columns)
+    _check(names)
+    own = ["classes = []  # FILL IN: its labels, or bounds = [lowest, highest] instead"]
+    return _document(_HEAD, names, layout, target, lambda _: own, lambda x: _LINES[columns[x]])
+
+
+_LINES = {
+    "number": ['kind = "number"', "bounds = []  # FILL IN: [lowest, highest]"],
+    "category": ['kind = "category"', "values = []  # FILL IN: those it can have"],
+    "boolean": ['kind = "boolean"'],
+    "": [
+        'kind = ""  # FILL IN: number, category, ordinal, boolean or ignore',
+        "# bounds = []",
+        "# values = []",
+    ],
+}
+
+
+class ReadTemplate:
+    """Reads kinds, bounds and values off the records, piece by piece: NOT PRIVATE.
 
     Parameters
     ----------
@@ -27,28 +61,21 @@ class Template:
         The columns.
     layout : Layout
         How the file is written.
-    values : bool
-        Whether to read bounds and values off the records, which is not private.
     """
 
-    def __init__(self, names: Sequence[str], layout: Layout, *, values: bool) -> None:
+    def __init__(self, names: Sequence[str], layout: Layout) -> None:
         if not names or len(set(names)) != len(names):
             raise DataError("the table must have columns, and no two of one name.")
-        if any(not name or _is_number(name) for name in names):
-            raise DataError(
-                "the first line does not hold names of columns, some are empty or numbers; for "
-                "a file without header give --names."
-            )
+        _check(names)
         self.names = list(names)
         self.layout = layout
-        self.values = values
         self.numeric = dict.fromkeys(self.names, True)
         self.seen = dict.fromkeys(self.names, False)
         self._bounds = dict.fromkeys(self.names, (math.inf, -math.inf))
         self._listed: dict[str, dict[str, None]] = {name: {} for name in self.names}
 
     def look(self, frame: pd.DataFrame) -> None:
-        """Note the types of more records, and their values if that was asked for."""
+        """Note the values of more records."""
         absent = {"", *self.layout.missing}
         for name in self.names:
             cells = frame[name]
@@ -59,8 +86,6 @@ class Template:
                 self.seen[name] = True
             if np.isnan(numbers).sum() > len(cells) - len(known):
                 self.numeric[name] = False
-            if not self.values:
-                continue
             finite = numbers[np.isfinite(numbers)]
             if len(finite):
                 low, high = self._bounds[name]
@@ -69,52 +94,29 @@ class Template:
                 self._listed[name].update(dict.fromkeys(sorted(set(known))))
 
     def text(self, target: str | None) -> str:
-        """Return the schema as TOML; what a person has to fill in is marked."""
-        if target is not None and target not in self.names:
-            raise DataError(f"the table has no column {target!r} to be the target.")
-        target = self.names[-1] if target is None else target
-        parts = [_HEAD_READ if self.values else _HEAD, *self._table(), *self._target(target)]
-        for name in self.names:
-            if name != target:
-                parts += ["", f"[columns.{_key(name)}]", *self._column(name)]
-        return "\n".join(parts) + "\n"
-
-    def _table(self) -> list[str]:
-        layout, usual = self.layout, Layout()
-        lines = []
-        if not layout.header:
-            lines += ["header = false", f"names = {_list(layout.names)}"]
-        if layout.delimiter != usual.delimiter:
-            lines.append(f"delimiter = {_quoted(layout.delimiter)}")
-        if layout.comment is not None:
-            lines.append(f"comment = {_quoted(layout.comment)}")
-        return ["", "[table]", *lines] if lines else []
+        """Return the schema as TOML, every column marked as read from data."""
+        return _document(
+            _HEAD_READ, self.names, self.layout, target, self._target, self._column
+        )
 
     def _target(self, name: str) -> list[str]:
-        lines = ["", "[target]", f"column = {_quoted(name)}"]
-        if not self.values:
-            return [
-                *lines,
-                "classes = []  # FILL IN: its labels, or bounds = [lowest, highest] instead",
-            ]
         listed = list(self._listed[name])
-        if self.numeric[name] and len(listed) > 2:
-            return [*lines, f"bounds = {self._range(name)}", "read_from_data = true"]
-        return [*lines, f"classes = {_list(listed)}", "read_from_data = true"]
+        number = self.numeric[name] and len(listed) > 2
+        facts = f"bounds = {self._range(name)}" if number else f"classes = {_list(listed)}"
+        return [facts, _READ]
 
     def _column(self, name: str) -> list[str]:
-        if not self.seen[name]:
-            return ['kind = "ignore"  # no values were seen']
         listed = list(self._listed[name])
-        if self.numeric[name]:
-            if not self.values:
-                return ['kind = "number"', "bounds = []  # FILL IN: [lowest, highest]"]
-            return ['kind = "number"', f"bounds = {self._range(name)}", "read_from_data = true"]
-        if not self.values:
-            return ['kind = "category"', "values = []  # FILL IN: those it can have"]
-        if len(listed) > _MOST_LISTED:
-            return [f'kind = "ignore"  # more than {_MOST_LISTED} different values']
-        return ['kind = "category"', f"values = {_list(listed)}", "read_from_data = true"]
+        if not self.seen[name]:
+            lines = ['kind = "ignore"  # no values were seen']
+        elif self.numeric[name]:
+            lines = ['kind = "number"', f"bounds = {self._range(name)}"]
+        elif len(listed) > _MOST_LISTED:
+            lines = [f'kind = "ignore"  # more than {_MOST_LISTED} different values']
+        else:
+            lines = ['kind = "category"', f"values = {_list(listed)}"]
+        # The kind was guessed from the records too, also that of what is left out.
+        return [*lines, _READ]
 
     def _range(self, name: str) -> str:
         low, high = self._bounds[name]
@@ -123,33 +125,59 @@ class Template:
         return f"[{_number(low)}, {_number(high)}]"
 
 
+_READ = "read_from_data = true"
+
 _HEAD = """\
-# What is known about the columns without looking at the records.
-# kind is number, category, ordinal, boolean or ignore; it was guessed from the first records:
-# check it. Fill in bounds and values from what
-# you know (a questionnaire, the law, physics), not from the table: numbers read off
-# the records are not private. bounds = "private" spends a part of the budget on them.
+# What is known about the columns without looking at the records; none was read for this.
+# kind is number, category, ordinal, boolean or ignore. A number needs bounds, [lowest,
+# highest]; a category and an ordinal need values, ["one", "another"]: take the # away there.
+# Write what you know (a questionnaire, the law, physics), not what the table shows: numbers
+# read off the records are not private. bounds = "private" spends a part of the budget on them.
 # Values outside are moved to the nearest bound, or count as "other"."""
 
 _HEAD_READ = """\
-# NOT PRIVATE: bounds and values marked read_from_data were read off the records. The card and
+# NOT PRIVATE: what is marked read_from_data, kinds too, was read off the records. The card and
 # the report of every model say so. Replace what you know without the records, and take the
 # mark away."""
 
 
-def template(frame: pd.DataFrame, *, target: str | None = None) -> str:
-    """Return a schema for a table in memory, from its names and types.
+def _document(
+    head: str,
+    names: Sequence[str],
+    layout: Layout,
+    target: str | None,
+    of_target: Callable[[str], list[str]],
+    of_column: Callable[[str], list[str]],
+) -> str:
+    if target is not None and target not in names:
+        raise DataError(f"the table has no column {target!r} to be the target.")
+    target = names[-1] if target is None else target
+    parts = [head, *_table(layout)]
+    parts += ["", "[target]", f"column = {_quoted(target)}", *of_target(target)]
+    for name in names:
+        if name != target:
+            parts += ["", f"[columns.{_key(name)}]", *of_column(name)]
+    return "\n".join(parts) + "\n"
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    target : str, optional
-        What to predict; the last column if not given.
-    """
-    found = Template([str(name) for name in frame.columns], Layout(), values=False)
-    found.look(frame.set_axis(found.names, axis=1))
-    return found.text(target)
+
+def _table(layout: Layout) -> list[str]:
+    usual = Layout()
+    lines = []
+    if not layout.header:
+        lines += ["header = false", f"names = {_list(layout.names)}"]
+    if layout.delimiter != usual.delimiter:
+        lines.append(f"delimiter = {_quoted(layout.delimiter)}")
+    if layout.comment is not None:
+        lines.append(f"comment = {_quoted(layout.comment)}")
+    return ["", "[table]", *lines] if lines else []
+
+
+def _check(names: Sequence[str]) -> None:
+    if any(not name or _is_number(name) for name in names):
+        raise DataError(
+            "the first line does not hold names of columns, some are empty or numbers; for "
+            "a file without header give --names."
+        )
 
 
 def _is_number(text: str) -> bool:

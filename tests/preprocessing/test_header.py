@@ -1,0 +1,152 @@
+"""Names of columns are read without a record having any part in it."""
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import types
+import zipfile
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from dpscd import DataError
+from dpscd.preprocessing import header
+from dpscd.preprocessing.header import declared_columns
+from dpscd.preprocessing.schema import Layout
+
+RECORDS = [
+    b"",
+    b"1,f,no\n",
+    b"one,f,no\n",
+    b"\xff\xfe\x00not a text\n" * 50,
+    b'1,2,3,4,5,6,7\n"never closed',
+    b"\x1f\x8b\x08" + bytes(range(256)) * 1000,
+]
+
+
+@pytest.mark.parametrize("records", RECORDS)
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_what_follows_the_names_changes_nothing(tmp_path, records, end):
+    file = tmp_path / "t.csv"
+    file.write_bytes(b"age, sex ,ill" + end + records)
+    assert declared_columns(file, Layout()) == {"age": "", "sex": "", "ill": ""}
+
+
+def test_names_as_tables_write_them(tmp_path):
+    file = tmp_path / "t.csv"
+    text = '\ufeff# a comment\n\n  \n"a; b";c "d"; "e # f" # more\nx;y;z\n'
+    file.write_text(text, encoding="utf-8")
+    layout = Layout(delimiter=";", comment="#")
+    assert list(declared_columns(file, layout)) == ["a; b", 'c "d"', "e # f"]
+
+
+def test_a_file_without_header_is_not_even_opened(tmp_path, monkeypatch):
+    file = tmp_path / "t.csv"
+    file.touch()
+    monkeypatch.setattr(header, "_opened", lambda _: pytest.fail("the file was opened"))
+    layout = Layout(header=False, names=("a", "b"))
+    assert declared_columns(file, layout) == {"a": "", "b": ""}
+    with pytest.raises(DataError, match="no two of one name"):
+        declared_columns(file, Layout(header=False, names=("a", "a")))
+
+
+def test_packed_files_and_pipes(tmp_path, monkeypatch):
+    text = b"age,ill\n" + b"1,no\n" * 9
+    for name, pack in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)):
+        (tmp_path / f"t.csv{name}").write_bytes(pack(text))
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.writestr("t.csv", text)
+    for file in tmp_path.iterdir():
+        assert list(declared_columns(file, Layout())) == ["age", "ill"]
+    (tmp_path / "t.csv.zst").write_bytes(text)
+    own = types.ModuleType("zstandard")
+    own.open = open
+    monkeypatch.setitem(sys.modules, "zstandard", own)
+    assert list(declared_columns(tmp_path / "t.csv.zst", Layout())) == ["age", "ill"]
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(DataError, match="need the package zstandard"):
+        declared_columns(tmp_path / "t.csv.zst", Layout())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert list(declared_columns("-", Layout())) == ["age", "ill"]
+    assert sys.stdin.buffer.read() == text[8:]
+
+
+def test_files_without_usable_names_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(header, "_LONGEST", 1000)
+
+    def says(name, content, match):
+        file = tmp_path / name
+        if content is not None:
+            file.write_bytes(content)
+        with pytest.raises(DataError, match=match) as caught:
+            declared_columns(file, Layout())
+        assert "canary" not in str(caught.value)
+
+    says("none.csv", None, "there is no file")
+    says("empty.csv", b"", "is empty")
+    says("blank.csv", b"\n \n", "is empty")
+    says("double.csv", b"a,b,a\ncanary", "no two of one name")
+    says("open.csv", b'a,"b\ncanary,1', "not closed")
+    monkeypatch.undo()
+    says("wide.csv", b"a," + b"canary" * 30_000 + b"\n", "not closed")
+    monkeypatch.setattr(header, "_LONGEST", 1000)
+    says("other.csv", b"\xff\xfea\x00\n", "not a text in UTF-8")
+    says("long.csv", b"canary" * 200, "does not end")
+    says("t.gz", b"canary", "cannot be read")
+    says("cut.gz", gzip.compress(b"a,b\n" * 99)[:12], "cannot be read")
+    says("t.xz", b"canary", "cannot be read")
+    says("t.zip", b"canary", "cannot be read")
+    says("t.parquet", b"canary", "not a Parquet file")
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("a.csv", "a")
+        archive.writestr("b.csv", "b")
+    says("two.zip", None, "must hold one file")
+    with pytest.raises(DataError, match="is a folder"):
+        declared_columns(tmp_path, Layout())
+
+
+def test_a_file_that_may_not_be_read_says_so(tmp_path, monkeypatch):
+    def refused(_):
+        raise PermissionError(13, "Permission denied", "t.csv")
+
+    (tmp_path / "t.csv").touch()
+    monkeypatch.setattr(header, "_opened", refused)
+    with pytest.raises(PermissionError):
+        declared_columns(tmp_path / "t.csv", Layout())
+
+
+def test_a_parquet_file_declares_types(tmp_path, monkeypatch):
+    schema = pa.schema(
+        [
+            ("age", pa.int8()),
+            ("weight", pa.float32()),
+            ("price", pa.decimal128(9, 2)),
+            ("smoker", pa.bool_()),
+            ("sex", pa.string()),
+            ("town", pa.large_string()),
+            ("stage", pa.dictionary(pa.int8(), pa.string())),
+            ("born", pa.date32()),
+            ("ill", pa.null()),
+        ]
+    )
+    parquet.write_table(schema.empty_table(), tmp_path / "t.parquet")
+    assert declared_columns(tmp_path / "t.parquet", Layout()) == {
+        "age": "number",
+        "weight": "number",
+        "price": "number",
+        "smoker": "boolean",
+        "sex": "category",
+        "town": "category",
+        "stage": "category",
+        "born": "",
+        "ill": "",
+    }
+    parquet.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "two.parquet")
+    with pytest.raises(DataError, match="no two of one name"):
+        declared_columns(tmp_path / "two.parquet", Layout())
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(DataError, match="need pyarrow"):
+        declared_columns(tmp_path / "t.parquet", Layout())
