@@ -5,15 +5,15 @@ import gzip
 import io
 import lzma
 import sys
-import types
 import zipfile
 
 import pyarrow as pa
 import pytest
+import zstandard
 from pyarrow import parquet
 
 from dpscd import DataError
-from dpscd.preprocessing import header
+from dpscd.preprocessing import delimited
 from dpscd.preprocessing.header import declared_columns
 from dpscd.preprocessing.schema import Layout
 
@@ -45,8 +45,9 @@ def test_names_as_tables_write_them(tmp_path):
 
 def test_a_file_without_header_is_not_even_opened(tmp_path, monkeypatch):
     file = tmp_path / "t.csv"
-    file.touch()
-    monkeypatch.setattr(header, "_opened", lambda _: pytest.fail("the file was opened"))
+    file.write_bytes(b"1,2")
+    opened = lambda _: pytest.fail("the file was opened")  # noqa: E731
+    monkeypatch.setattr(delimited.CsvFile, "_opened", opened)
     layout = Layout(header=False, names=("a", "b"))
     assert declared_columns(file, layout) == {"a": "", "b": ""}
     with pytest.raises(DataError, match="no two of one name"):
@@ -61,22 +62,16 @@ def test_packed_files_and_pipes(tmp_path, monkeypatch):
         archive.writestr("t.csv", text)
     for file in tmp_path.iterdir():
         assert list(declared_columns(file, Layout())) == ["age", "ill"]
-    (tmp_path / "t.csv.zst").write_bytes(text)
-    own = types.ModuleType("zstandard")
-    own.open = open
-    monkeypatch.setitem(sys.modules, "zstandard", own)
+    (tmp_path / "t.csv.zst").write_bytes(zstandard.compress(text))
     assert list(declared_columns(tmp_path / "t.csv.zst", Layout())) == ["age", "ill"]
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(DataError, match="need the package zstandard"):
         declared_columns(tmp_path / "t.csv.zst", Layout())
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
     assert list(declared_columns("-", Layout())) == ["age", "ill"]
-    assert sys.stdin.buffer.read() == text[8:]
 
 
 def test_files_without_usable_names_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(header, "_LONGEST", 1000)
-
     def says(name, content, match):
         file = tmp_path / name
         if content is not None:
@@ -90,11 +85,9 @@ def test_files_without_usable_names_are_refused(tmp_path, monkeypatch):
     says("blank.csv", b"\n \n", "is empty")
     says("double.csv", b"a,b,a\ncanary", "no two of one name")
     says("open.csv", b'a,"b\ncanary,1', "not closed")
-    monkeypatch.undo()
-    says("wide.csv", b"a," + b"canary" * 30_000 + b"\n", "not closed")
-    monkeypatch.setattr(header, "_LONGEST", 1000)
+    monkeypatch.setattr(delimited, "_LONGEST", 1000)
     says("other.csv", b"\xff\xfea\x00\n", "not a text in UTF-8")
-    says("long.csv", b"canary" * 200, "does not end")
+    says("long.csv", b"canary" * 2000, "does not end")
     says("t.gz", b"canary", "cannot be read")
     says("cut.gz", gzip.compress(b"a,b\n" * 99)[:12], "cannot be read")
     says("t.xz", b"canary", "cannot be read")
@@ -109,11 +102,11 @@ def test_files_without_usable_names_are_refused(tmp_path, monkeypatch):
 
 
 def test_a_file_that_may_not_be_read_says_so(tmp_path, monkeypatch):
-    def refused(_):
+    def refused(*_):
         raise PermissionError(13, "Permission denied", "t.csv")
 
-    (tmp_path / "t.csv").touch()
-    monkeypatch.setattr(header, "_opened", refused)
+    (tmp_path / "t.csv").write_bytes(b"a,b")
+    monkeypatch.setattr(delimited.CsvFile, "_open", refused)
     with pytest.raises(PermissionError):
         declared_columns(tmp_path / "t.csv", Layout())
 

@@ -511,7 +511,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         X = check_rows(self, X)
         scores = _products(X, np.atleast_2d(self.coef_))
-        return scores + np.atleast_1d(self.intercept_)
+        scores += np.atleast_1d(self.intercept_)
+        return scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -530,7 +531,8 @@ def _products(X: Any, coef: Floats) -> Floats:
     Not by BLAS, whose last bits for a row depend on how many rows there are.
     """
     if hasattr(X, "indptr"):
-        return np.asarray(X @ coef.T)
+        sums: Floats = np.asarray(X @ coef.T)
+        return sums
     scores = np.empty((X.shape[0], len(coef)))
     for first in range(0, X.shape[0], _BLOCK):
         block = np.ascontiguousarray(X[first : first + _BLOCK], dtype=np.float64)

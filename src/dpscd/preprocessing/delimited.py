@@ -25,6 +25,7 @@ from dpscd.preprocessing.schema import Layout
 __all__ = ["CsvFile"]
 
 _BLOCK = 2**20
+_LONGEST = 2**24  # bytes of a line of names; more is no table
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of some files
 _UNREADABLE = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
 _OPENERS: dict[str, Callable[[Path], Any]] = {
@@ -59,12 +60,16 @@ class CsvFile:
         with ExitStack() as stack:
             file = stack.enter_context(self._opened())
             if not self._layout.multiline:
-                file = io.BytesIO(_first_line(file, self._layout))
+                file = io.BytesIO(self._first_line(file))
             pieces = stack.enter_context(closing(self._cells(file, 1)))
             first = next(pieces, None)
             if first is None:
                 raise DataError(f"{self._name} is empty.")
             return _names_in(first)
+
+    def kinds(self) -> list[str]:
+        """Return what the file declares of its columns: nothing."""
+        return [""] * len(self.names())
 
     def count(self) -> int:
         """Return the number of records: of lines, where a record is one."""
@@ -112,6 +117,18 @@ class CsvFile:
                 "in [table]."
             )
 
+    def _first_line(self, file: IO[bytes]) -> bytes:
+        """Return the first line that is neither blank nor a comment."""
+        lines, rest = _Lines(file, self._layout), b""
+        while block := file.read(2**16):
+            *whole, rest = (rest + block).splitlines(keepends=True)
+            for line in whole:
+                if lines.is_record(line):
+                    return line
+            if len(rest) > _LONGEST:
+                raise DataError(f"{self._name} is not a table: its first line does not end.")
+        return rest if lines.is_record(rest) else b""
+
     @contextmanager
     def _opened(self) -> Iterator[IO[bytes]]:
         """Open the file; a compressed one is unpacked while it is read."""
@@ -138,7 +155,7 @@ class CsvFile:
             archive = stack.enter_context(zipfile.ZipFile(self._source))
             members = archive.namelist()
             if len(members) != 1:
-                raise DataError(f"{self._name} must have one member, the table.")
+                raise DataError(f"{self._name} must hold one file, the table.")
             return archive.open(members[0])
         if kind == ".zst":
             return _open_zstandard(self._source)
@@ -223,17 +240,6 @@ class _Lines(io.RawIOBase):
         return not (blank or text.startswith(self._comment))
 
 
-def _first_line(file: IO[bytes], layout: Layout) -> bytes:
-    """Return the first line that is neither blank nor a comment."""
-    lines, rest = _Lines(file, layout), b""
-    while block := file.read(2**16):
-        *whole, rest = (rest + block).splitlines(keepends=True)
-        for line in whole:
-            if lines.is_record(line):
-                return line
-    return rest
-
-
 def _names_in(first: pd.DataFrame) -> list[str]:
     return [str(cell).strip() for cell in first.iloc[0]]
 
@@ -242,5 +248,5 @@ def _open_zstandard(path: Path) -> Any:
     try:
         import zstandard
     except ImportError:
-        raise DataError("zst files need zstandard; install it with pip.") from None
+        raise DataError("files that end in .zst need the package zstandard.") from None
     return zstandard.open(path, "rb")

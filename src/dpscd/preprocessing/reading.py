@@ -31,6 +31,9 @@ class TableFile(Protocol):
     def names(self) -> list[str]:
         """Return the names of the columns, without looking at a record."""
 
+    def kinds(self) -> list[str]:
+        """Return the kind of each column, '' where the file does not declare it."""
+
     def count(self) -> int:
         """Return the number of records, without looking at a cell."""
 
@@ -142,6 +145,10 @@ class ParquetTable:
         """Return the names of the columns, as the file states them."""
         return self._asked(lambda table: list(table.schema_arrow.names))  # type: ignore[no-any-return]
 
+    def kinds(self) -> list[str]:
+        """Return the kinds of the columns by the types that the file declares."""
+        return self._asked(lambda table: [_kind(own.type) for own in table.schema_arrow])  # type: ignore[no-any-return]
+
     def count(self) -> int:
         """Return the number of records, as the file states it."""
         return self._asked(lambda table: int(table.metadata.num_rows))  # type: ignore[no-any-return]
@@ -181,3 +188,14 @@ def _pyarrow() -> tuple[Any, type[Exception]]:
     except ImportError:
         raise DataError(_NO_PARQUET) from None
     return ParquetFile, ArrowException
+
+
+def _kind(declared: Any) -> str:
+    from pyarrow import types
+
+    if types.is_boolean(declared):
+        return "boolean"
+    if types.is_integer(declared) or types.is_floating(declared) or types.is_decimal(declared):
+        return "number"
+    text = types.is_string(declared) or types.is_large_string(declared)
+    return "category" if text or types.is_dictionary(declared) else ""
