@@ -14,6 +14,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from distributed import Client, LocalCluster
 from one_machine import OneMachine
 
@@ -51,7 +52,8 @@ def here(model, X, y):
     """Fit by the single-machine kernel, with the bits that divided records have."""
     model._check_parameters()
     classes = None if isinstance(model, DPRidge) else model._classes_of(y)
-    held = OneMachine(*model._records(X, y, None, classes))
+    door = ArrayDoor(model._labels(classes), X.shape[1], sparse.issparse(X))
+    held = OneMachine(*door.triples(X, y, None))
     return model._train(X.shape, classes, lambda *_: held)
 
 
