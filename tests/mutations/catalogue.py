@@ -227,7 +227,7 @@ MUTATIONS = [
                 "rows @ self.direction",
             ),
         ),
-        "tests/properties/test_record_alone.py::test_a_row_is_that_of_its_record_alone",
+        "tests/test_standard.py::test_a_row_is_the_same_to_the_last_bit_wherever_it_stands",
     ),
     Mutation(
         "shuffled lots accounted as Poisson",
