@@ -73,6 +73,7 @@ def test_a_row_is_the_same_to_the_last_bit_wherever_it_stands(seed, d):
         for chosen in (slice(1, None), slice(7, 8), rng.permutation(50)):
             some = one.dense(np.ascontiguousarray(X[chosen]), factor[chosen])
             np.testing.assert_array_equal(some, all_rows[chosen])
+        np.testing.assert_array_equal(one.dense(np.asfortranarray(X), factor), all_rows)
 
 
 def test_sparse_entries_are_scaled_and_nothing_else():

@@ -58,7 +58,8 @@ class Standard:
         Notes
         -----
         Guarantee: a row of the result is a function of its own row and factor, to the last
-        bit, wherever it stands; under add-remove the others move up.
+        bit, wherever it stands (under add-remove the others move up) and whatever the matrix
+        is kept in.
         Proof: docs/proofs/moments.md, "Together with training".
         """
         out = np.empty(X.shape, dtype=np.float32)
@@ -67,8 +68,9 @@ class Standard:
             with np.errstate(all="ignore"):  # rows that hold no number stay without one
                 rows = (X[block] * factor[block, None] - self.centre) * self.scale
                 if self.shrink:
-                    # Not a matrix product: its last bits depend on where a row stands.
-                    along = (rows * self.direction).sum(axis=1)
+                    # Not a matrix product: its last bits depend on where a row stands. Rows
+                    # one after the other: sums along columns have another order.
+                    along = np.multiply(rows, self.direction, order="C").sum(axis=1)
                     rows -= self.shrink * np.outer(along, self.direction)
                 out[block] = rows
         return out

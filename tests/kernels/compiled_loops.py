@@ -24,7 +24,7 @@ def kernels():
     import numpy as np
 
     from dpscd.kernels import draws, lazy, packed
-    from dpscd.kernels.dual import Numbers, Records
+    from dpscd.kernels.dual import Numbers, Records, predictions, step_of
     from dpscd.kernels.pack import Pack, fill_pack
     from dpscd.kernels.rows import CsrRows, DenseRows, measure_rows
     from dpscd.losses import Logistic
@@ -46,6 +46,8 @@ def kernels():
     return {
         "measure_rows": (measure_rows, dense, 1.0, 1.0),
         "fill_pack": (fill_pack, dense, records, pack, 0),
+        "step_of": (step_of, loss, dense, records, numbers, table, table, 0, floats),
+        "predictions": (predictions, rows, floats, 1.0, floats),
         "_read": (packed._read, pack, ints, ints, np.zeros((1, 96), np.float32), floats, table,
                   desk),
         "solve_block": (packed.solve_block, loss, numbers, 1, desk),

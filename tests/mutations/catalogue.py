@@ -216,6 +216,23 @@ MUTATIONS = [
         "tests/kernels/test_hot_loop.py::test_what_bounds_a_contribution_is_computed_in_the_order_that_is_written",
     ),
     Mutation(
+        "predictions summed in any order",
+        "kernels/rows.py",
+        (("@overload(ordered_dot)", '@overload(ordered_dot, jit_options={"fastmath": REORDERED})'),),
+        "tests/kernels/test_hot_loop.py::test_what_bounds_a_contribution_is_computed_in_the_order_that_is_written",
+    ),
+    Mutation(
+        "rows turned by a matrix product",
+        "standard.py",
+        (
+            (
+                'np.multiply(rows, self.direction, order="C").sum(axis=1)',
+                "rows @ self.direction",
+            ),
+        ),
+        "tests/test_standard.py::test_a_row_is_the_same_to_the_last_bit_wherever_it_stands",
+    ),
+    Mutation(
         "shuffled lots accounted as Poisson",
         "privacy/sampling.py",
         (

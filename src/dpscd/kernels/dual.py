@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from dpscd.kernels._jit import jit, jit_uncounted
 from dpscd.kernels._memory import prefetch
-from dpscd.kernels.rows import Rows, add, add_truncated, dot, look_ahead
+from dpscd.kernels.rows import Rows, add, add_truncated, dot, look_ahead, ordered_dot
 from dpscd.losses import Loss, conjugate, dual_step, value
 
 __all__ = [
@@ -131,7 +131,7 @@ def step_of(
         label = records.labels[i]
         if outputs > 1:
             label = 1.0 if label == k else -1.0
-        prediction = dot(rows, i, shared[k]) / numbers.strength
+        prediction = ordered_dot(rows, i, shared[k]) / numbers.strength
         # A loss of weight w has w times the conjugate, at the dual divided by w.
         steps[k] = weight * dual_step(loss, prediction, dual[i, k] / weight, label, curvature)
     return shorten(steps, norm, numbers.clip)
@@ -247,7 +247,7 @@ def predictions(rows: Rows, shared: Floats, strength: float, out: Floats) -> Non
     for i in range(out.shape[0]):
         out[i] = np.nan
         if rows.norm[i] >= 0.0:
-            out[i] = dot(rows, i, shared) / strength
+            out[i] = ordered_dot(rows, i, shared) / strength
 
 
 @jit_uncounted

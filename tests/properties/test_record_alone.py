@@ -1,0 +1,202 @@
+"""What a record is trained on is a function of that record, to the last bit.
+
+Not of the other records, of how many there are, of where blocks of them begin, nor of the
+type or layout that they are kept in.
+"""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpscd import problem as problem_module
+from dpscd import standard as standard_module
+from dpscd.kernels.dual import Records
+from dpscd.kernels.pack import empty_pack
+from dpscd.losses import Logistic, Squared
+from dpscd.plan import Plan
+from dpscd.privacy.random import SeededSource
+from dpscd.privacy.relation import Relation
+from dpscd.problem import DeferredRows, Problem
+from dpscd.solvers.dp_scd import dp_scd
+from dpscd.solvers.holders import Held, Left
+from dpscd.solvers.team import fill_deferred
+from dpscd.standard import Standard
+
+N = 23
+
+
+def plan(d, **changes):
+    values = {
+        "epsilon": 1.0,
+        "delta": 1e-5,
+        "relation": Relation.ADD_REMOVE,
+        "n": N,
+        "d": d,
+        "outputs": 1,
+        "intercept": True,
+        "lam": 0.01,
+        "steps": 40,
+        "rate": 0.3,
+        "clip": 0.05,
+        "separability": 8.0,
+        "averaging": 0.5,
+        "noise_multiplier": 1.0,
+        "moments_noise": 1.0,
+        "label_noise": 1.0,
+    }
+    return Plan(**{**values, **changes})
+
+
+def standard(kind, d, rng):
+    direction = rng.normal(size=d)
+    return {
+        "none": None,
+        "centred": Standard(rng.normal(size=d), rng.uniform(0.5, 2.0, d), np.zeros(d), 0.0),
+        "turned": Standard(
+            np.zeros(d), rng.uniform(0.5, 2.0, d), direction / np.linalg.norm(direction), 0.7
+        ),
+        "scaled": Standard(np.zeros(d), rng.uniform(0.5, 2.0, d), np.zeros(d), 0.0),
+    }[kind]
+
+
+@st.composite
+def situations(draw, kinds):
+    d = draw(st.integers(1, 20) | st.sampled_from([90, 131, 300]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = (rng.normal(size=(N, d)) * (rng.random((N, d)) < 0.8)).astype(np.float32)
+    one = standard(draw(st.sampled_from(kinds)), d, rng)
+    problem = Problem(
+        Squared(), 0.01, N, d, row_bound=np.sqrt(d).item(), constant=0.5, standard=one
+    )
+    chosen = rng.permutation(N)[: draw(st.integers(1, N - 1))]  # the others are removed
+    return problem, X, rng.normal(size=N), chosen, draw(st.integers(1, N))
+
+
+def in_blocks(size):
+    """Let rows be standardised and measured so many at a time."""
+    return (
+        mock.patch.object(problem_module, "_BLOCK", size),
+        mock.patch.object(standard_module, "_BLOCK", size),
+    )
+
+
+def dense_rows(problem, X, labels):
+    """Return every record as bytes: its packed numbers, what was measured, and its values."""
+    rows, deferred = problem.rows(X), DeferredRows(problem, X)
+    pack = empty_pack(len(X), problem.d, rows.tail, lambda size: np.zeros(size, np.uint8))
+    fill_deferred(deferred, Records(labels, np.ones(len(X))), pack)
+    values = rows.values.astype(np.float64)
+    return [
+        (rows.factor[i], rows.norm[i], values[i].tobytes(), pack.cells[i].tobytes())
+        for i in range(len(X))
+    ]
+
+
+def containers(X):
+    return [X, X.astype(np.float64), np.asfortranarray(X), np.asfortranarray(X, np.float64)]
+
+
+@settings(max_examples=60)
+@given(situations(["none", "centred", "turned"]))
+def test_a_row_is_that_of_its_record_alone(situation):
+    problem, X, labels, chosen, size = situation
+    expected = dense_rows(problem, X, labels)
+    first, second = in_blocks(size)
+    with first, second:
+        for kept in containers(X)[:2]:
+            assert dense_rows(problem, kept, labels) == expected
+    for kept in containers(X):
+        if problem.standard is not None:
+            np.testing.assert_array_equal(
+                problem.rows(kept).values.view(np.uint32),
+                problem.rows(X).values.view(np.uint32),
+            )
+        some = np.ascontiguousarray(kept[chosen])
+        assert dense_rows(problem, some, labels[chosen]) == [expected[i] for i in chosen]
+
+
+def sparse_rows(problem, X):
+    rows = problem.rows(X)
+    values = rows.values.astype(np.float64)
+    return [
+        (rows.factor[i], rows.norm[i], values[rows.indptr[i] : rows.indptr[i + 1]].tobytes())
+        for i in range(X.shape[0])
+    ]
+
+
+@settings(max_examples=60)
+@given(situations(["none", "scaled"]))
+def test_a_sparse_row_is_that_of_its_record_alone(situation):
+    problem, X, _, chosen, size = situation
+    expected = sparse_rows(problem, scipy.sparse.csr_array(X))
+    first, second = in_blocks(size)
+    with first, second:
+        for dtype in (np.float32, np.float64):
+            kept = scipy.sparse.csr_array(X.astype(dtype))
+            assert sparse_rows(problem, kept) == expected
+            assert sparse_rows(problem, kept[chosen]) == [expected[i] for i in chosen]
+
+
+def kinds_of(X):
+    return [
+        *(X.astype(dtype) for dtype in (np.float32, np.float64)),
+        *(scipy.sparse.csr_array(X.astype(dtype)) for dtype in (np.float32, np.float64)),
+    ]
+
+
+@settings(max_examples=40)
+@given(situations(["none"]))
+def test_moments_are_sums_of_what_each_record_adds_alone(situation):
+    problem, X, labels, chosen, _ = situation
+    one, weights = plan(problem.d), np.ones(N)
+    alone = [
+        Held(X[i : i + 1], labels[i : i + 1], weights[:1]).moments_total(problem, one)
+        for i in range(N)
+    ]
+    for kept in kinds_of(X):
+        held = Held(kept[chosen], labels[chosen], weights[chosen])
+        found = held.moments_total(problem, one)
+        np.testing.assert_array_equal(found, sum(alone[i] for i in chosen))
+
+
+@settings(max_examples=40)
+@given(situations(["none", "centred", "turned"]))
+def test_what_a_pilot_leaves_of_a_label_is_a_function_of_the_record(situation):
+    problem, X, labels, chosen, size = situation
+    shared = np.random.default_rng(size).normal(size=(1, problem.width))
+    left = Left(problem, shared, 1.7)
+    expected = left.labels(DeferredRows(problem, X), labels)
+    first, second = in_blocks(size)
+    with first, second:
+        for kept in (X, X.astype(np.float64)):
+            some = DeferredRows(problem, np.ascontiguousarray(kept[chosen]))
+            np.testing.assert_array_equal(left.labels(some, labels[chosen]), expected[chosen])
+    if problem.standard is None:
+        single, double = (left.labels(problem.rows(kept), labels) for kept in kinds_of(X)[2:])
+        np.testing.assert_array_equal(single, double)
+
+
+@pytest.mark.parametrize("multiplier", [1.0, 2e-5], ids=["fixed point", "floats"])
+@pytest.mark.parametrize(
+    ("layout", "d"), [("dense", 7), ("dense", 90), ("csr", 7), ("csr", 90), ("csr", 5000)]
+)
+def test_a_fit_does_not_depend_on_the_type_that_numbers_are_kept_in(layout, d, multiplier):
+    n = 150
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < min(1.0, 40 / d))
+    X = X.astype(np.float32)
+    one = plan(d, n=n, noise_multiplier=multiplier)
+    assert one.fixed_point == (multiplier == 1.0)
+    assert one.lazy == (d == 5000)
+    problem = Problem(Logistic(), one.lam, n, d, row_bound=3.0, constant=0.5)
+    records = Records(np.sign(rng.normal(size=n)), np.ones(n))
+    kept = kinds_of(X)[:2] if layout == "dense" else kinds_of(X)[2:]
+    single, double = (
+        dp_scd(problem, one, problem.rows(each), records, SeededSource(b"kept"))
+        for each in kept
+    )
+    np.testing.assert_array_equal(single, double)
