@@ -160,8 +160,8 @@ def test_a_shared_vector_of_another_width_is_refused(made, facts):
         ("averaging", -0.1), ("reaches", 0.0), ("epochs", None), ("lot_size", []),
         ("standardised", 0), ("standardised", "yes"), ("class_weight", []),
         ("released_bounds", 3), ("classes", "ab"), ("classes", [1]), ("classes", 7),
-        ("y_bounds", [1.0]), ("y_bounds", [1.0, 0.0]), ("y_bounds", [0.0, math.inf]), ("y_bounds", "01"),
-        ("y_bounds", [0, 1]), ("y_bounds", None),
+        ("y_bounds", [1.0]), ("y_bounds", [1.0, 0.0]), ("y_bounds", [0.0, math.inf]),
+        ("y_bounds", "01"), ("y_bounds", [0, 1]), ("y_bounds", None),
     ],
 )  # fmt: skip
 def test_facts_that_mean_nothing_are_refused(name, value):
