@@ -354,6 +354,12 @@ MUTATIONS = [
         "tests/preprocessing/test_template.py::test_values_read_from_data_are_marked",
     ),
     Mutation(
+        "the shape of an array in the message of a fit",
+        "estimators/redaction.py",
+        (('        except MemoryError:\n            pass\n', '        except MemoryError as error:\n            raise error from None\n'),),
+        "tests/estimators/test_memory.py::test_a_real_lack_of_memory_is_said_in_fixed_words",
+    ),
+    Mutation(
         "the same seed for all fits and processes",
         "privacy/random.py",
         (("self._start(os.urandom(_KEY))", "self._start(bytes(_KEY))"),),
