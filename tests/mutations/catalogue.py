@@ -360,6 +360,18 @@ MUTATIONS = [
         "tests/estimators/test_memory.py::test_a_real_lack_of_memory_is_said_in_fixed_words",
     ),
     Mutation(
+        "a cluster of this machine without TLS",
+        "distributed/cluster.py",
+        (('            protocol="tls://",\n            security=Security.temporary(),\n', ''),),
+        "tests/distributed/test_local_cluster.py::test_nobody_without_the_certificate_gets_an_answer",
+    ),
+    Mutation(
+        "a dashboard of a cluster of this machine",
+        "distributed/cluster.py",
+        (('        cluster.loop.add_callback(cluster.scheduler.http_server.stop)\n', ''),),
+        "tests/distributed/test_local_cluster.py::test_everything_that_listens_is_encrypted_and_of_this_machine",
+    ),
+    Mutation(
         "the same seed for all fits and processes",
         "privacy/random.py",
         (("self._start(os.urandom(_KEY))", "self._start(bytes(_KEY))"),),
