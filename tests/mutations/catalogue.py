@@ -372,6 +372,12 @@ MUTATIONS = [
         "tests/distributed/test_local_cluster.py::test_everything_that_listens_is_encrypted_and_of_this_machine",
     ),
     Mutation(
+        "a score that is computed before it is charged",
+        "cli/evaluate.py",
+        (('    reservation = None\n    if ledger is not None:\n', '    _answers(model, data)\n    reservation = None\n    if ledger is not None:\n'),),
+        "tests/cli/test_table_commands.py::test_a_noisy_score_is_charged_before_any_value_is_used",
+    ),
+    Mutation(
         "the same seed for all fits and processes",
         "privacy/random.py",
         (("self._start(os.urandom(_KEY))", "self._start(bytes(_KEY))"),),
