@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dpscd import Ledger, load
+from dpscd import DataError, Ledger, load
 from dpscd.cli import common
 from dpscd.cli.app import app
 
@@ -381,6 +381,34 @@ def test_evaluate_with_noise_is_charged(run, trained):
     people(5000, seed=1).assign(ill=lambda x: x["age"] / 2).to_csv("numbers.csv", index=False)
     found = run("evaluate", trained / "ridge.json", "numbers.csv", "--private-epsilon", 2)
     assert "mean absolute error" in found.stdout
+
+
+def test_a_noisy_score_is_charged_before_any_value_is_used(run, trained, monkeypatch):
+    Ledger.init("b.db", "test", 1.0, 1e-4)
+    words = ("--ledger", "b.db", "--dataset", "test", "--private-epsilon")
+
+    def fail(*_):
+        raise DataError("a value was used.")
+
+    monkeypatch.setattr("dpscd.cli.evaluate._answers", fail)
+    found = run("evaluate", trained / "model.json", "train.csv", *words, 2, code=1)
+    assert "does not fit into the budget" in found.stderr
+    people().drop(columns="age").to_csv("other.csv", index=False)
+    found = run("evaluate", trained / "model.json", "other.csv", *words, 0.5, code=1)
+    assert "no column 'age'" in found.stderr
+    found = run("evaluate", trained / "model.json", "-", *words, 0.5, code=1)
+    assert "give a file" in found.stderr
+    Path("empty.csv").write_text("age,sex,ill\n")
+    found = run("evaluate", trained / "model.json", "empty.csv", *words, 0.5, code=1)
+    assert "no records" in found.stderr
+    assert Ledger("b.db").show("test").reserved == 0
+    found = run("evaluate", trained / "model.json", "train.csv", *words, 0.5, code=1)
+    assert "a value was used" in found.stderr
+    state = Ledger("b.db").show("test")
+    assert (state.reserved, state.committed) == (1, 0)
+    monkeypatch.setattr("dpscd.cli.evaluate._answers", lambda *_: ([1], [1], None))
+    found = run("evaluate", trained / "model.json", "train.csv", *words, 0.5, code=1)
+    assert "stays charged" in found.stderr
 
 
 @pytest.mark.parametrize(

@@ -420,6 +420,30 @@ MUTATIONS = [
         "tests/preprocessing/test_template.py::test_values_read_from_data_are_marked",
     ),
     Mutation(
+        "the shape of an array in the message of a fit",
+        "estimators/redaction.py",
+        (('        except MemoryError:\n            pass\n', '        except MemoryError as error:\n            raise error from None\n'),),
+        "tests/estimators/test_memory.py::test_a_real_lack_of_memory_is_said_in_fixed_words",
+    ),
+    Mutation(
+        "a cluster of this machine without TLS",
+        "distributed/cluster.py",
+        (('            protocol="tls://",\n            security=Security.temporary(),\n', ''),),
+        "tests/distributed/test_local_cluster.py::test_nobody_without_the_certificate_gets_an_answer",
+    ),
+    Mutation(
+        "a dashboard of a cluster of this machine",
+        "distributed/cluster.py",
+        (('        cluster.loop.add_callback(cluster.scheduler.http_server.stop)\n', ''),),
+        "tests/distributed/test_local_cluster.py::test_everything_that_listens_is_encrypted_and_of_this_machine",
+    ),
+    Mutation(
+        "a score that is computed before it is charged",
+        "cli/evaluate.py",
+        (('    reservation = None\n    if ledger is not None:\n', '    _answers(model, data)\n    reservation = None\n    if ledger is not None:\n'),),
+        "tests/cli/test_table_commands.py::test_a_noisy_score_is_charged_before_any_value_is_used",
+    ),
+    Mutation(
         "the same seed for all fits and processes",
         "privacy/random.py",
         (("self._start(os.urandom(_KEY))", "self._start(bytes(_KEY))"),),

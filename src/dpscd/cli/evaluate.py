@@ -39,7 +39,8 @@ def evaluate(
     """Compare a model's predictions with a known target.
 
     Records whose target is missing or not one of the classes are left out (of the noisy
-    score: they count as wrong).
+    score: they count as wrong). The noisy score is charged before any value is used: it reads
+    the file twice, once to count the records.
 
     Example: dpscd evaluate model.json test.csv
     """
@@ -84,6 +85,24 @@ def _answers(model: Any, data: str) -> tuple[Any, Any, Any]:
     labels, answers = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
     with_chances = parts[0][2] is not None
     return labels, answers, np.concatenate([p[2] for p in parts]) if with_chances else None
+
+
+def _count(data: str, schema: Any) -> int:
+    """Return the number of records of a table that has the right columns; no value is used."""
+    from dpscd.errors import DataError
+    from dpscd.preprocessing.parsing import parse
+    from dpscd.preprocessing.reading import read_frames
+    from dpscd.progress import waiting
+
+    wanted = [*(column.name for column in schema.features), schema.target.name]
+    count = 0
+    with waiting("counting", sys.stderr):
+        for frame in read_frames(data, schema.layout, wanted):
+            parse(schema, frame.iloc[:0])  # are all columns there?
+            count += len(frame)
+    if not count:
+        raise DataError("the table has no records.")
+    return count
 
 
 def _metrics(model: Any, labels: Any, answers: Any, chances: Any) -> dict[str, float]:
@@ -141,7 +160,7 @@ def _print_noisy(
 ) -> None:
     import numpy as np
 
-    from dpscd.errors import ParameterError
+    from dpscd.errors import DataError, ParameterError
     from dpscd.planning import default_delta
     from dpscd.privacy.ledger import Ledger
     from dpscd.privacy.random import SecureSource
@@ -152,8 +171,13 @@ def _print_noisy(
         raise ParameterError("--ledger and --dataset must be given together.")
     if not 0.0 < epsilon < float("inf"):
         raise ParameterError("--private-epsilon must be a positive number.")
-    labels, answers, _ = _answers(model, data)
-    count = len(labels)
+    if data == "-":
+        raise ParameterError(
+            "--private-epsilon reads the table twice, to count its records and, once they are "
+            "paid for, to use them: give a file instead of a pipe."
+        )
+    # 1. The number of records, public under zero-out; 2. the charge; 3. the values.
+    count = _count(data, model.schema_)
     target = PrivacyTarget(epsilon, default_delta(count) if delta is None else delta)
     release = plan_score(target, count)
     reservation = None
@@ -161,6 +185,9 @@ def _print_noisy(
         reservation = Ledger(ledger).reserve(
             str(dataset), (release,), epsilon, target.delta, target.relation.value, "score"
         )
+    labels, answers, _ = _answers(model, data)
+    if len(labels) != count:
+        raise DataError("the table changed while it was read; what was charged stays charged.")
     if model.schema_.target.classes:
         name = "accuracy"
         each = (model.classes_[np.maximum(labels, 0)] == answers) & (labels >= 0)

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import dask
 from dask.dataframe import read_parquet
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Security, Worker, WorkerPlugin
 
 from dpscd.errors import ParameterError
 
@@ -27,10 +28,7 @@ def connected(address: str, *, timeout: float = 30.0) -> Iterator[Client]:
         Seconds to wait for the scheduler.
     """
     if address == LOCAL:
-        with (
-            LocalCluster(threads_per_worker=1, dashboard_address=":0") as cluster,
-            Client(cluster, direct_to_workers=True) as client,
-        ):
+        with _on_this_machine() as client:
             yield client
         return
     try:
@@ -42,6 +40,48 @@ def connected(address: str, *, timeout: float = 30.0) -> Iterator[Client]:
         ) from None
     with client:
         yield client
+
+
+@contextmanager
+def _on_this_machine() -> Iterator[Client]:
+    """Start a cluster that nobody but this process and its children can reach.
+
+    Notes
+    -----
+    Guarantee: scheduler and workers listen on 127.0.0.1 alone and answer only those who have
+    a certificate, made here for this cluster. Others on this machine could otherwise
+    read the records, or run code as us. Dask's web servers, which answer anybody, show
+    nothing and are stopped.
+    """
+    silent: dict[str, list[str]] = {
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
+    }
+    with (
+        dask.config.set(silent),
+        LocalCluster(
+            host="127.0.0.1",
+            protocol="tls://",
+            security=Security.temporary(),
+            threads_per_worker=1,
+            # Not None, which would be port 8787 and a warning where that is taken.
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+        ) as cluster,
+        Client(cluster, direct_to_workers=True) as client,
+    ):
+        cluster.loop.add_callback(cluster.scheduler.http_server.stop)
+        client.register_plugin(_WithoutWebServer())
+        yield client
+
+
+class _WithoutWebServer(WorkerPlugin):
+    """Stops the web server of every worker, of those that are started again too."""
+
+    name = "dpscd-without-web-server"
+
+    def setup(self, worker: Worker) -> None:
+        worker.http_server.stop()
 
 
 def parquet(paths: Sequence[str]) -> Any:

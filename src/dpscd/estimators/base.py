@@ -25,6 +25,7 @@ from dpscd.errors import (
     WorkerError,
 )
 from dpscd.estimators.files import write_model
+from dpscd.estimators.redaction import redact_memory_errors
 from dpscd.estimators.validation import (
     check_integer,
     check_number,
@@ -121,6 +122,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     def _set_model(self, model: Model, classes: Any) -> None:
         """Store the coefficients in the shape of this kind of model."""
 
+    @redact_memory_errors
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the model; only noisy sums of the records influence it.
 

@@ -17,6 +17,7 @@ from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier, DPLogisticRegression
 from dpscd.estimators.files import write_model
+from dpscd.estimators.redaction import redact_memory_errors
 from dpscd.estimators.regression import DPRidge
 from dpscd.plan import BOUND_CELLS, Plan
 from dpscd.preprocessing.declared import schema_of
@@ -85,6 +86,7 @@ class TableModel(BaseEstimator):
         self.schema = schema
         self.estimator = estimator
 
+    @redact_memory_errors
     def fit(self, table: Any, y: Any = None) -> Self:
         """Train on a table that has the target among its columns.
 
