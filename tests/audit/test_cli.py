@@ -81,7 +81,7 @@ def test_the_doors_need_no_figure_and_say_what_each_release_showed(tmp_path, mon
         "ridge, replace-one",
     ]
     for door in found["doors"]:
-        assert door["trials"] == 40
+        assert door["trials"] == 80
         assert door["epsilon_lower"] <= door["epsilon_claimed"] == 1.0
         assert {"what", "part", "epsilon_claimed", "epsilon_lower"} <= set(door["releases"][0])
 

@@ -148,10 +148,27 @@ def test_a_cell_that_changes_another_record_is_noticed():
     assert result(FillsForward).exceeded
 
 
+def bounds_exceeded(door):
+    game = TableGame(
+        "table",
+        DPLogisticRegression,
+        {"epsilon": CLAIM, "epochs": 5},
+        canaries=94,
+        private=True,
+        door=door,
+    )
+    found = audit_door(game, trials=500, random_state=0).releases
+    return [release.exceeded for release in found if release.what == "bounds"]
+
+
+def test_histograms_keep_their_own_claim():
+    assert bounds_exceeded(TableModel) == [False]
+
+
 def test_a_histogram_without_noise_is_noticed():
-    class NoNoise(Wrong):
+    class NoNoise(Silent):
         def words(self, purpose, first, steps, width):
-            words = self.held.words(purpose, first, steps, width).copy()
+            words = self.source.words(purpose, first, steps, width).copy()
             if purpose is Purpose.BOUNDS:
                 words[:] = np.uint64(2**63 + 2**62)
             return words
@@ -160,17 +177,17 @@ def test_a_histogram_without_noise_is_noticed():
         def _unfitted(self, schema):
             model = super()._unfitted(schema)
             plain = model._train
-            model._train = lambda shape, classes, hold, *rest, **more: plain(
-                shape, classes, lambda plan, source: hold(plan, NoNoise(source)), *rest, **more
-            )
+
+            def mistaken(shape, classes, hold, *rest, **more):
+                def silent(plan, source):
+                    return hold(plan, NoNoise(source, None))
+
+                return plain(shape, classes, silent, *rest, **more)
+
+            model._train = mistaken
             return model
 
-    game = TableGame(
-        "table", DPLogisticRegression, {"epsilon": CLAIM, "epochs": 5},
-        canaries=94, private=True, door=Mistaken,
-    )  # fmt: skip
-    found = audit_door(game, trials=500, random_state=0).releases
-    assert [release.exceeded for release in found if release.what == "bounds"] == [True]
+    assert bounds_exceeded(Mistaken) == [True]
 
 
 def test_steps_that_are_not_clipped_are_refused():

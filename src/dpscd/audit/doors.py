@@ -53,7 +53,7 @@ def table_doors(epsilon: float, delta: float) -> list[TableGame]:
         game("table: SVM, private bounds", DPLinearSVC, {}, canaries=94, private=True),
         game("table: ridge, standardised, pilot", DPRidge, {"standardise": True, **_SMALL}),
         game("table: ridge, replace-one", DPRidge, {"relation": "replace-one"},
-             canaries=100, columns=True),
+             canaries=200, columns=True),
         game("table: CSV, logistic, add-remove", DPLogisticRegression,
              {"relation": "add-remove"}, csv=True),
     ]  # fmt: skip

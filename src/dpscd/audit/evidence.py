@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from dpscd.audit.recording import Recording, Training
 from dpscd.errors import ParameterError
@@ -89,11 +89,14 @@ def evidence(recording: Recording, canaries: Canaries) -> Evidence:
         parts["moments"] = {"means": mean, "squares": square}
     names = ["pilot", "shared vector"][-len(recording.trainings) :]
     for name, training in zip(names, recording.trainings, strict=True):
-        every = range(training.problem.outputs)
-        releases[name] = _path(training, canaries, list(every))
+        there, absent = _shifts(training, canaries)
+        every = range(len(there))
+        releases[name] = _path(training, canaries.features, there, absent, list(every))
         if len(every) > 1:
-            each = {f"output {k + 1}": _path(training, canaries, [k]) for k in every}
-            parts[name] = each
+            parts[name] = {
+                f"output {k + 1}": _path(training, canaries.features, there, absent, [k])
+                for k in every
+            }
     return Evidence(releases, parts)
 
 
@@ -133,19 +136,29 @@ def _gaussian(seen: Floats, there: Floats, absent: Any, std: float) -> Floats:
     return ratio
 
 
-def _path(training: Training, canaries: Canaries, outputs: list[int]) -> Floats:
+def _shifts(training: Training, canaries: Canaries) -> tuple[Floats, Floats | None]:
+    """Return how far a canary moves its coordinates, and what stands in its place does."""
+    there = saturated_shifts(training, canaries.X, canaries.labels, canaries.features)
+    if canaries.absent is None:
+        return there, None
+    return there, saturated_shifts(training, *canaries.absent, canaries.features)
+
+
+def _path(
+    training: Training,
+    features: Ints,
+    there: Floats,
+    absent: Floats | None,
+    outputs: list[int],
+) -> Floats:
     """Return the ratios of the increments of a canary's own coordinates in some outputs."""
     plan = training.plan
-    there = saturated_shifts(training, canaries.X, canaries.labels, canaries.features)[outputs]
-    absent = None
-    if canaries.absent is not None:
-        absent = saturated_shifts(training, *canaries.absent, canaries.features)[outputs]
-    total = np.zeros(len(canaries.features))
+    total = np.zeros(len(features))
     for steps, moved in training.increments():
-        own = moved[outputs][:, canaries.features]
-        total += _mixture(own, there, plan, steps)
+        own = moved[outputs][:, features]
+        total += _mixture(own, there[outputs], plan, steps)
         if absent is not None:
-            total -= _mixture(own, absent, plan, steps)
+            total -= _mixture(own, absent[outputs], plan, steps)
     return total
 
 
@@ -164,7 +177,7 @@ def _mixture(own: Floats, shift: Floats, plan: Plan, steps: int) -> Floats:
     variance = steps * plan.noise.std**2
     along, square = (own * shift).sum(axis=0), (shift * shift).sum(axis=0)
     exponents = (times * along - times**2 * square / 2.0) / variance
-    ratio: Floats = logsumexp(chances + exponents, axis=0)
+    ratio: Floats = np.logaddexp.reduce(chances + exponents, axis=0)
     return ratio
 
 

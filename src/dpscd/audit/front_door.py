@@ -236,7 +236,7 @@ def _play(
     models: list[Floats] = []
     worlds: list[Bools] = []
     while min(_counts(worlds)) < trials:
-        present, seed = _worlds(game.canaries, random_state, len(worlds))
+        present, seed = _worlds(game, random_state, len(worlds))
         with recorded() as recording:
             model = game.fit(present, seed)
         found.append(evidence(recording, game.suspects(model)))
@@ -264,11 +264,12 @@ def _counts(worlds: list[Bools]) -> tuple[int, int]:
     return present, sum(len(world) for world in worlds) - present
 
 
-def _worlds(canaries: int, random_state: int | None, run: int) -> tuple[Bools, int | None]:
+def _worlds(game: DoorGame, random_state: int | None, run: int) -> tuple[Bools, int | None]:
     """Draw which canaries are there, half of them, and a seed for the fit."""
     source = SecureSource()
     if random_state is not None:
-        source = SeededSource(f"front door {random_state}, fit {run}".encode())
+        source = SeededSource(f"front door {random_state}, {game.name}, fit {run}".encode())
+    canaries = game.canaries
     words = source.words(Purpose.ORDER, 0, 1, canaries + 1)[0]
     order = np.arange(canaries)
     shuffle(words[:-1], order)
