@@ -15,9 +15,11 @@ def run(*arguments):
 
 def test_json_has_the_numbers_of_each_model_and_a_figure_is_written(tmp_path):
     file = tmp_path / "figure.png"
-    result = run("--trials", "200", "--seed", "0", "--json", "--out", str(file))
+    options = ("--through", "core", "--trials", "200", "--seed", "0", "--json")
+    result = run(*options, "--out", str(file))
     assert result.exit_code == 0
     models = json.loads(result.stdout)["models"]
+    assert json.loads(result.stdout)["doors"] == []
     assert list(models) == ["ridge", "logistic", "svm"]
     for values in models.values():
         assert values["epsilon_claimed"] == 1.0
@@ -33,6 +35,8 @@ def test_table(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("--model", "svm", "--trials", "200", "--epsilon", "2", "--seed", "0")
     assert result.exit_code == 0
+    assert "SVM, add-remove" in result.stdout
+    assert "table: SVM, private bounds" in result.stdout
     assert "white-box" in result.stdout
     assert "black-box" in result.stdout
     assert "ridge" not in result.stdout
@@ -42,7 +46,7 @@ def test_table(tmp_path, monkeypatch):
 def test_without_matplotlib_one_line_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(audit_verb, "_can_plot", lambda: False)
-    result = run("--model", "ridge", "--trials", "200", "--seed", "0")
+    result = run("--model", "ridge", "--through", "core", "--trials", "200", "--seed", "0")
     assert result.exit_code == 0
     assert "pip install 'dpscd[plot]'" in result.stderr
     refused = run("--model", "ridge", "--trials", "200", "--out", "figure.png")
@@ -60,3 +64,42 @@ def test_a_figure_without_a_folder_is_refused_before_the_audit(tmp_path):
     result = run("--out", str(tmp_path / "none" / "a.png"))
     assert result.exit_code == 2
     assert "no folder" in result.stderr
+
+
+def test_the_doors_need_no_figure_and_say_what_each_release_showed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ("--through", "estimator", "--model", "ridge", "--trials", "200", "--seed", "0")
+    result = run(*options, "--json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert found["models"] == {}
+    assert found["figure"] is None
+    assert not any(tmp_path.iterdir())
+    assert [door["name"] for door in found["doors"]] == [
+        "ridge, sparse",
+        "ridge, standardised, pilot, intercept",
+        "ridge, replace-one",
+    ]
+    for door in found["doors"]:
+        assert door["trials"] == 80
+        assert door["epsilon_lower"] <= door["epsilon_claimed"] == 1.0
+        assert {"what", "part", "epsilon_claimed", "epsilon_lower"} <= set(door["releases"][0])
+
+
+def test_a_release_above_its_claim_is_named_and_ends_in_exit_code_1(monkeypatch):
+    from dataclasses import replace
+
+    from dpscd.audit import front_door
+
+    plain = front_door.audit_door
+
+    def exaggerated(*arguments, **options):
+        result = plain(*arguments, **options)
+        wrong = replace(result.releases[0], epsilon_lower=9.0)
+        return replace(result, releases=(wrong, *result.releases[1:]))
+
+    monkeypatch.setattr("dpscd.audit.audit_door", exaggerated)
+    result = run("--through", "table", "--model", "ridge", "--trials", "200", "--seed", "0")
+    assert result.exit_code == 1
+    assert "EXCEEDED" in result.stdout
+    assert "moments" in result.stdout

@@ -29,6 +29,7 @@ _FORGED = (
     "tests/estimators/test_tampering.py::test_a_file_that_was_changed_in_one_place_is_refused"
 )
 _LOST = "tests/solvers/test_sharded.py::test_whatever_is_lost_the_model_is_the_same"
+_BEHIND_THE_DOOR = "tests/audit/test_front_door.py::test_mistakes_behind_the_door_are_noticed"
 
 MUTATIONS = [
     Mutation(
@@ -904,5 +905,47 @@ MUTATIONS = [
         "privacy/signing.py",
         (("0o600", "0o644"),),
         "tests/privacy/test_signing.py::test_a_private_key_is_for_its_owner_only",
+    ),
+    Mutation(
+        "half the noise in the moments",
+        "solvers/moments.py",
+        (("noisy_sum(plan.moments_noise, cell", "noisy_sum(0.5 * plan.moments_noise, cell"),),
+        _BEHIND_THE_DOOR,
+    ),
+    Mutation(
+        "a pilot with a tenth of its noise",
+        "solvers/training.py",
+        (('held.train(pilot, plan.pilot, source_of("pilot")', 'held.train(pilot, replace(plan.pilot, noise_multiplier=0.1 * plan.pilot.noise_multiplier), source_of("pilot")'),),
+        _BEHIND_THE_DOOR,
+    ),
+    Mutation(
+        "one class of three without noise, sparse rows",
+        "kernels/dual.py",
+        (("noise = normals[t, k * width : (k + 1) * width]", "noise = normals[t, k * width : (k + 1) * width] * (k < 2)"),),
+        _BEHIND_THE_DOOR,
+    ),
+    Mutation(
+        "a tenth of the noise in histograms of bounds",
+        "preprocessing/private.py",
+        (("noisy_sum(plan.bounds_noise, cell", "noisy_sum(0.1 * plan.bounds_noise, cell"),),
+        "tests/audit/test_front_door.py::test_histograms_keep_their_own_claim",
+    ),
+    Mutation(
+        "a sum shown to an audit before its noise",
+        "privacy/sums.py",
+        (("tell_sum(purpose, time, out)", "tell_sum(purpose, time, cell * total)"),),
+        "tests/audit/test_recording.py::test_only_released_values_are_told",
+    ),
+    Mutation(
+        "duals shown to an audit",
+        "solvers/dp_scd.py",
+        (("audit.moved(first, shared.copy())", "audit.moved(first, dual.copy())"),),
+        "tests/audit/test_recording.py::test_nothing_of_a_record_can_be_reached",
+    ),
+    Mutation(
+        "a lazy vector shown to an audit before it is settled",
+        "solvers/lazy.py",
+        (("        self.settle(now)\n        out = np.empty", "        out = np.empty"),),
+        "tests/audit/test_recording.py::test_lazy_noise_is_seen_settled_once_an_epoch",
     ),
 ]  # fmt: skip

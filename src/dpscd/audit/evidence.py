@@ -9,14 +9,18 @@ is: its clipped step, whichever its dual, in the direction that its row has by t
 Only numbers that no other canary moves are used, the canary's own features and cells. They have
 independent noise, so canaries of one fit are independent trials. What all canaries share (the
 mean of labels, their spread, the constant column) would add little to each and tie them.
+
+A likelihood ratio is the best attack on a mechanism that is as it claims to be. Noise that is
+missing from a part shows little in the whole and much in an attack on that part, so releases
+and their parts are also looked at one by one.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from dpscd.audit.recording import Recording, Training
 from dpscd.errors import ParameterError
@@ -24,7 +28,7 @@ from dpscd.kernels.dual import Records, step_of
 from dpscd.plan import BOUND_CELLS, Plan
 from dpscd.privacy.random import Purpose
 
-__all__ = ["Canaries", "evidence"]
+__all__ = ["Canaries", "Evidence", "evidence"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -56,19 +60,44 @@ class Canaries:
     cells: Ints | None = None
 
 
-def evidence(recording: Recording, canaries: Canaries) -> dict[str, Floats]:
-    """Return the log-likelihood ratio of each canary by the name of each release."""
+class Evidence(NamedTuple):
+    """Log-likelihood ratios of the canaries of one fit.
+
+    Attributes
+    ----------
+    releases : dict
+        By the name of each release; their sum is the ratio of all of them.
+    parts : dict
+        By the name of a release and then of a part of it, where it has parts.
+    """
+
+    releases: dict[str, Floats]
+    parts: dict[str, dict[str, Floats]]
+
+
+def evidence(recording: Recording, canaries: Canaries) -> Evidence:
+    """Return what each release, and each part of one, says of each canary."""
     plan = recording.plan
-    found = {}
+    releases: dict[str, Floats] = {}
+    parts: dict[str, dict[str, Floats]] = {}
     if canaries.cells is not None:
         histogram = recording.sums[Purpose.BOUNDS, 0]
-        found["bounds"] = _bounds(plan, histogram, canaries.cells)
+        releases["bounds"] = _bounds(plan, histogram, canaries.cells)
     if plan.moments_noise:
-        found["moments"] = _moments(recording, canaries)
+        mean, square = _moments(recording, canaries)
+        releases["moments"] = mean + square
+        parts["moments"] = {"means": mean, "squares": square}
     names = ["pilot", "shared vector"][-len(recording.trainings) :]
     for name, training in zip(names, recording.trainings, strict=True):
-        found[name] = _path(training, canaries)
-    return found
+        there, absent = _shifts(training, canaries)
+        every = range(len(there))
+        releases[name] = _path(training, canaries.features, there, absent, list(every))
+        if len(every) > 1:
+            parts[name] = {
+                f"output {k + 1}": _path(training, canaries.features, there, absent, [k])
+                for k in every
+            }
+    return Evidence(releases, parts)
 
 
 def _bounds(plan: Plan, histogram: Floats, cells: Ints) -> Floats:
@@ -80,19 +109,24 @@ def _bounds(plan: Plan, histogram: Floats, cells: Ints) -> Floats:
     return found
 
 
-def _moments(recording: Recording, canaries: Canaries) -> Floats:
-    """Return the ratios of a canary's own mean and mean square."""
+def _moments(recording: Recording, canaries: Canaries) -> tuple[Floats, Floats]:
+    """Return the ratios of a canary's own mean, and of its mean square."""
     plan, problem = recording.plan, recording.trainings[-1].problem
     noisy = recording.sums[Purpose.MOMENTS, 0].reshape(2, plan.d)[:, canaries.features]
 
     def contribution(X: Any) -> Floats:
         own = problem.plain_rows(X).factor * _own(X, canaries.features)
         found: Floats = _MARGIN * np.sqrt(0.5) * np.stack([own, own * own])
-        return found
+        return found[:, None]
 
     there = contribution(canaries.X)
-    absent = 0.0 if canaries.absent is None else contribution(canaries.absent[0])
-    return _gaussian(noisy, there, absent, plan.moments_noise)
+    absent = np.zeros_like(there)
+    if canaries.absent is not None:
+        absent = contribution(canaries.absent[0])
+    mean, square = (
+        _gaussian(noisy[k : k + 1], there[k], absent[k], plan.moments_noise) for k in (0, 1)
+    )
+    return mean, square
 
 
 def _gaussian(seen: Floats, there: Floats, absent: Any, std: float) -> Floats:
@@ -102,19 +136,29 @@ def _gaussian(seen: Floats, there: Floats, absent: Any, std: float) -> Floats:
     return ratio
 
 
-def _path(training: Training, canaries: Canaries) -> Floats:
-    """Return the ratios of the increments of a canary's own coordinates."""
-    plan = training.plan
+def _shifts(training: Training, canaries: Canaries) -> tuple[Floats, Floats | None]:
+    """Return how far a canary moves its coordinates, and what stands in its place does."""
     there = saturated_shifts(training, canaries.X, canaries.labels, canaries.features)
-    absent = None
-    if canaries.absent is not None:
-        absent = saturated_shifts(training, *canaries.absent, canaries.features)
-    total = np.zeros(len(canaries.features))
+    if canaries.absent is None:
+        return there, None
+    return there, saturated_shifts(training, *canaries.absent, canaries.features)
+
+
+def _path(
+    training: Training,
+    features: Ints,
+    there: Floats,
+    absent: Floats | None,
+    outputs: list[int],
+) -> Floats:
+    """Return the ratios of the increments of a canary's own coordinates in some outputs."""
+    plan = training.plan
+    total = np.zeros(len(features))
     for steps, moved in training.increments():
-        own = moved[:, canaries.features]
-        total += _mixture(own, there, plan, steps)
+        own = moved[outputs][:, features]
+        total += _mixture(own, there[outputs], plan, steps)
         if absent is not None:
-            total -= _mixture(own, absent, plan, steps)
+            total -= _mixture(own, absent[outputs], plan, steps)
     return total
 
 
@@ -133,7 +177,7 @@ def _mixture(own: Floats, shift: Floats, plan: Plan, steps: int) -> Floats:
     variance = steps * plan.noise.std**2
     along, square = (own * shift).sum(axis=0), (shift * shift).sum(axis=0)
     exponents = (times * along - times**2 * square / 2.0) / variance
-    ratio: Floats = logsumexp(chances + exponents, axis=0)
+    ratio: Floats = np.logaddexp.reduce(chances + exponents, axis=0)
     return ratio
 
 
@@ -161,12 +205,12 @@ def saturated_shifts(training: Training, X: Any, labels: Floats, features: Ints)
         first = steps.copy()
         end[i] = plan.steps * first
         step_of(problem.loss, rows, records, numbers, last, end, i, steps)
-        for taken in (first, steps):
-            if not rows.norm[i] * np.linalg.norm(taken) >= _CLIPPED * plan.clip:
-                raise ParameterError(
-                    f"travel={plan.travel:g} and lam={plan.lam:g} leave steps of a canary "
-                    "unclipped; an audit needs a smaller travel or a larger lam."
-                )
+        shortest = rows.norm[i] * min(np.linalg.norm(first), np.linalg.norm(steps))
+        if not (shortest >= _CLIPPED * plan.clip and first @ steps > 0.0):
+            raise ParameterError(
+                f"travel={plan.travel:g} and lam={plan.lam:g} leave steps of a canary "
+                "unclipped; an audit needs a smaller travel or a larger lam."
+            )
     return shifts
 
 

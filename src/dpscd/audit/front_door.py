@@ -1,7 +1,7 @@
 """Audits through the front door: ``fit`` as users call it, attacked by all that it releases."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.audit.bounds import LowerBounds, lower_bounds
-from dpscd.audit.evidence import Canaries, evidence
+from dpscd.audit.evidence import Canaries, Evidence, evidence
 from dpscd.audit.recording import recorded
 from dpscd.errors import ParameterError
 from dpscd.kernels.draws import shuffle
-from dpscd.plan import Plan
 from dpscd.privacy.accounting import epsilon_of
 from dpscd.privacy.calibration import interval_for
+from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.random import Purpose, SecureSource, SeededSource
 from dpscd.privacy.release import Release
 
@@ -57,6 +57,8 @@ class ReleaseResult:
     ----------
     what : str
         The release, as the card names it; the first training of two is 'pilot'.
+    part : str
+        The part of it that was looked at; empty for all of it.
     epsilon_claimed : float
         What the accountant says of it alone at the delta of the audit.
     epsilon_lower, epsilon_lower_clopper_pearson : float
@@ -64,6 +66,7 @@ class ReleaseResult:
     """
 
     what: str
+    part: str
     epsilon_claimed: float
     epsilon_lower: float
     epsilon_lower_clopper_pearson: float
@@ -94,7 +97,7 @@ class DoorResult:
     trials, canaries, fits : int
         Canaries observed in each world; canaries in a fit; fits.
     steps, rate, noise_multiplier : int, float, float
-        The plan's training.
+        The training.
     seed : int or None
         The seed; None when the operating system gave the randomness.
     seconds : float
@@ -168,25 +171,25 @@ def audit_door(
     if trials < 1:
         raise ParameterError(f"trials={trials!r} must be a positive integer.")
     played = _play(game, trials, random_state, progress)
-    plan, there = played.plan, played.present
+    card, there = played.card, played.present
 
     def bounds(scores: Floats, risk: float) -> LowerBounds:
         absent, present = scores[~there][:trials], scores[there][:trials]
-        return lower_bounds(absent, present, delta=plan.delta, confidence=risk)
+        return lower_bounds(absent, present, delta=card.delta, confidence=risk)
 
     whole = bounds(np.sum(list(played.releases.values()), axis=0), confidence)
     alone = bounds(played.model, confidence)
-    claims = _claims(plan)
+    claims = _claims(card)
     releases = []
-    for name, scores in played.releases.items():
+    for what, part, scores in played.one_by_one():
         own = bounds(scores, RELEASE_CONFIDENCE)
         found = (own.epsilon_gaussian, own.epsilon_clopper_pearson)
-        releases.append(ReleaseResult(name, claims[name], *found))
+        releases.append(ReleaseResult(what, part, claims[what], *found))
     return DoorResult(
         name=game.name,
-        relation=plan.relation.value,
-        epsilon_claimed=plan.epsilon,
-        delta=plan.delta,
+        relation=card.relation.value,
+        epsilon_claimed=card.epsilon,
+        delta=card.delta,
         confidence=confidence,
         epsilon_lower=whole.epsilon_gaussian,
         epsilon_lower_clopper_pearson=whole.epsilon_clopper_pearson,
@@ -196,9 +199,9 @@ def audit_door(
         trials=trials,
         canaries=game.canaries,
         fits=played.fits,
-        steps=plan.steps,
-        rate=plan.rate,
-        noise_multiplier=plan.noise_multiplier,
+        steps=card.steps,
+        rate=card.rate,
+        noise_multiplier=card.noise_multiplier,
         seed=random_state,
         seconds=time.perf_counter() - start,
     )
@@ -207,11 +210,19 @@ def audit_door(
 class _Played(NamedTuple):
     """The scores of all canaries of all fits."""
 
-    plan: Plan
+    card: PrivacyCard
     present: Bools
     releases: dict[str, Floats]
+    parts: dict[str, dict[str, Floats]]
     model: Floats
     fits: int
+
+    def one_by_one(self) -> Iterator[tuple[str, str, Floats]]:
+        """Yield release, part and scores, of whole releases and of parts."""
+        for what, scores in self.releases.items():
+            yield what, "", scores
+            for part, own in self.parts.get(what, {}).items():
+                yield what, part, own
 
 
 def _play(
@@ -221,26 +232,31 @@ def _play(
     progress: Callable[[int], None] | None,
 ) -> _Played:
     """Fit until there are enough canaries in each world."""
-    scores: dict[str, list[Floats]] = {}
+    found: list[Evidence] = []
     models: list[Floats] = []
     worlds: list[Bools] = []
     while min(_counts(worlds)) < trials:
-        present, seed = _worlds(game.canaries, random_state, len(worlds))
+        present, seed = _worlds(game, random_state, len(worlds))
         with recorded() as recording:
             model = game.fit(present, seed)
-        for name, found in evidence(recording, game.suspects(model)).items():
-            scores.setdefault(name, []).append(found)
+        found.append(evidence(recording, game.suspects(model)))
         models.append(game.model_scores(model))
         worlds.append(present)
         if progress is not None:
             progress(game.canaries)
     return _Played(
-        recording.plan,
+        model.privacy_,
         np.concatenate(worlds),
-        {name: np.concatenate(parts) for name, parts in scores.items()},
+        _joined([one.releases for one in found]),
+        {what: _joined([one.parts[what] for one in found]) for what in found[0].parts},
         np.concatenate(models),
         len(worlds),
     )
+
+
+def _joined(fits: list[dict[str, Floats]]) -> dict[str, Floats]:
+    """Return the scores of all fits, one after the other."""
+    return {name: np.concatenate([one[name] for one in fits]) for name in fits[0]}
 
 
 def _counts(worlds: list[Bools]) -> tuple[int, int]:
@@ -248,11 +264,12 @@ def _counts(worlds: list[Bools]) -> tuple[int, int]:
     return present, sum(len(world) for world in worlds) - present
 
 
-def _worlds(canaries: int, random_state: int | None, run: int) -> tuple[Bools, int | None]:
+def _worlds(game: DoorGame, random_state: int | None, run: int) -> tuple[Bools, int | None]:
     """Draw which canaries are there, half of them, and a seed for the fit."""
     source = SecureSource()
     if random_state is not None:
-        source = SeededSource(f"front door {random_state}, fit {run}".encode())
+        source = SeededSource(f"front door {random_state}, {game.name}, fit {run}".encode())
+    canaries = game.canaries
     words = source.words(Purpose.ORDER, 0, 1, canaries + 1)[0]
     order = np.arange(canaries)
     shuffle(words[:-1], order)
@@ -260,20 +277,18 @@ def _worlds(canaries: int, random_state: int | None, run: int) -> tuple[Bools, i
     return order < (canaries + run % 2) // 2, seed
 
 
-def _claims(plan: Plan) -> dict[str, float]:
+def _claims(card: PrivacyCard) -> dict[str, float]:
     """Return the epsilon of each release alone, by the names of :func:`evidence`."""
 
     def alone(release: Release) -> float:
         event = release.event
         parts = ((event.rate, event.steps),)
-        interval = interval_for(plan.epsilon, plan.delta, plan.relation, parts)
-        return epsilon_of([event], plan.delta, plan.relation, interval).epsilon
+        interval = interval_for(card.epsilon, card.delta, card.relation, parts)
+        return epsilon_of([event], card.delta, card.relation, interval).epsilon
 
-    listed = {release.what: release for release in plan.releases()}
-    claims = {"shared vector": alone(plan.release())}
-    if plan.pilot is not None:
-        claims["pilot"] = alone(plan.pilot.release())
-    for name in ("bounds", "moments"):
-        if name in listed:
-            claims[name] = alone(listed[name])
-    return claims
+    claims = {}
+    for release in card.releases[:-1]:
+        # Of two trainings the pilot is the first.
+        name = "pilot" if release.what == "shared vector" else release.what
+        claims[name] = alone(release)
+    return {**claims, "shared vector": alone(card.training)}

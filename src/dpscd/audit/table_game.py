@@ -10,6 +10,7 @@ is the middle of the bounds, so its row has one entry.
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ class TableGame:
     def _relation(self) -> Relation:
         return Relation.parse(self.parameters.get("relation", "zero-out"))
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """What is declared about the table."""
         columns: dict[str, Any] = {}

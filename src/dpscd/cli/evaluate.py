@@ -87,24 +87,6 @@ def _answers(model: Any, data: str) -> tuple[Any, Any, Any]:
     return labels, answers, np.concatenate([p[2] for p in parts]) if with_chances else None
 
 
-def _count(data: str, schema: Any) -> int:
-    """Return the number of records of a table that has the right columns; no value is used."""
-    from dpscd.errors import DataError
-    from dpscd.preprocessing.parsing import parse
-    from dpscd.preprocessing.reading import read_frames
-    from dpscd.progress import waiting
-
-    wanted = [*(column.name for column in schema.features), schema.target.name]
-    count = 0
-    with waiting("counting", sys.stderr):
-        for frame in read_frames(data, schema.layout, wanted):
-            parse(schema, frame.iloc[:0])  # are all columns there?
-            count += len(frame)
-    if not count:
-        raise DataError("the table has no records.")
-    return count
-
-
 def _metrics(model: Any, labels: Any, answers: Any, chances: Any) -> dict[str, float]:
     """Return the usual measures of records whose target is known."""
     import numpy as np
@@ -162,6 +144,7 @@ def _print_noisy(
 
     from dpscd.errors import DataError, ParameterError
     from dpscd.planning import default_delta
+    from dpscd.preprocessing.reading import TableFiles
     from dpscd.privacy.ledger import Ledger
     from dpscd.privacy.random import SecureSource
     from dpscd.privacy.relation import PrivacyTarget
@@ -171,13 +154,11 @@ def _print_noisy(
         raise ParameterError("--ledger and --dataset must be given together.")
     if not 0.0 < epsilon < float("inf"):
         raise ParameterError("--private-epsilon must be a positive number.")
-    if data == "-":
-        raise ParameterError(
-            "--private-epsilon reads the table twice, to count its records and, once they are "
-            "paid for, to use them: give a file instead of a pipe."
-        )
     # 1. The number of records, public under zero-out; 2. the charge; 3. the values.
-    count = _count(data, model.schema_)
+    files = TableFiles([data], model.schema_)
+    count = files.count
+    if not count:
+        raise DataError("the table has no records.")
     target = PrivacyTarget(epsilon, default_delta(count) if delta is None else delta)
     release = plan_score(target, count)
     reservation = None
@@ -185,7 +166,8 @@ def _print_noisy(
         reservation = Ledger(ledger).reserve(
             str(dataset), (release,), epsilon, target.delta, target.relation.value, "score"
         )
-    labels, answers, _ = _answers(model, data)
+    parsed = files.parsed()
+    labels, answers = parsed.target, model.predict(parsed)
     if len(labels) != count:
         raise DataError("the table changed while it was read; what was charged stays charged.")
     if model.schema_.target.classes:
