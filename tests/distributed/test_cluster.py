@@ -14,9 +14,9 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from distributed import Client, LocalCluster
 from one_machine import OneMachine
+from scipy import sparse
 
 from dpscd import (
     DPLinearSVC,

@@ -95,7 +95,7 @@ def test_files_without_header_and_with_comments(table):
     layout = Layout(header=False, names=("a", "b"), comment="|", delimiter=";")
     found = whole(table("|first line\n1;2\n3;4\n"), layout)
     assert found.to_dict("list") == {"a": ["1", "3"], "b": ["2", "4"]}
-    with pytest.raises(SchemaError, match="another number of columns than names in"):
+    with pytest.raises(DataError, match="another number of columns than names in"):
         whole(table("1,2\n"), layout)
 
 

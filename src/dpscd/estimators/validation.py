@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from dpscd.errors import DataError, DataTypeError, ParameterError
+from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource
 from dpscd.records.labels import label_column
 
@@ -118,7 +119,7 @@ def look_at_records(estimator: Any, X: Any, y: Any) -> tuple[RowSource, pd.Serie
         )
     column = label_column(y)
     if len(column) != rows.count:
-        raise DataError("Found input variables with inconsistent numbers of samples.")
+        raise DataError(refusals.UNEQUAL)
     return rows, column
 
 

@@ -38,7 +38,7 @@ _SAME = {"true": "1", "false": "0", "1": "true", "0": "false"}
 _TRUE = {"true", "t", "yes", "y", "1"}
 _FALSE = {"false", "f", "no", "n", "0"}
 # Types that say what they are by str(), the same wherever they come from.
-_SPOKEN = (pd.Interval, pd.Period, pd.Timedelta, datetime.time, datetime.timedelta, uuid.UUID)
+_SPOKEN = (pd.Interval, pd.Period, datetime.time, uuid.UUID)
 
 Number = int | float
 
@@ -47,17 +47,26 @@ def number_of(cell: Any) -> float:
     """Return the number in a cell of whatever type; NaN if there is none."""
     if type(cell) is float:
         return cell
-    value = _plain(cell)
-    if isinstance(value, str):
-        return _number_in(value)
-    if isinstance(value, bool | int | float | Decimal):
-        return _as_float(value)
+    try:
+        value = _plain(cell)
+        if isinstance(value, str):
+            return _number_in(value)
+        if isinstance(value, bool | int | float | Decimal):
+            return _as_float(value)
+    except Exception:  # of an object's own methods, which may say whatever they like
+        return math.nan
     return math.nan
 
 
 def text_of(cell: Any) -> str | None:
     """Return the one text by which a cell is compared; None if it holds no value."""
-    value = _plain(cell)
+    try:
+        return _text(_plain(cell))
+    except Exception:  # of an object's own methods, which may say whatever they like
+        return _FOREIGN
+
+
+def _text(value: Any) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
@@ -68,6 +77,8 @@ def text_of(cell: Any) -> str | None:
         return _spelt(_exact(value))
     if isinstance(value, datetime.date):
         return _day(value)
+    if isinstance(value, datetime.timedelta):
+        return str(pd.Timedelta(value))  # not its own text: of the same length, it may differ
     return str(value) if isinstance(value, _SPOKEN) else _FOREIGN
 
 
@@ -80,17 +91,19 @@ def _plain(cell: Any) -> Any:
     if isinstance(cell, str):
         return str.strip(cell)
     if isinstance(cell, bytes):
-        return cell.decode("utf-8", errors="backslashreplace").strip()
+        return bytes.decode(cell, "utf-8", errors="backslashreplace").strip()
     if isinstance(cell, bool | np.bool_):
         return bool(cell)
+    if isinstance(cell, np.datetime64 | np.timedelta64):  # the latter passes for a whole number
+        return _numpy_time(cell)
+    if isinstance(cell, complex | np.complexfloating) and cell.imag == 0:
+        cell = cell.real  # numbers are complex where another one of their column is
     if isinstance(cell, int | np.integer):
         return int(cell)
     if isinstance(cell, float | np.floating | Fraction):
         return _finite_or_none(_as_float(cell))
     if isinstance(cell, Decimal):
         return None if cell.is_nan() else cell
-    if isinstance(cell, np.datetime64 | np.timedelta64):
-        return _numpy_time(cell)
     return cell
 
 
@@ -101,8 +114,7 @@ def _finite_or_none(number: float) -> float | None:
 def _numpy_time(cell: Any) -> Any:
     if np.isnat(cell):
         return None
-    unit = "datetime64[us]" if isinstance(cell, np.datetime64) else "timedelta64[us]"
-    return cell.astype(unit).item()  # a whole number where Python's types end
+    return pd.Timestamp(cell) if isinstance(cell, np.datetime64) else pd.Timedelta(cell)
 
 
 def _as_float(value: Any) -> float:
@@ -196,8 +208,9 @@ class Listed:
         self._equal = {text: min(found) for text, found in equal.items() if len(found) == 1}
         absent = (text for text in ("", *missing) if self._found(text) == OTHER)
         self._absent = {_canonical(text) for text in absent}
-        whole = (_exact_in(text) for text in self._codes)
-        self.largest_whole = max((abs(x) for x in whole if isinstance(x, int)), default=0)
+        found = (_exact_in(text) for text in self._codes)
+        whole = (x for x in found if x is not None and math.isfinite(x) and x == int(x))
+        self.largest_whole = max((abs(int(x)) for x in whole), default=0)
 
     def code(self, text: str | None) -> int:
         """Return the code of a cell, given its text."""

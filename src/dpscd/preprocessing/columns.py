@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpscd.errors import DataTypeError
+from dpscd.preprocessing import refusals
 from dpscd.preprocessing.cells import MISSING, NumberCells, text_of
 
 __all__ = ["as_column", "codes", "numbers"]
@@ -20,11 +21,8 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 
 _ARROW_TEXTS = ("string[pyarrow]", "large_string[pyarrow]")
-_ROUNDED = (
-    "whole numbers that are listed beyond the precision of floating-point numbers cannot be "
-    "compared with a column of these: give the column as texts or as whole numbers (in pandas "
-    "dtype=str, 'Int64' or object), or the path of the file."
-)
+# What a cell is taken for that cannot be had from its column.
+_UNREADABLE = object()
 
 
 class Coded(Protocol):
@@ -45,8 +43,11 @@ def as_column(cells: Any) -> pd.Series:
     """
     if isinstance(cells, pd.Series):
         return cells
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "biufUOST":
-        return pd.Series(cells, dtype=object if cells.dtype.kind in "OST" else None)
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
+        return pd.Series(cells)
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "UOST":
+        # Not pandas's type of texts, which refuses some.
+        return pd.Series(cells.astype(object), dtype=object)
     if isinstance(cells, pd.Index | pd.api.extensions.ExtensionArray):
         return pd.Series(cells)
     column = np.empty(len(cells), dtype=object)
@@ -63,12 +64,13 @@ def numbers(cells: pd.Series, meaning: NumberCells) -> Floats:
     if _is_numeric(cells):
         given = {} if isinstance(cells.dtype, np.dtype) else {"na_value": np.nan}
         # Ours to change, and the same in memory whatever pandas had.
-        found: Floats = np.array(cells.to_numpy(dtype=np.float64, **given), order="C")
+        with np.errstate(all="ignore"):  # a warning would tell of large values
+            plain: Floats = np.array(cells.to_numpy(dtype=np.float64, **given), order="C")
         for absent in meaning.absent:
-            found[found == absent] = np.nan
-        return found
-    if _is_text(cells):
-        places, texts = pd.factorize(cells)
+            plain[plain == absent] = np.nan
+        return plain
+    if found := _texts(cells):
+        places, texts = found
         return _looked_up([meaning.value(text) for text in texts], places, np.nan)
     return np.array([meaning.value(cell) for cell in _objects(cells)], dtype=np.float64)
 
@@ -84,17 +86,18 @@ def codes(cells: pd.Series, meaning: Coded) -> Codes:
     cells = _dense(cells)
     if isinstance(cells.dtype, pd.CategoricalDtype):
         return _by_category(cells, codes(_categories(cells), meaning), MISSING).astype(np.int32)
-    if _is_numeric(cells) or _is_text(cells):
-        if _precision(cells) <= meaning.largest_whole:
-            raise DataTypeError(_ROUNDED)
-        places, values = pd.factorize(cells)  # equal values have equal texts here
+    if _precision(cells) <= meaning.largest_whole:
+        raise DataTypeError(refusals.ROUNDED)
+    # Equal values have equal texts among numbers of one type, and among texts.
+    found = pd.factorize(cells) if _is_numeric(cells) else _texts(cells)
+    if found:
+        places, values = found
         texts: Iterable[str | None] = (text_of(value) for value in values)
     else:
         # Not the cells themselves: True and 1 are equal, and the first one seen would count.
         own = [text_of(cell) for cell in _objects(cells)]
         places, texts = pd.factorize(np.array(own, dtype=object))
-    found = [meaning.code(text) for text in texts]
-    return _looked_up(found, places, MISSING).astype(np.int32)
+    return _looked_up([meaning.code(text) for text in texts], places, MISSING).astype(np.int32)
 
 
 def _looked_up(table: list[Any], places: npt.NDArray[Any], absent: Any) -> npt.NDArray[Any]:
@@ -116,7 +119,28 @@ def _by_category(cells: pd.Series, table: Any, absent: Any) -> npt.NDArray[Any]:
 
 
 def _objects(cells: pd.Series) -> Iterable[Any]:
-    return cells.astype(object).array  # type: ignore[no-any-return]
+    try:
+        return cells.astype(object).array  # type: ignore[no-any-return]
+    except Exception:  # Arrow's texts may be none: the others are read one by one
+        return [_object(cells.array, place) for place in range(len(cells))]
+
+
+def _object(cells: Any, place: int) -> Any:
+    try:
+        return cells[place]
+    except Exception:
+        return _UNREADABLE
+
+
+def _texts(cells: pd.Series) -> tuple[npt.NDArray[Any], list[Any]] | None:
+    """Return places and texts of a column of texts; None if it is not one."""
+    if not _is_text(cells):
+        return None
+    try:
+        places, texts = pd.factorize(cells)
+        return places, list(texts)
+    except Exception:
+        return None
 
 
 def _is_numeric(cells: pd.Series) -> bool:
@@ -135,7 +159,7 @@ def _is_text(cells: pd.Series) -> bool:
 def _precision(cells: pd.Series) -> float:
     """Return up to which size a column's type tells whole numbers apart."""
     kind = cells.dtype
-    if getattr(kind, "kind", "O") != "f":
+    if getattr(kind, "kind", "O") not in "fc":
         return np.inf
     plain = kind if isinstance(kind, np.dtype) else getattr(kind, "numpy_dtype", np.float64)
     return float(2 ** (np.finfo(plain).nmant + 1))

@@ -5,6 +5,8 @@ record's row is what :func:`~dpscd.preprocessing.cells.number_of` says of its ow
 double precision, or in single precision if the whole container is.
 """
 
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import pandas as pd
 from scipy import sparse
 
 from dpscd.errors import DataError, DataTypeError
+from dpscd.preprocessing import refusals
 from dpscd.preprocessing.cells import NumberCells, number_of
 from dpscd.preprocessing.columns import numbers
 
@@ -21,12 +24,6 @@ __all__ = ["RowSource", "as_frame"]
 Floats = npt.NDArray[Any]
 
 _BLOCK = 2**14  # rows looked at together
-_NO_NUMBERS = (
-    "Input X contains NaN, infinity or something that is no number: every cell must be a "
-    "finite number. Encode text, categories and dates first, for instance with a schema or "
-    "DeclaredEncoder (an argument must be a string of digits or a number)."
-)
-_RAGGED = "X must have as many columns in every record."
 _FLAT = (
     "Expected 2D array, got {} instead. Reshape your data: one row a record, one column a "
     "feature; a table of one column is df[['name']]."
@@ -53,6 +50,8 @@ class RowSource:
 
     def __init__(self, X: Any) -> None:
         X = as_frame(X)
+        if isinstance(X, Sequence) and not isinstance(X, str | bytes | list | tuple):
+            X = list(X)  # an array would give all records one type
         if not (sparse.issparse(X) or isinstance(X, pd.DataFrame | list | tuple)):
             X = _array(X)
         self.X = X
@@ -79,7 +78,7 @@ class RowSource:
         rows = _read(self.X, self.count, self.features)
         values = rows.data if self.sparse else rows
         if finite and not _all_finite(values):
-            raise DataTypeError(_NO_NUMBERS)
+            raise DataTypeError(refusals.NOT_NUMBERS)
         return rows
 
 
@@ -118,10 +117,10 @@ def _shape(X: Any) -> tuple[int, int]:
     if isinstance(X, list | tuple):
         if not X:
             raise DataError("Found array with 0 sample(s); 1 is required.")
-        first = X[0]
-        if isinstance(first, str | bytes | dict | set) or not hasattr(first, "__len__"):
+        cells = _cells(X[0])
+        if cells is None:
             raise DataError(_FLAT.format("1D array"))
-        return len(X), len(first)
+        return len(X), len(cells)
     if X.ndim != 2:
         words = {0: "scalar array", 1: "1D array"}
         if X.ndim in words:
@@ -136,9 +135,10 @@ def _read(X: Any, count: int, features: int) -> Any:
     if isinstance(X, pd.DataFrame):
         return _frame_rows(X)
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
-        return np.ascontiguousarray(X, dtype=_kept(X.dtype))
+        with np.errstate(all="ignore"):  # a warning would tell of large values
+            return np.ascontiguousarray(X, dtype=_kept(X.dtype))
     if isinstance(X, np.ndarray) and X.dtype.kind == "c":
-        raise DataError("Complex data not supported.")
+        raise DataError(refusals.COMPLEX)
     rows = np.empty((count, features))
     for row, record in zip(rows, X, strict=True):
         row[:] = _row(record, features)
@@ -149,14 +149,23 @@ def _row(record: Any, features: int) -> Any:
     """Return the numbers of one record in a list or an array of objects."""
     if isinstance(record, np.ndarray) and record.dtype.kind in "biuf":
         if record.shape != (features,):
-            raise DataError(_RAGGED)
-        return record
-    if isinstance(record, str | bytes | dict | set) or not hasattr(record, "__len__"):
-        raise DataError(_RAGGED)
-    cells = list(record)
-    if len(cells) != features:
-        raise DataError(_RAGGED)
+            raise DataError(refusals.RAGGED)
+        with np.errstate(all="ignore"):  # a warning would tell of large values
+            return record.astype(np.float64, copy=False)
+    cells = _cells(record)
+    if cells is None or len(cells) != features:
+        raise DataError(refusals.RAGGED)
     return [number_of(cell) for cell in cells]
+
+
+def _cells(record: Any) -> list[Any] | None:
+    """Return the cells of one record in a list; None if it is not a row of them."""
+    if isinstance(record, str | bytes | dict | set) or not hasattr(record, "__len__"):
+        return None
+    try:
+        return list(record)
+    except Exception:  # of an object's own methods, which may say whatever they like
+        return None
 
 
 def _kept(kind: np.dtype[Any]) -> Any:
@@ -183,27 +192,43 @@ def _csr(X: Any, features: int) -> Any:
     """
     if X.format == "csr":
         starts, columns, values = X.indptr, X.indices, X.data
-        good = len(starts) == X.shape[0] + 1 and starts[0] == 0 and starts[-1] <= len(columns)
+        good = starts.dtype.kind in "iu" and len(starts) == X.shape[0] + 1
+        good = good and starts[0] == 0 and starts[-1] <= len(columns)
         if not (good and (np.diff(starts) >= 0).all() and len(values) >= starts[-1]):
-            raise DataError("X is not a well-formed CSR matrix.")
+            raise DataError(refusals.NOT_CSR)
         columns, values = columns[: starts[-1]], values[: starts[-1]]
     else:
-        given = X.tocoo()
+        given = _entries(X)
         order = np.argsort(given.row, kind="stable")
         columns, values = given.col[order], given.data[order]
-        starts = np.searchsorted(given.row[order], np.arange(X.shape[0] + 1))
+        owner = given.row[order]
+        if len(owner) and not (owner[0] >= 0 and owner[-1] < X.shape[0]):
+            raise DataError(refusals.NOT_CSR)
+        starts = np.searchsorted(owner, np.arange(X.shape[0] + 1))
     values = _numbers_in(values)
-    if len(columns) and not (columns.min() >= 0 and columns.max() < features):
-        raise DataError("X is not a well-formed CSR matrix.")
+    whole = columns.dtype.kind in "iu"
+    if not whole or (len(columns) and not (columns.min() >= 0 and columns.max() < features)):
+        raise DataError(refusals.NOT_CSR)
     rows = sparse.csr_array((values, columns, starts), shape=X.shape)
     return rows if _ascends(rows) else _summed(rows)
 
 
+def _entries(X: Any) -> Any:
+    """Return a sparse matrix as places and values; scipy's messages would name a place."""
+    found = None
+    with suppress(Exception):
+        found = X.tocoo()
+    if found is None:
+        raise DataError(refusals.NOT_CSR)
+    return found
+
+
 def _numbers_in(values: Any) -> Any:
     if values.dtype.kind in "biuf":
-        return values.astype(_kept(values.dtype), copy=False)
+        with np.errstate(all="ignore"):  # a warning would tell of large values
+            return values.astype(_kept(values.dtype), copy=False)
     if values.dtype.kind == "c":
-        raise DataError("Complex data not supported.")
+        raise DataError(refusals.COMPLEX)
     return np.array([number_of(value) for value in values], dtype=np.float64)
 
 
@@ -230,6 +255,8 @@ def _summed(rows: Any) -> Any:
     values = np.zeros(int(first.sum()), dtype=np.float64)
     with np.errstate(all="ignore"):  # a warning would tell of large values
         np.add.at(values, np.cumsum(first) - 1, rows.data[order])
+        # In the type of all rows: of another one, products of the others may end differently.
+        values = values.astype(rows.dtype, copy=False)
     starts = np.searchsorted(owner[first], np.arange(rows.shape[0] + 1))
     return sparse.csr_array((values, columns[first], starts), shape=rows.shape)
 

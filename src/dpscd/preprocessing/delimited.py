@@ -20,7 +20,8 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from dpscd.errors import DataError, SchemaError
+from dpscd.errors import DataError
+from dpscd.preprocessing import refusals
 from dpscd.preprocessing.schema import Layout
 
 __all__ = ["CsvFile"]
@@ -65,7 +66,7 @@ class CsvFile:
             pieces = stack.enter_context(closing(self._cells(file, 1)))
             first = next(pieces, None)
             if first is None:
-                raise DataError(f"{self._name} is empty.")
+                raise DataError(refusals.EMPTY.format(self._name))
             return _names_in(first)
 
     def kinds(self) -> list[str]:
@@ -95,16 +96,13 @@ class CsvFile:
             pieces = self._cells(io.BufferedReader(lines, _BLOCK), chunk)
             first = next(pieces, None)
             if first is None:
-                raise DataError(f"{self._name} is empty.")
+                raise DataError(refusals.EMPTY.format(self._name))
             records += len(first)
             names = list(self._layout.names)
             if self._layout.header:
                 names, first = _names_in(first), first.iloc[1:]
             elif first.shape[1] != len(names):
-                raise SchemaError(
-                    f"{self._name} has another number of columns than names in [table], which "
-                    f"has {len(names)}; is the delimiter another one?"
-                )
+                raise DataError(refusals.OTHER_WIDTH.format(self._name, len(names)))
             kept = [k for k, name in enumerate(names) if wanted is None or name in wanted]
             chosen = [names[place] for place in kept]
             yield first.iloc[:, kept].set_axis(chosen, axis=1)
@@ -112,11 +110,7 @@ class CsvFile:
                 records += len(piece)
                 yield piece.iloc[:, kept].set_axis(chosen, axis=1)
         if not self._layout.multiline and records != lines.count:
-            raise DataError(
-                f"{self._name} has a quoted cell that goes on in the next line, or a stray "
-                "quote. If cells of this table really have several lines, set multiline = true "
-                "in [table]."
-            )
+            raise DataError(refusals.NOT_LINES.format(self._name))
 
     def _first_line(self, file: IO[bytes]) -> bytes:
         """Return the first line that is neither blank nor a comment."""
@@ -144,9 +138,7 @@ class CsvFile:
                     raise
                 problem = True
         if problem:
-            raise DataError(
-                f"{self._name} cannot be read: is it cut, or compressed in another way?"
-            )
+            raise DataError(refusals.NOT_WHOLE.format(self._name))
 
     def _open(self, stack: ExitStack) -> Any:
         if isinstance(self._source, bytes):
@@ -184,15 +176,11 @@ class CsvFile:
             with reader:
                 yield from reader
         except pd.errors.EmptyDataError:
-            problem = f"{self._name} is empty."
+            problem = refusals.EMPTY.format(self._name)
         except pd.errors.ParserError:
-            problem = (
-                f"{self._name} is not a table with {self._layout.delimiter!r} between cells: "
-                "its rows have different numbers of them, or a quote is not closed. Set "
-                "delimiter in [table]."
-            )
+            problem = refusals.NOT_CELLS.format(self._name, self._layout.delimiter)
         except UnicodeError:
-            problem = f"{self._name} is not a text in UTF-8."
+            problem = refusals.NOT_UTF8.format(self._name)
         if problem:
             raise DataError(problem)
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import pandas as pd
 
 from dpscd.errors import DataError
+from dpscd.preprocessing import refusals
 from dpscd.preprocessing.delimited import CsvFile
 from dpscd.preprocessing.parsing import Parsed, check_columns, parse, used_columns
 from dpscd.preprocessing.schema import Layout, Schema
@@ -80,7 +81,7 @@ class TableFiles:
                     progress()
         found = Parsed.joined(parts)
         if not len(found):
-            raise DataError("the table has no records.")
+            raise DataError(refusals.NO_RECORDS)
         return found
 
 
@@ -168,7 +169,7 @@ class ParquetTable:
         except failure:
             problem = True
         if problem:
-            raise DataError(f"{self._file.name} is not a Parquet file, or damaged.")
+            raise DataError(refusals.NOT_PARQUET.format(self._file.name))
 
     def _asked(self, question: Callable[[Any], Any]) -> Any:
         parquet_file, failure = _pyarrow()
@@ -177,7 +178,7 @@ class ParquetTable:
                 return question(table)
         except failure:
             pass
-        raise DataError(f"{self._file.name} is not a Parquet file, or damaged.")
+        raise DataError(refusals.NOT_PARQUET.format(self._file.name))
 
 
 def _pyarrow() -> tuple[Any, type[Exception]]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dpscd.errors import DataError, ParameterError
+from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource
 from dpscd.preprocessing.encoding import encode, is_sparse, width_of
 from dpscd.preprocessing.parsing import Parsed, parse
@@ -65,10 +66,14 @@ class ArrayDoor:
         source = X if isinstance(X, RowSource) else RowSource(X)
         rows = source.read()
         if source.features != self.features or source.sparse != self.sparse:
-            raise DataError("a partition of X is not of the announced form.")
+            raise DataError(refusals.NOT_AS_ANNOUNCED)
         given = weights_of(sample_weight, source.count)
         labels, weights = self.labels.coded(label_column(y))
-        return Triples(rows, labels, given * weights)
+        if len(labels) != source.count:
+            raise DataError(refusals.UNEQUAL)
+        with np.errstate(all="ignore"):  # a warning would tell of large weights
+            both = np.minimum(given * weights, np.finfo(np.float64).max)
+        return Triples(rows, labels, both)
 
     def whole(self, X: Any, y: Any, sample_weight: Any) -> Triples:
         """Return the triples of all records, of which at least one must count."""

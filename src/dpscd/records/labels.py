@@ -9,14 +9,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpscd.errors import DataError, DataTypeError, ParameterError
+from dpscd.preprocessing import refusals
 from dpscd.preprocessing.cells import Listed, NumberCells, text_of
 from dpscd.preprocessing.columns import as_column, codes, numbers
 
 __all__ = ["ClassLabels", "NumberLabels", "check_some", "label_column", "weights_of"]
 
 Floats = npt.NDArray[np.float64]
-
-_NOT_FLAT = "y should be a 1d array: one label a record, and so should sample_weight be."
 
 
 @dataclass(frozen=True)
@@ -79,10 +78,7 @@ class NumberLabels:
         """Return labels and weights; all must be finite numbers."""
         values = numbers(cells, NumberCells())
         if not np.isfinite(values).all():
-            raise DataTypeError(
-                "Input y contains NaN, infinity or something that is no number; the labels of "
-                "a regression must be finite numbers."
-            )
+            raise DataTypeError(refusals.NOT_FINITE)
         return self.weighed(values)
 
     def weighed(self, values: Floats) -> tuple[Floats, Floats]:
@@ -100,21 +96,21 @@ def label_column(y: Any) -> pd.Series:
         return y.iloc[:, 0]
     if isinstance(y, str | bytes | dict | set) or not hasattr(y, "__len__"):
         if not hasattr(y, "__array__"):
-            raise DataError(_NOT_FLAT)
+            raise DataError(refusals.NOT_FLAT)
         y = np.asarray(y)
     shape: tuple[int, ...] = y.shape if hasattr(y, "shape") else (len(y),)
     if len(shape) == 2 and shape[1] == 1:
         y = np.asarray(y).reshape(-1)
     elif len(shape) != 1:
-        raise DataError(_NOT_FLAT)
+        raise DataError(refusals.NOT_FLAT)
     if isinstance(y, np.ndarray | pd.Series) and y.dtype.kind != "O":
         return as_column(y)
     return as_column([_alone(label) for label in y]) if not isinstance(y, pd.Series) else y
 
 
 def _alone(label: Any) -> Any:
-    one = isinstance(label, list | tuple) and len(label) == 1
-    one = one or (isinstance(label, np.ndarray) and label.shape == (1,))
+    one = type(label) in (list, tuple) and len(label) == 1
+    one = one or (type(label) is np.ndarray and label.shape == (1,))
     return label[0] if one else label
 
 
@@ -126,20 +122,14 @@ def weights_of(sample_weight: Any, count: int) -> Floats:
         sample_weight = np.full(count, float(sample_weight))
     column = label_column(sample_weight)
     if len(column) != count or getattr(sample_weight, "ndim", 1) != 1:
-        raise DataError("sample_weight must be a number or one number a record (1D array).")
+        raise DataError(refusals.NOT_A_WEIGHT_EACH)
     weights = numbers(column, NumberCells())
     if not np.isfinite(weights).all() or (weights < 0.0).any():
-        raise DataError(
-            "Input sample_weight contains NaN, infinity or something that is no number of 0 "
-            "or more."
-        )
+        raise DataError(refusals.NOT_WEIGHTS)
     return weights
 
 
 def check_some(weights: Sequence[Floats]) -> None:
     """Raise DataError if no record counts at all."""
     if not any(own.any() for own in weights):
-        raise DataError(
-            "no record has a weight: sample_weight is zero, or y is none of the classes, for "
-            "every record."
-        )
+        raise DataError(refusals.NO_WEIGHT)

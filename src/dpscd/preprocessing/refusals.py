@@ -1,0 +1,78 @@
+"""The closed list of what is said of data that are not well typed.
+
+Data whose containers do not hold what they must are refused, and that they are is told. This is
+all that is ever told: one of these texts, after the charge, and nothing of a cell. Public facts
+(the name of a file, the delimiter of a schema) are filled in at the braces.
+"""
+
+__all__ = ["REFUSALS"]
+
+NOT_NUMBERS = (
+    "Input X contains NaN, infinity or something that is no number: every cell must be a "
+    "finite number. Encode text, categories and dates first, for instance with a schema or "
+    "DeclaredEncoder (an argument must be a string of digits or a number)."
+)
+RAGGED = "X must have as many columns in every record."
+COMPLEX = "Complex data not supported."
+NOT_CSR = "X is not a well-formed CSR matrix."
+NOT_AS_ANNOUNCED = "a partition of X is not of the announced form."
+UNEQUAL = "Found input variables with inconsistent numbers of samples."
+NOT_FINITE = (
+    "Input y contains NaN, infinity or something that is no number; the labels of a "
+    "regression must be finite numbers."
+)
+NOT_WEIGHTS = (
+    "Input sample_weight contains NaN, infinity or something that is no number of 0 or more."
+)
+NOT_A_WEIGHT_EACH = "sample_weight must be a number or one number a record (1D array)."
+NOT_FLAT = "y should be a 1d array: one label a record, and so should sample_weight be."
+NO_WEIGHT = (
+    "no record has a weight: sample_weight is zero, or y is none of the classes, for every "
+    "record."
+)
+ROUNDED = (
+    "whole numbers that are listed beyond the precision of floating-point numbers cannot be "
+    "compared with a column of these: give the column as texts or as whole numbers (in pandas "
+    "dtype=str, 'Int64' or object), or the path of the file."
+)
+NO_RECORDS = "the table has no records."
+EMPTY = "{} is empty."
+NOT_UTF8 = "{} is not a text in UTF-8."
+NOT_CELLS = (
+    "{} is not a table with {!r} between cells: its rows have different numbers of them, or a "
+    "quote is not closed. Set delimiter in [table]."
+)
+NOT_LINES = (
+    "{} has a quoted cell that goes on in the next line, or a stray quote. If cells of this "
+    "table really have several lines, set multiline = true in [table]."
+)
+OTHER_WIDTH = (
+    "{} has another number of columns than names in [table], which has {}; is the delimiter "
+    "another one?"
+)
+NOT_WHOLE = "{} cannot be read: is it cut, or compressed in another way?"
+NOT_PARQUET = "{} is not a Parquet file, or damaged."
+
+REFUSALS = (
+    NOT_NUMBERS,
+    RAGGED,
+    COMPLEX,
+    NOT_CSR,
+    NOT_AS_ANNOUNCED,
+    UNEQUAL,
+    NOT_FINITE,
+    NOT_WEIGHTS,
+    NOT_A_WEIGHT_EACH,
+    NOT_FLAT,
+    NO_WEIGHT,
+    ROUNDED,
+    NO_RECORDS,
+    EMPTY,
+    NOT_UTF8,
+    NOT_CELLS,
+    NOT_LINES,
+    OTHER_WIDTH,
+    NOT_WHOLE,
+    NOT_PARQUET,
+)
+"""All of them; docs/understanding/threat_model.md says what each tells."""
