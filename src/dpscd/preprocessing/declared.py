@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpscd.errors import DataError, DataTypeError, ParameterError, SchemaError
+from dpscd.preprocessing import refusals
 from dpscd.preprocessing.columns import as_column
 from dpscd.preprocessing.containers import RowSource, as_frame
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse
@@ -333,7 +334,7 @@ def _frame(X: Any) -> pd.DataFrame:
     # Not by pandas, which would give the cells of a column one type.
     records = [list(record) if isinstance(record, _ROWS) else [] for record in source.X]
     if any(len(record) != source.features for record in records):
-        raise DataError("X must have as many columns in every record.")
+        raise DataError(refusals.RAGGED)
     columns = zip(*records, strict=True)
     return pd.DataFrame({k: as_column(list(column)) for k, column in enumerate(columns)})
 
