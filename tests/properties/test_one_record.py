@@ -1,0 +1,136 @@
+"""One record that once changed what the others mean: each way, as it was found."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpscd import DataError, DPLogisticRegression, DPRidge, Ledger, Schema, TableModel
+from dpscd.preprocessing.parsing import parse
+from dpscd.records.door import ArrayDoor, TableDoor
+from dpscd.records.labels import ClassLabels
+from dpscd.records.tables import table_source
+
+SCHEMA = Schema.parse("""
+[table]
+missing = ["999"]
+[target]
+column = "ill"
+classes = ["0", "1"]
+[columns.value]
+kind = "number"
+bounds = [0, 1000]
+missing = "column"
+""")
+OTHERS = ["999", "5", "999.0", "7.5"]
+
+
+def others(triples):
+    """Return the triples of all records but the last, to be compared bit for bit."""
+    X, labels, weights = triples
+    rows = X.toarray() if hasattr(X, "indptr") else X
+    return [
+        np.asarray(part[:-1], dtype=np.float64).tobytes() for part in (rows, labels, weights)
+    ]
+
+
+def table_triples(table, y=None):
+    door = TableDoor(ClassLabels((0, 1)), SCHEMA, {})
+    return others(door.records(table_source(table, SCHEMA, y).parsed()))
+
+
+@pytest.mark.parametrize("cell", ["unknown", "", "999", "True", "1e400", "5"])
+def test_a_text_among_numbers_does_not_change_what_a_sentinel_is(cell):
+    def read(last, **options):
+        lines = [f"{value},{k % 2}" for k, value in enumerate([*OTHERS, last])]
+        return pd.read_csv(io.StringIO("\n".join(["value,ill", *lines])), **options)
+
+    usual = table_triples(read("", dtype=str, keep_default_na=False))
+    assert table_triples(read(cell)) == usual
+    assert table_triples(read(cell, dtype=str)) == usual
+    assert parse(SCHEMA, read(cell)).columns["value"][:4].tolist()[1::2] == [5.0, 7.5]
+
+
+@pytest.mark.parametrize("label", ["unknown", None, True, "1", 2.5, [1.0], 10**400, b"1"])
+@pytest.mark.parametrize("known", [(1.0, 0.0), (True, False), ("1", "0"), (1, 0)])
+def test_a_label_of_another_type_does_not_change_the_others(label, known):
+    table = pd.DataFrame({"value": [1.0, 2.0, 3.0]})
+    usual = table_triples(table, [*known, None])
+    assert table_triples(table, [*known, label]) == usual
+    door = ArrayDoor(ClassLabels((0, 1)), 1, False)
+    X = [[1.0], [2.0], [3.0]]
+    found = [others(door.triples(X, [*known, last], None)) for last in (label, None)]
+    assert found[0] == found[1]
+    assert np.frombuffer(found[0][2]).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("label", [0.5, -1, None, "x", 2**53, 2**64])
+def test_large_whole_numbers_stay_what_they_are(label):
+    ids = [2**53, 2**53 + 1, 2**63 + 3]
+    door = ArrayDoor(ClassLabels(tuple(ids)), 1, False)
+    X = [[1.0]] * 4
+    found = door.triples(X, [*ids, label], None)
+    assert found.labels[:3].tolist() == [0.0, 1.0, 2.0]
+    assert found.weights[:3].tolist() == [1.0] * 3
+    with pytest.raises(DataError, match="whole numbers that are listed"):
+        door.triples(X, np.array([*map(float, ids), 0.5]), None)
+    model = DPLogisticRegression(classes=ids, epochs=1)
+    assert model.fit(np.ones((4, 1)), [*ids, label]).classes_.tolist() == ids
+
+
+def test_codes_of_many_digits_beside_a_missing_one():
+    schema = Schema.from_dict(
+        {
+            "target": {"column": "y", "classes": ["a", "b"]},
+            "columns": {"id": {"kind": "category", "values": [10**17 + 1, 10**17 + 3]}},
+        }
+    )
+    cells = [10**17 + 1, 10**17 + 3, None]
+    for column in (pd.Series(cells, dtype=object), pd.Series(cells, dtype="Int64")):
+        table = pd.DataFrame({"id": column, "y": ["a", "b", "a"]})
+        assert parse(schema, table).columns["id"].tolist() == [0, 1, -2]
+    with pytest.raises(DataError, match="whole numbers that are listed"):
+        parse(schema, pd.DataFrame({"id": cells, "y": ["a", "b", "a"]}))  # pandas rounds here
+
+
+@pytest.mark.parametrize("first", ["a", 0, None, [0], np.int8(1), "1"])
+def test_the_first_label_decides_nothing(first):
+    X, y = np.eye(3), [0, 1]
+    model = DPLogisticRegression(classes=[0, 1], epochs=1, random_state=0)
+    assert model.fit(X, [first, *y]).classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("ragged", [[[1.0]] * 2002 + [[1.0, 2.0]], [[1.0]] * 2002 + [1.0]])
+def test_a_ragged_list_does_not_tell_how_many_records_there_are(ragged):
+    model = DPRidge(relation="add-remove", n=1000, y_bounds=(0, 1))
+    with pytest.raises(DataError) as caught:
+        model.fit(ragged, [0.0] * 2003)
+    assert "2003" not in str(caught.value)
+    assert caught.value.__context__ is None
+    with pytest.raises(DataError) as caught:
+        model.fit([[1.0]] * 2003, [0.0] * 2002 + [[1.0, 2.0]])
+    assert "2003" not in str(caught.value)
+
+
+def test_what_is_refused_was_paid_for(tmp_path):
+    """Text in X, a bad index, a bad weight and a bad label: all after the charge."""
+    path = str(tmp_path / "budget.db")
+    Ledger.init(path, "people", epsilon=10.0, delta=1e-4)
+    model = DPRidge(epsilon=1.0, delta=1e-5, y_bounds=(0, 1), ledger=path, dataset="people")
+    X = np.ones((4, 1))
+    bad = [
+        (np.array([[1.0], ["x"], [2.0], [3.0]], dtype=object), [0.0] * 4, None),
+        (X, [0.0, "x", 0.0, 0.0], None),
+        (X, [0.0] * 4, [1.0, 1.0, -1.0, 1.0]),
+    ]
+    for spent, (rows, y, weights) in enumerate(bad, start=1):
+        with pytest.raises(DataError):
+            model.fit(rows, y, sample_weight=weights)
+        assert len(Ledger(path).history("people")) == spent
+    file = tmp_path / "table.csv"
+    file.write_text('value,ill\n1,0\n2,"0\n3,1\n')
+    estimator = DPLogisticRegression(epsilon=1.0, delta=1e-5, ledger=path, dataset="people")
+    with pytest.raises(DataError):
+        TableModel(SCHEMA, estimator).fit(file)
+    assert len(Ledger(path).history("people")) == spent + 1
