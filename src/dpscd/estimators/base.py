@@ -25,7 +25,7 @@ from dpscd.errors import (
     WorkerError,
 )
 from dpscd.estimators.files import write_model
-from dpscd.estimators.redaction import redact_memory_errors
+from dpscd.estimators.redaction import redact_errors, redact_memory_errors
 from dpscd.estimators.validation import (
     check_integer,
     check_number,
@@ -229,7 +229,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         fit = self._seal(reservation)
         source = source_for(self.random_state, fit)
         with _spent(reservation):
-            held = hold(plan, source)
+            held = redact_errors(lambda: hold(plan, source))
         problem = problem_of(plan.lam if plan else self._given("lam") or _PLAIN_LAM)
         # 5. Training; the duals die with the solver's call.
         if plan is None:

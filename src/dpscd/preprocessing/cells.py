@@ -20,7 +20,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["MISSING", "OTHER", "Listed", "NumberCells", "TruthCells", "number_of", "text_of"]
+__all__ = [
+    "MISSING",
+    "OTHER",
+    "Listed",
+    "NumberCells",
+    "TruthCells",
+    "canonical",
+    "number_of",
+    "same_value",
+    "text_of",
+]
 
 OTHER, MISSING = -1, -2
 """Codes of a value that is not listed, and of none."""
@@ -38,7 +48,8 @@ _SAME = {"true": "1", "false": "0", "1": "true", "0": "false"}
 _TRUE = {"true", "t", "yes", "y", "1"}
 _FALSE = {"false", "f", "no", "n", "0"}
 # Types that say what they are by str(), the same wherever they come from.
-_SPOKEN = (pd.Interval, pd.Period, datetime.time, uuid.UUID)
+_SPOKEN = (pd.Period, datetime.time, uuid.UUID)
+_ENDS = {"left": ("[", ")"), "right": ("(", "]"), "both": ("[", "]"), "neither": ("(", ")")}
 
 Number = int | float
 
@@ -79,6 +90,9 @@ def _text(value: Any) -> str | None:
         return _day(value)
     if isinstance(value, datetime.timedelta):
         return str(pd.Timedelta(value))  # not its own text: of the same length, it may differ
+    if isinstance(value, pd.Interval):  # its ends are floats beside a missing one
+        first, last = _ENDS[value.closed]
+        return f"{first}{text_of(value.left)}, {text_of(value.right)}{last}"
     return str(value) if isinstance(value, _SPOKEN) else _FOREIGN
 
 
@@ -163,9 +177,9 @@ def _exact_in(text: str) -> Number | None:
     """Return the number that a text spells, whole ones without rounding; None if none."""
     if _WHOLE.fullmatch(text):
         digits = text.lstrip("+-").lstrip("0")
-        if len(digits) > _MOST_DIGITS:
-            return -math.inf if text.startswith("-") else math.inf
-        return int(text)
+        sign = -1 if text.startswith("-") else 1
+        # Without the zeros: Python refuses to read too many digits, of whatever value.
+        return sign * (math.inf if len(digits) > _MOST_DIGITS else int(digits or "0"))
     try:
         number = math.nan if "_" in text else float(text)
     except ValueError:
@@ -173,13 +187,23 @@ def _exact_in(text: str) -> Number | None:
     return None if math.isnan(number) else number + 0.0
 
 
-def _canonical(text: str) -> str:
+def canonical(text: str) -> str:
     """Return the one spelling of all texts that stand for the same value."""
     number = _exact_in(text)
     if number is not None:
         return _spelt(number)
     low = text.lower()
     return low if low in _TRUTH else text
+
+
+def same_value(codes: Mapping[str, int]) -> tuple[str, str] | None:
+    """Return two texts of different codes that are one number or truth value, if any."""
+    seen: dict[str, tuple[str, int]] = {}
+    for text, code in codes.items():
+        other, own = seen.setdefault(canonical(text), (text, code))
+        if own != code:
+            return other, text
+    return None
 
 
 class Listed:
@@ -194,20 +218,17 @@ class Listed:
 
     Notes
     -----
-    A text is looked for as it is; then as the number or truth value that it spells, if only one
-    listed value is the same; then true as 1 and false as 0, and the other way round. So a cell
-    means the same as text and as number, unless two listed values are one number ("7" and
-    "07"), which only texts can tell apart.
+    A text is looked for as it is; then as the number or truth value that it spells; then true
+    as 1 and false as 0, and the other way round. So a cell means the same as text and as number.
+    Requires: no two values of different codes are one number or truth value ("7" and "07"),
+    which only texts could tell apart; :func:`same_value` finds them.
     """
 
     def __init__(self, codes: Mapping[str, int], missing: Iterable[str] = ()) -> None:
         self._codes = dict(codes)
-        equal: dict[str, set[int]] = {}
-        for text, code in self._codes.items():
-            equal.setdefault(_canonical(text), set()).add(code)
-        self._equal = {text: min(found) for text, found in equal.items() if len(found) == 1}
+        self._equal = {canonical(text): code for text, code in self._codes.items()}
         absent = (text for text in ("", *missing) if self._found(text) == OTHER)
-        self._absent = {_canonical(text) for text in absent}
+        self._absent = {canonical(text) for text in absent}
         found = (_exact_in(text) for text in self._codes)
         whole = (x for x in found if x is not None and math.isfinite(x) and x == int(x))
         self.largest_whole = max((abs(int(x)) for x in whole), default=0)
@@ -217,12 +238,12 @@ class Listed:
         if text is None:
             return MISSING
         found = self._found(text)
-        return MISSING if found == OTHER and _canonical(text) in self._absent else found
+        return MISSING if found == OTHER and canonical(text) in self._absent else found
 
     def _found(self, text: str) -> int:
         if text in self._codes:
             return self._codes[text]
-        plain = _canonical(text)
+        plain = canonical(text)
         if plain in self._equal:
             return self._equal[plain]
         return self._equal.get(_SAME[plain], OTHER) if plain in _SAME else OTHER
@@ -240,13 +261,13 @@ class TruthCells:
     largest_whole = 1
 
     def __init__(self, missing: Iterable[str] = ()) -> None:
-        self._absent = {_canonical(text) for text in ("", *missing)}
+        self._absent = {canonical(text) for text in ("", *missing)}
 
     def code(self, text: str | None) -> int:
         """Return the code of a cell, given its text."""
-        if text is None or _canonical(text) in self._absent:
+        if text is None or canonical(text) in self._absent:
             return MISSING
-        low = _canonical(text).lower()
+        low = canonical(text).lower()
         return 1 if low in _TRUE else 0 if low in _FALSE else OTHER
 
 
@@ -260,7 +281,7 @@ class NumberCells:
     """
 
     def __init__(self, missing: Iterable[str] = ()) -> None:
-        plain = {_canonical(text) for text in ("", *missing)}
+        plain = {canonical(text) for text in ("", *missing)}
         numbers = {text: _exact_in(text) for text in plain}
         self._texts = {text for text, number in numbers.items() if number is None}
         self.absent = tuple(_as_float(x) for x in numbers.values() if x is not None)
@@ -268,7 +289,7 @@ class NumberCells:
     def value(self, cell: Any) -> float:
         """Return the number in a cell of whatever type."""
         text = text_of(cell)
-        if text is None or _canonical(text) in self._texts:
+        if text is None or canonical(text) in self._texts:
             return math.nan
-        number = number_of(cell)
+        number = number_of(cell) + 0.0  # no sign of zero
         return math.nan if number in self.absent else number

@@ -20,6 +20,7 @@ __all__ = ["as_column", "codes", "numbers"]
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 
+_EXACT = 2**53  # from here on doubles skip whole numbers
 _ARROW_TEXTS = ("string[pyarrow]", "large_string[pyarrow]")
 # What a cell is taken for that cannot be had from its column.
 _UNREADABLE = object()
@@ -66,6 +67,7 @@ def numbers(cells: pd.Series, meaning: NumberCells) -> Floats:
         # Ours to change, and the same in memory whatever pandas had.
         with np.errstate(all="ignore"):  # a warning would tell of large values
             plain: Floats = np.array(cells.to_numpy(dtype=np.float64, **given), order="C")
+            plain += 0.0  # no sign of zero
         for absent in meaning.absent:
             plain[plain == absent] = np.nan
         return plain
@@ -95,8 +97,10 @@ def codes(cells: pd.Series, meaning: Coded) -> Codes:
         texts: Iterable[str | None] = (text_of(value) for value in values)
     else:
         # Not the cells themselves: True and 1 are equal, and the first one seen would count.
-        own = [text_of(cell) for cell in _objects(cells)]
-        places, texts = pd.factorize(np.array(own, dtype=object))
+        objects = _objects(cells)
+        if meaning.largest_whole >= _EXACT and any(map(_may_be_rounded, objects)):
+            raise DataTypeError(refusals.ROUNDED)
+        places, texts = _distinct([text_of(cell) for cell in objects])
     return _looked_up([meaning.code(text) for text in texts], places, MISSING).astype(np.int32)
 
 
@@ -137,10 +141,27 @@ def _texts(cells: pd.Series) -> tuple[npt.NDArray[Any], list[Any]] | None:
     if not _is_text(cells):
         return None
     try:
-        places, texts = pd.factorize(cells)
-        return places, list(texts)
+        if "pyarrow" in str(getattr(cells.dtype, "storage", cells.dtype)):
+            places, texts = pd.factorize(cells)
+            return places, list(texts)
+        return _distinct([None if pd.isna(cell) else cell for cell in _objects(cells)])
     except Exception:
         return None
+
+
+def _distinct(texts: Iterable[str | None]) -> tuple[npt.NDArray[Any], list[Any]]:
+    """Return the place of each text among the different ones, -1 for None, and these.
+
+    Not by pandas, some versions of which take texts for equal up to the first NUL.
+    """
+    seen: dict[str, int] = {}
+    places = [-1 if text is None else seen.setdefault(text, len(seen)) for text in texts]
+    return np.array(places, dtype=np.intp), list(seen)
+
+
+def _may_be_rounded(cell: Any) -> bool:
+    """Return whether a cell is a float that stands for several whole numbers."""
+    return isinstance(cell, float | np.floating) and abs(float(cell)) >= _EXACT
 
 
 def _is_numeric(cells: pd.Series) -> bool:
@@ -162,4 +183,4 @@ def _precision(cells: pd.Series) -> float:
     if getattr(kind, "kind", "O") not in "fc":
         return np.inf
     plain = kind if isinstance(kind, np.dtype) else getattr(kind, "numpy_dtype", np.float64)
-    return float(2 ** (np.finfo(plain).nmant + 1))
+    return float(2 ** (min(np.finfo(plain).nmant, 52) + 1))

@@ -252,7 +252,7 @@ def _summed(rows: Any) -> Any:
     owner, columns = owner[order], rows.indices[order]
     first = np.ones(len(order), dtype=bool)
     first[1:] = (owner[1:] != owner[:-1]) | (columns[1:] != columns[:-1])
-    values = np.zeros(int(first.sum()), dtype=np.float64)
+    values = np.full(int(first.sum()), -0.0)  # what adds nothing, signs included
     with np.errstate(all="ignore"):  # a warning would tell of large values
         np.add.at(values, np.cumsum(first) - 1, rows.data[order])
         # In the type of all rows: of another one, products of the others may end differently.

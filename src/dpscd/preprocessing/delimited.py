@@ -13,9 +13,9 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -29,12 +29,15 @@ __all__ = ["CsvFile"]
 _BLOCK = 2**20
 _LONGEST = 2**24  # bytes of a line of names; more is no table
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of some files
-_UNREADABLE = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
 _OPENERS: dict[str, Callable[[Path], Any]] = {
     ".gz": gzip.open,
     ".bz2": bz2.open,
     ".xz": lzma.open,
 }
+
+
+T = TypeVar("T")
 
 
 class CsvFile:
@@ -59,6 +62,9 @@ class CsvFile:
         """Return the names of the columns; of the file only the header is looked at."""
         if not self._layout.header:
             return list(self._layout.names)
+        return self._whole(self._header)
+
+    def _header(self) -> list[str]:
         with ExitStack() as stack:
             file = stack.enter_context(self._opened())
             if not self._layout.multiline:
@@ -75,21 +81,48 @@ class CsvFile:
 
     def count(self) -> int:
         """Return the number of records: of lines, where a record is one."""
+        count = self._whole(self._lines)
+        if self._layout.multiline:
+            with suppress(DataError):  # said when records are read; until then lines count
+                count = self._whole(self._parsed)
+        return max(0, count - int(self._layout.header))
+
+    def _lines(self) -> int:
         with self._opened() as file:
             lines = _Lines(file, self._layout)
             while lines.read(_BLOCK):
                 pass
-        count = lines.count
-        if self._layout.multiline:
-            try:
-                with self._opened() as file:
-                    count = sum(map(len, self._cells(file, _BLOCK, usecols=[0])))
-            except DataError:
-                pass  # it is said when the records are read; until then lines are counted
-        return max(0, count - int(self._layout.header))
+            return lines.count
+
+    def _parsed(self) -> int:
+        with self._opened() as file:
+            return sum(map(len, self._cells(file, _BLOCK, usecols=[0])))
 
     def frames(self, wanted: list[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
         """Return the records in pieces, cells as texts; at least one piece."""
+        damaged = False
+        try:
+            yield from self._frames(wanted, chunk)
+        except Exception as error:
+            damaged = _is_damage(error)
+            if not damaged:
+                raise
+        if damaged:
+            raise DataError(refusals.NOT_WHOLE.format(self._name))
+
+    def _whole(self, question: Callable[[], T]) -> T:
+        """Return an answer of the file, or raise DataError if it is damaged.
+
+        Outside of the handler: the error of an unpacker holds a checksum or bytes of the data.
+        """
+        try:
+            return question()
+        except Exception as error:
+            if not _is_damage(error):
+                raise
+        raise DataError(refusals.NOT_WHOLE.format(self._name))
+
+    def _frames(self, wanted: list[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
         records = 0
         with self._opened() as file:
             lines = _Lines(file, self._layout)
@@ -114,7 +147,7 @@ class CsvFile:
 
     def _first_line(self, file: IO[bytes]) -> bytes:
         """Return the first line that is neither blank nor a comment."""
-        lines, rest = _Lines(file, self._layout), b""
+        lines, rest = _Lines(file, self._layout), file.read(len(_MARK)).removeprefix(_MARK)
         while block := file.read(2**16):
             *whole, rest = (rest + block).splitlines(keepends=True)
             for line in whole:
@@ -127,18 +160,8 @@ class CsvFile:
     @contextmanager
     def _opened(self) -> Iterator[IO[bytes]]:
         """Open the file; a compressed one is unpacked while it is read."""
-        problem = False
         with ExitStack() as stack:
-            try:
-                yield stack.enter_context(self._open(stack))
-            except _UNREADABLE:
-                problem = True
-            except OSError as error:
-                if error.errno is not None:
-                    raise
-                problem = True
-        if problem:
-            raise DataError(refusals.NOT_WHOLE.format(self._name))
+            yield stack.enter_context(self._open(stack))
 
     def _open(self, stack: ExitStack) -> Any:
         if isinstance(self._source, bytes):
@@ -149,6 +172,8 @@ class CsvFile:
             members = archive.namelist()
             if len(members) != 1:
                 raise DataError(f"{self._name} must hold one file, the table.")
+            if archive.getinfo(members[0]).flag_bits & 1:
+                raise DataError(f"{self._name} is encrypted.")
             return archive.open(members[0])
         if kind == ".zst":
             return _open_zstandard(self._source)
@@ -200,8 +225,9 @@ class _Lines(io.RawIOBase):
         self._blank = b" \t".replace(layout.delimiter.encode(), b"")
         self._comment = (layout.comment or "\n").encode()
         self._special = np.zeros(256, dtype=bool)  # how a line begins that may be no record
-        self._special[list(b"\n" + _MARK + self._comment + self._blank)] = True
+        self._special[list(b"\n" + self._comment + self._blank)] = True
         self._rest = b""
+        self._begun = False
         self.count = 0
 
     def readable(self) -> bool:
@@ -220,7 +246,8 @@ class _Lines(io.RawIOBase):
         signs = np.frombuffer(seen, dtype=np.uint8)
         ends = np.flatnonzero(signs == ord("\n"))
         starts = signs[ends[ends < len(signs) - 1] + 1]
-        if block and not (self._special[starts].any() or (signs == ord("\r")).any()):
+        plain = block and self._begun
+        if plain and not (self._special[starts].any() or (signs == ord("\r")).any()):
             # No line is blank, a comment, or ends otherwise: much faster than one by one.
             self.count += len(ends) - 1
             self._rest = seen[ends[-1] + 1 :]
@@ -228,13 +255,22 @@ class _Lines(io.RawIOBase):
         lines = seen[1:].splitlines(keepends=True)
         # The last one may go on, also after a carriage return.
         self._rest = lines.pop() if block and not seen.endswith(b"\n") else b""
+        if lines and not self._begun:
+            self._begun, lines[0] = True, lines[0].removeprefix(_MARK)
         self.count += sum(map(self.is_record, lines))
 
     def is_record(self, line: bytes) -> bool:
         """Return whether a line is neither blank nor a comment."""
-        text = line.removeprefix(_MARK)
-        blank = text.lstrip(self._blank)[:1] in (b"", b"\n", b"\r")
-        return not (blank or text.startswith(self._comment))
+        blank = line.lstrip(self._blank)[:1] in (b"", b"\n", b"\r")
+        return not (blank or line.startswith(self._comment))
+
+
+def _is_damage(error: Exception) -> bool:
+    """Return whether an error means that a packed file is not whole."""
+    if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
+        return error.errno is None
+    packer = type(error).__module__.partition(".")[0] == "zstandard"
+    return packer or isinstance(error, _DAMAGE)
 
 
 def _names_in(first: pd.DataFrame) -> list[str]:

@@ -166,8 +166,10 @@ class ParquetTable:
                 yield table.schema_arrow.empty_table().select(columns).to_pandas(**typed)
                 for batch in table.iter_batches(batch_size=chunk, columns=columns):
                     yield batch.to_pandas(**typed)
-        except failure:
-            problem = True
+        except (failure, OSError) as error:
+            problem = _is_damage(error)
+            if not problem:
+                raise
         if problem:
             raise DataError(refusals.NOT_PARQUET.format(self._file.name))
 
@@ -176,8 +178,9 @@ class ParquetTable:
         try:
             with parquet_file(self._file) as table:
                 return question(table)
-        except failure:
-            pass
+        except (failure, OSError) as error:
+            if not _is_damage(error):
+                raise
         raise DataError(refusals.NOT_PARQUET.format(self._file.name))
 
 
@@ -189,6 +192,11 @@ def _pyarrow() -> tuple[Any, type[Exception]]:
     except ImportError:
         raise DataError(_NO_PARQUET) from None
     return ParquetFile, ArrowException
+
+
+def _is_damage(error: Exception) -> bool:
+    """Return whether an error is about what is in a file, not the system's about the file."""
+    return getattr(error, "errno", None) is None
 
 
 def _kind(declared: Any) -> str:

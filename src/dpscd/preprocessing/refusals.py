@@ -52,6 +52,10 @@ OTHER_WIDTH = (
 )
 NOT_WHOLE = "{} cannot be read: is it cut, or compressed in another way?"
 NOT_PARQUET = "{} is not a Parquet file, or damaged."
+UNFORESEEN = (
+    "the records could not be read, for a reason that was not foreseen: please report it, "
+    "without the records."
+)
 
 REFUSALS = (
     NOT_NUMBERS,
@@ -74,5 +78,6 @@ REFUSALS = (
     OTHER_WIDTH,
     NOT_WHOLE,
     NOT_PARQUET,
+    UNFORESEEN,
 )
 """All of them; docs/understanding/threat_model.md says what each tells."""

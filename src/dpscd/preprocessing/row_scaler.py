@@ -81,18 +81,23 @@ class RowScaler(TransformerMixin, BaseEstimator):
         rows = source.read(finite=False).astype(np.float64)
         if sparse.issparse(rows):
             owner = np.repeat(np.arange(source.count), np.diff(rows.indptr))
-            rows.data *= self._factors(rows.data[:, None], owner, source.count)[owner]
+            unit, factor = self._factors(rows.data[:, None], owner, source.count)
+            with np.errstate(all="ignore"):
+                rows.data = rows.data / unit[owner] * factor[owner]
             return rows
         for first in range(0, source.count, _BLOCK):
             block = rows[first : first + _BLOCK]
-            block *= self._factors(block, np.arange(len(block)), len(block))[:, None]
+            unit, factor = self._factors(block, np.arange(len(block)), len(block))
+            with np.errstate(all="ignore"):
+                block /= unit[:, None]
+                block *= factor[:, None]
         return rows
 
-    def _factors(self, entries: Any, owner: Any, count: int) -> Any:
-        """Return what each of `count` rows is multiplied by; its entries are added in order.
+    def _factors(self, entries: Any, owner: Any, count: int) -> tuple[Any, Any]:
+        """Return what each of `count` rows is divided and then multiplied by.
 
-        Column by column, so that a row's sum does not depend on other rows: a sum over an axis
-        may be taken in another order for another shape.
+        Entries are added in order, column by column, so that a row's sum does not depend on
+        other rows: a sum over an axis may be taken in another order for another shape.
         """
         with np.errstate(all="ignore"):  # rows that hold no number stay without one
             largest = np.zeros(count)
@@ -102,10 +107,9 @@ class RowScaler(TransformerMixin, BaseEstimator):
             squares = np.zeros(count)
             for column in entries.T:
                 np.add.at(squares, owner, (column / unit[owner]) ** 2)
-            lengths = unit * np.sqrt(squares)
-            if self.normalise:
-                return np.where(lengths > 0.0, self.bound / unit / np.sqrt(squares), 1.0)
-            return np.where(lengths > self.bound, self.bound / unit / np.sqrt(squares), 1.0)
+            relative = np.sqrt(squares)
+            long = (unit * relative > self.bound) | (self.normalise & (largest > 0.0))
+            return np.where(long, unit, 1.0), np.where(long, self.bound / relative, 1.0)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the features, which stay as they are.

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpscd.errors import SchemaError
+from dpscd.preprocessing.cells import same_value
 from dpscd.preprocessing.lines import Lines
 
 __all__ = ["KINDS", "PRIVATE", "Column", "Layout", "Schema", "Target"]
@@ -308,8 +309,11 @@ class _Reader:
         delimiter = values.get("delimiter", ",")
         comment = values.get("comment")
         for key, sign in (("delimiter", delimiter), ("comment", comment)):
-            if sign is not None and not (isinstance(sign, str) and len(sign) == 1):
-                raise self.error((*where, key), f"{key} must be one sign.")
+            one = isinstance(sign, str) and len(sign) == 1 and sign.isascii()
+            if sign is not None and not (one and sign not in '"\r\n'):
+                raise self.error(
+                    (*where, key), f"{key} must be one sign of ASCII, not a quote or line end."
+                )
         missing = Layout().missing
         if "missing" in values:
             missing = self.texts(where, values, "missing")
@@ -444,10 +448,25 @@ class _Reader:
         if isinstance(found, dict):
             pairs = {str(key).strip(): _spelt(value) for key, value in found.items()}
             if set(pairs.values()) <= set(allowed) and not set(pairs) & set(allowed):
+                self.unequal(where, allowed, pairs)
                 return {key: str(value) for key, value in pairs.items()}
         raise self.error(
             (*where, "rename"), "rename must map other spellings to one of the values each."
         )
+
+    def unequal(
+        self, where: tuple[str, ...], allowed: tuple[str, ...], rename: Mapping[str, Any]
+    ) -> None:
+        """Refuse values that are one number, which some tables cannot tell apart."""
+        codes = {value: place for place, value in enumerate(allowed)}
+        codes |= {key: codes[str(value)] for key, value in rename.items()}
+        pair = same_value(codes)
+        if pair:
+            raise self.error(
+                where,
+                f"{pair[0]!r} and {pair[1]!r} are one value, which tables of numbers cannot "
+                "tell apart; list one of them.",
+            )
 
     def flag(self, where: tuple[str, ...], values: dict[str, Any]) -> bool:
         found = values.get("read_from_data", False)

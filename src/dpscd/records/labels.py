@@ -10,7 +10,7 @@ import pandas as pd
 
 from dpscd.errors import DataError, DataTypeError, ParameterError
 from dpscd.preprocessing import refusals
-from dpscd.preprocessing.cells import Listed, NumberCells, text_of
+from dpscd.preprocessing.cells import Listed, NumberCells, same_value, text_of
 from dpscd.preprocessing.columns import as_column, codes, numbers
 
 __all__ = ["ClassLabels", "NumberLabels", "check_some", "label_column", "weights_of"]
@@ -35,7 +35,8 @@ class ClassLabels:
 
     def __post_init__(self) -> None:
         texts = [text_of(label) for label in self.classes]
-        if None in texts or len(set(texts)) != len(texts):
+        known = {str(text): place for place, text in enumerate(texts)}
+        if None in texts or len(known) != len(texts) or same_value(known):
             raise ParameterError(
                 f"classes={list(self.classes)!r} must be different labels; a number and its "
                 "text are the same, and a missing value is none."
