@@ -45,7 +45,10 @@ def fit(
     ] = 1.0,
     delta: Annotated[
         float | None,
-        typer.Option(help="Chance that the bound fails.", show_default="min(1e-5, 1/(10 n))"),
+        typer.Option(
+            help="Small extra probability in the bound; keep it far below 1/n.",
+            show_default="min(1e-5, 1/(10 n))",
+        ),
     ] = None,
     model: Annotated[
         ModelKind, typer.Option(help="auto: logistic for classes, ridge for numbers.")

@@ -20,7 +20,10 @@ def plan(
     ] = None,
     delta: Annotated[
         float | None,
-        typer.Option(help="Chance that the bound fails.", show_default="min(1e-5, 1/(10 n))"),
+        typer.Option(
+            help="Small extra probability in the bound; keep it far below 1/n.",
+            show_default="min(1e-5, 1/(10 n))",
+        ),
     ] = None,
     classes: Annotated[int, typer.Option(min=2, help="Number of classes of the target.")] = 2,
     regression: Annotated[

@@ -10,7 +10,8 @@ _FIRST = """\
 epsilon : float, default=1.0
         How much a record may influence the model; ``float('inf')`` is not private.
     delta : float or 'auto', default='auto'
-        Chance with which the bound by epsilon may fail; 'auto' is min(1e-5, 1/(10 n)).
+        Small extra probability in the bound, to be far below 1/n; 'auto' is
+        min(1e-5, 1/(10 n)).
     lam : float or 'auto', default='auto'
         Strength of the regularisation; 'auto' follows the noise, and penalises the
         coefficients of standardised features where `standardise` says so.

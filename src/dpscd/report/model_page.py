@@ -207,7 +207,7 @@ def _facts(subject: Subject, check: _Check) -> Html:
                 percent(best_guess(card.epsilon, card.delta)),
                 "where 50 % is a coin toss",
             ),
-            ("Delta", chance(card.delta), "how often the bound by epsilon may fail"),
+            ("Delta", chance(card.delta), "a small extra probability in the bound by epsilon"),
             ("Checked", check.day, f"recomputed: {check.found} ≤ {card.epsilon:g}"),
         ]
     else:
@@ -239,9 +239,9 @@ def _protected(subject: Subject, check: _Check) -> Html:
         "even knows all other records, can hardly tell {secret}.</p>\n"
         "<p><strong>In numbers.</strong> Suppose somebody finds it equally likely, 50 %, that "
         "{doubt}. With the best possible attack on this model they are right in at most "
-        "<strong>{guess}</strong> of such cases. Put as odds: whatever they learn changes the "
-        "odds by a factor of at most <strong>{odds}</strong> (e to the power of epsilon), but "
-        "for a chance of {delta} (delta).</p>\n"
+        "<strong>{guess}</strong> of such cases. Put otherwise: whatever comes out is more "
+        "likely in one case than in the other by a factor of at most <strong>{odds}</strong> "
+        "(e to the power of epsilon), plus a probability of {delta} (delta).</p>\n"
         "<p>An epsilon of {epsilon} is called {strength} protection: strong up to 1, "
         "reasonable up to 10, weak above (Ponomareva et al., 2023). It is a bound for the "
         "worst case, the most exposed record against the best informed attacker; for most "
