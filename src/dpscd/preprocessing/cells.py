@@ -219,7 +219,7 @@ class Listed:
     Notes
     -----
     A text is looked for as it is; then as the number or truth value that it spells; then true
-    as 1 and false as 0, and the other way round. So a cell means the same as text and as number.
+    as 1 and false as 0, and the other way round. So a cell means the same in every type.
     Requires: no two values of different codes are one number or truth value ("7" and "07"),
     which only texts could tell apart; :func:`same_value` finds them.
     """
