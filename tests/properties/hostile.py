@@ -197,6 +197,8 @@ def check_refusal(error):
 
 def apart(found):
     """Return the bits of every record: of triples, of rows, or of predictions."""
+    if isinstance(found, list):
+        return found  # it was taken apart before
     if isinstance(found, tuple):
         parts = [apart(part) for part in found]
         return list(zip(*parts, strict=True))

@@ -49,7 +49,6 @@ _TRUE = {"true", "t", "yes", "y", "1"}
 _FALSE = {"false", "f", "no", "n", "0"}
 # Types that say what they are by str(), the same wherever they come from.
 _SPOKEN = (pd.Period, datetime.time, uuid.UUID)
-_ENDS = {"left": ("[", ")"), "right": ("(", "]"), "both": ("[", "]"), "neither": ("(", ")")}
 
 Number = int | float
 
@@ -90,9 +89,8 @@ def _text(value: Any) -> str | None:
         return _day(value)
     if isinstance(value, datetime.timedelta):
         return str(pd.Timedelta(value))  # not its own text: of the same length, it may differ
-    if isinstance(value, pd.Interval):  # its ends are floats beside a missing one
-        first, last = _ENDS[value.closed]
-        return f"{first}{text_of(value.left)}, {text_of(value.right)}{last}"
+    if isinstance(value, pd.Interval):
+        return _interval(value)
     return str(value) if isinstance(value, _SPOKEN) else _FOREIGN
 
 
@@ -112,9 +110,13 @@ def _plain(cell: Any) -> Any:
         return _numpy_time(cell)
     if isinstance(cell, complex | np.complexfloating) and cell.imag == 0:
         cell = cell.real  # numbers are complex where another one of their column is
-    if isinstance(cell, int | np.integer):
+    if isinstance(cell, int):
+        return int.__int__(cell)  # as arrays do, whatever a type of its own says
+    if isinstance(cell, np.integer):
         return int(cell)
-    if isinstance(cell, float | np.floating | Fraction):
+    if isinstance(cell, float):
+        return _finite_or_none(float.__float__(cell))
+    if isinstance(cell, np.floating | Fraction):
         return _finite_or_none(_as_float(cell))
     if isinstance(cell, Decimal):
         return None if cell.is_nan() else cell
@@ -163,6 +165,12 @@ def _day(value: datetime.date) -> str:
         return value.isoformat()
     midnight = value.tzinfo is None and value == type(value)(value.year, value.month, value.day)
     return value.date().isoformat() if midnight else value.isoformat(sep=" ")
+
+
+def _interval(value: Any) -> str:
+    """Return an interval whose ends, whole or not, are spelt as numbers are."""
+    first, last = ("[" if value.closed_left else "("), ("]" if value.closed_right else ")")
+    return f"{first}{text_of(value.left)}, {text_of(value.right)}{last}"
 
 
 def _number_in(text: str) -> float:

@@ -1,0 +1,164 @@
+"""What is refused has been paid for, whatever it tells; shapes and names cost nothing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hostile import Shy, check_refusal, outcome
+from scipy import sparse
+
+from dpscd import DataError, DPLogisticRegression, DPRidge, Ledger, SchemaError, TableModel
+from dpscd.preprocessing import refusals
+
+N = 40
+X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(N, 2))
+Y = [0, 1] * (N // 2)
+SCHEMA = {
+    "target": {"column": "y", "classes": ["0", "1"]},
+    "columns": {"a": {"kind": "category", "values": ["1", "9007199254740993"]}},
+}
+
+
+@pytest.fixture
+def budget(tmp_path):
+    path = str(tmp_path / "budget.db")
+    Ledger.init(path, "people", epsilon=2.0, delta=1e-4)
+    return path
+
+
+def spent(path):
+    return Ledger(path).show("people").spent_epsilon
+
+
+def settings(path):
+    return {"epsilon": 0.5, "epochs": 1, "ledger": path, "dataset": "people", "random_state": 0}
+
+
+def classifier(path):
+    return DPLogisticRegression(classes=[0, 1], **settings(path))
+
+
+def table(path, **layout):
+    return TableModel({"table": layout, **SCHEMA}, DPLogisticRegression(**settings(path)))
+
+
+def with_cell(cell):
+    rows = [list(row) for row in X]
+    rows[3][1] = cell
+    return rows
+
+
+def outside():
+    rows = sparse.csr_array(np.abs(X))
+    rows.indices[3] = 7
+    return rows
+
+
+ARRAYS = {
+    refusals.NOT_NUMBERS: [
+        (with_cell("x"), Y),
+        (with_cell(Shy()), Y),
+        (X * [1.0, np.inf], Y),
+        (pd.DataFrame(with_cell(None)), Y),
+    ],
+    refusals.RAGGED: [([*X.tolist()[1:], [1.0]], Y), ([*X.tolist()[1:], 5], Y)],
+    refusals.COMPLEX: [(X * 1j, Y), (sparse.csr_array(X * 1j), Y)],
+    refusals.NOT_CSR: [(outside(), Y), (outside().tocsr(), Y)],
+    refusals.NOT_WEIGHTS: [(X, Y, [-1.0] * N), (X, Y, [Shy()] * N)],
+    refusals.NOT_A_WEIGHT_EACH: [(X, Y, [1.0]), (X, Y, np.ones((N, 1)))],
+    refusals.NO_WEIGHT: [(X, [2] * N), (X, Y, [0] * N)],
+}
+
+
+@pytest.mark.parametrize("text", ARRAYS, ids=lambda text: text[:20])
+def test_records_that_are_refused_have_been_paid_for(text, budget):
+    for time, records in enumerate(ARRAYS[text], start=1):
+        with pytest.raises(DataError) as caught:
+            classifier(budget).fit(*records)
+        check_refusal(caught.value)
+        assert str(caught.value) == text
+        assert spent(budget) == 0.5 * time
+
+
+def test_labels_of_a_regression_that_are_refused_have_been_paid_for(budget):
+    for time, cell in enumerate((np.nan, "x", Shy()), start=1):
+        with pytest.raises(DataError) as caught:
+            DPRidge(y_bounds=(0, 1), **settings(budget)).fit(X, [cell, *Y[1:]])
+        assert str(caught.value) == refusals.NOT_FINITE
+        assert spent(budget) == 0.5 * time
+
+
+FILES = {
+    refusals.NOT_LINES: b'a,y\n1,0\n"1,0\n1",1\n1,1\n',
+    refusals.NOT_CELLS: b"a,y\n1,0\n1,0,5\n",
+    refusals.NOT_UTF8: b"a,y\n1,0\n\xff,0\n",
+    refusals.NO_RECORDS: b"a,y\n",
+}
+
+
+@pytest.mark.parametrize("text", [t for t in FILES if t != refusals.NO_RECORDS])
+def test_files_that_are_refused_have_been_paid_for(text, budget, tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_bytes(FILES[text])
+    model = table(budget)
+    model.estimator.set_params(n=100)
+    with pytest.raises(DataError) as caught:
+        model.fit(file)
+    check_refusal(caught.value)
+    assert str(caught.value) == text.format("t.csv", ",")
+    assert spent(budget) == 0.5
+
+
+def test_a_first_record_of_another_width_has_been_paid_for(budget, tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_bytes(b"1,0,5\n1,0,6\n")
+    model = table(budget, header=False, names=["a", "y"])
+    model.estimator.set_params(n=100)
+    with pytest.raises(DataError) as caught:
+        model.fit(file)
+    assert str(caught.value) == refusals.OTHER_WIDTH.format("t.csv", 2)
+    assert spent(budget) == 0.5
+
+
+def test_numbers_that_floats_cannot_tell_apart_have_been_paid_for(budget):
+    people = pd.DataFrame({"a": [0.5] * N, "y": Y})
+    with pytest.raises(DataError) as caught:
+        table(budget).fit(people)
+    assert str(caught.value) == refusals.ROUNDED
+    assert spent(budget) == 0.5
+
+
+def test_shapes_and_names_cost_nothing(budget, tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_bytes(b"a,z\n1,0\n")
+    for refused in (
+        lambda: classifier(budget).fit(X[0], Y),
+        lambda: classifier(budget).fit(X[None], Y),
+        lambda: classifier(budget).fit(X, Y[1:]),
+        lambda: classifier(budget).fit(X, X),
+        lambda: classifier(budget).fit([], []),
+        lambda: table(budget).fit(pd.DataFrame({"a": [1]})),
+        lambda: table(budget).fit(file),
+        lambda: table(budget).fit(tmp_path / "none.csv"),
+    ):
+        with pytest.raises((DataError, SchemaError)):
+            refused()
+    assert spent(budget) == 0.0
+
+
+def test_predictions_of_others_stay_as_they_are():
+    model = DPLogisticRegression(5.0, classes=[0, 1], epochs=1, random_state=0).fit(X, Y)
+    before = outcome(model.decision_function, X)
+    after = outcome(model.decision_function, np.vstack([X[:3], [[1e300, -1e300]], X[4:]]))
+    assert before[:3] + before[4:] == after[:3] + after[4:]
+    rows = sparse.csr_array(X)
+    whole = outcome(model.decision_function, rows)
+    assert whole == [outcome(model.decision_function, rows[[i]])[0] for i in range(N)]
+
+
+@pytest.mark.parametrize("features", [3, 20, 54])
+def test_a_prediction_is_the_same_alone_and_among_others(features):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(N, features))
+    model = DPRidge(5.0, y_bounds=(-1, 1), epochs=1, random_state=0).fit(rows, rows[:, 0])
+    whole = outcome(model.predict, rows)
+    assert whole == [outcome(model.predict, rows[[i]])[0] for i in range(N)]

@@ -1,0 +1,355 @@
+"""Tables by a schema: no cell refuses anything, none changes what another record means."""
+
+import gzip
+import io
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hostile import (
+    DOOR,
+    NUMBERS,
+    STRANGE,
+    Untold,
+    anything,
+    apart,
+    built,
+    changes,
+    check_others,
+    numbers,
+    one_of_these,
+    outcome,
+    replaced,
+    typed_changes,
+)
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from dpscd import DeclaredEncoder, DeclaredScaler, RowScaler, Schema, TableEncoder
+from dpscd.preprocessing import refusals
+from dpscd.preprocessing.cells import Listed, NumberCells, TruthCells, text_of
+from dpscd.preprocessing.columns import as_column, codes
+from dpscd.preprocessing.columns import numbers as numbers_in
+from dpscd.preprocessing.delimited import CsvFile
+from dpscd.preprocessing.parsing import parse
+from dpscd.preprocessing.reading import TableFiles
+from dpscd.records.door import TableDoor
+from dpscd.records.labels import ClassLabels, NumberLabels
+from dpscd.records.tables import table_source
+
+NAMES = ("age", "sex", "grade", "smokes", "ill")
+
+
+def schema(**target):
+    return Schema.from_dict(
+        {
+            "table": {"missing": ["999", "NA", "?", "None"]},
+            "target": {"column": "ill", **(target or {"classes": ["0", "1", "yes"]})},
+            "columns": {
+                "age": {"kind": "number", "bounds": [-10, 1000], "missing": "column"},
+                "sex": {
+                    "kind": "category",
+                    "values": ["1", "true", "a", "7", "None", "1 days"],
+                },
+                "grade": {
+                    "kind": "ordinal",
+                    "values": ["0", "0.1", "7", "2020-01-01"],
+                    "missing": "middle",
+                },
+                "smokes": {"kind": "boolean", "missing": "column"},
+            },
+        }
+    )
+
+
+SCHEMA, PLAIN_TARGET = schema(), schema(bounds=[-5, 5])
+DOORS = [
+    TableDoor(ClassLabels((0, 1, 2)), SCHEMA, {}),
+    TableDoor(NumberLabels(-5.0, 5.0), PLAIN_TARGET, {}),
+]
+LISTED = ["1", 1, True, "True", 7.0, "07", "a", "b", "?", "0", 0.1, "0.1", "None", "yes", 999]
+cells = one_of_these(LISTED) | anything
+
+
+def columns(of):
+    """Return what makes a table of columns that are made by `of`."""
+    return lambda records: pd.DataFrame(
+        {name: of([record[j] for record in records]) for j, name in enumerate(NAMES)}
+    )
+
+
+def object_column(cells):
+    return as_column(list(cells))
+
+
+FRAMES = {
+    "as pandas infers them": columns(lambda cells: pd.Series(cells)),
+    "objects": columns(object_column),
+    "texts": columns(lambda cells: pd.Series(list(map(str, cells)), dtype="str")),
+    "texts as objects": columns(lambda cells: object_column(map(str, cells))),
+    "texts as categories": columns(lambda cells: pd.Categorical(map(str, cells))),
+}
+TYPED = {
+    "Arrow": columns(lambda cells: pd.arrays.ArrowExtensionArray(pa.array(cells))),
+    "nullable": columns(pd.array),
+    "categories": columns(pd.Categorical),
+    "sparse": columns(pd.arrays.SparseArray),
+}
+
+
+def check_tables(make, change, door):
+    records, k, other = change
+    try:
+        before, after = built(make, records), built(make, replaced(records, k, other))
+    except Untold:
+        assume(False)
+    check_others(door.records, (before,), (after,), k, refuses=False)
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@DOOR
+@given(change=changes(cells, 5, st.nothing()), door=st.sampled_from(DOORS))
+def test_tables(kind, change, door):
+    check_tables(FRAMES[kind], change, door)
+
+
+@pytest.mark.parametrize("kind", TYPED)
+@DOOR
+@given(change=typed_changes(5), door=st.sampled_from(DOORS))
+def test_tables_of_one_type(kind, change, door):
+    check_tables(TYPED[kind], change, door)
+
+
+@pytest.mark.parametrize("kind", ["as pandas infers them", "objects"])
+@DOOR
+@given(change=changes(cells, 5, st.nothing()), cut=st.integers(0, 3))
+def test_a_record_is_the_same_alone_and_in_any_partition(kind, change, cut):
+    records, _, _ = change
+    make, door = FRAMES[kind], DOORS[0]
+    try:
+        whole, parts = built(make, records), [records[:cut], records[cut:]]
+        parts = [built(make, part) for part in parts if part]
+        alone = [built(make, [record]) for record in records]
+    except Untold:
+        assume(False)
+    found = outcome(door.records, whole)
+    assert [row for part in parts for row in outcome(door.records, part)] == found
+    assert [row for part in alone for row in outcome(door.records, part)] == found
+
+
+@DOOR
+@given(change=changes(one_of_these(LISTED) | numbers, 5), place=st.integers(0, 4))
+def test_a_target_that_is_given_apart(change, place):
+    records, k, other = change
+    for kind in (list, object_column):
+        labels = kind([record[place] for record in records])
+        after = kind([record[place] for record in replaced(records, k, other)])
+        table = FRAMES["objects"](records).drop(columns="ill")
+
+        def read(y, table=table):
+            return DOORS[0].records(table_source(table, SCHEMA, y).parsed())
+
+        check_others(read, (labels,), (after,), k, refuses=False)
+
+
+@pytest.mark.parametrize("cell", NUMBERS + STRANGE + LISTED, ids=lambda c: type(c).__name__)
+def test_no_cell_refuses_anything(cell):
+    plain = [(30, "a", "7", "yes", "0"), (1, 1, 0, True, 1), ("50", "b", 0.1, "no", "yes")]
+    spoilt = replaced(plain, 1, (cell,) * 5)
+    for make in (FRAMES["objects"], FRAMES["texts as objects"]):
+        try:
+            before, after = built(make, plain), built(make, spoilt)
+        except Untold:
+            continue
+        check_others(DOORS[0].records, (before,), (after,), 1, refuses=False)
+
+
+@pytest.mark.parametrize(
+    "meaning",
+    [
+        Listed({"1": 0, "a": 1, "None": 2, "2020-01-01": 3}, ["NA"]),
+        TruthCells(),
+        NumberCells(["999"]),
+    ],
+    ids=["listed", "truth", "numbers"],
+)
+@DOOR
+@given(own=st.lists(cells, min_size=1, max_size=6))
+def test_a_column_says_of_each_cell_what_the_cell_says(meaning, own):
+    if isinstance(meaning, NumberCells):
+        found, expected = numbers_in(as_column(own), meaning), [meaning.value(c) for c in own]
+        assert found.tobytes() == np.array(expected, dtype=float).tobytes()
+    else:
+        assert codes(as_column(own), meaning).tolist() == [
+            meaning.code(text_of(c)) for c in own
+        ]
+
+
+@pytest.mark.parametrize("listed", ["9007199254740993", "1e20", "-9007199254740992.0"])
+def test_whole_numbers_that_floats_cannot_tell_apart_are_the_one_exception(listed):
+    meaning = Listed({listed: 0, "1": 1})
+    whole = int(float(listed)) if "e" in listed or "." in listed else int(listed)
+    assert codes(as_column([whole, 1]), meaning).tolist() == [0, 1]
+    for others in ([0.5, 1], [1j, 1]):
+        error = outcome(lambda own: codes(pd.Series(own), meaning), others)
+        assert str(error) == refusals.ROUNDED
+
+
+def csv_line(record, quoted):
+    text = [str(cell) for cell in record]
+    return ",".join('"' + t.replace('"', '""') + '"' if quoted else t for t in text)
+
+
+words = st.sampled_from(
+    ["1", "a", "7", "0.1", "999", "NA", "", " true ", "x y", "é", "1e3", "no"]
+)
+wild_line = st.one_of(
+    st.lists(words, min_size=1, max_size=7).map(",".join),
+    st.text(st.sampled_from('"", \t\0\ufeff#\'\\a17é\x0b\x85\u2028'), max_size=12),
+    st.just('"'),
+    st.just('1,"2,3,4'),
+    st.just('""",a'),
+).map(lambda line: line.replace("\n", "").replace("\r", ""))
+
+
+def read_file(text, chunk, folder, suffix, header):
+    """Return what is trained on, of a file that is read in pieces."""
+    path = folder / f"t.csv{suffix}"
+    path.write_bytes(gzip.compress(text, 1, mtime=0) if suffix else text)
+    table = {} if header else {"header": False, "names": list(NAMES)}
+    own = Schema.from_dict(SCHEMA.to_dict() | {"table": SCHEMA.to_dict()["table"] | table})
+    file = CsvFile(path, path.name, own.layout)
+    count = file.count()
+    triples = []
+    for frame in file.frames(list(NAMES), chunk):
+        triples += apart(DOORS[0].records(parse(own, frame)))
+    assert count == len(triples)
+    return triples
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@DOOR
+@given(
+    records=st.lists(st.tuples(*[words] * 5), min_size=3, max_size=6),
+    k=st.integers(0, 2),
+    line=wild_line,
+    quoted=st.booleans(),
+    ending=st.sampled_from(["\n", "\r\n", "\r"]),
+    header=st.booleans(),
+    chunk=st.sampled_from([1, 2, 3, 100]),
+    encoding=st.sampled_from(["utf-8", "utf-16", "latin-1"]),
+)
+def test_lines_of_a_file(
+    tmp_path_factory, suffix, records, k, line, quoted, ending, header, chunk, encoding
+):
+    # A blank line is no record: then there is one record less, which is another neighbour.
+    assume(line.strip(" \t\ufeff") != "")
+    folder = tmp_path_factory.getbasetemp()
+    lines = [csv_line(record, quoted) for record in records]
+    assume(all(text.strip(" \t") for text in lines))
+    top = [",".join(NAMES)] if header else []
+    before = ending.join([*top, *lines, ""]).encode()
+    own = [text.encode() for text in [*top, *lines]]
+    own[k + len(top)] = line.encode(encoding, errors="replace")
+    after = ending.encode().join([*own, b""])
+    check_others(
+        lambda text: read_file(text, chunk, folder, suffix, header), (before,), (after,), k
+    )
+
+
+@DOOR
+@given(change=typed_changes(5), rows=st.integers(1, 3))
+def test_parquet(tmp_path_factory, change, rows):
+    records, k, other = change
+    path = tmp_path_factory.getbasetemp() / "t.parquet"
+
+    def table(records):
+        return pa.table({n: pa.array([r[j] for r in records]) for j, n in enumerate(NAMES)})
+
+    def read(content):
+        path.write_bytes(content)
+        return DOORS[0].records(TableFiles([path], SCHEMA).parsed())
+
+    try:
+        both = [built(table, own) for own in (records, replaced(records, k, other))]
+    except Untold:
+        assume(False)
+    files = []
+    for own in both:
+        with io.BytesIO() as file:
+            parquet.write_table(own, file, row_group_size=rows)
+            files.append((file.getvalue(),))
+    check_others(read, *files, k, refuses=False)
+
+
+def test_texts_in_arrow_that_are_none():
+    good = pd.arrays.ArrowExtensionArray(pa.array([b"a", b"b", b"7"]).view(pa.string()))
+    bad = pd.arrays.ArrowExtensionArray(pa.array([b"a", b"\xff", b"7"]).view(pa.string()))
+    before, after = (pd.DataFrame(dict.fromkeys(NAMES, own)) for own in (good, bad))
+    check_others(DOORS[0].records, (before,), (after,), 1, refuses=False)
+
+
+DECLARED = {
+    "scaler": DeclaredScaler(bounds=(-5, 5), missing="column"),
+    "bins": DeclaredScaler(bounds=(0, 5), log1p=True, bins=4),
+    "encoder": DeclaredEncoder(["1", "true", "a", "7"], missing="column"),
+}
+BOXES = {
+    "list": lambda records: [list(record) for record in records],
+    "frame": lambda records: pd.DataFrame({j: [r[j] for r in records] for j in (0, 1)}),
+    "objects": lambda records: np.array(
+        [[*map(as_object, record)] for record in records] + [[None] * 2], dtype=object
+    )[:-1],
+}
+
+
+def as_object(cell):
+    return None if np.ndim(cell) else cell
+
+
+@pytest.mark.parametrize("box", BOXES)
+@pytest.mark.parametrize("kind", DECLARED)
+@DOOR
+@given(change=changes(cells, 2, st.nothing()))
+def test_declared_columns(kind, box, change):
+    records, k, other = change
+    try:
+        before, after = (
+            built(BOXES[box], records),
+            built(BOXES[box], replaced(records, k, other)),
+        )
+    except Untold:
+        assume(False)
+    model = DECLARED[kind]
+    check_others(lambda X: model.fit(X).transform(X), (before,), (after,), k, refuses=False)
+
+
+@DOOR
+@given(change=changes(cells, 5, st.nothing()))
+def test_table_encoder(change):
+    records, k, other = change
+    make = FRAMES["as pandas infers them"]
+    try:
+        before, after = built(make, records), built(make, replaced(records, k, other))
+    except Untold:
+        assume(False)
+    encoder = TableEncoder(SCHEMA)
+    check_others(lambda X: encoder.fit(X).transform(X), (before,), (after,), k, refuses=False)
+
+
+@pytest.mark.parametrize("box", BOXES)
+@DOOR
+@given(change=changes(width=2), normalise=st.booleans())
+def test_row_scaler(box, change, normalise):
+    records, k, other = change
+    try:
+        before, after = (
+            built(BOXES[box], records),
+            built(BOXES[box], replaced(records, k, other)),
+        )
+    except Untold:
+        assume(False)
+    scaler = RowScaler(normalise=normalise)
+    check_others(lambda X: scaler.fit(X).transform(X), (before,), (after,), k)
