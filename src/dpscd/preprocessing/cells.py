@@ -54,15 +54,15 @@ Number = int | float
 
 
 def number_of(cell: Any) -> float:
-    """Return the number in a cell of whatever type; NaN if there is none."""
+    """Return the number in a cell of whatever type, never -0; NaN if there is none."""
     if type(cell) is float:
-        return cell
+        return cell + 0.0
     try:
         value = _plain(cell)
         if isinstance(value, str):
-            return _number_in(value)
+            return _number_in(value) + 0.0
         if isinstance(value, bool | int | float | Decimal):
-            return _as_float(value)
+            return _as_float(value) + 0.0
     except Exception:  # of an object's own methods, which may say whatever they like
         return math.nan
     return math.nan
@@ -299,5 +299,5 @@ class NumberCells:
         text = text_of(cell)
         if text is None or canonical(text) in self._texts:
             return math.nan
-        number = number_of(cell) + 0.0  # no sign of zero
+        number = number_of(cell)
         return math.nan if number in self.absent else number
