@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from distributed import LocalCluster
 from small import SCHEMA, arrays, reader
 
 from dpscd import (
@@ -211,5 +212,14 @@ def test_without_a_limit_everything_is_kept_in_memory():
 def test_a_local_cluster_is_started_and_stopped():
     with dask.config.set({"distributed.worker.daemon": False}), connected("local") as client:
         assert client.nthreads()
-        with connected(client.scheduler.address) as other:
-            assert other.scheduler.address == client.scheduler.address
+        # Nobody else can join, as others of this machine might want to.
+        with pytest.raises(ParameterError, match="no Dask scheduler answers"):
+            connected(client.scheduler.address, timeout=3.0).__enter__()
+
+
+def test_a_cluster_is_found_by_its_address():
+    with (
+        LocalCluster(processes=False, protocol="tcp://", dashboard_address=":0") as cluster,
+        connected(cluster.scheduler_address) as client,
+    ):
+        assert client.scheduler.address == cluster.scheduler_address

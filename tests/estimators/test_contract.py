@@ -127,6 +127,9 @@ def test_labels_of_y_become_public_with_one_warning():
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert model.privacy_.public["classes_from"] == "the labels in y"
+    with pytest.warns(PrivacyWarning, match="formal sense") as caught:
+        DPLinearSVC(11.0, classes=[False, True], epochs=1).fit(X, score > 0)
+    assert caught[0].filename == __file__
 
 
 def test_a_pickle_of_a_fitted_model_has_no_seed():

@@ -1,5 +1,6 @@
 """Connecting to a cluster by its address, or to one on this machine."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -64,6 +65,7 @@ def _on_this_machine() -> Iterator[Client]:
             protocol="tls://",
             security=Security.temporary(),
             threads_per_worker=1,
+            silence_logs=logging.ERROR,  # warnings tell of memory and time
             # Not None, which would be port 8787 and a warning where that is taken.
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
