@@ -58,6 +58,7 @@ __all__ = ["DPLinearModel"]
 
 Floats = npt.NDArray[np.float64]
 
+_BLOCK = 4096  # rows that are multiplied together
 _LARGE_EPSILON = 10.0
 _PLAIN_LAM = 1e-4  # lam="auto" without privacy: there is no noise to follow
 
@@ -490,14 +491,26 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         X = check_rows(self, X)
         coef = np.atleast_2d(self.coef_)
-        scores: Floats = np.asarray(X @ coef.T) + np.atleast_1d(self.intercept_)
-        return scores
+        return _products(X, coef) + np.atleast_1d(self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _products(X: Any, coef: Floats) -> Floats:
+    """Return the product of every row with every output; each from its own row alone."""
+    if hasattr(X, "indptr"):
+        return np.asarray(X @ coef.T)
+    found = np.empty((len(X), len(coef)))
+    for first in range(0, len(X), _BLOCK):
+        block = slice(first, first + _BLOCK)
+        for output, own in enumerate(coef):
+            # Not a matrix product: its last bits depend on the other rows.
+            found[block, output] = (X[block] * own).sum(axis=1)
+    return found
 
 
 def _is_auto(value: Any) -> bool:
