@@ -693,7 +693,7 @@ MUTATIONS = [
         "a sentinel that counts where numbers are texts only",
         "preprocessing/columns.py",
         (("            plain[plain == absent] = np.nan", "            pass"),),
-        "tests/properties/test_door_tables.py::test_tables",
+        "tests/properties/test_door_tables.py::test_columns_that_change_their_type",
     ),
     Mutation(
         "labels of a list made an array",
@@ -724,7 +724,7 @@ MUTATIONS = [
         "duplicate entries of sparse rows added up in any order",
         "preprocessing/containers.py",
         (("    return rows if _ascends(rows) else _summed(rows)", "    rows.sum_duplicates()\n    return rows"),),
-        "tests/properties/test_door_arrays.py::test_sparse_rows",
+        "tests/properties/test_door_arrays.py::test_a_long_row_with_entries_twice_is_added_up_in_its_order",
     ),
     Mutation(
         "sparse rows of another type when one has an entry twice",
