@@ -155,6 +155,13 @@ def typed_changes(draw, width=2):
     return draw(changes(one_of_these(own), width, one_of_these(others)))
 
 
+@st.composite
+def turning_changes(draw, width=2):
+    """Return records of one family, and one that may give its columns another type."""
+    own, others = FAMILIES[draw(st.sampled_from(sorted(FAMILIES)))]
+    return draw(changes(one_of_these(own), width, one_of_these(others) | anything))
+
+
 class Untold(Exception):  # noqa: N818 - not a failure of what is tested
     """A container that cannot be built of these cells: its own library says so."""
 

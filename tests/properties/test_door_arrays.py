@@ -19,6 +19,7 @@ from hostile import (
     one_of_these,
     outcome,
     replaced,
+    turning_changes,
     typed_changes,
 )
 from hypothesis import assume, given
@@ -95,6 +96,12 @@ def check_rows(make, change):
 @given(change=changes())
 def test_rows(kind, change):
     check_rows(CONTAINERS[kind], change)
+
+
+@DOOR
+@given(change=turning_changes())
+def test_columns_that_change_their_type(change):
+    check_rows(CONTAINERS["frame"], change)
 
 
 @pytest.mark.parametrize("kind", TYPED)
@@ -224,6 +231,22 @@ def test_sparse_rows(entries, k, other, order, kind):
         found = door_rows(door, matrix, labels)
         # Another type would be another kernel, whose products may end differently.
         assert found is None or found.dtype == kind
+
+
+@pytest.mark.parametrize("order", ["csr", "csc", "coo"])
+def test_a_long_row_with_entries_twice_is_added_up_in_its_order(order):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=60) * 10.0 ** rng.integers(-12, 12, 60)
+    long = list(zip(sorted(rng.integers(0, 4, 60).tolist()), values.tolist(), strict=True))
+    entries = [long, [(0, 1.0), (1, 2.0)], long]
+    door = ArrayDoor(ClassLabels((0, 1)), 4, True)
+    before = scattered(entries, 3, order, np.float64)
+    after = scattered(replaced(entries, 1, [(1, 2.0), (0, 1.0)]), 3, order, np.float64)
+    check_others(door.triples, (before, [0] * 3, None), (after, [0] * 3, None), 1)
+    expected = np.zeros(4)
+    for place, value in long:
+        expected[place] += value
+    assert door.triples(after, [0] * 3, None).X.toarray()[0].tobytes() == expected.tobytes()
 
 
 def door_rows(door, X, labels):

@@ -21,6 +21,7 @@ from hostile import (
     one_of_these,
     outcome,
     replaced,
+    turning_changes,
     typed_changes,
 )
 from hypothesis import assume, given
@@ -122,6 +123,12 @@ def test_tables_of_one_type(kind, change, door):
     check_tables(TYPED[kind], change, door)
 
 
+@DOOR
+@given(change=turning_changes(5), door=st.sampled_from(DOORS))
+def test_columns_that_change_their_type(change, door):
+    check_tables(FRAMES["as pandas infers them"], change, door)
+
+
 @pytest.mark.parametrize("kind", ["as pandas infers them", "objects"])
 @DOOR
 @given(change=changes(cells, 5, st.nothing()), cut=st.integers(0, 3))
@@ -192,6 +199,9 @@ def test_whole_numbers_that_floats_cannot_tell_apart_are_the_one_exception(liste
     meaning = Listed({listed: 0, "1": 1})
     whole = int(float(listed)) if "e" in listed or "." in listed else int(listed)
     assert codes(as_column([whole, 1]), meaning).tolist() == [0, 1]
+    if abs(whole) < 2**63:
+        assert codes(pd.Series([whole, 1], dtype="int64"), meaning).tolist() == [0, 1]
+        assert codes(pd.Series([whole + 1, 1], dtype="Int64"), meaning).tolist() == [-1, 1]
     for others in ([0.5, 1], [1j, 1]):
         error = outcome(lambda own: codes(pd.Series(own), meaning), others)
         assert str(error) == refusals.ROUNDED
