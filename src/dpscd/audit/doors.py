@@ -53,9 +53,9 @@ def table_doors(epsilon: float, delta: float) -> list[TableGame]:
         game("table: SVM, private bounds", DPLinearSVC, {}, canaries=94, private=True),
         game("table: ridge, standardised, pilot", DPRidge, {"standardise": True, **_SMALL}),
         game("table: ridge, replace-one", DPRidge, {"relation": "replace-one"},
-             canaries=200, columns=True),
+             canaries=200, columns=True, rows="scale"),
         game("table: CSV, logistic, add-remove", DPLogisticRegression,
-             {"relation": "add-remove"}, csv=True),
+             {"relation": "add-remove"}, csv=True, rows="scale"),
     ]  # fmt: skip
 
 

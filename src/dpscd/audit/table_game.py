@@ -67,6 +67,9 @@ class TableGame:
         Whether a column has private bounds; then there are at most 94 canaries.
     csv : bool
         Whether the table is written to a CSV file and read from there.
+    rows : {'normalise', 'scale'}
+        How the schema bounds the length of rows. Normalised, a canary's entry is as long as
+        can be, which moments and a constant column ask for; scaled, it is shorter.
     door : callable
         What is fitted, given schema and estimator: TableModel.
     """
@@ -78,6 +81,7 @@ class TableGame:
     columns: bool = False
     private: bool = False
     csv: bool = False
+    rows: str = "normalise"
     door: Callable[..., Any] = TableModel
 
     @property
@@ -106,7 +110,7 @@ class TableGame:
         target: dict[str, Any] = {"column": "target", "classes": ["no", "yes"]}
         if self._regression:
             target = {"column": "target", "bounds": [-1, 1]}
-        table = {"missing": ["?", "999", "NA"]}
+        table = {"missing": ["?", "999", "NA"], "rows": self.rows}
         return Schema.from_dict({"table": table, "target": target, "columns": columns})
 
     def table(self, present: Bools) -> pd.DataFrame:
