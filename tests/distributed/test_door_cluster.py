@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "properties"))
-from hostile import STRANGE, Untold, built, changes, one_of_these, outcome, replaced
+from hostile import STRANGE, Cells, Untold, built, changes, outcome, replaced
 
 from dpscd import Schema
 from dpscd.records.door import ArrayDoor, TableDoor
@@ -29,8 +29,8 @@ SCHEMA = Schema.from_dict(
 TABLE = TableDoor(ClassLabels((0, 1)), SCHEMA, {})
 ARRAY = ArrayDoor(ClassLabels((0, 1)), 2, False)
 # Workers do not know the types of the tests.
-FOREIGN = [cell for cell in STRANGE if type(cell).__module__ != "hostile"]
-own = one_of_these([0, 1, 7, 999, "999", 0.5, True, "1", "0"])
+FOREIGN = Cells(cell for cell in STRANGE if type(cell).__module__ != "hostile")
+OWN = [0, 1, 7, 999, "999", 0.5, True, "1", "0"]
 few = settings(max_examples=20, suppress_health_check=list(HealthCheck))
 
 
@@ -55,7 +55,7 @@ def triples(client, records, cut):
 
 
 @few
-@given(change=changes(own, 3, one_of_these(FOREIGN)), cuts=st.tuples(*[st.integers(0, 3)] * 2))
+@given(change=changes(OWN, 3, FOREIGN), cuts=st.tuples(*[st.integers(0, 3)] * 2))
 def test_tables_on_workers(client, change, cuts):
     records, k, other = change
     try:
@@ -69,7 +69,7 @@ def test_tables_on_workers(client, change, cuts):
 
 
 @few
-@given(change=changes(own, 2, st.nothing()), cut=st.integers(0, 3))
+@given(change=changes(OWN, 2, ()), cut=st.integers(0, 3))
 def test_arrays_on_workers(client, change, cut):
     records, k, other = change
     records = [list(record) for record in replaced(records, k, other)]

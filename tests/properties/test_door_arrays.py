@@ -16,7 +16,6 @@ from hostile import (
     changes,
     check_others,
     numbers,
-    one_of_these,
     outcome,
     replaced,
     turning_changes,
@@ -113,7 +112,7 @@ def test_rows_of_one_type(kind, change):
 
 @pytest.mark.parametrize("kind", ["list", "object", "frame", "frame of objects"])
 @DOOR
-@given(change=changes(spoiled=st.nothing()))
+@given(change=changes(others=()))
 def test_a_row_is_what_its_cells_say(kind, change):
     records, _, _ = change
     rows = PLAIN.triples(CONTAINERS[kind](records), [0] * len(records), None).X
@@ -124,7 +123,9 @@ def test_a_row_is_what_its_cells_say(kind, change):
 rows_of_any_kind = st.one_of(
     st.lists(anything, max_size=3),
     anything,
-    st.lists(st.floats(), min_size=2, max_size=2).map(lambda row: np.array(row, np.float32)),
+    st.lists(st.floats(width=32), min_size=2, max_size=2).map(
+        lambda row: np.array(row, np.float32)
+    ),
     st.lists(numbers, min_size=2, max_size=2).map(tuple),
     st.just(np.array([1.0, 2.0], dtype=np.longdouble) * np.longdouble("1e4000")),
     st.just(np.array([[1.0, 2.0]])),
@@ -304,7 +305,7 @@ meanings = st.sampled_from(
 
 @pytest.mark.parametrize("kind", [*FLAT, *COLUMNS])
 @DOOR
-@given(change=changes(one_of_these(LABELS) | numbers, 1), meaning=meanings)
+@given(change=changes(NUMBERS + LABELS, 1), meaning=meanings)
 def test_labels(kind, change, meaning):
     labels, k, (other,) = change
     labels = [label for (label,) in labels]

@@ -252,9 +252,10 @@ def _summed(rows: Any) -> Any:
     owner, columns = owner[order], rows.indices[order]
     first = np.ones(len(order), dtype=bool)
     first[1:] = (owner[1:] != owner[:-1]) | (columns[1:] != columns[:-1])
-    values = np.full(int(first.sum()), -0.0)  # what adds nothing, signs included
+    added = rows.data[order].astype(np.float64)
+    values, twice = added[first], ~first  # sums begin with what is there: -0.0 stays -0.0
     with np.errstate(all="ignore"):  # a warning would tell of large values
-        np.add.at(values, np.cumsum(first) - 1, rows.data[order])
+        np.add.at(values, (np.cumsum(first) - 1)[twice], added[twice])
         # In the type of all rows: of another one, products of the others may end differently.
         values = values.astype(rows.dtype, copy=False)
     starts = np.searchsorted(owner[first], np.arange(rows.shape[0] + 1))
