@@ -70,10 +70,7 @@ class CsvFile:
             if not self._layout.multiline:
                 file = io.BytesIO(self._first_line(file))
             pieces = stack.enter_context(closing(self._cells(file, 1)))
-            first = next(pieces, None)
-            if first is None:
-                raise DataError(refusals.EMPTY.format(self._name))
-            return _names_in(first)
+            return _names_in(next(pieces))
 
     def kinds(self) -> list[str]:
         """Return what the file declares of its columns: nothing."""
@@ -127,9 +124,7 @@ class CsvFile:
         with self._opened() as file:
             lines = _Lines(file, self._layout)
             pieces = self._cells(io.BufferedReader(lines, _BLOCK), chunk)
-            first = next(pieces, None)
-            if first is None:
-                raise DataError(refusals.EMPTY.format(self._name))
+            first = next(pieces)
             records += len(first)
             names = list(self._layout.names)
             if self._layout.header:

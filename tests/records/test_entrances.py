@@ -1,0 +1,203 @@
+"""Containers at the door: what is accepted, and what each refusal says."""
+
+import builtins
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from dpscd import (
+    DataError,
+    DataTypeError,
+    DeclaredScaler,
+    DPLogisticRegression,
+    ParameterError,
+    Schema,
+    SchemaError,
+    TableModel,
+)
+from dpscd.preprocessing import reading, refusals
+from dpscd.preprocessing.cells import same_value
+from dpscd.preprocessing.columns import as_column
+from dpscd.preprocessing.containers import RowSource, as_frame
+from dpscd.preprocessing.reading import open_table
+from dpscd.preprocessing.schema import Layout
+from dpscd.records.door import ArrayDoor
+from dpscd.records.labels import ClassLabels, label_column, weights_of
+from dpscd.records.tables import table_source
+
+PLAIN = ArrayDoor(ClassLabels((0, 1)), 1, False)
+SCHEMA = {
+    "target": {"column": "y", "classes": ["a", "b"]},
+    "columns": {"z": {"kind": "boolean"}},
+}
+
+
+class Stubborn:
+    """Says nothing but errors."""
+
+    def __len__(self):
+        return 1
+
+    def __iter__(self):
+        raise RuntimeError("secret")
+
+    def __array__(self, *_args, **_options):
+        raise ValueError("secret")
+
+
+class Columns:
+    """A table of another library."""
+
+    columns = ("a",)
+
+    def __arrow_c_stream__(self, *_args):
+        raise AssertionError("not without pyarrow")
+
+
+class Rows:
+    """Labels of another library: an array, and no length."""
+
+    def __array__(self, *_args, **_options):
+        return np.array([0, 1])
+
+
+def refused(call, text, kind=DataError):
+    with pytest.raises(kind) as caught:
+        call()
+    assert str(caught.value) == text
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_what_is_no_table_of_rows():
+    text = "X must be a table or an array with two dimensions."
+    for X in ("abc", {"a": 1}, Stubborn(), object()):
+        refused(lambda X=X: RowSource(X), text, DataTypeError)
+    for X in ([[1.0], Stubborn()], [[1.0], np.ones(2)], [[1.0], "1"]):
+        refused(RowSource(X).read, refusals.RAGGED)
+
+
+def test_other_libraries_need_pyarrow(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest, **more):
+        if name.startswith("pyarrow"):
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(DataTypeError, match=r"pip install 'dpscd\[parquet\]'"):
+        as_frame(Columns())
+
+
+def test_sparse_matrices_that_are_none():
+    refused(RowSource(sparse.csr_array([[1j]])).read, refusals.COMPLEX)
+    entries = sparse.coo_array([[1.0], [2.0]])
+    entries.coords[0][0] = 9
+    refused(RowSource(entries).read, refusals.NOT_CSR)
+
+
+def test_labels_and_weights_in_other_containers():
+    np.testing.assert_array_equal(as_column(pd.Index([1, 2])), [1, 2])
+    assert label_column(Rows()).tolist() == [0, 1]
+    refused(lambda: label_column(5), refusals.NOT_FLAT)
+    assert weights_of(2, 3).tolist() == [2.0] * 3
+    refused(lambda: PLAIN.triples(np.ones((2, 1)), [0], None), refusals.UNEQUAL)
+    wider = ArrayDoor(ClassLabels((0, 1)), 2, False)
+    refused(lambda: wider.triples(np.ones((2, 1)), [0, 1], None), refusals.NOT_AS_ANNOUNCED)
+
+
+@pytest.mark.parametrize("classes", [("7", "07"), (1, 1.0), ("a", None), ("True", "true")])
+def test_classes_that_only_texts_could_tell_apart(classes):
+    with pytest.raises(ParameterError, match="must be different labels"):
+        ClassLabels(classes)
+
+
+def test_values_that_only_texts_could_tell_apart():
+    assert same_value({"7": 0, "07": 1}) == ("7", "07")
+    assert same_value({"7": 0, "07": 0, "x": 1}) is None
+    column = {"kind": "category", "values": ["7", "07"]}
+    values = {"target": {"column": "y", "classes": ["a", "b"]}, "columns": {"z": column}}
+    with pytest.raises(SchemaError, match="'7' and '07' are one value"):
+        Schema.from_dict(values)
+    column |= {"values": ["7", "x"], "rename": {"7.0": "x"}}
+    with pytest.raises(SchemaError, match=r"'7' and '7\.0' are one value"):
+        Schema.from_dict(values)
+    column["rename"] = {"7.0": "7"}
+    assert Schema.from_dict(values).columns[0].rename == {"7.0": "7"}
+
+
+@pytest.mark.parametrize("sign", ["§", '"', "\n", ";;"])
+@pytest.mark.parametrize("key", ["delimiter", "comment"])
+def test_signs_that_readers_take_differently_are_refused(key, sign):
+    values = {
+        "table": {key: sign},
+        "target": {"column": "y", "classes": ["a", "b"]},
+        "columns": {"z": {"kind": "boolean"}},
+    }
+    with pytest.raises(SchemaError, match="one sign of ASCII"):
+        Schema.from_dict(values)
+
+
+def test_two_columns_of_one_name():
+    twice = pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])
+    with pytest.raises(DataError, match="no two of one name"):
+        DeclaredScaler((0, 1)).fit(twice)
+
+
+def test_files_have_their_target():
+    schema = {
+        "target": {"column": "y", "classes": ["a", "b"]},
+        "columns": {"z": {"kind": "boolean"}},
+    }
+    with pytest.raises(ParameterError, match="files must have the target"):
+        table_source("table.csv", Schema.from_dict(SCHEMA), ["a"])
+
+
+def test_files_that_are_locked(tmp_path, monkeypatch):
+    file = tmp_path / "t.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("t.csv", "a\n1\n")
+    packed = bytearray(file.read_bytes())
+    packed[packed.index(b"PK\x01\x02") + 8] |= 1
+    file.write_bytes(packed)
+    with pytest.raises(DataError, match="is encrypted"):
+        open_table(file, Layout()).names()
+
+    def denied(_):
+        raise PermissionError(13, "Permission denied", "t.parquet")
+
+    monkeypatch.setattr(reading, "_pyarrow", lambda: (denied, ValueError))
+    table = tmp_path / "t.parquet"
+    table.write_bytes(b"PAR1")
+    for question in (
+        open_table(table, Layout()).count,
+        lambda: list(reading.read_frames(table, Layout())),
+    ):
+        with pytest.raises(PermissionError):
+            question()
+
+
+def test_an_error_that_nobody_foresaw_has_a_fixed_text(monkeypatch):
+    def fail(*_):
+        raise LookupError("secret 7431")
+
+    monkeypatch.setattr(ArrayDoor, "whole", fail)
+    model = DPLogisticRegression(classes=[0, 1], epochs=1)
+    refused(lambda: model.fit([[1.0], [2.0]], [0, 1]), refusals.UNFORESEEN)
+    schema = {
+        "target": {"column": "y", "classes": ["a", "b"]},
+        "columns": {"z": {"kind": "boolean"}},
+    }
+    for error, expected in ((OSError("secret"), DataError), (OSError(5, "gone"), OSError)):
+
+        def broken(*_, error=error):
+            raise error
+
+        monkeypatch.setattr("dpscd.estimators.table.TableDoor.records", broken)
+        with pytest.raises(expected) as caught:
+            TableModel(SCHEMA).fit(pd.DataFrame({"z": [1, 0], "y": ["a", "b"]}))
+        assert "secret" not in str(caught.value)
