@@ -104,8 +104,9 @@ def label_column(y: Any) -> pd.Series:
         y = np.asarray(y).reshape(-1)
     elif len(shape) != 1:
         raise DataError(refusals.NOT_FLAT)
-    if isinstance(y, np.ndarray | pd.Series) and y.dtype.kind != "O":
-        return as_column(y)
+    typed = isinstance(y, np.ndarray | pd.Series | pd.Index | pd.api.extensions.ExtensionArray)
+    if typed and y.dtype.kind != "O":
+        return as_column(y)  # with its type, which says how far whole numbers are told apart
     return as_column([_alone(label) for label in y]) if not isinstance(y, pd.Series) else y
 
 
