@@ -149,10 +149,6 @@ def test_two_columns_of_one_name():
 
 
 def test_files_have_their_target():
-    schema = {
-        "target": {"column": "y", "classes": ["a", "b"]},
-        "columns": {"z": {"kind": "boolean"}},
-    }
     with pytest.raises(ParameterError, match="files must have the target"):
         table_source("table.csv", Schema.from_dict(SCHEMA), ["a"])
 
@@ -188,10 +184,6 @@ def test_an_error_that_nobody_foresaw_has_a_fixed_text(monkeypatch):
     monkeypatch.setattr(ArrayDoor, "whole", fail)
     model = DPLogisticRegression(classes=[0, 1], epochs=1)
     refused(lambda: model.fit([[1.0], [2.0]], [0, 1]), refusals.UNFORESEEN)
-    schema = {
-        "target": {"column": "y", "classes": ["a", "b"]},
-        "columns": {"z": {"kind": "boolean"}},
-    }
     for error, expected in ((OSError("secret"), DataError), (OSError(5, "gone"), OSError)):
 
         def broken(*_, error=error):
