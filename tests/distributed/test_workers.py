@@ -96,7 +96,7 @@ def test_errors_of_a_worker_hold_nothing_of_the_records():
     model = DPRidge(y_bounds=(0, 1), standardise=True, epochs=1, lot_size=6)
     problem_of, target = model._public_problem((12, 3), None)
     plan = model._plan(problem_of(np.nan), target)
-    with pytest.raises(DataError, match="NaN or infinity") as caught:
+    with pytest.raises(DataError, match="NaN, infinity") as caught:
         actor.ask("token", "moments_total", problem_of(plan.lam), plan)
     assert caught.value.__context__ is None
 

@@ -96,7 +96,7 @@ class ArrayDoor:
             empty = (0, self.features)
             rows = sparse.csr_array(empty, dtype=np.float32) if self.sparse else np.empty(empty)
             return Triples(rows, np.empty(0), np.empty(0))
-        if len({int(piece.shape[0]) for piece in part if piece is not None}) != 1:
+        if len({_length(piece) for piece in part if piece is not None}) != 1:
             raise DataError("X, y and sample_weight are not divided alike.")
         return self.triples(*part)
 
@@ -152,6 +152,11 @@ class TableDoor:
 
     def _parsed(self, part: Any) -> Parsed:
         return part if isinstance(part, Parsed) else parse(self.schema, part)
+
+
+def _length(piece: Any) -> int:
+    """Return the number of records; a sparse matrix has no length."""
+    return int(piece.shape[0]) if sparse.issparse(piece) else len(piece)
 
 
 def private_columns(schema: Schema, parsed: Parsed) -> list[Floats]:
