@@ -17,9 +17,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dpscd import DataError, Ledger, load
+from dpscd import DataError, Ledger, Schema, load
 from dpscd.cli import common
 from dpscd.cli.app import app
+from dpscd.preprocessing.reading import TableFiles
 
 SCHEMA = """\
 [target]
@@ -137,7 +138,7 @@ def test_fit_tells_times_only_when_asked_to(run):
     assert "trained in" in run(*words, "--timings").stdout
     assert "no guarantee covers" in run(*words, "--timings").stdout
     values = json.loads(run(*words, "--timings", "--json").stdout)
-    assert set(values["seconds"]) == {"reading", "training"}
+    assert values["seconds"] > 0.0
 
 
 def test_fit_warns_of_what_weakens_the_guarantee(run):
@@ -170,7 +171,7 @@ BAD = [
     (["none.csv", "--schema", "s.toml"], "there is no file 'none.csv'"),
     (["train.csv", "--schema", "none.toml"], "No such file"),
     (["empty.csv", "--schema", "s.toml"], "empty.csv is empty"),
-    (["head.csv", "--schema", "s.toml"], "head.csv has no records"),
+    (["head.csv", "--schema", "s.toml"], "there are no records"),
     (["semicolon.csv", "--schema", "s.toml"], "no column 'age'"),
     (["double.csv", "--schema", "s.toml"], "two columns called 'age'"),
     (["ragged.csv", "--schema", "s.toml"], "different numbers"),
@@ -390,14 +391,13 @@ def test_a_noisy_score_is_charged_before_any_value_is_used(run, trained, monkeyp
     def fail(*_):
         raise DataError("a value was used.")
 
-    monkeypatch.setattr("dpscd.cli.evaluate._answers", fail)
+    parsed = TableFiles.parsed
+    monkeypatch.setattr(TableFiles, "parsed", fail)
     found = run("evaluate", trained / "model.json", "train.csv", *words, 2, code=1)
     assert "does not fit into the budget" in found.stderr
     people().drop(columns="age").to_csv("other.csv", index=False)
     found = run("evaluate", trained / "model.json", "other.csv", *words, 0.5, code=1)
     assert "no column 'age'" in found.stderr
-    found = run("evaluate", trained / "model.json", "-", *words, 0.5, code=1)
-    assert "give a file" in found.stderr
     Path("empty.csv").write_text("age,sex,ill\n")
     found = run("evaluate", trained / "model.json", "empty.csv", *words, 0.5, code=1)
     assert "no records" in found.stderr
@@ -406,7 +406,9 @@ def test_a_noisy_score_is_charged_before_any_value_is_used(run, trained, monkeyp
     assert "a value was used" in found.stderr
     state = Ledger("b.db").show("test")
     assert (state.reserved, state.committed) == (1, 0)
-    monkeypatch.setattr("dpscd.cli.evaluate._answers", lambda *_: ([1], [1], None))
+    people(3).to_csv("fewer.csv", index=False)
+    fewer = TableFiles(["fewer.csv"], Schema.read("s.toml"))
+    monkeypatch.setattr(TableFiles, "parsed", lambda _: parsed(fewer))
     found = run("evaluate", trained / "model.json", "train.csv", *words, 0.5, code=1)
     assert "stays charged" in found.stderr
 
@@ -599,7 +601,6 @@ def test_neighbours_print_the_same_bytes(last):
         shown.append((plain.stdout, plain.stderr, *on_a_terminal(*words)))
     assert shown[0] == shown[1]
     assert "2,000 records" in shown[0][0] or '"records": 2000' in shown[0][0]
-    assert "reading ..." in shown[0][3]
     assert "steps" in shown[0][3]
     every = " ".join(shown[0])
     assert not re.search(r"\d+:\d\d|\d s\b|2,?00[23]", every)

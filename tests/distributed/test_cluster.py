@@ -292,7 +292,7 @@ def test_a_killed_coordinator_has_spent_its_reservation(client, tmp_path):
     # What it left on the workers is dropped, and they serve the next one.
     X, y = records()
     same_budget = {"ledger": path, "dataset": "people"}
-    ridge(epsilon=0.5, **same_budget).fit(*on_dask(X, y, 3))
+    ridge(epsilon=0.5, random_state=None, **same_budget).fit(*on_dask(X, y, 3))
     assert Ledger(path).show("people").spent_epsilon == 1.0
     assert [entry.committed for entry in Ledger(path).history("people")].count(True) == 1
 

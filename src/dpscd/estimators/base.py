@@ -355,7 +355,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         count, d = shape
         n = count if self.n is None else int(self.n)
         if n == 0:
-            raise DataError("Found array with 0 sample(s); 1 is required.")
+            raise DataError("there are no records: Found array with 0 sample(s), 1 is needed.")
         delta = self._given("delta")
         if delta is None:
             delta = default_delta(n)

@@ -179,22 +179,30 @@ class CsvFile:
         self, file: Any, chunk: int, **options: Any
     ) -> Generator[pd.DataFrame, None, None]:
         """Return cells as texts; whatever pandas has to say of them stays here."""
+        from dpscd.kernels._jit import interrupts_wait  # with Numba, which names do not need
+
         problem = ""
         try:
-            reader = pd.read_csv(
-                file,
-                sep=self._layout.delimiter,
-                comment=self._layout.comment,
-                header=None,
-                dtype=str,
-                na_filter=False,
-                skipinitialspace=True,
-                encoding="utf-8-sig",
-                chunksize=chunk,
-                **options,
-            )
+            with interrupts_wait():  # pandas would make an error of its own of them
+                reader = pd.read_csv(
+                    file,
+                    sep=self._layout.delimiter,
+                    comment=self._layout.comment,
+                    header=None,
+                    dtype=str,
+                    na_filter=False,
+                    skipinitialspace=True,
+                    encoding="utf-8-sig",
+                    chunksize=chunk,
+                    **options,
+                )
             with reader:
-                yield from reader
+                while True:
+                    with interrupts_wait():
+                        piece = next(reader, None)
+                    if piece is None:
+                        break
+                    yield piece
         except pd.errors.EmptyDataError:
             problem = refusals.EMPTY.format(self._name)
         except pd.errors.ParserError:
