@@ -45,7 +45,7 @@ def as_column(cells: Any) -> pd.Series:
     if isinstance(cells, pd.Series):
         return cells
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
-        return pd.Series(cells)
+        return pd.Series(cells, copy=False)
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "UOST":
         # Not pandas's type of texts, which refuses some.
         return pd.Series(cells.astype(object), dtype=object)
