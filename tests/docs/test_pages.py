@@ -43,8 +43,8 @@ EXEMPT = {
     ],
     "docs/understanding/audit.md": [
         (
-            "dpscd audit                     # core mechanism, estimators and tables; two tables "
-            "and audit.png",
+            "dpscd audit                     # core mechanism, estimators and tables; two "
+            "tables and audit.png",
             "takes minutes; tests/audit runs it with fewer canaries",
         ),
         (
