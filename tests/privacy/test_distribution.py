@@ -101,7 +101,11 @@ def test_the_whole_is_what_the_accountant_of_the_library_says(relation, events):
             step = one_step(rate, multiplier, 1e-3, way, HARDLY)
             together = together.then(step.times(steps, 1e-15) if steps > 1 else step)
         found.append(together.epsilon(1e-6))
-    assert max(found) == pytest.approx(accountant.get_epsilon(1e-6), rel=1e-8)
+    # Transforms round each of the two deltas by up to 1.5 steps 2^-53, which processors do
+    # differently; beyond that the two agree to eight digits.
+    rounded = 3.0 * sum(steps for _, _, steps in events) * 2.0**-53
+    low, high = (accountant.get_epsilon(1e-6 + sign * rounded) for sign in (1, -1))
+    assert (1.0 - 1e-8) * low <= max(found) <= (1.0 + 1e-8) * high
 
 
 @every_way

@@ -5,6 +5,7 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -21,10 +22,11 @@ from dpscd import (
 from dpscd.preprocessing import reading, refusals
 from dpscd.preprocessing.cells import same_value
 from dpscd.preprocessing.columns import as_column
+from dpscd.preprocessing.containers import _FLAT as FLAT
 from dpscd.preprocessing.containers import RowSource, as_frame
 from dpscd.preprocessing.reading import open_table
 from dpscd.preprocessing.schema import Layout
-from dpscd.records.door import ArrayDoor
+from dpscd.records.door import ArrayDoor, TableDoor
 from dpscd.records.labels import ClassLabels, label_column, weights_of
 from dpscd.records.tables import table_source
 
@@ -73,6 +75,8 @@ def refused(call, text, kind=DataError):
 
 
 def test_what_is_no_table_of_rows():
+    refused(lambda: RowSource(pa.chunked_array([[1.0]])), FLAT.format("1D array"))
+    refused(lambda: RowSource(pd.Series([1.0])), FLAT.format("one column"))
     text = "X must be a table or an array with two dimensions."
     for X in ("abc", {"a": 1}, Stubborn(), object()):
         refused(lambda X=X: RowSource(X), text, DataTypeError)
@@ -94,10 +98,19 @@ def test_other_libraries_need_pyarrow(monkeypatch):
 
 
 def test_sparse_matrices_that_are_none():
+    pointers = sparse.csr_array([[1.0], [2.0]])
+    pointers.indptr[1] = 9
+    refused(RowSource(pointers).read, refusals.NOT_CSR)
     refused(RowSource(sparse.csr_array([[1j]])).read, refusals.COMPLEX)
     entries = sparse.coo_array([[1.0], [2.0]])
     entries.coords[0][0] = 9
     refused(RowSource(entries).read, refusals.NOT_CSR)
+
+
+def test_sparse_matrices_of_objects():
+    rows = sparse.csr_array([[1.0, 2.0]])
+    rows.data = np.array(["1", True], dtype=object)
+    assert RowSource(rows).read().toarray().tolist() == [[1.0, 1.0]]
 
 
 def test_labels_and_weights_in_other_containers():
@@ -140,6 +153,16 @@ def test_signs_that_readers_take_differently_are_refused(key, sign):
     }
     with pytest.raises(SchemaError, match="one sign of ASCII"):
         Schema.from_dict(values)
+
+
+def test_histograms_are_counted_by_tables_alone():
+    schema = {**SCHEMA, "columns": {"z": {"kind": "number", "bounds": "private"}}}
+    door = TableDoor(ClassLabels((0, 1)), Schema.from_dict(schema), {})
+    limits = [np.linspace(0.0, 128.0, 129)]
+    table = pd.DataFrame({"z": ["1", None, 1.5], "y": ["a", "b", "a"]})
+    assert door.cells(table, limits)[0, :3].tolist() == [0.0, 2.0, 0.0]
+    with pytest.raises(ParameterError, match="only the columns of tables"):
+        PLAIN.cells((), limits)
 
 
 def test_two_columns_of_one_name():

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -128,14 +127,14 @@ class PoissonLots:
         step = fill_exact_lots(words, _BITS, rows, share, 0, walk, ids, starts)
         while step < steps:
             # The words of this step ran out; the skip in progress goes on where it was.
-            rest = np.array([starts[step + 1], 0])
-            for place in count((first + step) * _PIECES):
+            place, done = (first + step) * _PIECES, 0
+            while not done:
+                rest = np.array([starts[step + 1], 0])
                 more = source.words(Purpose.LOTS_OVERFLOW, place, 1, _PIECE)
                 ids = np.concatenate([ids, np.empty(_PIECE // 2, dtype=np.int64)])
-                if fill_exact_lots(more, _BITS, rows, share, 0, walk, ids, rest):
-                    break
-                rest = np.array([rest[1], 0])
-            starts[step + 1] = rest[1]
+                done = fill_exact_lots(more, _BITS, rows, share, 0, walk, ids, rest)
+                starts[step + 1] = rest[1]
+                place += 1
             step = fill_exact_lots(words, _BITS, rows, share, step + 1, walk, ids, starts)
         return Lots(ids[: starts[-1]], starts)
 
