@@ -284,9 +284,6 @@ MUTATIONS = [
         (("            place, done = (first + step) * _PIECES, 0\n", "            walk = new_walk()\n            place, done = (first + step) * _PIECES, 0\n"),),
         "tests/privacy/test_sampling.py::test_exact_lots_go_on_where_their_words_ran_out",
     ),
-        ),
-        "tests/privacy/test_sampling.py::test_exact_lots_go_on_where_their_words_ran_out",
-    ),
     Mutation(
         "exact lots above the stated rate",
         "privacy/sampling.py",
@@ -439,7 +436,7 @@ MUTATIONS = [
     Mutation(
         "a score that is computed before it is charged",
         "cli/evaluate.py",
-        (('    reservation = None\n    if ledger is not None:\n', '    _answers(model, data)\n    reservation = None\n    if ledger is not None:\n'),),
+        (('    reservation = None\n    if ledger is not None:\n', '    files.parsed()\n    reservation = None\n    if ledger is not None:\n'),),
         "tests/cli/test_table_commands.py::test_a_noisy_score_is_charged_before_any_value_is_used",
     ),
     Mutation(
