@@ -185,14 +185,21 @@ def test_ridge_labels_that_are_not_numbers(kind):
     assert caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("kind", ["continuous", "mixed", "one"])
+@pytest.mark.parametrize("kind", ["continuous", "mixed", "one", "lists"])
 def test_labels_that_are_not_classes(kind):
     X, y = records()
-    labels = {"continuous": X[:, 0] + NUMBER, "mixed": LABELS["mixed"], "one": y * 0}[kind]
+    labels = {
+        "continuous": X[:, 0] + NUMBER,
+        "mixed": LABELS["mixed"],
+        "one": y * 0,
+        "lists": [[1, 2], *[[1, 2, 3]] * (len(y) - 1)],
+    }[kind]
     with pytest.raises(DpscdError) as caught:
         svm(classes=None).fit(X, labels)
     assert str(NUMBER)[:7] not in str(caught.value)
     assert TEXT not in str(caught.value)
+    assert f"({len(y)}" not in str(caught.value)
+    assert caught.value.__context__ is None
 
 
 @pytest.mark.parametrize("spelt", [str, float, bool, lambda label: f" {label}.0"])

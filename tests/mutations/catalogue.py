@@ -598,7 +598,7 @@ MUTATIONS = [
         "a message that prints a cell",
         "estimators/validation.py",
         (("    raise unusable(_UNREADABLE)", "    raise unusable(text)"),),
-        "tests/estimators/test_bad_input.py::test_an_error_about_data_holds_nothing_of_them",
+        "tests/estimators/test_bad_input.py::test_labels_that_are_not_classes",
     ),
     Mutation(
         "moments without noise",

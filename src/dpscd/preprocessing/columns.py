@@ -13,7 +13,7 @@ import pandas as pd
 
 from dpscd.errors import DataTypeError
 from dpscd.preprocessing import refusals
-from dpscd.preprocessing.cells import MISSING, NumberCells, text_of
+from dpscd.preprocessing.cells import MISSING, NumberCells, number_of, text_of
 
 __all__ = ["as_column", "codes", "numbers"]
 
@@ -161,7 +161,7 @@ def _distinct(texts: Iterable[str | None]) -> tuple[npt.NDArray[Any], list[Any]]
 
 def _may_be_rounded(cell: Any) -> bool:
     """Return whether a cell is a float that stands for several whole numbers."""
-    return isinstance(cell, float | np.floating) and abs(float(cell)) >= _EXACT
+    return isinstance(cell, float | np.floating) and abs(number_of(cell)) >= _EXACT
 
 
 def _is_numeric(cells: pd.Series) -> bool:

@@ -5,6 +5,7 @@ them, one that is not listed is "other", one that cannot be read is missing. An 
 tell that such a record is there.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -124,6 +125,12 @@ def parse_column(column: Column | Target, cells: pd.Series, layout: Layout) -> n
         return numbers(cells, NumberCells(layout.missing))
     if isinstance(column, Column) and column.kind == "boolean":
         return codes(cells, TruthCells(layout.missing))
-    listed = {value: place for place, value in enumerate(values)}
-    listed |= {other: listed[value] for other, value in column.rename.items()}
-    return codes(cells, Listed(listed, layout.missing))
+    return codes(cells, _listed(values, tuple(column.rename.items()), layout.missing))
+
+
+@functools.lru_cache(maxsize=256)  # records may come one by one
+def _listed(
+    values: tuple[str, ...], rename: tuple[tuple[str, str], ...], missing: tuple[str, ...]
+) -> Listed:
+    places = {value: place for place, value in enumerate(values)}
+    return Listed(places | {other: places[value] for other, value in rename}, missing)

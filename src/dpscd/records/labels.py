@@ -94,7 +94,7 @@ def label_column(y: Any) -> pd.Series:
     A label that is a list of one is that one: a column may be given as such.
     """
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
-        return y.iloc[:, 0]
+        y = y.iloc[:, 0]
     if isinstance(y, str | bytes | dict | set) or not hasattr(y, "__len__"):
         if not hasattr(y, "__array__"):
             raise DataError(refusals.NOT_FLAT)
@@ -105,9 +105,9 @@ def label_column(y: Any) -> pd.Series:
     elif len(shape) != 1:
         raise DataError(refusals.NOT_FLAT)
     typed = isinstance(y, np.ndarray | pd.Series | pd.Index | pd.api.extensions.ExtensionArray)
-    if typed and y.dtype.kind != "O":
+    if typed and y.dtype != object:
         return as_column(y)  # with its type, which says how far whole numbers are told apart
-    return as_column([_alone(label) for label in y]) if not isinstance(y, pd.Series) else y
+    return as_column([_alone(label) for label in y])
 
 
 def _alone(label: Any) -> Any:
