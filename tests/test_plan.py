@@ -12,9 +12,14 @@ from dpscd.plan import Plan
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.calibration import interval_for
 from dpscd.privacy.event import SampledGaussian
+from dpscd.privacy.exact import unit_of
 from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
 from dpscd.privacy.relation import Relation
+from dpscd.privacy.release import Release
 from dpscd.privacy.sampling import PoissonLots
+from dpscd.releases.moments import Moments
+from dpscd.releases.shared_vector import Pilot
+from plans import make_plan
 
 
 def plan(**changes):
@@ -33,7 +38,7 @@ def plan(**changes):
         "separability": 100.0,
         "averaging": 0.5,
     }
-    return Plan(**{**values, **changes})
+    return make_plan(**{**values, **changes})
 
 
 @pytest.mark.parametrize(
@@ -202,7 +207,7 @@ def test_sums_of_whole_numbers_stay_below_64_bits(n, clip):
 def test_a_plan_is_plain_json():
     one = plan(noise_multiplier=3.0)
     values = json.loads(json.dumps(one.to_dict(), allow_nan=False))
-    assert values.pop("relation") == "zero-out"
+    assert (values.pop("relation"), values.pop("first")) == ("zero-out", [])
     assert Plan(relation=Relation.ZERO_OUT, **values) == one
 
 
@@ -233,8 +238,13 @@ def test_what_is_released_before_training_is_listed():
 @pytest.mark.parametrize("name", ["moments_noise", "label_noise"])
 @pytest.mark.parametrize("bad", [-1.0, -1e-300, math.inf, math.nan])
 def test_noise_of_first_releases_must_be_a_number(name, bad):
-    with pytest.raises(ParameterError, match=f"{name}=.* must be 0 or positive"):
+    with pytest.raises(ParameterError, match=r"the noise of .* must be positive"):
         plan(**{name: bad})
+
+
+def test_first_releases_have_the_n_of_their_plan():
+    with pytest.raises(ParameterError, match="must have its n"):
+        dataclasses.replace(plan(**FIRST), n=7)
 
 
 @pytest.mark.parametrize("relation", list(Relation))
@@ -252,11 +262,11 @@ def test_a_plan_calibrated_with_first_releases_keeps_its_promise(relation, epsil
     whole = one.calibrated()
     assert 0.98 * epsilon < whole.claim().epsilon <= epsilon
     # A plan that forgets them has less noise, and claims what it does not keep.
-    forgetful = dataclasses.replace(one, moments_noise=0.0, label_noise=0.0).calibrated()
+    forgetful = dataclasses.replace(one, first=()).calibrated()
     assert forgetful.noise_multiplier < 0.98 * whole.noise_multiplier
     honest = dataclasses.replace(one, noise_multiplier=forgetful.noise_multiplier)
     assert honest.claim().epsilon > 1.01 * epsilon
-    silent = dataclasses.replace(whole, moments_noise=0.0, label_noise=0.0)
+    silent = dataclasses.replace(whole, first=())
     assert silent.claim().epsilon < 0.99 * whole.claim().epsilon
 
 
@@ -266,7 +276,7 @@ def test_first_releases_under_replace_one_count_twice():
     assert one.claim().epsilon == pytest.approx(1.0, abs=0.01)
     replaced = dataclasses.replace(one, relation=Relation.REPLACE_ONE)
     assert replaced.claim().epsilon > 1.8
-    half = dataclasses.replace(replaced, moments_noise=2.0 * gaussian)
+    half = dataclasses.replace(replaced, first=(Moments(one.n, 2.0 * gaussian, one.d),))
     assert half.claim().epsilon == pytest.approx(1.0, abs=0.01)
 
 
@@ -286,8 +296,8 @@ def test_the_discretisation_is_the_one_by_which_a_ledger_recomputes():
 @pytest.mark.parametrize("n", [1, 1000, 2**22, 2**40])
 def test_sums_of_contributions_of_length_one_are_exact_too(n):
     one = plan(n=n)
-    assert one.capacity / one.cell_of(1.0) < 2.0**53
-    assert one.cell == one.cell_of(one.clip)
+    assert one.capacity / unit_of(n, 1.0) < 2.0**53
+    assert one.cell == unit_of(n, one.clip)
 
 
 def with_pilot(**changes):
@@ -298,7 +308,7 @@ def with_pilot(**changes):
 def test_a_pilot_is_listed_with_the_spread_that_follows_it():
     one = with_pilot()
     *first, pilot, spread = one.first_releases()
-    assert first == list(dataclasses.replace(one, pilot=None).first_releases())
+    assert first == list(plan(**FIRST).first_releases())
     assert pilot == one.pilot.release()
     assert pilot.event == SampledGaussian(0.1, 9.0, 30)
     assert spread == first[-1]
@@ -307,7 +317,7 @@ def test_a_pilot_is_listed_with_the_spread_that_follows_it():
 
 def test_a_pilot_is_paid_for():
     one = with_pilot()
-    without = dataclasses.replace(one, pilot=None)
+    without = plan(noise_multiplier=5.0, **FIRST)
     assert one.claim().epsilon > 1.01 * without.claim().epsilon
     whole = one.calibrated()
     assert 0.98 < whole.claim().epsilon <= 1.0
@@ -315,9 +325,9 @@ def test_a_pilot_is_paid_for():
     assert whole.pilot == one.pilot
 
 
-def test_a_pilot_needs_the_noise_of_labels():
-    with pytest.raises(ParameterError, match="needs label_noise"):
-        plan(pilot=plan(), moments_noise=3.0)
+def test_a_pilot_needs_the_spread_of_what_it_leaves():
+    with pytest.raises(ParameterError, match="followed by the spread"):
+        dataclasses.replace(plan(**FIRST), first=(Pilot(plan(steps=30, noise_multiplier=9.0)),))
 
 
 @pytest.mark.parametrize(
@@ -333,10 +343,10 @@ def test_a_pilot_has_the_target_of_its_plan(changes):
 def test_a_plan_with_a_pilot_is_plain_json():
     one = with_pilot()
     values = json.loads(json.dumps(one.to_dict(), allow_nan=False))
-    inner = values.pop("pilot")
-    assert values.pop("relation") == inner.pop("relation") == "zero-out"
-    pilot = Plan(relation=Relation.ZERO_OUT, **inner)
-    assert Plan(relation=Relation.ZERO_OUT, pilot=pilot, **values) == one
+    assert values.pop("relation") == "zero-out"
+    first = tuple(Release.from_dict(each) for each in values.pop("first"))
+    assert first == one.first_releases()
+    assert Plan(relation=Relation.ZERO_OUT, first=one.first, **values) == one
 
 
 @pytest.mark.parametrize(

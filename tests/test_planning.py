@@ -18,6 +18,7 @@ from dpscd.privacy.accounting import epsilon_of, gaussian_multiplier
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.standard import LONGEST
+from plans import noise_of
 
 
 def facts(**changes):
@@ -52,7 +53,7 @@ def test_plans_are_finite_and_keep_their_promise(n, epsilon):
     plan = planned(n, epsilon)
     for field in dataclasses.fields(plan):
         value = getattr(plan, field.name)
-        assert value is None or isinstance(value, str) or math.isfinite(value)
+        assert isinstance(value, str | tuple) or math.isfinite(value)
     assert plan.claim().epsilon <= epsilon
     assert plan.epochs == pytest.approx(usual_epochs(n), rel=0.01)
     assert 0.0 < plan.travel <= planning._TRAVEL + 1e-9
@@ -206,16 +207,16 @@ def test_a_standardised_plan_releases_moments_within_their_share(n, epsilon, rel
     target = PrivacyTarget(epsilon, default_delta(n), relation)
     plan = plan_fit(facts(n=n, task=task, standardised=True), target)
     assert plan.claim().epsilon <= epsilon
-    part = share(plan.moments_noise, target)
+    part = share(noise_of(plan, "moments"), target)
     assert part * 1.0001 >= planning._LEAST_MOMENTS
     assert part <= planning._MOST_MOMENTS * 1.0001
     if task == "classification":
-        assert plan.label_noise == 0.0
-    elif plan.label_noise:
-        part = share(plan.label_noise, target)
+        assert noise_of(plan, "label spread") == 0.0
+    elif noise_of(plan, "label spread"):
+        part = share(noise_of(plan, "label spread"), target)
         assert part * 1.0001 >= planning._LEAST_LABEL
         assert part <= planning._MOST_LABEL * 1.0001
-        assert 2.0 * plan.label_noise / n <= planning._USELESS
+        assert 2.0 * noise_of(plan, "label spread") / n <= planning._USELESS
     # What goes to moments is missing elsewhere.
     alone = plan_fit(facts(n=n, task=task), target).noise_multiplier
     assert plan.noise_multiplier > 1.001 * alone
@@ -224,11 +225,11 @@ def test_a_standardised_plan_releases_moments_within_their_share(n, epsilon, rel
 def test_label_moments_are_left_out_where_they_would_not_be_seen():
     target = PrivacyTarget(0.1, 1e-5)
     few = plan_fit(facts(n=100, task="regression", standardised=True), target)
-    assert few.label_noise == 0.0
-    assert few.moments_noise > 0.0
+    assert noise_of(few, "label spread") == 0.0
+    assert noise_of(few, "moments") > 0.0
     assert [release.what for release in few.releases()] == ["moments", "shared vector"]
     many = plan_fit(facts(n=10**5, task="regression", standardised=True), target)
-    assert many.label_noise > 0.0
+    assert noise_of(many, "label spread") > 0.0
 
 
 def test_a_plan_that_is_not_standardised_releases_the_shared_vector_only():

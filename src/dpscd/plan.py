@@ -2,33 +2,22 @@
 
 import math
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpscd.errors import CalibrationError, ParameterError
 from dpscd.kernels.dual import Numbers
 from dpscd.privacy.calibration import calibrate, interval_for
 from dpscd.privacy.event import SampledGaussian
-from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
+from dpscd.privacy.exact import capacity_of, unit_of, whole_unit_of
+from dpscd.privacy.noise import LatticeGaussian
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.release import (
-    BOUND_CELLS,
-    LAZY_EPSILON,
-    Claim,
-    Release,
-    claim,
-    inner_target,
-)
+from dpscd.privacy.release import LAZY_EPSILON, Claim, Release, claim, inner_target
 from dpscd.privacy.sampling import PoissonLots
 
-__all__ = ["BOUND_CELLS", "Plan", "shared_noise"]
+if TYPE_CHECKING:
+    from dpscd.releases.base import PlannedRelease
 
-# Contributions are cut to multiples of about clip / 2^30; a lot's sum stays exact in
-# doubles while members * 2^30 < 2^53.
-_CELL_BITS = 30
-_EXACT_BITS = 53
-
-# In fixed point sums are whole numbers of 64 bits.
-_WHOLE_BITS = 62
+__all__ = ["Plan", "shared_noise"]
 
 # Rows in fixed point are off by 2^-17 of their largest entry or so. This is used only where
 # such errors, independent over the records, leave the sum of all contributions eight times
@@ -71,21 +60,9 @@ class Plan:
         0 takes the last one.
     noise_multiplier : float
         Standard deviation of the noise over the clip; `calibrated` sets it.
-    bounds_noise : float
-        Noise multiplier of each of the two histograms from which bounds of columns are
-        estimated (:mod:`dpscd.preprocessing.private`); 0 when there are none.
-    bounded : int
-        Number of those columns.
-    moments_noise : float
-        Noise multiplier of the features' means and mean squares, released before training
-        (:mod:`dpscd.standard`); 0 when they are not.
-    label_noise : float
-        The same for the labels' mean (with an intercept) and spread, each on its own.
-    pilot : Plan, optional
-        A shorter training before this one, whose model, if it explains much, this one starts
-        from: a plan of its own, with its noise, paid for from the same target, which it
-        states too. Needs `label_noise`: the spread of what the pilot leaves is released
-        after it.
+    first : tuple of PlannedRelease
+        What is released before this training, in order, with its noise, and paid for from the
+        same target (:mod:`dpscd.releases`).
     """
 
     epsilon: float
@@ -102,11 +79,7 @@ class Plan:
     separability: float
     averaging: float
     noise_multiplier: float = math.nan
-    bounds_noise: float = 0.0
-    bounded: int = 0
-    moments_noise: float = 0.0
-    label_noise: float = 0.0
-    pilot: "Plan | None" = None
+    first: "tuple[PlannedRelease, ...]" = ()
 
     def __post_init__(self) -> None:
         self._target  # noqa: B018 - refuses what is no target
@@ -123,13 +96,11 @@ class Plan:
             raise ParameterError("steps, n and outputs must be at least 1.")
         if not 0.0 <= self.averaging <= 1.0:
             raise ParameterError(f"averaging={self.averaging!r} must lie in [0, 1].")
-        for name in ("bounds_noise", "moments_noise", "label_noise"):
-            if not 0.0 <= getattr(self, name) < math.inf:
-                raise ParameterError(f"{name}={getattr(self, name)!r} must be 0 or positive.")
-        if (self.bounds_noise > 0.0) != (self.bounded > 0):
-            raise ParameterError("bounds_noise and bounded must be given together.")
-        if self.pilot is not None and not self.label_noise:
-            raise ParameterError("a plan with a pilot needs label_noise.")
+        if any(one.release().n != self.n for one in self.first):
+            raise ParameterError("all releases of a plan must have its n.")
+        names = [one.what for one in self.first]
+        if self.pilot is not None and names[-2:] != ["shared vector", "label spread"]:
+            raise ParameterError("a pilot is followed by the spread of what it leaves, last.")
         if self.pilot is not None and self._target != self.pilot._target:
             raise ParameterError(
                 "a pilot must have the epsilon, delta and relation of its plan."
@@ -138,6 +109,16 @@ class Plan:
     @property
     def _target(self) -> PrivacyTarget:
         return PrivacyTarget(self.epsilon, self.delta, self.relation)
+
+    @property
+    def pilot(self) -> "Plan | None":
+        """The plan of a shorter training before this one, if there is one."""
+        found = (getattr(one, "plan", None) for one in self.first)
+        return next((cast("Plan", plan) for plan in found if plan is not None), None)
+
+    def lists(self, what: str) -> bool:
+        """Return whether a release of this name precedes the training."""
+        return any(one.what == what for one in self.first)
 
     @property
     def size(self) -> int:
@@ -177,17 +158,12 @@ class Plan:
     @property
     def capacity(self) -> int:
         """Largest number of records whose lots sum exactly."""
-        return 1 << max(_EXACT_BITS - _CELL_BITS, (2 * self.n).bit_length())
+        return capacity_of(self.n)
 
     @property
     def cell(self) -> float:
         """The power of two to multiples of which contributions to lots are cut."""
-        return self.cell_of(self.clip)
-
-    def cell_of(self, clip: float) -> float:
-        """Return the power of two to which contributions no longer than `clip` are cut."""
-        bits = _EXACT_BITS - self.capacity.bit_length()
-        return math.ldexp(power_of_two_below(clip), -bits)
+        return unit_of(self.n, self.clip)
 
     @property
     def fixed_point(self) -> bool:
@@ -226,8 +202,7 @@ class Plan:
 
     @property
     def _whole_cell(self) -> float:
-        bits = _WHOLE_BITS - self.capacity.bit_length()
-        return math.ldexp(power_of_two_below(self.clip), -bits)
+        return whole_unit_of(self.n, self.clip)
 
     def numbers(self, strength: float, *, fixed_point: bool = False) -> Numbers:
         """Return what the kernel needs to run this plan, on floats or in fixed point."""
@@ -250,24 +225,7 @@ class Plan:
 
     def first_releases(self) -> tuple[Release, ...]:
         """Return what is released before training; but for a pilot, from all records."""
-
-        def once(what: str, noise: float, size: int, times: int = 1) -> Release:
-            return Release(what, SampledGaussian(1.0, noise, times), 1.0, size, self.n)
-
-        found = []
-        if self.bounded:
-            size = BOUND_CELLS * self.bounded
-            found.append(once("bounds", self.bounds_noise, size, times=2))
-        if self.moments_noise:
-            found.append(once("moments", self.moments_noise, 2 * self.d))
-        if self.label_noise and self.intercept:
-            found.append(once("label mean", self.label_noise, 1))
-        if self.label_noise:
-            found.append(once("label spread", self.label_noise, 1))
-        if self.pilot is not None:
-            found.append(self.pilot.release())
-            found.append(once("label spread", self.label_noise, 1))
-        return tuple(found)
+        return tuple(one.release() for one in self.first)
 
     def releases(self) -> tuple[Release, ...]:
         """Return all that a fit releases, the shared vector last."""
@@ -312,8 +270,8 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain JSON values."""
         own = {f.name: getattr(self, f.name) for f in fields(self)}
-        pilot = None if self.pilot is None else self.pilot.to_dict()
-        return {**own, "relation": self.relation.value, "pilot": pilot}
+        first = [release.to_dict() for release in self.first_releases()]
+        return {**own, "relation": self.relation.value, "first": first}
 
 
 def shared_noise(clip: float, noise_multiplier: float, steps: int, averaging: float) -> float:

@@ -8,9 +8,15 @@ import math
 from dataclasses import dataclass, replace
 
 from dpscd.errors import ParameterError
-from dpscd.plan import BOUND_CELLS, Plan
+from dpscd.plan import Plan
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget
+from dpscd.privacy.release import BOUND_CELLS
+from dpscd.releases.base import PlannedRelease
+from dpscd.releases.bounds import Bounds
+from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
+from dpscd.releases.moments import Moments
+from dpscd.releases.shared_vector import Pilot
 from dpscd.standard import LONGEST
 
 __all__ = [
@@ -184,14 +190,19 @@ def plan_fit(
         clip=travel * _typical(facts) / (rate * math.ceil(epochs / rate)),
         separability=float(lot_size),
         averaging=_AVERAGING,
-        bounds_noise=_bounds_noise(n, facts.bounded, target) if facts.bounded else 0.0,
-        bounded=facts.bounded,
-        moments_noise=_moments_noise(n, facts.d, target) if facts.standardised else 0.0,
-        label_noise=label_noise,
     )
+    first: list[PlannedRelease] = []
+    if facts.bounded:
+        first.append(Bounds(n, _bounds_noise(n, facts.bounded, target), facts.bounded))
+    if facts.standardised:
+        first.append(Moments(n, _moments_noise(n, facts.d, target), facts.d))
+    if label_noise and plan.intercept:
+        first.append(LabelMean(n, label_noise))
+    if label_noise:
+        first.append(LabelSpread(n, label_noise))
     if pilots:
-        plan = replace(plan, pilot=_pilot(plan, target))
-    return plan.calibrated()
+        first += [Pilot(_pilot(plan, target)), ResidualSpread(n, label_noise)]
+    return replace(plan, first=tuple(first)).calibrated()
 
 
 def _worth_a_trip(facts: Facts) -> int:
@@ -214,10 +225,6 @@ def _pilot(plan: Plan, target: PrivacyTarget) -> Plan:
         steps=steps,
         clip=plan.clip * plan.steps / steps,
         noise_multiplier=noise,
-        bounds_noise=0.0,
-        bounded=0,
-        moments_noise=0.0,
-        label_noise=0.0,
     )
 
 

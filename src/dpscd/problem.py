@@ -21,7 +21,7 @@ from dpscd.kernels.rows import CsrRows, DenseRows, Rows, measure_rows
 from dpscd.losses import Loss
 from dpscd.standard import LONGEST, Standard
 
-__all__ = ["DeferredRows", "Model", "Problem"]
+__all__ = ["DeferredRows", "Model", "Problem", "rows_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -240,6 +240,11 @@ class DeferredRows:
     def whole(self) -> DenseRows:
         """Return all rows at once."""
         return cast("DenseRows", self.problem.rows(self.X))
+
+
+def rows_of(problem: Problem, X: Any) -> Rows | DeferredRows:
+    """Return rows to train on: sparse ones measured, dense ones when they are read."""
+    return problem.rows(X) if hasattr(X, "indptr") else DeferredRows(problem, X)
 
 
 def _sealed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

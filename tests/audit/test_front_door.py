@@ -11,6 +11,7 @@ from dpscd.audit.door_games import saturating
 from dpscd.audit.doors import door_games
 from dpscd.errors import ParameterError
 from dpscd.privacy.random import Purpose
+from dpscd.releases.moments import MomentsQuery
 
 CLAIM = 4.0
 
@@ -61,8 +62,8 @@ class Wrong:
 class TwiceInMoments(Wrong):
     """Sums twice as large as their noise is made for: half the noise."""
 
-    def moments_total(self, problem, plan):
-        return 2.0 * self.held.moments_total(problem, plan)
+    def total(self, query):
+        return (2.0 if isinstance(query, MomentsQuery) else 1.0) * self.held.total(query)
 
 
 class Silent:
@@ -85,26 +86,26 @@ class Silent:
 class SilentPilot(Wrong):
     """A pilot without noise."""
 
-    def train(self, problem, plan, source, left, progress):
-        if not plan.label_noise:
+    def train(self, problem, plan, source, residuals, progress):
+        if not plan.first:
             source = Silent(source, lambda width: slice(width))
-        return self.held.train(problem, plan, source, left, progress)
+        return self.held.train(problem, plan, source, residuals, progress)
 
 
 class SilentOutput(Wrong):
     """The last of three classes trained without noise."""
 
-    def train(self, problem, plan, source, left, progress):
+    def train(self, problem, plan, source, residuals, progress):
         source = Silent(source, lambda width: slice(2 * width // 3, width))
-        return self.held.train(problem, plan, source, left, progress)
+        return self.held.train(problem, plan, source, residuals, progress)
 
 
 def with_holder(model, wrong):
     """A model that is fitted as users do, by a holder that does one thing wrong."""
 
     class Mistaken(model):
-        def _train(self, shape, classes, hold, *rest, **more):
-            return super()._train(shape, classes, lambda *x: wrong(hold(*x)), *rest, **more)
+        def _train(self, shape, classes, read, *rest, **more):
+            return super()._train(shape, classes, lambda: wrong(read()), *rest, **more)
 
     return Mistaken
 

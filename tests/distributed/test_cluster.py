@@ -30,9 +30,10 @@ from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
 from dpscd.privacy.random import LotsSource, SeededSource, source_for
 from dpscd.records.door import ArrayDoor
+from dpscd.releases.moments import MomentsQuery
+from dpscd.releases.pipeline import run_plan
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard
-from dpscd.solvers.training import train_private
 
 N = 900
 EASY = {"epochs": 10, "lot_size": 90, "random_state": 7}
@@ -64,16 +65,21 @@ def same(found, expected):
     assert found.privacy_ == expected.privacy_
 
 
+def planned(model, X):
+    facts, target = model._facts(X.shape, None)
+    plan = model._plan(facts, target)
+    return plan, model._problem(facts, plan.lam, model._labels(None))
+
+
 def warm_up(X, y):
     """Compile here and once what every worker will need."""
     model = ridge()
     reader = ArrayDoor(model._labels(None), 3, False)
     (part,) = partitions_of(*on_dask(X, y, 1), None)
-    problem_of, target = model._public_problem(X.shape, None)
-    plan = model._plan(problem_of(np.nan), target)
-    problem, lots = problem_of(plan.lam), LotsSource.of(SeededSource(b""))
+    plan, problem = planned(model, X)
+    lots = LotsSource.of(SeededSource(b""))
     shard = Shard([part], reader)
-    shard.moments_total(problem, plan)
+    shard.total(MomentsQuery(plan.n, problem))
     shard.begin(problem, plan, lots, 0, N, None)
     shard.step(0, np.zeros((1, 4)))
     here(model, X, y)
@@ -170,8 +176,7 @@ def training(client, act, X, y, parts=3):
     model = ridge()
     split = partitions_of(*on_dask(X, y, parts), None)
     reader = ArrayDoor(model._labels(None), X.shape[1], False)
-    problem_of, target = model._public_problem(X.shape, None)
-    plan = model._plan(problem_of(np.nan), target)
+    plan, problem = planned(model, X)
     done = []
 
     def progress(count):
@@ -180,10 +185,10 @@ def training(client, act, X, y, parts=3):
 
     assert client.status == "running"
     with workers_with(split, reader) as workers:
-        return train_private(
-            problem_of(plan.lam), plan, workers.held(),
+        return run_plan(
+            problem, plan, workers.held(),
             lambda part: source_for(7, f" {part}" if part else ""), progress=progress,
-        )  # fmt: skip
+        ).model  # fmt: skip
 
 
 def workers_of(client):

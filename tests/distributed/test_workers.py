@@ -28,7 +28,9 @@ from dpscd.distributed import workers
 from dpscd.distributed.cluster import connected
 from dpscd.distributed.collections import columns_of, partitions_of
 from dpscd.distributed.detection import is_dask
-from dpscd.distributed.workers import ShardActor, only_sums
+from dpscd.distributed.workers import ShardActor
+from dpscd.releases.moments import MomentsQuery
+from dpscd.releases.query import only_sums
 
 
 @pytest.fixture(autouse=True)
@@ -94,10 +96,10 @@ def test_errors_of_a_worker_hold_nothing_of_the_records():
     bad = da.where(X == X, np.nan, X)
     actor = actor_of(partitions_of(bad, y, None))
     model = DPRidge(y_bounds=(0, 1), standardise=True, epochs=1, lot_size=6)
-    problem_of, target = model._public_problem((12, 3), None)
-    plan = model._plan(problem_of(np.nan), target)
+    facts, _ = model._facts((12, 3), None)
+    query = MomentsQuery(12, model._problem(facts, 1.0, model._labels(None)))
     with pytest.raises(DataError, match="NaN, infinity") as caught:
-        actor.ask("token", "moments_total", problem_of(plan.lam), plan)
+        actor.ask("token", "total", query)
     assert caught.value.__context__ is None
 
 
@@ -166,8 +168,9 @@ def test_empty_partitions_and_partitions_without_weight_are_fine():
         assert len(labels) == len(weights) == 0
     _, _, weights = reader().records((np.zeros((2, 3)), np.zeros(2), np.zeros(2)))
     assert not weights.any()
-    with pytest.raises(ParameterError, match="only the columns of tables"):
-        reader().cells((np.zeros((2, 3)), np.zeros(2), None), [])
+    assert reader().columns((np.zeros((2, 3)), np.zeros(2), None)) == ()
+    with pytest.raises(ParameterError, match="no columns for 1 released bounds"):
+        reader().with_bounds([(0.0, 1.0)])
 
 
 def test_columns_of_arrays_and_tables():

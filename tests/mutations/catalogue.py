@@ -20,7 +20,7 @@ _SENSITIVITY = (
 _NOISE = "tests/estimators/test_privacy.py::test_without_signal_the_model_is_exactly_the_stated_noise"
 _EMPTY = "tests/kernels/test_dual.py::test_empty_lots_still_add_noise"
 _BITS = "tests/privacy/test_sampling.py::test_bits_are_independent_with_the_stated_rate"
-_DRAWN = "tests/solvers/test_private_training.py::test_what_is_drawn_is_what_the_plan_lists"
+_DRAWN = "tests/releases/test_private_training.py::test_what_is_drawn_is_what_the_plan_lists"
 _LAZY_NOISE = (
     "tests/solvers/test_lazy_scd.py::test_without_signal_the_result_is_exactly_the_stated_noise"
 )
@@ -604,18 +604,18 @@ MUTATIONS = [
         "moments without noise",
         "privacy/sums.py",
         (("release(total, normals[0], numbers, out)", "release(total, 0.0 * normals[0], numbers, out)"),),
-        "tests/solvers/test_released_moments.py::test_the_noise_of_moments_is_the_stated_one",
+        "tests/releases/test_released_moments.py::test_the_noise_of_moments_is_the_stated_one",
     ),
     Mutation(
         "moments that nobody pays for",
         "plan.py",
-        (('found.append(once("moments", self.moments_noise, 2 * self.d))', "pass"),),
+        (("tuple(one.release() for one in self.first)", 'tuple(one.release() for one in self.first if one.what != "moments")'),),
         _DRAWN,
     ),
     Mutation(
         "a pilot that nobody pays for",
         "plan.py",
-        (("            found.append(self.pilot.release())\n", ""),),
+        (("tuple(one.release() for one in self.first)", 'tuple(one.release() for one in self.first if not hasattr(one, "plan"))'),),
         _DRAWN,
     ),
     Mutation(
@@ -632,15 +632,15 @@ MUTATIONS = [
     ),
     Mutation(
         "the noise of the training used for moments",
-        "solvers/moments.py",
+        "releases/moments.py",
         (("Purpose.MOMENTS", "Purpose.NOISE"),),
-        "tests/solvers/test_released_moments.py::test_the_training_has_noise_of_its_own",
+        "tests/releases/test_released_moments.py::test_the_training_has_noise_of_its_own",
     ),
     Mutation(
         "the pilot's noise used for the training",
-        "solvers/training.py",
-        (('source_of("pilot")', 'source_of("")'),),
-        "tests/solvers/test_private_training.py::test_the_pilot_has_a_source_of_its_own_and_nothing_is_drawn_twice",
+        "releases/shared_vector.py",
+        (('parties.source_of("pilot")', "parties.source"),),
+        "tests/releases/test_private_training.py::test_the_pilot_has_a_source_of_its_own_and_nothing_is_drawn_twice",
     ),
     Mutation(
         "squares not cut to whole cells",
@@ -674,21 +674,21 @@ MUTATIONS = [
     ),
     Mutation(
         "labels beyond their bounds in the label mean",
-        "solvers/moments.py",
-        (("return np.clip(labels, -1.0, 1.0)", "return labels"),),
-        "tests/solvers/test_released_moments.py::test_no_neighbour_moves_a_label_moment_by_more_than_one",
+        "releases/labels.py",
+        (("return np.clip(self.problem.labels(records.labels), -1.0, 1.0)", "return self.problem.labels(records.labels)"),),
+        "tests/releases/test_released_moments.py::test_no_neighbour_moves_a_label_moment_by_more_than_one",
     ),
     Mutation(
         "the spread of labels around their true mean",
-        "solvers/moments.py",
-        (("_inside(labels) - centre, weights", "_inside(labels) - _inside(labels).mean(), weights"),),
-        "tests/solvers/test_released_moments.py::test_the_spread_is_around_the_released_mean_and_not_the_true_one",
+        "releases/labels.py",
+        (("super().each(records) - self.centre", "super().each(records) - super().each(records).mean()"),),
+        "tests/releases/test_released_moments.py::test_the_spread_is_around_the_released_mean_and_not_the_true_one",
     ),
     Mutation(
         "moments divided by the true number of records",
-        "solvers/moments.py",
-        (("np.sqrt(2.0) / plan.n)\n    return", "np.sqrt(2.0) / 100)\n    return"),),
-        "tests/solvers/test_released_moments.py::test_the_declared_n_divides_and_not_the_number_of_records",
+        "releases/moments.py",
+        (("parties) * (np.sqrt(2.0) / self.n)", "parties) * (np.sqrt(2.0) / 100)"),),
+        "tests/releases/test_released_moments.py::test_the_declared_n_divides_and_not_the_number_of_records",
     ),
     Mutation(
         "noise added by every worker",
@@ -788,22 +788,34 @@ MUTATIONS = [
         "tests/kernels/test_jit.py::test_a_function_is_compiled_whole_or_not_at_all",
     ),
     Mutation(
+        "a total that is no sum leaves the records",
+        "releases/query.py",
+        (("found: Floats = only_sums(total)", "found: Floats = total"),),
+        "tests/releases/test_query.py::test_only_sums_leave_the_records",
+    ),
+    Mutation(
+        "more records added up than sums can hold",
+        "solvers/local.py",
+        (("        check_capacity(query.n, len(self.weights))\n", ""),),
+        "tests/releases/test_released_moments.py::test_more_records_than_sums_can_hold_are_refused_before_any_draw",
+    ),
+    Mutation(
         "private bounds: every column counted in full",
-        "preprocessing/private.py",
-        (("_MARGIN / math.sqrt(plan.bounded) / cell", "_MARGIN / cell"),),
-        "tests/preprocessing/test_private_bounds.py::test_a_record_moves_a_histogram_by_at_most_one",
+        "releases/bounds.py",
+        (("MARGIN / math.sqrt(len(columns)) / self.unit", "MARGIN / self.unit"),),
+        "tests/releases/test_private_bounds.py::test_a_record_moves_a_histogram_by_at_most_one",
     ),
     Mutation(
         "private bounds: one of two histograms paid for",
-        "plan.py",
-        (("self.bounds_noise, size, times=2)", "self.bounds_noise, size)"),),
-        "tests/preprocessing/test_private_bounds.py::test_both_histograms_get_the_stated_noise_from_streams_of_their_own",
+        "releases/bounds.py",
+        (("times: ClassVar[int] = 2", "times: ClassVar[int] = 1"),),
+        "tests/releases/test_private_bounds.py::test_both_histograms_get_the_stated_noise_from_streams_of_their_own",
     ),
     Mutation(
         "private bounds: the same noise in both histograms",
-        "preprocessing/private.py",
-        (("source, Purpose.BOUNDS, time)", "source, Purpose.BOUNDS, 0)"),),
-        "tests/preprocessing/test_private_bounds.py::test_both_histograms_get_the_stated_noise_from_streams_of_their_own",
+        "releases/base.py",
+        (("parties.source, self.purpose, time\n", "parties.source, self.purpose, 0\n"),),
+        "tests/releases/test_private_bounds.py::test_both_histograms_get_the_stated_noise_from_streams_of_their_own",
     ),
     Mutation(
         "private bounds left off the card",
@@ -897,14 +909,14 @@ MUTATIONS = [
     ),
     Mutation(
         "half the noise in the moments",
-        "solvers/moments.py",
-        (("noisy_sum(plan.moments_noise, cell", "noisy_sum(0.5 * plan.moments_noise, cell"),),
+        "releases/moments.py",
+        (("self.noisy(query, parties)", "replace(self, noise_multiplier=0.5 * self.noise_multiplier).noisy(query, parties)"),),
         _BEHIND_THE_DOOR,
     ),
     Mutation(
         "a pilot with a tenth of its noise",
-        "solvers/training.py",
-        (('held.train(pilot, plan.pilot, source_of("pilot")', 'held.train(pilot, replace(plan.pilot, noise_multiplier=0.1 * plan.pilot.noise_multiplier), source_of("pilot")'),),
+        "releases/shared_vector.py",
+        (("train(problem, self.plan, source,", "train(problem, replace(self.plan, noise_multiplier=0.1 * self.plan.noise_multiplier), source,"),),
         _BEHIND_THE_DOOR,
     ),
     Mutation(
@@ -915,8 +927,8 @@ MUTATIONS = [
     ),
     Mutation(
         "a tenth of the noise in histograms of bounds",
-        "preprocessing/private.py",
-        (("noisy_sum(plan.bounds_noise, cell", "noisy_sum(0.1 * plan.bounds_noise, cell"),),
+        "releases/bounds.py",
+        (("self.noisy(HistogramQuery", "replace(self, noise_multiplier=0.1 * self.noise_multiplier).noisy(HistogramQuery"),),
         "tests/audit/test_front_door.py::test_histograms_keep_their_own_claim",
     ),
     Mutation(

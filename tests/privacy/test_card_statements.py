@@ -6,11 +6,11 @@ import math
 import pytest
 
 from dpscd.errors import CardError
-from dpscd.plan import Plan
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.release import Release
 from dpscd.privacy.statements import agrees, check_facts, check_releases
+from plans import make_plan
 
 
 def plan(**changes):
@@ -19,7 +19,7 @@ def plan(**changes):
         "outputs": 1, "intercept": True, "lam": 0.1, "steps": 10, "rate": 0.1, "clip": 0.5,
         "separability": 100.0, "averaging": 0.4, "noise_multiplier": 3.0,
     }  # fmt: skip
-    return Plan(**{**values, **changes})
+    return make_plan(**{**values, **changes})
 
 
 FACTS = {

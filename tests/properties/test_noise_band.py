@@ -10,9 +10,9 @@ from dpscd.planning import Facts, plan_fit
 from dpscd.privacy.random import source_for
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem
-from dpscd.solvers.holders import Held
-from dpscd.solvers.training import train_private
+from dpscd.releases.pipeline import run_plan
 from dpscd.standard import Standard
+from plans import held
 
 SEEDS = 60
 
@@ -36,12 +36,10 @@ def deviations(loss, X, y, *, epsilon, **facts):
     problem = Problem(loss, plan.lam, n, d, constant=given["constant"], label_scale=scale)
     numbers, bands = [], []
     for seed in range(SEEDS):
-        model = train_private(
-            problem,
-            plan,
-            Held(X, y, np.ones(n)),
-            lambda part, seed=seed: source_for(seed, part),
+        state = run_plan(
+            problem, plan, held(X, y), lambda part, seed=seed: source_for(seed, part)
         )
+        model = state.model
         numbers.append([*model.coef[0], *model.intercept])
         bands.append([*model.coef_noise[0], *model.intercept_noise])
     return np.std(numbers, axis=0, ddof=1), np.median(bands, axis=0), plan

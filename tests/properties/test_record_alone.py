@@ -17,14 +17,15 @@ from dpscd import standard as standard_module
 from dpscd.kernels.dual import Records
 from dpscd.kernels.pack import empty_pack
 from dpscd.losses import Logistic, Squared
-from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import DeferredRows, Problem
+from dpscd.releases.moments import MomentsQuery
+from dpscd.releases.store import Residuals
 from dpscd.solvers.dp_scd import dp_scd
-from dpscd.solvers.holders import Held, Left
 from dpscd.solvers.team import fill_deferred
 from dpscd.standard import Standard
+from plans import held, make_plan
 
 N = 23
 
@@ -48,7 +49,7 @@ def plan(d, **changes):
         "moments_noise": 1.0,
         "label_noise": 1.0,
     }
-    return Plan(**{**values, **changes})
+    return make_plan(**{**values, **changes})
 
 
 def standard(kind, d, rng):
@@ -152,14 +153,10 @@ def kinds_of(X):
 @given(situations(["none"]))
 def test_moments_are_sums_of_what_each_record_adds_alone(situation):
     problem, X, labels, chosen, _ = situation
-    one, weights = plan(problem.d), np.ones(N)
-    alone = [
-        Held(X[i : i + 1], labels[i : i + 1], weights[:1]).moments_total(problem, one)
-        for i in range(N)
-    ]
+    query = MomentsQuery(N, problem)
+    alone = [held(X[i : i + 1], labels[i : i + 1]).total(query) for i in range(N)]
     for kept in kinds_of(X):
-        held = Held(kept[chosen], labels[chosen], weights[chosen])
-        found = held.moments_total(problem, one)
+        found = held(kept[chosen], labels[chosen]).total(query)
         np.testing.assert_array_equal(found, sum(alone[i] for i in chosen))
 
 
@@ -168,7 +165,7 @@ def test_moments_are_sums_of_what_each_record_adds_alone(situation):
 def test_what_a_pilot_leaves_of_a_label_is_a_function_of_the_record(situation):
     problem, X, labels, chosen, size = situation
     shared = np.random.default_rng(size).normal(size=(1, problem.width))
-    left = Left(problem, shared, 1.7)
+    left = Residuals(problem, shared, 1.7)
     expected = left.labels(DeferredRows(problem, X), labels)
     first, second = in_blocks(size)
     with first, second:

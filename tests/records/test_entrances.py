@@ -155,14 +155,16 @@ def test_signs_that_readers_take_differently_are_refused(key, sign):
         Schema.from_dict(values)
 
 
-def test_histograms_are_counted_by_tables_alone():
+def test_only_tables_have_columns_whose_bounds_are_released():
     schema = {**SCHEMA, "columns": {"z": {"kind": "number", "bounds": "private"}}}
     door = TableDoor(ClassLabels((0, 1)), Schema.from_dict(schema), {})
-    limits = [np.linspace(0.0, 128.0, 129)]
     table = pd.DataFrame({"z": ["1", None, 1.5], "y": ["a", "b", "a"]})
-    assert door.cells(table, limits)[0, :3].tolist() == [0.0, 2.0, 0.0]
-    with pytest.raises(ParameterError, match="only the columns of tables"):
-        PLAIN.cells((), limits)
+    (values,) = door.columns(table)
+    np.testing.assert_array_equal(values, [1.0, np.nan, 1.5])
+    assert door.with_bounds([(0.0, 2.0)]).bounds == {"z": (0.0, 2.0)}
+    assert PLAIN.columns(()) == ()
+    with pytest.raises(ParameterError, match="no columns for 1 released bounds"):
+        PLAIN.with_bounds([(0.0, 1.0)])
 
 
 def test_two_columns_of_one_name():

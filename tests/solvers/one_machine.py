@@ -4,16 +4,19 @@ import numpy as np
 
 from dpscd.kernels.dual import Records
 from dpscd.privacy.random import LotsSource
-from dpscd.solvers.holders import Held, rows_of
+from dpscd.problem import rows_of
+from dpscd.solvers.local import LocalRecords
 from dpscd.solvers.team import kernel_for
 
 
-class OneMachine(Held):
+class OneMachine(LocalRecords):
     """The single-machine kernel on all records, with the bits that divided records have."""
 
-    def train(self, problem, plan, source, left, progress):  # noqa: ARG002 (as in the base)
+    def train(self, problem, plan, source, residuals, progress):  # noqa: ARG002 (as in the base)
         rows, count = rows_of(problem, self.X), len(self.labels)
-        inner = problem.labels(self.labels) if left is None else left.labels(rows, self.labels)
+        inner = problem.labels(self.labels)
+        if residuals is not None:
+            inner = residuals.labels(rows, self.labels)
         lots = LotsSource.of(source)
         members = [plan.lots.members(lots, t, 0, count) for t in range(plan.steps)]
         starts = np.cumsum([0, *map(len, members)])

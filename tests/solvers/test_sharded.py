@@ -16,12 +16,17 @@ from dpscd.privacy import sampling
 from dpscd.privacy.random import LotsSource, Purpose, SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
+from dpscd.records.labels import NumberLabels
+from dpscd.releases.bounds import HistogramQuery, bin_counts
+from dpscd.releases.labels import DistanceQuery, LabelQuery, ResidualQuery
+from dpscd.releases.moments import MomentsQuery
+from dpscd.releases.pipeline import run_plan
+from dpscd.releases.store import Residuals
 from dpscd.solvers import shard as shards
 from dpscd.solvers import sharded
-from dpscd.solvers.holders import Left
 from dpscd.solvers.shard import Shard
 from dpscd.solvers.sharded import LOST, Crew, Sharded
-from dpscd.solvers.training import train_private
+from plans import make_plan
 
 N, D = 400, 3
 
@@ -48,7 +53,7 @@ def planned(*, pilot=False, **changes):
         first = {"moments_noise": 0.5, "label_noise": 0.5}
         own = {"lam": 0.02, "steps": 20, "clip": 0.15}
         first["pilot"] = Plan(**{**values, **changes, **own})
-    return Plan(**{**values, **first, **changes})
+    return make_plan(**{**values, **first, **changes})
 
 
 def problem_of(plan, loss=None):
@@ -90,12 +95,18 @@ class Plain:
 
     sparse: bool = False
     features: int = D
+    bounds: tuple = ()
 
     def count(self, part):
         return part[0].shape[0]
 
-    def cells(self, part, limits):
-        return np.array([np.histogram(part[0][:, 0], own)[0] for own in limits], float)
+    labels = NumberLabels(5.0, 15.0)
+
+    def columns(self, part):
+        return [part[0][:, 0]]
+
+    def with_bounds(self, pairs):
+        return dataclasses.replace(self, bounds=tuple(pairs))
 
     def records(self, part):
         X, y, weights = part
@@ -126,7 +137,7 @@ class Near:
             self.calls.append((number, method, own))
             if self.shards[number] is not None and self.losses:
                 where, what, when = self.losses[0]
-                if (number, method) == (where, what) and (when is None or own[0] == when):
+                if (number, method) == (where, what) and when in (None, own[0], type(own[0])):
                     self.losses.pop(0)
                     self.shards[number] = None
             shard = self.shards[number]
@@ -153,14 +164,15 @@ def sources(part):
 def divided(plan, arrays, cuts, loss=None, **options):
     seats = Near(arrays, cuts, **options)
     crew = Crew(seats)
-    held = Sharded(crew, crew.ask("count"), dense=not seats.reader.sparse)
-    return train_private(problem_of(plan, loss), plan, held, sources), seats
+    held = Sharded(crew, crew.ask("count"), seats.reader)
+    return run_plan(problem_of(plan, loss), plan, held, sources).model, seats
 
 
 def whole(plan, arrays, loss=None, sparse=False):
     X, y, weights = arrays
-    held = OneMachine(scipy.sparse.csr_array(X) if sparse else X, y, weights)
-    return train_private(problem_of(plan, loss), plan, held, sources)
+    X = scipy.sparse.csr_array(X) if sparse else X
+    held = OneMachine(X, y, weights, NumberLabels(5.0, 15.0))
+    return run_plan(problem_of(plan, loss), plan, held, sources).model
 
 
 def same(found, expected):
@@ -209,7 +221,7 @@ def test_moments_and_a_pilot_are_those_of_one_machine_too(intercept, sparse, cut
         [(1, "step", 7)],
         [(1, "step", 7), (1, "begin", None)],
         [(2, "step", 7), (2, "replay", 0), (2, "replay", 4), (2, "step", 7)],
-        [(0, "label_total", None), (2, "moments_total", None), (1, "left_total", None)],
+        [(2, "total", MomentsQuery), (0, "total", LabelQuery), (1, "total", ResidualQuery)],
         [(1, "begin", None), (0, "step", 3), (1, "step", 3), (2, "step", 19)],
     ],
     ids=lambda losses: "-".join(what for _, what, _ in losses),
@@ -242,7 +254,7 @@ def test_records_that_changed_meanwhile_end_the_fit():
     plan, arrays = planned(), data()
     seats = Near(arrays, [200], losses=[(1, "step", 30)])
     crew = Crew(seats)
-    held = Sharded(crew, crew.ask("count"), dense=True)
+    held = Sharded(crew, crew.ask("count"), Plain())
     other = [a.copy() for a in seats.pieces[1][1].arrays]
     other[0][:] *= -1.0
     refill = seats.refill
@@ -253,12 +265,12 @@ def test_records_that_changed_meanwhile_end_the_fit():
 
     seats.refill = changed
     with pytest.raises(WorkerError, match="not what it was"):
-        train_private(problem_of(plan), plan, held, sources)
+        run_plan(problem_of(plan), plan, held, sources)
 
 
 @pytest.mark.parametrize("more", [1, -1])
 @pytest.mark.parametrize(
-    "loss", [(0, "label_total", None), (0, "begin", None), (0, "step", 0), (0, "step", 30)],
+    "loss", [(0, "total", LabelQuery), (0, "begin", None), (0, "step", 0), (0, "step", 30)],
     ids=str,
 )  # fmt: skip
 def test_a_new_shard_with_another_number_of_records_ends_the_fit(loss, more):
@@ -266,7 +278,7 @@ def test_a_new_shard_with_another_number_of_records_ends_the_fit(loss, more):
     plan, arrays = planned(pilot=True), data()
     seats = Near(arrays, [200], losses=[loss])
     crew = Crew(seats)
-    held = Sharded(crew, crew.ask("count"), dense=True)
+    held = Sharded(crew, crew.ask("count"), Plain())
     refill = seats.refill
 
     def changed(number):
@@ -275,7 +287,7 @@ def test_a_new_shard_with_another_number_of_records_ends_the_fit(loss, more):
 
     seats.refill = changed
     with pytest.raises(WorkerError, match="another number of records"):
-        train_private(problem_of(plan), plan, held, sources)
+        run_plan(problem_of(plan), plan, held, sources)
     assert seats.refills == 1
 
 
@@ -287,7 +299,7 @@ def test_a_change_that_the_last_lot_does_not_show_ends_the_fit_too(kind):
     arrays[2][:] = 1.0
     seats = Near(arrays, [200], reader=Plain(sparse=sparse), losses=[(1, "step", 30)])
     crew = Crew(seats)
-    held = Sharded(crew, crew.ask("count"), dense=not sparse)
+    held = Sharded(crew, crew.ask("count"), seats.reader)
     lots = LotsSource.of(sources(""))
     last = plan.lots.members(lots, 29, 200, N)
     # Records from 266 on are in the second part of the second shard.
@@ -346,8 +358,8 @@ def test_noise_is_drawn_once_for_all_shards_and_never_leaves():
     plan, arrays = planned(), data()
     seats = Near(arrays, [100, 250])
     crew = Crew(seats)
-    held = Sharded(crew, crew.ask("count"), dense=True)
-    train_private(problem_of(plan), plan, held, lambda part: Spy(b"seed", part))
+    held = Sharded(crew, crew.ask("count"), Plain())
+    run_plan(problem_of(plan), plan, held, lambda part: Spy(b"seed", part))
     assert log == [(Purpose.LOTS_KEY, 0, 1), (Purpose.NOISE, 0, plan.steps)]
     sent = [value for _, _, own in seats.calls for value in own]
     assert not any(isinstance(value, SeededSource) for value in sent)
@@ -361,7 +373,7 @@ def test_without_signal_the_model_is_the_noise_of_one_source():
     seats = Near(arrays, [100, 250])
     crew = Crew(seats)
     problem = problem_of(plan)
-    held = Sharded(crew, crew.ask("count"), dense=True)
+    held = Sharded(crew, crew.ask("count"), Plain())
     found = held.train(problem, plan, SeededSource(b"noise"), None, None)
     normals = plan.noise.draw(SeededSource(b"noise"), 0, plan.steps, plan.size)
     moved = np.floor(plan.noise.spread * normals + 0.5).sum(axis=0)
@@ -375,7 +387,7 @@ def test_little_memory_does_not_change_the_model(room):
     found, seats = divided(plan, arrays, [130], room=room)
     same(found, expected)
     loads = [piece.loads for pieces in seats.pieces for piece in pieces]
-    # Counted, then read for labels, distances, moments, pilot, what it left, training.
+    # Counted, then read for moments, labels, distances, pilot, what it left, training.
     assert set(loads) == ({2} if room == 10**9 else {7})
 
 
@@ -386,8 +398,8 @@ def test_a_shard_without_records_adds_nothing():
         shard = Shard([Piece(*empty)], Plain(sparse=sparse))
         problem = problem_of(plan)
         assert shard.count() == 0
-        assert shard.label_total(problem, plan) == 0.0
-        assert not shard.moments_total(problem, plan).any()
+        for query in (LabelQuery(N, problem), MomentsQuery(N, problem)):
+            assert not shard.total(query).any()
         begin(shard, plan, 0)
         assert not shard.step(0, np.zeros((1, 4))).any()
 
@@ -395,17 +407,20 @@ def test_a_shard_without_records_adds_nothing():
 def test_cells_are_counted_over_all_shards():
     arrays = data()
     crew = Crew(Near(arrays, [130]))
-    limits = [np.linspace(-1.0, 2.0, 5)]
-    total = np.sum(crew.ask("cells_total", limits), axis=0)
-    np.testing.assert_array_equal(total, Plain().cells(arrays, limits))
+    query = HistogramQuery(N, (np.linspace(-1.0, 2.0, 129),))
+    total = np.sum(crew.ask("total", query), axis=0)
+    expected = bin_counts(Plain().columns(arrays), query.limits)
+    np.testing.assert_array_equal(total / total.max(), expected / expected.max())
+    assert expected.max() > 1
 
 
 def test_another_reader_is_used_from_then_on_and_by_new_shards():
     arrays = data()
-    seats = Near(arrays, [130], losses=[(1, "moments_total", None)])
-    crew, plan = Crew(seats), planned(pilot=True)
-    problem = problem_of(plan)
-    before = crew.ask("label_total", problem, plan)
+    seats = Near(arrays, [130], losses=[(1, "total", MomentsQuery)])
+    crew = Crew(seats)
+    problem = problem_of(planned())
+    labels, moments = LabelQuery(N, problem), MomentsQuery(N, problem)
+    before = crew.ask("total", labels)
 
     @dataclasses.dataclass(frozen=True)
     class Shifted(Plain):
@@ -414,20 +429,29 @@ def test_another_reader_is_used_from_then_on_and_by_new_shards():
             return X, y + 1.0, weights
 
     crew.read_with(Shifted())
-    crew.ask("moments_total", problem, plan)
-    assert all(np.greater(crew.ask("label_total", problem, plan), before))
+    crew.ask("total", moments)
+    assert all(np.greater(crew.ask("total", labels), before))
+
+
+def test_released_bounds_reach_all_shards():
+    seats = Near(data(), [130])
+    crew = Crew(seats)
+    held = Sharded(crew, crew.ask("count"), Plain())
+    assert held.bound([(0.0, 1.0)]) == Plain.labels
+    assert seats.reader.bounds == ((0.0, 1.0),)
+    assert all(shard._reader is seats.reader for shard in seats.shards)
 
 
 def test_plans_for_others_and_too_many_records_are_refused():
     plan, arrays = planned(pilot=True), data()
     crew = Crew(Near(arrays, []))
-    held = Sharded(crew, [plan.capacity + 1], dense=True)
+    held = Sharded(crew, [plan.capacity + 1], Plain())
     problem = problem_of(plan)
     for call in (
-        lambda: held.label_total(problem, plan),
-        lambda: held.distance_total(problem, plan, 0.0),
-        lambda: held.moments_total(problem, plan),
-        lambda: held.left_total(plan, Left(problem, np.zeros((1, 4)), 1.0)),
+        lambda: held.total(LabelQuery(N, problem)),
+        lambda: held.total(DistanceQuery(N, problem, 0.0)),
+        lambda: held.total(MomentsQuery(N, problem)),
+        lambda: held.total(ResidualQuery(N, Residuals(problem, np.zeros((1, 4)), 1.0))),
         lambda: held.train(problem, plan, SeededSource(b""), None, None),
     ):
         with pytest.raises(DataError, match="far more records"):
@@ -439,8 +463,8 @@ def test_plans_for_others_and_too_many_records_are_refused():
 def test_progress_counts_every_step():
     plan, arrays, done = planned(), data(), []
     crew = Crew(Near(arrays, [130]))
-    held = Sharded(crew, crew.ask("count"), dense=True)
-    train_private(problem_of(plan), plan, held, sources, progress=done.append)
+    held = Sharded(crew, crew.ask("count"), Plain())
+    run_plan(problem_of(plan), plan, held, sources, progress=done.append)
     assert sum(done) == plan.steps
 
 

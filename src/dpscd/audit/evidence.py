@@ -25,15 +25,16 @@ from scipy.special import gammaln
 from dpscd.audit.recording import Recording, Training
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records, step_of
-from dpscd.plan import BOUND_CELLS, Plan
+from dpscd.plan import Plan
+from dpscd.privacy.exact import MARGIN
 from dpscd.privacy.random import Purpose
+from dpscd.privacy.release import BOUND_CELLS, Release
 
 __all__ = ["Canaries", "Evidence", "evidence"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_MARGIN = 1.0 - 2.0**-20  # contributions are shortened by so much
 _CLIPPED = 1.0 - 2.0**-18
 
 
@@ -77,14 +78,14 @@ class Evidence(NamedTuple):
 
 def evidence(recording: Recording, canaries: Canaries) -> Evidence:
     """Return what each release, and each part of one, says of each canary."""
-    plan = recording.plan
+    planned = {x.what: x for x in recording.plan.first_releases()}
     releases: dict[str, Floats] = {}
     parts: dict[str, dict[str, Floats]] = {}
     if canaries.cells is not None:
         histogram = recording.sums[Purpose.BOUNDS, 0]
-        releases["bounds"] = _bounds(plan, histogram, canaries.cells)
-    if plan.moments_noise:
-        mean, square = _moments(recording, canaries)
+        releases["bounds"] = _bounds(planned["bounds"], histogram, canaries.cells)
+    if "moments" in planned:
+        mean, square = _moments(planned["moments"], recording, canaries)
         releases["moments"] = mean + square
         parts["moments"] = {"means": mean, "squares": square}
     names = ["pilot", "shared vector"][-len(recording.trainings) :]
@@ -100,32 +101,35 @@ def evidence(recording: Recording, canaries: Canaries) -> Evidence:
     return Evidence(releases, parts)
 
 
-def _bounds(plan: Plan, histogram: Floats, cells: Ints) -> Floats:
-    """Return the ratios of a count of one in a cell that is otherwise empty."""
-    shift = _MARGIN / np.sqrt(plan.bounded)
-    seen = histogram.reshape(plan.bounded, BOUND_CELLS)[0, np.maximum(cells, 0)]
-    ratio = _gaussian(seen[None], np.full((1, len(cells)), shift), 0.0, plan.bounds_noise)
+def _bounds(release: Release, histogram: Floats, cells: Ints) -> Floats:
+    """Return the ratios of a count of one in a bin that is otherwise empty."""
+    columns = release.size // BOUND_CELLS
+    shift = MARGIN / np.sqrt(columns)
+    seen = histogram.reshape(columns, BOUND_CELLS)[0, np.maximum(cells, 0)]
+    noise = release.event.noise_multiplier
+    ratio = _gaussian(seen[None], np.full((1, len(cells)), shift), 0.0, noise)
     found: Floats = np.where(cells >= 0, ratio, 0.0)
     return found
 
 
-def _moments(recording: Recording, canaries: Canaries) -> tuple[Floats, Floats]:
+def _moments(
+    release: Release, recording: Recording, canaries: Canaries
+) -> tuple[Floats, Floats]:
     """Return the ratios of a canary's own mean, and of its mean square."""
-    plan, problem = recording.plan, recording.trainings[-1].problem
-    noisy = recording.sums[Purpose.MOMENTS, 0].reshape(2, plan.d)[:, canaries.features]
+    problem = recording.trainings[-1].problem
+    noisy = recording.sums[Purpose.MOMENTS, 0].reshape(2, problem.d)[:, canaries.features]
 
     def contribution(X: Any) -> Floats:
         own = problem.plain_rows(X).factor * _own(X, canaries.features)
-        found: Floats = _MARGIN * np.sqrt(0.5) * np.stack([own, own * own])
+        found: Floats = MARGIN * np.sqrt(0.5) * np.stack([own, own * own])
         return found[:, None]
 
     there = contribution(canaries.X)
     absent = np.zeros_like(there)
     if canaries.absent is not None:
         absent = contribution(canaries.absent[0])
-    mean, square = (
-        _gaussian(noisy[k : k + 1], there[k], absent[k], plan.moments_noise) for k in (0, 1)
-    )
+    noise = release.event.noise_multiplier
+    mean, square = (_gaussian(noisy[k : k + 1], there[k], absent[k], noise) for k in (0, 1))
     return mean, square
 
 

@@ -23,9 +23,9 @@ from dpscd.audit.evidence import Canaries
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.regression import DPRidge
 from dpscd.estimators.table import TableModel
-from dpscd.preprocessing.private import count_cells, magnitude_limits
 from dpscd.preprocessing.schema import Schema
 from dpscd.privacy.relation import Relation
+from dpscd.releases.bounds import bin_counts, magnitude_limits
 
 __all__ = ["TableGame"]
 
@@ -154,7 +154,7 @@ class TableGame:
         cells = None
         if self.private:
             places = [
-                count_cells([np.array([self._far(c)])], [magnitude_limits()]).argmax()
+                bin_counts([np.array([self._far(c)])], [magnitude_limits()]).argmax()
                 for c in range(self.canaries)
             ]
             cells = np.array(places, dtype=np.int64)

@@ -2,13 +2,13 @@
 
 Dask schedules, carries and restarts. What is sent to a worker is public (problem, plan, shared
 vectors, the schema) or a key for the bits of its records; what comes back passes
-:func:`only_sums`.
+:func:`~dpscd.releases.query.only_sums`.
 """
 
 import asyncio
 import pydoc
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
@@ -22,12 +22,11 @@ from distributed.client import default_client
 from dpscd._version import __version__
 from dpscd.distributed.collections import Partition
 from dpscd.errors import DpscdError, ParameterError, WorkerError
-from dpscd.plan import Plan
-from dpscd.solvers.dp_scd import check_capacity
+from dpscd.releases.query import only_sums
 from dpscd.solvers.shard import Reader, Shard
 from dpscd.solvers.sharded import LOST, Crew, Sharded
 
-__all__ = ["ShardActor", "StrangerError", "Workers", "only_sums", "workers_with"]
+__all__ = ["ShardActor", "StrangerError", "Workers", "workers_with"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,35 +40,13 @@ _GONE = "Worker holding Actor was lost"
 _METHODS = frozenset(
     {
         "begin",
-        "cells_total",
         "count",
-        "distance_total",
-        "label_total",
-        "left_total",
-        "moments_total",
         "read_with",
         "replay",
         "step",
+        "total",
     }
 )
-
-
-def only_sums(reply: Any) -> Any:
-    """Return what a worker may send: nothing, a whole number, or an array of whole numbers.
-
-    Notes
-    -----
-    Guarantee: whatever a shard returns by mistake that is not of this form, a row, a label, a
-    dual, does not leave its worker.
-    """
-    if reply is None or type(reply) is int:
-        return reply
-    numbers = np.asarray(reply)
-    if type(reply) not in (float, np.ndarray) or numbers.dtype not in (np.float64, np.int64):
-        raise WorkerError("a worker was about to send something that is not a sum.")
-    if not (np.isfinite(numbers).all() and np.array_equal(numbers, np.trunc(numbers))):
-        raise WorkerError("a worker was about to send something that is not a whole number.")
-    return reply
 
 
 class StrangerError(Exception):
@@ -321,25 +298,16 @@ class Workers:
         Number of workers of the cluster: public, and the same however records are divided.
     """
 
-    def __init__(self, seats: _Seats, *, dense: bool) -> None:
+    def __init__(self, seats: _Seats, reader: Reader) -> None:
         self._crew = Crew(seats)
         self.workers = seats.workers
-        self._dense = dense
+        self._reader = reader
         self._counts: list[int] = self._crew.ask("count")
         self.count = sum(self._counts)
 
-    def read_with(self, reader: Reader) -> None:
-        """Let all workers read their partitions so from now on."""
-        self._crew.read_with(reader)
-
-    def counted(self, plan: Plan) -> Callable[[Sequence[Floats]], Floats]:
-        """Return what counts values between limits over all workers."""
-        check_capacity(plan, self.count)
-        return lambda limits: np.sum(self._crew.ask("cells_total", limits), axis=0)
-
     def held(self) -> Sharded:
-        """Return the records as a training asks for them."""
-        return Sharded(self._crew, self._counts, dense=self._dense)
+        """Return the records as a fit asks for them."""
+        return Sharded(self._crew, self._counts, self._reader)
 
 
 @contextmanager
@@ -356,6 +324,6 @@ def workers_with(parts: Sequence[Partition], reader: Reader) -> Iterator[Workers
         raise ParameterError("an asynchronous Dask client cannot be used; give a plain one.")
     seats = _Seats(client, parts, reader)
     try:
-        yield Workers(seats, dense=not reader.sparse)
+        yield Workers(seats, reader)
     finally:
         seats.close()

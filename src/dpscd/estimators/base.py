@@ -7,7 +7,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -52,10 +52,11 @@ from dpscd.problem import Model, Problem
 from dpscd.progress import step_bar
 from dpscd.records.door import ArrayDoor
 from dpscd.records.labels import ClassLabels, NumberLabels
-from dpscd.solvers.holders import Held
+from dpscd.releases.base import State
+from dpscd.releases.pipeline import run_plan
+from dpscd.solvers.local import LocalRecords
 from dpscd.solvers.sdca import sdca
 from dpscd.solvers.sharded import check_path
-from dpscd.solvers.training import train_private
 
 __all__ = ["DPLinearModel"]
 
@@ -107,16 +108,12 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """Return the classes, declared or taken as public from `y`; None for regression."""
 
     @abstractmethod
-    def _label_scaling(self) -> tuple[float, float]:
-        """Return the public centre and scale of the labels."""
-
-    @abstractmethod
     def _labels(self, classes: Any) -> ClassLabels | NumberLabels:
         """Return what labels mean: public facts."""
 
     @abstractmethod
-    def _public(self, classes: Any) -> dict[str, Any]:
-        """Return what else was taken as public."""
+    def _public(self, meaning: Any, classes: Any) -> dict[str, Any]:
+        """Return what else was taken as public, labels having this meaning."""
 
     @abstractmethod
     def _set_model(self, model: Model, classes: Any) -> None:
@@ -151,11 +148,13 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         rows, column = look_at_records(self, X, y)
         classes = self._classes_of(column)
         door = ArrayDoor(self._labels(classes), rows.features, rows.sparse)
-        return self._train(
-            (rows.count, rows.features),
-            classes,
-            lambda *_: Held(*door.whole(rows, column, sample_weight), self._threads()),
-        )
+
+        def read() -> LocalRecords:
+            triples = door.whole(rows, column, sample_weight)
+            return LocalRecords(*triples, door.labels, self._threads())
+
+        self._train((rows.count, rows.features), classes, read)
+        return self
 
     def _fit_on_dask(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Train where the partitions of Dask collections are."""
@@ -168,10 +167,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         door = ArrayDoor(self._labels(classes), features, sparse_rows)
         with workers_with(parts, door) as workers:
             self._train(
-                (workers.count, features),
-                classes,
-                lambda *_: workers.held(),
-                workers=workers.workers,
+                (workers.count, features), classes, workers.held, workers=workers.workers
             )
         self.n_features_in_ = features
         if names is not None:
@@ -197,11 +193,11 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self,
         shape: tuple[int, int],
         classes: npt.NDArray[Any] | None,
-        hold: Callable[[Plan | None, Source], Any],
+        read: Callable[[], Any],
         bounded: int = 0,
         workers: int = 0,
-    ) -> Self:
-        """Plan, reserve, and only then read the records and train.
+    ) -> State:
+        """Plan, reserve, and only then read the records and train; return what is public.
 
         Parameters
         ----------
@@ -209,18 +205,16 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             Records and features.
         classes : array or None
             The classes, None for regression.
-        hold : callable
-            Given the plan (None without privacy) and the source of randomness, returns the
-            holder of the records; may release the bounds that the plan lists.
+        read : callable
+            Returns the record store; cells are read here and not before.
         bounded : int
-            Number of columns whose bounds `hold` releases.
+            Number of columns whose bounds are released first.
         workers : int
             Number of workers of the cluster that holds the records; 0 if they are here.
         """
-        problem_of, target = self._public_problem(shape, classes)
+        facts, target = self._facts(shape, classes, bounded, workers)
         # 2. The plan: public inputs only.
-        unsolved = problem_of(math.nan)
-        plan = self._plan(unsolved, target, bounded, workers) if target.private else None
+        plan = self._plan(facts, target) if target.private else None
         if plan is not None and workers:
             check_path(plan)
         # 3. The budget: spent from here on, whatever happens.
@@ -229,41 +223,46 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         fit = self._seal(reservation)
         source = source_for(self.random_state, fit)
         with _spent(reservation):
-            held = redact_errors(lambda: hold(plan, source))
-        problem = problem_of(plan.lam if plan else self._given("lam") or _PLAIN_LAM)
+            store = redact_errors(read)
+        lam = plan.lam if plan else self._given("lam") or _PLAIN_LAM
+        problem = self._problem(facts, lam, store.meaning)
         # 5. Training; the duals die with the solver's call.
         if plan is None:
-            records = Records(problem.labels(held.labels), held.weights)
-            shared, converged = sdca(problem, problem.rows(held.X), records, source)
-            model = problem.model(shared)
-            if not converged:
-                warnings.warn(
-                    "SDCA did not reach a duality gap of 1e-6 in 1000 epochs; a larger lam "
-                    "helps.",
-                    ConvergenceWarning,
-                    stacklevel=4,
-                )
+            state = self._without_privacy(problem, store, source)
         else:
             pilot = plan.pilot.steps if plan.pilot else 0
             shown = bool(self.verbose)
             with step_bar(plan.steps + pilot, shown=shown) as report, _spent(reservation):
-                model = train_private(
+                state = run_plan(
                     problem,
                     plan,
-                    held,
+                    store,
                     lambda part: (
                         source_for(self.random_state, f"{fit} {part}") if part else source
                     ),
                     progress=report,
                 )
+        model = cast(Model, state.model)
         # 6. What it guarantees and the model, together: a fit that fails changes neither.
-        card = self._card(problem, plan, target, classes, seeded=source.seeded)
+        card = self._card(problem, plan, target, state, classes, seeded=source.seeded)
         if self.ledger is not None and reservation is not None:
             Ledger(self.ledger).commit(reservation)
         self._set_model(model, classes)
         self._runs = model.runs
         self.privacy_ = card
-        return self
+        return state
+
+    def _without_privacy(self, problem: Problem, store: Any, source: Source) -> State:
+        """Return the optimum for epsilon=inf."""
+        records = Records(problem.labels(store.labels), store.weights)
+        shared, converged = sdca(problem, problem.rows(store.X), records, source)
+        if not converged:
+            warnings.warn(
+                "SDCA did not reach a duality gap of 1e-6 in 1000 epochs; a larger lam helps.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return State(store.meaning, problem, problem, model=problem.model(shared))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a JSON file; read it with :func:`dpscd.load`.
@@ -348,10 +347,14 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             )
         return int(self.n_jobs)
 
-    def _public_problem(
-        self, shape: tuple[int, int], classes: npt.NDArray[Any] | None
-    ) -> tuple[Callable[[float], Problem], PrivacyTarget]:
-        """Return the problem but for its lam, and the guarantee to reach."""
+    def _facts(
+        self,
+        shape: tuple[int, int],
+        classes: npt.NDArray[Any] | None,
+        bounded: int = 0,
+        workers: int = 0,
+    ) -> tuple[Facts, PrivacyTarget]:
+        """Return what is public about a fit, and the guarantee to reach."""
         count, d = shape
         n = count if self.n is None else int(self.n)
         if n == 0:
@@ -366,34 +369,42 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         )
         if target.private:
             self._warn(target, n)
+        standardised = self._standardises(n, d, target)
         constant = 0.0
         if self.fit_intercept:
             given = self._given("intercept_scaling")
             constant = (
-                default_constant(
-                    float(self.row_bound),
-                    standardised=self._standardises(n, d, target),
-                )
+                default_constant(float(self.row_bound), standardised=standardised)
                 if given is None
                 else float(given)
             )
-        outputs = 1 if classes is None or len(classes) == 2 else len(classes)
+        facts = Facts(
+            n=n,
+            d=d,
+            outputs=1 if classes is None or len(classes) == 2 else len(classes),
+            task=self._task,
+            row_bound=float(self.row_bound),
+            constant=constant,
+            standardised=standardised,
+            bounded=bounded,
+            workers=workers,
+        )
+        return facts, target
 
-        def problem_of(lam: float) -> Problem:
-            centre, scale = self._label_scaling()
-            return Problem(
-                loss=self._loss,
-                lam=lam,
-                n=n,
-                d=d,
-                outputs=outputs,
-                row_bound=float(self.row_bound),
-                constant=constant,
-                label_centre=centre,
-                label_scale=scale,
-            )
-
-        return problem_of, target
+    def _problem(self, facts: Facts, lam: float, meaning: Any) -> Problem:
+        """Return the problem as it is before anything is released."""
+        centre, scale = meaning.scaling(centred=facts.constant != 0.0)
+        return Problem(
+            loss=self._loss,
+            lam=lam,
+            n=facts.n,
+            d=facts.d,
+            outputs=facts.outputs,
+            row_bound=facts.row_bound,
+            constant=facts.constant,
+            label_centre=centre,
+            label_scale=scale,
+        )
 
     def _warn(self, target: PrivacyTarget, n: int) -> None:
         if target.epsilon > _LARGE_EPSILON:
@@ -435,20 +446,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             return ""
         return Ledger(self.ledger).seal(reservation)
 
-    def _plan(
-        self, problem: Problem, target: PrivacyTarget, bounded: int = 0, workers: int = 0
-    ) -> Plan:
-        facts = Facts(
-            n=problem.n,
-            d=problem.d,
-            outputs=problem.outputs,
-            task=self._task,
-            row_bound=problem.row_bound,
-            constant=problem.constant,
-            standardised=self._standardises(problem.n, problem.d, target),
-            bounded=bounded,
-            workers=workers,
-        )
+    def _plan(self, facts: Facts, target: PrivacyTarget) -> Plan:
         return plan_fit(
             facts,
             target,
@@ -472,6 +470,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         problem: Problem,
         plan: Plan | None,
         target: PrivacyTarget,
+        state: State,
         classes: npt.NDArray[Any] | None,
         *,
         seeded: bool,
@@ -483,8 +482,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             "lam": problem.lam,
             "row_bound": problem.row_bound,
             "intercept": problem.constant,
-            "standardised": bool(plan and plan.moments_noise),
-            **self._public(classes),
+            "standardised": bool(plan and plan.lists("moments")),
+            **self._public(state.meaning, classes),
             "rule": RULE,
         }
         if self.dataset is not None:

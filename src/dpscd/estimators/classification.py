@@ -150,9 +150,6 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
                 )
         return classes
 
-    def _label_scaling(self) -> tuple[float, float]:
-        return 0.0, 1.0
-
     def _labels(self, classes: npt.NDArray[Any]) -> ClassLabels:
         labels = classes.tolist()
         weights = None
@@ -172,7 +169,8 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
             weights = tuple(per_class.tolist())
         return ClassLabels(tuple(labels), weights)
 
-    def _public(self, classes: npt.NDArray[Any]) -> dict[str, Any]:
+    def _public(self, meaning: ClassLabels, classes: npt.NDArray[Any]) -> dict[str, Any]:
+        del meaning
         plain = [
             label if isinstance(label, str | int | float | bool) else str(label)
             for label in classes.tolist()

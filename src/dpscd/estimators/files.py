@@ -202,7 +202,8 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
     if not card.public["intercept"] and np.any(model.intercept_):
         raise ModelFileError("it has an intercept, but was trained without.")
     outputs = len(np.atleast_2d(model.coef_))
-    unit = model._label_scaling()[1]
+    declared = None if classes is None else np.asarray(classes["values"])
+    unit = model._labels(declared).scaling(centred=bool(model.fit_intercept))[1]
     runs = runs_of(values["training"], card, model._loss, outputs, unit)
     check_noise(runs, card, model.coef_noise_, np.asarray(model.intercept_noise_))
     model._runs = runs

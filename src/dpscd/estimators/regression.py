@@ -134,19 +134,13 @@ class DPRidge(RegressorMixin, DPLinearModel):
     def _classes_of(self, y: Any) -> None:
         del y
 
-    def _label_scaling(self) -> tuple[float, float]:
-        low, high = self._bounds()
-        if self.fit_intercept:
-            return (low + high) / 2.0, (high - low) / 2.0
-        return 0.0, max(abs(low), abs(high))
-
     def _labels(self, classes: None) -> NumberLabels:
         del classes
         return NumberLabels(*self._bounds())
 
-    def _public(self, classes: None) -> dict[str, Any]:
+    def _public(self, meaning: NumberLabels, classes: None) -> dict[str, Any]:
         del classes
-        return {"y_bounds": list(self._bounds())}
+        return {"y_bounds": [meaning.low, meaning.high]}
 
     def _set_model(self, model: Model, classes: None) -> None:
         del classes

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import hashlib
 import json
+import math
 import os
 from typing import Any, Self, cast
 
@@ -19,17 +20,15 @@ from dpscd.estimators.classification import DPLinearClassifier, DPLogisticRegres
 from dpscd.estimators.files import write_model
 from dpscd.estimators.redaction import redact_memory_errors
 from dpscd.estimators.regression import DPRidge
-from dpscd.plan import BOUND_CELLS, Plan
 from dpscd.preprocessing.declared import schema_of
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
 from dpscd.preprocessing.parsing import check_columns, used_columns
-from dpscd.preprocessing.private import release_bounds, release_counted
 from dpscd.preprocessing.schema import Schema
 from dpscd.privacy.card import PrivacyCard
-from dpscd.privacy.random import Source
-from dpscd.records.door import TableDoor, private_columns
-from dpscd.records.tables import table_source
-from dpscd.solvers.holders import Held
+from dpscd.privacy.release import BOUND_CELLS
+from dpscd.records.door import TableDoor
+from dpscd.records.table_records import TableRecords
+from dpscd.records.tables import TableSource, table_source
 
 __all__ = ["TableModel", "restored_table"]
 
@@ -110,24 +109,13 @@ class TableModel(BaseEstimator):
         model._check_parameters()
         names = feature_names(schema)
         classes = np.arange(len(schema.target.classes)) if schema.target.classes else None
-        found: dict[str, tuple[float, float]] = {}
         if is_dask(table, y):
-            self._fit_on_dask(table, y, model, classes, schema, found)
+            pairs = self._fit_on_dask(table, y, model, classes, schema)
         else:
-            records = table_source(table, schema, y)
-
-            def hold(plan: Plan | None, source: Source) -> Held:
-                parsed = records.parsed()
-                columns = private_columns(schema, parsed)
-                if plan is not None and columns:
-                    pairs = release_bounds(plan, columns, source)
-                else:
-                    pairs = [_seen_bounds(values) for values in columns]
-                _note_bounds(schema, pairs, model, found)
-                door = TableDoor(model._labels(classes), schema, found)
-                return Held(*door.records(parsed), model._threads())
-
-            model._train((records.count, len(names)), classes, hold, len(schema.private))
+            pairs = self._fit_here(table_source(table, schema, y), model, classes, schema)
+        found = dict(zip((part.name for part in schema.private), pairs, strict=True))
+        if schema.target.private_bounds:
+            model.set_params(y_bounds=found[schema.target.name])
         model.n_features_in_ = len(names)
         model.feature_names_in_ = np.array(feature_names(schema, found), dtype=object)
         if schema.target.classes:
@@ -138,10 +126,23 @@ class TableModel(BaseEstimator):
         self.schema_, self.bounds_, self.estimator_ = schema, found, model
         return self
 
-    def _fit_on_dask(
-        self, table: Any, y: Any, model: Any, classes: Any, schema: Schema, found: Any
-    ) -> None:
-        """Train where the partitions of a Dask dataframe are; fill in the released bounds."""
+    def _fit_here(self, records: TableSource, model: Any, classes: Any, schema: Schema) -> Any:
+        """Train on records in the memory of this process; return the bounds of columns."""
+        door = TableDoor(model._labels(classes), schema, {})
+        seen: list[tuple[float, float]] = []
+
+        def read() -> TableRecords:
+            held = TableRecords(door, records.parsed(), model._threads())
+            if math.isinf(model.epsilon) and schema.private:
+                seen.extend(map(_seen_bounds, held.columns))
+                held.bound(seen)
+            return held
+
+        shape = (records.count, door.features)
+        return model._train(shape, classes, read, len(schema.private)).bounds or seen
+
+    def _fit_on_dask(self, table: Any, y: Any, model: Any, classes: Any, schema: Schema) -> Any:
+        """Train where the partitions of a Dask dataframe are; return the released bounds."""
         from dpscd.distributed.collections import partitions_of
         from dpscd.distributed.workers import workers_with
 
@@ -151,23 +152,15 @@ class TableModel(BaseEstimator):
         check_columns(schema, [str(name) for name in table.columns], target=True)
         parts = partitions_of(table[used_columns(schema, target=True)])
         door = TableDoor(model._labels(classes), schema, {})
-
         with workers_with(parts, door) as workers:
-
-            def hold(plan: Plan, source: Source) -> Any:
-                if schema.private:
-                    pairs = release_counted(plan, workers.counted(plan), source)
-                    _note_bounds(schema, pairs, model, found)
-                    workers.read_with(TableDoor(model._labels(classes), schema, found))
-                return workers.held()
-
-            model._train(
+            state = model._train(
                 (workers.count, door.features),
                 classes,
-                hold,
+                workers.held,
                 bounded=len(schema.private),
                 workers=workers.workers,
             )
+        return state.bounds
 
     @property
     def privacy_(self) -> PrivacyCard:
@@ -368,14 +361,6 @@ def _nameless(model: Any) -> Any:
     plain = copy.copy(model)
     del plain.feature_names_in_
     return plain
-
-
-def _note_bounds(schema: Schema, pairs: Any, model: Any, found: Any) -> None:
-    """Fill in the bounds that were released, those of the target in the model too."""
-    for part, pair in zip(schema.private, pairs, strict=True):
-        found[part.name] = pair
-    if schema.target.private_bounds:
-        model.set_params(y_bounds=found[schema.target.name])
 
 
 def _seen_bounds(values: Floats) -> tuple[float, float]:

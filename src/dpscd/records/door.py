@@ -20,11 +20,10 @@ from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource
 from dpscd.preprocessing.encoding import encode, is_sparse, width_of
 from dpscd.preprocessing.parsing import Parsed, parse
-from dpscd.preprocessing.private import count_cells
 from dpscd.preprocessing.schema import Schema
 from dpscd.records.labels import ClassLabels, NumberLabels, check_some, label_column, weights_of
 
-__all__ = ["ArrayDoor", "TableDoor", "Triples", "private_columns"]
+__all__ = ["ArrayDoor", "TableDoor", "Triples"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -85,10 +84,14 @@ class ArrayDoor:
         """Return the number of records of a partition."""
         return int(part[0].shape[0])
 
-    def cells(self, part: Sequence[Any], limits: Sequence[Floats]) -> Floats:
+    def columns(self, part: Sequence[Any]) -> Sequence[Floats]:
+        """Return none: only columns of tables can have private bounds."""
+        del part
+        return ()
+
+    def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "ArrayDoor":
         """Refuse: arrays have no columns with private bounds."""
-        del part, limits
-        raise ParameterError("only the columns of tables can have private bounds.")
+        raise ParameterError(f"there are no columns for {len(pairs)} released bounds.")
 
     def records(self, part: Sequence[Any]) -> Triples:
         """Return the triples of a partition."""
@@ -133,9 +136,21 @@ class TableDoor:
         """Return the number of records of a partition."""
         return len(part)
 
-    def cells(self, part: Any, limits: Sequence[Floats]) -> Floats:
-        """Return how many values of each column with private bounds lie between limits."""
-        return count_cells(private_columns(self.schema, self._parsed(part)), limits)
+    def columns(self, part: Any) -> Sequence[Floats]:
+        """Return the values of the columns with private bounds, in the schema's order."""
+        parsed = self._parsed(part)
+        return [
+            parsed.target if column is self.schema.target else parsed.columns[column.name]
+            for column in self.schema.private
+        ]
+
+    def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "TableDoor":
+        """Return the door with released bounds, in the schema's order."""
+        names = [column.name for column in self.schema.private]
+        bounds = dict(zip(names, pairs, strict=True))
+        target = bounds.get(self.schema.target.name)
+        labels = self.labels if target is None else NumberLabels(*target)
+        return TableDoor(labels, self.schema, bounds)
 
     def records(self, part: Any) -> Triples:
         """Return the triples of a table, or of a partition of one.
@@ -157,11 +172,3 @@ class TableDoor:
 def _length(piece: Any) -> int:
     """Return the number of records; a sparse matrix has no length."""
     return int(piece.shape[0]) if sparse.issparse(piece) else len(piece)
-
-
-def private_columns(schema: Schema, parsed: Parsed) -> list[Floats]:
-    """Return the values of the columns that have private bounds, in the schema's order."""
-    return [
-        parsed.target if part is schema.target else parsed.columns[part.name]
-        for part in schema.private
-    ]

@@ -42,6 +42,11 @@ class ClassLabels:
                 "text are the same, and a missing value is none."
             )
 
+    def scaling(self, *, centred: bool) -> tuple[float, float]:
+        """Return the public centre and scale of the labels: codes stay as they are."""
+        del centred
+        return 0.0, 1.0
+
     def coded(self, cells: pd.Series) -> tuple[Floats, Floats]:
         """Return labels and weights; a label that is not one of the classes has weight 0.
 
@@ -74,6 +79,12 @@ class NumberLabels:
 
     low: float
     high: float
+
+    def scaling(self, *, centred: bool) -> tuple[float, float]:
+        """Return the public centre and scale of the labels, which bring them to [-1, 1]."""
+        if centred:
+            return (self.low + self.high) / 2.0, (self.high - self.low) / 2.0
+        return 0.0, max(abs(self.low), abs(self.high))
 
     def coded(self, cells: pd.Series) -> tuple[Floats, Floats]:
         """Return labels and weights; all must be finite numbers."""

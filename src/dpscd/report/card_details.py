@@ -2,17 +2,20 @@
 
 from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.release import Release
+from dpscd.releases.base import PlannedRelease
+from dpscd.releases.bounds import Bounds
+from dpscd.releases.labels import LabelMean, LabelSpread
+from dpscd.releases.moments import Moments
+from dpscd.releases.shared_vector import SharedVector
 from dpscd.report.html import Html, data_table, html, joined, number, whole
 
 __all__ = ["card_details"]
 
-_WORDS = {
-    "bounds": "counts of values, from which bounds of columns are estimated",
-    "moments": "means and mean squares of the features",
-    "label mean": "mean of what is predicted",
-    "label spread": "mean distance of what is predicted from its centre",
-    "shared vector": "a step of training: the numbers that become the weights",
-}
+# Everything that a fit can release says in words what it is.
+_KINDS: tuple[type[PlannedRelease], ...] = (
+    Bounds, Moments, LabelMean, LabelSpread, SharedVector,
+)  # fmt: skip
+_WORDS = {kind.what: kind.words for kind in _KINDS}
 
 
 def card_details(card: PrivacyCard) -> Html:

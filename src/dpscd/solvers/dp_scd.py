@@ -11,6 +11,7 @@ from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import CsrRows, Rows, row_width
 from dpscd.plan import Plan
+from dpscd.privacy.exact import check_capacity
 from dpscd.privacy.random import Source
 from dpscd.privacy.sampling import Lots
 from dpscd.privacy.watched import watcher
@@ -19,7 +20,7 @@ from dpscd.solvers.lazy import lazy_scd
 from dpscd.solvers.observer import Look, Observer
 from dpscd.solvers.team import kernel_for
 
-__all__ = ["check_capacity", "check_plan", "check_problem", "dp_scd", "draws", "epoch_of"]
+__all__ = ["check_plan", "check_problem", "dp_scd", "draws", "epoch_of"]
 
 Floats = npt.NDArray[np.float64]
 Draw = tuple[Lots, Floats]
@@ -108,13 +109,7 @@ def check_plan(
         raise DataError("rows, labels and weights are not equally many.")
     if width != problem.d or (rows.tail != 0.0) != plan.intercept:
         raise DataError("the rows do not have the problem's columns.")
-    check_capacity(plan, count)
-
-
-def check_capacity(plan: Plan, count: int) -> None:
-    """Refuse more records than sums hold exactly."""
-    if count > plan.capacity:
-        raise DataError("there are far more records than the declared n.")
+    check_capacity(plan.n, count)
 
 
 def check_problem(problem: Problem, plan: Plan) -> None:

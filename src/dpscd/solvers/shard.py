@@ -17,8 +17,9 @@ from dpscd.kernels.packed import add_packed_lot
 from dpscd.kernels.rows import Rows
 from dpscd.plan import Plan
 from dpscd.privacy.random import LotsSource
-from dpscd.problem import DeferredRows, Problem
-from dpscd.solvers.holders import Held, Left, rows_of
+from dpscd.problem import DeferredRows, Problem, rows_of
+from dpscd.releases.query import Query, sum_over
+from dpscd.releases.store import LabelFacts, Residuals
 from dpscd.solvers.team import fill_deferred
 
 __all__ = ["Part", "Reader", "Shard", "Total"]
@@ -55,14 +56,30 @@ class Reader(Protocol):
     def sparse(self) -> bool:
         """Whether rows are sparse."""
 
+    @property
+    def labels(self) -> LabelFacts:
+        """What labels mean."""
+
+    def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "Reader":
+        """Return what reads with released bounds of columns."""
+
     def count(self, part: Any) -> int:
         """Return the number of records."""
 
-    def cells(self, part: Any, limits: Sequence[Floats]) -> Floats:
-        """Return how many values of each column lie between which limits."""
+    def columns(self, part: Any) -> Sequence[Floats]:
+        """Return the values of the columns whose bounds are not declared."""
 
     def records(self, part: Any) -> Read:
         """Return rows, labels in the user's units, and weights."""
+
+
+class _Part(NamedTuple):
+    """Some records, as a query sees them."""
+
+    X: Any = None
+    labels: Any = None
+    weights: Any = None
+    columns: Sequence[Floats] = ()
 
 
 class _Training(NamedTuple):
@@ -151,43 +168,23 @@ class Shard:
             ]
         return sum(self._counts)
 
-    def cells_total(self, limits: Sequence[Floats]) -> Floats:
-        """Return how many values of each column lie between which limits."""
-        return sum(
-            (self._reader.cells(part.load(), limits) for part in self._parts),
-            start=np.zeros((len(limits), len(limits[0]) - 1)),
-        )
-
-    def label_total(self, problem: Problem, plan: Plan) -> float:
-        """Return the sum of the labels."""
-        return sum(Held(*part).label_total(problem, plan) for part in self._records())
-
-    def distance_total(self, problem: Problem, plan: Plan, centre: float) -> float:
-        """Return the sum of half the labels' distances from a released centre."""
-        return sum(
-            Held(*part).distance_total(problem, plan, centre) for part in self._records()
-        )
-
-    def moments_total(self, problem: Problem, plan: Plan) -> Floats:
-        """Return the sums of features and of their squares."""
-        return sum(
-            (Held(*part).moments_total(problem, plan) for part in self._records()),
-            start=np.zeros((2, plan.d)),
-        )
-
-    def left_total(self, plan: Plan, left: Left) -> float:
-        """Return the sum of half the sizes of what a pilot leaves."""
-        return sum(Held(*part).left_total(plan, left) for part in self._records())
+    def total(self, query: Query) -> Floats:
+        """Return the exact sum of a query over the records here."""
+        if query.reads_columns:
+            read = (_Part(columns=self._reader.columns(part.load())) for part in self._parts)
+        else:
+            read = (_Part(*part) for part in self._records())
+        return sum_over(query, read)
 
     def begin(
         self, problem: Problem, plan: Plan, lots: LotsSource, start: int, count: int,
-        left: Left | None,
+        residuals: Residuals | None,
     ) -> None:  # fmt: skip
         """Make ready for the first step of a training, all duals being 0.
 
         Parameters
         ----------
-        problem, plan, left
+        problem, plan, residuals
             Public.
         lots : LotsSource
             Where the bits of records come from.
@@ -205,9 +202,9 @@ class Shard:
             raise WorkerError("a part has another number of records than before.")
         if self._reader.sparse or not plan.fixed_point:
             dual = np.zeros((count, problem.outputs))
-            rows: Pack | tuple[Rows, Records] = self._stacked(problem, left)
+            rows: Pack | tuple[Rows, Records] = self._stacked(problem, residuals)
         else:
-            rows, dual = self._packed(problem, left, count)
+            rows, dual = self._packed(problem, residuals, count)
         self._training = _Training(problem, plan, lots, start, dual, rows)
         self._done = 0
         self._so_far = np.zeros((problem.outputs, problem.width), np.int64)
@@ -273,7 +270,9 @@ class Shard:
     def _fits(self, size: int, share: float) -> bool:
         return self._room is None or size <= share * self._room
 
-    def _packed(self, problem: Problem, left: Left | None, count: int) -> tuple[Pack, Floats]:
+    def _packed(
+        self, problem: Problem, residuals: Residuals | None, count: int
+    ) -> tuple[Pack, Floats]:
         tail = problem.constant / problem.scale
         small = empty_pack(1, problem.d, tail)
         size = count * (small.cells.strides[0] + 8 * problem.outputs)
@@ -286,7 +285,7 @@ class Shard:
         at = 0
         for X, labels, weights in self._records():
             rows = DeferredRows(problem, X)
-            inner = _inner(problem, left, rows, labels)
+            inner = _inner(problem, residuals, rows, labels)
             own = slice(at, at + rows.count)
             place = pack._replace(cells=pack.cells[own], state=pack.state[own])
             fill_deferred(rows, Records(inner, weights), place)
@@ -296,7 +295,7 @@ class Shard:
         own_dual = dual[: 8 * count * problem.outputs].view(np.float64)
         return pack, own_dual.reshape(count, problem.outputs)
 
-    def _stacked(self, problem: Problem, left: Left | None) -> tuple[Rows, Records]:
+    def _stacked(self, problem: Problem, residuals: Residuals | None) -> tuple[Rows, Records]:
         parts = list(self._records())
         if self._reader.sparse:
             empty = sparse.csr_array((0, problem.d), dtype=np.float32)
@@ -307,7 +306,7 @@ class Shard:
             np.concatenate([np.empty(0), *(part[i] for part in parts)]) for i in (1, 2)
         )
         rows = problem.rows(X)
-        return rows, Records(_inner(problem, left, rows_of(problem, X), labels), weights)
+        return rows, Records(_inner(problem, residuals, rows_of(problem, X), labels), weights)
 
     def _pieces(self, ids: Ints, pack: Pack) -> Iterator[Ints]:
         """Yield the members of a lot in pieces that lie close together on disk."""
@@ -320,9 +319,9 @@ class Shard:
 
 
 def _inner(
-    problem: Problem, left: Left | None, rows: Rows | DeferredRows, labels: Floats
+    problem: Problem, residuals: Residuals | None, rows: Rows | DeferredRows, labels: Floats
 ) -> Floats:
-    return problem.labels(labels) if left is None else left.labels(rows, labels)
+    return problem.labels(labels) if residuals is None else residuals.labels(rows, labels)
 
 
 def _zeros(size: int) -> npt.NDArray[np.uint8]:

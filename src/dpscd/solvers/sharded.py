@@ -17,10 +17,12 @@ from dpscd.errors import ParameterError, WorkerError
 from dpscd.kernels.dual import Numbers, release
 from dpscd.kernels.packed import release_cells
 from dpscd.plan import Plan
+from dpscd.privacy.exact import check_capacity
 from dpscd.privacy.random import LotsSource, Source
 from dpscd.problem import Problem
-from dpscd.solvers.dp_scd import check_capacity, check_problem
-from dpscd.solvers.holders import Left
+from dpscd.releases.query import Query
+from dpscd.releases.store import LabelFacts, Residuals
+from dpscd.solvers.dp_scd import check_problem
 from dpscd.solvers.shard import Reader, Total
 
 __all__ = ["LOST", "Crew", "Seats", "Sharded", "check_path"]
@@ -85,11 +87,11 @@ class Crew:
 
     def begin(
         self, problem: Problem, plan: Plan, lots: LotsSource, counts: Sequence[int],
-        left: Left | None,
+        residuals: Residuals | None,
     ) -> None:  # fmt: skip
         """Let all shards begin a training, their records being so many as they once were."""
         begun = [
-            (problem, plan, lots, start, count, left)
+            (problem, plan, lots, start, count, residuals)
             for start, count in zip(accumulate(counts, initial=0), counts, strict=False)
         ]
         self._begun, self._path, self._so_far = None, [], [0] * len(self._seats)
@@ -147,7 +149,7 @@ class Crew:
 
 
 class Sharded:
-    """Records that a crew holds, for :func:`~dpscd.solvers.training.train_private`.
+    """Records that a crew holds, for :func:`~dpscd.releases.pipeline.run_plan`.
 
     Parameters
     ----------
@@ -155,8 +157,8 @@ class Sharded:
         Asked for totals.
     counts : list of int
         Number of records of each shard.
-    dense : bool
-        Whether rows are dense.
+    reader : Reader
+        What the records mean.
 
     Notes
     -----
@@ -164,40 +166,37 @@ class Sharded:
     docs/proofs/shared_vector.md, "Shards". Noise comes from a source that no shard has.
     """
 
-    def __init__(self, crew: Crew, counts: Sequence[int], *, dense: bool) -> None:
+    def __init__(self, crew: Crew, counts: Sequence[int], reader: Reader) -> None:
         self._crew = crew
         self._counts = counts
-        self.dense = dense
+        self._reader = reader
+        self.dense = not reader.sparse
 
-    def label_total(self, problem: Problem, plan: Plan) -> float:
-        """Return the sum of the labels."""
-        check_capacity(plan, sum(self._counts))
-        return float(sum(self._crew.ask("label_total", problem, plan)))
+    @property
+    def meaning(self) -> LabelFacts:
+        """What labels mean."""
+        return self._reader.labels
 
-    def distance_total(self, problem: Problem, plan: Plan, centre: float) -> float:
-        """Return the sum of half the labels' distances from a released centre."""
-        check_capacity(plan, sum(self._counts))
-        return float(sum(self._crew.ask("distance_total", problem, plan, centre)))
+    def total(self, query: Query) -> Floats:
+        """Return the exact sum of a query over all shards."""
+        check_capacity(query.n, sum(self._counts))
+        return cast(Floats, np.sum(self._crew.ask("total", query), axis=0))
 
-    def moments_total(self, problem: Problem, plan: Plan) -> Floats:
-        """Return the sums of features and of their squares."""
-        check_capacity(plan, sum(self._counts))
-        return cast(Floats, np.sum(self._crew.ask("moments_total", problem, plan), axis=0))
-
-    def left_total(self, plan: Plan, left: Left) -> float:
-        """Return the sum of half the sizes of what a pilot leaves."""
-        check_capacity(plan, sum(self._counts))
-        return float(sum(self._crew.ask("left_total", plan, left)))
+    def bound(self, pairs: Sequence[tuple[float, float]]) -> LabelFacts:
+        """Let all shards read with released bounds from now on."""
+        self._reader = self._reader.with_bounds(pairs)
+        self._crew.read_with(self._reader)
+        return self.meaning
 
     def train(
         self,
         problem: Problem,
         plan: Plan,
         source: Source,
-        left: Left | None,
+        residuals: Residuals | None,
         progress: Callable[[int], None] | None,
     ) -> Floats:
-        """Return the shared vector of a training, on labels or on what a pilot left.
+        """Return the shared vector of a training, on labels or on what a pilot residuals.
 
         Notes
         -----
@@ -205,8 +204,8 @@ class Sharded:
         the sum of all shards, on every coordinate.
         """
         check_problem(problem, plan)
-        check_capacity(plan, sum(self._counts))
-        self._crew.begin(problem, plan, LotsSource.of(source), self._counts, left)
+        check_capacity(plan.n, sum(self._counts))
+        self._crew.begin(problem, plan, LotsSource.of(source), self._counts, residuals)
         packed = self.dense and plan.fixed_point
         numbers = plan.numbers(problem.strength, fixed_point=packed)
         shared = np.zeros((problem.outputs, problem.width))

@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpscd.errors import DataError, ParameterError
-from dpscd.plan import BOUND_CELLS, Plan
 from dpscd.planning import Facts, plan_fit
-from dpscd.preprocessing import private
-from dpscd.preprocessing.private import release_bounds
+from dpscd.privacy.exact import check_capacity
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.release import BOUND_CELLS
+from dpscd.releases import base
+from dpscd.releases.query import sum_over
+from plans import held, make_plan, noise_of, parties, planned
 
 N = 4096
 
@@ -39,7 +41,22 @@ def plan(**changes):
         "bounds_noise": 5.0,
         "bounded": 2,
     }
-    return Plan(**{**values, **changes})
+    return make_plan(**{**values, **changes})
+
+
+class Columns:
+    """A store of columns alone."""
+
+    def __init__(self, columns):
+        self.columns = columns
+
+    def total(self, query):
+        check_capacity(query.n, max(map(len, self.columns), default=0))
+        return sum_over(query, [self])
+
+
+def release_bounds(one, columns, source):
+    return planned(one, "bounds").pairs(parties(Columns(columns), source))
 
 
 def sums(monkeypatch, columns, one):
@@ -51,7 +68,7 @@ def sums(monkeypatch, columns, one):
         seen.append((multiplier, cell, total.copy(), purpose, time))
         return cell * total
 
-    monkeypatch.setattr(private, "noisy_sum", record)
+    monkeypatch.setattr(base, "noisy_sum", record)
     release_bounds(one, columns, SeededSource(b"s"))
     return seen
 
@@ -139,20 +156,21 @@ def test_tails_that_noise_made_cross_give_all_that_the_limits_hold():
     counts = np.zeros(BOUND_CELLS)
     counts[[20, 90]] = 180.0, 240.0  # each below its threshold, together above
     limits = np.arange(BOUND_CELLS + 1.0)
-    found = private._found(plan(bounded=1, bounds_noise=10.0, n=1), counts, limits)
+    bounds = planned(plan(bounded=1, bounds_noise=10.0, n=1), "bounds")
+    found = bounds._found(counts, limits)
     assert found == (0.0, BOUND_CELLS)
 
 
 def test_plans_that_do_not_fit_are_refused():
     with pytest.raises(ParameterError, match="does not release bounds"):
         release_bounds(plan(), [np.ones(3)], SeededSource(b"x"))
-    none = plan(bounds_noise=0.0, bounded=0)
-    with pytest.raises(ParameterError, match="does not release bounds"):
-        release_bounds(none, [], SeededSource(b"x"))
-    for wrong in ({"bounded": 0}, {"bounds_noise": 0.0}, {"bounds_noise": -1.0}):
-        with pytest.raises(ParameterError, match="bounds_noise"):
-            plan(**wrong)
-    few = dataclasses.replace(plan(bounded=1), n=1)
+    for wrong in (0.0, -1.0):
+        with pytest.raises(ParameterError, match="noise of 'bounds'"):
+            plan(bounds_noise=wrong)
+    with pytest.raises(ParameterError, match="no columns for 1"):
+        held(np.zeros((1, 1))).bound([(0.0, 1.0)])
+    assert held(np.zeros((1, 1))).columns == ()
+    few = plan(bounded=1, n=1)
     with pytest.raises(DataError, match="far more records"):
         release_bounds(few, [np.zeros(few.capacity + 1)], SeededSource(b"x"))
 
@@ -170,9 +188,9 @@ def test_the_rule_spends_a_small_part_of_the_budget():
     assert 1.0 < made.noise_multiplier / without.noise_multiplier < 1.1
     # With many records less is enough.
     many = plan_fit(dataclasses.replace(facts, n=10**7), target)
-    assert many.bounds_noise > made.bounds_noise
+    assert noise_of(many, "bounds") > noise_of(made, "bounds")
     pilot = plan_fit(dataclasses.replace(facts, task="regression", n=10**6), target)
     assert pilot.pilot is not None
-    assert pilot.pilot.bounded == 0
+    assert not pilot.pilot.first
     assert [x.what for x in pilot.releases()].count("bounds") == 1
     assert math.isclose(pilot.pilot.epsilon, 1.0)

@@ -1,8 +1,8 @@
 """What is released before training: the law of its noise, and what it estimates."""
 
-import dataclasses
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -14,20 +14,15 @@ from scipy import stats
 from dpscd.errors import DataError, ParameterError, StreamError
 from dpscd.kernels.draws import PAIR_WORDS
 from dpscd.losses import Squared
-from dpscd.plan import Plan
 from dpscd.privacy.noise import LatticeGaussian
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
-from dpscd.solvers.moments import (
-    distance_total,
-    label_total,
-    moments_total,
-    release_labels,
-    release_moments,
-    release_spread,
-    spread_total,
-)
+from dpscd.releases.base import State
+from dpscd.releases.labels import DistanceQuery, LabelQuery, ResidualQuery, ResidualSpread
+from dpscd.releases.moments import MomentsQuery
+from dpscd.releases.store import Residuals
+from plans import held, make_plan, parties, planned
 
 FALSE_ALARM = 1e-6
 N, D = 1024, 3  # a power of two: dividing by it is exact
@@ -52,33 +47,50 @@ def plan(**changes):
         "moments_noise": 5.0,
         "label_noise": 7.0,
     }
-    return Plan(**{**values, **changes})
+    return make_plan(**{**values, **changes})
 
 
-def rows_of(X, row_bound=1.0):
-    return Problem(Squared(), 1.0, N, X.shape[1], row_bound=row_bound).plain_rows(X)
+class Estimates(NamedTuple):
+    mean: np.ndarray
+    square: np.ndarray
+    error: float
 
 
-def released_moments(one, rows, weights, source):
-    return release_moments(one, moments_total(one, rows, weights), source)
+class Labels(NamedTuple):
+    centre: float
+    spread: float
+
+
+def problem_of(d=D, row_bound=1.0, n=N):
+    return Problem(Squared(), 1.0, n, d, row_bound=row_bound)
+
+
+def released_moments(one, X, weights, source, row_bound=1.0):
+    query = MomentsQuery(one.n, problem_of(one.d, row_bound, one.n))
+    store = held(X, weights=weights)
+    return Estimates(*planned(one, "moments").estimates(query, parties(store, source)))
 
 
 def released_labels(one, labels, weights, source):
-    return release_labels(
-        one,
-        lambda: label_total(one, labels, weights),
-        lambda centre: distance_total(one, labels, centre, weights),
-        source,
-    )
+    """Return the centre, and the spread as it is released, whatever is made of it."""
+    store = held(np.zeros((len(labels), D)), labels, weights)
+    start = problem_of(n=one.n)
+    state, who = State(store.meaning, start, start), parties(store, source)
+    if one.intercept:
+        state = planned(one, "label mean").run(state, who)
+    query = DistanceQuery(one.n, start, state.centre)
+    return Labels(state.centre, 2.0 * planned(one, "label spread").mean(query, who))
 
 
-def released_spread(one, distances, weights, source, **options):
-    return release_spread(one, spread_total(one, distances, weights), source, **options)
+def released_spread(one, distances, weights, source, time=0):
+    residuals = Residuals(problem_of(n=one.n), np.zeros((1, D)), 1.0)
+    store = held(np.zeros((len(distances), D)), distances, weights)
+    spread = ResidualSpread(one.n, planned(one, "label spread").noise_multiplier)
+    return 2.0 * spread.mean(ResidualQuery(one.n, residuals), parties(store, source), time)
 
 
 def moments_of(one, X, weights=None, seed=b"m", row_bound=1.0):
-    weights = np.ones(X.shape[0]) if weights is None else weights
-    return released_moments(one, rows_of(X, row_bound), weights, SeededSource(seed))
+    return released_moments(one, X, weights, SeededSource(seed), row_bound)
 
 
 def labels_of(one, labels, weights=None, seed=b"l"):
@@ -253,7 +265,7 @@ def test_the_training_has_noise_of_its_own():
     """No stream of the training is used, and none of the moments' can be used again."""
     source = SeededSource(b"x")
     one = plan()
-    rows, weights = rows_of(np.zeros((5, D))), np.ones(5)
+    rows, weights = np.zeros((5, D)), np.ones(5)
     found = released_moments(one, rows, weights, source)
     released_labels(one, np.zeros(5), weights, source)
     one.noise.draw(source, 0, 10, one.size)
@@ -269,11 +281,19 @@ def test_the_training_has_noise_of_its_own():
     released_spread(one, np.zeros(5), weights, source, time=1)
 
 
-def test_a_plan_that_does_not_release_is_refused():
-    with pytest.raises(ParameterError, match="does not release moments"):
-        moments_of(plan(moments_noise=0.0), np.zeros((5, D)))
-    with pytest.raises(ParameterError, match="does not release label moments"):
-        labels_of(plan(label_noise=0.0), np.zeros(5))
+def test_a_query_that_is_not_the_planned_one_is_refused():
+    one, store = plan(), held(np.zeros((5, D)))
+    for query in (MomentsQuery(N, problem_of(D + 1)), MomentsQuery(N + 1, problem_of())):
+        with pytest.raises(ParameterError, match="not the one that is planned"):
+            planned(one, "moments").noisy(query, parties(store, SeededSource(b"")))
+
+
+def test_a_spread_of_residuals_needs_a_pilot():
+    start = problem_of()
+    store = held(np.zeros((5, D)))
+    state = State(store.meaning, start, start)
+    with pytest.raises(ParameterError, match="no pilot"):
+        ResidualSpread(N, 1.0).run(state, parties(store, SeededSource(b"")))
 
 
 def test_rows_that_do_not_match_the_plan_are_refused():
@@ -281,7 +301,7 @@ def test_rows_that_do_not_match_the_plan_are_refused():
         moments_of(plan(), np.zeros((5, D + 1)))
     tailed = Problem(Squared(), 1.0, N, D, constant=0.3).rows(np.zeros((5, D)))
     with pytest.raises(DataError, match="columns"):
-        released_moments(plan(), tailed, np.ones(5), SeededSource(b""))
+        MomentsQuery(N, problem_of()).total_of(tailed, np.ones(5))
     for count in (4, 6):
         with pytest.raises(DataError, match="equally many"):
             moments_of(plan(), np.zeros((5, D)), np.ones(count))
@@ -293,12 +313,12 @@ def test_more_records_than_sums_can_hold_are_refused_before_any_draw():
     one = plan()
     many = np.broadcast_to(1.0, one.capacity + 1)
     source = SeededSource(b"")
-    rows = rows_of(np.zeros((1, D)))._replace(factor=many, norm=many)
+    rows = np.broadcast_to(0.0, (len(many), D))
     with pytest.raises(DataError, match="far more records"):
         released_moments(one, rows, many, source)
     with pytest.raises(DataError, match="far more records"):
-        released_spread(one, many, many, source)
-    released_moments(one, rows_of(np.zeros((1, D))), np.ones(1), source)
+        held(rows, many, many).total(LabelQuery(N, problem_of()))
+    released_moments(one, np.zeros((1, D)), np.ones(1), source)
 
 
 def test_the_size_of_the_plan_is_what_is_drawn():
@@ -310,9 +330,9 @@ def test_the_size_of_the_plan_is_what_is_drawn():
             drawn.append((purpose, first, steps, width))
             return super().words(purpose, first, steps, width)
 
-    one = dataclasses.replace(plan(), d=5)
+    one = plan(d=5)
     source = Spy(b"")
-    released_moments(one, rows_of(np.zeros((2, 5))), np.ones(2), source)
+    released_moments(one, np.zeros((2, 5)), np.ones(2), source)
     released_labels(one, np.zeros(2), np.ones(2), source)
     stated = {release.what: release for release in one.first_releases()}
     expected = [

@@ -15,9 +15,10 @@ from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
-from dpscd.solvers import training
-from dpscd.solvers.holders import Held
-from dpscd.solvers.training import train_private
+from dpscd.releases import labels as label_releases
+from dpscd.releases.pipeline import run_plan
+from plans import held, make_plan
+from plans import planned as planned_release
 
 N, D = 400, 3
 
@@ -43,7 +44,7 @@ def planned(*, pilot=True, intercept=True, **changes):
     first = {"moments_noise": 0.5, "label_noise": 0.5}
     if pilot:
         first["pilot"] = Plan(**{**values, "lam": 0.02, "steps": 60, "clip": 0.15})
-    return Plan(**{**values, **first, **changes})
+    return make_plan(**{**values, **first, **changes})
 
 
 def problem_of(plan, loss=None):
@@ -75,8 +76,9 @@ class Spy(SeededSource):
 
 def train(plan, X, y, log=None, threads=1, **options):
     log = [] if log is None else log
-    held = Held(X, y, np.ones(len(y)), threads)
-    return train_private(problem_of(plan), plan, held, lambda part: Spy(part, log), **options)
+    store = held(X, y, threads=threads)
+    state = run_plan(problem_of(plan), plan, store, lambda part: Spy(part, log), **options)
+    return state.model
 
 
 def error(model, X, y):
@@ -118,7 +120,7 @@ def test_a_pilot_that_explains_much_is_built_upon(monkeypatch):
     X, y = data(explained=1.0)
     with_pilot = error(train(plan, X, y), X, y)
     assert with_pilot < 0.05 * np.var(y)
-    monkeypatch.setattr(training, "_MUCH", 0.0)
+    monkeypatch.setattr(label_releases, "_MUCH", 0.0)
     dropped = error(train(plan, X, y), X, y)
     assert with_pilot < dropped
 
@@ -127,7 +129,7 @@ def test_a_pilot_that_explains_nothing_is_dropped(monkeypatch):
     plan = planned()
     X, y = data(explained=0.0)
     found = train(plan, X, y)
-    monkeypatch.setattr(training, "_MUCH", 0.0)
+    monkeypatch.setattr(label_releases, "_MUCH", 0.0)
     never = train(plan, X, y)
     np.testing.assert_array_equal(found.coef, never.coef)
     np.testing.assert_array_equal(found.intercept, never.intercept)
@@ -169,10 +171,11 @@ def test_a_label_that_cannot_be_used_does_not_spoil_the_others():
 
 def test_a_released_spread_is_never_smaller_than_its_error():
     plan = planned()
-    noise = 2.0 * plan.label_noise / plan.n
-    assert training._seen(-1.0, plan) == max(2.0 * noise, 1e-3)
-    assert training._seen(0.5, plan) == 0.5
-    assert training._seen(7.0, plan) == 1.0
+    spread = planned_release(plan, "label spread")
+    noise = 2.0 * spread.noise_multiplier / plan.n
+    assert spread.seen(-1.0) == max(2.0 * noise, 1e-3)
+    assert spread.seen(0.5) == 0.5
+    assert spread.seen(7.0) == 1.0
 
 
 def test_a_plan_of_another_problem_is_refused():
@@ -180,7 +183,7 @@ def test_a_plan_of_another_problem_is_refused():
     other = dataclasses.replace(problem_of(plan, Logistic()), lam=1.0)
     X, y = data()
     with pytest.raises(ParameterError, match="another problem"):
-        train_private(other, plan, Held(X, y, np.ones(N)), lambda part: Spy(part, []))
+        run_plan(other, plan, held(X, y), lambda part: Spy(part, []))
 
 
 def test_predictions_leave_records_alone_that_cannot_be_used():

@@ -1,0 +1,43 @@
+"""Exact sums: how fine contributions are cut, and how many records may be added up.
+
+Contributions are cut to multiples of a power of two, the unit, so that the sum of a lot is a
+whole number of units, the same in whatever order it is added up. The two functions here, of
+the public n alone, are the only place where units and capacity are chosen.
+"""
+
+import math
+
+from dpscd.errors import DataError
+from dpscd.kernels.dual import MARGIN
+from dpscd.privacy.noise import power_of_two_below
+
+__all__ = ["MARGIN", "capacity_of", "check_capacity", "unit_of", "whole_unit_of"]
+
+# Contributions are cut to multiples of about clip / 2^30; a lot's sum stays exact in
+# doubles while members * 2^30 < 2^53.
+_UNIT_BITS = 30
+_EXACT_BITS = 53
+
+# In fixed point sums are whole numbers of 64 bits.
+_WHOLE_BITS = 62
+
+
+def capacity_of(n: int) -> int:
+    """Return the largest number of records whose sums are exact, given the public n."""
+    return 1 << max(_EXACT_BITS - _UNIT_BITS, (2 * n).bit_length())
+
+
+def unit_of(n: int, clip: float) -> float:
+    """Return the power of two to multiples of which contributions up to `clip` are cut."""
+    return math.ldexp(power_of_two_below(clip), capacity_of(n).bit_length() - _EXACT_BITS)
+
+
+def whole_unit_of(n: int, clip: float) -> float:
+    """Return the same for sums in whole numbers of 64 bits, which can be finer."""
+    return math.ldexp(power_of_two_below(clip), capacity_of(n).bit_length() - _WHOLE_BITS)
+
+
+def check_capacity(n: int, count: int) -> None:
+    """Refuse more records than sums hold exactly."""
+    if count > capacity_of(n):
+        raise DataError("there are far more records than the declared n.")

@@ -1,0 +1,105 @@
+"""The records of a table in memory, whose rows wait for the bounds of their columns."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.plan import Plan
+from dpscd.preprocessing.parsing import Parsed
+from dpscd.privacy.exact import check_capacity
+from dpscd.privacy.random import Source
+from dpscd.problem import Problem
+from dpscd.records.door import TableDoor
+from dpscd.releases.query import Query, sum_over
+from dpscd.releases.store import LabelFacts, Residuals
+from dpscd.solvers.local import LocalRecords
+
+__all__ = ["TableRecords"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class TableRecords:
+    """Parsed records: a :class:`~dpscd.releases.store.RecordStore`.
+
+    Parameters
+    ----------
+    door : TableDoor
+        What the columns mean.
+    parsed : Parsed
+        Their numbers; a secret.
+    threads : int
+        How many to use at most for training.
+
+    Notes
+    -----
+    Rows are made at once where all bounds are declared, else when they were released.
+    """
+
+    def __init__(self, door: TableDoor, parsed: Parsed, threads: int) -> None:
+        self._door, self._parsed, self._threads = door, parsed, threads
+        self._rows = None if door.schema.private else self._encoded()
+
+    def _encoded(self) -> LocalRecords:
+        triples = self._door.records(self._parsed)
+        return LocalRecords(*triples, self._door.labels, self._threads)
+
+    @property
+    def rows(self) -> LocalRecords:
+        """The records as rows are trained on."""
+        if self._rows is None:
+            self._rows = self._encoded()
+        return self._rows
+
+    @property
+    def X(self) -> Any:  # noqa: N802 - as everywhere
+        """Rows, dense or CSR."""
+        return self.rows.X
+
+    @property
+    def labels(self) -> Floats:
+        """Labels in the user's units."""
+        return self.rows.labels
+
+    @property
+    def weights(self) -> Floats:
+        """How much each record counts."""
+        return self.rows.weights
+
+    @property
+    def dense(self) -> bool:
+        """Whether rows are dense."""
+        return not self._door.sparse
+
+    @property
+    def meaning(self) -> LabelFacts:
+        """What the target means."""
+        return self._door.labels
+
+    @property
+    def columns(self) -> Sequence[Floats]:
+        """Values of the columns whose bounds are not declared."""
+        return self._door.columns(self._parsed)
+
+    def total(self, query: Query) -> Floats:
+        """Return the exact sum of a query over all records."""
+        check_capacity(query.n, len(self._parsed))
+        return sum_over(query, [self])
+
+    def bound(self, pairs: Sequence[tuple[float, float]]) -> LabelFacts:
+        """Take released bounds of columns; return what the target means with them."""
+        self._door, self._rows = self._door.with_bounds(pairs), None
+        return self.meaning
+
+    def train(
+        self,
+        problem: Problem,
+        plan: Plan,
+        source: Source,
+        residuals: Residuals | None,
+        progress: Callable[[int], None] | None,
+    ) -> Floats:
+        """Return the shared vector of a training, on labels or on what a pilot left."""
+        return self.rows.train(problem, plan, source, residuals, progress)

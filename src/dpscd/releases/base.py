@@ -1,0 +1,152 @@
+"""What releases have in common, and what is public between one and the next."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import ParameterError
+from dpscd.privacy.event import SampledGaussian
+from dpscd.privacy.random import Purpose, Source
+from dpscd.privacy.release import Release
+from dpscd.privacy.sums import noisy_sum
+from dpscd.problem import Model, Problem
+from dpscd.releases.query import Query
+from dpscd.releases.store import LabelFacts, RecordStore, Residuals
+
+__all__ = ["Parties", "PlannedRelease", "State", "SumRelease"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class State:
+    """What is public at some point of a fit.
+
+    Attributes
+    ----------
+    meaning : LabelFacts
+        What labels mean, by declared or released bounds.
+    declared : Problem
+        The problem before anything was released about labels and rows; labels in its scale
+        lie within [-1, 1] of its centre.
+    problem : Problem
+        The problem as the main training will see it.
+    centre : float
+        Released centre of the labels, in the declared problem's scale.
+    bounds : tuple of pairs
+        Released bounds of columns.
+    pilot : tuple of Model and Residuals, optional
+        A pilot's model, and what it leaves.
+    start : Model, optional
+        The pilot's model, if the main training starts from it.
+    residuals : Residuals, optional
+        What the main training is fitted to then.
+    model : Model, optional
+        The result.
+    """
+
+    meaning: LabelFacts
+    declared: Problem
+    problem: Problem
+    centre: float = 0.0
+    bounds: tuple[tuple[float, float], ...] = ()
+    pilot: tuple[Model, Residuals] | None = None
+    start: Model | None = None
+    residuals: Residuals | None = None
+    model: Model | None = None
+
+
+class Parties(NamedTuple):
+    """Who takes part in a fit.
+
+    Attributes
+    ----------
+    store : RecordStore
+        The records; only sums leave it.
+    source_of : callable
+        Returns a fresh source of randomness, another one for every text.
+    source : Source
+        The one of the whole fit, that of the empty text.
+    progress : callable, optional
+        Called with the number of steps done, and with nothing else.
+    """
+
+    store: RecordStore
+    source_of: Callable[[str], Source]
+    source: Source
+    progress: Callable[[int], None] | None
+
+
+class PlannedRelease(ABC):
+    """A release that a plan lists: what is accounted for, and how it is made and used."""
+
+    what: ClassVar[str]
+    """Its name on cards; pages of docs/proofs are found by it."""
+    words: ClassVar[str]
+    """What it is, for readers of a report."""
+    proof: ClassVar[str]
+    """The page of docs/proofs that proves it."""
+
+    @abstractmethod
+    def release(self) -> Release:
+        """Return what is accounted for."""
+
+    @abstractmethod
+    def run(self, state: State, parties: Parties) -> State:
+        """Release it, and return what is public from then on."""
+
+
+@dataclass(frozen=True)
+class SumRelease(PlannedRelease):
+    """A release of sums over all records, each with noise once.
+
+    Attributes
+    ----------
+    n : int
+        Public number of records.
+    noise_multiplier : float
+        Standard deviation of the noise, a record moving a sum by at most 1.
+    """
+
+    purpose: ClassVar[Purpose]
+    times: ClassVar[int] = 1
+    """Number of sums, one after the other."""
+
+    n: int
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        noise = self.noise_multiplier
+        if not (math.isfinite(noise) and noise > 0.0):
+            raise ParameterError(f"the noise of {self.what!r}, {noise!r}, must be positive.")
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many numbers each sum has."""
+
+    def release(self) -> Release:
+        """Return what is accounted for: Gaussian releases over all records, of clip 1."""
+        event = SampledGaussian(1.0, self.noise_multiplier, self.times)
+        return Release(self.what, event, 1.0, self.size, self.n)
+
+    def noisy(self, query: Query, parties: Parties, time: int = 0) -> Floats:
+        """Return the sum of a query with noise, in its shape.
+
+        Notes
+        -----
+        Guarantee: one step of :meth:`release`, for no two calls have the same time.
+        Requires: the query's, and that it has :attr:`size` numbers.
+        """
+        if math.prod(query.shape) != self.size or query.n != self.n:
+            raise ParameterError(f"the query of {self.what!r} is not the one that is planned.")
+        total = parties.store.total(query).ravel()
+        noisy = noisy_sum(
+            self.noise_multiplier, query.unit, total, parties.source, self.purpose, time
+        )
+        return noisy.reshape(query.shape)

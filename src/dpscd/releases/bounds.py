@@ -1,0 +1,147 @@
+"""Bounds of columns estimated with a part of the budget: two noisy histograms.
+
+The first has bins whose limits are powers of two, on both sides of zero, which tells the
+order of magnitude; the second divides what the first found into equal parts. Each record
+adds 1/sqrt(k) to one bin of each of the k columns: a vector of length at most 1. A
+bound is the outermost bin beyond which no more than a small part of the records, or than
+noise would show, lies.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import ParameterError
+from dpscd.privacy.exact import MARGIN
+from dpscd.privacy.random import Purpose
+from dpscd.privacy.release import BOUND_CELLS
+from dpscd.releases.base import Parties, State, SumRelease
+from dpscd.releases.query import Query, SomeRecords
+
+__all__ = ["Bounds", "HistogramQuery", "bin_counts", "magnitude_limits"]
+
+Floats = npt.NDArray[np.float64]
+
+# Limits of the first histogram: 0 and +-2^_LOWEST, ..., +-2^highest.
+_SIDE = (BOUND_CELLS - 2) // 2
+_LOWEST = -16
+_OUTSIDE = 0.005  # part of the records that may lie beyond each bound
+_STANDARD_ERRORS = 4.0  # a tail must be so many times its noise to be seen
+
+
+@dataclass(frozen=True)
+class HistogramQuery(Query):
+    """How many values of each column lie in each bin, a value counting 1/sqrt(columns).
+
+    Attributes
+    ----------
+    limits : tuple of arrays
+        The limits of the bins of each column.
+    """
+
+    reads_columns: ClassVar[bool] = True
+
+    limits: tuple[Floats, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A row per column."""
+        return (len(self.limits), BOUND_CELLS)
+
+    def total(self, records: SomeRecords) -> Floats:
+        """Return the exact counts, in units."""
+        columns = records.columns
+        if len(columns) != len(self.limits):
+            raise ParameterError("the plan does not release bounds of these columns.")
+        whole = math.floor(MARGIN / math.sqrt(len(columns)) / self.unit)
+        return bin_counts(columns, self.limits) * float(whole)
+
+
+@dataclass(frozen=True)
+class Bounds(SumRelease):
+    """The release "bounds".
+
+    Attributes
+    ----------
+    columns : int
+        Number of columns whose bounds are estimated.
+
+    Notes
+    -----
+    Proof: docs/proofs/bounds.md.
+    """
+
+    what: ClassVar[str] = "bounds"
+    words: ClassVar[str] = "counts of values, from which bounds of columns are estimated"
+    proof: ClassVar[str] = "bounds"
+    purpose: ClassVar[Purpose] = Purpose.BOUNDS
+    times: ClassVar[int] = 2
+
+    columns: int
+
+    @property
+    def size(self) -> int:
+        """A number per bin."""
+        return BOUND_CELLS * self.columns
+
+    def run(self, state: State, parties: Parties) -> State:
+        """Release the bounds, and read records with them from then on."""
+        pairs = self.pairs(parties)
+        meaning = parties.store.bound(pairs)
+        centre, scale = meaning.scaling(centred=state.problem.constant != 0.0)
+        problem = replace(state.problem, label_centre=centre, label_scale=scale)
+        return replace(
+            state, meaning=meaning, declared=problem, problem=problem, bounds=tuple(pairs)
+        )
+
+    def pairs(self, parties: Parties) -> list[tuple[float, float]]:
+        """Return a lower and an upper bound for each column."""
+        magnitudes = magnitude_limits()
+        rough = self._counts([magnitudes] * self.columns, parties, time=0)
+        coarse = [self._found(counts, magnitudes) for counts in rough]
+        limits = [np.linspace(low, high, BOUND_CELLS + 1) for low, high in coarse]
+        fine = self._counts(limits, parties, time=1)
+        return [self._found(counts, own) for counts, own in zip(fine, limits, strict=True)]
+
+    def _counts(self, limits: Sequence[Floats], parties: Parties, time: int) -> Floats:
+        """Release how many values of each column lie in each bin."""
+        noisy = self.noisy(HistogramQuery(self.n, tuple(limits)), parties, time)
+        return noisy * math.sqrt(self.columns)
+
+    def _found(self, counts: Floats, limits: Floats) -> tuple[float, float]:
+        """Return the limits between which, as far as noise lets see, nearly all values lie."""
+        noise = self.noise_multiplier * math.sqrt(self.columns)
+        low = _end(self.n, counts, noise)
+        high = BOUND_CELLS - _end(self.n, counts[::-1], noise)
+        if high <= low:  # nothing to be seen: all that the limits hold
+            low, high = 0, BOUND_CELLS
+        return float(limits[low]), float(limits[high])
+
+
+def bin_counts(columns: Sequence[Floats], limits: Sequence[Floats]) -> Floats:
+    """Return how many values of each column lie in each bin; NaN in none: not yet noisy."""
+    total = np.zeros((len(columns), BOUND_CELLS))
+    for row, values, own in zip(total, columns, limits, strict=True):
+        known = values[~np.isnan(values)]
+        places = np.searchsorted(own, known, side="right") - 1
+        places = np.clip(places, 0, BOUND_CELLS - 1)
+        row += np.bincount(places, minlength=BOUND_CELLS)
+    return total
+
+
+def magnitude_limits() -> Floats:
+    """Return the limits of the first histogram, the same for every column."""
+    powers = 2.0 ** np.arange(_LOWEST, _LOWEST + _SIDE + 1)
+    return np.concatenate([-powers[::-1], [0.0], powers])
+
+
+def _end(n: int, counts: Floats, noise: float) -> int:
+    """Return how many bins from the first on hold next to nothing."""
+    tails = np.cumsum(counts)
+    errors = noise * np.sqrt(np.arange(1, len(counts) + 1))
+    seen = tails > np.maximum(_OUTSIDE * n, _STANDARD_ERRORS * errors)
+    return int(np.argmax(seen)) if seen.any() else 0

@@ -1,0 +1,206 @@
+"""Where numeric labels lie: a noisy mean, and noisy mean distances from what is public.
+
+Labels are taken in units in which their declared bounds are at most 1 away from the centre.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import DataError, ParameterError
+from dpscd.privacy.exact import MARGIN
+from dpscd.privacy.random import Purpose
+from dpscd.problem import Problem, rows_of
+from dpscd.releases.base import Parties, State, SumRelease
+from dpscd.releases.query import Query, SomeRecords
+from dpscd.releases.store import Residuals
+
+__all__ = [
+    "DistanceQuery",
+    "LabelMean",
+    "LabelQuery",
+    "LabelSpread",
+    "ResidualQuery",
+    "ResidualSpread",
+]
+
+Floats = npt.NDArray[np.float64]
+
+# What a pilot leaves must be less than this part of the spread before it, to start from it.
+_MUCH = 0.85
+
+
+@dataclass(frozen=True)
+class _OneNumber(Query):
+    """A sum of one number of size at most 1 per record."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A single number."""
+        return (1,)
+
+    @abstractmethod
+    def each(self, records: SomeRecords) -> Floats:
+        """Return the number of every record, between -1 and 1, NaN where there is none."""
+
+    def total(self, records: SomeRecords) -> Floats:
+        """Return the exact sum; records of weight 0 do not count."""
+        each, weights = self.each(records), records.weights
+        if len(each) != len(weights):
+            raise DataError("labels and weights are not equally many.")
+        usable = np.isfinite(each) & (weights > 0.0)
+        whole = np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))
+        return np.array([whole.sum()])  # whole numbers below 2^53: exact in any order
+
+
+@dataclass(frozen=True)
+class LabelQuery(_OneNumber):
+    """The sum of the labels.
+
+    Attributes
+    ----------
+    problem : Problem
+        As declared: what labels are measured in.
+    """
+
+    problem: Problem
+
+    def each(self, records: SomeRecords) -> Floats:
+        """Return labels; beyond the declared bounds they are clipped."""
+        return np.clip(self.problem.labels(records.labels), -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class DistanceQuery(LabelQuery):
+    """The sum of half the distances of labels from a released centre.
+
+    Attributes
+    ----------
+    centre : float
+        Between -1 and 1.
+    """
+
+    centre: float
+
+    def each(self, records: SomeRecords) -> Floats:
+        """Return half the distances, each at most 1."""
+        return _half(super().each(records) - self.centre)
+
+
+@dataclass(frozen=True)
+class ResidualQuery(_OneNumber):
+    """The sum of half the sizes of what a pilot leaves, cut at 2 in declared units.
+
+    Attributes
+    ----------
+    residuals : Residuals
+        Public.
+    """
+
+    residuals: Residuals
+
+    def each(self, records: SomeRecords) -> Floats:
+        """Return half the sizes, each at most 1."""
+        rows = rows_of(self.residuals.pilot, records.X)
+        return _half(self.residuals.labels(rows, records.labels))
+
+
+def _half(distances: Floats) -> Floats:
+    found: Floats = np.minimum(np.abs(distances), 2.0) / 2.0
+    return found
+
+
+@dataclass(frozen=True)
+class _Mean(SumRelease):
+    """The mean of one number per record."""
+
+    proof: ClassVar[str] = "moments"
+
+    @property
+    def size(self) -> int:
+        """A single number."""
+        return 1
+
+    def mean(self, query: Query, parties: Parties, time: int = 0) -> float:
+        """Return the noisy mean over the public n."""
+        return float(self.noisy(query, parties, time)[0] / self.n)
+
+
+@dataclass(frozen=True)
+class LabelMean(_Mean):
+    """The release "label mean", where there is an intercept to take it up.
+
+    Notes
+    -----
+    Proof: docs/proofs/moments.md.
+    """
+
+    what: ClassVar[str] = "label mean"
+    words: ClassVar[str] = "mean of what is predicted"
+    purpose: ClassVar[Purpose] = Purpose.LABEL_MEAN
+
+    def run(self, state: State, parties: Parties) -> State:
+        """Release the mean; a centre outside the bounds is moved to them."""
+        mean = self.mean(LabelQuery(self.n, state.declared), parties)
+        return replace(state, centre=min(1.0, max(-1.0, mean)))
+
+
+@dataclass(frozen=True)
+class LabelSpread(_Mean):
+    """The release "label spread": the mean distance from the centre, which scales labels.
+
+    Notes
+    -----
+    It depends on the centre, which is public by then. Proof: docs/proofs/moments.md.
+    """
+
+    what: ClassVar[str] = "label spread"
+    words: ClassVar[str] = "mean distance of what is predicted from its centre"
+    purpose: ClassVar[Purpose] = Purpose.LABEL_SPREAD
+
+    def run(self, state: State, parties: Parties) -> State:
+        """Release the spread, and scale labels with it."""
+        query = DistanceQuery(self.n, state.declared, state.centre)
+        declared = state.declared
+        unit = declared.label_scale
+        problem = replace(
+            state.problem,
+            label_centre=declared.label_centre + unit * state.centre,
+            label_scale=unit * self.seen(2.0 * self.mean(query, parties)),
+        )
+        return replace(state, problem=problem)
+
+    def seen(self, spread: float) -> float:
+        """Return a released spread, but no smaller than what is told from nothing."""
+        error = 2.0 * self.noise_multiplier / self.n
+        return min(1.0, max(spread, 2.0 * error, 1e-3))
+
+
+@dataclass(frozen=True)
+class ResidualSpread(LabelSpread):
+    """The release "label spread" once more: the mean size of what a pilot leaves.
+
+    Notes
+    -----
+    What is left is measured from predictions that are public by then.
+    Proof: docs/proofs/moments.md.
+    """
+
+    def run(self, state: State, parties: Parties) -> State:
+        """Release it, and start from the pilot if it explains much."""
+        if state.pilot is None:
+            raise ParameterError("there was no pilot.")
+        model, left = state.pilot
+        scale, unit = state.problem.label_scale, state.declared.label_scale
+        spread = self.seen(2.0 * self.mean(ResidualQuery(self.n, left), parties, time=1))
+        if not spread * unit < _MUCH * scale:
+            return state
+        return replace(
+            state,
+            start=model,
+            residuals=replace(left, factor=scale / (spread * unit)),
+            problem=replace(state.problem, label_centre=0.0, label_scale=spread * unit),
+        )

@@ -1,0 +1,100 @@
+"""Moments of the features: noisy means and mean squares, by which rows are standardised."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import DataError
+from dpscd.kernels.moments import add_moments
+from dpscd.kernels.rows import Rows, row_width
+from dpscd.privacy.random import Purpose
+from dpscd.problem import Problem
+from dpscd.releases.base import Parties, State, SumRelease
+from dpscd.releases.query import Query, SomeRecords
+from dpscd.standard import standard_of
+
+__all__ = ["Moments", "MomentsQuery"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MomentsQuery(Query):
+    """Sums of features and of their squares, of rows of length at most 1.
+
+    Attributes
+    ----------
+    problem : Problem
+        How rows are scaled; neither standardised nor with a constant column.
+
+    Notes
+    -----
+    A record adds ``(x, x * x) / sqrt(2)``, of length at most 1: docs/proofs/moments.md.
+    """
+
+    problem: Problem
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Means, then mean squares."""
+        return (2, self.problem.d)
+
+    def total(self, records: SomeRecords) -> Floats:
+        """Return the exact sums."""
+        return self.total_of(self.problem.plain_rows(records.X), records.weights)
+
+    def total_of(self, rows: Rows, weights: Floats) -> Floats:
+        """Return the exact sums of rows; records of weight 0 do not count."""
+        if row_width(rows) != self.problem.d or rows.tail != 0.0:
+            raise DataError("the rows do not have the plan's columns.")
+        if not len(weights) == len(rows.factor) == len(rows.norm):
+            raise DataError("rows and weights are not equally many.")
+        total = np.zeros(self.shape)
+        add_moments(rows, weights, self.unit, total)
+        return total
+
+
+@dataclass(frozen=True)
+class Moments(SumRelease):
+    """The release "moments".
+
+    Attributes
+    ----------
+    d : int
+        Number of features.
+
+    Notes
+    -----
+    Proof: docs/proofs/moments.md.
+    """
+
+    what: ClassVar[str] = "moments"
+    words: ClassVar[str] = "means and mean squares of the features"
+    proof: ClassVar[str] = "moments"
+    purpose: ClassVar[Purpose] = Purpose.MOMENTS
+
+    d: int
+
+    @property
+    def size(self) -> int:
+        """Two numbers per feature."""
+        return 2 * self.d
+
+    def run(self, state: State, parties: Parties) -> State:
+        """Release the moments, and standardise with them."""
+        intercept = state.problem.constant != 0.0
+        dense = parties.store.dense
+        standard = standard_of(
+            *self.estimates(MomentsQuery(self.n, state.problem), parties),
+            centred=dense and intercept,
+            turned=dense and not intercept,
+        )
+        return replace(state, problem=replace(state.problem, standard=standard))
+
+    def estimates(self, query: MomentsQuery, parties: Parties) -> tuple[Floats, Floats, float]:
+        """Return estimates of the means and mean squares, and the standard error of each."""
+        noisy = self.noisy(query, parties) * (np.sqrt(2.0) / self.n)
+        error = float(np.sqrt(2.0) * self.noise_multiplier / self.n)
+        return noisy[0], noisy[1], error

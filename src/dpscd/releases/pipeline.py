@@ -1,0 +1,45 @@
+"""The one order of a private fit: what its plan lists, from the first release to the last."""
+
+from collections.abc import Callable
+
+from dpscd.plan import Plan
+from dpscd.privacy.random import Source
+from dpscd.problem import Problem
+from dpscd.releases.base import Parties, State
+from dpscd.releases.shared_vector import SharedVector
+from dpscd.releases.store import RecordStore
+
+__all__ = ["run_plan"]
+
+
+def run_plan(
+    problem: Problem,
+    plan: Plan,
+    store: RecordStore,
+    source_of: Callable[[str], Source],
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> State:
+    """Release everything that the plan lists and return what is public then.
+
+    Parameters
+    ----------
+    problem, plan
+        Public; the problem not yet standardised.
+    store : RecordStore
+        The records; only sums leave it.
+    source_of : callable
+        Returns a fresh source of randomness, another one for every text.
+    progress
+        As for :func:`~dpscd.solvers.dp_scd.dp_scd`.
+
+    Notes
+    -----
+    Guarantee: what is released, hence the model, satisfies ``plan.claim()``.
+    Proof: docs/proofs/moments.md and docs/proofs/shared_vector.md.
+    """
+    state = State(store.meaning, problem, problem)
+    parties = Parties(store, source_of, source_of(""), progress)
+    for release in (*plan.first, SharedVector(plan)):
+        state = release.run(state, parties)
+    return state

@@ -1,0 +1,100 @@
+"""What may be asked of records: an exact sum over all of them, and no more."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import WorkerError
+from dpscd.privacy.exact import unit_of
+
+__all__ = ["Query", "SomeRecords", "only_sums", "sum_over"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class SomeRecords(Protocol):
+    """Records as a query sees them: all of them, or a part."""
+
+    @property
+    def X(self) -> Any:  # noqa: N802 - as everywhere
+        """Rows, dense or CSR, in the user's units."""
+
+    @property
+    def labels(self) -> Floats:
+        """Labels in the user's units."""
+
+    @property
+    def weights(self) -> Floats:
+        """How much each record counts."""
+
+    @property
+    def columns(self) -> Sequence[Floats]:
+        """Values of the columns of a table whose bounds are not declared."""
+
+
+@dataclass(frozen=True)
+class Query(ABC):
+    """A sum over records; public facts only, which may be sent to where the records are.
+
+    Attributes
+    ----------
+    n : int
+        Public number of records: sets the unit, and how many records there may be.
+
+    Notes
+    -----
+    Requires: a record moves ``unit * total`` by at most 1, whatever it holds. Each query
+    states why; the tests of its release try it on neighbouring data sets.
+    """
+
+    reads_columns: ClassVar[bool] = False
+    """Whether it is asked of columns as they are, before rows can be made."""
+
+    n: int
+
+    @property
+    def unit(self) -> float:
+        """The power of two of which totals are multiples."""
+        return unit_of(self.n, 1.0)
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the total: a public fact."""
+
+    @abstractmethod
+    def total(self, records: SomeRecords) -> Floats:
+        """Return the exact sum over records, in units: not yet noisy."""
+
+
+def sum_over(query: Query, parts: Any) -> Floats:
+    """Return the total of a query over parts of the records, checked to be a sum."""
+    total = np.zeros(query.shape)
+    for part in parts:
+        total = total + query.total(part)
+    if total.shape != query.shape:
+        raise WorkerError("a total does not have the shape of its query.")
+    found: Floats = only_sums(total)
+    return found
+
+
+def only_sums(reply: Any) -> Any:
+    """Return what may leave the records: nothing, a whole number, or an array of such.
+
+    Notes
+    -----
+    Guarantee: whatever is returned by mistake that is not of this form, a row, a label, a
+    dual, does not leave where the records are.
+    """
+    if reply is None or type(reply) is int:
+        return reply
+    numbers = np.asarray(reply)
+    if type(reply) not in (float, np.ndarray) or numbers.dtype not in (np.float64, np.int64):
+        raise WorkerError("a worker was about to send something that is not a sum.")
+    if not (np.isfinite(numbers).all() and np.array_equal(numbers, np.trunc(numbers))):
+        raise WorkerError("a worker was about to send something that is not a whole number.")
+    return reply

@@ -1,0 +1,74 @@
+"""The path of the shared vector: training itself, and a pilot before it."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from dpscd.plan import Plan
+from dpscd.privacy.release import Release
+from dpscd.problem import Model
+from dpscd.releases.base import Parties, PlannedRelease, State
+from dpscd.releases.store import Residuals
+
+__all__ = ["Pilot", "SharedVector"]
+
+
+@dataclass(frozen=True)
+class SharedVector(PlannedRelease):
+    """The release "shared vector": the main training.
+
+    Attributes
+    ----------
+    plan : Plan
+        Its lots, clip and noise.
+
+    Notes
+    -----
+    Proof: docs/proofs/shared_vector.md.
+    """
+
+    what: ClassVar[str] = "shared vector"
+    words: ClassVar[str] = "a step of training: the numbers that become the weights"
+    proof: ClassVar[str] = "shared_vector"
+
+    plan: Plan
+
+    def release(self) -> Release:
+        """Return what is accounted for."""
+        return self.plan.release()
+
+    def run(self, state: State, parties: Parties) -> State:
+        """Train, from the pilot's model if there is one to start from."""
+        shared = parties.store.train(
+            state.problem, self.plan, parties.source, state.residuals, parties.progress
+        )
+        model = state.problem.model(shared, self.plan.shared_noise)
+        return replace(state, model=_together(state.start, model))
+
+
+@dataclass(frozen=True)
+class Pilot(SharedVector):
+    """The release "shared vector" of a shorter training before the main one."""
+
+    def run(self, state: State, parties: Parties) -> State:
+        """Train the pilot, with randomness of its own."""
+        problem = replace(state.problem, lam=self.plan.lam)
+        source = parties.source_of("pilot")
+        shared = parties.store.train(problem, self.plan, source, None, parties.progress)
+        unit = state.declared.label_scale
+        left = Residuals(problem, shared, state.problem.label_scale / unit)
+        return replace(state, pilot=(problem.model(shared, self.plan.shared_noise), left))
+
+
+def _together(start: Model | None, model: Model) -> Model:
+    """Return the sum of two models, their noise being independent."""
+    if start is None:
+        return model
+    return Model(
+        start.coef + model.coef,
+        start.intercept + model.intercept,
+        np.hypot(start.coef_noise, model.coef_noise),
+        np.hypot(start.intercept_noise, model.intercept_noise),
+        (*start.runs, *model.runs),
+    )

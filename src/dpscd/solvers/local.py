@@ -1,0 +1,82 @@
+"""Records in the memory of this process."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import ParameterError
+from dpscd.kernels.dual import Records
+from dpscd.plan import Plan
+from dpscd.privacy.exact import check_capacity
+from dpscd.privacy.random import Source
+from dpscd.problem import Problem, rows_of
+from dpscd.releases.query import Query, sum_over
+from dpscd.releases.store import LabelFacts, Residuals
+from dpscd.solvers.dp_scd import dp_scd
+
+__all__ = ["LocalRecords"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LocalRecords:
+    """Records in memory: a :class:`~dpscd.releases.store.RecordStore`.
+
+    Attributes
+    ----------
+    X, labels, weights
+        The records, labels in the user's units.
+    meaning : LabelFacts
+        What labels mean.
+    threads : int
+        How many to use at most for training.
+    """
+
+    X: Any
+    labels: Floats
+    weights: Floats
+    meaning: LabelFacts
+    threads: int = 1
+
+    @property
+    def dense(self) -> bool:
+        """Whether rows are dense."""
+        return not hasattr(self.X, "indptr")
+
+    @property
+    def columns(self) -> Sequence[Floats]:
+        """Only a table has columns whose bounds are not declared."""
+        return ()
+
+    def total(self, query: Query) -> Floats:
+        """Return the exact sum of a query over all records."""
+        check_capacity(query.n, len(self.weights))
+        return sum_over(query, [self])
+
+    def bound(self, pairs: Sequence[tuple[float, float]]) -> LabelFacts:
+        """Only a table has columns whose bounds are released."""
+        raise ParameterError(f"there are no columns for {len(pairs)} released bounds.")
+
+    def train(
+        self,
+        problem: Problem,
+        plan: Plan,
+        source: Source,
+        residuals: Residuals | None,
+        progress: Callable[[int], None] | None,
+    ) -> Floats:
+        """Return the shared vector of a training, on labels or on what a pilot left."""
+        rows = rows_of(problem, self.X)
+        inner = (
+            problem.labels(self.labels)
+            if residuals is None
+            else residuals.labels(rows, self.labels)
+        )
+        records = Records(inner, self.weights)
+        return dp_scd(
+            problem, plan, rows, records, source, threads=self.threads, progress=progress
+        )
