@@ -23,13 +23,13 @@ from distributed import Client, LocalCluster
 from scipy.optimize import nnls
 
 from dpscd import DPLogisticRegression
-from dpscd.bench.datasets import load_dataset
-from dpscd.bench.opponents.ours import fitted
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
 from dpscd.planning import Facts, _worth_a_trip
 from dpscd.privacy.random import LotsSource, SeededSource
 from dpscd.records.door import ArrayDoor
+from dpscd_bench.datasets import load_dataset
+from dpscd_bench.opponents.ours import fitted
 
 EPOCHS = 100
 # Lots of n / 20 and so on, and how many seeds: small lots take long.

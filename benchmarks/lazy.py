@@ -14,12 +14,12 @@ from typing import Any
 import numba
 import numpy as np
 
-from dpscd.bench.speed.cases import make_sparse_case
-from dpscd.bench.speed.ours import lazy_beforehand, private_epoch
 from dpscd.kernels._memory import LINE, prefetch
 from dpscd.kernels.draws import PAIR_WORDS, fill_normals
 from dpscd.kernels.lazy import new_state
 from dpscd.privacy.random import Purpose, SecureSource
+from dpscd_bench.speed.cases import make_sparse_case
+from dpscd_bench.speed.ours import lazy_beforehand, private_epoch
 
 ROWS, COLUMNS, ENTRIES, LOT = 200_000, 1_000_000, 20, 200
 TURNS = 9

@@ -15,8 +15,8 @@ from statistics import median
 import numpy as np
 
 from dpscd import planning, standard
-from dpscd.bench.datasets import load_dataset
-from dpscd.bench.opponents.ours import fitted
+from dpscd_bench.datasets import load_dataset
+from dpscd_bench.opponents.ours import fitted
 
 # name, data, loss, delta, seeds, epochs (fewer where records are many: only to compare)
 PROBLEMS = [

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpscd.bench.adult import adult_paper
 from dpscd.kernels.dual import Records
 from dpscd.losses import Logistic
 from dpscd.planning import Facts, plan_fit
@@ -22,6 +21,7 @@ from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.team import kernel_for
+from dpscd_bench.adult import adult_paper
 
 REPETITIONS = 15
 

@@ -1,8 +1,8 @@
-"""Write reference/cli.md from the command line itself.
+"""Write reference/cli.md and reference/cli_bench.md from the command line itself.
 
     python docs/make_cli.py
 
-A test compares the page with what this returns.
+Tests compare the pages with what this returns.
 """
 
 import inspect
@@ -15,8 +15,10 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import typer
 
 from dpscd.cli.app import app
+from dpscd.cli.outside import outside_verbs
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
+BENCH_PAGE = PAGE.with_name("cli_bench.md")
 
 _HEAD = """\
 # Command line
@@ -26,6 +28,16 @@ _HEAD = """\
 `dpscd VERB --help` shows the same. With `--json` a verb prints JSON for programs. What fails
 says so in one line on standard error; [exit codes](errors.md) tell why. `dpscd --debug VERB`
 adds the traceback, which may hold values of the data. `dpscd --version` shows the version.
+Verbs that repeat experiments are on [a page of their own](cli_bench.md).
+"""
+
+_BENCH_HEAD = """\
+# Command line of experiments
+
+<!-- Written by docs/make_cli.py; change the verbs in src/dpscd_bench/cli instead. -->
+
+The package `dpscd_bench`, which is installed with `dpscd`, brings these verbs by entry points
+of the group `dpscd.verbs`. [All others](cli.md) work without it.
 """
 
 
@@ -34,6 +46,16 @@ def page() -> str:
     parts = [_HEAD]
     for names, verb in verbs(app):
         parts += _verb(names, verb)
+    return "\n".join(parts)
+
+
+def bench_page() -> str:
+    """Return the page of the verbs that entry points bring."""
+    parts = [_BENCH_HEAD]
+    for name, point in outside_verbs().items():
+        group = point.load()
+        for names, verb in verbs(group, (name,) if group.registered_callback else ()):
+            parts += _verb(names, verb)
     return "\n".join(parts)
 
 
@@ -118,3 +140,4 @@ def _taken_apart(hint: Any) -> tuple[Any, bool]:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    BENCH_PAGE.write_text(bench_page(), encoding="utf-8")

@@ -15,7 +15,7 @@ RUNNABLE = [
 
 # What is not run, by page: the first line of each block, and why.
 _FRESH = "needs a fresh machine; .ci/run does it"
-_HOURS = "takes minutes to hours; tests/bench runs parts of it"
+_HOURS = "takes minutes to hours; tests/dpscd_bench runs parts of it"
 _DATA = "export DPSCD_DATA=folder/of/the/data    # "
 EXEMPT = {
     "README.md": [("pip install . && dpscd demo", _FRESH)],

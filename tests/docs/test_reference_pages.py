@@ -31,7 +31,7 @@ def test_the_page_of_the_command_line_is_what_the_verbs_say():
 
 def test_the_page_of_the_command_line_has_every_verb_and_its_options():
     text = (REFERENCE / "cli.md").read_text()
-    for verb in ("fit", "budget verify", "schema init", "bench accuracy"):
+    for verb in ("fit", "budget verify", "schema init"):
         assert f"## dpscd {verb}\n" in text
     assert "| `--read-values-from-data-not-private` |" in text
     assert "| `--relation` | `zero-out`, `replace-one`, `add-remove` |" in text

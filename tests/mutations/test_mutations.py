@@ -14,17 +14,15 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.name.replace(" ", "-"))
 def test_a_mistake_is_noticed(mutation, tmp_path):
-    source = tmp_path / "src" / "dpscd"
-    shutil.copytree(
-        ROOT / "src" / "dpscd", source, ignore=shutil.ignore_patterns("__pycache__")
-    )
-    file = source / mutation.file
+    source = tmp_path / "src"
+    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+    file = source / "dpscd" / mutation.file
     text = file.read_text()
     for right, wrong in mutation.replace:
         assert text.count(right) == 1, f"{mutation.file} has changed: {right}"
         text = text.replace(right, wrong)
     file.write_text(text)
-    environment = {**os.environ, "PYTHONPATH": str(source.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(source)}
     environment["DPSCD_HYPOTHESIS"] = "mutation"
     quick = ["-x", "-q", "-o", "addopts=", "-p", "no:cacheprovider"]
     done = subprocess.run(

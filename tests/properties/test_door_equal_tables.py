@@ -5,10 +5,8 @@ Of tables on disk a part is taken, so that each container is written and read in
 
 import gzip
 import io
-import lzma
 import os
 import zipfile
-from importlib.resources import files
 from pathlib import Path
 
 import pandas as pd
@@ -18,6 +16,7 @@ from hostile import apart
 from pyarrow import parquet
 
 from dpscd import DPLogisticRegression, DPRidge, Schema, TableModel
+from dpscd.data.adult import packaged
 from dpscd.preprocessing.parsing import parse
 from dpscd.preprocessing.reading import TableFiles
 from dpscd.records.door import TableDoor
@@ -54,9 +53,7 @@ def bank():
 
 
 def adult():
-    data = files("dpscd.bench") / "data"
-    schema = Schema.parse((data / "adult.toml").read_text())
-    return lzma.decompress((data / "adult.data.xz").read_bytes()), schema
+    return packaged("adult.data"), Schema.parse(packaged("adult.toml").decode())
 
 
 def flights():

@@ -8,7 +8,6 @@ import typer
 
 from dpscd._version import __version__
 from dpscd.cli.audit import audit
-from dpscd.cli.bench import bench
 from dpscd.cli.budget import budget
 from dpscd.cli.common import DEBUG
 from dpscd.cli.demo import demo
@@ -16,10 +15,10 @@ from dpscd.cli.evaluate import evaluate
 from dpscd.cli.example import example
 from dpscd.cli.fit import fit
 from dpscd.cli.inspect import inspect
+from dpscd.cli.outside import Verbs
 from dpscd.cli.plan import plan
 from dpscd.cli.predict import predict
 from dpscd.cli.report import report
-from dpscd.cli.reproduce import reproduce
 from dpscd.cli.schema import schema
 from dpscd.cli.sign import sign
 from dpscd.cli.verify import verify
@@ -28,6 +27,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="dpscd",
+    cls=Verbs,
     help="Differentially private linear models, without tuning.",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -46,8 +46,6 @@ app.add_typer(budget)
 app.command()(demo)
 app.command()(example)
 app.command()(audit)
-app.add_typer(bench)
-app.command()(reproduce)
 
 
 def _show_version(asked: bool) -> None:

@@ -27,7 +27,7 @@ def demo(
     from rich.table import Table
 
     from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge
-    from dpscd.bench.adult import adult_declared
+    from dpscd.data.adult import adult_declared
 
     income, hours = adult_declared("income"), adult_declared("hours-per-week")
     classes = [False, True]

@@ -91,8 +91,8 @@ def _metrics(model: Any, labels: Any, answers: Any, chances: Any) -> dict[str, f
     """Return the usual measures of records whose target is known."""
     import numpy as np
 
-    from dpscd.bench.metrics import decision_metrics, regression_metrics
     from dpscd.errors import DataError
+    from dpscd.metrics import decision_metrics, regression_metrics
 
     if not model.schema_.target.classes:
         known = np.isfinite(labels)

@@ -29,24 +29,15 @@ def example(
     Example: dpscd example adult
     """
     with plain_errors():
-        import lzma
-        from importlib.resources import files
-
+        from dpscd.data.adult import FILES, packaged
         from dpscd.whole import whole_file
 
-        data = files("dpscd.bench").joinpath("data")
         out.mkdir(parents=True, exist_ok=True)
         written = []
-        for part in ("data", "test"):
-            file = out / f"{name.value}.{part}"
-            packed = data.joinpath(f"{file.name}.xz").read_bytes()
+        for file in (*(out / part for part in FILES), out / f"{name.value}.toml"):
             with whole_file(file, binary=True) as target:
-                target.write(lzma.decompress(packed))
+                target.write(packaged(file.name))
             written.append(file)
-        file = out / f"{name.value}.toml"
-        with whole_file(file) as text:
-            text.write(data.joinpath(file.name).read_text(encoding="utf-8"))
-        written.append(file)
         if as_json:
             print_json({"files": [str(file) for file in written]})
         else:

@@ -2,7 +2,8 @@
 
 Numba's on-disk cache is keyed by the file of the compiled function alone: an edited
 callee in another file, a loss for instance, would go unnoticed. Here the cache folder
-is named after a hash of every source file that compiled code can come from.
+is named after a hash of every source file that compiled code can come from. A loss of another
+package is compiled into kernels of this one, so packages beside it count as well.
 """
 
 import hashlib
@@ -39,11 +40,20 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def source_hash() -> str:
-    """Return a hash of all files whose code is compiled."""
+    """Return a hash of all files whose code is compiled, here and in packages beside.
+
+    Those are the rooms ``kernels`` and ``losses`` of every package whose name begins with
+    dpscd and which is installed where this one is.
+    """
     digest = hashlib.sha256(numba.__version__.encode())
-    for room in ("kernels", "losses"):
-        for file in sorted((_PACKAGE / room).glob("*.py")):
-            digest.update(file.name.encode())
+    rooms = (
+        package / room
+        for package in sorted(_PACKAGE.parent.glob("dpscd*"))
+        for room in ("kernels", "losses")
+    )
+    for room in rooms:
+        for file in sorted(room.glob("*.py")):
+            digest.update("/".join(file.parts[-3:]).encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -2,29 +2,26 @@
 
 An operation here (``value``, ``slope``, ``curvature``, ``conjugate``, ``project``,
 ``dual_step``) takes a loss first and calls the function of that name in the loss's file, from
-Python and from compiled code alike: one kernel body serves every loss. To add a
-loss, write such a file and name it in ``_FILES``.
+Python and from compiled code alike: one kernel body serves every loss. The file is the module
+that the loss's class is defined in, of this package or of another: nothing is registered.
 
 Arguments are plain numbers: a prediction ``u``, a label ``y``, a dual ``a`` and the
 curvature ``k = s |x|^2 / (lam n)`` of the local subproblem.
 """
 
-from types import ModuleType
+import sys
 from typing import Any
 
 from numba.extending import overload
 
-from dpscd.losses import hinge, logistic, published_logistic, squared
 from dpscd.losses.hinge import Hinge
 from dpscd.losses.logistic import Logistic
-from dpscd.losses.published_logistic import PublishedLogistic
 from dpscd.losses.squared import Squared
 
 __all__ = [
     "Hinge",
     "Logistic",
     "Loss",
-    "PublishedLogistic",
     "Squared",
     "conjugate",
     "curvature",
@@ -34,14 +31,7 @@ __all__ = [
     "value",
 ]
 
-Loss = Squared | Logistic | Hinge | PublishedLogistic
-
-_FILES: dict[type, ModuleType] = {
-    Squared: squared,
-    Logistic: logistic,
-    Hinge: hinge,
-    PublishedLogistic: published_logistic,
-}
+Loss = Squared | Logistic | Hinge
 
 
 def value(loss: Loss, u: float, y: float) -> float:
@@ -75,12 +65,12 @@ def dual_step(loss: Loss, u: float, a: float, y: float, k: float) -> float:
 
 
 def _of(loss: Loss, name: str) -> Any:
-    return getattr(_FILES[type(loss)], name)
+    return getattr(sys.modules[type(loss).__module__], name)
 
 
 def _compiled(loss: Any, name: str) -> Any:
     # loss is Numba's type of a named tuple; instance_class is our class.
-    return getattr(_FILES[loss.instance_class], name)
+    return getattr(sys.modules[loss.instance_class.__module__], name)
 
 
 @overload(value)

@@ -1,1 +1,0 @@
-"""Data sets, methods and runs for comparisons."""

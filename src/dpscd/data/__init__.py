@@ -1,0 +1,1 @@
+"""The packaged table: Adult, for the demonstration, the examples and the first steps."""

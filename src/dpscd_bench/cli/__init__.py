@@ -1,0 +1,1 @@
+"""The verbs that show and repeat experiments: one file per verb."""

@@ -1,0 +1,123 @@
+"""``dpscd bench``: how good and how fast our estimators are, next to others."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["bench"]
+
+_NO_PLOT = "Error: figures need matplotlib; install it with: pip install 'dpscd[bench]'"
+
+bench = typer.Typer(
+    name="bench",
+    help="Compare with other methods.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+
+
+@bench.callback()
+def _group() -> None:
+    """Compare with other methods."""
+
+
+@bench.command()
+def accuracy(
+    out: Annotated[Path, typer.Option(help="Folder for the results.", file_okay=False)],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Three problems, few seeds, thin grids: minutes.")
+    ] = False,
+    problem: Annotated[
+        list[str] | None, typer.Option(help="Run only this one; may be repeated.")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Run only this one; may be repeated.")
+    ] = None,
+    again: Annotated[
+        list[str] | None,
+        typer.Option(help="Forget the stored rows of this method first; may be repeated."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes [default: all cores].")
+    ] = None,
+) -> None:
+    """Compare our untuned estimators with tuned opponents on test data.
+
+    Writes accuracy.csv, accuracy.md and figures to the folder, from all rows in
+    accuracy.jsonl there: an interrupted run goes on from it, and methods can be run one by
+    one. All data sets but Adult are read from the folder in the environment variable
+    DPSCD_DATA. Peers that are not installed are skipped, and the page says why.
+
+    Example: dpscd bench accuracy --quick --out results
+    """
+    import os
+
+    _need_plots()
+    from dpscd.errors import DpscdError
+    from dpscd_bench.pages.accuracy import bench_accuracy
+
+    # What may be used, which under a container or a scheduler is not all there is.
+    usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
+    try:
+        files = bench_accuracy(
+            out,
+            quick=quick,
+            problems=problem or (),
+            methods=method or (),
+            again=again or (),
+            processes=jobs if jobs is not None else len(usable),
+        )
+    except (DpscdError, OSError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("Interrupted; the same command goes on from here.", err=True)
+        raise typer.Exit(130) from None
+    typer.echo(f"accuracy: {', '.join(str(file) for file in files)}")
+
+
+@bench.command()
+def speed(
+    out: Annotated[Path, typer.Option(help="Folder for the results.", file_okay=False)],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Small sizes and few turns: two minutes.")
+    ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Run only this group (dense, sparse, fit, startup, growth); may be repeated."
+        ),
+    ] = None,
+) -> None:
+    """Measure what private epochs and fits cost, next to others.
+
+    All measures are of one run on one machine, whose description is part of the page: leave
+    it alone meanwhile. Writes speed.csv, speed.md and figures to the folder. Snap ML takes
+    part if it is installed, diffprivlib if DPSCD_DIFFPRIVLIB_PYTHON names a Python that has it;
+    otherwise the page says why not.
+
+    Example: dpscd bench speed --quick --out results
+    """
+    _need_plots()
+    from dpscd.errors import DpscdError
+    from dpscd_bench.pages.speed import bench_speed
+
+    try:
+        files = bench_speed(out, quick=quick, only=only or ())
+    except (DpscdError, OSError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("Interrupted; speed.csv has what was measured.", err=True)
+        raise typer.Exit(130) from None
+    typer.echo(f"speed: {', '.join(str(file) for file in files)}")
+
+
+def _need_plots() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        typer.echo(_NO_PLOT, err=True)
+        raise typer.Exit(2)

@@ -1,0 +1,46 @@
+"""The settings of the experiments: one TOML file a target or bench."""
+
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from dpscd.errors import ParameterError
+
+__all__ = ["BENCHES", "TARGETS", "load_spec", "settings_of"]
+
+#: What can be reproduced.
+TARGETS = ("fig1a", "fig1b", "fig1c", "fig2", "fig3", "bounds", "tuning", "leak")
+
+#: What can be compared.
+BENCHES = ("accuracy", "speed")
+
+
+def load_spec(target: str) -> dict[str, Any]:
+    """Return what the file of a target or bench says, its table ``quick`` included.
+
+    Parameters
+    ----------
+    target : str
+        One of :data:`TARGETS` or :data:`BENCHES`.
+    """
+    known = (*TARGETS, *BENCHES)
+    if target not in known:
+        raise ParameterError(f"target={target!r} must be one of {', '.join(known)}.")
+    return tomllib.loads((_folder() / f"{target}.toml").read_text(encoding="utf-8"))
+
+
+def settings_of(spec: Mapping[str, Any], quick: bool) -> dict[str, Any]:
+    """Return the settings of a run: the paper's, or what ``quick`` changes of them."""
+    settings = {name: value for name, value in spec.items() if name != "quick"}
+    return {**settings, **spec.get("quick", {})} if quick else settings
+
+
+def _folder() -> Traversable:
+    """Return the packaged files or, in a source tree, those at its root."""
+    packaged = files("dpscd_bench") / "specs"
+    if packaged.is_dir():
+        return packaged
+    return Path(__file__).resolve().parents[3] / "reproduce"

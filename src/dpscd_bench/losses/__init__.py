@@ -1,0 +1,1 @@
+"""Losses that only the paper needs."""

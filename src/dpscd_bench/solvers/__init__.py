@@ -1,0 +1,1 @@
+"""Methods to compare with, which no estimator uses."""

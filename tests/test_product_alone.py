@@ -1,0 +1,119 @@
+"""Nothing of the product needs the package of research, which may be absent or broken."""
+
+import os
+import pkgutil
+import subprocess
+import sys
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import dpscd
+from dpscd.cli.app import app
+from dpscd.cli.outside import GROUP
+
+ROOT = Path(__file__).parents[1]
+
+REFUSING = """
+import sys
+
+class Refusing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "dpscd_bench":
+            raise ImportError("research is not here")
+
+sys.meta_path.insert(0, Refusing())
+"""
+
+
+def run(script):
+    """Run a script in a new process that cannot import research, and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSING + script],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_module_can_be_imported():
+    names = [
+        module.name
+        for module in pkgutil.walk_packages(dpscd.__path__, "dpscd.")
+        if not module.name.endswith("__main__")
+    ]
+    assert len(names) > 100
+    run(f"from importlib import import_module\nfor name in {names!r}: import_module(name)")
+
+
+def test_a_model_can_be_fitted_and_its_page_written(tmp_path):
+    run(
+        "import numpy as np, os\n"
+        f"os.chdir({str(tmp_path)!r})\n"
+        "from dpscd import DPLogisticRegression, load\n"
+        "from dpscd.cli.app import app\n"
+        "X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(2000, 3))\n"
+        "model = DPLogisticRegression(classes=[False, True]).fit(X, X[:, 0] > 0)\n"
+        "model.save('model.json')\n"
+        "assert load('model.json').score(X, X[:, 0] > 0) > 0.5\n"
+        "app(['report', 'model.json', '--out', 'page.html'])\n"
+    )
+    assert (tmp_path / "page.html").stat().st_size > 10_000
+
+
+def test_help_names_every_own_verb():
+    text = run("from dpscd.cli.app import app\napp(['--help'], prog_name='dpscd')")
+    for verb in ("fit", "predict", "evaluate", "report", "budget", "demo", "audit"):
+        assert f" {verb} " in text
+
+
+def brought(monkeypatch, **verbs):
+    """Let there be these entry points and no others."""
+    points = EntryPoints(EntryPoint(name, value, GROUP) for name, value in verbs.items())
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda **wanted: points.select(**wanted)
+    )
+
+
+def invoke(*words):
+    return CliRunner().invoke(app, [*words], env={"COLUMNS": "200"})
+
+
+@pytest.mark.parametrize("words", [("bench",), ("bench", "accuracy", "--out", "x")])
+def test_a_verb_whose_entry_point_is_absent_says_so(words, monkeypatch):
+    brought(monkeypatch)
+    result = invoke(*words)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: the verb 'bench'")
+    assert "no such entry point" in result.stderr
+    assert " bench " not in invoke("--help").stdout
+
+
+@pytest.mark.parametrize(
+    "value", ["no_such_package.verbs:app", "dpscd.errors:absent", "math:pi"]
+)
+def test_a_verb_whose_entry_point_is_broken_says_so(value, monkeypatch):
+    brought(monkeypatch, more=value)
+    result = invoke("more", "--than", "this")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: the verb 'more'")
+    shown = invoke("--help")
+    assert shown.exit_code == 0
+    assert "Not available here." in shown.stdout
+    assert invoke("plan", "--help").exit_code == 0
+
+
+def test_a_verb_of_nobody_is_not_understood(monkeypatch):
+    brought(monkeypatch)
+    assert invoke("fitt").exit_code == 2
+
+
+def test_own_verbs_cannot_be_replaced(monkeypatch):
+    brought(monkeypatch, fit="no_such_package.verbs:app")
+    assert "Train a differentially private model" in invoke("fit", "--help").stdout
+    assert invoke("--help").stdout.count(" fit ") == 1
