@@ -55,3 +55,10 @@ def test_public_names_are_those_of_all():
         assert getattr(dpscd, name) is not None
     with pytest.raises(AttributeError, match="nothing"):
         dpscd.nothing  # noqa: B018
+
+
+def test_the_citation_is_of_this_version():
+    import dpscd
+
+    (cited,) = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert cited == dpscd.__version__
