@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         DeclaredScaler,
         TableEncoder,
     )
+    from dpscd.preprocessing.row_scaler import RowScaler
     from dpscd.preprocessing.schema import Schema
     from dpscd.privacy.card import PrivacyCard
     from dpscd.privacy.ledger import Ledger

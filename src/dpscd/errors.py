@@ -79,7 +79,7 @@ class SchemaError(DpscdError, ValueError):
 
 
 class LedgerError(DpscdError, RuntimeError):
-    """A ledger is missing, damaged, not a ledger, in use, or asked for what it has not."""
+    """A ledger is missing, damaged, not a ledger, in use, or has no such entry."""
 
 
 class WorkerError(DpscdError, RuntimeError):

@@ -6,7 +6,7 @@ import pytest
 from blocks import RUN, SHOWN, Unavailable, blocks_of, commands_of, compare, run_page
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 RUNNABLE = [
     page
     for page in PAGES
@@ -18,6 +18,7 @@ _FRESH = "needs a fresh machine; .ci/run does it"
 _HOURS = "takes minutes to hours; tests/dpscd_bench runs parts of it"
 _DATA = "export DPSCD_DATA=folder/of/the/data    # "
 EXEMPT = {
+    "CONTRIBUTING.md": [("pip install -e '.[test,docs]' && pytest", _FRESH)],
     "README.md": [("pip install . && dpscd demo", _FRESH)],
     "docs/start.md": [("pip install .", _FRESH)],
     "docs/guides/distributed.md": [

@@ -83,3 +83,10 @@ def test_every_page_is_in_a_table_of_contents():
     for page in (ROOT / "docs").rglob("*.md"):
         name = page.relative_to(ROOT / "docs").with_suffix("").as_posix()
         assert any(fnmatch(name, line) for line in listed if line), name
+
+
+def test_every_folder_of_the_sources_is_on_the_map():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    named = set(re.findall(r"`(\w+)`", text.partition("## The map")[2].partition("\n## ")[0]))
+    files = (ROOT / "src").glob("dpscd/*/__init__.py")
+    assert {file.parent.name for file in files} <= named

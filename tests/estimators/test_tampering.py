@@ -463,7 +463,7 @@ def test_what_no_comparison_finds_is_listed(content, tmp_path, name):
 
 # --- old files -------------------------------------------------------------------------------
 
-OLD = Path(__file__).parent / "data" / "format_1.json"
+OLD = Path(__file__).parent / "data" / "format_1" / "ridge.json"
 
 
 def test_an_old_file_is_read_only_when_asked_for(tmp_path):

@@ -38,7 +38,7 @@ class AuditResult:
         'white-box': the attack saw the shared vector after every step. 'black-box': it
         saw the coefficients of the fitted model.
     relation : str
-        Which data sets were told apart.
+        Which data sets were to be distinguished.
     epsilon_claimed, delta : float
         The claim.
     epsilon_lower : float

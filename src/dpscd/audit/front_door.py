@@ -85,7 +85,7 @@ class DoorResult:
     Attributes
     ----------
     name, relation : str
-        What was audited, and which data sets were told apart.
+        What was audited, and which data sets were to be distinguished.
     epsilon_claimed, delta, confidence : float
         The claim, and the confidence of the bounds on it.
     epsilon_lower, epsilon_lower_clopper_pearson : float

@@ -65,7 +65,7 @@ def fit(
     dataset: Annotated[
         str | None, typer.Option(help="Name of the data set in the ledger.")
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 for one a core.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Threads; -1 for one per core.")] = 1,
     dask: Annotated[
         str | None,
         typer.Option(
@@ -215,9 +215,10 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
         if card.private
         else "NOT PRIVATE (epsilon inf)"
     )
+    plural = "" if card.public["d"] == 1 else "s"
     typer.echo(
         f"{type(model.estimator_).__name__} for {schema.target.name!r}: {claim}, "
-        f"{card.public['n']:,} records, {card.public['d']} features."
+        f"{card.public['n']:,} records, {card.public['d']} feature{plural}."
     )
     if schema.read_from_data:
         typer.echo(

@@ -33,6 +33,6 @@ def report(
     if as_json:
         print_json({"report": out, "warnings": found})
         return
-    typer.echo(f"{out}: written.")
+    typer.echo(f"Wrote {out}")
     for heading in found:
         typer.echo(f"warning: {heading}", err=True)

@@ -126,7 +126,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Records, one a row. Rows longer than `row_bound` are scaled down to it. A Dask
+            Records, one per row. Rows longer than `row_bound` are scaled down to it. A Dask
             array or dataframe is trained on where its partitions are, on the workers of
             the current Dask client.
         y : array-like of shape (n_samples,)
@@ -508,7 +508,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         )
 
     def _linear(self, X: Any) -> Floats:
-        """Return ``X coef + intercept``, one column an output."""
+        """Return ``X coef + intercept``, one column per output."""
         check_is_fitted(self)
         X = check_rows(self, X)
         scores = _products(X, np.atleast_2d(self.coef_))

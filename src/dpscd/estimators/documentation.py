@@ -51,7 +51,7 @@ ledger : str, optional
     dataset : str, optional
         Name of the data set in the ledger; required with `ledger`.
     n_jobs : int, optional
-        Threads to use, -1 for one a core: they share large lots, or one draws the randomness
+        Threads to use, -1 for one per core: they share large lots, or one draws the randomness
         while another works. The result is the same.
     random_state : int, SecretSeed, RandomState, Generator or None, default=None
         None draws from the operating system. Anything else makes the fit repeatable, and

@@ -83,7 +83,7 @@ def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:
     ----------
     model : DPRidge, DPLogisticRegression or DPLinearSVC
         Fitted; of a model of tables its `estimator_`, which takes features. The input is
-        ``X``, float32, one row a record.
+        ``X``, float32, one row per record.
     path : path
         The file, replaced if it exists.
     """

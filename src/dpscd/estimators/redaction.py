@@ -1,4 +1,4 @@
-"""Errors that would tell about the records, said in fixed words."""
+"""Errors that would reveal something about the records, said in fixed words."""
 
 import functools
 from collections.abc import Callable

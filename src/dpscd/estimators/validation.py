@@ -46,7 +46,7 @@ _HARMLESS = [
     (r"(Unknown label type: [a-z-]+).*", r"\g<1>: the labels of a classifier are classes."),
     (r"The feature names should match those that were passed during fit.*", r"\g<0>"),
 ]
-_UNREADABLE = "The data cannot be read: give X as numbers and y as one label a record."
+_UNREADABLE = "The data cannot be read: give X as numbers and y as one label per record."
 
 
 def quietly(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -25,7 +25,7 @@ Floats = npt.NDArray[Any]
 
 _BLOCK = 2**14  # rows looked at together
 _FLAT = (
-    "Expected 2D array, got {} instead. Reshape your data: one row a record, one column a "
+    "Expected 2D array, got {} instead. Reshape your data: one row per record, one column per "
     "feature; a table of one column is df[['name']]."
 )
 
@@ -36,7 +36,7 @@ class RowSource:
     Parameters
     ----------
     X : list, array, DataFrame, Arrow table or sparse matrix
-        Records, one a row.
+        Records, one per row.
 
     Attributes
     ----------

@@ -115,7 +115,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         array or CSR matrix of float32
-            One row a record.
+            One row per record.
         """
         check_is_fitted(self)
         auto = self.sparse_output == "auto"
@@ -181,7 +181,7 @@ class _Declared(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         array of float32
-            One row a record.
+            One row per record.
         """
         check_is_fitted(self)
         frame = _frame(X)
@@ -233,7 +233,7 @@ class DeclaredScaler(_Declared):
 
     Parameters
     ----------
-    bounds : tuple of two numbers, or a list of such, one a column
+    bounds : tuple of two numbers, or a list of such, one per column
         Lowest and highest value; others are moved to the nearest.
     log1p : bool, default=False
         Whether to take log(1 + value), of the bounds too, before scaling.
@@ -279,7 +279,7 @@ class DeclaredEncoder(_Declared):
 
     Parameters
     ----------
-    categories : list of values, or a list of such lists, one a column
+    categories : list of values, or a list of such lists, one per column
         The values that have a feature of their own.
     missing : {'other', 'column'} or one of the values, default='other'
         Where None and NaN go: with the others, to a feature of their own, or to a value.
@@ -343,7 +343,7 @@ def _one_a_column(name: str, each: Any, names: Sequence[str]) -> list[Any]:
     if len(each) != len(names):
         raise ParameterError(
             f"{name} has {len(each)} entries, but X has {len(names)} columns; give one for "
-            "all, or one a column."
+            "all, or one per column."
         )
     if not all(isinstance(part, list | tuple) for part in each):
         raise ParameterError(f"{name}={each!r} must be a list, or a list of lists.")

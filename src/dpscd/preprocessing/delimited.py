@@ -1,4 +1,4 @@
-"""CSV files, plain or compressed: every cell as it is written, one line a record.
+"""CSV files, plain or compressed: every cell as it is written, one line per record.
 
 Unless a schema says otherwise a record is a line: a quoted cell that goes on in the next line
 is refused, because a stray quote of one record would swallow the records after it. So records

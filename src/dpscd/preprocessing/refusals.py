@@ -1,7 +1,7 @@
 """The closed list of what is said of data that are not well typed.
 
-Data whose containers do not hold what they must are refused, and that they are is told. This is
-all that is ever told: one of these texts, after the charge, and nothing of a cell. Public facts
+Data whose containers do not hold what they must are refused, and the refusal is seen. This is
+all that is ever said: one of these texts, after the charge, and nothing of a cell. Public facts
 (the name of a file, the delimiter of a schema) are filled in at the braces.
 """
 
@@ -25,7 +25,7 @@ NOT_WEIGHTS = (
     "Input sample_weight contains NaN, infinity or something that is no number of 0 or more."
 )
 NOT_A_WEIGHT_EACH = "sample_weight must be a number or one number a record (1D array)."
-NOT_FLAT = "y should be a 1d array: one label a record, and so should sample_weight be."
+NOT_FLAT = "y should be a 1d array: one label per record, and so should sample_weight be."
 NO_WEIGHT = (
     "no record has a weight: sample_weight is zero, or y is none of the classes, for every "
     "record."

@@ -51,7 +51,7 @@ class Column:
     transform : {'log1p'} or None
         Of a number: what is done to value and bounds before scaling.
     bins : int or None
-        Of a number: so many intervals of equal width, a feature each.
+        Of a number: how many intervals of equal width, a feature each.
     values : tuple of str
         Of a category, the values that have a feature of their own; of an ordinal, the
         values from lowest to highest.

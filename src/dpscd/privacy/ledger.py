@@ -249,7 +249,7 @@ class Ledger:
         -----
         Guarantee: it is the hash of the reservation's entry, which ties it to the random
         name of the ledger, all entries before, the data set, the releases and the time: a
-        ledger written anew at the same path gives another one.
+        new ledger at the same path gives another one.
         """
         with self._transaction(write=False) as (_, books):
             if reservation not in books.reservations:
@@ -292,7 +292,7 @@ class Ledger:
         ----------
         head : str, optional
             A hash that an earlier call returned, or its first digits. It must still be in
-            the chain: an old copy put back, or a chain written anew, does not have it.
+            the chain: an old copy put back, or a rewritten chain, does not have it.
 
         Returns
         -------
@@ -311,7 +311,7 @@ class Ledger:
             if head is not None and not any(x.startswith(head) for x in books.hashes):
                 raise LedgerError(
                     f"{self.path!r} does not contain the entry with head={head!r}: it is an "
-                    "older copy or was written anew."
+                    "older copy or was rewritten."
                 )
             return Verified(len(books.hashes), books.head)
 

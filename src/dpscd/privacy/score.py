@@ -1,4 +1,4 @@
-"""How good a model is on people who did not train it, told with noise."""
+"""How good a model is on people who did not train it, released with noise."""
 
 from dataclasses import dataclass
 from typing import Any

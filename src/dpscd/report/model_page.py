@@ -247,7 +247,7 @@ def _protected(subject: Subject, check: _Check) -> Html:
         "worst case, the most exposed record against the best informed attacker; for most "
         "people the risk is smaller.</p>\n"
         "<p><strong>Checked on {day}.</strong> From the list of releases at the end of this "
-        "page epsilon was computed anew: {found}, which is not more than the {epsilon} that "
+        "page epsilon was computed again: {found}, which is not more than the {epsilon} that "
         "the model claims.</p>\n"
         "<h3>What is not protected</h3>\n<ul>"
         "<li>A person with several records: they are protected as a group only, with as "

@@ -130,11 +130,11 @@ def tradeoff(subject: Subject) -> Html:
         "<p>A smaller epsilon protects better and needs more noise. For {n} and {d}, "
         "with all else as in this model:</p>\n"
         '<div class="charts">{charts}</div>\n{table}'
-        "<p>“Records hidden”: the noise in each trained number is as large as the most that "
-        "so many records together can contribute. Computed by planning the same training anew "
+        "<p>“Records hidden”: the noise in each trained number is as large as the largest "
+        "joint contribution of this many records. Computed by planning the same training again "
         "for each epsilon, without records and with the regularisation of this model. A new "
         "training would also regularise more when epsilon is small, and its weights would be "
-        "smaller. How well a model predicts cannot be said without records.</p>\n",
+        "smaller. How well a model predicts cannot be known without records.</p>\n",
         n=counted(subject.card.public["n"], "record"),
         d=counted(subject.card.public["d"], "feature"),
         charts=charts,

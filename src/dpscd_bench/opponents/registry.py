@@ -51,7 +51,7 @@ METHODS = {
         "ours, untuned",
         ours.cells,
         False,
-        "our estimators, told epsilon, delta and what is public of the data; nothing is tuned",
+        "our estimators, given epsilon, delta and what is public; nothing is tuned",
     ),
     "dp-sgd": Method(
         "DP-SGD, tuned",

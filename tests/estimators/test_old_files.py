@@ -1,0 +1,102 @@
+"""Files that earlier versions wrote are read as docs/policies/versions.md promises.
+
+The files were written by the sources of format 1; data/make_format_1.py says how.
+"""
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from dpscd import BudgetExceeded, DPRidge, Ledger, ModelFileError, load, sign_model
+from dpscd.cli.app import app
+from dpscd.privacy.signing import new_key
+
+FOLDER = Path(__file__).parent / "data" / "format_1"
+SHOWN = json.loads((FOLDER / "predictions.json").read_text())
+KINDS = sorted(SHOWN)
+
+
+def test_every_stored_model_has_its_predictions():
+    stored = {file.stem for file in FOLDER.glob("*.json")} - {"predictions"}
+    assert stored == set(KINDS)
+    assert all(json.loads((FOLDER / f"{x}.json").read_text())["format"] == 1 for x in KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_old_model_is_refused_unless_asked_for(kind):
+    with pytest.raises(ModelFileError, match=r"format 1.*load\(path, old=True\)"):
+        load(FOLDER / f"{kind}.json")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_old_model_predicts_what_it_predicted(kind):
+    model = load(FOLDER / f"{kind}.json", old=True)
+    shown = SHOWN[kind]
+    rows = shown["rows"]
+    if shown["columns"]:
+        rows = pd.DataFrame(rows, columns=shown["columns"])
+    found = model.predict(rows)
+    if isinstance(shown["predicted"][0], float):
+        np.testing.assert_allclose(found, shown["predicted"], rtol=1e-12)
+    else:
+        assert found.tolist() == shown["predicted"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_card_of_an_old_model_still_holds(kind):
+    card = load(FOLDER / f"{kind}.json", old=True).privacy_
+    assert card.private == (kind != "open")
+    assert card.verify() <= card.epsilon
+    assert card.private == math.isfinite(card.epsilon)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_old_model_is_saved_as_what_it_is(kind, tmp_path):
+    load(FOLDER / f"{kind}.json", old=True).save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (FOLDER / f"{kind}.json").read_bytes()
+
+
+def test_an_old_model_is_neither_signed_nor_verified(tmp_path):
+    path = tmp_path / "model.json"
+    shutil.copy(FOLDER / "ridge.json", path)
+    new_key(tmp_path / "key.pem")
+    with pytest.raises(ModelFileError, match="format 1"):
+        sign_model(path, tmp_path / "key.pem")
+    assert CliRunner().invoke(app, ["verify", str(path)]).exit_code == 1
+
+
+@pytest.fixture(params=["basic", "renyi"])
+def old_ledger(request, tmp_path):
+    path = tmp_path / "budget.db"
+    shutil.copy(FOLDER / f"{request.param}.db", path)
+    return Ledger(path)
+
+
+def test_an_old_ledger_says_what_was_spent(old_ledger):
+    state = old_ledger.show("people")
+    assert (state.reserved, state.committed, state.seeded) == (2, 1, 0)
+    assert 0.0 < state.spent_epsilon < 3.0
+    assert [x.label for x in old_ledger.history("people")] == ["DPRidge", "DPRidge"]
+    assert old_ledger.verify().entries == 5
+
+
+def test_an_old_ledger_is_spent_from_and_not_overspent(old_ledger):
+    before = old_ledger.show("people")
+    head = old_ledger.verify().head
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(200, 2))
+    options = {"y_bounds": (-1, 1), "epochs": 1, "dataset": "people", "delta": 1e-5}
+    options["ledger"] = old_ledger.path
+    DPRidge(0.5, **options).fit(X, X[:, 0])
+    after = old_ledger.show("people")
+    assert after.spent_epsilon > before.spent_epsilon
+    assert (after.reserved, after.committed) == (3, 2)
+    with pytest.raises(BudgetExceeded):
+        DPRidge(3.0, **options).fit(X, X[:, 0])
+    assert old_ledger.show("people") == after
+    assert old_ledger.verify(head=head).entries == 7
