@@ -120,7 +120,7 @@ class EstimatorGame:
             X = X[: self.canaries]
             return X.toarray() if self.dense else X
 
-        absent = (rows(~there), labels) if relation is Relation.REPLACE_ONE else None
+        absent = (rows(~there), labels) if relation.absent == "other" else None
         return Canaries(rows(there), labels, np.arange(self.canaries), absent)
 
     def model_scores(self, model: DPLinearModel) -> Floats:

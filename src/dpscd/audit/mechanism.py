@@ -18,7 +18,6 @@ from dpscd.losses import Hinge, Logistic, Loss, Squared
 from dpscd.plan import Plan
 from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.random import Source
-from dpscd.privacy.relation import Relation
 from dpscd.privacy.sampling import Lots
 from dpscd.problem import Problem
 
@@ -101,7 +100,7 @@ class Mechanism:
             self.plan.rate,
             self.shift,
             self.plan.noise.std,
-            replaced=self.plan.relation is Relation.REPLACE_ONE,
+            replaced=self.plan.relation.absent == "other",
         )
 
     def play(self, data: Dataset, source: Source, attack: Attack) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
+from dpscd.privacy.relation import Relation
 
 __all__ = ["fit"]
 
@@ -22,14 +23,6 @@ class ModelKind(StrEnum):
     LOGISTIC = "logistic"
     SVM = "svm"
     RIDGE = "ridge"
-
-
-class RelationName(StrEnum):
-    """Which data sets are neighbours."""
-
-    ZERO_OUT = "zero-out"
-    REPLACE_ONE = "replace-one"
-    ADD_REMOVE = "add-remove"
 
 
 def fit(
@@ -54,8 +47,8 @@ def fit(
         ModelKind, typer.Option(help="auto: logistic for classes, ridge for numbers.")
     ] = ModelKind.AUTO,
     relation: Annotated[
-        RelationName, typer.Option(help="Which tables count as neighbours.")
-    ] = RelationName.ZERO_OUT,
+        Relation, typer.Option(help="Which tables count as neighbours.")
+    ] = Relation.ZERO_OUT,
     n: Annotated[
         int | None, typer.Option("--n", help="Declared number of records; for add-remove.")
     ] = None,

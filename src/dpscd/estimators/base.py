@@ -291,7 +291,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
 
     def _check_parameters(self) -> None:
         check_number("epsilon", self.epsilon, infinite=True)
-        Relation.parse(self.relation)
+        relation = Relation.parse(self.relation)
         check_number("row_bound", self.row_bound, low=1e-100)
         if not _is_auto(self.intercept_scaling):
             check_number("intercept_scaling", self.intercept_scaling, low=1e-100)
@@ -308,9 +308,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             check_integer("lot_size", self.lot_size)
         if self.n is not None:
             check_integer("n", self.n)
-        elif self.relation == Relation.ADD_REMOVE:
+        elif relation.needs_n:
             raise ParameterError(
-                "relation='add-remove' needs n=, a declared number of records: the true "
+                f"relation={relation.value!r} needs n=, a declared number of records: the true "
                 "one is secret under this relation and must not enter any formula."
             )
         if not isinstance(self.ledger, str | os.PathLike | None):
