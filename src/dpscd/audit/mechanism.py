@@ -11,10 +11,7 @@ import numpy.typing as npt
 from dpscd.audit.attacks import Attack, LikelihoodRatio
 from dpscd.audit.canaries import Dataset
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.classification import DPLogisticRegression
-from dpscd.estimators.regression import DPRidge
 from dpscd.kernels.dual import Records, advance
-from dpscd.losses import Hinge, Logistic, Loss, Squared
 from dpscd.plan import Plan
 from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.random import Source
@@ -80,7 +77,7 @@ class Mechanism:
         card = estimator.privacy_
         public = card.public
         problem = Problem(
-            loss=_loss(estimator),
+            loss=estimator._loss,
             lam=public["lam"],
             n=public["n"],
             d=public["d"],
@@ -134,12 +131,6 @@ class Mechanism:
                     unused,
                 )
                 attack.see(shared[0, :canaries] - before)
-
-
-def _loss(estimator: DPLinearModel) -> Loss:
-    if isinstance(estimator, DPRidge):
-        return Squared()
-    return Logistic() if isinstance(estimator, DPLogisticRegression) else Hinge()
 
 
 def _plan(card: PrivacyCard, problem: Problem) -> Plan:

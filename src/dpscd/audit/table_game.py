@@ -21,7 +21,7 @@ import pandas as pd
 from dpscd.audit.door_games import saturating
 from dpscd.audit.evidence import Canaries
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.regression import DPRidge
+from dpscd.estimators.registry import kind_of
 from dpscd.estimators.table import TableModel
 from dpscd.preprocessing.private import count_cells, magnitude_limits
 from dpscd.preprocessing.schema import Schema
@@ -55,7 +55,7 @@ class TableGame:
     name : str
         What results call it.
     model : type
-        DPRidge, DPLogisticRegression or DPLinearSVC.
+        One of the estimators.
     parameters : dict
         Of the estimator, as :func:`~dpscd.audit.door_games.saturating` gives them.
     canaries : int
@@ -86,7 +86,7 @@ class TableGame:
 
     @property
     def _regression(self) -> bool:
-        return issubclass(self.model, DPRidge)
+        return not kind_of(self.model).classifies
 
     @property
     def _relation(self) -> Relation:

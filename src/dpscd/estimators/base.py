@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from dpscd import losses
 from dpscd._version import __version__
 from dpscd.distributed.detection import is_dask
 from dpscd.errors import (
@@ -26,6 +27,7 @@ from dpscd.errors import (
 )
 from dpscd.estimators.files import write_model
 from dpscd.estimators.redaction import redact_errors, redact_memory_errors
+from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.validation import (
     check_integer,
     check_number,
@@ -69,9 +71,6 @@ _PLAIN_LAM = 1e-4  # lam="auto" without privacy: there is no noise to follow
 class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     """What the three estimators share: checks, plan, fit, card and linear predictions."""
 
-    _loss: Loss
-    _task: str
-
     # Parameters, set by the constructors of the estimators.
     epsilon: float
     delta: float | str
@@ -97,6 +96,17 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     intercept_noise_: Any
     privacy_: PrivacyCard
     _runs: tuple[Problem, ...]
+
+    @property
+    def _kind(self) -> ModelKind:
+        """What the registry says of this kind of model."""
+        return kind_of(self)
+
+    @property
+    def _loss(self) -> Loss:
+        """The loss, for labels in the user's units."""
+        loss: Loss = getattr(losses, self._kind.loss)()
+        return loss
 
     @abstractmethod
     def _check_own_parameters(self) -> None:
@@ -186,7 +196,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             raise ParameterError(
                 "epsilon=inf is not available on Dask: train without privacy on one machine."
             )
-        if self._task == "classification" and getattr(self, "classes", None) is None:
+        if self._kind.classifies and getattr(self, "classes", None) is None:
             raise ParameterError(
                 "classes=None is not available on Dask, where labels do not leave their "
                 "worker; give classes=."
@@ -442,7 +452,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             n=problem.n,
             d=problem.d,
             outputs=problem.outputs,
-            task=self._task,
+            task=self._kind.task,
             row_bound=problem.row_bound,
             constant=problem.constant,
             standardised=self._standardises(problem.n, problem.d, target),

@@ -131,9 +131,9 @@ def model_page(
     return html(
         _PAGE,
         digest=f"sha256-{digest}",
-        title=f"Privacy report: {subject.kind}{target}",
+        title=f"Privacy report: {subject.kind.words}{target}",
         style=Html(style),
-        heading=f"{subject.kind.capitalize()}{target}",
+        heading=f"{subject.kind.words.capitalize()}{target}",
         subtitle=_subtitle(subject),
         links=joined(
             html('<li><a href="#{a}">{t}</a></li>', a=x.anchor, t=x.short) for x in sections
