@@ -74,9 +74,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DPLinearSVC": "dpscd.estimators.classification",
-    "DPLogisticRegression": "dpscd.estimators.classification",
-    "DPRidge": "dpscd.estimators.regression",
     "Ledger": "dpscd.privacy.ledger",
     "load": "dpscd.estimators.loading",
     "sign_model": "dpscd.estimators.loading",
@@ -99,7 +96,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'dpscd' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES.get(name, "dpscd.errors")), name)
+    from dpscd.estimators.registry import MODELS
+
+    homes = {**_HOMES, **{kind.type: kind.home for kind in MODELS}}
+    return getattr(import_module(homes.get(name, "dpscd.errors")), name)
 
 
 def __dir__() -> list[str]:

@@ -175,7 +175,7 @@ MUTATIONS = [
     Mutation(
         "the tail of a replaced record as that of a silent one",
         "privacy/relation.py",
-        (("return 2 if self", "return 1 if self"),),
+        (('"reach": 2', '"reach": 1'),),
         "tests/privacy/test_release.py::test_a_replaced_record_leaves_what_is_drawn_more_often",
     ),
     Mutation(
@@ -490,8 +490,8 @@ MUTATIONS = [
     ),
     Mutation(
         "one direction of a sampled step only",
-        "privacy/distribution.py",
-        (('Relation.ADD_REMOVE: ("remove", "add")', 'Relation.ADD_REMOVE: ("add",)'),),
+        "privacy/relation.py",
+        (('"nothing",\n            "reach": 1,\n            "directions": ("remove", "add"),', '"nothing",\n            "reach": 1,\n            "directions": ("add",),'),),
         "tests/privacy/test_distribution.py::test_the_whole_is_what_the_accountant_of_the_library_says",
     ),
     Mutation(
@@ -502,8 +502,8 @@ MUTATIONS = [
     ),
     Mutation(
         "RDP used for replace-one",
-        "privacy/accounting.py",
-        (('Relation.REPLACE_ONE: ("PLD",)', 'Relation.REPLACE_ONE: ("PLD", "RDP")'),),
+        "privacy/relation.py",
+        (('("PLD",),', '("PLD", "RDP"),'),),
         "tests/privacy/test_accounting.py::test_replace_one_never_uses_rdp",
     ),
     Mutation(

@@ -11,7 +11,7 @@ from scipy import fft
 
 from dpscd.privacy import distribution
 from dpscd.privacy.accounting import gaussian_multiplier
-from dpscd.privacy.distribution import WAYS, Losses, one_step, range_of
+from dpscd.privacy.distribution import Losses, one_step, range_of
 from dpscd.privacy.relation import Relation
 
 LIBRARY = {
@@ -95,7 +95,7 @@ def test_the_whole_is_what_the_accountant_of_the_library_says(relation, events):
         step = dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(multiplier))
         accountant.compose(dp.SelfComposedDpEvent(step, steps))
     found = []
-    for way in WAYS[relation]:
+    for way in relation.directions:
         together = Losses(1e-3, 0, np.ones(1), 0.0)
         for rate, multiplier, steps in events:
             step = one_step(rate, multiplier, 1e-3, way, HARDLY)

@@ -30,7 +30,7 @@ from dpscd.report.html import Html, fixed, html, number
 from dpscd.report.model_page import model_page, write_report
 from dpscd.report.subject import Subject, Weight
 from dpscd.report.tradeoff import points
-from dpscd.report.words import best_guess, chance, odds, percent, strength, suspicion
+from dpscd.report.words import best_guess, chance, odds, percent, strength
 
 DAY = datetime.date(2030, 1, 2)
 VOID = {"meta", "line", "circle", "rect", "polyline", "br"}
@@ -299,7 +299,7 @@ def test_numbers_in_words_are_bounds():
     assert [strength(x) for x in (0.5, 1.0, 8.0, 11.0)] == [
         "strong", "strong", "reasonable", "weak",
     ]  # fmt: skip
-    assert len({suspicion(relation) for relation in Relation}) == 3
+    assert len({relation.suspicion for relation in Relation}) == 3
 
 
 def test_numbers_for_people():

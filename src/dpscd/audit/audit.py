@@ -14,7 +14,7 @@ from dpscd.audit.canaries import SATURATING_LAM, Game, check_saturated, saturati
 from dpscd.audit.mechanism import Mechanism
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.regression import DPRidge
+from dpscd.estimators.registry import kind_of
 from dpscd.privacy.random import SecureSource, SeededSource
 from dpscd.privacy.relation import Relation
 
@@ -273,7 +273,7 @@ def _saturated(estimator: DPLinearModel, game: Game) -> DPLinearModel:
         dataset=None,
         verbose=0,
     )
-    if isinstance(estimator, DPRidge):
+    if not kind_of(estimator).classifies:
         parameters["y_bounds"] = (-1.0, 1.0)
     else:
         if len(set(parameters["classes"] or (-1, 1))) != 2:
@@ -287,6 +287,6 @@ def _fit(estimator: DPLinearModel, game: Game, present: npt.NDArray[np.bool_]) -
     relation = Relation.parse(estimator.relation)
     data = game.dataset(present, relation, float(estimator.row_bound))
     y: Any = data.targets
-    if not isinstance(estimator, DPRidge):
+    if kind_of(estimator).classifies:
         y = data.targets.astype(int)
     estimator.fit(data.X, y, sample_weight=data.weights)

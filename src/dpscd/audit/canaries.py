@@ -101,20 +101,20 @@ class Game:
         """
         block = 1 + self.companions
         signs = np.full((self.canaries, block), -1.0)
-        signs[:, 0] = np.where(present | (relation is not Relation.REPLACE_ONE), 1.0, -1.0)
+        signs[:, 0] = np.where(present | (relation.absent != "other"), 1.0, -1.0)
         features = np.repeat(np.arange(self.canaries), block)
         own = sparse.csr_array(
             (row_bound * signs.ravel(), features, np.arange(len(features) + 1)),
             shape=(len(features), self.features),
         )
         weights = np.ones(self.records)
-        if relation is Relation.ZERO_OUT:
+        if relation.absent == "empty":
             weights[: len(features) : block] = present
         targets = np.ones(self.records)
         targets[len(features) :: 2] = -1.0
         X = sparse.csr_array(sparse.vstack([own, self._ordinary(row_bound)]))
         kept = np.ones(self.records, dtype=bool)
-        if relation is Relation.ADD_REMOVE:
+        if relation.absent == "nothing":
             kept[: len(features) : block] = present
         return Dataset(X[kept], targets[kept], weights[kept], present)
 

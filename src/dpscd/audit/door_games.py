@@ -9,7 +9,7 @@ import numpy.typing as npt
 from dpscd.audit.canaries import SATURATING_LAM, Game
 from dpscd.audit.evidence import Canaries
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.regression import DPRidge
+from dpscd.estimators.registry import kind_of
 from dpscd.privacy.relation import Relation
 
 __all__ = ["EstimatorGame", "saturating"]
@@ -56,7 +56,7 @@ class EstimatorGame:
     name : str
         What results call it.
     model : type
-        DPRidge, DPLogisticRegression or DPLinearSVC.
+        One of the estimators.
     parameters : dict
         Of the estimator, as :func:`saturating` gives them; n is the number of records of the
         game unless it is declared here.
@@ -82,7 +82,7 @@ class EstimatorGame:
 
     @property
     def _regression(self) -> bool:
-        return issubclass(self.model, DPRidge)
+        return not kind_of(self.model).classifies
 
     def estimator(self, seed: int | None) -> DPLinearModel:
         """Return the estimator, unfitted."""
@@ -120,7 +120,7 @@ class EstimatorGame:
             X = X[: self.canaries]
             return X.toarray() if self.dense else X
 
-        absent = (rows(~there), labels) if relation is Relation.REPLACE_ONE else None
+        absent = (rows(~there), labels) if relation.absent == "other" else None
         return Canaries(rows(there), labels, np.arange(self.canaries), absent)
 
     def model_scores(self, model: DPLinearModel) -> Floats:

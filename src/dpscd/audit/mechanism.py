@@ -11,14 +11,10 @@ import numpy.typing as npt
 from dpscd.audit.attacks import Attack, LikelihoodRatio
 from dpscd.audit.canaries import Dataset
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.classification import DPLogisticRegression
-from dpscd.estimators.regression import DPRidge
 from dpscd.kernels.dual import Records, advance
-from dpscd.losses import Hinge, Logistic, Loss, Squared
 from dpscd.plan import Plan
 from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.random import Source
-from dpscd.privacy.relation import Relation
 from dpscd.privacy.sampling import Lots
 from dpscd.problem import Problem
 
@@ -81,7 +77,7 @@ class Mechanism:
         card = estimator.privacy_
         public = card.public
         problem = Problem(
-            loss=_loss(estimator),
+            loss=estimator._loss,
             lam=public["lam"],
             n=public["n"],
             d=public["d"],
@@ -101,7 +97,7 @@ class Mechanism:
             self.plan.rate,
             self.shift,
             self.plan.noise.std,
-            replaced=self.plan.relation is Relation.REPLACE_ONE,
+            replaced=self.plan.relation.absent == "other",
         )
 
     def play(self, data: Dataset, source: Source, attack: Attack) -> None:
@@ -135,12 +131,6 @@ class Mechanism:
                     unused,
                 )
                 attack.see(shared[0, :canaries] - before)
-
-
-def _loss(estimator: DPLinearModel) -> Loss:
-    if isinstance(estimator, DPRidge):
-        return Squared()
-    return Logistic() if isinstance(estimator, DPLogisticRegression) else Hinge()
 
 
 def _plan(card: PrivacyCard, problem: Problem) -> Plan:

@@ -21,7 +21,7 @@ import pandas as pd
 from dpscd.audit.door_games import saturating
 from dpscd.audit.evidence import Canaries
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.regression import DPRidge
+from dpscd.estimators.registry import kind_of
 from dpscd.estimators.table import TableModel
 from dpscd.preprocessing.schema import Schema
 from dpscd.privacy.relation import Relation
@@ -55,7 +55,7 @@ class TableGame:
     name : str
         What results call it.
     model : type
-        DPRidge, DPLogisticRegression or DPLinearSVC.
+        One of the estimators.
     parameters : dict
         Of the estimator, as :func:`~dpscd.audit.door_games.saturating` gives them.
     canaries : int
@@ -86,7 +86,7 @@ class TableGame:
 
     @property
     def _regression(self) -> bool:
-        return issubclass(self.model, DPRidge)
+        return not kind_of(self.model).classifies
 
     @property
     def _relation(self) -> Relation:
@@ -121,9 +121,9 @@ class TableGame:
             own = self._canary(c)
             if there:
                 records.append(own)
-            elif self._relation is Relation.REPLACE_ONE:
+            elif self._relation.absent == "other":
                 records.append({**own, "target": -1 if self._regression else "no"})
-            elif self._relation is Relation.ZERO_OUT:
+            elif self._relation.absent == "empty":
                 # What contributes nothing: an empty record, or one whose label is no class.
                 keep = c % 2 == 0 and not self._regression and not self.private
                 records.append({**own, "target": "maybe"} if keep else {})
@@ -150,7 +150,7 @@ class TableGame:
         names = [column.name for column in self.schema.columns]
         rows = TableModel.features(model, records.reindex(columns=names))
         labels = np.ones(self.canaries)
-        absent = (rows, -labels) if self._relation is Relation.REPLACE_ONE else None
+        absent = (rows, -labels) if self._relation.absent == "other" else None
         cells = None
         if self.private:
             places = [

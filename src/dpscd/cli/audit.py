@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpscd.cli.audit_doors import print_doors
+from dpscd.cli.models import ALL, AuditedModel
+from dpscd.estimators.registry import MODELS, ModelKind, kind_of
 
 if TYPE_CHECKING:
     from dpscd.audit import AuditResult, DoorResult
@@ -25,15 +27,6 @@ _FEWER = 0.4  # of the trials go through the door, where a canary takes longer
 _NO_PLOT = "No figure: it needs matplotlib; install it with: pip install 'dpscd[plot]'"
 
 
-class ModelName(StrEnum):
-    """The models that can be audited."""
-
-    ALL = "all"
-    RIDGE = "ridge"
-    LOGISTIC = "logistic"
-    SVM = "svm"
-
-
 class Through(StrEnum):
     """Where an attack enters."""
 
@@ -44,7 +37,7 @@ class Through(StrEnum):
 
 
 def audit(
-    model: Annotated[ModelName, typer.Option(help="Which model to attack.")] = ModelName.ALL,
+    model: Annotated[AuditedModel, typer.Option(help="Which model to attack.")] = ALL,
     through: Annotated[
         Through,
         typer.Option(
@@ -88,15 +81,14 @@ def audit(
     if not figure_path.absolute().parent.is_dir():
         typer.echo(f"Error: there is no folder for --out {figure_path}.", err=True)
         raise typer.Exit(2)
-    every = [ModelName.RIDGE, ModelName.LOGISTIC, ModelName.SVM]
-    names = every if model is ModelName.ALL else [model]
+    kinds = [kind for kind in MODELS if model.value in ("all", kind.name)]
     wanted = _QUICK if quick else trials
     core = through in (Through.ALL, Through.CORE)
     results: Results = {}
     try:
         if core:
-            results = _audit(names, epsilon, delta, wanted, seed)
-        doors = _audit_doors(through, names, epsilon, delta, int(_FEWER * wanted), seed)
+            results = _audit(kinds, epsilon, delta, wanted, seed)
+        doors = _audit_doors(through, kinds, epsilon, delta, int(_FEWER * wanted), seed)
     except DpscdError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None
@@ -116,35 +108,29 @@ def audit(
 
 
 def _audit(
-    names: Sequence[ModelName], epsilon: float, delta: float, trials: int, seed: int | None
+    kinds: Sequence[ModelKind], epsilon: float, delta: float, trials: int, seed: int | None
 ) -> "Results":
     from rich.console import Console
     from rich.progress import Progress
 
-    from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge
     from dpscd.audit import Game
     from dpscd.audit import audit as run_audit
 
     game = Game(canaries=min(_CANARIES, 2 * trials))
-    models = {
-        ModelName.RIDGE: DPRidge,
-        ModelName.LOGISTIC: DPLogisticRegression,
-        ModelName.SVM: DPLinearSVC,
-    }
     results: Results = {}
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("attacking", total=len(names) * 2 * 2 * trials)
-        for name in names:
+        task = bar.add_task("attacking", total=len(kinds) * 2 * 2 * trials)
+        for each in kinds:
             # The constant column takes a share of a canary's length away from its own
             # feature; without it the attack is as strong as theory allows.
-            estimator = models[name](
+            estimator = each.estimator(
                 epsilon=epsilon,
                 delta=delta,
                 lot_size=game.records // _LOTS_PER_EPOCH,
                 fit_intercept=False,
             )
-            results[name.value] = {
+            results[each.name] = {
                 kind: run_audit(
                     estimator,
                     kind=kind,
@@ -160,7 +146,7 @@ def _audit(
 
 def _audit_doors(
     through: Through,
-    names: Sequence[ModelName],
+    kinds: Sequence[ModelKind],
     epsilon: float,
     delta: float,
     trials: int,
@@ -169,21 +155,15 @@ def _audit_doors(
     from rich.console import Console
     from rich.progress import Progress
 
-    from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge
     from dpscd.audit import audit_door
     from dpscd.audit.doors import estimator_doors, table_doors
 
-    models = {
-        DPRidge: ModelName.RIDGE,
-        DPLogisticRegression: ModelName.LOGISTIC,
-        DPLinearSVC: ModelName.SVM,
-    }
     games: list[Any] = []
     if through in (Through.ALL, Through.ESTIMATOR):
         games += estimator_doors(epsilon, delta)
     if through in (Through.ALL, Through.TABLE):
         games += table_doors(epsilon, delta)
-    chosen = [game for game in games if models[game.model] in names]
+    chosen = [game for game in games if kind_of(game.model) in kinds]
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("attacking", total=len(chosen) * 2 * trials)

@@ -4,32 +4,17 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
+from dpscd.cli.models import AUTO, TrainedModel
+from dpscd.estimators.registry import kind_called, usual_kind
+from dpscd.privacy.relation import Relation
 
 __all__ = ["fit"]
-
-
-class ModelKind(StrEnum):
-    """What can be trained."""
-
-    AUTO = "auto"
-    LOGISTIC = "logistic"
-    SVM = "svm"
-    RIDGE = "ridge"
-
-
-class RelationName(StrEnum):
-    """Which data sets are neighbours."""
-
-    ZERO_OUT = "zero-out"
-    REPLACE_ONE = "replace-one"
-    ADD_REMOVE = "add-remove"
 
 
 def fit(
@@ -51,11 +36,11 @@ def fit(
         ),
     ] = None,
     model: Annotated[
-        ModelKind, typer.Option(help="auto: logistic for classes, ridge for numbers.")
-    ] = ModelKind.AUTO,
+        TrainedModel, typer.Option(help="auto: logistic for classes, ridge for numbers.")
+    ] = AUTO,
     relation: Annotated[
-        RelationName, typer.Option(help="Which tables count as neighbours.")
-    ] = RelationName.ZERO_OUT,
+        Relation, typer.Option(help="Which tables count as neighbours.")
+    ] = Relation.ZERO_OUT,
     n: Annotated[
         int | None, typer.Option("--n", help="Declared number of records; for add-remove.")
     ] = None,
@@ -110,7 +95,7 @@ def fit(
         known = Schema.read(schema)
         check_writable(out)
         estimator = _estimator(
-            model,
+            model.value,
             bool(known.target.classes),
             epsilon=epsilon,
             delta="auto" if delta is None else delta,
@@ -149,16 +134,9 @@ def _cluster(address: str, data: Sequence[str]) -> Iterator[Any]:
         yield parquet(data)
 
 
-def _estimator(kind: ModelKind, classes: bool, **parameters: Any) -> Any:
-    from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge
-
-    usual = ModelKind.LOGISTIC if classes else ModelKind.RIDGE
-    types: dict[ModelKind, Any] = {
-        ModelKind.LOGISTIC: DPLogisticRegression,
-        ModelKind.SVM: DPLinearSVC,
-        ModelKind.RIDGE: DPRidge,
-    }
-    return types[usual if kind is ModelKind.AUTO else kind](**parameters)
+def _estimator(name: str, classes: bool, **parameters: Any) -> Any:
+    kind = usual_kind(classifies=classes) if name == "auto" else kind_called(name)
+    return kind.estimator(**parameters)
 
 
 def _random_state(seed: int | None, *, secret: bool, ledger: str | None) -> Any:

@@ -1,11 +1,25 @@
-"""Model files as verbs read them."""
+"""Models as verbs name them, and model files as verbs read them."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpscd.errors import ModelFileError
+from dpscd.estimators.registry import MODELS
 
-__all__ = ["load_model", "load_table_model"]
+__all__ = ["ALL", "AUTO", "AuditedModel", "TrainedModel", "load_model", "load_table_model"]
+
+_NAMES = [kind.name for kind in MODELS]
+
+if TYPE_CHECKING:
+    AuditedModel: TypeAlias = StrEnum
+    TrainedModel: TypeAlias = StrEnum
+else:
+    TrainedModel = StrEnum("TrainedModel", {name.upper(): name for name in ["auto", *_NAMES]})
+    AuditedModel = StrEnum("AuditedModel", {name.upper(): name for name in ["all", *_NAMES]})
+
+#: What is trained, and what is attacked, unless a model is named.
+AUTO, ALL = TrainedModel("auto"), AuditedModel("all")
 
 
 def load_model(path: Path, key: Path | None = None) -> Any:

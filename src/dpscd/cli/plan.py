@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
-from dpscd.cli.fit import RelationName
+from dpscd.privacy.relation import Relation
 
 __all__ = ["plan"]
 
@@ -30,8 +30,8 @@ def plan(
         bool, typer.Option("--regression", help="The target is a number.")
     ] = False,
     relation: Annotated[
-        RelationName, typer.Option(help="Which tables count as neighbours.")
-    ] = RelationName.ZERO_OUT,
+        Relation, typer.Option(help="Which tables count as neighbours.")
+    ] = Relation.ZERO_OUT,
     as_json: AsJson = False,
 ) -> None:
     """Show noise, steps, time and lost accuracy to expect; no data are needed.
@@ -70,7 +70,7 @@ def _planned(
     delta: float | None,
     classes: int,
     regression: bool,
-    relation: RelationName,
+    relation: Relation,
 ) -> Any:
     from dpscd.errors import ParameterError
     from dpscd.expectation import expect
@@ -81,12 +81,12 @@ def _planned(
         plan_fit,
         worth_standardising,
     )
-    from dpscd.privacy.relation import PrivacyTarget, Relation
+    from dpscd.privacy.relation import PrivacyTarget
 
     if not math.isfinite(epsilon):
         raise ParameterError("--epsilon must be a finite number: without noise, no plan.")
     own = default_delta(n) if delta is None else delta
-    target = PrivacyTarget(epsilon, own, Relation.parse(relation.value))
+    target = PrivacyTarget(epsilon, own, relation)
     standardised = worth_standardising(n, d, target)
     facts = Facts(
         n=n,

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from dpscd import losses
 from dpscd._version import __version__
 from dpscd.distributed.detection import is_dask
 from dpscd.errors import (
@@ -26,6 +27,7 @@ from dpscd.errors import (
 )
 from dpscd.estimators.files import write_model
 from dpscd.estimators.redaction import redact_errors, redact_memory_errors
+from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.validation import (
     check_integer,
     check_number,
@@ -70,9 +72,6 @@ _PLAIN_LAM = 1e-4  # lam="auto" without privacy: there is no noise to follow
 class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     """What the three estimators share: checks, plan, fit, card and linear predictions."""
 
-    _loss: Loss
-    _task: str
-
     # Parameters, set by the constructors of the estimators.
     epsilon: float
     delta: float | str
@@ -98,6 +97,17 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     intercept_noise_: Any
     privacy_: PrivacyCard
     _runs: tuple[Problem, ...]
+
+    @property
+    def _kind(self) -> ModelKind:
+        """What the registry says of this kind of model."""
+        return kind_of(self)
+
+    @property
+    def _loss(self) -> Loss:
+        """The loss, for labels in the user's units."""
+        loss: Loss = getattr(losses, self._kind.loss)()
+        return loss
 
     @abstractmethod
     def _check_own_parameters(self) -> None:
@@ -182,7 +192,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             raise ParameterError(
                 "epsilon=inf is not available on Dask: train without privacy on one machine."
             )
-        if self._task == "classification" and getattr(self, "classes", None) is None:
+        if self._kind.classifies and getattr(self, "classes", None) is None:
             raise ParameterError(
                 "classes=None is not available on Dask, where labels do not leave their "
                 "worker; give classes=."
@@ -290,7 +300,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
 
     def _check_parameters(self) -> None:
         check_number("epsilon", self.epsilon, infinite=True)
-        Relation.parse(self.relation)
+        relation = Relation.parse(self.relation)
         check_number("row_bound", self.row_bound, low=1e-100)
         if not _is_auto(self.intercept_scaling):
             check_number("intercept_scaling", self.intercept_scaling, low=1e-100)
@@ -307,9 +317,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             check_integer("lot_size", self.lot_size)
         if self.n is not None:
             check_integer("n", self.n)
-        elif self.relation == Relation.ADD_REMOVE:
+        elif relation.needs_n:
             raise ParameterError(
-                "relation='add-remove' needs n=, a declared number of records: the true "
+                f"relation={relation.value!r} needs n=, a declared number of records: the true "
                 "one is secret under this relation and must not enter any formula."
             )
         if not isinstance(self.ledger, str | os.PathLike | None):
@@ -382,7 +392,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             n=n,
             d=d,
             outputs=1 if classes is None or len(classes) == 2 else len(classes),
-            task=self._task,
+            task=self._kind.task,
             row_bound=float(self.row_bound),
             constant=constant,
             standardised=standardised,

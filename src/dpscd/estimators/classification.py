@@ -12,7 +12,6 @@ from dpscd.errors import ParameterError, PrivacyWarning
 from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import documented
 from dpscd.estimators.validation import check_number, label_set, sorted_classes
-from dpscd.losses import Hinge, Logistic
 from dpscd.preprocessing.cells import text_of
 from dpscd.problem import Model
 from dpscd.records.labels import ClassLabels
@@ -22,8 +21,6 @@ __all__ = ["DPLinearSVC", "DPLogisticRegression"]
 
 class DPLinearClassifier(ClassifierMixin, DPLinearModel):
     """What both classifiers share: classes, their weights, and decisions."""
-
-    _task = "classification"
 
     def __init__(
         self,
@@ -233,8 +230,6 @@ class DPLogisticRegression(DPLinearClassifier):
     True
     """
 
-    _loss = Logistic()
-
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probability of each class.
 
@@ -318,5 +313,3 @@ class DPLinearSVC(DPLinearClassifier):
     >>> model.fit(X, y).score(X, y) > 0.98
     True
     """
-
-    _loss = Hinge()

@@ -169,7 +169,7 @@ def _fill(model: Any, values: dict[str, Any], card: PrivacyCard) -> None:
     intercept = np.asarray(values["intercept"], dtype=np.float64)
     width = card.public["d"]
     classes = values["classes"]
-    if (classes is None) != (model._task == "regression"):
+    if (classes is None) != (not model._kind.classifies):
         raise ModelFileError("its classes do not fit its type.")
     if classes is None:
         good = coef.shape == (width,) and intercept.shape == ()

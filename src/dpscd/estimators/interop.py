@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpscd.errors import DpscdError, ParameterError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
+from dpscd.estimators.classification import DPLinearClassifier
+from dpscd.estimators.registry import kind_of
 from dpscd.estimators.table import TableModel
 from dpscd.preprocessing.declared import TableEncoder
 from dpscd.whole import whole_file
@@ -64,16 +65,22 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
         inner = copy.copy(model.estimator_)
         del inner.feature_names_in_  # the encoder returns arrays
         return make_pipeline(encoder, to_sklearn(inner))
-    if isinstance(model, DPLogisticRegression):
-        if len(model.classes_) > 2:
-            return _one_against_rest(model)
-        return _filled(LogisticRegression(), model, classes_=model.classes_, n_iter_=_ONE)
-    if isinstance(model, DPLinearSVC):
-        return _filled(LinearSVC(), model, classes_=model.classes_, n_iter_=1)
-    return _filled(Ridge(), model, n_iter_=None)
+    plain, iterations = _PLAIN[kind_of(model).sklearn]
+    if not isinstance(model, DPLinearClassifier):
+        return _filled(plain(), model, n_iter_=iterations)
+    if plain is LogisticRegression and len(model.classes_) > 2:
+        return _one_against_rest(model)
+    return _filled(plain(), model, classes_=model.classes_, n_iter_=iterations)
 
 
 _ONE = np.array([1], dtype=np.int32)
+
+# What each has in n_iter_, which some versions of scikit-learn ask a fitted model for.
+_PLAIN: dict[str, tuple[type, Any]] = {
+    "LogisticRegression": (LogisticRegression, _ONE),
+    "LinearSVC": (LinearSVC, 1),
+    "Ridge": (Ridge, None),
+}
 
 
 def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:

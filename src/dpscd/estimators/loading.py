@@ -1,4 +1,4 @@
-"""Reading any of the three estimators back from its file, and signing such files."""
+"""Reading any of the estimators back from its file, and signing such files."""
 
 import os
 from pathlib import Path
@@ -6,17 +6,12 @@ from typing import Any
 
 from dpscd.errors import ModelFileError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
 from dpscd.estimators.files import read_content, read_model
-from dpscd.estimators.regression import DPRidge
+from dpscd.estimators.registry import MODELS
 from dpscd.estimators.table import TableModel, restored_table
 from dpscd.preprocessing.encoding import feature_names
 
 __all__ = ["load", "sign_model"]
-
-_TYPES: dict[str, type] = {
-    kind.__name__: kind for kind in (DPRidge, DPLogisticRegression, DPLinearSVC)
-}
 
 
 def load(
@@ -62,7 +57,7 @@ def load(
 
         check_signature(path, content, key)
     model: DPLinearModel | TableModel = read_model(
-        Path(path).name, content, _TYPES, _table_of, old=old
+        Path(path).name, content, _types(), _table_of, old=old
     )
     return model
 
@@ -100,8 +95,13 @@ def sign_model(path: str | os.PathLike[str], key: str | os.PathLike[str]) -> Pat
     from dpscd.privacy.signing import write_signature
 
     content = read_content(path)
-    read_model(Path(path).name, content, _TYPES, _table_of)
+    read_model(Path(path).name, content, _types(), _table_of)
     return write_signature(path, content, key)
+
+
+def _types() -> dict[str, type]:
+    """Return the estimators that a file may contain, by name."""
+    return {kind.type: kind.estimator for kind in MODELS}
 
 
 def _table_of(model: Any, table: dict[str, Any]) -> TableModel:

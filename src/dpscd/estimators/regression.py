@@ -9,7 +9,6 @@ from sklearn.base import RegressorMixin
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import documented
-from dpscd.losses import Squared
 from dpscd.problem import Model
 from dpscd.records.labels import NumberLabels
 
@@ -55,9 +54,6 @@ class DPRidge(RegressorMixin, DPLinearModel):
     >>> round(model.score(X, y), 1)
     1.0
     """
-
-    _loss = Squared()
-    _task = "regression"
 
     def __init__(
         self,

@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from dpscd.distributed.detection import is_dask
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.classification import DPLinearClassifier, DPLogisticRegression
+from dpscd.estimators.classification import DPLinearClassifier
 from dpscd.estimators.files import write_model
 from dpscd.estimators.redaction import redact_memory_errors
+from dpscd.estimators.registry import MODELS, usual_kind
 from dpscd.estimators.regression import DPRidge
 from dpscd.preprocessing.declared import schema_of
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
@@ -282,11 +283,10 @@ class TableModel(BaseEstimator):
         """Return a fresh estimator with the schema's classes or bounds."""
         given = self.estimator
         if given is None:
-            given = DPLogisticRegression() if schema.target.classes else DPRidge()
+            given = usual_kind(classifies=bool(schema.target.classes)).estimator()
         if not isinstance(given, DPLinearModel):
-            raise ParameterError(
-                "estimator must be a DPRidge, DPLogisticRegression or DPLinearSVC."
-            )
+            names = [kind.type for kind in MODELS]
+            raise ParameterError(f"estimator must be one of {', '.join(names)}.")
         model: DPLinearModel = clone(given)
         if isinstance(model, DPLinearClassifier) != bool(schema.target.classes):
             kind = "classes" if schema.target.classes else "bounds, not classes"
@@ -324,9 +324,9 @@ def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
     if model.privacy_.private:
         sizes = [x.size for x in model.privacy_.releases if x.what == "bounds"]
         good = good and sizes == ([BOUND_CELLS * len(bounds)] if bounds else [])
-    if isinstance(model, DPRidge):
+    if not isinstance(model, DPLinearClassifier):
         declared = bounds.get(schema.target.name, schema.target.bounds)
-        good = good and tuple(model.y_bounds or ()) == declared
+        good = good and tuple(getattr(model, "y_bounds", None) or ()) == declared
     if not good:
         raise ParameterError("its schema does not fit its card.")
     whole = TableModel(schema, clone(model))

@@ -1,6 +1,6 @@
 """From events to epsilon; the only importer of dp-accounting.
 
-Which accountant is valid for which relation is the table ``_VALID``. Zero-out and
+Which accountants are valid for a relation, the relation itself says. Zero-out and
 add-remove share their dominating pair (docs/proofs/shared_vector.md); replace-one has its
 own inside the PLD accountant, with the same multiplier std / clip, and no RDP.
 
@@ -19,7 +19,7 @@ from typing import Any
 from scipy import special
 
 from dpscd.errors import ParameterError
-from dpscd.privacy.distribution import TAIL, WAYS, Losses, one_step, range_of
+from dpscd.privacy.distribution import TAIL, Losses, one_step, range_of
 from dpscd.privacy.event import Event, SampledGaussian
 from dpscd.privacy.relation import Relation
 
@@ -31,12 +31,6 @@ __all__ = [
     "library_version",
     "renyi_of",
 ]
-
-_VALID: dict[Relation, tuple[str, ...]] = {
-    Relation.ZERO_OUT: ("PLD", "RDP"),
-    Relation.ADD_REMOVE: ("PLD", "RDP"),
-    Relation.REPLACE_ONE: ("PLD",),
-}
 
 # The library takes some 30 microseconds for each; beyond this nobody would wait. Plans are far
 # below it; cards of others may not be.
@@ -134,7 +128,9 @@ def _by_arrays(
     if not paid > 0.0:
         return math.inf
     tail = TAIL * delta / max(1, len(events))
-    return max(_pld(events, way, interval, paid, tail) for way in WAYS[relation])
+    return max(
+        _pld(events, direction, interval, paid, tail) for direction in relation.directions
+    )
 
 
 def _asked(
@@ -204,9 +200,11 @@ def _cells(
 ) -> float:
     """Return how many losses of single steps the library will compute, about."""
     ranges = (
-        range_of(event.rate, event.noise_multiplier, way, event.rate * _beyond(event, tail))
+        range_of(
+            event.rate, event.noise_multiplier, direction, event.rate * _beyond(event, tail)
+        )
         for event in events
-        for way in WAYS[relation]
+        for direction in relation.directions
     )
     return sum((high - low) / interval for low, high in ranges)
 
@@ -231,7 +229,7 @@ def _smaller(
 ) -> Accounted:
     """Return the smaller of the bounds that are valid for the relation."""
     bounds = [Accounted(math.inf, "none", interval), Accounted(pld, "PLD", interval)]
-    if "RDP" in _VALID[relation] and bounds[-1].epsilon > enough:
+    if "RDP" in relation.accountants and bounds[-1].epsilon > enough:
         bounds.append(Accounted(_by_renyi(given, delta, relation), "RDP", interval))
     return min(bounds, key=lambda bound: bound.epsilon)
 
@@ -240,33 +238,29 @@ def _smaller(
 
 
 def _pld(
-    events: tuple[Event, ...], way: str, interval: float, delta: float, tail: float
+    events: tuple[Event, ...], direction: str, interval: float, delta: float, tail: float
 ) -> float:
     """Return epsilon in one direction, by privacy loss distributions."""
     if not events:
         return 0.0
-    losses = _losses(events[-1], way, interval, tail)
+    losses = _losses(events[-1], direction, interval, tail)
     if events[:-1]:
-        losses = _losses_together(events[:-1], way, interval, tail).then(losses)
+        losses = _losses_together(events[:-1], direction, interval, tail).then(losses)
     return losses.epsilon(delta)
 
 
 @lru_cache(maxsize=4)
 def _losses_together(
-    events: tuple[Event, ...], way: str, interval: float, tail: float
+    events: tuple[Event, ...], direction: str, interval: float, tail: float
 ) -> Losses:
     """Return the losses of `events` together."""
-    return reduce(Losses.then, (_losses(event, way, interval, tail) for event in events))
+    return reduce(Losses.then, (_losses(event, direction, interval, tail) for event in events))
 
 
 def _neighbours(relation: Relation) -> Any:
     import dp_accounting as dp
 
-    return {
-        Relation.ZERO_OUT: dp.NeighboringRelation.REPLACE_SPECIAL,
-        Relation.ADD_REMOVE: dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
-        Relation.REPLACE_ONE: dp.NeighboringRelation.REPLACE_ONE,
-    }[relation]
+    return dp.NeighboringRelation[relation.library]
 
 
 def _translate(event: Event) -> Any:
@@ -289,11 +283,11 @@ def _by_renyi(events: tuple[Event, ...], delta: float, relation: Relation) -> fl
     return float(found) * (1.0 + _RENYI_ROUNDING)
 
 
-def _losses(event: Event, way: str, interval: float, tail: float) -> Losses:
+def _losses(event: Event, direction: str, interval: float, tail: float) -> Losses:
     """Return the losses of all steps of an event; `tail` is the mass that may be cut."""
     event = _merged(event)
     std, steps = event.noise_multiplier, event.steps
-    once = one_step(event.rate, std, interval, way, tail / steps)
+    once = one_step(event.rate, std, interval, direction, tail / steps)
     return once if steps == 1 else once.times(steps, tail)
 
 
@@ -310,7 +304,7 @@ def gaussian_multiplier(epsilon: float, delta: float, relation: Relation) -> flo
             low = middle
         else:
             high = middle
-    return (2.0 if relation is Relation.REPLACE_ONE else 1.0) / math.exp(low)
+    return relation.reach / math.exp(low)
 
 
 def _gaussian_delta(epsilon: float, strength: float) -> float:
@@ -351,10 +345,10 @@ def renyi_of(
     terms in logarithms, each with an error of a few ulps of log(order!); what is added
     is several times that, once for every step.
     """
-    if "RDP" not in _VALID[relation]:
+    if "RDP" not in relation.accountants:
+        others = " and ".join(repr(x.value) for x in Relation if "RDP" in x.accountants)
         raise ParameterError(
-            f"relation={relation.value!r} has no Rényi accounting; 'zero-out' and "
-            "'add-remove' do."
+            f"relation={relation.value!r} has no Rényi accounting; {others} do."
         )
     each = [_renyi(event, tuple(orders), relation) for event in events]
     return tuple(map(sum, zip(*each, strict=True))) if each else (0.0,) * len(orders)

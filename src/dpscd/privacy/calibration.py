@@ -12,7 +12,7 @@ from functools import lru_cache
 from dpscd.errors import CalibrationError
 from dpscd.privacy import multipliers
 from dpscd.privacy.accounting import Accounted, epsilon_of, estimate, gaussian_multiplier
-from dpscd.privacy.distribution import TAIL, WAYS, range_of
+from dpscd.privacy.distribution import TAIL, range_of
 from dpscd.privacy.event import Event, SampledGaussian
 from dpscd.privacy.relation import PrivacyTarget, Relation
 
@@ -82,7 +82,7 @@ def interval_for(
 def _width(strength: float, delta: float, relation: Relation, rate: float, steps: int) -> float:
     """Return the range of the loss of one step, about, if it is to have this strength."""
     noise = _noise(strength, rate, steps)
-    low, high = range_of(rate, noise, WAYS[relation][0], TAIL * delta / steps)
+    low, high = range_of(rate, noise, relation.directions[0], TAIL * delta / steps)
     return high - low
 
 

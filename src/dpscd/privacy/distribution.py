@@ -26,9 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import fft, special
 
-from dpscd.privacy.relation import Relation
-
-__all__ = ["TAIL", "WAYS", "Losses", "one_step", "range_of"]
+__all__ = ["TAIL", "Losses", "one_step", "range_of"]
 
 Numbers = npt.NDArray[np.float64]
 
@@ -40,13 +38,6 @@ _MOST = 2**24
 
 # Losses further apart than this are not told apart; exponentials of it are numbers.
 _COARSEST = 500.0
-
-# From which data set to which. A record is there or is not; or is one or the other.
-WAYS: dict[Relation, tuple[str, ...]] = {
-    Relation.ZERO_OUT: ("remove", "add"),
-    Relation.ADD_REMOVE: ("remove", "add"),
-    Relation.REPLACE_ONE: ("replace",),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +164,7 @@ def _power(waves: npt.NDArray[np.complex128], steps: int) -> npt.NDArray[np.comp
     return result
 
 
-def one_step(rate: float, std: float, interval: float, way: str, tail: float) -> Losses:
+def one_step(rate: float, std: float, interval: float, direction: str, tail: float) -> Losses:
     """Return the losses of one step, but for a mass `tail` at either end.
 
     Parameters
@@ -182,20 +173,20 @@ def one_step(rate: float, std: float, interval: float, way: str, tail: float) ->
         Sampling rate, and standard deviation of the noise of a record of length 1.
     interval : float
         Distance of neighbouring losses.
-    way : str
+    direction : str
         'remove', 'add' or 'replace': from which data set to which.
     tail : float
         Where the range of losses may be cut off.
     """
     if interval > _COARSEST:
         return _unknown(interval)
-    lowest, highest = range_of(rate, std, way, tail)
+    lowest, highest = range_of(rate, std, direction, tail)
     low = math.floor(lowest / interval)
     high = max(math.ceil(highest / interval), low + 1)
     if high - low >= _MOST:
         return _unknown(interval)
     epsilons = np.arange(low, high + 1, dtype=np.float64) * interval
-    deltas = _divergences(epsilons, rate, std, way)
+    deltas = _divergences(epsilons, rate, std, direction)
     # Rounding may leave masses a little below 0. They stay: made 0, they would add up over
     # the cells, whereas the sums of all are those of the divergences, in which they cancel.
     falls = np.diff(deltas)
@@ -207,19 +198,19 @@ def one_step(rate: float, std: float, interval: float, way: str, tail: float) ->
     return Losses(interval, low, masses, float(deltas[-1]))
 
 
-def range_of(rate: float, std: float, way: str, tail: float) -> tuple[float, float]:
+def range_of(rate: float, std: float, direction: str, tail: float) -> tuple[float, float]:
     """Return a least and a greatest loss of one step; either may be passed with `tail`."""
     far = -std * float(special.ndtri(tail / 2.0))
-    if way == "add":
+    if direction == "add":
         left = -far
     else:
         # The record is drawn with chance `rate`, and moves the middle to -1 then.
         drawn = std * float(special.ndtri(min(0.5, tail / (2.0 * rate)))) - 1.0
         left = min(drawn, -far) if rate < 1.0 else drawn
-    return _loss(far, rate, std, way), _loss(left, rate, std, way)
+    return _loss(far, rate, std, direction), _loss(left, rate, std, direction)
 
 
-def _loss(x: float, rate: float, std: float, way: str) -> float:
+def _loss(x: float, rate: float, std: float, direction: str) -> float:
     """Return the loss of one step that comes out as `x`."""
 
     def sampled(loss: float) -> float:
@@ -227,12 +218,12 @@ def _loss(x: float, rate: float, std: float, way: str) -> float:
             return loss
         return float(np.logaddexp(math.log1p(-rate), math.log(rate) + loss))
 
-    removed = sampled((-0.5 - x) / std**2) if way != "add" else 0.0
-    added = -sampled((x - 0.5) / std**2) if way != "remove" else 0.0
+    removed = sampled((-0.5 - x) / std**2) if direction != "add" else 0.0
+    added = -sampled((x - 0.5) / std**2) if direction != "remove" else 0.0
     return removed + added
 
 
-def _divergences(epsilons: Numbers, rate: float, std: float, way: str) -> Numbers:
+def _divergences(epsilons: Numbers, rate: float, std: float, direction: str) -> Numbers:
     """Return the hockey-stick divergence of one step at each epsilon.
 
     It is greatest where the loss is epsilon: at the points that are found here, so that
@@ -240,9 +231,9 @@ def _divergences(epsilons: Numbers, rate: float, std: float, way: str) -> Number
     """
     deltas = np.zeros_like(epsilons)
     inside = np.ones(epsilons.shape, bool)
-    if way == "replace":
+    if direction == "replace":
         cuts = -_half_loss_replaced(epsilons, rate, std) * std**2
-    elif way == "remove":
+    elif direction == "remove":
         if rate < 1.0:
             inside = epsilons > math.log1p(-rate)  # no loss is smaller
             deltas[~inside] = -np.expm1(epsilons[~inside])
@@ -252,10 +243,10 @@ def _divergences(epsilons: Numbers, rate: float, std: float, way: str) -> Number
             inside = epsilons < -math.log1p(-rate)  # no loss is larger
         cuts = 0.5 + _loss_unsampled(-epsilons[inside], rate) * std**2
     upper = special.ndtr(cuts / std)
-    if way != "add":
+    if direction != "add":
         upper = (1.0 - rate) * upper + rate * special.ndtr((cuts + 1.0) / std)
     lower = special.log_ndtr(cuts / std)
-    if way != "remove":
+    if direction != "remove":
         drawn = special.log_ndtr((cuts - 1.0) / std)
         with np.errstate(divide="ignore"):  # all are drawn
             lower = np.logaddexp(np.log1p(-rate) + lower, math.log(rate) + drawn)

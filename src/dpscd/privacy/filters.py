@@ -267,10 +267,10 @@ def new_filter(name: str, epsilon: float, delta: float, relation: Relation) -> F
         return BasicFilter(epsilon, delta)
     if name != "renyi":
         raise ParameterError(f"filter={name!r} must be 'basic' or 'renyi'.")
-    if relation is Relation.REPLACE_ONE:
+    if "RDP" not in relation.accountants:
         raise ParameterError(
-            "filter='renyi' is not valid for relation='replace-one': the Rényi divergence of "
-            "sampled Gaussian noise is not known there. Use filter='basic', or "
+            f"filter='renyi' is not valid for relation={relation.value!r}: the Rényi "
+            "divergence of sampled Gaussian noise is not known there. Use filter='basic', or "
             "relation='zero-out'."
         )
     return RenyiFilter.of(epsilon, delta)

@@ -1,42 +1,59 @@
 """Which data sets are neighbours, and the privacy that is asked for."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, Self
 
 from dpscd.errors import ParameterError
 
-__all__ = ["PrivacyTarget", "Relation"]
+__all__ = ["PrivacyTarget", "Relation", "RelationFacts"]
 
 
-class Relation(StrEnum):
-    """Two data sets are neighbours when they differ in one record, in this way."""
+class RelationFacts(StrEnum):
+    """A relation with its facts; :class:`Relation` lists those that there are.
 
-    ZERO_OUT = "zero-out"
-    """One record is replaced by one that contributes nothing; n is public."""
+    Attributes
+    ----------
+    words : str
+        What the relation protects, as a clause of a sentence.
+    suspicion : str
+        What somebody may want to find out about a record.
+    absent : str
+        What a record's neighbour has in its place: 'empty' (a record that contributes
+        nothing), 'other' (any other record) or 'nothing'.
+    reach : int
+        How far neighbours can be apart, in contributions of one record.
+    directions : tuple of str
+        The pairs whose divergences bound a step: 'remove' and 'add' for a record that is
+        there or silent, 'replace' for one that is this or another.
+    accountants : tuple of str
+        Those that are valid: 'PLD', 'RDP'.
+    library : str
+        The name that dp-accounting has for the relation.
+    needs_n : bool
+        Whether the number of records is secret, so that n must be declared.
+    """
 
-    REPLACE_ONE = "replace-one"
-    """One record is replaced by any other; n is public. About twice the noise."""
+    words: str
+    suspicion: str
+    absent: str
+    reach: int
+    directions: tuple[str, ...]
+    accountants: tuple[str, ...]
+    library: str
+    needs_n: bool
 
-    ADD_REMOVE = "add-remove"
-    """One record is there or not; needs a declared n, the true one stays secret."""
-
-    @property
-    def words(self) -> str:
-        """What the relation protects, as a clause of a sentence."""
-        return {
-            "zero-out": "whether a record took part or was replaced by an empty one",
-            "replace-one": "whether a record was this one or any other",
-            "add-remove": "whether a record was in the data at all",
-        }[self.value]
-
-    @property
-    def reach(self) -> int:
-        """How far neighbours can be apart, in contributions of one record."""
-        return 2 if self is Relation.REPLACE_ONE else 1
+    def __new__(cls, value: str, facts: Mapping[str, Any] | None = None) -> Self:
+        """Return the member; only its value is compared, hashed, pickled and written."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        vars(member).update(facts or {})
+        return member
 
     @classmethod
-    def parse(cls, name: str) -> "Relation":
+    def parse(cls, name: str) -> Self:
         """Return the relation called `name`, or raise ParameterError."""
         try:
             return cls(name)
@@ -44,6 +61,55 @@ class Relation(StrEnum):
             pass
         allowed = ", ".join(repr(r.value) for r in cls)
         raise ParameterError(f"relation={name!r} must be one of {allowed}.")
+
+
+class Relation(RelationFacts):
+    """Two data sets are neighbours when they differ in one record, in this way."""
+
+    ZERO_OUT = (
+        "zero-out",
+        {
+            "words": "whether a record took part or was replaced by an empty one",
+            "suspicion": "a certain record took part or was left empty",
+            "absent": "empty",
+            "reach": 1,
+            "directions": ("remove", "add"),
+            "accountants": ("PLD", "RDP"),
+            "library": "REPLACE_SPECIAL",
+            "needs_n": False,
+        },
+    )
+    """One record is replaced by one that contributes nothing; n is public."""
+
+    REPLACE_ONE = (
+        "replace-one",
+        {
+            "words": "whether a record was this one or any other",
+            "suspicion": "a certain record was in the data or another in its place",
+            "absent": "other",
+            "reach": 2,
+            "directions": ("replace",),
+            "accountants": ("PLD",),
+            "library": "REPLACE_ONE",
+            "needs_n": False,
+        },
+    )
+    """One record is replaced by any other; n is public. About twice the noise."""
+
+    ADD_REMOVE = (
+        "add-remove",
+        {
+            "words": "whether a record was in the data at all",
+            "suspicion": "a certain record was in the data or not",
+            "absent": "nothing",
+            "reach": 1,
+            "directions": ("remove", "add"),
+            "accountants": ("PLD", "RDP"),
+            "library": "ADD_OR_REMOVE_ONE",
+            "needs_n": True,
+        },
+    )
+    """One record is there or not; needs a declared n, the true one stays secret."""
 
 
 @dataclass(frozen=True)

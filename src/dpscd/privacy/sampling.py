@@ -70,7 +70,7 @@ class PoissonLots:
     @classmethod
     def of(cls, rate: float, relation: Relation) -> "PoissonLots":
         """Return the sampler that `relation` needs."""
-        return cls(rate, exact=relation is Relation.ADD_REMOVE)
+        return cls(rate, exact=relation.needs_n)
 
     @property
     def share(self) -> int:

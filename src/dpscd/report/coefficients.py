@@ -39,15 +39,7 @@ def _intro(subject: Subject) -> Html:
 
 
 def _units(subject: Subject) -> str:
-    if subject.regression:
-        what = subject.target or "the prediction"
-        return f"Each weight says by how much {what} goes up or down."
-    if subject.kind.startswith("logistic"):
-        return (
-            "Each weight is a change of the log-odds: 0.7 doubles the odds, \u22120.7 halves "
-            "them."
-        )
-    return "Each weight is a change of the decision score; above zero the class is chosen."
+    return subject.kind.weight.format(target=subject.target or "the prediction")
 
 
 def _scale(subject: Subject) -> str:

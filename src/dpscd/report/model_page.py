@@ -19,7 +19,7 @@ from dpscd.report.html import Html, counted, html, joined, number
 from dpscd.report.public_facts import public_facts
 from dpscd.report.subject import Subject
 from dpscd.report.tradeoff import tradeoff
-from dpscd.report.words import best_guess, chance, odds, percent, strength, suspicion, warnings
+from dpscd.report.words import best_guess, chance, odds, percent, strength, warnings
 from dpscd.whole import whole_file
 
 __all__ = ["model_page", "write_report"]
@@ -131,9 +131,9 @@ def model_page(
     return html(
         _PAGE,
         digest=f"sha256-{digest}",
-        title=f"Privacy report: {subject.kind}{target}",
+        title=f"Privacy report: {subject.kind.words}{target}",
         style=Html(style),
-        heading=f"{subject.kind.capitalize()}{target}",
+        heading=f"{subject.kind.words.capitalize()}{target}",
         subtitle=_subtitle(subject),
         links=joined(
             html('<li><a href="#{a}">{t}</a></li>', a=x.anchor, t=x.short) for x in sections
@@ -258,7 +258,7 @@ def _protected(subject: Subject, check: _Check) -> Html:
         "<li>Other models, scores and tables from the same records: each adds its own "
         "epsilon.</li></ul>\n",
         secret=card.relation.words,
-        doubt=suspicion(card.relation),
+        doubt=card.relation.suspicion,
         guess=percent(best_guess(card.epsilon, card.delta)),
         odds=odds(card.epsilon),
         delta=chance(card.delta),

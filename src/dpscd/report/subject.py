@@ -9,7 +9,7 @@ import numpy as np
 
 from dpscd.errors import CardError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.regression import DPRidge
+from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.table import TableModel
 from dpscd.preprocessing.encoding import width_of
 from dpscd.preprocessing.schema import Schema
@@ -22,12 +22,6 @@ BAND = 2.0
 
 # Numbers on a card that the pages speak of.
 _NEEDED = ("n", "d", "lam", "row_bound", "intercept", "standardised")
-
-_KINDS = {
-    "DPRidge": "ridge regression",
-    "DPLogisticRegression": "logistic regression",
-    "DPLinearSVC": "linear support vector machine",
-}
 
 
 @dataclass(frozen=True)
@@ -89,14 +83,14 @@ class Subject:
         return card
 
     @property
-    def kind(self) -> str:
-        """What sort of model it is, in words."""
-        return _KINDS[type(self.estimator).__name__]
+    def kind(self) -> ModelKind:
+        """What the registry says of this sort of model."""
+        return kind_of(self.estimator)
 
     @property
     def regression(self) -> bool:
         """Whether numbers are predicted, not classes."""
-        return isinstance(self.estimator, DPRidge)
+        return not self.kind.classifies
 
     @property
     def classes(self) -> list[str]:

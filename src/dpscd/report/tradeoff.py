@@ -160,7 +160,7 @@ def _plan(subject: Subject, epsilon: float) -> Plan:
         n=public["n"],
         d=public["d"],
         outputs=len(subject.outputs),
-        task="regression" if subject.regression else "classification",
+        task=subject.kind.task,
         row_bound=public["row_bound"],
         constant=public["intercept"],
         standardised=public["standardised"],

@@ -3,19 +3,12 @@
 import math
 
 from dpscd.privacy.card import PrivacyCard
-from dpscd.privacy.relation import Relation
 from dpscd.report.html import whole
 from dpscd.report.subject import Subject
 
-__all__ = ["best_guess", "chance", "odds", "percent", "strength", "suspicion", "warnings"]
+__all__ = ["best_guess", "chance", "odds", "percent", "strength", "warnings"]
 
 _LARGE_EPSILON = 10.0
-
-_SUSPICION = {
-    Relation.ZERO_OUT: "a certain record took part or was left empty",
-    Relation.REPLACE_ONE: "a certain record was in the data or another in its place",
-    Relation.ADD_REMOVE: "a certain record was in the data or not",
-}
 
 
 def best_guess(epsilon: float, delta: float) -> float:
@@ -50,11 +43,6 @@ def strength(epsilon: float) -> str:
     if epsilon <= 1.0:
         return "strong"
     return "reasonable" if epsilon <= _LARGE_EPSILON else "weak"
-
-
-def suspicion(relation: Relation) -> str:
-    """Return what somebody may want to find out about a record."""
-    return _SUSPICION[relation]
 
 
 def warnings(subject: Subject) -> list[tuple[str, str]]:

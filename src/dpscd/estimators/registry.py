@@ -1,0 +1,110 @@
+"""The models that there are, one row each: read by loading, command line, report and audit.
+
+Rows hold names, not classes: nothing heavy is imported before a model is asked for.
+"""
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+__all__ = ["MODELS", "ModelKind", "kind_called", "kind_of", "usual_kind"]
+
+
+class ModelKind(NamedTuple):
+    """One kind of model.
+
+    Attributes
+    ----------
+    name : str
+        What the command line calls it.
+    type : str
+        Name of its class, as in model files.
+    home : str
+        The class's module.
+    task : str
+        'classification' or 'regression'.
+    loss : str
+        Name of its loss in :mod:`dpscd.losses`.
+    words : str
+        What it is, for people.
+    weight : str
+        What a weight of the model says, for people; ``{target}`` is what is predicted.
+    sklearn : str
+        The class of scikit-learn that predicts as it does.
+    """
+
+    name: str
+    type: str
+    home: str
+    task: str
+    loss: str
+    words: str
+    weight: str
+    sklearn: str
+
+    @property
+    def estimator(self) -> Any:
+        """The class."""
+        return getattr(import_module(self.home), self.type)
+
+    @property
+    def classifies(self) -> bool:
+        """Whether classes are predicted, not numbers."""
+        return self.task == "classification"
+
+
+#: In the order in which the command line lists them; the first of a task is its usual one.
+MODELS = (
+    ModelKind(
+        name="ridge",
+        type="DPRidge",
+        home="dpscd.estimators.regression",
+        task="regression",
+        loss="Squared",
+        words="ridge regression",
+        weight="Each weight says by how much {target} goes up or down.",
+        sklearn="Ridge",
+    ),
+    ModelKind(
+        name="logistic",
+        type="DPLogisticRegression",
+        home="dpscd.estimators.classification",
+        task="classification",
+        loss="Logistic",
+        words="logistic regression",
+        weight="Each weight is a change of the log-odds: 0.7 doubles the odds, \u22120.7 "
+        "halves them.",
+        sklearn="LogisticRegression",
+    ),
+    ModelKind(
+        name="svm",
+        type="DPLinearSVC",
+        home="dpscd.estimators.classification",
+        task="classification",
+        loss="Hinge",
+        words="linear support vector machine",
+        weight="Each weight is a change of the decision score; above zero the class is chosen.",
+        sklearn="LinearSVC",
+    ),
+)
+
+_BY_TYPE = {(kind.home, kind.type): kind for kind in MODELS}
+
+
+def kind_of(model: Any) -> ModelKind:
+    """Return the row of an estimator or of its class; subclasses are of their parents' kind."""
+    family = model if isinstance(model, type) else type(model)
+    for each in family.__mro__:
+        found = _BY_TYPE.get((each.__module__, each.__name__))
+        if found is not None:
+            return found
+    raise LookupError(f"{family.__name__} is not a registered model.")
+
+
+def usual_kind(*, classifies: bool) -> ModelKind:
+    """Return the kind of model that is trained when none is named."""
+    return next(kind for kind in MODELS if kind.classifies == classifies)
+
+
+def kind_called(name: str) -> ModelKind:
+    """Return the row of a model by its name on the command line."""
+    return next(kind for kind in MODELS if kind.name == name)

@@ -1,0 +1,81 @@
+"""Every place that speaks of models follows the registry."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import dpscd
+from dpscd import losses
+from dpscd.cli.models import AuditedModel, TrainedModel
+from dpscd.estimators import loading
+from dpscd.estimators.base import DPLinearModel
+from dpscd.estimators.interop import to_sklearn
+from dpscd.estimators.registry import MODELS, kind_called, kind_of, usual_kind
+from dpscd.report.subject import Subject
+
+every_kind = pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.name)
+
+
+def fitted(kind):
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(60, 2))
+    own = {"classes": [0, 1]} if kind.classifies else {"y_bounds": (0, 2)}
+    model = kind.estimator(epsilon=float("inf"), lam=0.1, **own)
+    return model.fit(X, (X[:, 0] > 0).astype(int)), X
+
+
+def test_names_and_types_are_those_of_one_row_each():
+    for field in ("name", "type", "words"):
+        assert len({getattr(kind, field) for kind in MODELS}) == len(MODELS)
+
+
+def test_every_estimator_is_registered():
+    def grown(family):
+        return {family, *(x for child in family.__subclasses__() for x in grown(child))}
+
+    known = {kind.estimator for kind in MODELS}
+    found = {x for x in grown(DPLinearModel) if x.__module__.startswith("dpscd.")}
+    assert {x for x in found if not inspect.isabstract(x) and x.__name__ in dir(dpscd)} == known
+
+
+@every_kind
+def test_a_row_is_found_by_name_class_instance_and_subclass(kind):
+    child = type("Child", (kind.estimator,), {})
+    assert kind_called(kind.name) is kind
+    assert kind_of(kind.estimator) is kind_of(kind.estimator()) is kind_of(child) is kind
+
+
+def test_what_is_not_a_model_has_no_row():
+    with pytest.raises(LookupError, match="int is not a registered model"):
+        kind_of(3)
+
+
+def test_the_usual_kinds_are_logistic_and_ridge():
+    assert [usual_kind(classifies=x).name for x in (True, False)] == ["logistic", "ridge"]
+
+
+@every_kind
+def test_the_package_exports_it(kind):
+    assert kind.type in dpscd.__all__
+    assert getattr(dpscd, kind.type) is kind.estimator
+
+
+def test_the_command_line_and_files_know_the_registered_models():
+    names = [kind.name for kind in MODELS]
+    assert [x.value for x in TrainedModel] == ["auto", *names]
+    assert [x.value for x in AuditedModel] == ["all", *names]
+    assert loading._types() == {kind.type: kind.estimator for kind in MODELS}
+
+
+@every_kind
+def test_loss_report_file_and_export_follow_its_row(kind, tmp_path):
+    model, X = fitted(kind)
+    assert type(model._loss) is getattr(losses, kind.loss)
+    subject = Subject(model)
+    assert subject.kind is kind
+    assert subject.regression != kind.classifies
+    model.save(tmp_path / "model.json")
+    assert type(dpscd.load(tmp_path / "model.json")) is kind.estimator
+    plain = to_sklearn(model)
+    assert type(plain).__name__ == kind.sklearn
+    np.testing.assert_allclose(plain.predict(X), model.predict(X), rtol=1e-12)
