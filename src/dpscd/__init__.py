@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpscd._version import __version__
 
 if TYPE_CHECKING:
+    from dpscd.cards.card import PrivacyCard
     from dpscd.errors import (
         BudgetExceeded,
         CalibrationError,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     )
     from dpscd.preprocessing.row_scaler import RowScaler
     from dpscd.preprocessing.schema import Schema
-    from dpscd.privacy.card import PrivacyCard
     from dpscd.privacy.ledger import Ledger
     from dpscd.privacy.random import SecretSeed
 
@@ -79,7 +79,7 @@ _HOMES = {
     "sign_model": "dpscd.estimators.loading",
     "to_onnx": "dpscd.estimators.interop",
     "to_sklearn": "dpscd.estimators.interop",
-    "PrivacyCard": "dpscd.privacy.card",
+    "PrivacyCard": "dpscd.cards.card",
     "DeclaredEncoder": "dpscd.preprocessing.declared",
     "DeclaredScaler": "dpscd.preprocessing.declared",
     "RowScaler": "dpscd.preprocessing.row_scaler",

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import dpscd
+from dpscd.cards.card import PrivacyCard
 from dpscd.preprocessing import schema
-from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.release import Release
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, TableModel
+from dpscd.cards.card import PrivacyCard
 from dpscd.estimators.files import _checksum
-from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.release import claim
 
 RNG = np.random.default_rng(0)

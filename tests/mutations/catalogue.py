@@ -814,13 +814,13 @@ MUTATIONS = [
     Mutation(
         "private bounds: the same noise in both histograms",
         "releases/base.py",
-        (("parties.source, self.purpose, time\n", "parties.source, self.purpose, 0\n"),),
+        (("total, source, self.purpose, time)", "total, source, self.purpose, 0)"),),
         "tests/releases/test_private_bounds.py::test_both_histograms_get_the_stated_noise_from_streams_of_their_own",
     ),
     Mutation(
         "private bounds left off the card",
-        "privacy/statements.py",
-        (('if public.get("released_bounds") and "bounds" not in listed:', "if False:"),),
+        "releases/bounds.py",
+        (("if bounds and listed is None:", "if False:"),),
         "tests/estimators/test_table_model.py::test_private_bounds_are_a_release_on_the_card",
     ),
     Mutation(
@@ -837,13 +837,13 @@ MUTATIONS = [
     ),
     Mutation(
         "a file: releases dropped with the flag that announces them",
-        "privacy/card.py",
+        "cards/card.py",
         (("        self._check_claim(found)\n", ""),),
         f"{_FORGED}[a pilot that was not used]",
     ),
     Mutation(
         "a file: what the releases reach not compared",
-        "privacy/card.py",
+        "cards/card.py",
         (("if not agrees(reaches, found.epsilon, within=_SAME_EPSILON):", "if False:"),),
         f"{_FORGED}[multiplier and noise]",
     ),
@@ -873,8 +873,8 @@ MUTATIONS = [
     ),
     Mutation(
         "a file: sizes of releases believed",
-        "privacy/statements.py",
-        (("    _check_sizes(releases, public)\n", ""),),
+        "cards/statements.py",
+        (("        kind.check_listed(listed.get(kind), public)\n", "        pass\n"),),
         f"{_FORGED}[sizes]",
     ),
     Mutation(

@@ -1,18 +1,21 @@
 """What may be asked of records, and that only sums leave them."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from dpscd.errors import WorkerError
+from dpscd.cards.statements import check_releases
+from dpscd.errors import CardError, WorkerError
 from dpscd.losses import Squared
 from dpscd.privacy.exact import MARGIN
-from dpscd.privacy.random import Purpose, SeededSource
+from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 from dpscd.releases.base import SumRelease
+from dpscd.releases.kinds import all_kinds
 from dpscd.releases.pipeline import run_plan
 from dpscd.releases.query import Query, sum_over
 from plans import held, make_plan
@@ -70,7 +73,7 @@ class Count(SumRelease):
     what: ClassVar[str] = "count"
     words: ClassVar[str] = "how many records count"
     proof: ClassVar[str] = "count"
-    purpose: ClassVar[Purpose] = Purpose.SCORE
+    place: ClassVar[int] = 15
     size = 1
 
     def run(self, state, parties):
@@ -104,3 +107,26 @@ def test_a_new_release_is_planned_paid_for_and_run_like_the_others():
     assert count != 300.0
     assert count == pytest.approx(300.0, abs=6 * 30.0)
     assert plan.calibrated().noise_multiplier > planned().calibrated().noise_multiplier
+    check_releases(plan.releases(), {"n": N, "d": D})
+    with pytest.raises(CardError, match="in another order"):
+        check_releases((plan.releases()[0], *plan.releases()), {})
+
+
+def test_no_two_releases_share_a_place():
+    with pytest.raises(TypeError, match="has place 15"):
+
+        class Other(Count):
+            what = "other"
+            place = 15
+
+
+def test_all_kinds_are_found_and_have_their_words_and_a_proof():
+    kinds = [kind for kind in all_kinds() if kind.__module__.startswith("dpscd.")]
+    assert [kind.what for kind in kinds] == [
+        "bounds", "moments", "label mean", "label spread", "shared vector", "label spread",
+        "shared vector",
+    ]  # fmt: skip
+    proofs = Path(__file__).parents[2] / "docs" / "proofs"
+    for kind in kinds:
+        assert kind.words
+        assert (proofs / f"{kind.proof}.md").exists()

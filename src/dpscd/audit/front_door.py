@@ -11,11 +11,11 @@ import numpy.typing as npt
 from dpscd.audit.bounds import LowerBounds, lower_bounds
 from dpscd.audit.evidence import Canaries, Evidence, evidence
 from dpscd.audit.recording import recorded
+from dpscd.cards.card import PrivacyCard
 from dpscd.errors import ParameterError
 from dpscd.kernels.draws import shuffle
 from dpscd.privacy.accounting import epsilon_of
 from dpscd.privacy.calibration import interval_for
-from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.random import Purpose, SecureSource, SeededSource
 from dpscd.privacy.release import Release
 

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from dpscd.audit.attacks import Attack, LikelihoodRatio
 from dpscd.audit.canaries import Dataset
+from dpscd.cards.card import PrivacyCard
 from dpscd.estimators.base import DPLinearModel
 from dpscd.kernels.dual import Records, advance
 from dpscd.plan import Plan
-from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.random import Source
 from dpscd.privacy.sampling import Lots
 from dpscd.problem import Problem

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpscd import losses
 from dpscd._version import __version__
+from dpscd.cards.card import PrivacyCard
 from dpscd.distributed.detection import is_dask
 from dpscd.errors import (
     BudgetExceeded,
@@ -46,7 +47,6 @@ from dpscd.planning import (
     worth_standardising,
 )
 from dpscd.privacy.accounting import library_version
-from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.random import SecretSeed, Source, source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation

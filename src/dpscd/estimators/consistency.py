@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpscd.cards.card import PrivacyCard
+from dpscd.cards.statements import agrees
 from dpscd.errors import ModelFileError
 from dpscd.losses import Loss
 from dpscd.plan import shared_noise
 from dpscd.planning import default_delta
-from dpscd.privacy.card import PrivacyCard
-from dpscd.privacy.statements import agrees
 from dpscd.problem import Problem
 from dpscd.standard import Standard
 

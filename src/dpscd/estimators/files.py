@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dpscd.cards.card import PrivacyCard
 from dpscd.errors import DpscdError, ModelFileError
 from dpscd.estimators.consistency import (
     check_noise,
@@ -25,7 +26,6 @@ from dpscd.estimators.consistency import (
     runs_of,
     runs_to_dict,
 )
-from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.strict_json import read_json
 from dpscd.whole import whole_file
 

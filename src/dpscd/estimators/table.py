@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from dpscd.cards.card import PrivacyCard
 from dpscd.distributed.detection import is_dask
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
@@ -25,7 +26,6 @@ from dpscd.preprocessing.declared import schema_of
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
 from dpscd.preprocessing.parsing import check_columns, used_columns
 from dpscd.preprocessing.schema import Schema
-from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.release import BOUND_CELLS
 from dpscd.records.door import TableDoor
 from dpscd.records.table_records import TableRecords

@@ -50,6 +50,7 @@ class Purpose(IntEnum):
     BOUNDS = 10
     SCORE = 11
     LOTS_KEY = 12
+    SUM = 13  # of a source that one release has for itself
 
 
 def _stream(

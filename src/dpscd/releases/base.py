@@ -2,9 +2,9 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,10 @@ from dpscd.problem import Model, Problem
 from dpscd.releases.query import Query
 from dpscd.releases.store import LabelFacts, RecordStore, Residuals
 
-__all__ = ["Parties", "PlannedRelease", "State", "SumRelease"]
+__all__ = ["WRONG_SIZE", "Parties", "PlannedRelease", "State", "SumRelease"]
+
+WRONG_SIZE = "the size of the card's release {!r} fits no such model."
+"""What is said of a listed release of more or fewer numbers than public facts make it."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,9 +72,9 @@ class Parties(NamedTuple):
     store : RecordStore
         The records; only sums leave it.
     source_of : callable
-        Returns a fresh source of randomness, another one for every text.
+        Returns the source of randomness of a part of the fit, another one for every text.
     source : Source
-        The one of the whole fit, that of the empty text.
+        That of the empty text.
     progress : callable, optional
         Called with the number of steps done, and with nothing else.
     """
@@ -91,6 +94,26 @@ class PlannedRelease(ABC):
     """What it is, for readers of a report."""
     proof: ClassVar[str]
     """The page of docs/proofs that proves it."""
+
+    place: ClassVar[int]
+    """Where it stands among the releases of a fit; no two kinds share one."""
+    needs: ClassVar[str | None] = None
+    """The release that must come before it, if there is one."""
+    followed_by: ClassVar[str | None] = None
+    """The release that must come right after it, if there is one."""
+    kinds: ClassVar[dict[int, "type[PlannedRelease]"]] = {}
+    """All kinds that were defined, by their place."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Take a kind that has a place of its own into the list of all kinds."""
+        super().__init_subclass__(**more)
+        if "place" in vars(cls) and cls.kinds.setdefault(cls.place, cls) is not cls:
+            raise TypeError(f"another release than {cls.what!r} has place {cls.place}.")
+
+    @classmethod
+    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
+        """Raise CardError if a card's public facts contradict that it is listed, or is not."""
+        del listed, public  # most kinds contradict nothing
 
     @abstractmethod
     def release(self) -> Release:
@@ -113,7 +136,8 @@ class SumRelease(PlannedRelease):
         Standard deviation of the noise, a record moving a sum by at most 1.
     """
 
-    purpose: ClassVar[Purpose]
+    purpose: ClassVar[Purpose] = Purpose.SUM
+    """Which stream its noise is of; SUM is one of a source that it has for itself."""
     times: ClassVar[int] = 1
     """Number of sums, one after the other."""
 
@@ -145,8 +169,8 @@ class SumRelease(PlannedRelease):
         """
         if math.prod(query.shape) != self.size or query.n != self.n:
             raise ParameterError(f"the query of {self.what!r} is not the one that is planned.")
+        own = self.purpose is Purpose.SUM
+        source = parties.source_of(self.what) if own else parties.source
         total = parties.store.total(query).ravel()
-        noisy = noisy_sum(
-            self.noise_multiplier, query.unit, total, parties.source, self.purpose, time
-        )
+        noisy = noisy_sum(self.noise_multiplier, query.unit, total, source, self.purpose, time)
         return noisy.reshape(query.shape)

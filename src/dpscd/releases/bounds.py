@@ -8,18 +8,18 @@ noise would show, lies.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import ParameterError
+from dpscd.errors import CardError, ParameterError
 from dpscd.privacy.exact import MARGIN
 from dpscd.privacy.random import Purpose
-from dpscd.privacy.release import BOUND_CELLS
-from dpscd.releases.base import Parties, State, SumRelease
+from dpscd.privacy.release import BOUND_CELLS, Release
+from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
 from dpscd.releases.query import Query, SomeRecords
 
 __all__ = ["Bounds", "HistogramQuery", "bin_counts", "magnitude_limits"]
@@ -78,10 +78,20 @@ class Bounds(SumRelease):
     what: ClassVar[str] = "bounds"
     words: ClassVar[str] = "counts of values, from which bounds of columns are estimated"
     proof: ClassVar[str] = "bounds"
+    place: ClassVar[int] = 10
     purpose: ClassVar[Purpose] = Purpose.BOUNDS
     times: ClassVar[int] = 2
 
     columns: int
+
+    @classmethod
+    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
+        """Refuse released bounds without their release, and the other way round."""
+        bounds = public.get("released_bounds")
+        if bounds and listed is None:
+            raise CardError("the card states released bounds but lists no such release.")
+        if bounds is not None and listed and listed.size != BOUND_CELLS * len(bounds):
+            raise CardError(WRONG_SIZE.format(cls.what))
 
     @property
     def size(self) -> int:

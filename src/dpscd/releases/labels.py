@@ -4,17 +4,19 @@ Labels are taken in units in which their declared bounds are at most 1 away from
 """
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import DataError, ParameterError
+from dpscd.errors import CardError, DataError, ParameterError
 from dpscd.privacy.exact import MARGIN
 from dpscd.privacy.random import Purpose
+from dpscd.privacy.release import Release
 from dpscd.problem import Problem, rows_of
-from dpscd.releases.base import Parties, State, SumRelease
+from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
 from dpscd.releases.query import Query, SomeRecords
 from dpscd.releases.store import Residuals
 
@@ -119,6 +121,14 @@ class _Mean(SumRelease):
 
     proof: ClassVar[str] = "moments"
 
+    @classmethod
+    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
+        """Refuse a release of numeric labels of a classifier, or of more than one number."""
+        if listed and "classes" in public:
+            raise CardError("the card states classes but lists a release of numeric labels.")
+        if listed and listed.size != 1:
+            raise CardError(WRONG_SIZE.format(cls.what))
+
     @property
     def size(self) -> int:
         """A single number."""
@@ -140,6 +150,8 @@ class LabelMean(_Mean):
 
     what: ClassVar[str] = "label mean"
     words: ClassVar[str] = "mean of what is predicted"
+    place: ClassVar[int] = 30
+    followed_by: ClassVar[str | None] = "label spread"
     purpose: ClassVar[Purpose] = Purpose.LABEL_MEAN
 
     def run(self, state: State, parties: Parties) -> State:
@@ -159,6 +171,7 @@ class LabelSpread(_Mean):
 
     what: ClassVar[str] = "label spread"
     words: ClassVar[str] = "mean distance of what is predicted from its centre"
+    place: ClassVar[int] = 40
     purpose: ClassVar[Purpose] = Purpose.LABEL_SPREAD
 
     def run(self, state: State, parties: Parties) -> State:
@@ -188,6 +201,9 @@ class ResidualSpread(LabelSpread):
     What is left is measured from predictions that are public by then.
     Proof: docs/proofs/moments.md.
     """
+
+    place: ClassVar[int] = 60
+    needs: ClassVar[str | None] = "shared vector"
 
     def run(self, state: State, parties: Parties) -> State:
         """Release it, and start from the pilot if it explains much."""

@@ -1,17 +1,19 @@
 """Moments of the features: noisy means and mean squares, by which rows are standardised."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import DataError
+from dpscd.errors import CardError, DataError
 from dpscd.kernels.moments import add_moments
 from dpscd.kernels.rows import Rows, row_width
 from dpscd.privacy.random import Purpose
+from dpscd.privacy.release import Release
 from dpscd.problem import Problem
-from dpscd.releases.base import Parties, State, SumRelease
+from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
 from dpscd.releases.query import Query, SomeRecords
 from dpscd.standard import standard_of
 
@@ -73,9 +75,21 @@ class Moments(SumRelease):
     what: ClassVar[str] = "moments"
     words: ClassVar[str] = "means and mean squares of the features"
     proof: ClassVar[str] = "moments"
+    place: ClassVar[int] = 20
     purpose: ClassVar[Purpose] = Purpose.MOMENTS
 
     d: int
+
+    @classmethod
+    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
+        """Refuse standardised features without moments, and the other way round."""
+        standardised = public.get("standardised")
+        if standardised is True and listed is None:
+            raise CardError("the card states standardised features but lists no moments.")
+        if standardised is False and listed:
+            raise CardError("the card lists moments but states no standardised features.")
+        if listed and listed.size != 2 * public.get("d", listed.size / 2):
+            raise CardError(WRONG_SIZE.format(cls.what))
 
     @property
     def size(self) -> int:

@@ -1,5 +1,6 @@
 """The one order of a private fit: what its plan lists, from the first release to the last."""
 
+import functools
 from collections.abc import Callable
 
 from dpscd.plan import Plan
@@ -39,6 +40,7 @@ def run_plan(
     Proof: docs/proofs/moments.md and docs/proofs/shared_vector.md.
     """
     state = State(store.meaning, problem, problem)
+    source_of = functools.cache(source_of)  # a stream that is used twice is noticed
     parties = Parties(store, source_of, source_of(""), progress)
     for release in (*plan.first, SharedVector(plan)):
         state = release.run(state, parties)

@@ -1,14 +1,16 @@
 """The path of the shared vector: training itself, and a pilot before it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from dpscd.errors import CardError
 from dpscd.plan import Plan
 from dpscd.privacy.release import Release
 from dpscd.problem import Model
-from dpscd.releases.base import Parties, PlannedRelease, State
+from dpscd.releases.base import WRONG_SIZE, Parties, PlannedRelease, State
 from dpscd.releases.store import Residuals
 
 __all__ = ["Pilot", "SharedVector"]
@@ -31,8 +33,20 @@ class SharedVector(PlannedRelease):
     what: ClassVar[str] = "shared vector"
     words: ClassVar[str] = "a step of training: the numbers that become the weights"
     proof: ClassVar[str] = "shared_vector"
+    place: ClassVar[int] = 100
 
     plan: Plan
+
+    @classmethod
+    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
+        """Refuse a shared vector of more or fewer numbers than the model has."""
+        stated = "d" in public and "intercept" in public
+        if not listed or not stated or not ("classes" in public or "y_bounds" in public):
+            return
+        classes = len(public.get("classes", ()))
+        outputs = classes if classes > 2 else 1
+        if listed.size != (public["d"] + (public["intercept"] > 0.0)) * outputs:
+            raise CardError(WRONG_SIZE.format(cls.what))
 
     def release(self) -> Release:
         """Return what is accounted for."""
@@ -50,6 +64,10 @@ class SharedVector(PlannedRelease):
 @dataclass(frozen=True)
 class Pilot(SharedVector):
     """The release "shared vector" of a shorter training before the main one."""
+
+    place: ClassVar[int] = 50
+    needs: ClassVar[str | None] = "label spread"
+    followed_by: ClassVar[str | None] = "label spread"
 
     def run(self, state: State, parties: Parties) -> State:
         """Train the pilot, with randomness of its own."""

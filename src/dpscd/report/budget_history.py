@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from dpscd.cards.card import PrivacyCard
 from dpscd.privacy.books import BudgetState, Reservation
-from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.ledger import Ledger
 from dpscd.report.html import Html, data_table, html, joined, number
 from dpscd.report.words import chance

@@ -1,21 +1,11 @@
 """For those who check: every release with its noise, the accountant, and the whole card."""
 
-from dpscd.privacy.card import PrivacyCard
+from dpscd.cards.card import PrivacyCard
 from dpscd.privacy.release import Release
-from dpscd.releases.base import PlannedRelease
-from dpscd.releases.bounds import Bounds
-from dpscd.releases.labels import LabelMean, LabelSpread
-from dpscd.releases.moments import Moments
-from dpscd.releases.shared_vector import SharedVector
+from dpscd.releases.kinds import all_kinds
 from dpscd.report.html import Html, data_table, html, joined, number, whole
 
 __all__ = ["card_details"]
-
-# Everything that a fit can release says in words what it is.
-_KINDS: tuple[type[PlannedRelease], ...] = (
-    Bounds, Moments, LabelMean, LabelSpread, SharedVector,
-)  # fmt: skip
-_WORDS = {kind.what: kind.words for kind in _KINDS}
 
 
 def card_details(card: PrivacyCard) -> Html:
@@ -25,7 +15,8 @@ def card_details(card: PrivacyCard) -> Html:
 
 
 def _releases(card: PrivacyCard) -> Html:
-    rows = [_row(release) for release in card.releases]
+    words = {kind.what: kind.words for kind in reversed(all_kinds())}
+    rows = [_row(release, words.get(release.what, "")) for release in card.releases]
     headings = (
         "Release", "What it is", "Times", "Numbers", "Chance to be used", "Clip",
         "Noise multiplier", "Noise (std)",
@@ -46,11 +37,11 @@ def _releases(card: PrivacyCard) -> Html:
     )
 
 
-def _row(release: Release) -> list[str]:
+def _row(release: Release, words: str) -> list[str]:
     event = release.event
     return [
         release.what,
-        _WORDS.get(release.what, ""),
+        words,
         whole(event.steps),
         whole(release.size),
         f"{event.rate:.4g}",

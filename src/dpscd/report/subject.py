@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from dpscd.cards.card import PrivacyCard
 from dpscd.errors import CardError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.table import TableModel
 from dpscd.preprocessing.encoding import width_of
 from dpscd.preprocessing.schema import Schema
-from dpscd.privacy.card import PrivacyCard
 
 __all__ = ["BAND", "Subject", "Weight"]
 

@@ -2,7 +2,7 @@
 
 import math
 
-from dpscd.privacy.card import PrivacyCard
+from dpscd.cards.card import PrivacyCard
 from dpscd.report.html import whole
 from dpscd.report.subject import Subject
 

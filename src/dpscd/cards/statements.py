@@ -5,22 +5,17 @@ choose. A fact that a card does not state is not asked for here.
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpscd.errors import CardError
-from dpscd.privacy.release import BOUND_CELLS, Release
+from dpscd.privacy.release import Release
+from dpscd.releases.base import PlannedRelease, SumRelease
+from dpscd.releases.kinds import all_kinds
 
 __all__ = ["agrees", "check_facts", "check_releases"]
 
-# One letter for each thing that this version can release; a page of docs/proofs proves it.
-_LETTERS = {
-    "bounds": "b", "moments": "m", "label mean": "a", "label spread": "s", "shared vector": "v",
-}  # fmt: skip
-
-# In this order and no other: a pilot has a shared vector and a label spread of its own.
-_ORDER = re.compile("b?m?(a?s(vs)?)?v")
+Kind = type[PlannedRelease]
 
 _INTEGERS = ("n", "d", "rule")
 _NUMBERS = ("lam", "row_bound", "intercept", "epochs", "lot_size", "averaging", "reaches")
@@ -77,68 +72,58 @@ def check_releases(releases: Sequence[Release], public: Mapping[str, Any]) -> No
     public : dict
         Of the same card.
     """
-    if any(x.what not in _LETTERS for x in releases):
+    kinds = all_kinds()
+    if any(x.what not in {kind.what for kind in kinds} for x in releases):
         raise CardError("the card has a release that this version does not know.")
-    if releases[-1].what != "shared vector":
+    if releases[-1].what != kinds[-1].what:
         raise CardError("the last release of the card is not that of the training.")
-    listed = {x.what for x in releases}
-    if public.get("standardised") is True and "moments" not in listed:
-        raise CardError("the card states standardised features but lists no moments.")
-    if public.get("standardised") is False and "moments" in listed:
-        raise CardError("the card lists moments but states no standardised features.")
-    if public.get("released_bounds") and "bounds" not in listed:
-        raise CardError("the card states released bounds but lists no such release.")
     if any(public.get("n", x.n) != x.n for x in releases) or len({x.n for x in releases}) > 1:
         raise CardError("the card states another n than its releases.")
-    if not _ORDER.fullmatch("".join(_LETTERS[x.what] for x in releases)):
-        raise CardError("the card lists its releases twice or in another order.")
-    _check_first(releases)
+    listed = _placed(releases, kinds)
+    _check_first(listed, releases[-1])
     _check_labels(releases, public)
-    _check_sizes(releases, public)
+    for kind in kinds:
+        kind.check_listed(listed.get(kind), public)
     _check_training(releases[-1], public)
 
 
-def _check_first(releases: Sequence[Release]) -> None:
+def _placed(releases: Sequence[Release], kinds: Sequence[Kind]) -> dict[Kind, Release]:
+    """Return which kind each release is: each once, in their order and no other."""
+    found: dict[Kind, Release] = {}
+    rest = iter(kinds[:-1])
+    names = [x.what for x in releases]
+    for number, x in enumerate(releases[:-1]):
+        kind = next((kind for kind in rest if kind.what == x.what), None)
+        before, after = names[:number], names[number + 1]
+        if (
+            kind is None
+            or (kind.needs is not None and kind.needs not in before)
+            or (kind.followed_by is not None and kind.followed_by != after)
+        ):
+            raise CardError("the card lists its releases twice or in another order.")
+        found[kind] = x
+    return {**found, kinds[-1]: releases[-1]}
+
+
+def _check_first(listed: Mapping[Kind, Release], training: Release) -> None:
     """Refuse releases before training that are not one of all records, cut to length 1."""
-    training = releases[-1]
-    for x in releases[:-1]:
-        if x.what == "shared vector":
-            good = (x.event.rate, x.size) == (training.event.rate, training.size)
+    for kind, x in listed.items():
+        if issubclass(kind, SumRelease):
+            good = (x.clip, x.event.rate, x.event.steps) == (1.0, 1.0, kind.times)
         else:
-            times = 2 if x.what == "bounds" else 1
-            good = (x.clip, x.event.rate, x.event.steps) == (1.0, 1.0, times)
+            good = (x.event.rate, x.size) == (training.event.rate, training.size)
         if not good:
             raise CardError(f"the card states a release {x.what!r} that no fit makes.")
 
 
 def _check_labels(releases: Sequence[Release], public: Mapping[str, Any]) -> None:
-    """Refuse label releases of a classifier, of unequal noise, or a mean without use."""
+    """Refuse label releases of unequal noise, or a mean without use."""
     labels = [x for x in releases if x.what.startswith("label")]
-    if not labels:
-        return
-    if "classes" in public:
-        raise CardError("the card states classes but lists a release of numeric labels.")
     if len({x.event.noise_multiplier for x in labels}) > 1:
         raise CardError("the card states label releases of unequal noise.")
     centred = any(x.what == "label mean" for x in labels)
-    if "intercept" in public and centred != (public["intercept"] > 0.0):
+    if labels and "intercept" in public and centred != (public["intercept"] > 0.0):
         raise CardError("the card's label mean does not fit its intercept.")
-
-
-def _check_sizes(releases: Sequence[Release], public: Mapping[str, Any]) -> None:
-    """Refuse a release of more or fewer numbers than the public facts make it."""
-    sizes = {"label mean": 1, "label spread": 1}
-    if "released_bounds" in public:
-        sizes["bounds"] = BOUND_CELLS * len(public["released_bounds"])
-    if "d" in public:
-        sizes["moments"] = 2 * public["d"]
-        if "intercept" in public and ("classes" in public or "y_bounds" in public):
-            classes = len(public.get("classes", ()))
-            outputs = classes if classes > 2 else 1
-            sizes["shared vector"] = (public["d"] + (public["intercept"] > 0.0)) * outputs
-    for x in releases:
-        if x.size != sizes.get(x.what, x.size):
-            raise CardError(f"the size of the card's release {x.what!r} fits no such model.")
 
 
 def _check_training(training: Release, public: Mapping[str, Any]) -> None:

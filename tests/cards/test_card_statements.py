@@ -5,11 +5,11 @@ import math
 
 import pytest
 
+from dpscd.cards.statements import agrees, check_facts, check_releases
 from dpscd.errors import CardError
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.release import Release
-from dpscd.privacy.statements import agrees, check_facts, check_releases
 from plans import make_plan
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpscd.cards.card import PrivacyCard
 from dpscd.errors import CardError
-from dpscd.privacy.card import PrivacyCard
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.release import Release, claim
@@ -366,7 +366,7 @@ def test_a_card_with_other_words_is_refused(changes):
 
 
 def test_a_card_with_its_releases_twice_is_refused_before_it_is_computed(monkeypatch):
-    monkeypatch.setattr("dpscd.privacy.card.claim", lambda *_: pytest.fail("was computed"))
+    monkeypatch.setattr("dpscd.cards.card.claim", lambda *_: pytest.fail("was computed"))
     for releases in ((RELEASE,) * 2, (RELEASE,) * 3, (RELEASE,) * 10_000):
         with pytest.raises(CardError, match="twice or in another order"):
             card(releases=releases).verify()

@@ -5,10 +5,10 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from dpscd.cards.statements import agrees, check_facts, check_releases
 from dpscd.errors import CardError
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.release import Claim, Release, claim
-from dpscd.privacy.statements import agrees, check_facts, check_releases
 from dpscd.privacy.strict_json import read_json
 
 __all__ = ["PrivacyCard"]
