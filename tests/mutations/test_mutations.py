@@ -12,27 +12,42 @@ from catalogue import MUTATIONS
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.fixture(scope="session")
+def source(tmp_path_factory):
+    """Return a copy of the source, one for each worker.
+
+    Compiled code is kept by the path of its file: in one folder all mistakes outside kernels
+    and losses share it. A mistake there has a cache of its own, since the cache's key is the
+    whole of both.
+    """
+    copy = tmp_path_factory.mktemp("mutated") / "src"
+    shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.name.replace(" ", "-"))
-def test_a_mistake_is_noticed(mutation, tmp_path):
-    source = tmp_path / "src"
-    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+def test_a_mistake_is_noticed(mutation, source):
     file = source / "dpscd" / mutation.file
     text = file.read_text()
     for right, wrong in mutation.replace:
         assert text.count(right) == 1, f"{mutation.file} has changed: {right}"
         text = text.replace(right, wrong)
-    file.write_text(text)
-    environment = {**os.environ, "PYTHONPATH": str(source)}
+    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     environment["DPSCD_HYPOTHESIS"] = "mutation"
     quick = ["-x", "-q", "-o", "addopts=", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *quick, mutation.test],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    file.write_text(text)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *quick, mutation.test],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        # With its time, by which compiled code knows it.
+        shutil.copy2(ROOT / "src" / "dpscd" / mutation.file, file)
     # 1: tests ran and failed; anything else is not the failure that was asked for.
     assert done.returncode == 1, done.stdout[-2000:] + done.stderr[-2000:]
     assert " failed" in done.stdout
