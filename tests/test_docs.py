@@ -10,6 +10,7 @@ import pytest
 
 from dpscd.planning import Facts, plan_fit
 from dpscd.privacy.relation import PrivacyTarget
+from dpscd.releases.kinds import all_kinds
 
 ROOT = Path(__file__).parents[1]
 PROOFS = sorted((ROOT / "docs" / "proofs").glob("*.md"))
