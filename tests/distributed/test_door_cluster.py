@@ -35,7 +35,7 @@ FOREIGN = Cells(
     if type(cell).__module__ != "hostile"
     and not (isinstance(cell, str) and any("\ud800" <= sign <= "\udfff" for sign in cell))
 )
-OWN = [0, 1, 7, 999, "999", 0.5, True, "1", "0"]
+OWN = Cells([0, 1, 7, 999, "999", 0.5, True, "1", "0"])
 few = settings(max_examples=20, suppress_health_check=list(HealthCheck))
 
 
