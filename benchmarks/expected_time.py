@@ -3,7 +3,7 @@
     python benchmarks/expected_time.py
 
 Warm: the code is compiled before, and the noise is known from a first fit of a few epochs. One
-thread, float32 rows; the median of three fits. The constants of ``dpscd.expectation`` were
+thread, float32 rows; the median of three fits. The constants of ``dpscd.forecast`` were
 fitted to these numbers.
 """
 
@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 from dpscd import DPLogisticRegression
-from dpscd.expectation import expect
+from dpscd.forecast import expect
 from dpscd.planning import Facts, default_constant, plan_fit
 from dpscd.privacy.relation import PrivacyTarget
 

@@ -20,7 +20,7 @@ from dpscd.privacy.random import SecureSource
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem
 from dpscd.solvers.dp_scd import dp_scd
-from dpscd.solvers.team import kernel_for
+from dpscd.solvers.threads import kernel_for
 from dpscd_bench.adult import adult_paper
 
 REPETITIONS = 15

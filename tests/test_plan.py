@@ -99,7 +99,7 @@ def test_what_is_drawn_is_what_is_accounted():
         1000,
     )
     assert (release.noise, release.lots(one.relation)) == (one.noise, one.lots)
-    numbers = one.numbers(7.0)
+    numbers = one.constants(7.0)
     assert numbers.strength == 7.0
     assert numbers.separability == 100.0
     assert (numbers.clip, numbers.cell) == (one.clip, one.cell)
@@ -194,7 +194,7 @@ def test_rows_are_rounded_only_where_the_noise_hides_it(changes, packed):
 @pytest.mark.parametrize("n", [1, 1000, 2**22 + 1, 10**9])
 def test_sums_of_whole_numbers_stay_below_64_bits(n, clip):
     made = plan(n=n, clip=clip, noise_multiplier=1.0)
-    numbers = made.numbers(1.0, fixed_point=True)
+    numbers = made.constants(1.0, fixed_point=True)
     assert math.frexp(numbers.cell)[0] == 0.5
     assert made.capacity >= 2 * n
     assert made.capacity * clip / numbers.cell < 2.0**63

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from dpscd.errors import CalibrationError, ParameterError
-from dpscd.kernels.dual import Numbers
+from dpscd.kernels.dual import StepConstants
 from dpscd.privacy.calibration import calibrate, interval_for
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.exact import capacity_of, unit_of, whole_unit_of
@@ -204,9 +204,9 @@ class Plan:
     def _whole_cell(self) -> float:
         return whole_unit_of(self.n, self.clip)
 
-    def numbers(self, strength: float, *, fixed_point: bool = False) -> Numbers:
+    def constants(self, strength: float, *, fixed_point: bool = False) -> StepConstants:
         """Return what the kernel needs to run this plan, on floats or in fixed point."""
-        return Numbers(
+        return StepConstants(
             strength=strength,
             separability=self.separability,
             clip=self.clip,

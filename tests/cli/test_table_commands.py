@@ -232,7 +232,7 @@ def test_a_full_disk_leaves_no_half_model_and_the_charge(run, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device", "m.json")
 
-    monkeypatch.setattr("dpscd.whole.os.fsync", full)
+    monkeypatch.setattr("dpscd.atomic.os.fsync", full)
     found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--ledger", "b.db",
                 "--dataset", "people", "--delta", "1e-6", code=1)  # fmt: skip
     assert "No space left on device" in found.stderr

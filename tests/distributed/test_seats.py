@@ -31,7 +31,7 @@ from dpscd.records.door import TableDoor
 from dpscd.records.labels import ClassLabels
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard
-from dpscd.solvers.sharded import LOST, Crew
+from dpscd.solvers.sharded import LOST, ShardPool
 
 # What Dask's scheduler says.
 _GONE = "Worker holding Actor was lost"
@@ -63,16 +63,16 @@ def test_asynchronous_clients_are_refused(near):
 
 def test_shards_are_divided_among_workers_and_replaced_elsewhere(near):
     parts = partitions_of(*arrays(), None)
-    seats = workers._Seats(near, parts, reader())
-    assert len(seats) == 2
-    assert seats.call(range(2), "count", [(), ()]) == [8, 4]
-    before = seats._seats[0].address
-    seats.refill(0)
-    assert seats._seats[0].address != before
-    assert seats.call([0], "count", [()]) == [8]
-    near.cancel(seats._seats[1].future, force=True)
-    assert seats.call([1], "count", [()]) == [LOST]
-    seats.close()
+    transport = workers._DaskTransport(near, parts, reader())
+    assert len(transport) == 2
+    assert transport.call(range(2), "count", [(), ()]) == [8, 4]
+    before = transport._seats[0].address
+    transport.refill(0)
+    assert transport._seats[0].address != before
+    assert transport.call([0], "count", [()]) == [8]
+    near.cancel(transport._seats[1].future, force=True)
+    assert transport.call([1], "count", [()]) == [LOST]
+    transport.close()
 
 
 @pytest.mark.parametrize("found", ["0.0.1", None, ImportError("secret")], ids=repr)
@@ -91,50 +91,50 @@ def test_workers_without_this_version_are_refused_before_they_are_sent_anything(
 
 def test_a_shard_that_dask_built_again_is_lost(near):
     parts = partitions_of(*arrays(), None)
-    seats = workers._Seats(near, parts, reader())
-    assert seats.call([0], "count", [()]) == [8]
-    seat = seats._seats[0]
-    name = seat.future.key
+    transport = workers._DaskTransport(near, parts, reader())
+    assert transport.call([0], "count", [()]) == [8]
+    shard = transport._seats[0]
+    name = shard.future.key
     for worker in near.cluster.workers.values():
         if name in worker.state.actors:
-            worker.state.actors[name] = ShardActor(seat.parts, reader(), __version__)
-    assert seats.call([0], "count", [()]) == [LOST]
-    seats.refill(0)
-    assert seats.call([0], "count", [()]) == [8]
-    seats.close()
+            worker.state.actors[name] = ShardActor(shard.parts, reader(), __version__)
+    assert transport.call([0], "count", [()]) == [LOST]
+    transport.refill(0)
+    assert transport.call([0], "count", [()]) == [8]
+    transport.close()
 
 
 def test_a_worker_that_has_forgotten_its_shard_is_lost(near, monkeypatch):
     """Dask never answers a call of an actor that is not there."""
     monkeypatch.setattr(workers, "_LOOK", 0.05)
-    seats = workers._Seats(near, partitions_of(*arrays(), None), reader())
-    assert seats.call([0], "count", [()]) == [8]
-    seat = seats._seats[0]
+    transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
+    assert transport.call([0], "count", [()]) == [8]
+    shard = transport._seats[0]
     elsewhere = {"tcp://elsewhere:1"}
 
     async def held(keys):
         return dict.fromkeys(keys, tuple(elsewhere))
 
     for worker in near.cluster.workers.values():
-        worker.state.actors.pop(seat.future.key, None)
+        worker.state.actors.pop(shard.future.key, None)
     monkeypatch.setattr(near.scheduler, "who_has", held, raising=False)
-    assert seats.call([0], "count", [()]) == [LOST]
+    assert transport.call([0], "count", [()]) == [LOST]
     # Built again at the same place after the call was dropped: it does not know the token.
     elsewhere.clear()
-    elsewhere.add(seat.address)
+    elsewhere.add(shard.address)
 
     async def not_known(_):
         return False
 
     class Again:
-        key = seat.actor.key
-        ask = seat.actor.ask
+        key = shard.actor.key
+        ask = shard.actor.ask
         knows = staticmethod(not_known)
 
-    seat.actor = Again
-    assert seats.call([0], "count", [()]) == [LOST]
+    shard.actor = Again
+    assert transport.call([0], "count", [()]) == [LOST]
     monkeypatch.undo()
-    seats.close()
+    transport.close()
 
 
 def test_a_worker_that_is_silent_is_waited_for(near, monkeypatch):
@@ -145,10 +145,10 @@ def test_a_worker_that_is_silent_is_waited_for(near, monkeypatch):
         time.sleep(0.4)
         return slow(self)
 
-    seats = workers._Seats(near, partitions_of(*arrays(), None), reader())
+    transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
     monkeypatch.setattr(Shard, "count", count)
-    assert seats.call(range(2), "count", [(), ()]) == [8, 4]
-    seats.close()
+    assert transport.call(range(2), "count", [(), ()]) == [8, 4]
+    transport.close()
 
 
 def test_a_worker_that_cannot_make_a_shard_is_not_called_lost(near, monkeypatch):
@@ -156,18 +156,18 @@ def test_a_worker_that_cannot_make_a_shard_is_not_called_lost(near, monkeypatch)
         raise ModuleNotFoundError("secret path")
 
     monkeypatch.setattr(workers, "Shard", broken)
-    seats = workers._Seats(near, partitions_of(*arrays(), None), reader())
+    transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
     with pytest.raises(WorkerError, match="ModuleNotFoundError") as caught:
-        seats.call([0], "count", [()])
+        transport.call([0], "count", [()])
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None
     monkeypatch.undo()
-    seats.close()
+    transport.close()
 
 
 @pytest.mark.parametrize("error", [KilledWorker("x", None, 3), RuntimeError(_GONE)], ids=repr)
 def test_a_worker_that_died_before_it_answered_is_lost(near, error):
-    seats = workers._Seats(near, partitions_of(*arrays(), None), reader())
+    transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
 
     class Erred:
         status = "error"
@@ -176,14 +176,14 @@ def test_a_worker_that_died_before_it_answered_is_lost(near, error):
             raise error
             yield
 
-    own, seats._seats[0].future = seats._seats[0].future, Erred()
-    assert seats.call([0], "count", [()]) == [LOST]
-    seats._seats[0].future = own
-    seats.close()
+    own, transport._seats[0].future = transport._seats[0].future, Erred()
+    assert transport.call([0], "count", [()]) == [LOST]
+    transport._seats[0].future = own
+    transport.close()
 
 
 def test_where_no_worker_is_left_the_fit_ends(near, monkeypatch):
-    seats = workers._Seats(near, partitions_of(*arrays(), None), reader())
+    transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
     monkeypatch.setattr(near, "nthreads", dict)
 
     def late(*_, **__):
@@ -192,8 +192,8 @@ def test_where_no_worker_is_left_the_fit_ends(near, monkeypatch):
     for wait in (lambda *_, **__: None, late):
         monkeypatch.setattr(near, "wait_for_workers", wait)
         with pytest.raises(WorkerError, match="no worker"):
-            seats.refill(0)
-    seats.close()
+            transport.refill(0)
+    transport.close()
     with pytest.raises(WorkerError, match="no worker"), workers_with([], reader()):
         pass
 
@@ -237,7 +237,7 @@ def test_a_reservation_is_mentioned_where_there_is_one(tmp_path, monkeypatch):
     def lost(*_):
         raise WorkerError("gone.")
 
-    monkeypatch.setattr(Crew, "step", lost)
+    monkeypatch.setattr(ShardPool, "step", lost)
     X, y = arrays(300, 100)
     settings = {"y_bounds": (0, 1), "epochs": 1, "lot_size": 30}
     with pytest.raises(WorkerError) as caught:

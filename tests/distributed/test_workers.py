@@ -110,11 +110,11 @@ def test_a_shard_answers_only_whom_it_met():
     assert asyncio.run(met.knows("token"))
     for actor, token in [(stranger, "token"), (met, "other"), (stranger, None)]:
         assert not asyncio.run(actor.knows(token))
-        with pytest.raises(workers.StrangerError):
+        with pytest.raises(workers.StaleShardError):
             actor.ask(token, "count")
-    with pytest.raises(workers.StrangerError):
+    with pytest.raises(workers.StaleShardError):
         asyncio.run(met.meet("token"))  # once only
-    assert not issubclass(workers.StrangerError, DpscdError)
+    assert not issubclass(workers.StaleShardError, DpscdError)
 
 
 def test_another_version_is_refused():

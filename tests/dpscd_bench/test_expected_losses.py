@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from dpscd.expectation import MEASURED, relative_noise
+from dpscd.forecast import MEASURED, relative_noise
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd_bench.datasets import load_dataset
 

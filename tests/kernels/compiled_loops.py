@@ -24,17 +24,17 @@ def kernels():
     import numpy as np
 
     from dpscd.kernels import draws, lazy, packed
-    from dpscd.kernels.dual import Numbers, Records, predictions, step_of
+    from dpscd.kernels.dual import Records, StepConstants, predictions, step_of
     from dpscd.kernels.pack import Pack, fill_pack
     from dpscd.kernels.rows import CsrRows, DenseRows, measure_rows
     from dpscd.losses import Logistic
 
-    loss, numbers = Logistic(), Numbers(*[1.0] * len(Numbers._fields))
+    loss, numbers = Logistic(), StepConstants(*[1.0] * len(StepConstants._fields))
     law = lazy.Law(1.0, 1, 1, 1.0, 1)
     ints, floats = np.zeros(2, np.int64), np.zeros(2)
     table, words = np.zeros((2, 2)), np.zeros((2, 4), np.uint64)
     pack = Pack(np.zeros((2, 128), np.int16), np.zeros((2, 32)), 90, 96, 24)
-    desk = packed.Desk(*[floats] * 5, table, table, np.zeros((2, 2), np.int32))
+    buffer = packed.BlockBuffer(*[floats] * 5, table, table, np.zeros((2, 2), np.int32))
     records = Records(floats, floats)
     values, columns = np.zeros(2, np.float32), np.zeros(2, np.int32)
     for array in (values, columns, sealed := ints.copy()):
@@ -49,20 +49,20 @@ def kernels():
         "step_of": (step_of, loss, dense, records, numbers, table, table, 0, floats),
         "predictions": (predictions, rows, floats, 1.0, floats),
         "_read": (packed._read, pack, ints, ints, np.zeros((1, 96), np.float32), floats, table,
-                  desk),
-        "solve_block": (packed.solve_block, loss, numbers, 1, desk),
+                  buffer),
+        "solve_block": (packed.solve_block, loss, numbers, 1, buffer),
         "_add": (packed._add, pack, ints, np.zeros(2, np.int32), ints),
         "_add_members": (
             packed._add_members, loss, pack, numbers, ints, ints, np.zeros((1, 96), np.float32),
-            floats, table, desk, totals[0],
+            floats, table, buffer, totals[0],
         ),
         "release_cells": (packed.release_cells, ints, floats, numbers, 1, floats),
         "advance_part": (packed.advance_part, loss, pack, numbers, *chunk, 0, totals, ints),
         "_read_block": (lazy._read_block, rows, records, numbers, law, ints, 0, 1, 0, floats, 0,
-                        table, state, desk),
-        "_owe_block": (lazy._owe_block, rows, 1.0, ints, table, state, desk),
+                        table, state, buffer),
+        "_owe_block": (lazy._owe_block, rows, 1.0, ints, table, state, buffer),
         "advance_lazy": (lazy.advance_lazy, loss, rows, records, numbers, law, ints, ints, 0, 0,
-                         floats, table, state, desk),
+                         floats, table, state, buffer),
         "fill_normals": (draws.fill_normals, words, table),
         "fill_lots": (draws.fill_lots, words, 1, 1.0, 0, -1, 0.0, ints, ints),
     }  # fmt: skip

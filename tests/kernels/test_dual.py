@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from dpscd.kernels.dual import Numbers, Records, advance, release, step_of, sweep
+from dpscd.kernels.dual import Records, StepConstants, advance, release, step_of, sweep
 from dpscd.kernels.rows import measure_rows
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.problem import Problem
@@ -73,7 +73,7 @@ def plain_mechanism(loss, X, labels, weights, numbers, lots, normals, outputs):
     return dual, path
 
 
-NUMBERS = Numbers(
+NUMBERS = StepConstants(
     strength=2.0,
     separability=12.0,
     clip=0.05,

@@ -11,7 +11,7 @@ import scipy.sparse
 import scipy.stats
 
 from dpscd.kernels._jit import COMPILED
-from dpscd.kernels.dual import Numbers, Records, advance
+from dpscd.kernels.dual import Records, StepConstants, advance
 from dpscd.kernels.lazy import (
     Law,
     _deviation,
@@ -22,7 +22,7 @@ from dpscd.kernels.lazy import (
     settle_all,
     shared_of,
 )
-from dpscd.kernels.packed import new_desk
+from dpscd.kernels.packed import new_buffer
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.privacy.noise import LatticeGaussian, draw_normals
 from dpscd.privacy.random import Purpose, SeededSource
@@ -51,7 +51,7 @@ def case(loss, outputs, constant, seed=0):
 
 def numbers_of(problem, bits=BITS, spread=0.0):
     cell = 2.0**-24
-    return Numbers(problem.strength, 4.0, 0.25, cell, cell * 2.0**bits, spread)
+    return StepConstants(problem.strength, 4.0, 0.25, cell, cell * 2.0**bits, spread)
 
 
 def law_of(variance, bits=BITS, start=START):
@@ -93,11 +93,11 @@ class Lazy:
         return pieces
 
     def steps(self, lots, first):
-        desk = new_desk(self.outputs, 3)
+        buffer = new_buffer(self.outputs, 3)
         return self.through(
             len(lots[0]),
             lambda begin, normals: advance_lazy(
-                *self.data, *lots, first, begin, normals, self.dual, self.state, desk
+                *self.data, *lots, first, begin, normals, self.dual, self.state, buffer
             ),
         )
 
@@ -337,7 +337,7 @@ def samples(repeats, outputs, constant):
     problem, rows, records = case(Logistic(), outputs, constant)
     noise = LatticeGaussian(0.25, 0.5)
     cell = noise.grid * 2.0**-BITS
-    numbers = Numbers(problem.strength, 4.0, 0.25, cell, noise.grid, noise.spread)
+    numbers = StepConstants(problem.strength, 4.0, 0.25, cell, noise.grid, noise.spread)
     law = law_of(noise.lattice_variance)
     source, size = SeededSource(b"law"), outputs * problem.width
     eager, lazy = [], []

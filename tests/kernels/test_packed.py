@@ -305,5 +305,5 @@ def test_the_compiler_gets_a_loop_that_fetches_line_by_line():
 
 def test_the_compiler_gets_a_gate_to_wait_at():
     # The same: a test that compiles it may find it in the cache.
-    wait = _memory._meet(None, None, None)
+    wait = _memory._barrier(None, None, None)
     assert list(inspect.signature(wait).parameters) == ["gate", "turn", "parts"]

@@ -35,25 +35,25 @@ MUTATIONS = [
     Mutation(
         "half the noise",
         "kernels/packed.py",
-        (("numbers.spread * normals[j]", "0.5 * numbers.spread * normals[j]"),),
+        (("constants.spread * normals[j]", "0.5 * constants.spread * normals[j]"),),
         _NOISE,
     ),
     Mutation(
         "noise only on touched coordinates",
         "kernels/packed.py",
-        (("numbers.spread * normals[j]", "(total[j] != 0) * numbers.spread * normals[j]"),),
+        (("constants.spread * normals[j]", "(total[j] != 0) * constants.spread * normals[j]"),),
         _NOISE,
     ),
     Mutation(
         "half the noise, sparse rows",
         "kernels/dual.py",
-        (("numbers.spread * normals[j]", "0.5 * numbers.spread * normals[j]"),),
+        (("constants.spread * normals[j]", "0.5 * constants.spread * normals[j]"),),
         _EMPTY,
     ),
     Mutation(
         "noise only on touched coordinates, sparse rows",
         "kernels/dual.py",
-        (("numbers.spread * normals[j]", "(total[j] != 0.0) * numbers.spread * normals[j]"),),
+        (("constants.spread * normals[j]", "(total[j] != 0.0) * constants.spread * normals[j]"),),
         _EMPTY,
     ),
     Mutation(
@@ -301,11 +301,11 @@ MUTATIONS = [
         "kernels/packed.py",
         (
             (
-                "    solve_block(loss, numbers, ids.shape[0], desk)",
+                "    solve_block(loss, constants, ids.shape[0], buffer)",
                 "    size = np.float64(ids.shape[0])\n"
-                "    real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
-                "                   numbers.grid, numbers.spread)\n"
-                "    solve_block(loss, real, ids.shape[0], desk)",
+                "    real = Numbers(numbers.strength, size, numbers.clip, constants.cell,\n"
+                "                   constants.grid, constants.spread)\n"
+                "    solve_block(loss, real, ids.shape[0], buffer)",
             ),
         ),
         _SENSITIVITY,
@@ -315,10 +315,10 @@ MUTATIONS = [
         "kernels/dual.py",
         (
             (
-                "        if step_of(loss, rows, records, numbers, shared,",
+                "        if step_of(loss, rows, records, constants, shared,",
                 "        size = np.float64(ids.shape[0])\n"
-                "        real = Numbers(numbers.strength, size, numbers.clip, numbers.cell,\n"
-                "                       numbers.grid, numbers.spread)\n"
+                "        real = Numbers(numbers.strength, size, numbers.clip, constants.cell,\n"
+                "                       constants.grid, constants.spread)\n"
                 "        if step_of(loss, rows, records, real, shared,",
             ),
         ),
@@ -329,10 +329,10 @@ MUTATIONS = [
         "kernels/packed.py",
         (
             (
-                "        _add(pack, ids, desk.cells[k], total[k])",
-                "        _add(pack, ids, desk.cells[k], total[k])\n"
+                "        _add(pack, ids, buffer.cells[k], total[k])",
+                "        _add(pack, ids, buffer.cells[k], total[k])\n"
                 "        for j in range(pack.width):\n"
-                "            models[k, j] += numbers.cell * total[k, j] / numbers.strength / gains[k]",
+                "            models[k, j] += constants.cell * total[k, j] / numbers.strength / gains[k]",
             ),
         ),
         "tests/kernels/test_packed.py::test_blocks_and_their_order_do_not_matter",
@@ -342,8 +342,8 @@ MUTATIONS = [
         "kernels/dual.py",
         (
             (
-                "                add_truncated(rows, i, steps[k] / numbers.cell, total[k])",
-                "                add_truncated(rows, i, steps[k] / numbers.cell, total[k])\n"
+                "                add_truncated(rows, i, steps[k] / constants.cell, total[k])",
+                "                add_truncated(rows, i, steps[k] / constants.cell, total[k])\n"
                 "                add(rows, i, steps[k], shared[k])",
             ),
         ),
@@ -603,7 +603,7 @@ MUTATIONS = [
     Mutation(
         "moments without noise",
         "privacy/sums.py",
-        (("release(total, normals[0], numbers, out)", "release(total, 0.0 * normals[0], numbers, out)"),),
+        (("release(total, normals[0], constants, out)", "release(total, 0.0 * normals[0], constants, out)"),),
         "tests/releases/test_released_moments.py::test_the_noise_of_moments_is_the_stated_one",
     ),
     Mutation(
@@ -693,13 +693,13 @@ MUTATIONS = [
     Mutation(
         "noise added by every worker",
         "solvers/sharded.py",
-        (("normals[i], numbers, shared)", "len(self._counts) ** 0.5 * normals[i], numbers, shared)"),),
+        (("normals[i], constants, shared)", "len(self._counts) ** 0.5 * normals[i], constants, shared)"),),
         "tests/solvers/test_sharded.py::test_without_signal_the_model_is_the_noise_of_one_source",
     ),
     Mutation(
         "a lost worker left out",
         "solvers/sharded.py",
-        (("                self._seats.refill(number)\n",
+        (("                self._transport.refill(number)\n",
           "                replies[number] = np.zeros_like(self._so_far[number])\n                break\n"),),
         _LOST,
     ),
@@ -742,7 +742,7 @@ MUTATIONS = [
     Mutation(
         "a plan that follows the number of partitions",
         "distributed/workers.py",
-        (("self.workers = seats.workers", "self.workers = len(seats)"),),
+        (("self.workers = transport.workers", "self.workers = len(seats)"),),
         "tests/distributed/test_seats.py::test_the_plan_does_not_know_how_records_are_divided",
     ),
     Mutation(

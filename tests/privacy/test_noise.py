@@ -9,7 +9,7 @@ from scipy import stats
 
 from dpscd.errors import ParameterError
 from dpscd.kernels.draws import LARGEST_NORMAL, NORMAL_ERROR
-from dpscd.kernels.dual import Numbers, release
+from dpscd.kernels.dual import StepConstants, release
 from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
 from dpscd.privacy.random import SeededSource
 
@@ -35,7 +35,7 @@ def test_the_grid_is_a_power_of_two_and_the_spread_its_share(clip, multiplier):
 
 def released(noise, steps, size):
     """Return the moves of a shared vector when lots are empty."""
-    numbers = Numbers(1.0, 1.0, noise.clip, noise.clip, noise.grid, noise.spread)
+    numbers = StepConstants(1.0, 1.0, noise.clip, noise.clip, noise.grid, noise.spread)
     moves = np.zeros((steps, size))
     normals = noise.draw(SeededSource(b"noise"), 0, steps, size)
     for normal, move in zip(normals, moves, strict=True):

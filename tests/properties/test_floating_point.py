@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpscd.kernels.dual import Numbers, release
+from dpscd.kernels.dual import StepConstants, release
 from dpscd.privacy.noise import LatticeGaussian
 from dpscd.privacy.random import SeededSource
 
@@ -23,7 +23,7 @@ COUNT = 400_000
 def ours(secret: float, seed: bytes) -> np.ndarray:
     """Release the same sum COUNT times."""
     normals = NOISE.draw(SeededSource(seed), 0, 1, COUNT)[0]
-    numbers = Numbers(1.0, 1.0, 1.0, CELL, NOISE.grid, NOISE.spread)
+    numbers = StepConstants(1.0, 1.0, 1.0, CELL, NOISE.grid, NOISE.spread)
     shared = np.zeros(COUNT)
     release(np.full(COUNT, math.trunc(secret / CELL), float), normals, numbers, shared)
     return shared

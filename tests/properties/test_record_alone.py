@@ -23,7 +23,7 @@ from dpscd.problem import DeferredRows, Problem
 from dpscd.releases.moments import MomentsQuery
 from dpscd.releases.store import Residuals
 from dpscd.solvers.dp_scd import dp_scd
-from dpscd.solvers.team import fill_deferred
+from dpscd.solvers.threads import fill_deferred
 from dpscd.standard import Standard
 from plans import held, make_plan
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dpscd.kernels.dual import Numbers, Records, advance
+from dpscd.kernels.dual import Records, StepConstants, advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.losses import Hinge, Logistic, Squared
@@ -103,8 +103,8 @@ def lot_sum(loss, s, *, rows, labels, weights, dual, layout, dtype, lot=range(RE
         constant=s["constant"],
     )
     planned = plan(s["clip"], s["outputs"], s["constant"] != 0.0)
-    numbers = planned.numbers(s["strength"], fixed_point=layout == "packed")
-    numbers = Numbers(**{**numbers._asdict(), "grid": numbers.cell, "spread": 0.0})
+    numbers = planned.constants(s["strength"], fixed_point=layout == "packed")
+    numbers = StepConstants(**{**numbers._asdict(), "grid": numbers.cell, "spread": 0.0})
     with np.errstate(over="ignore"):
         X = np.ascontiguousarray(rows, dtype=dtype)
     if layout == "csr":
@@ -194,8 +194,8 @@ def test_the_sum_of_a_long_lot_is_exact(packed):
     rng = np.random.default_rng(0)
     X = np.abs(rng.normal(size=(n, FEATURES)))
     problem = Problem(loss=Squared(), lam=1.0, n=n, d=FEATURES)
-    numbers = plan(clip, 1, intercept=False).numbers(1.0, fixed_point=packed)
-    numbers = Numbers(**{**numbers._asdict(), "grid": numbers.cell, "spread": 0.0})
+    numbers = plan(clip, 1, intercept=False).constants(1.0, fixed_point=packed)
+    numbers = StepConstants(**{**numbers._asdict(), "grid": numbers.cell, "spread": 0.0})
     rows, records = problem.rows(X), Records(np.full(n, 100.0), np.ones(n))
     pack = pack_rows(rows, records)
 

@@ -6,7 +6,7 @@ from dpscd.kernels.dual import Records
 from dpscd.privacy.random import LotsSource
 from dpscd.problem import rows_of
 from dpscd.solvers.local import LocalRecords
-from dpscd.solvers.team import kernel_for
+from dpscd.solvers.threads import kernel_for
 
 
 class OneMachine(LocalRecords):

@@ -54,7 +54,7 @@ def by_hand(plan):
     lots = plan.lots.draw(source, 0, plan.steps, N)
     normals = plan.noise.draw(source, 0, plan.steps, plan.size)
     dual, shared, average = np.zeros((N, 1)), np.zeros((1, 4)), np.zeros((1, 4))
-    numbers = plan.numbers(PROBLEM.strength, fixed_point=plan.fixed_point)
+    numbers = plan.constants(PROBLEM.strength, fixed_point=plan.fixed_point)
     rest = (numbers, *lots, normals, plan.average_from, dual, shared, average)
     if plan.fixed_point:
         advance_packed(Logistic(), pack_rows(rows, records), *rest)

@@ -25,7 +25,7 @@ from dpscd.releases.store import Residuals
 from dpscd.solvers import shard as shards
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard
-from dpscd.solvers.sharded import LOST, Crew, Sharded
+from dpscd.solvers.sharded import LOST, Sharded, ShardPool
 from plans import make_plan
 
 N, D = 400, 3
@@ -162,10 +162,10 @@ def sources(part):
 
 
 def divided(plan, arrays, cuts, loss=None, **options):
-    seats = Near(arrays, cuts, **options)
-    crew = Crew(seats)
-    held = Sharded(crew, crew.ask("count"), seats.reader)
-    return run_plan(problem_of(plan, loss), plan, held, sources).model, seats
+    transport = Near(arrays, cuts, **options)
+    pool = ShardPool(transport)
+    held = Sharded(pool, pool.ask("count"), transport.reader)
+    return run_plan(problem_of(plan, loss), plan, held, sources).model, transport
 
 
 def whole(plan, arrays, loss=None, sparse=False):
@@ -230,16 +230,16 @@ def test_whatever_is_lost_the_model_is_the_same(losses, monkeypatch):
     monkeypatch.setattr(sharded, "_PATH", 16)  # four vectors of four numbers at once
     plan, arrays = planned(pilot=True), data()
     expected = whole(plan, arrays)
-    found, seats = divided(plan, arrays, [100, 250], losses=losses)
+    found, transport = divided(plan, arrays, [100, 250], losses=losses)
     same(found, expected)
-    assert not seats.losses
-    assert seats.refills == len(losses)
+    assert not transport.losses
+    assert transport.refills == len(losses)
 
 
 def test_a_new_shard_repeats_every_step_once_and_in_order():
     plan, arrays = planned(), data()
-    _, seats = divided(plan, arrays, [200], losses=[(1, "step", 30)])
-    calls = [(method, own[0]) for number, method, own in seats.calls if number == 1 and own]
+    _, transport = divided(plan, arrays, [200], losses=[(1, "step", 30)])
+    calls = [(method, own[0]) for number, method, own in transport.calls if number == 1 and own]
     lost = calls.index(("step", 30))
     assert [method for method, _ in calls[lost : lost + 4]] == [
         "step",
@@ -252,18 +252,18 @@ def test_a_new_shard_repeats_every_step_once_and_in_order():
 
 def test_records_that_changed_meanwhile_end_the_fit():
     plan, arrays = planned(), data()
-    seats = Near(arrays, [200], losses=[(1, "step", 30)])
-    crew = Crew(seats)
-    held = Sharded(crew, crew.ask("count"), Plain())
-    other = [a.copy() for a in seats.pieces[1][1].arrays]
+    transport = Near(arrays, [200], losses=[(1, "step", 30)])
+    pool = ShardPool(transport)
+    held = Sharded(pool, pool.ask("count"), Plain())
+    other = [a.copy() for a in transport.pieces[1][1].arrays]
     other[0][:] *= -1.0
-    refill = seats.refill
+    refill = transport.refill
 
     def changed(number):
-        seats.pieces[number][1].arrays = other
+        transport.pieces[number][1].arrays = other
         refill(number)
 
-    seats.refill = changed
+    transport.refill = changed
     with pytest.raises(WorkerError, match="not what it was"):
         run_plan(problem_of(plan), plan, held, sources)
 
@@ -276,19 +276,19 @@ def test_records_that_changed_meanwhile_end_the_fit():
 def test_a_new_shard_with_another_number_of_records_ends_the_fit(loss, more):
     """Its last record would have the bits of the first record of the next shard."""
     plan, arrays = planned(pilot=True), data()
-    seats = Near(arrays, [200], losses=[loss])
-    crew = Crew(seats)
-    held = Sharded(crew, crew.ask("count"), Plain())
-    refill = seats.refill
+    transport = Near(arrays, [200], losses=[loss])
+    pool = ShardPool(transport)
+    held = Sharded(pool, pool.ask("count"), Plain())
+    refill = transport.refill
 
     def changed(number):
-        seats.pieces[0][1].arrays = [a[66 : 200 + more] for a in arrays]
+        transport.pieces[0][1].arrays = [a[66 : 200 + more] for a in arrays]
         refill(number)
 
-    seats.refill = changed
+    transport.refill = changed
     with pytest.raises(WorkerError, match="another number of records"):
         run_plan(problem_of(plan), plan, held, sources)
-    assert seats.refills == 1
+    assert transport.refills == 1
 
 
 @pytest.mark.parametrize("kind", ["packed", "floats", "sparse"])
@@ -297,22 +297,22 @@ def test_a_change_that_the_last_lot_does_not_show_ends_the_fit_too(kind):
     plan = planned(noise_multiplier=1e-4 if kind == "floats" else 0.5)
     arrays, sparse = data(), kind == "sparse"
     arrays[2][:] = 1.0
-    seats = Near(arrays, [200], reader=Plain(sparse=sparse), losses=[(1, "step", 30)])
-    crew = Crew(seats)
-    held = Sharded(crew, crew.ask("count"), seats.reader)
+    transport = Near(arrays, [200], reader=Plain(sparse=sparse), losses=[(1, "step", 30)])
+    pool = ShardPool(transport)
+    held = Sharded(pool, pool.ask("count"), transport.reader)
     lots = LotsSource.of(sources(""))
     last = plan.lots.members(lots, 29, 200, N)
     # Records from 266 on are in the second part of the second shard.
     early = [i for t in range(29) for i in plan.lots.members(lots, t, 266, N) if i not in last]
-    refill = seats.refill
+    refill = transport.refill
 
     def changed(number):
-        piece = seats.pieces[number][1]
+        piece = transport.pieces[number][1]
         piece.arrays = [a.copy() for a in piece.arrays]
         piece.arrays[1][early[0] - 266] -= 2.0
         refill(number)
 
-    seats.refill = changed
+    transport.refill = changed
     with pytest.raises(WorkerError, match="not what it was"):
         held.train(problem_of(plan), plan, sources(""), None, None)
 
@@ -356,12 +356,12 @@ def test_noise_is_drawn_once_for_all_shards_and_never_leaves():
             return super().words(purpose, first, steps, width)
 
     plan, arrays = planned(), data()
-    seats = Near(arrays, [100, 250])
-    crew = Crew(seats)
-    held = Sharded(crew, crew.ask("count"), Plain())
+    transport = Near(arrays, [100, 250])
+    pool = ShardPool(transport)
+    held = Sharded(pool, pool.ask("count"), Plain())
     run_plan(problem_of(plan), plan, held, lambda part: Spy(b"seed", part))
     assert log == [(Purpose.LOTS_KEY, 0, 1), (Purpose.NOISE, 0, plan.steps)]
-    sent = [value for _, _, own in seats.calls for value in own]
+    sent = [value for _, _, own in transport.calls for value in own]
     assert not any(isinstance(value, SeededSource) for value in sent)
 
 
@@ -370,10 +370,10 @@ def test_without_signal_the_model_is_the_noise_of_one_source():
     plan = planned(averaging=0.0, noise_multiplier=3.0)
     X, y, _ = data()
     arrays = X, y, np.zeros(N)
-    seats = Near(arrays, [100, 250])
-    crew = Crew(seats)
+    transport = Near(arrays, [100, 250])
+    pool = ShardPool(transport)
     problem = problem_of(plan)
-    held = Sharded(crew, crew.ask("count"), Plain())
+    held = Sharded(pool, pool.ask("count"), Plain())
     found = held.train(problem, plan, SeededSource(b"noise"), None, None)
     normals = plan.noise.draw(SeededSource(b"noise"), 0, plan.steps, plan.size)
     moved = np.floor(plan.noise.spread * normals + 0.5).sum(axis=0)
@@ -384,9 +384,9 @@ def test_without_signal_the_model_is_the_noise_of_one_source():
 def test_little_memory_does_not_change_the_model(room):
     plan, arrays = planned(pilot=True), data()
     expected = whole(plan, arrays)
-    found, seats = divided(plan, arrays, [130], room=room)
+    found, transport = divided(plan, arrays, [130], room=room)
     same(found, expected)
-    loads = [piece.loads for pieces in seats.pieces for piece in pieces]
+    loads = [piece.loads for pieces in transport.pieces for piece in pieces]
     # Counted, then read for moments, labels, distances, pilot, what it left, training.
     assert set(loads) == ({2} if room == 10**9 else {7})
 
@@ -406,9 +406,9 @@ def test_a_shard_without_records_adds_nothing():
 
 def test_cells_are_counted_over_all_shards():
     arrays = data()
-    crew = Crew(Near(arrays, [130]))
+    pool = ShardPool(Near(arrays, [130]))
     query = HistogramQuery(N, (np.linspace(-1.0, 2.0, 129),))
-    total = np.sum(crew.ask("total", query), axis=0)
+    total = np.sum(pool.ask("total", query), axis=0)
     expected = bin_counts(Plain().columns(arrays), query.limits)
     np.testing.assert_array_equal(total / total.max(), expected / expected.max())
     assert expected.max() > 1
@@ -416,11 +416,11 @@ def test_cells_are_counted_over_all_shards():
 
 def test_another_reader_is_used_from_then_on_and_by_new_shards():
     arrays = data()
-    seats = Near(arrays, [130], losses=[(1, "total", MomentsQuery)])
-    crew = Crew(seats)
+    transport = Near(arrays, [130], losses=[(1, "total", MomentsQuery)])
+    pool = ShardPool(transport)
     problem = problem_of(planned())
     labels, moments = LabelQuery(N, problem), MomentsQuery(N, problem)
-    before = crew.ask("total", labels)
+    before = pool.ask("total", labels)
 
     @dataclasses.dataclass(frozen=True)
     class Shifted(Plain):
@@ -428,24 +428,24 @@ def test_another_reader_is_used_from_then_on_and_by_new_shards():
             X, y, weights = super().records(part)
             return X, y + 1.0, weights
 
-    crew.read_with(Shifted())
-    crew.ask("total", moments)
-    assert all(np.greater(crew.ask("total", labels), before))
+    pool.read_with(Shifted())
+    pool.ask("total", moments)
+    assert all(np.greater(pool.ask("total", labels), before))
 
 
 def test_released_bounds_reach_all_shards():
-    seats = Near(data(), [130])
-    crew = Crew(seats)
-    held = Sharded(crew, crew.ask("count"), Plain())
+    transport = Near(data(), [130])
+    pool = ShardPool(transport)
+    held = Sharded(pool, pool.ask("count"), Plain())
     assert held.bound([(0.0, 1.0)]) == Plain.labels
-    assert seats.reader.bounds == ((0.0, 1.0),)
-    assert all(shard._reader is seats.reader for shard in seats.shards)
+    assert transport.reader.bounds == ((0.0, 1.0),)
+    assert all(shard._reader is transport.reader for shard in transport.shards)
 
 
 def test_plans_for_others_and_too_many_records_are_refused():
     plan, arrays = planned(pilot=True), data()
-    crew = Crew(Near(arrays, []))
-    held = Sharded(crew, [plan.capacity + 1], Plain())
+    pool = ShardPool(Near(arrays, []))
+    held = Sharded(pool, [plan.capacity + 1], Plain())
     problem = problem_of(plan)
     for call in (
         lambda: held.total(LabelQuery(N, problem)),
@@ -462,8 +462,8 @@ def test_plans_for_others_and_too_many_records_are_refused():
 
 def test_progress_counts_every_step():
     plan, arrays, done = planned(), data(), []
-    crew = Crew(Near(arrays, [130]))
-    held = Sharded(crew, crew.ask("count"), Plain())
+    pool = ShardPool(Near(arrays, [130]))
+    held = Sharded(pool, pool.ask("count"), Plain())
     run_plan(problem_of(plan), plan, held, sources, progress=done.append)
     assert sum(done) == plan.steps
 

@@ -194,7 +194,7 @@ def saturated_shifts(training: Training, X: Any, labels: Floats, features: Ints)
         If a step is not clipped at the first or the last state that can be.
     """
     problem, plan = training.problem, training.plan
-    numbers = plan.numbers(problem.strength)
+    numbers = plan.constants(problem.strength)
     rows = problem.rows(X)
     inner = problem.labels(labels) if problem.outputs == 1 else labels
     records = Records(inner, np.ones(len(inner)))

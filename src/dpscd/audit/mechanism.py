@@ -108,7 +108,7 @@ class Mechanism:
         dual = np.zeros((count, 1))
         shared = np.zeros((1, self.problem.width))
         unused = np.zeros_like(shared)
-        numbers = plan.numbers(self.problem.strength)
+        numbers = plan.constants(self.problem.strength)
         chunk = max(1, _CHUNK // max(plan.size, 3 * math.ceil(plan.rate * count)))
         for first in range(0, plan.steps, chunk):
             steps = min(chunk, plan.steps - first)

@@ -29,13 +29,13 @@ def example(
     Example: dpscd example adult
     """
     with plain_errors():
+        from dpscd.atomic import atomic_write
         from dpscd.data.adult import FILES, packaged
-        from dpscd.whole import whole_file
 
         out.mkdir(parents=True, exist_ok=True)
         written = []
         for file in (*(out / part for part in FILES), out / f"{name.value}.toml"):
-            with whole_file(file, binary=True) as target:
+            with atomic_write(file, binary=True) as target:
                 target.write(packaged(file.name))
             written.append(file)
         if as_json:

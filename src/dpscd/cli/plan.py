@@ -73,7 +73,7 @@ def _planned(
     relation: Relation,
 ) -> Any:
     from dpscd.errors import ParameterError
-    from dpscd.expectation import expect
+    from dpscd.forecast import expect
     from dpscd.planning import (
         Facts,
         default_constant,

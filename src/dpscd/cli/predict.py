@@ -86,25 +86,25 @@ def _answers(model: Any, frame: Any, keep: list[str], proba: bool) -> Any:
 @contextmanager
 def _writer(out: str) -> Iterator[Any]:
     """Return a function that appends answers to a file that appears whole or not at all."""
-    from dpscd.whole import whole_file
+    from dpscd.atomic import atomic_write
 
     if out == "-":
         yield _csv_appender(sys.stdout)
     elif out.lower().endswith((".parquet", ".pq")):
-        with whole_file(out, binary=True) as file, _parquet_appender(file) as write:
+        with atomic_write(out, binary=True) as file, _parquet_appender(file) as write:
             yield write
     elif out.lower().endswith(".gz"):
         import gzip
         import io
 
         with (
-            whole_file(out, binary=True) as file,
+            atomic_write(out, binary=True) as file,
             gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed,
             io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
         ):
             yield _csv_appender(text)
     else:
-        with whole_file(out) as file:
+        with atomic_write(out) as file:
             yield _csv_appender(file)
 
 

@@ -50,12 +50,12 @@ def init(
     Example: dpscd schema init patients.csv --target ill --out patients.toml
     """
     with plain_errors():
+        from dpscd.atomic import atomic_write
         from dpscd.errors import ParameterError
         from dpscd.preprocessing.header import declared_columns
         from dpscd.preprocessing.reading import read_frames
         from dpscd.preprocessing.schema import Layout
         from dpscd.preprocessing.template import ReadTemplate, template
-        from dpscd.whole import whole_file
 
         if out.exists():
             raise ParameterError(f"{out} exists; choose another name or remove it first.")
@@ -71,7 +71,7 @@ def init(
             text = found.text(target)
         else:
             text = template(declared_columns(data, layout), layout, target=target)
-        with whole_file(out) as file:
+        with atomic_write(out) as file:
             file.write(text)
         left = text.count("FILL IN")
         if as_json:

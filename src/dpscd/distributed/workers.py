@@ -24,9 +24,9 @@ from dpscd.distributed.collections import Partition
 from dpscd.errors import DpscdError, ParameterError, WorkerError
 from dpscd.releases.query import only_sums
 from dpscd.solvers.shard import Reader, Shard
-from dpscd.solvers.sharded import LOST, Crew, Sharded
+from dpscd.solvers.sharded import LOST, Sharded, ShardPool
 
-__all__ = ["ShardActor", "StrangerError", "Workers", "workers_with"]
+__all__ = ["ShardActor", "StaleShardError", "Workers", "workers_with"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,7 +49,7 @@ _METHODS = frozenset(
 )
 
 
-class StrangerError(Exception):
+class StaleShardError(Exception):
     """The shard that was asked is another one than the one that was met: that one is lost."""
 
 
@@ -81,7 +81,7 @@ class ShardActor:
     async def meet(self, token: str) -> None:
         """Be known by `token` from now on."""
         if self._token is not None:
-            raise StrangerError
+            raise StaleShardError
         self._token = token
 
     async def knows(self, token: str) -> int:
@@ -91,7 +91,7 @@ class ShardActor:
     def ask(self, token: str, method: str, *args: Any) -> Any:
         """Return the shard's answer, if it is one that may leave."""
         if self._token is None or token != self._token:
-            raise StrangerError
+            raise StaleShardError
         if method not in _METHODS:
             raise WorkerError(f"a shard is not asked for {method!r}.")
         try:
@@ -115,7 +115,7 @@ def _room() -> tuple[int | None, str | None]:
     return max(1, int(limit) - psutil.Process().memory_info().rss), folder
 
 
-class _Seat:
+class _ShardPlace:
     """Where a shard is: its partitions, and the actor that holds them now."""
 
     def __init__(self, parts: Sequence[Partition]) -> None:
@@ -126,8 +126,8 @@ class _Seat:
         self.actor: Any = None
 
 
-class _Seats:
-    """Actors on the workers of a client; see :class:`dpscd.solvers.sharded.Seats`.
+class _DaskTransport:
+    """Actors on the workers of a client; see :class:`dpscd.solvers.sharded.ShardTransport`.
 
     Attributes
     ----------
@@ -143,44 +143,44 @@ class _Seats:
         self.workers = len(addresses)
         _check_versions(client)
         groups = np.array_split(np.arange(len(parts)), min(len(parts), len(addresses)))
-        self._seats = [_Seat([parts[i] for i in group]) for group in groups]
-        for number, address in zip(range(len(self._seats)), addresses, strict=False):
+        self._shards = [_ShardPlace([parts[i] for i in group]) for group in groups]
+        for number, address in zip(range(len(self._shards)), addresses, strict=False):
             self._fill(number, address)
 
     def __len__(self) -> int:
-        return len(self._seats)
+        return len(self._shards)
 
     def call(self, asked: Sequence[int], method: str, args: Sequence[tuple[Any, ...]]) -> Any:
         """Ask shards by their numbers, all at once; return replies, LOST where one is gone."""
 
         async def every() -> list[Any]:
             calls = [
-                self._call(self._seats[number], method, own)
+                self._call(self._shards[number], method, own)
                 for number, own in zip(asked, args, strict=True)
             ]
             return await asyncio.gather(*calls)
 
         return self._client.sync(every)
 
-    async def _call(self, seat: _Seat, method: str, args: tuple[Any, ...]) -> Any:
+    async def _call(self, shard: _ShardPlace, method: str, args: tuple[Any, ...]) -> Any:
         try:
-            if seat.actor is None:
-                await self._meet(seat)
-            return await self._reply(seat, seat.actor.ask(seat.token, method, *args))
+            if shard.actor is None:
+                await self._meet(shard)
+            return await self._reply(shard, shard.actor.ask(shard.token, method, *args))
         except DpscdError:
             raise
         except Exception:  # Dask has several for a worker that went away; ours are above
             return LOST
 
-    async def _meet(self, seat: _Seat) -> None:
+    async def _meet(self, shard: _ShardPlace) -> None:
         """Wait until a shard is made, and tell it by what it is known."""
         failure: WorkerError | None = None
         try:
-            seat.actor = await seat.future
+            shard.actor = await shard.future
         except (DpscdError, KilledWorker):
             raise
         except Exception as error:
-            if seat.future.status != "error" or str(error) == _GONE:
+            if shard.future.status != "error" or str(error) == _GONE:
                 raise
             failure = WorkerError(
                 f"a worker could not make a shard: {type(error).__name__}. Is dpscd installed "
@@ -188,43 +188,43 @@ class _Seats:
             )
         if failure is not None:
             raise failure
-        (seat.address,) = await self._places(seat)
-        await self._reply(seat, seat.actor.meet(seat.token))
+        (shard.address,) = await self._places(shard)
+        await self._reply(shard, shard.actor.meet(shard.token))
 
-    async def _reply(self, seat: _Seat, asked: Any) -> Any:
+    async def _reply(self, shard: _ShardPlace, asked: Any) -> Any:
         """Return an answer. A slow worker is waited for, as long as its shard is there."""
         reply = asyncio.ensure_future(_awaited(asked))
         while not (await asyncio.wait({reply}, timeout=_LOOK))[0]:
-            if not await self._there(seat):
+            if not await self._there(shard):
                 reply.cancel()
-                raise StrangerError
+                raise StaleShardError
         return reply.result()
 
-    async def _there(self, seat: _Seat) -> bool:
+    async def _there(self, shard: _ShardPlace) -> bool:
         """Return whether the shard that was asked is still there, as far as can be seen.
 
         Dask drops a call of an actor that is not there without an answer, and an actor that
         was made again in the meantime, here or elsewhere, looks as if it were computing.
         """
-        if seat.future.status != "finished" or seat.address not in await self._places(seat):
+        if shard.future.status != "finished" or shard.address not in await self._places(shard):
             return False
-        known = asyncio.ensure_future(_awaited(seat.actor.knows(seat.token)))
+        known = asyncio.ensure_future(_awaited(shard.actor.knows(shard.token)))
         if not (await asyncio.wait({known}, timeout=_LOOK))[0]:
             known.cancel()
             return True  # slow in everything
         return bool(known.result())
 
-    async def _places(self, seat: _Seat) -> Sequence[str]:
+    async def _places(self, shard: _ShardPlace) -> Sequence[str]:
         """Return the addresses where the scheduler sees an actor: one or none."""
-        key = seat.future.key
+        key = shard.future.key
         scheduler: Any = self._client.scheduler
         places: dict[str, Sequence[str]] = await scheduler.who_has(keys=[key])
         return places.get(key, ())
 
     def refill(self, number: int) -> None:
         """Put a fresh shard with the same partitions in the place of a lost one."""
-        lost = self._seats[number].address
-        taken = Counter(seat.address for seat in self._seats)
+        lost = self._shards[number].address
+        taken = Counter(shard.address for shard in self._shards)
         left = [address for address in self._addresses() if address != lost]
         left = left or _waited_for(self._client)
         self._fill(number, min(left, key=lambda address: taken[address]))
@@ -235,19 +235,19 @@ class _Seats:
 
     def close(self) -> None:
         """Give the workers their memory back."""
-        for seat in self._seats:
-            seat.future.release()
-            seat.actor = None
+        for shard in self._shards:
+            shard.future.release()
+            shard.actor = None
 
     def _addresses(self) -> list[str]:
         return sorted(self._client.nthreads())
 
     def _fill(self, number: int, address: str) -> None:
-        seat = self._seats[number]
-        seat.address, seat.actor, seat.token = address, None, uuid4().hex
-        seat.future = self._client.submit(
+        shard = self._shards[number]
+        shard.address, shard.actor, shard.token = address, None, uuid4().hex
+        shard.future = self._client.submit(
             ShardActor,
-            seat.parts,
+            shard.parts,
             self._reader,
             __version__,
             key=f"dpscd-shard-{uuid4().hex}",
@@ -298,16 +298,16 @@ class Workers:
         Number of workers of the cluster: public, and the same however records are divided.
     """
 
-    def __init__(self, seats: _Seats, reader: Reader) -> None:
-        self._crew = Crew(seats)
-        self.workers = seats.workers
+    def __init__(self, transport: _DaskTransport, reader: Reader) -> None:
+        self._pool = ShardPool(transport)
+        self.workers = transport.workers
         self._reader = reader
-        self._counts: list[int] = self._crew.ask("count")
+        self._counts: list[int] = self._pool.ask("count")
         self.count = sum(self._counts)
 
     def held(self) -> Sharded:
         """Return the records as a fit asks for them."""
-        return Sharded(self._crew, self._counts, self._reader)
+        return Sharded(self._pool, self._counts, self._reader)
 
 
 @contextmanager
@@ -322,8 +322,8 @@ def workers_with(parts: Sequence[Partition], reader: Reader) -> Iterator[Workers
         ) from None
     if client.asynchronous:
         raise ParameterError("an asynchronous Dask client cannot be used; give a plain one.")
-    seats = _Seats(client, parts, reader)
+    transport = _DaskTransport(client, parts, reader)
     try:
-        yield Workers(seats, reader)
+        yield Workers(transport, reader)
     finally:
-        seats.close()
+        transport.close()

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dpscd.atomic import atomic_write
 from dpscd.cards.card import PrivacyCard
 from dpscd.errors import DpscdError, ModelFileError
 from dpscd.estimators.consistency import (
@@ -27,7 +28,6 @@ from dpscd.estimators.consistency import (
     runs_to_dict,
 )
 from dpscd.privacy.strict_json import read_json
-from dpscd.whole import whole_file
 
 __all__ = ["read_content", "read_model", "write_model"]
 
@@ -79,7 +79,7 @@ def write_model(
         values["table"] = table
     values["checksum"] = _checksum(values)
     text = json.dumps(values, indent=1, allow_nan=False)
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(text)
 
 

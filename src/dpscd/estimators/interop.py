@@ -13,13 +13,13 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
+from dpscd.atomic import atomic_write
 from dpscd.errors import DpscdError, ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
 from dpscd.estimators.registry import kind_of
 from dpscd.estimators.table import TableModel
 from dpscd.preprocessing.declared import TableEncoder
-from dpscd.whole import whole_file
 
 __all__ = ["to_onnx", "to_sklearn"]
 
@@ -108,7 +108,7 @@ def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:
     inputs = [("X", FloatTensorType([None, model.n_features_in_]))]
     options = {id(plain): {"zipmap": False}} if hasattr(plain, "predict_proba") else None
     made = convert(plain, initial_types=inputs, options=options)
-    with whole_file(path, binary=True) as file:
+    with atomic_write(path, binary=True) as file:
         file.write(made.SerializeToString())
 
 

@@ -9,7 +9,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-__all__ = ["CALLED_OFF", "GATE", "LINE", "meet", "prefetch"]
+__all__ = ["CALLED_OFF", "GATE", "LINE", "barrier", "prefetch"]
 
 #: Bytes that memory hands out at once.
 LINE = 64
@@ -59,7 +59,7 @@ CALLED_OFF = 8
 _PATIENCE = 1000
 
 
-def meet(gate: npt.NDArray[np.int64], turn: int, parts: int) -> bool:
+def barrier(gate: npt.NDArray[np.int64], turn: int, parts: int) -> bool:
     """Wait until all of `parts` threads are here for the `turn`-th time, counted from 1.
 
     What a thread wrote before is seen by all others afterwards. Returns whether to go on:
@@ -100,8 +100,8 @@ def _offer_processor(typing):  # pragma: no cover - runs in the compiler
     return types.void(), generate
 
 
-@overload(meet)
-def _meet(gate, turn, parts):
+@overload(barrier)
+def _barrier(gate, turn, parts):
     def wait(gate, turn, parts):  # pragma: no cover - runs compiled only
         if parts == 1:
             return True

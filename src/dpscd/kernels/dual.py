@@ -13,8 +13,8 @@ from dpscd.losses import Loss, conjugate, dual_step, value
 
 __all__ = [
     "MARGIN",
-    "Numbers",
     "Records",
+    "StepConstants",
     "add_lot",
     "advance",
     "objectives",
@@ -32,7 +32,7 @@ Ints = npt.NDArray[np.int64]
 _AHEAD = 8
 
 
-class Numbers(NamedTuple):
+class StepConstants(NamedTuple):
     """The public numbers of a chunk, all fixed before the data are seen.
 
     Attributes
@@ -105,7 +105,7 @@ def step_of(
     loss: Loss,
     rows: Rows,
     records: Records,
-    numbers: Numbers,
+    constants: StepConstants,
     shared: Floats,
     dual: Floats,
     i: int,
@@ -126,19 +126,19 @@ def step_of(
     if not (norm > 0.0 and weight > 0.0):
         return False
     outputs = steps.shape[0]
-    curvature = weight * numbers.separability * norm * norm / numbers.strength
+    curvature = weight * constants.separability * norm * norm / constants.strength
     for k in range(outputs):
         label = records.labels[i]
         if outputs > 1:
             label = 1.0 if label == k else -1.0
-        prediction = ordered_dot(rows, i, shared[k]) / numbers.strength
+        prediction = ordered_dot(rows, i, shared[k]) / constants.strength
         # A loss of weight w has w times the conjugate, at the dual divided by w.
         steps[k] = weight * dual_step(loss, prediction, dual[i, k] / weight, label, curvature)
-    return shorten(steps, norm, numbers.clip)
+    return shorten(steps, norm, constants.clip)
 
 
 @jit
-def release(total: Floats, normals: Floats, numbers: Numbers, shared: Floats) -> None:
+def release(total: Floats, normals: Floats, constants: StepConstants, shared: Floats) -> None:
     """Add the exact sum of a lot and its noise to the shared vector, on the grid.
 
     Notes
@@ -150,13 +150,13 @@ def release(total: Floats, normals: Floats, numbers: Numbers, shared: Floats) ->
     Requires: every coordinate, every step, empty lots too.
     Proof: docs/proofs/shared_vector.md, "Numbers, not reals".
     """
-    fine = numbers.cell / numbers.grid
+    fine = constants.cell / constants.grid
     for j in range(shared.shape[0]):
         exact = total[j] * fine
         whole = math.floor(exact)
         rest = exact - whole
-        moved = whole + math.floor(rest + numbers.spread * normals[j] + 0.5)
-        shared[j] += numbers.grid * moved
+        moved = whole + math.floor(rest + constants.spread * normals[j] + 0.5)
+        shared[j] += constants.grid * moved
 
 
 @jit
@@ -164,7 +164,7 @@ def add_lot(
     loss: Loss,
     rows: Rows,
     records: Records,
-    numbers: Numbers,
+    constants: StepConstants,
     ids: Ints,
     dual: Floats,
     shared: Floats,
@@ -182,10 +182,10 @@ def add_lot(
     steps = np.empty(outputs)
     for p in range(ids.shape[0]):
         i = ids[p]
-        if step_of(loss, rows, records, numbers, shared, dual, i, steps):
+        if step_of(loss, rows, records, constants, shared, dual, i, steps):
             for k in range(outputs):
                 dual[i, k] += steps[k]
-                add_truncated(rows, i, steps[k] / numbers.cell, total[k])
+                add_truncated(rows, i, steps[k] / constants.cell, total[k])
 
 
 @jit
@@ -193,7 +193,7 @@ def advance(
     loss: Loss,
     rows: Rows,
     records: Records,
-    numbers: Numbers,
+    constants: StepConstants,
     ids: Ints,
     starts: Ints,
     normals: Floats,
@@ -230,10 +230,10 @@ def advance(
     for t in range(starts.shape[0] - 1):
         total[:] = 0.0
         members = ids[starts[t] : starts[t + 1]]
-        add_lot(loss, rows, records, numbers, members, dual, shared, total)
+        add_lot(loss, rows, records, constants, members, dual, shared, total)
         for k in range(outputs):
             noise = normals[t, k * width : (k + 1) * width]
-            release(total[k], noise, numbers, shared[k])
+            release(total[k], noise, constants, shared[k])
         if t >= average_from:
             average += shared
 

@@ -15,8 +15,8 @@ from numba.extending import overload, register_jitable
 
 from dpscd.kernels._jit import jit, jit_uncounted
 from dpscd.kernels._memory import LINE, prefetch
-from dpscd.kernels.dual import Numbers, Records
-from dpscd.kernels.packed import Desk, solve_block
+from dpscd.kernels.dual import Records, StepConstants
+from dpscd.kernels.packed import BlockBuffer, solve_block
 from dpscd.kernels.rows import CsrRows
 from dpscd.losses import Loss
 
@@ -155,7 +155,7 @@ def _read(
 @register_jitable(forceinline=True)
 def _predict(
     indices: Whole, values: Values, factor: float, tail: float, now: int, law: Law,
-    numbers: Numbers, normals: Floats, at: int, state: Ints, out: Floats, b: int,
+    constants: StepConstants, normals: Floats, at: int, state: Ints, out: Floats, b: int,
 ) -> int:  # fmt: skip
     """Settle the coordinates of member b of a block and fill in its predictions."""
     outputs = out.shape[0]
@@ -167,12 +167,12 @@ def _predict(
             j = np.uint64(indices[q])
             at, value = _read(state, j, column, last, now, law, normals, at)
             total += np.float64(values[q]) * value
-        total *= numbers.grid * factor
+        total *= constants.grid * factor
         if tail != 0.0:
             j = np.uint64(state.shape[0] - 1)
             at, value = _read(state, j, column, last, now, law, normals, at)
-            total += tail * (numbers.grid * value)
-        out[k, b] = total / numbers.strength
+            total += tail * (constants.grid * value)
+        out[k, b] = total / constants.strength
     return at
 
 
@@ -203,8 +203,9 @@ def _owe(
 
 @jit_uncounted
 def _read_block(
-    rows: CsrRows, records: Records, numbers: Numbers, law: Law, ids: Ints, begin: int,
-    end: int, now: int, normals: Floats, used: int, dual: Floats, state: Ints, desk: Desk,
+    rows: CsrRows, records: Records, constants: StepConstants, law: Law, ids: Ints, begin: int,
+    end: int, now: int, normals: Floats, used: int, dual: Floats, state: Ints,
+    buffer: BlockBuffer,
 ) -> tuple[int, int]:  # fmt: skip
     """Lay out what members from `begin` to `end` need for their steps; ask for later ones.
 
@@ -212,7 +213,7 @@ def _read_block(
     """
     indptr, indices, values, tail = rows.indptr, rows.indices, rows.values, rows.tail
     norms, factors, labels, weights = rows.norm, rows.factor, records.labels, records.weights
-    outputs, count, b = desk.steps.shape[0], ids.shape[0], 0
+    outputs, count, b = buffer.steps.shape[0], ids.shape[0], 0
     for p in range(begin, end):
         # Members to come, then their entries, then their coordinates.
         if p + _MEMBERS_AHEAD < count:
@@ -236,19 +237,19 @@ def _read_block(
                     prefetch(state, own[q], LINE)
         i = ids[p]
         speaks = norms[i] > 0.0 and weights[i] > 0.0
-        desk.scale[b] = 0.0  # contributions are not those of a pack
-        desk.norm[b] = norms[i] if speaks else 0.0
-        desk.weight[b], desk.label[b] = weights[i], labels[i]
+        buffer.scale[b] = 0.0  # contributions are not those of a pack
+        buffer.norm[b] = norms[i] if speaks else 0.0
+        buffer.weight[b], buffer.label[b] = weights[i], labels[i]
         for k in range(outputs):
-            desk.duals[k, b] = dual[i, k]
-            desk.steps[k, b] = 0.0
+            buffer.duals[k, b] = dual[i, k]
+            buffer.steps[k, b] = 0.0
         if speaks:
             low, high = indptr[i], indptr[i + 1]
             if used + (high - low + 1) * outputs > normals.shape[0]:
                 break
             used = _predict(
-                indices[low:high], values[low:high], factors[i], tail, now, law, numbers,
-                normals, used, state, desk.steps, b,
+                indices[low:high], values[low:high], factors[i], tail, now, law, constants,
+                normals, used, state, buffer.steps, b,
             )  # fmt: skip
         b += 1
     return b, used
@@ -256,18 +257,18 @@ def _read_block(
 
 @jit_uncounted
 def _owe_block(
-    rows: CsrRows, cell: float, ids: Ints, dual: Floats, state: Ints, desk: Desk
+    rows: CsrRows, cell: float, ids: Ints, dual: Floats, state: Ints, buffer: BlockBuffer
 ) -> None:
     """Keep the new duals of a block and put its contributions aside."""
     for b in range(ids.shape[0]):
-        if desk.norm[b] > 0.0:
+        if buffer.norm[b] > 0.0:
             i = ids[b]
             low, high = rows.indptr[i], rows.indptr[i + 1]
-            for k in range(desk.steps.shape[0]):
-                dual[i, k] = desk.duals[k, b]
+            for k in range(buffer.steps.shape[0]):
+                dual[i, k] = buffer.duals[k, b]
             _owe(
                 rows.indices[low:high], rows.values[low:high], rows.factor[i], rows.tail,
-                desk.steps, b, cell, state,
+                buffer.steps, b, cell, state,
             )  # fmt: skip
 
 
@@ -276,7 +277,7 @@ def advance_lazy(
     loss: Loss,
     rows: CsrRows,
     records: Records,
-    numbers: Numbers,
+    constants: StepConstants,
     law: Law,
     ids: Ints,
     starts: Ints,
@@ -285,7 +286,7 @@ def advance_lazy(
     normals: Floats,
     dual: Floats,
     state: Ints,
-    desk: Desk,
+    buffer: BlockBuffer,
 ) -> tuple[int, int]:
     """Run a chunk of steps; stop early only when the normals run out.
 
@@ -305,7 +306,7 @@ def advance_lazy(
         Secret; changed in place.
     state : array
         That of :func:`new_state`. Secret: which coordinates are settled shows the lots.
-    desk : Desk
+    buffer : BlockBuffer
         Room for a block of members.
 
     Returns
@@ -320,17 +321,17 @@ def advance_lazy(
     Requires: lots are Poisson and whole; normals are fresh. Between ``law.start`` - 1 and
     ``law.start`` all coordinates are settled.
     """
-    block, count, used, t = desk.norm.shape[0], ids.shape[0], 0, 0
+    block, count, used, t = buffer.norm.shape[0], ids.shape[0], 0, 0
     while begin < count:
         while starts[t + 1] <= begin:
             t += 1
         end = min(begin + block, starts[t + 1])
         size, used = _read_block(
-            rows, records, numbers, law, ids, begin, end, first + t, normals, used, dual,
-            state, desk,
+            rows, records, constants, law, ids, begin, end, first + t, normals, used, dual,
+            state, buffer,
         )  # fmt: skip
-        solve_block(loss, numbers, size, desk)
-        _owe_block(rows, numbers.cell, ids[begin : begin + size], dual, state, desk)
+        solve_block(loss, constants, size, buffer)
+        _owe_block(rows, constants.cell, ids[begin : begin + size], dual, state, buffer)
         begin += size
         if begin < end:
             break

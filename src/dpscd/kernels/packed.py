@@ -12,17 +12,17 @@ import numpy.typing as npt
 from numba.extending import register_jitable
 
 from dpscd.kernels._jit import REORDERED, jit
-from dpscd.kernels._memory import GATE, LINE, meet, prefetch
-from dpscd.kernels.dual import MARGIN, Numbers
+from dpscd.kernels._memory import GATE, LINE, barrier, prefetch
+from dpscd.kernels.dual import MARGIN, StepConstants
 from dpscd.kernels.pack import LABEL, NORM, SCALE, WEIGHT, Pack
 from dpscd.losses import Loss, dual_step
 
 __all__ = [
-    "Desk",
+    "BlockBuffer",
     "add_packed_lot",
     "advance_packed",
     "advance_part",
-    "new_desk",
+    "new_buffer",
     "release_cells",
     "solve_block",
 ]
@@ -42,7 +42,7 @@ _BLOCK_BYTES = 2**18
 _LINES = 16
 
 
-class Desk(NamedTuple):
+class BlockBuffer(NamedTuple):
     """Room for a block: one number a member, or one an output and member."""
 
     scale: Floats
@@ -56,9 +56,9 @@ class Desk(NamedTuple):
 
 
 @jit
-def new_desk(outputs: int, block: int) -> Desk:
+def new_buffer(outputs: int, block: int) -> BlockBuffer:
     """Return room for so many members."""
-    return Desk(
+    return BlockBuffer(
         np.empty(block),
         np.empty(block),
         np.empty(block),
@@ -94,7 +94,7 @@ def _model(shared: Floats, strength: float, model: Singles) -> float:
 @jit
 def _read(
     pack: Pack, ids: Ints, coming: Ints, models: Singles, gains: Floats, dual: Floats,
-    desk: Desk,
+    buffer: BlockBuffer,
 ) -> None:  # fmt: skip
     """Lay out what the members `ids` need for their steps; ask for the `coming` ones."""
     outputs = models.shape[0]
@@ -105,21 +105,21 @@ def _read(
             prefetch(dual, coming[b], 8 * outputs)
         i = ids[b]
         scale = pack.state[i, pack.place + SCALE]
-        desk.scale[b] = scale
-        desk.norm[b] = pack.state[i, pack.place + NORM]
-        desk.label[b] = pack.state[i, pack.place + LABEL]
-        desk.weight[b] = pack.state[i, pack.place + WEIGHT]
+        buffer.scale[b] = scale
+        buffer.norm[b] = pack.state[i, pack.place + NORM]
+        buffer.label[b] = pack.state[i, pack.place + LABEL]
+        buffer.weight[b] = pack.state[i, pack.place + WEIGHT]
         for k in range(outputs):
-            desk.duals[k, b] = dual[i, k]
+            buffer.duals[k, b] = dual[i, k]
             product = np.float64(_product(pack.cells, i, models[k], pack.padded))
-            desk.steps[k, b] = product * (scale * gains[k])
+            buffer.steps[k, b] = product * (scale * gains[k])
     for b in range(ids.shape[0], coming.shape[0]):
         prefetch(pack.cells, coming[b], size)
         prefetch(dual, coming[b], 8 * outputs)
 
 
 @jit
-def solve_block(loss: Loss, numbers: Numbers, count: int, desk: Desk) -> None:
+def solve_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
     """Turn predictions into clipped steps, new duals and whole numbers of cells.
 
     Notes
@@ -129,36 +129,36 @@ def solve_block(loss: Loss, numbers: Numbers, count: int, desk: Desk) -> None:
     record b, its own duals and the released vector alone.
     Proof: docs/proofs/shared_vector.md, "Fixed point".
     """
-    outputs = desk.steps.shape[0]
+    outputs = buffer.steps.shape[0]
     for b in range(count):
-        desk.squares[b] = 0.0
+        buffer.squares[b] = 0.0
     for k in range(outputs):
-        steps, duals = desk.steps[k], desk.duals[k]
+        steps, duals = buffer.steps[k], buffer.duals[k]
         for b in range(count):
-            label, weight, norm = desk.label[b], desk.weight[b], desk.norm[b]
+            label, weight, norm = buffer.label[b], buffer.weight[b], buffer.norm[b]
             weight = weight if weight > 0.0 else 1.0  # it will not speak
             if outputs > 1:
                 label = 1.0 if label == k else -1.0
-            curvature = weight * numbers.separability * norm * norm / numbers.strength
+            curvature = weight * constants.separability * norm * norm / constants.strength
             # A loss of weight w has w times the conjugate, at the dual divided by w.
             step = weight * dual_step(loss, steps[b], duals[b] / weight, label, curvature)
             steps[b] = step
-            desk.squares[b] += step * step
-    limit = numbers.clip * MARGIN
+            buffer.squares[b] += step * step
+    limit = constants.clip * MARGIN
     for b in range(count):
-        length = math.sqrt(desk.squares[b]) * desk.norm[b]
-        speaks = (desk.norm[b] > 0.0) & (desk.weight[b] > 0.0) & (length < np.inf)
+        length = math.sqrt(buffer.squares[b]) * buffer.norm[b]
+        speaks = (buffer.norm[b] > 0.0) & (buffer.weight[b] > 0.0) & (length < np.inf)
         factor = limit / length if length > limit else 1.0
-        desk.squares[b] = factor if speaks else 0.0
-    fine = 1.0 / numbers.cell
+        buffer.squares[b] = factor if speaks else 0.0
+    fine = 1.0 / constants.cell
     for k in range(outputs):
-        steps, duals, cells = desk.steps[k], desk.duals[k], desk.cells[k]
+        steps, duals, cells = buffer.steps[k], buffer.duals[k], buffer.cells[k]
         for b in range(count):
-            factor = desk.squares[b]
+            factor = buffer.squares[b]
             step = steps[b] * factor if factor > 0.0 else 0.0
             steps[b] = step
             duals[b] += step
-            cells[b] = np.int32(step * desk.scale[b] * fine)  # toward zero
+            cells[b] = np.int32(step * buffer.scale[b] * fine)  # toward zero
 
 
 @jit
@@ -183,7 +183,7 @@ def _add(pack: Pack, ids: Ints, cells: npt.NDArray[np.int32], total: Ints) -> No
 
 @jit
 def release_cells(
-    total: Ints, normals: Floats, numbers: Numbers, bits: int, shared: Floats
+    total: Ints, normals: Floats, constants: StepConstants, bits: int, shared: Floats
 ) -> None:
     """Add the exact sum of a lot and its noise to the shared vector, on the grid.
 
@@ -193,7 +193,7 @@ def release_cells(
         The sum in cells.
     normals : array
         Standard normals.
-    numbers : Numbers
+    numbers : StepConstants
         With a grid of ``2^bits`` cells.
     bits : int
         Between 0 and 52.
@@ -209,8 +209,8 @@ def release_cells(
     for j in range(shared.shape[0]):
         whole = total[j] >> bits
         rest = np.float64(total[j] - (whole << bits)) * cell
-        moved = whole + math.floor(rest + numbers.spread * normals[j] + 0.5)
-        shared[j] += numbers.grid * np.float64(moved)
+        moved = whole + math.floor(rest + constants.spread * normals[j] + 0.5)
+        shared[j] += constants.grid * np.float64(moved)
 
 
 @jit
@@ -221,23 +221,23 @@ def _block_of(pack: Pack) -> int:
 
 @jit
 def _add_members(
-    loss: Loss, pack: Pack, numbers: Numbers, ids: Ints, coming: Ints, models: Singles,
-    gains: Floats, dual: Floats, desk: Desk, total: Ints,
+    loss: Loss, pack: Pack, constants: StepConstants, ids: Ints, coming: Ints, models: Singles,
+    gains: Floats, dual: Floats, buffer: BlockBuffer, total: Ints,
 ) -> None:  # fmt: skip
     """Add what a block of members contributes to `total`, and move their duals."""
-    _read(pack, ids, coming, models, gains, dual, desk)
-    solve_block(loss, numbers, ids.shape[0], desk)
+    _read(pack, ids, coming, models, gains, dual, buffer)
+    solve_block(loss, constants, ids.shape[0], buffer)
     for k in range(total.shape[0]):
         for b in range(ids.shape[0]):
-            dual[ids[b], k] = desk.duals[k, b]
-        _add(pack, ids, desk.cells[k], total[k])
+            dual[ids[b], k] = buffer.duals[k, b]
+        _add(pack, ids, buffer.cells[k], total[k])
 
 
 @jit
 def add_packed_lot(
     loss: Loss,
     pack: Pack,
-    numbers: Numbers,
+    constants: StepConstants,
     ids: Ints,
     dual: Floats,
     shared: Floats,
@@ -265,15 +265,15 @@ def add_packed_lot(
     """
     outputs = shared.shape[0]
     block = _block_of(pack)
-    desk = new_desk(outputs, block)
+    buffer = new_buffer(outputs, block)
     models = np.zeros((outputs, pack.padded), np.float32)
     gains = np.empty(outputs)
     for k in range(outputs):
-        gains[k] = _model(shared[k], numbers.strength, models[k])
+        gains[k] = _model(shared[k], constants.strength, models[k])
     for first in range(0, ids.shape[0], block):
         members = ids[first : first + block]
         coming = ids[first + block : first + 2 * block]
-        _add_members(loss, pack, numbers, members, coming, models, gains, dual, desk, total)
+        _add_members(loss, pack, constants, members, coming, models, gains, dual, buffer, total)
 
 
 @jit
@@ -287,7 +287,7 @@ def _share(starts: Ints, t: int, part: int, parts: int) -> tuple[int, int]:
 def advance_part(
     loss: Loss,
     pack: Pack,
-    numbers: Numbers,
+    constants: StepConstants,
     ids: Ints,
     starts: Ints,
     normals: Floats,
@@ -317,15 +317,15 @@ def advance_part(
     outputs, width = shared.shape
     parts = totals.shape[0]
     block = _block_of(pack)
-    desk = new_desk(outputs, block)
+    buffer = new_buffer(outputs, block)
     models = np.zeros((outputs, pack.padded), np.float32)
     gains = np.empty(outputs)
-    bits = math.frexp(numbers.grid / numbers.cell)[1] - 1
+    bits = math.frexp(constants.grid / constants.cell)[1] - 1
     low, high = width * part // parts, width * (part + 1) // parts
     own = totals[part]
     for t in range(starts.shape[0] - 1):
         for k in range(outputs):
-            gains[k] = _model(shared[k], numbers.strength, models[k])
+            gains[k] = _model(shared[k], constants.strength, models[k])
         own[:] = 0
         begin, end = _share(starts, t, part, parts)
         for first in range(begin, end, block):
@@ -334,8 +334,10 @@ def advance_part(
             if first + block >= end and t + 2 < starts.shape[0]:
                 after, last = _share(starts, t + 1, part, parts)
                 coming = ids[after : min(after + block, last)]
-            _add_members(loss, pack, numbers, members, coming, models, gains, dual, desk, own)
-        added = meet(gate, 2 * t + 1, parts)
+            _add_members(
+                loss, pack, constants, members, coming, models, gains, dual, buffer, own
+            )
+        added = barrier(gate, 2 * t + 1, parts)
         for k in range(outputs if added else 0):
             # Loops, not whole slices: those make copies, and messages for wrong shapes that
             # take longer to compile than the rest of this function.
@@ -343,18 +345,18 @@ def advance_part(
                 for j in range(low, high):
                     totals[0, k, j] += totals[other, k, j]
             noise = normals[t, k * width + low : k * width + high]
-            release_cells(totals[0, k, low:high], noise, numbers, bits, shared[k, low:high])
+            release_cells(totals[0, k, low:high], noise, constants, bits, shared[k, low:high])
             if t >= average_from:
                 for j in range(low, high):
                     average[k, j] += shared[k, j]
-        if not (added and meet(gate, 2 * t + 2, parts)):
+        if not (added and barrier(gate, 2 * t + 2, parts)):
             return
 
 
 def advance_packed(
     loss: Loss,
     pack: Pack,
-    numbers: Numbers,
+    constants: StepConstants,
     ids: Ints,
     starts: Ints,
     normals: Floats,
@@ -379,6 +381,6 @@ def advance_packed(
     gate = np.zeros(GATE, np.int64)
     # Not compiled itself: one machine code serves one thread and several.
     advance_part(
-        loss, pack, numbers, ids, starts, normals, average_from, dual, shared, average,
+        loss, pack, constants, ids, starts, normals, average_from, dual, shared, average,
         0, totals, gate,
     )  # fmt: skip

@@ -21,8 +21,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from dpscd.atomic import atomic_write
 from dpscd.errors import ModelFileError, ParameterError
-from dpscd.whole import whole_file
 
 __all__ = ["check_signature", "new_key", "write_signature"]
 
@@ -48,7 +48,7 @@ def new_key(path: str | os.PathLike[str]) -> Path:
     handle = os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(words)
-    with whole_file(public, binary=True) as file:
+    with atomic_write(public, binary=True) as file:
         file.write(
             key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
         )
@@ -71,7 +71,7 @@ def write_signature(
     """
     target = _beside(path, ".sig")
     signature = _private_key(Path(key)).sign(content)
-    with whole_file(target, binary=True) as file:
+    with atomic_write(target, binary=True) as file:
         file.write(signature)
     return target
 

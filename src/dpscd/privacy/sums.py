@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels.dual import Numbers, release
+from dpscd.kernels.dual import StepConstants, release
 from dpscd.privacy.noise import LatticeGaussian
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.watched import tell_sum
@@ -35,7 +35,7 @@ def noisy_sum(
         Where the noise comes from: no two releases share all three.
     """
     noise = LatticeGaussian(1.0, multiplier)
-    numbers = Numbers(
+    constants = StepConstants(
         strength=1.0,
         separability=1.0,
         clip=1.0,
@@ -45,6 +45,6 @@ def noisy_sum(
     )
     out = np.zeros(len(total))
     normals = noise.draw(source, time, 1, len(total), purpose)
-    release(total, normals[0], numbers, out)
+    release(total, normals[0], constants, out)
     tell_sum(purpose, time, out)
     return out

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from dpscd._version import __version__
+from dpscd.atomic import atomic_write
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.loading import load
 from dpscd.estimators.table import TableModel
@@ -20,7 +21,6 @@ from dpscd.report.public_facts import public_facts
 from dpscd.report.subject import Subject
 from dpscd.report.tradeoff import tradeoff
 from dpscd.report.words import best_guess, chance, odds, percent, strength, warnings
-from dpscd.whole import whole_file
 
 __all__ = ["model_page", "write_report"]
 
@@ -97,7 +97,7 @@ def write_report(
     digest = hashlib.sha256(Path(model).read_bytes()).hexdigest()
     name = f"{Path(model).name}, SHA-256 {digest}"
     page = model_page(loaded, name, None if ledger is None else Ledger(ledger))
-    with whole_file(out) as file:
+    with atomic_write(out) as file:
         file.write(page)
     return Subject(loaded)
 

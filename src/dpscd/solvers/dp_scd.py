@@ -18,7 +18,7 @@ from dpscd.privacy.watched import watcher
 from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers.lazy import lazy_scd
 from dpscd.solvers.observer import Look, Observer
-from dpscd.solvers.team import kernel_for
+from dpscd.solvers.threads import kernel_for
 
 __all__ = ["check_plan", "check_problem", "dp_scd", "draws", "epoch_of"]
 

@@ -17,7 +17,7 @@ from dpscd.kernels.lazy import (
     settle_all,
     shared_of,
 )
-from dpscd.kernels.packed import new_desk
+from dpscd.kernels.packed import new_buffer
 from dpscd.kernels.rows import CsrRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose, Source
@@ -53,13 +53,13 @@ class LazyVector:
         if not plan.lazy:
             raise ParameterError("the plan is not one for lazy noise; see Plan.lazy.")
         self._outputs = problem.outputs
-        self._numbers = plan.numbers(problem.strength)
+        self._numbers = plan.constants(problem.strength)
         bits = plan.grid_bits
         variance = plan.noise.lattice_variance
         self._law = Law(variance, bits, 2**bits - 1, 2.0**-bits, plan.average_from)
         self._plan = plan
         self._state = new_state(problem.width, problem.outputs)
-        self._desk = new_desk(problem.outputs, BLOCK)
+        self._desk = new_buffer(problem.outputs, BLOCK)
         self._source = source
         self._pairs = 0
         self._normals = np.empty(0)

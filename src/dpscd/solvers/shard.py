@@ -20,7 +20,7 @@ from dpscd.privacy.random import LotsSource
 from dpscd.problem import DeferredRows, Problem, rows_of
 from dpscd.releases.query import Query, sum_over
 from dpscd.releases.store import LabelFacts, Residuals
-from dpscd.solvers.team import fill_deferred
+from dpscd.solvers.threads import fill_deferred
 
 __all__ = ["Part", "Reader", "Shard", "Total"]
 
@@ -223,17 +223,17 @@ class Shard:
         shared = np.array(shared)  # one that was sent is read-only: another compiled kernel
         ids = plan.lots.members(lots, number, start, start + len(dual)) - start
         if isinstance(rows, Pack):
-            numbers = plan.numbers(problem.strength, fixed_point=True)
+            constants = plan.constants(problem.strength, fixed_point=True)
             total: Total = np.zeros((problem.outputs, rows.padded), np.int64)
             for piece in self._pieces(ids, rows):
-                add_packed_lot(problem.loss, rows, numbers, piece, dual, shared, total)
+                add_packed_lot(problem.loss, rows, constants, piece, dual, shared, total)
                 if self._disk is not None:
                     self._disk.forget()
             total = total[:, : rows.width].copy()
         else:
-            numbers = plan.numbers(problem.strength)
+            constants = plan.constants(problem.strength)
             total = np.zeros((problem.outputs, problem.width))
-            add_lot(problem.loss, *rows, numbers, ids, dual, shared, total)
+            add_lot(problem.loss, *rows, constants, ids, dual, shared, total)
         self._done += 1
         self._so_far += total.astype(np.int64)
         return total

@@ -1,6 +1,6 @@
 """Training on records that others hold: totals are gathered, noise is added here and once.
 
-A crew of shards may lose a member at any time. Its records are then read again and its duals
+A pool of shards may lose a member at any time. Its records are then read again and its duals
 rebuilt: they are a function of its records, of bits that can be drawn again and of the shared
 vectors it was sent, which are kept here. So whatever happens, the result is the same.
 """
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import ParameterError, WorkerError
-from dpscd.kernels.dual import Numbers, release
+from dpscd.kernels.dual import StepConstants, release
 from dpscd.kernels.packed import release_cells
 from dpscd.plan import Plan
 from dpscd.privacy.exact import check_capacity
@@ -25,12 +25,12 @@ from dpscd.releases.store import LabelFacts, Residuals
 from dpscd.solvers.dp_scd import check_problem
 from dpscd.solvers.shard import Reader, Total
 
-__all__ = ["LOST", "Crew", "Seats", "Sharded", "check_path"]
+__all__ = ["LOST", "ShardPool", "ShardTransport", "Sharded", "check_path"]
 
 Floats = npt.NDArray[np.float64]
 
 LOST = object()
-"""The reply of a seat whose shard is gone."""
+"""The reply of a shard whose shard is gone."""
 
 # Shards that may be lost one after the other at one place before the fit is given up.
 _PATIENCE = 10
@@ -42,7 +42,7 @@ _LARGEST_PATH = 2**31
 _CHUNK = 2**16
 
 
-class Seats(Protocol):
+class ShardTransport(Protocol):
     """Where the shards are: what carries a question to each of them."""
 
     def __len__(self) -> int:
@@ -58,7 +58,7 @@ class Seats(Protocol):
         """Let shards that are put in later have this reader."""
 
 
-class Crew:
+class ShardPool:
     """Shards that answer together, whatever is lost on the way.
 
     Notes
@@ -69,20 +69,20 @@ class Crew:
     the fit fails and what it reserved is spent.
     """
 
-    def __init__(self, seats: Seats) -> None:
-        self._seats = seats
+    def __init__(self, transport: ShardTransport) -> None:
+        self._transport = transport
         self._begun: list[tuple[Any, ...]] | None = None
         self._path: list[Floats] = []
         # Of each shard, the sum of its totals in this training, modulo 2^64.
-        self._so_far: list[Any] = [0] * len(seats)
+        self._so_far: list[Any] = [0] * len(transport)
 
     def ask(self, method: str, *args: Any) -> list[Any]:
         """Return the replies of all shards to the same question."""
-        return self._ask(method, [args] * len(self._seats))
+        return self._ask(method, [args] * len(self._transport))
 
     def read_with(self, reader: Reader) -> None:
         """Let all shards, present and later ones, read their records so."""
-        self._seats.read_with(reader)
+        self._transport.read_with(reader)
         self.ask("read_with", reader)
 
     def begin(
@@ -94,7 +94,7 @@ class Crew:
             (problem, plan, lots, start, count, residuals)
             for start, count in zip(accumulate(counts, initial=0), counts, strict=False)
         ]
-        self._begun, self._path, self._so_far = None, [], [0] * len(self._seats)
+        self._begun, self._path, self._so_far = None, [], [0] * len(self._transport)
         self._ask("begin", begun)
         self._begun = begun
 
@@ -111,24 +111,24 @@ class Crew:
         return cast(Total, sum(totals[1:], start=totals[0].copy()))
 
     def _ask(self, method: str, args: Sequence[tuple[Any, ...]]) -> list[Any]:
-        everybody = range(len(self._seats))
-        replies = list(self._seats.call(everybody, method, args))
+        everybody = range(len(self._transport))
+        replies = list(self._transport.call(everybody, method, args))
         for number in everybody:
             losses = 0
             while replies[number] is LOST:
                 losses += 1
                 if losses > _PATIENCE:
                     raise WorkerError(f"a worker was lost {_PATIENCE} times at the same place.")
-                self._seats.refill(number)
+                self._transport.refill(number)
                 if self._rebuilt(number):
-                    (replies[number],) = self._seats.call([number], method, [args[number]])
+                    (replies[number],) = self._transport.call([number], method, [args[number]])
         return replies
 
     def _rebuilt(self, number: int) -> bool:
         """Bring a fresh shard to where the others are; return whether it is still there."""
         if self._begun is None:
             return True
-        if self._seats.call([number], "begin", [self._begun[number]])[0] is LOST:
+        if self._transport.call([number], "begin", [self._begun[number]])[0] is LOST:
             return False
         if not self._path:
             return True
@@ -136,7 +136,7 @@ class Crew:
         length = max(1, _PATH // self._path[0].size)
         for first in range(0, len(self._path), length):
             path = np.stack(self._path[first : first + length])
-            (found,) = self._seats.call([number], "replay", [(first, path)])
+            (found,) = self._transport.call([number], "replay", [(first, path)])
             if found is LOST:
                 return False
         if not np.array_equal(found, self._so_far[number]):
@@ -149,11 +149,11 @@ class Crew:
 
 
 class Sharded:
-    """Records that a crew holds, for :func:`~dpscd.releases.pipeline.run_plan`.
+    """Records that a pool holds, for :func:`~dpscd.releases.pipeline.run_plan`.
 
     Parameters
     ----------
-    crew : Crew
+    pool : ShardPool
         Asked for totals.
     counts : list of int
         Number of records of each shard.
@@ -166,8 +166,8 @@ class Sharded:
     docs/proofs/shared_vector.md, "Shards". Noise comes from a source that no shard has.
     """
 
-    def __init__(self, crew: Crew, counts: Sequence[int], reader: Reader) -> None:
-        self._crew = crew
+    def __init__(self, pool: ShardPool, counts: Sequence[int], reader: Reader) -> None:
+        self._pool = pool
         self._counts = counts
         self._reader = reader
         self.dense = not reader.sparse
@@ -180,12 +180,12 @@ class Sharded:
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over all shards."""
         check_capacity(query.n, sum(self._counts))
-        return cast(Floats, np.sum(self._crew.ask("total", query), axis=0))
+        return cast(Floats, np.sum(self._pool.ask("total", query), axis=0))
 
     def bound(self, pairs: Sequence[tuple[float, float]]) -> LabelFacts:
         """Let all shards read with released bounds from now on."""
         self._reader = self._reader.with_bounds(pairs)
-        self._crew.read_with(self._reader)
+        self._pool.read_with(self._reader)
         return self.meaning
 
     def train(
@@ -205,9 +205,9 @@ class Sharded:
         """
         check_problem(problem, plan)
         check_capacity(plan.n, sum(self._counts))
-        self._crew.begin(problem, plan, LotsSource.of(source), self._counts, residuals)
+        self._pool.begin(problem, plan, LotsSource.of(source), self._counts, residuals)
         packed = self.dense and plan.fixed_point
-        numbers = plan.numbers(problem.strength, fixed_point=packed)
+        constants = plan.constants(problem.strength, fixed_point=packed)
         shared = np.zeros((problem.outputs, problem.width))
         average = np.zeros_like(shared)
         chunk = max(1, _CHUNK // plan.size)
@@ -215,7 +215,7 @@ class Sharded:
             steps = min(chunk, plan.steps - first)
             normals = plan.noise.draw(source, first, steps, plan.size)
             for i in range(steps):
-                _move(self._crew.step(shared), normals[i], numbers, shared)
+                _move(self._pool.step(shared), normals[i], constants, shared)
                 if first + i >= plan.average_from:
                     average += shared
                 if progress is not None:
@@ -233,13 +233,13 @@ def check_path(plan: Plan) -> None:
         )
 
 
-def _move(total: Total, normals: Floats, numbers: Numbers, shared: Floats) -> None:
+def _move(total: Total, normals: Floats, constants: StepConstants, shared: Floats) -> None:
     """Add a lot's sum and its noise to the shared vector, whole numbers or floats."""
-    bits = math.frexp(numbers.grid / numbers.cell)[1] - 1
+    bits = math.frexp(constants.grid / constants.cell)[1] - 1
     width = shared.shape[1]
     for k, own in enumerate(shared):
         noise = normals[k * width : (k + 1) * width]
         if total.dtype == np.int64:
-            release_cells(total[k], noise, numbers, bits, own)
+            release_cells(total[k], noise, constants, bits, own)
         else:
-            release(total[k], noise, numbers, own)
+            release(total[k], noise, constants, own)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.kernels._jit import jit
-from dpscd.kernels.dual import Numbers, Records, release, shorten
+from dpscd.kernels.dual import Records, StepConstants, release, shorten
 from dpscd.kernels.rows import Rows, add, add_truncated, dot
 from dpscd.losses import Loss, slope
 
@@ -133,7 +133,7 @@ def descend_private(
     loss: Loss,
     rows: Rows,
     records: Records,
-    numbers: Numbers,
+    numbers: StepConstants,
     decay: float,
     rate: float,
     ids: Ints,

@@ -61,7 +61,7 @@ def dp_sgd(
     Proof: docs/proofs/shared_vector.md, with gradients as the steps: they have no memory.
     """
     check_plan(problem, plan, rows, records)
-    numbers = plan.numbers(problem.strength)
+    numbers = plan.constants(problem.strength)
     decay = decay_of(problem, learning_rate)
     rate = learning_rate / (plan.rate * plan.n)
     epoch = epoch_of(plan)

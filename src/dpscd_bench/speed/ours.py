@@ -10,7 +10,7 @@ from dpscd import DPLogisticRegression
 from dpscd.kernels.dual import advance, sweep
 from dpscd.kernels.lazy import BLOCK, Law, advance_lazy, new_state
 from dpscd.kernels.pack import pack_rows
-from dpscd.kernels.packed import advance_packed, new_desk
+from dpscd.kernels.packed import advance_packed, new_buffer
 from dpscd.kernels.rows import CsrRows, DenseRows
 from dpscd.losses import Logistic, Loss
 from dpscd.privacy.random import SecureSource
@@ -83,7 +83,7 @@ def drawn_beforehand(case: Case) -> Clock:
     rows = problem.rows(case.X)
     assert isinstance(rows, DenseRows)  # noqa: S101 - dense cases only
     pack = pack_rows(rows, case.records())
-    numbers = plan.numbers(problem.strength, fixed_point=True)
+    numbers = plan.constants(problem.strength, fixed_point=True)
     chunks = [
         (*lots, np.zeros_like(normals))
         for lots, normals in draws(plan, SecureSource(), len(case.y), pause=plan.steps)
@@ -105,12 +105,12 @@ def drawn_beforehand(case: Case) -> Clock:
 def lazy_beforehand(case: Case) -> Clock:
     """Return an epoch of the lazy kernel on lots drawn before, without noise."""
     problem, records, plan = case.problem(Logistic()), case.records(), case.plan(_EPOCHS)
-    rows, numbers = problem.rows(case.X), plan.numbers(problem.strength)
+    rows, numbers = problem.rows(case.X), plan.constants(problem.strength)
     assert isinstance(rows, CsrRows)  # noqa: S101 - sparse cases only
     bits, total = plan.grid_bits, len(case.y)
     law = Law(0.0, bits, 2**bits - 1, 2.0**-bits, plan.average_from)
     ids, starts = plan.lots.draw(SecureSource(), 0, round(1.0 / plan.rate), total)
-    zeros, desk = np.zeros(2**16), new_desk(1, BLOCK)
+    zeros, buffer = np.zeros(2**16), new_buffer(1, BLOCK)
 
     def epoch() -> float:
         dual, state = np.zeros((total, 1)), new_state(problem.width, 1)
@@ -118,7 +118,7 @@ def lazy_beforehand(case: Case) -> Clock:
         while begin < len(ids):
             begin, _ = advance_lazy(
                 problem.loss, rows, records, numbers, law, ids, starts, 0, begin, zeros, dual,
-                state, desk,
+                state, buffer,
             )  # fmt: skip
         return time.perf_counter() - start
 
@@ -128,7 +128,7 @@ def lazy_beforehand(case: Case) -> Clock:
 def eager_epoch(case: Case) -> Clock:
     """Return an epoch with noise on every coordinate at every step, from a few steps."""
     problem, records, plan = case.problem(Logistic()), case.records(), case.plan(_EPOCHS)
-    rows, numbers = problem.rows(case.X), plan.numbers(problem.strength)
+    rows, numbers = problem.rows(case.X), plan.constants(problem.strength)
 
     def epoch() -> float:
         source, total = SecureSource(), len(case.y)

@@ -6,7 +6,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpscd.kernels.dual import Numbers, Records
+from dpscd.kernels.dual import Records, StepConstants
 from dpscd.losses import Hinge, Logistic, Squared, slope
 from dpscd.problem import Problem
 from dpscd_bench.kernels.gradient import descend, descend_private, slopes_of
@@ -94,7 +94,7 @@ def test_plain_steps_follow_the_definition(loss, outputs, sparse):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_private_steps_follow_the_definition_on_the_grid(loss, outputs, sparse):
     case = Case(loss, outputs=outputs, sparse=sparse)
-    numbers = Numbers(1.0, 1.0, CLIP, 2.0**-31, 2.0**-12, STD * 2.0**12)
+    numbers = StepConstants(1.0, 1.0, CLIP, 2.0**-31, 2.0**-12, STD * 2.0**12)
     path, clipped = plain(case, loss, outputs, cell=numbers.cell, grid=numbers.grid)
     model, average = np.zeros((outputs, D + 1)), np.zeros((outputs, D + 1))
     found = descend_private(
@@ -129,7 +129,7 @@ def test_a_record_changes_a_released_sum_by_at_most_the_clip(loss):
     case = Case(loss)
     cell, model = 2.0**-31, np.random.default_rng(1).normal(size=(1, D + 1))
     # With no decay, rate 1, grid = cell and no noise the model moves by the exact sum.
-    numbers = Numbers(1.0, 1.0, CLIP, cell, cell, 0.0)
+    numbers = StepConstants(1.0, 1.0, CLIP, cell, cell, 0.0)
     lot = np.arange(COUNT)
 
     def moved(members):

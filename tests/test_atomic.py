@@ -5,13 +5,13 @@ import stat
 
 import pytest
 
-from dpscd.whole import whole_file
+from dpscd.atomic import atomic_write
 
 
 def test_a_file_replaces_the_old_one_only_at_the_end(tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("old")
-    with whole_file(file) as out:
+    with atomic_write(file) as out:
         out.write("new")
         assert file.read_text() == "old"
     assert file.read_text() == "new"
@@ -22,7 +22,7 @@ def test_a_file_replaces_the_old_one_only_at_the_end(tmp_path):
 def test_a_failure_leaves_nothing_behind(tmp_path, error):
     file = tmp_path / "a.txt"
     file.write_text("old")
-    with pytest.raises(error), whole_file(file) as out:
+    with pytest.raises(error), atomic_write(file) as out:
         raise [out.write("half"), error][1]
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]
@@ -32,7 +32,7 @@ def test_bytes_and_permissions(tmp_path):
     file = tmp_path / "a.bin"
     before = os.umask(0o027)
     try:
-        with whole_file(file, binary=True) as out:
+        with atomic_write(file, binary=True) as out:
             out.write(b"\r\n")
     finally:
         os.umask(before)

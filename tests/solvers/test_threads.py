@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpscd.kernels._jit import COMPILED
-from dpscd.kernels._memory import CALLED_OFF, GATE, meet
+from dpscd.kernels._memory import CALLED_OFF, GATE, barrier
 from dpscd.kernels.dual import Records
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed, advance_part
@@ -17,9 +17,9 @@ from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import DeferredRows, Problem
-from dpscd.solvers import team
+from dpscd.solvers import threads as threads_module
 from dpscd.solvers.dp_scd import dp_scd
-from dpscd.solvers.team import _packed
+from dpscd.solvers.threads import _packed
 from dpscd.standard import Standard
 
 N, D, OUTPUTS = 600, 7, 3
@@ -57,7 +57,7 @@ def fit(threads):
 @pytest.fixture
 def eager(monkeypatch):
     """However small a lot is, threads share it."""
-    monkeypatch.setattr(team, "_LEAST_WORK", 1)
+    monkeypatch.setattr(threads_module, "_LEAST_WORK", 1)
 
 
 @pytest.mark.usefixtures("eager")
@@ -91,18 +91,18 @@ def test_a_forked_process_can_fit_with_threads():
 def test_small_lots_are_worth_no_threads(records, threads, used):
     plan = Plan(**{**PLAN.__dict__, "n": records})
     problem = Problem(Hinge(), 0.01, records, D, outputs=OUTPUTS, constant=0.3)
-    with team.kernel_for(problem, plan, *data(), threads) as (_, parts):
+    with threads_module.kernel_for(problem, plan, *data(), threads) as (_, parts):
         assert parts == (used if COMPILED else 1)
 
 
 def test_windows_has_no_yield(monkeypatch):
-    monkeypatch.setattr(team.sys, "platform", "win32")
-    assert team._most_parts(Plan(**{**PLAN.__dict__, "n": 10**6})) == 1
+    monkeypatch.setattr(threads_module.sys, "platform", "win32")
+    assert threads_module._most_parts(Plan(**{**PLAN.__dict__, "n": 10**6})) == 1
 
 
 def test_parts_are_shares_of_the_same_work():
     rows, records = data()
-    pack, numbers = pack_rows(rows, records), PLAN.numbers(PROBLEM.strength, fixed_point=True)
+    pack, numbers = pack_rows(rows, records), PLAN.constants(PROBLEM.strength, fixed_point=True)
     lots = PLAN.lots.draw(SeededSource(b"parts"), 0, 5, N)
     normals = np.zeros((5, PLAN.size))
 
@@ -112,7 +112,7 @@ def test_parts_are_shares_of_the_same_work():
 
     expected, found = state(), state()
     advance_packed(Hinge(), pack, numbers, *lots, normals, 2, *expected)
-    totals, gate = team._room(pack, OUTPUTS, 1)
+    totals, gate = threads_module._room(pack, OUTPUTS, 1)
     advance_part(Hinge(), pack, numbers, *lots, normals, 2, *found, 0, totals, gate)
     for one, other in zip(expected, found, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -122,12 +122,12 @@ def test_parts_are_shares_of_the_same_work():
 def test_parts_add_up_and_release_their_coordinates():
     """One after the other: what the last one releases is the sum of both."""
     rows, records = data()
-    pack, numbers = pack_rows(rows, records), PLAN.numbers(PROBLEM.strength, fixed_point=True)
+    pack, numbers = pack_rows(rows, records), PLAN.constants(PROBLEM.strength, fixed_point=True)
     lots = PLAN.lots.draw(SeededSource(b"parts"), 0, 1, N)
     normals = np.ones((1, PLAN.size))
     results = []
     for parts in (1, 2):
-        totals, gate = team._room(pack, OUTPUTS, parts)
+        totals, gate = threads_module._room(pack, OUTPUTS, parts)
         totals[:] = 0
         dual, shared = np.zeros((N, OUTPUTS)), np.zeros((OUTPUTS, PROBLEM.width))
         for part in reversed(range(parts)):
@@ -143,9 +143,9 @@ def test_parts_add_up_and_release_their_coordinates():
 
 def test_nothing_is_released_behind_a_closed_gate():
     rows, records = data()
-    pack, numbers = pack_rows(rows, records), PLAN.numbers(PROBLEM.strength, fixed_point=True)
+    pack, numbers = pack_rows(rows, records), PLAN.constants(PROBLEM.strength, fixed_point=True)
     lots = PLAN.lots.draw(SeededSource(b"closed"), 0, 2, N)
-    totals, gate = team._room(pack, OUTPUTS, 2)
+    totals, gate = threads_module._room(pack, OUTPUTS, 2)
     gate[CALLED_OFF] = 1
     shared = np.zeros((OUTPUTS, PROBLEM.width))
     advance_part(
@@ -158,9 +158,9 @@ def test_nothing_is_released_behind_a_closed_gate():
 @needs_compiler
 def test_a_gate_that_is_called_off_sends_a_thread_home():
     rows, records = data()
-    pack, numbers = pack_rows(rows, records), PLAN.numbers(PROBLEM.strength, fixed_point=True)
+    pack, numbers = pack_rows(rows, records), PLAN.constants(PROBLEM.strength, fixed_point=True)
     lots = PLAN.lots.draw(SeededSource(b"off"), 0, 5, N)
-    totals, gate = team._room(pack, OUTPUTS, 2)
+    totals, gate = threads_module._room(pack, OUTPUTS, 2)
     shared = np.zeros((OUTPUTS, PROBLEM.width))
     work = threading.Thread(
         target=advance_part,
@@ -179,7 +179,7 @@ def test_a_gate_that_is_called_off_sends_a_thread_home():
 
 
 def test_alone_nobody_is_waited_for():
-    assert meet(np.zeros(GATE, np.int64), 1, 1)
+    assert barrier(np.zeros(GATE, np.int64), 1, 1)
 
 
 @pytest.mark.parametrize("failing", [0, 1])
@@ -193,7 +193,7 @@ def test_a_failure_in_one_thread_calls_all_off(failing):
             pass
 
     with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
-        team.together(pool, work, 2, gate)
+        threads_module.together(pool, work, 2, gate)
 
 
 @pytest.mark.usefixtures("eager")

@@ -39,15 +39,15 @@ def kernel_for(
     rows and on public numbers alone.
     """
     if isinstance(rows, CsrRows) or not plan.fixed_point:
-        numbers = plan.numbers(problem.strength)
+        constants = plan.constants(problem.strength)
         plain = rows.whole() if isinstance(rows, DeferredRows) else rows
-        yield lambda *chunk: advance(problem.loss, plain, records, numbers, *chunk), 1
+        yield lambda *chunk: advance(problem.loss, plain, records, constants, *chunk), 1
         return
-    numbers = plan.numbers(problem.strength, fixed_point=True)
+    constants = plan.constants(problem.strength, fixed_point=True)
     pack = _packed(rows, records)
     parts = min(threads, _most_parts(plan))
     if parts == 1:
-        yield lambda *chunk: advance_packed(problem.loss, pack, numbers, *chunk), 1
+        yield lambda *chunk: advance_packed(problem.loss, pack, constants, *chunk), 1
         return
     kernel: Callable[..., None] = advance_part
     # A pool of its own: nothing of it is left for a forked process or another fit.
@@ -55,7 +55,7 @@ def kernel_for(
 
         def run(*chunk: Any) -> None:
             totals, gate = _room(pack, problem.outputs, parts)
-            data = (problem.loss, pack, numbers, *chunk)
+            data = (problem.loss, pack, constants, *chunk)
             together(pool, lambda part: kernel(*data, part, totals, gate), parts, gate)
 
         yield run, parts

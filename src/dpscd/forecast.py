@@ -13,10 +13,10 @@ from dpscd.plan import Plan
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget
 
-__all__ = ["MEASURED", "Expectation", "expect", "relative_noise"]
+__all__ = ["MEASURED", "Forecast", "expect", "relative_noise"]
 
 # (data set, relative noise, part of the skill that was lost), means over the seeds of
-# docs/results/rows/accuracy.csv. tests/test_expectation.py computes them again.
+# docs/results/rows/accuracy.csv. tests/test_forecast.py computes them again.
 MEASURED: tuple[tuple[str, float, float], ...] = (
     ("Adult", 0.00641, 0.172),
     ("Adult", 0.0017, -0.002),
@@ -52,7 +52,7 @@ _FIT, _STEP, _NOISE, _RECORD, _NUMBER = 0.1, 2e-6, 1.2e-8, 3e-8, 3.5e-10
 
 
 @dataclass(frozen=True)
-class Expectation:
+class Forecast:
     """What a fit by a plan will be like.
 
     Attributes
@@ -84,7 +84,7 @@ def relative_noise(n: int, width: int, target: PrivacyTarget) -> float:
     return noise * math.sqrt(width) / n
 
 
-def expect(plan: Plan) -> Expectation:
+def expect(plan: Plan) -> Forecast:
     """Return what a fit by a plan will be like.
 
     Parameters
@@ -104,7 +104,7 @@ def expect(plan: Plan) -> Expectation:
     ]
     lost = (min(x for _, x in near), max(x for _, x in near)) if near else None
     plans = [plan] if plan.pilot is None else [plan, plan.pilot]
-    return Expectation(
+    return Forecast(
         relative_noise=noise,
         coef_noise=plan.shared_noise / (plan.lam * plan.n),
         seconds=_FIT + sum(_seconds(one) for one in plans),

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["whole_file"]
+__all__ = ["atomic_write"]
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str], *, binary: bool = False) -> Iterator[IO[Any]]:
+def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Iterator[IO[Any]]:
     """Open a file for writing that replaces `path` when the block ends well.
 
     Parameters
