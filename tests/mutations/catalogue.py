@@ -651,13 +651,13 @@ MUTATIONS = [
     Mutation(
         "moments without margin for rounding",
         "kernels/moments.py",
-        (("scale = _MARGIN * math.sqrt(0.5) / cell", "scale = math.sqrt(0.5) / cell"),),
+        (("scale = MARGIN * math.sqrt(0.5) / cell", "scale = math.sqrt(0.5) / cell"),),
         "tests/kernels/test_moments_kernel.py::test_the_bound_is_attained_and_rows_a_little_too_long_stay_below_it",
     ),
     Mutation(
         "moments of features and squares not bounded together",
         "kernels/moments.py",
-        (("scale = _MARGIN * math.sqrt(0.5) / cell", "scale = _MARGIN / cell"),),
+        (("scale = MARGIN * math.sqrt(0.5) / cell", "scale = MARGIN / cell"),),
         "tests/kernels/test_moments_kernel.py::test_no_neighbour_moves_the_moments_by_more_than_one",
     ),
     Mutation(

@@ -73,7 +73,7 @@ def test_scores_lie_between_zero_and_one_and_can_be_written():
 
 
 def test_too_many_records_are_refused(monkeypatch):
-    monkeypatch.setattr(score, "_CAPACITY", 2)
+    monkeypatch.setattr(score, "EXACT_BITS", score.UNIT_BITS + 2)
     release = plan_score(PrivacyTarget(1.0, 1e-5), 5)
     with pytest.raises(DataError, match="too many records"):
         release_score(release, np.ones(5), SeededSource(b"t"))

@@ -9,8 +9,8 @@ import pytest
 
 from dpscd.cards.statements import check_releases
 from dpscd.errors import CardError, WorkerError
+from dpscd.kernels.margin import MARGIN
 from dpscd.losses import Squared
-from dpscd.privacy.exact import MARGIN
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem

@@ -25,8 +25,8 @@ from scipy.special import gammaln
 from dpscd.audit.recording import Recording, Training
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records, step_of
+from dpscd.kernels.margin import MARGIN
 from dpscd.plan import Plan
-from dpscd.privacy.exact import MARGIN
 from dpscd.privacy.random import Purpose
 from dpscd.privacy.release import BOUND_CELLS, Release
 

@@ -8,11 +8,11 @@ import numpy.typing as npt
 
 from dpscd.kernels._jit import jit, jit_uncounted
 from dpscd.kernels._memory import prefetch
+from dpscd.kernels.margin import MARGIN
 from dpscd.kernels.rows import Rows, add, add_truncated, dot, look_ahead, ordered_dot
 from dpscd.losses import Loss, conjugate, dual_step, value
 
 __all__ = [
-    "MARGIN",
     "Records",
     "StepConstants",
     "add_lot",
@@ -68,11 +68,6 @@ class Records(NamedTuple):
 
     labels: Floats
     weights: Floats
-
-
-#: A clipped contribution is shortened by this much more than asked, so that rounding
-#: in norms, scales and products can never lift it above the clip.
-MARGIN = 1.0 - 2.0**-20
 
 
 @jit

@@ -6,14 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.kernels._jit import jit
+from dpscd.kernels.margin import MARGIN
 from dpscd.kernels.rows import Rows, add_squares_truncated, add_truncated
 
 __all__ = ["add_moments"]
 
 Floats = npt.NDArray[np.float64]
-
-# Rounding in factors, products and squares lengthens a contribution by far less than this.
-_MARGIN = 1.0 - 2.0**-20
 
 
 @jit
@@ -37,7 +35,7 @@ def add_moments(rows: Rows, weights: Floats, cell: float, total: Floats) -> None
     exact while they stay below 2^53 cells.
     Proof: docs/proofs/moments.md.
     """
-    scale = _MARGIN * math.sqrt(0.5) / cell
+    scale = MARGIN * math.sqrt(0.5) / cell
     for i in range(weights.shape[0]):
         # A norm of NaN marks a record that cannot be used.
         if rows.norm[i] <= 1.0 + 2.0**-30 and weights[i] > 0.0:

@@ -13,7 +13,8 @@ from numba.extending import register_jitable
 
 from dpscd.kernels._jit import REORDERED, jit
 from dpscd.kernels._memory import GATE, LINE, barrier, prefetch
-from dpscd.kernels.dual import MARGIN, StepConstants
+from dpscd.kernels.dual import StepConstants
+from dpscd.kernels.margin import MARGIN
 from dpscd.kernels.pack import LABEL, NORM, SCALE, WEIGHT, Pack
 from dpscd.losses import Loss, dual_step
 

@@ -8,15 +8,21 @@ the public n alone, are the only place where units and capacity are chosen.
 import math
 
 from dpscd.errors import DataError
-from dpscd.kernels.dual import MARGIN
 from dpscd.privacy.noise import power_of_two_below
 
-__all__ = ["MARGIN", "capacity_of", "check_capacity", "unit_of", "whole_unit_of"]
+__all__ = [
+    "EXACT_BITS",
+    "UNIT_BITS",
+    "capacity_of",
+    "check_capacity",
+    "unit_of",
+    "whole_unit_of",
+]
 
-# Contributions are cut to multiples of about clip / 2^30; a lot's sum stays exact in
-# doubles while members * 2^30 < 2^53.
-_UNIT_BITS = 30
-_EXACT_BITS = 53
+#: Contributions are cut to multiples of about clip / 2^30; a lot's sum stays exact in
+#: doubles while members * 2^30 < 2^53.
+UNIT_BITS = 30
+EXACT_BITS = 53
 
 # In fixed point sums are whole numbers of 64 bits.
 _WHOLE_BITS = 62
@@ -24,12 +30,12 @@ _WHOLE_BITS = 62
 
 def capacity_of(n: int) -> int:
     """Return the largest number of records whose sums are exact, given the public n."""
-    return 1 << max(_EXACT_BITS - _UNIT_BITS, (2 * n).bit_length())
+    return 1 << max(EXACT_BITS - UNIT_BITS, (2 * n).bit_length())
 
 
 def unit_of(n: int, clip: float) -> float:
     """Return the power of two to multiples of which contributions up to `clip` are cut."""
-    return math.ldexp(power_of_two_below(clip), capacity_of(n).bit_length() - _EXACT_BITS)
+    return math.ldexp(power_of_two_below(clip), capacity_of(n).bit_length() - EXACT_BITS)
 
 
 def whole_unit_of(n: int, clip: float) -> float:

@@ -7,8 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import DataError
+from dpscd.kernels.margin import MARGIN
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.event import SampledGaussian
+from dpscd.privacy.exact import EXACT_BITS, UNIT_BITS
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.privacy.release import Release, claim
@@ -16,9 +18,7 @@ from dpscd.privacy.sums import noisy_sum
 
 __all__ = ["NoisyScore", "plan_score", "release_score"]
 
-_CELL = 2.0**-30  # contributions are cut to multiples of it
-_CAPACITY = 2**22  # times which they sum exactly in doubles, with room for a wrong n
-_MARGIN = 1.0 - 2.0**-20
+_UNIT = 2.0**-UNIT_BITS  # contributions, of at most 1, are cut to multiples of it
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ def release_score(
     and 1, cut to a multiple of 2^-30: whole numbers that sum exactly. Noise is added as in
     training. Proof: docs/proofs/bounds.md.
     """
-    if len(each) > _CAPACITY * 2:
+    if len(each) > 1 << (EXACT_BITS - UNIT_BITS):
         raise DataError("there are too many records for a noisy score; use a part of them.")
     inside = np.clip(np.where(np.isfinite(each), each, 0.0), 0.0, 1.0)
-    whole = np.trunc(inside * (_MARGIN / _CELL))
+    whole = np.trunc(inside * (MARGIN / _UNIT))
     noise = release.event.noise_multiplier
-    noisy = noisy_sum(noise, _CELL, np.array([whole.sum()]), source, Purpose.SCORE)
+    noisy = noisy_sum(noise, _UNIT, np.array([whole.sum()]), source, Purpose.SCORE)
     value = float(noisy[0]) / release.n
     return NoisyScore(min(1.0, max(0.0, value)), noise / release.n, release)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import CardError, ParameterError
-from dpscd.privacy.exact import MARGIN
+from dpscd.kernels.margin import MARGIN
 from dpscd.privacy.random import Purpose
 from dpscd.privacy.release import BOUND_CELLS, Release
 from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease

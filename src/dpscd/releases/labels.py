@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import CardError, DataError, ParameterError
-from dpscd.privacy.exact import MARGIN
+from dpscd.kernels.margin import MARGIN
 from dpscd.privacy.random import Purpose
 from dpscd.privacy.release import Release
 from dpscd.problem import Problem, rows_of

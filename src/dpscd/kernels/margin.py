@@ -1,0 +1,7 @@
+"""How much shorter than allowed every contribution is made."""
+
+__all__ = ["MARGIN"]
+
+#: Contributions are shortened to this part of what is allowed, so that rounding in norms,
+#: scales, squares and products can never lift one above its bound.
+MARGIN = 1.0 - 2.0**-20
