@@ -1,6 +1,6 @@
 """Differentially private linear models by stochastic dual coordinate descent.
 
-Three scikit-learn estimators, :class:`DPRidge`, :class:`DPLogisticRegression` and
+Scikit-learn estimators, :class:`DPRidge`, :class:`DPLogisticRegression` and
 :class:`DPLinearSVC`, each with one number to choose: epsilon.
 """
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records, objectives
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows, measure_rows
-from dpscd.losses import Loss
+from dpscd.losses import Loss, rescaled
 from dpscd.standard import LONGEST, Standard
 
 __all__ = ["DeferredRows", "Model", "Problem", "rows_of"]
@@ -61,7 +61,7 @@ class Problem:
     Attributes
     ----------
     loss : Loss
-        Squared, Logistic or Hinge.
+        For labels as they are inside, divided by `label_scale`.
     lam : float
         Regularisation in the user's units.
     n : int
@@ -166,6 +166,11 @@ class Problem:
     def labels(self, y: Floats) -> Floats:
         """Return labels in the units of the inner problem."""
         return (y - self.label_centre) / self.label_scale
+
+    def with_labels(self, centre: float, scale: float) -> "Problem":
+        """Return the same problem with labels shifted and divided by other numbers."""
+        loss = rescaled(self.loss, scale / self.label_scale)
+        return replace(self, loss=loss, label_centre=centre, label_scale=scale)
 
     def model(self, shared: Floats, noise: float = 0.0) -> Model:
         """Return the model that belongs to a shared vector, in the user's units.

@@ -16,6 +16,7 @@ from dpscd.losses import (
     curvature,
     dual_step,
     project,
+    rescaled,
     slope,
     value,
 )
@@ -221,6 +222,11 @@ def test_a_flat_hinge_subproblem_ends_at_an_end_of_the_box(u, end):
 
 def test_the_squared_step_without_curvature_is_the_residual():
     assert dual_step(Squared(), 0.25, 0.5, 2.0, 0.0) == 1.25
+
+
+@every_loss
+def test_a_loss_without_a_scale_of_its_own_is_itself_in_every_unit(loss):
+    assert rescaled(loss, 7.0) is loss
 
 
 EXTREME_U = [0.0, 1e-300, 1.0, 40.0, 800.0, 1e10, 1e300, 8e306]

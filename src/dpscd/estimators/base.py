@@ -70,7 +70,7 @@ _PLAIN_LAM = 1e-4  # lam="auto" without privacy: there is no noise to follow
 
 
 class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
-    """What the three estimators share: checks, plan, fit, card and linear predictions."""
+    """What the estimators share: checks, plan, fit, card and linear predictions."""
 
     # Parameters, set by the constructors of the estimators.
     epsilon: float
@@ -405,7 +405,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """Return the problem as it is before anything is released."""
         centre, scale = meaning.scaling(centred=facts.constant != 0.0)
         return Problem(
-            loss=self._loss,
+            loss=losses.rescaled(self._loss, scale),
             lam=lam,
             n=facts.n,
             d=facts.d,

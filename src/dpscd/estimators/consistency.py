@@ -5,7 +5,7 @@ asks what today's planning would choose. Whoever changes all parts consistently 
 of their own, which only a signature tells: docs/reference/card.md.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import reduce
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dpscd.cards.card import PrivacyCard
 from dpscd.cards.statements import agrees
 from dpscd.errors import ModelFileError
-from dpscd.losses import Loss
+from dpscd.losses import Loss, rescaled
 from dpscd.plan import shared_noise
 from dpscd.planning import default_delta
 from dpscd.problem import Problem
@@ -30,23 +30,24 @@ _AUTO_DELTA: dict[int, Callable[[int], float]] = {1: default_delta}
 
 _ALWAYS = {"n", "d", "lam", "row_bound", "intercept", "standardised", "rule"}
 _PRIVATE = {"epochs", "lot_size", "averaging", "reaches"}
-_CLASSIFIER = {"classes", "classes_from", "class_weight"}
 _TABLE = {"target", "schema", "read_from_data", "released_bounds"}
 _VERSIONS = {"dpscd", "dp-accounting"}
 
 
-def check_public(card: PrivacyCard, *, classifier: bool, table: bool) -> None:
+def check_public(card: PrivacyCard, *, own: Set[str], table: bool) -> None:
     """Refuse a card that does not state what its kind of model states, and nothing else.
 
     Parameters
     ----------
     card : PrivacyCard
         Verified.
-    classifier, table : bool
-        What the file holds besides.
+    own : set of str
+        What this kind of model states besides what all do.
+    table : bool
+        Whether the file holds a table.
     """
     public = card.public
-    expected = _ALWAYS | (_CLASSIFIER if classifier else {"y_bounds"})
+    expected = _ALWAYS | own
     expected |= (_PRIVATE if card.private else set()) | (_TABLE if table else set())
     if set(public) - {"dataset"} != expected or set(card.versions) != _VERSIONS:
         raise ModelFileError("its card states other facts than a card of such a model.")
@@ -58,7 +59,9 @@ def check_public(card: PrivacyCard, *, classifier: bool, table: bool) -> None:
         raise ModelFileError("it was planned by a rule that this version does not know.")
 
 
-def check_parameters(parameters: Mapping[str, Any], card: PrivacyCard, classes: Any) -> None:
+def check_parameters(
+    parameters: Mapping[str, Any], card: PrivacyCard, classes: Any, own: Mapping[str, Any]
+) -> None:
     """Refuse parameters that do not fit the card.
 
     Parameters
@@ -69,6 +72,8 @@ def check_parameters(parameters: Mapping[str, Any], card: PrivacyCard, classes: 
         Verified, and with the facts of :func:`check_public`.
     classes : list or None
         The classes in the file, None for a regression.
+    own : dict
+        What a model with these parameters states besides what all do.
     """
     public = card.public
     for name, stated in _stated(parameters, card):
@@ -77,8 +82,9 @@ def check_parameters(parameters: Mapping[str, Any], card: PrivacyCard, classes: 
     _check_plan(parameters, card)
     _check_standardise(parameters, card)
     if classes is None:
-        if [float(x) for x in parameters["y_bounds"]] != public["y_bounds"]:
-            raise ModelFileError("its parameter y_bounds does not fit its card.")
+        for name, stated in own.items():
+            if public[name] != stated:
+                raise ModelFileError(f"its parameter {name} does not fit its card.")
         return
     declared = parameters["classes"]
     origin = "the labels in y" if declared is None else "declared"
@@ -178,7 +184,7 @@ def runs_of(
     card : PrivacyCard
         Verified, and with the facts of :func:`check_public`.
     loss : Loss
-        Of the estimator.
+        Of the estimator, for labels in the user's units.
     outputs : int
         Number of models trained together.
     unit : float
@@ -203,7 +209,7 @@ def runs_of(
         raise ModelFileError("its lam or its label scale does not fit its card.")
     return tuple(
         Problem(
-            loss=loss,
+            loss=rescaled(loss, scale),
             lam=float(run["lam"]),
             n=public["n"],
             d=public["d"],

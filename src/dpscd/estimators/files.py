@@ -49,7 +49,7 @@ def write_model(
 
     Parameters
     ----------
-    model : DPRidge, DPLogisticRegression or DPLinearSVC
+    model : estimator
         Fitted.
     path : path
         The file.
@@ -197,13 +197,15 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
     card, classes = model.privacy_, values["classes"]
     if set(parameters) != set(model.get_params(deep=False)) - set(_LOCAL):
         raise ModelFileError("it lacks a parameter.")
-    check_public(card, classifier=classes is not None, table="table" in values)
-    check_parameters(parameters, card, None if classes is None else classes["values"])
+    declared = None if classes is None else np.asarray(classes["values"])
+    meaning = model._labels(declared)
+    own = model._public(meaning, getattr(model, "classes_", None))
+    check_public(card, own=set(own), table="table" in values)
+    check_parameters(parameters, card, None if classes is None else classes["values"], own)
     if not card.public["intercept"] and np.any(model.intercept_):
         raise ModelFileError("it has an intercept, but was trained without.")
     outputs = len(np.atleast_2d(model.coef_))
-    declared = None if classes is None else np.asarray(classes["values"])
-    unit = model._labels(declared).scaling(centred=bool(model.fit_intercept))[1]
+    unit = meaning.scaling(centred=bool(model.fit_intercept))[1]
     runs = runs_of(values["training"], card, model._loss, outputs, unit)
     check_noise(runs, card, model.coef_noise_, np.asarray(model.intercept_noise_))
     model._runs = runs

@@ -31,7 +31,7 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
 
     Parameters
     ----------
-    model : DPRidge, DPLogisticRegression, DPLinearSVC or TableModel
+    model : estimator or TableModel
         Fitted.
 
     Returns
@@ -88,7 +88,7 @@ def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : DPRidge, DPLogisticRegression or DPLinearSVC
+    model : estimator
         Fitted; of a model of tables its `estimator_`, which takes features. The input is
         ``X``, float32, one row per record.
     path : path

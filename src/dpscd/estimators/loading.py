@@ -37,7 +37,7 @@ def load(
 
     Returns
     -------
-    DPRidge, DPLogisticRegression, DPLinearSVC or TableModel
+    estimator or TableModel
         The fitted model.
 
     Raises

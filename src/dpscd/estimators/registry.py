@@ -30,6 +30,8 @@ class ModelKind(NamedTuple):
         What a weight of the model says, for people; ``{target}`` is what is predicted.
     sklearn : str
         The class of scikit-learn that predicts as it does.
+    band_proved : bool
+        Whether the stated noise of coefficients is a proved bound, not an estimate.
     """
 
     name: str
@@ -40,6 +42,7 @@ class ModelKind(NamedTuple):
     words: str
     weight: str
     sklearn: str
+    band_proved: bool = False
 
     @property
     def estimator(self) -> Any:
@@ -63,6 +66,7 @@ MODELS = (
         words="ridge regression",
         weight="Each weight says by how much {target} goes up or down.",
         sklearn="Ridge",
+        band_proved=True,
     ),
     ModelKind(
         name="logistic",

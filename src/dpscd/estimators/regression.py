@@ -1,4 +1,4 @@
-"""Differentially private ridge regression."""
+"""Differentially private ridge regression, and what regressions share."""
 
 import math
 from typing import Any
@@ -12,48 +12,11 @@ from dpscd.estimators.documentation import documented
 from dpscd.problem import Model
 from dpscd.records.labels import NumberLabels
 
-__all__ = ["DPRidge"]
+__all__ = ["DPLinearRegressor", "DPRidge"]
 
 
-@documented
-class DPRidge(RegressorMixin, DPLinearModel):
-    """Ridge regression with differential privacy.
-
-    Minimises ``mean (x.w + b - y)^2 / 2 + lam/2 |w|^2``. There is no learning rate, clip
-    norm or batch size to choose: what is 'auto' is planned from public numbers.
-
-    Parameters
-    ----------
-    {first}
-    y_bounds : tuple of two floats
-        Public range of the labels; labels outside are clipped to it. Required. With an
-        intercept labels are centred on its middle, around which the intercept is
-        penalised.
-    {last}
-
-    Attributes
-    ----------
-    coef_ : array of shape (n_features,)
-        Coefficients, in the user's units.
-    intercept_ : float
-        Intercept.
-    {fitted}
-
-    Notes
-    -----
-    {notes}
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dpscd import DPRidge
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
-    >>> y = X @ [3.0, -2.0, 1.0] + 10.0
-    >>> model = DPRidge(epsilon=1.0, y_bounds=(7.0, 13.0), random_state=0).fit(X, y)
-    >>> round(model.score(X, y), 1)
-    1.0
-    """
+class DPLinearRegressor(RegressorMixin, DPLinearModel):
+    """What the regressions share: bounds of the labels, and predictions."""
 
     def __init__(
         self,
@@ -149,3 +112,44 @@ class DPRidge(RegressorMixin, DPLinearModel):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
         return tags
+
+
+@documented
+class DPRidge(DPLinearRegressor):
+    """Ridge regression with differential privacy.
+
+    Minimises ``mean (x.w + b - y)^2 / 2 + lam/2 |w|^2``. There is no learning rate, clip
+    norm or batch size to choose: what is 'auto' is planned from public numbers.
+
+    Parameters
+    ----------
+    {first}
+    y_bounds : tuple of two floats
+        Public range of the labels; labels outside are clipped to it. Required. With an
+        intercept labels are centred on its middle, around which the intercept is
+        penalised.
+    {last}
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+        Coefficients, in the user's units.
+    intercept_ : float
+        Intercept.
+    {fitted}
+
+    Notes
+    -----
+    {notes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpscd import DPRidge
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
+    >>> y = X @ [3.0, -2.0, 1.0] + 10.0
+    >>> model = DPRidge(epsilon=1.0, y_bounds=(7.0, 13.0), random_state=0).fit(X, y)
+    >>> round(model.score(X, y), 1)
+    1.0
+    """

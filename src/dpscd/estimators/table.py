@@ -21,7 +21,7 @@ from dpscd.estimators.classification import DPLinearClassifier
 from dpscd.estimators.files import write_model
 from dpscd.estimators.redaction import redact_memory_errors
 from dpscd.estimators.registry import MODELS, usual_kind
-from dpscd.estimators.regression import DPRidge
+from dpscd.estimators.regression import DPLinearRegressor
 from dpscd.preprocessing.declared import schema_of
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
 from dpscd.preprocessing.parsing import check_columns, used_columns
@@ -45,7 +45,7 @@ class TableModel(BaseEstimator):
         What is known about the columns without looking at the records. Columns with
         ``bounds = "private"`` get bounds estimated with a part of the budget, stated on the
         card.
-    estimator : DPRidge, DPLogisticRegression or DPLinearSVC, optional
+    estimator : one of the estimators, optional
         What to train, unfitted, with epsilon and the other parameters; classes and
         `y_bounds` are the schema's. None is ``DPLogisticRegression()`` for a target with
         classes and ``DPRidge()`` for one with bounds.
@@ -54,7 +54,7 @@ class TableModel(BaseEstimator):
     ----------
     schema_ : Schema
         The schema that was used.
-    estimator_ : DPRidge, DPLogisticRegression or DPLinearSVC
+    estimator_ : one of the estimators
         The fitted estimator, on features.
     bounds_ : dict
         Released bounds of the columns that have private ones.
@@ -253,7 +253,7 @@ class TableModel(BaseEstimator):
             truth = self.classes_[parsed.target[known]]
             return float(accuracy_score(truth, answers[known]))
         known = np.isfinite(parsed.target)
-        low, high = cast("DPRidge", self.estimator_)._bounds()
+        low, high = cast("DPLinearRegressor", self.estimator_)._bounds()
         return float(r2_score(np.clip(parsed.target[known], low, high), answers[known]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -324,9 +324,9 @@ def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
     if model.privacy_.private:
         sizes = [x.size for x in model.privacy_.releases if x.what == "bounds"]
         good = good and sizes == ([BOUND_CELLS * len(bounds)] if bounds else [])
-    if not isinstance(model, DPLinearClassifier):
+    if isinstance(model, DPLinearRegressor):
         declared = bounds.get(schema.target.name, schema.target.bounds)
-        good = good and tuple(getattr(model, "y_bounds", None) or ()) == declared
+        good = good and tuple(model.y_bounds or ()) == declared
     if not good:
         raise ParameterError("its schema does not fit its card.")
     whole = TableModel(schema, clone(model))

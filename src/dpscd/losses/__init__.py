@@ -3,7 +3,8 @@
 An operation here (``value``, ``slope``, ``curvature``, ``conjugate``, ``project``,
 ``dual_step``) takes a loss first and calls the function of that name in the loss's file, from
 Python and from compiled code alike: one kernel body serves every loss. The file is the module
-that the loss's class is defined in, of this package or of another: nothing is registered.
+that the loss's class is defined in, of this package or of another: nothing is registered. A loss
+with a scale of its own, in the unit of the labels, has a function :func:`rescaled` as well.
 
 Arguments are plain numbers: a prediction ``u``, a label ``y``, a dual ``a`` and the
 curvature ``k = s |x|^2 / (lam n)`` of the local subproblem.
@@ -27,6 +28,7 @@ __all__ = [
     "curvature",
     "dual_step",
     "project",
+    "rescaled",
     "slope",
     "value",
 ]
@@ -62,6 +64,15 @@ def project(loss: Loss, a: float, y: float) -> float:
 def dual_step(loss: Loss, u: float, a: float, y: float, k: float) -> float:
     """Return the z that minimises ``conjugate(a + z) + u z + k z^2 / 2``."""
     return _of(loss, "dual_step")(loss, u, a, y, k)
+
+
+def rescaled(loss: Loss, label_scale: float) -> Loss:
+    """Return the loss of labels and predictions that were divided by `label_scale`.
+
+    It is the same up to a positive factor: a loss that has no scale of its own is itself.
+    """
+    own = getattr(sys.modules[type(loss).__module__], "rescaled", None)
+    return loss if own is None else own(loss, label_scale)
 
 
 def _of(loss: Loss, name: str) -> Any:

@@ -102,8 +102,9 @@ class Bounds(SumRelease):
         """Release the bounds, and read records with them from then on."""
         pairs = self.pairs(parties)
         meaning = parties.store.bound(pairs)
-        centre, scale = meaning.scaling(centred=state.problem.constant != 0.0)
-        problem = replace(state.problem, label_centre=centre, label_scale=scale)
+        problem = state.problem.with_labels(
+            *meaning.scaling(centred=state.problem.constant != 0.0)
+        )
         return replace(
             state, meaning=meaning, declared=problem, problem=problem, bounds=tuple(pairs)
         )

@@ -179,10 +179,9 @@ class LabelSpread(_Mean):
         query = DistanceQuery(self.n, state.declared, state.centre)
         declared = state.declared
         unit = declared.label_scale
-        problem = replace(
-            state.problem,
-            label_centre=declared.label_centre + unit * state.centre,
-            label_scale=unit * self.seen(2.0 * self.mean(query, parties)),
+        problem = state.problem.with_labels(
+            declared.label_centre + unit * state.centre,
+            unit * self.seen(2.0 * self.mean(query, parties)),
         )
         return replace(state, problem=problem)
 
@@ -218,5 +217,5 @@ class ResidualSpread(LabelSpread):
             state,
             start=model,
             residuals=replace(left, factor=scale / (spread * unit)),
-            problem=replace(state.problem, label_centre=0.0, label_scale=spread * unit),
+            problem=state.problem.with_labels(0.0, spread * unit),
         )

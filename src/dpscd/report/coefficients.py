@@ -58,7 +58,7 @@ def _noise(subject: Subject) -> Html:
         return html("<p>No noise was added to this model, so there are no bands.</p>\n")
     proved = (
         "For this kind of model, ridge regression, it is a proven upper bound."
-        if subject.regression
+        if subject.kind.band_proved
         else "It is an upper bound proved for ridge regression; for this kind of model it is "
         "an estimate."
     )

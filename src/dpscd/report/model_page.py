@@ -112,7 +112,7 @@ def model_page(
 
     Parameters
     ----------
-    model : DPRidge, DPLogisticRegression, DPLinearSVC or TableModel
+    model : estimator or TableModel
         Fitted.
     name : str
         What the footer calls it.
