@@ -17,8 +17,10 @@ from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.release import Release
 from dpscd.privacy.sampling import PoissonLots
+from dpscd.releases.bounds import Bounds
+from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
 from dpscd.releases.moments import Moments
-from dpscd.releases.shared_vector import Pilot
+from dpscd.releases.shared_vector import Pilot, SharedVector
 from plans import make_plan
 
 
@@ -325,8 +327,32 @@ def test_a_pilot_is_paid_for():
     assert whole.pilot == one.pilot
 
 
+def test_what_is_not_a_list_of_releases_of_a_fit_is_no_plan():
+    one, pilot = with_pilot(), with_pilot().first[-2]
+    bounds, spread = Bounds(one.n, 9.0, 1), LabelSpread(one.n, 20.0)
+    wrong = [
+        [bounds], (bounds, bounds), (*one.first, bounds), (one.first[0], bounds),
+        (ResidualSpread(one.n, 20.0),), (spread, spread), (LabelMean(one.n, 20.0),),
+        (spread, pilot, pilot, one.first[-1]), (spread, SharedVector(pilot.plan)),
+    ]  # fmt: skip
+    for first in wrong:
+        with pytest.raises(ParameterError, match="in their order, each once"):
+            dataclasses.replace(one, first=first)
+    assert dataclasses.replace(one, first=(bounds, *one.first)).first[0] is bounds
+
+
+def test_releases_must_be_those_of_the_plans_own_problem():
+    one = with_pilot()
+    with pytest.raises(ParameterError, match="the plan's features"):
+        dataclasses.replace(one, first=(Moments(one.n, 9.0, one.d + 1),))
+    for other in ({"d": 7}, {"outputs": 2}, {"intercept": False}, {"rate": 0.2}, FIRST):
+        pilot = Pilot(plan(steps=30, noise_multiplier=9.0, **other))
+        with pytest.raises(ParameterError, match="the plan's own problem"):
+            dataclasses.replace(one, first=(*one.first[:-2], pilot, one.first[-1]))
+
+
 def test_a_pilot_needs_the_spread_of_what_it_leaves():
-    with pytest.raises(ParameterError, match="followed by the spread"):
+    with pytest.raises(ParameterError, match="in their order, each once"):
         dataclasses.replace(plan(**FIRST), first=(Pilot(plan(steps=30, noise_multiplier=9.0)),))
 
 

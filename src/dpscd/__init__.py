@@ -1,7 +1,7 @@
 """Differentially private linear models by stochastic dual coordinate descent.
 
-Scikit-learn estimators, :class:`DPRidge`, :class:`DPLogisticRegression` and
-:class:`DPLinearSVC`, each with one number to choose: epsilon.
+Scikit-learn estimators, :class:`DPRidge`, :class:`DPHuberRegressor`,
+:class:`DPLogisticRegression` and :class:`DPLinearSVC`, each with one number to choose: epsilon.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         WorkerError,
     )
     from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
+    from dpscd.estimators.huber import DPHuberRegressor
     from dpscd.estimators.interop import to_onnx, to_sklearn
     from dpscd.estimators.loading import load, sign_model
     from dpscd.estimators.regression import DPRidge
@@ -44,6 +45,7 @@ __all__ = [
     "BudgetExceeded",
     "CalibrationError",
     "CardError",
+    "DPHuberRegressor",
     "DPLinearSVC",
     "DPLogisticRegression",
     "DPRidge",

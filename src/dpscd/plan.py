@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from dpscd.errors import CalibrationError, ParameterError
 from dpscd.kernels.dual import StepConstants
@@ -13,9 +13,7 @@ from dpscd.privacy.noise import LatticeGaussian
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.privacy.release import LAZY_EPSILON, Claim, Release, claim, inner_target
 from dpscd.privacy.sampling import PoissonLots
-
-if TYPE_CHECKING:
-    from dpscd.releases.base import PlannedRelease
+from dpscd.releases.base import PlannedRelease, in_order
 
 __all__ = ["Plan", "shared_noise"]
 
@@ -79,7 +77,7 @@ class Plan:
     separability: float
     averaging: float
     noise_multiplier: float = math.nan
-    first: "tuple[PlannedRelease, ...]" = ()
+    first: tuple[PlannedRelease, ...] = ()
 
     def __post_init__(self) -> None:
         self._target  # noqa: B018 - refuses what is no target
@@ -96,15 +94,10 @@ class Plan:
             raise ParameterError("steps, n and outputs must be at least 1.")
         if not 0.0 <= self.averaging <= 1.0:
             raise ParameterError(f"averaging={self.averaging!r} must lie in [0, 1].")
-        if any(one.release().n != self.n for one in self.first):
-            raise ParameterError("all releases of a plan must have its n.")
-        names = [one.what for one in self.first]
-        if self.pilot is not None and names[-2:] != ["shared vector", "label spread"]:
-            raise ParameterError("a pilot is followed by the spread of what it leaves, last.")
-        if self.pilot is not None and self._target != self.pilot._target:
-            raise ParameterError(
-                "a pilot must have the epsilon, delta and relation of its plan."
-            )
+        if not isinstance(self.first, tuple) or not in_order(self.first):
+            raise ParameterError("first must be a tuple of releases in their order, each once.")
+        for one in self.first:
+            one.check_fits(self)
 
     @property
     def _target(self) -> PrivacyTarget:

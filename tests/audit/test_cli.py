@@ -20,7 +20,7 @@ def test_json_has_the_numbers_of_each_model_and_a_figure_is_written(tmp_path):
     assert result.exit_code == 0
     models = json.loads(result.stdout)["models"]
     assert json.loads(result.stdout)["doors"] == []
-    assert list(models) == ["ridge", "logistic", "svm"]
+    assert list(models) == ["ridge", "huber", "logistic", "svm"]
     for values in models.values():
         assert values["epsilon_claimed"] == 1.0
         assert values["epsilon_lower"] < 1.0

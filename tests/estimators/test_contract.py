@@ -12,14 +12,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, PrivacyWarning
+from dpscd import (
+    DPHuberRegressor,
+    DPLinearSVC,
+    DPLogisticRegression,
+    DPRidge,
+    PrivacyWarning,
+)
 
 INF = math.inf
 ESTIMATORS = [
     DPRidge(y_bounds=(-300.0, 300.0)),
+    DPHuberRegressor(y_bounds=(-300.0, 300.0)),
     DPLogisticRegression(),
     DPLinearSVC(),
     DPRidge(INF, y_bounds=(-300.0, 300.0)),
+    DPHuberRegressor(INF, y_bounds=(-300.0, 300.0)),
     DPLogisticRegression(INF, row_bound=100.0),
     DPLinearSVC(INF),
 ]

@@ -70,7 +70,8 @@ def test_the_command_line_and_files_know_the_registered_models():
 @every_kind
 def test_loss_report_file_and_export_follow_its_row(kind, tmp_path):
     model, X = fitted(kind)
-    assert type(model._loss) is getattr(losses, kind.loss)
+    meaning = model._labels(getattr(model, "classes_", None))
+    assert type(model._loss_of(meaning)) is getattr(losses, kind.loss)
     subject = Subject(model)
     assert subject.kind is kind
     assert subject.regression != kind.classifies

@@ -10,6 +10,7 @@ from scipy.optimize import brentq, minimize_scalar
 from dpscd import losses
 from dpscd.losses import (
     Hinge,
+    Huber,
     Logistic,
     Squared,
     conjugate,
@@ -23,7 +24,7 @@ from dpscd.losses import (
 from dpscd.losses.logistic import exp_of_negative
 
 CLASSIFIERS = [Logistic(), Hinge()]
-ALL = [Squared(), *CLASSIFIERS]
+ALL = [Squared(), Huber(), *CLASSIFIERS]
 
 predictions = st.floats(-50.0, 50.0)
 signs = st.sampled_from([-1.0, 1.0])
@@ -67,7 +68,14 @@ def subproblem(loss, u, a, y, k):
 
 
 def feasible(loss, a, y):
+    if isinstance(loss, Huber):
+        return abs(a) <= loss.threshold
     return isinstance(loss, Squared) or 0.0 <= y * a <= 1.0
+
+
+def at_a_kink(loss, u, y):
+    hinge = isinstance(loss, Hinge) and abs(y * u - 1.0) < 1e-3
+    return hinge or (isinstance(loss, Huber) and abs(abs(u - y) - loss.threshold) < 1e-3)
 
 
 def test_every_loss_has_its_file():
@@ -96,8 +104,8 @@ def test_fenchel_young_is_tight_at_minus_the_slope(loss, u, y):
 @every_loss
 @given(u=predictions, y=signs)
 def test_slope_is_the_derivative(loss, u, y):
-    if isinstance(loss, Hinge) and abs(y * u - 1.0) < 1e-3:
-        return  # the kink
+    if at_a_kink(loss, u, y):
+        return
     h = 1e-5
     difference = (value(loss, u + h, y) - value(loss, u - h, y)) / (2.0 * h)
     assert difference == pytest.approx(slope(loss, u, y), abs=1e-8 * (1.0 + u * u))
@@ -106,8 +114,8 @@ def test_slope_is_the_derivative(loss, u, y):
 @every_loss
 @given(u=predictions, y=signs)
 def test_curvature_is_the_derivative_of_the_slope(loss, u, y):
-    if isinstance(loss, Hinge) and abs(y * u - 1.0) < 1e-3:
-        return  # the kink
+    if at_a_kink(loss, u, y):
+        return
     h = 1e-5
     difference = (slope(loss, u + h, y) - slope(loss, u - h, y)) / (2.0 * h)
     assert difference == pytest.approx(curvature(loss, u, y), abs=1e-8 * (1.0 + abs(u)))
@@ -156,6 +164,8 @@ def test_dual_step_is_the_minimiser_that_scipy_finds(loss, u, y, b, k):
     if isinstance(loss, Squared):
         span = 2.0 * (abs(y) + abs(u) + abs(a) + 1.0)
         bounds = (-span, span)
+    elif isinstance(loss, Huber):
+        bounds = (-loss.threshold - a, loss.threshold - a)
     else:
         bounds = sorted((-a, y - a))
     found = minimize_scalar(objective, bounds=bounds, method="bounded", options={"xatol": 1e-9})
@@ -224,9 +234,29 @@ def test_the_squared_step_without_curvature_is_the_residual():
     assert dual_step(Squared(), 0.25, 0.5, 2.0, 0.0) == 1.25
 
 
+@given(u=predictions, y=st.floats(-5.0, 5.0), a=st.floats(-0.7, 0.7), k=curvatures)
+@example(u=0.0, y=5.0, a=0.0, k=1e-6)
+def test_the_huber_step_is_the_squared_one_cut_to_its_box(u, y, a, k):
+    aim = a + dual_step(Squared(), u, a, y, k)
+    found = a + dual_step(Huber(0.7), u, a, y, k)
+    assert found == pytest.approx(min(max(aim, -0.7), 0.7), abs=1e-12)
+
+
+@given(u=predictions, y=signs, a=st.floats(-5.0, 5.0), k=curvatures)
+def test_an_infeasible_huber_dual_moves_to_where_its_projection_would(u, y, a, k):
+    nearest = project(Huber(), a, y)
+    there = nearest + dual_step(Huber(), u, nearest, y, k)
+    assert a + dual_step(Huber(), u, a, y, k) == pytest.approx(there, abs=1e-14)
+
+
 @every_loss
-def test_a_loss_without_a_scale_of_its_own_is_itself_in_every_unit(loss):
-    assert rescaled(loss, 7.0) is loss
+@given(u=predictions, y=signs, scale=st.floats(0.1, 10.0))
+def test_a_rescaled_loss_is_the_loss_in_another_unit(loss, u, y, scale):
+    if isinstance(loss, Logistic | Hinge):
+        assert rescaled(loss, scale) == loss  # classes have no unit
+        return
+    inner = value(rescaled(loss, scale), u / scale, y / scale)
+    assert scale * scale * inner == pytest.approx(value(loss, u, y), rel=1e-12, abs=1e-12)
 
 
 EXTREME_U = [0.0, 1e-300, 1.0, 40.0, 800.0, 1e10, 1e300, 8e306]

@@ -168,8 +168,8 @@ MUTATIONS = [
     ),
     Mutation(
         "lazy noise: a pilot of another epsilon",
-        "plan.py",
-        (("self._target != self.pilot._target", "False"),),
+        "releases/shared_vector.py",
+        (("if (own.epsilon, own.delta, own.relation) != (plan.epsilon, plan.delta, plan.relation):", "if False:"),),
         "tests/test_plan.py::test_a_pilot_has_the_target_of_its_plan",
     ),
     Mutation(
@@ -790,7 +790,7 @@ MUTATIONS = [
     Mutation(
         "a total that is no sum leaves the records",
         "releases/query.py",
-        (("found: Floats = only_sums(total)", "found: Floats = total"),),
+        (("total += only_sums(found)", "total += found"),),
         "tests/releases/test_query.py::test_only_sums_leave_the_records",
     ),
     Mutation(

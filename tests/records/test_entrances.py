@@ -202,6 +202,18 @@ def test_files_that_are_locked(tmp_path, monkeypatch):
             question()
 
 
+@pytest.mark.parametrize("epsilon", [1.0, float("inf")])
+def test_rows_that_wait_for_released_bounds_are_made_as_silently(monkeypatch, epsilon):
+    def fail(*_, **__):
+        raise LookupError("secret 7431")
+
+    schema = {**SCHEMA, "columns": {"z": {"kind": "number", "bounds": "private"}}}
+    table = pd.DataFrame({"z": ["1", None, 1.5] * 50, "y": ["a", "b", "a"] * 50})
+    model = TableModel(schema, DPLogisticRegression(epsilon, epochs=1))
+    monkeypatch.setattr("dpscd.records.door.encode", fail)
+    refused(lambda: model.fit(table), refusals.UNFORESEEN)
+
+
 def test_an_error_that_nobody_foresaw_has_a_fixed_text(monkeypatch):
     def fail(*_):
         raise LookupError("secret 7431")

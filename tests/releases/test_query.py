@@ -49,6 +49,8 @@ def test_only_sums_leave_the_records(answer):
 def test_a_total_has_the_shape_of_its_query():
     with pytest.raises(WorkerError, match="shape of its query"):
         sum_over(Asked(N, np.zeros((4, 2))), [None])
+    with pytest.raises(WorkerError, match="shape of its query"):
+        sum_over(Asked(N, np.zeros(1)), [None])  # which would be added to every number
 
 
 def test_parts_are_added_up():

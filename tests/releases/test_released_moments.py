@@ -82,7 +82,7 @@ def released_labels(one, labels, weights, source):
     return Labels(state.centre, 2.0 * planned(one, "label spread").mean(query, who))
 
 
-def released_spread(one, distances, weights, source, time=0):
+def released_spread(one, distances, weights, source, time=1):
     residuals = Residuals(problem_of(n=one.n), np.zeros((1, D)), 1.0)
     store = held(np.zeros((len(distances), D)), distances, weights)
     spread = ResidualSpread(one.n, planned(one, "label spread").noise_multiplier)
@@ -278,7 +278,7 @@ def test_the_training_has_noise_of_its_own():
         released_moments(one, rows, weights, source)
     with pytest.raises(StreamError):
         released_labels(one, np.zeros(5), weights, source)
-    released_spread(one, np.zeros(5), weights, source, time=1)
+    released_spread(one, np.zeros(5), weights, source)
 
 
 def test_a_query_that_is_not_the_planned_one_is_refused():
@@ -286,6 +286,9 @@ def test_a_query_that_is_not_the_planned_one_is_refused():
     for query in (MomentsQuery(N, problem_of(D + 1)), MomentsQuery(N + 1, problem_of())):
         with pytest.raises(ParameterError, match="not the one that is planned"):
             planned(one, "moments").noisy(query, parties(store, SeededSource(b"")))
+    query = MomentsQuery(N, problem_of())
+    with pytest.raises(ParameterError, match="not the one that is planned"):
+        planned(one, "moments").noisy(query, parties(store, SeededSource(b"")), time=1)
 
 
 def test_a_spread_of_residuals_needs_a_pilot():

@@ -433,6 +433,13 @@ def test_another_reader_is_used_from_then_on_and_by_new_shards():
     assert all(np.greater(pool.ask("total", labels), before))
 
 
+def test_a_total_of_another_shape_is_refused():
+    held = Sharded(ShardPool(Near(data(), [130])), [130, 270], Plain())
+    held._pool.ask = lambda *_: [np.zeros((2, D)), np.zeros(D)]
+    with pytest.raises(WorkerError, match="shape of its query"):
+        held.total(MomentsQuery(N, problem_of(planned())))
+
+
 def test_released_bounds_reach_all_shards():
     transport = Near(data(), [130])
     pool = ShardPool(transport)

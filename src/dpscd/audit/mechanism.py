@@ -76,8 +76,9 @@ class Mechanism:
         """Return the mechanism that a fitted model's card describes."""
         card = estimator.privacy_
         public = card.public
+        meaning = estimator._labels(getattr(estimator, "classes_", None))
         problem = Problem(
-            loss=estimator._loss,
+            loss=estimator._loss_of(meaning),
             lam=public["lam"],
             n=public["n"],
             d=public["d"],

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpscd.errors import CardError
 from dpscd.privacy.release import Release
-from dpscd.releases.base import PlannedRelease, SumRelease
+from dpscd.releases.base import PlannedRelease, SumRelease, in_order
 from dpscd.releases.kinds import all_kinds
 
 __all__ = ["agrees", "check_facts", "check_releases"]
@@ -89,20 +89,12 @@ def check_releases(releases: Sequence[Release], public: Mapping[str, Any]) -> No
 
 def _placed(releases: Sequence[Release], kinds: Sequence[Kind]) -> dict[Kind, Release]:
     """Return which kind each release is: each once, in their order and no other."""
-    found: dict[Kind, Release] = {}
     rest = iter(kinds[:-1])
-    names = [x.what for x in releases]
-    for number, x in enumerate(releases[:-1]):
-        kind = next((kind for kind in rest if kind.what == x.what), None)
-        before, after = names[:number], names[number + 1]
-        if (
-            kind is None
-            or (kind.needs is not None and kind.needs not in before)
-            or (kind.followed_by is not None and kind.followed_by != after)
-        ):
-            raise CardError("the card lists its releases twice or in another order.")
-        found[kind] = x
-    return {**found, kinds[-1]: releases[-1]}
+    found = [next((k for k in rest if k.what == x.what), None) for x in releases[:-1]]
+    first = [kind for kind in found if kind is not None]
+    if len(first) < len(found) or not in_order(first):
+        raise CardError("the card lists its releases twice or in another order.")
+    return dict(zip([*first, kinds[-1]], releases, strict=True))
 
 
 def _check_first(listed: Mapping[Kind, Release], training: Release) -> None:

@@ -103,9 +103,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """What the registry says of this kind of model."""
         return kind_of(self)
 
-    @property
-    def _loss(self) -> Loss:
-        """The loss, for labels in the user's units."""
+    def _loss_of(self, meaning: Any) -> Loss:
+        """Return the loss, for labels of this meaning in the user's units."""
+        del meaning
         loss: Loss = getattr(losses, self._kind.loss)()
         return loss
 
@@ -238,19 +238,29 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         problem = self._problem(facts, lam, store.meaning)
         # 5. Training; the duals die with the solver's call.
         if plan is None:
-            state = self._without_privacy(problem, store, source)
+            state, converged = redact_errors(lambda: _without_privacy(problem, store, source))
+            if not converged:
+                warnings.warn(
+                    "SDCA did not reach a duality gap of 1e-6 in 1000 epochs; a larger lam "
+                    "helps.",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
         else:
             pilot = plan.pilot.steps if plan.pilot else 0
             shown = bool(self.verbose)
             with step_bar(plan.steps + pilot, shown=shown) as report, _spent(reservation):
-                state = run_plan(
-                    problem,
-                    plan,
-                    store,
-                    lambda part: (
-                        source_for(self.random_state, f"{fit} {part}") if part else source
-                    ),
-                    progress=report,
+                state = redact_errors(
+                    lambda: run_plan(
+                        problem,
+                        plan,
+                        store,
+                        lambda part: (
+                            source_for(self.random_state, f"{fit} {part}") if part else source
+                        ),
+                        loss_of=self._loss_of,
+                        progress=report,
+                    )
                 )
         model = cast(Model, state.model)
         # 6. What it guarantees and the model, together: a fit that fails changes neither.
@@ -261,18 +271,6 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self._runs = model.runs
         self.privacy_ = card
         return state
-
-    def _without_privacy(self, problem: Problem, store: Any, source: Source) -> State:
-        """Return the optimum for epsilon=inf."""
-        records = Records(problem.labels(store.labels), store.weights)
-        shared, converged = sdca(problem, problem.rows(store.X), records, source)
-        if not converged:
-            warnings.warn(
-                "SDCA did not reach a duality gap of 1e-6 in 1000 epochs; a larger lam helps.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        return State(store.meaning, problem, problem, model=problem.model(shared))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a JSON file; read it with :func:`dpscd.load`.
@@ -405,7 +403,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """Return the problem as it is before anything is released."""
         centre, scale = meaning.scaling(centred=facts.constant != 0.0)
         return Problem(
-            loss=losses.rescaled(self._loss, scale),
+            loss=losses.rescaled(self._loss_of(meaning), scale),
             lam=lam,
             n=facts.n,
             d=facts.d,
@@ -549,6 +547,13 @@ def _products(X: Any, coef: Floats) -> Floats:
         block = np.ascontiguousarray(X[first : first + _BLOCK], dtype=np.float64)
         np.einsum("ij,kj->ik", block, coef, out=scores[first : first + _BLOCK], optimize=False)
     return scores
+
+
+def _without_privacy(problem: Problem, store: Any, source: Source) -> tuple[State, bool]:
+    """Return the optimum for epsilon=inf, and whether it was reached."""
+    records = Records(problem.labels(store.labels), store.weights)
+    shared, converged = sdca(problem, problem.rows(store.X), records, source)
+    return State(store.meaning, problem, problem, model=problem.model(shared)), converged
 
 
 @contextmanager

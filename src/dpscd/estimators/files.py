@@ -206,7 +206,7 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
         raise ModelFileError("it has an intercept, but was trained without.")
     outputs = len(np.atleast_2d(model.coef_))
     unit = meaning.scaling(centred=bool(model.fit_intercept))[1]
-    runs = runs_of(values["training"], card, model._loss, outputs, unit)
+    runs = runs_of(values["training"], card, model._loss_of(meaning), outputs, unit)
     check_noise(runs, card, model.coef_noise_, np.asarray(model.intercept_noise_))
     model._runs = runs
 

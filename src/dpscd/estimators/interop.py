@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import HuberRegressor, LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import LabelBinarizer
@@ -36,7 +36,7 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
 
     Returns
     -------
-    Ridge, LogisticRegression, LinearSVC, OneVsRestClassifier or Pipeline
+    Ridge, HuberRegressor, LogisticRegression, LinearSVC, OneVsRestClassifier or Pipeline
         Fitted; logistic models of more than two classes are one against the rest, as here,
         and a model of tables is a pipeline that begins with :class:`dpscd.TableEncoder`. It
         has no privacy card: keep the model's own file with it.
@@ -80,6 +80,7 @@ _PLAIN: dict[str, tuple[type, Any]] = {
     "LogisticRegression": (LogisticRegression, _ONE),
     "LinearSVC": (LinearSVC, 1),
     "Ridge": (Ridge, None),
+    "HuberRegressor": (HuberRegressor, 1),
 }
 
 

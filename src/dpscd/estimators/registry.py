@@ -69,6 +69,16 @@ MODELS = (
         band_proved=True,
     ),
     ModelKind(
+        name="huber",
+        type="DPHuberRegressor",
+        home="dpscd.estimators.huber",
+        task="regression",
+        loss="Huber",
+        words="Huber regression",
+        weight="Each weight says by how much {target} goes up or down.",
+        sklearn="HuberRegressor",
+    ),
+    ModelKind(
         name="logistic",
         type="DPLogisticRegression",
         home="dpscd.estimators.classification",

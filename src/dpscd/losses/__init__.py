@@ -3,8 +3,8 @@
 An operation here (``value``, ``slope``, ``curvature``, ``conjugate``, ``project``,
 ``dual_step``) takes a loss first and calls the function of that name in the loss's file, from
 Python and from compiled code alike: one kernel body serves every loss. The file is the module
-that the loss's class is defined in, of this package or of another: nothing is registered. A loss
-with a scale of its own, in the unit of the labels, has a function :func:`rescaled` as well.
+that the loss's class is defined in, of this package or of another: nothing is registered. A
+loss with a scale of its own, in the unit of the labels, has a function :func:`rescaled` too.
 
 Arguments are plain numbers: a prediction ``u``, a label ``y``, a dual ``a`` and the
 curvature ``k = s |x|^2 / (lam n)`` of the local subproblem.
@@ -16,11 +16,13 @@ from typing import Any
 from numba.extending import overload
 
 from dpscd.losses.hinge import Hinge
+from dpscd.losses.huber import Huber
 from dpscd.losses.logistic import Logistic
 from dpscd.losses.squared import Squared
 
 __all__ = [
     "Hinge",
+    "Huber",
     "Logistic",
     "Loss",
     "Squared",
@@ -33,7 +35,7 @@ __all__ = [
     "value",
 ]
 
-Loss = Squared | Logistic | Hinge
+Loss = Squared | Logistic | Hinge | Huber
 
 
 def value(loss: Loss, u: float, y: float) -> float:

@@ -1,8 +1,8 @@
 """Exact sums: how fine contributions are cut, and how many records may be added up.
 
 Contributions are cut to multiples of a power of two, the unit, so that the sum of a lot is a
-whole number of units, the same in whatever order it is added up. The two functions here, of
-the public n alone, are the only place where units and capacity are chosen.
+whole number of units, the same in whatever order it is added up. The functions here, of the
+public n alone, are the only place where units and capacity are chosen.
 """
 
 import math

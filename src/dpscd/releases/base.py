@@ -2,14 +2,15 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import ParameterError
+from dpscd.losses import Loss
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.release import Release
@@ -18,7 +19,22 @@ from dpscd.problem import Model, Problem
 from dpscd.releases.query import Query
 from dpscd.releases.store import LabelFacts, RecordStore, Residuals
 
-__all__ = ["WRONG_SIZE", "Parties", "PlannedRelease", "State", "SumRelease"]
+if TYPE_CHECKING:
+    from dpscd.plan import Plan
+
+__all__ = [
+    "TRAINING",
+    "TRAINING_PLACE",
+    "WRONG_SIZE",
+    "Parties",
+    "PlannedRelease",
+    "State",
+    "SumRelease",
+    "in_order",
+]
+
+TRAINING, TRAINING_PLACE = "shared vector", 100
+"""Name and place of the last release of every fit."""
 
 WRONG_SIZE = "the size of the card's release {!r} fits no such model."
 """What is said of a listed release of more or fewer numbers than public facts make it."""
@@ -51,6 +67,8 @@ class State:
         What the main training is fitted to then.
     model : Model, optional
         The result.
+    loss_of : callable, optional
+        Given what labels mean, returns the loss for labels in the user's units.
     """
 
     meaning: LabelFacts
@@ -62,6 +80,7 @@ class State:
     start: Model | None = None
     residuals: Residuals | None = None
     model: Model | None = None
+    loss_of: Callable[[Any], Loss] | None = None
 
 
 class Parties(NamedTuple):
@@ -119,9 +138,25 @@ class PlannedRelease(ABC):
     def release(self) -> Release:
         """Return what is accounted for."""
 
+    def check_fits(self, plan: "Plan") -> None:
+        """Raise ParameterError if a plan cannot list it."""
+        if self.release().n != plan.n:
+            raise ParameterError("all releases of a plan must have its n.")
+
     @abstractmethod
     def run(self, state: State, parties: Parties) -> State:
         """Release it, and return what is public from then on."""
+
+
+def in_order(first: Sequence[PlannedRelease | type[PlannedRelease]]) -> bool:
+    """Return whether releases may precede a training so: each once, and in their order."""
+    places = [*(one.place for one in first), TRAINING_PLACE]
+    names = [*(one.what for one in first), TRAINING]
+    return places == sorted(set(places)) and all(
+        (one.needs is None or one.needs in names[:number])
+        and (one.followed_by is None or one.followed_by == names[number + 1])
+        for number, one in enumerate(first)
+    )
 
 
 @dataclass(frozen=True)
@@ -140,6 +175,8 @@ class SumRelease(PlannedRelease):
     """Which stream its noise is of; SUM is one of a source that it has for itself."""
     times: ClassVar[int] = 1
     """Number of sums, one after the other."""
+    begins: ClassVar[int] = 0
+    """At which time of its stream the first of them is drawn."""
 
     n: int
     noise_multiplier: float
@@ -154,6 +191,11 @@ class SumRelease(PlannedRelease):
     def size(self) -> int:
         """How many numbers each sum has."""
 
+    @property
+    def at(self) -> range:
+        """The times at which its sums are drawn: each once, or the stream is refused."""
+        return range(self.begins, self.begins + self.times)
+
     def release(self) -> Release:
         """Return what is accounted for: Gaussian releases over all records, of clip 1."""
         event = SampledGaussian(1.0, self.noise_multiplier, self.times)
@@ -167,7 +209,8 @@ class SumRelease(PlannedRelease):
         Guarantee: one step of :meth:`release`, for no two calls have the same time.
         Requires: the query's, and that it has :attr:`size` numbers.
         """
-        if math.prod(query.shape) != self.size or query.n != self.n:
+        planned = math.prod(query.shape) == self.size and query.n == self.n
+        if not planned or time not in self.at:
             raise ParameterError(f"the query of {self.what!r} is not the one that is planned.")
         own = self.purpose is Purpose.SUM
         source = parties.source_of(self.what) if own else parties.source

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dpscd.errors import CardError, ParameterError
 from dpscd.kernels.margin import MARGIN
+from dpscd.losses import rescaled
 from dpscd.privacy.random import Purpose
 from dpscd.privacy.release import BOUND_CELLS, Release
 from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
@@ -105,6 +106,9 @@ class Bounds(SumRelease):
         problem = state.problem.with_labels(
             *meaning.scaling(centred=state.problem.constant != 0.0)
         )
+        if state.loss_of is not None:
+            loss = rescaled(state.loss_of(meaning), problem.label_scale)
+            problem = replace(problem, loss=loss)
         return replace(
             state, meaning=meaning, declared=problem, problem=problem, bounds=tuple(pairs)
         )

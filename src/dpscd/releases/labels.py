@@ -203,6 +203,7 @@ class ResidualSpread(LabelSpread):
 
     place: ClassVar[int] = 60
     needs: ClassVar[str | None] = "shared vector"
+    begins: ClassVar[int] = 1
 
     def run(self, state: State, parties: Parties) -> State:
         """Release it, and start from the pilot if it explains much."""

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import CardError, DataError
+from dpscd.errors import CardError, DataError, ParameterError
 from dpscd.kernels.moments import add_moments
 from dpscd.kernels.rows import Rows, row_width
+from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose
 from dpscd.privacy.release import Release
 from dpscd.problem import Problem
@@ -90,6 +91,12 @@ class Moments(SumRelease):
             raise CardError("the card lists moments but states no standardised features.")
         if listed and listed.size != 2 * public.get("d", listed.size / 2):
             raise CardError(WRONG_SIZE.format(cls.what))
+
+    def check_fits(self, plan: Plan) -> None:
+        """Raise ParameterError if a plan has other features."""
+        super().check_fits(plan)
+        if self.d != plan.d:
+            raise ParameterError("moments must be of the plan's features.")
 
     @property
     def size(self) -> int:

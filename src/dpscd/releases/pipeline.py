@@ -2,7 +2,9 @@
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
+from dpscd.losses import Loss
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
 from dpscd.problem import Problem
@@ -19,6 +21,7 @@ def run_plan(
     store: RecordStore,
     source_of: Callable[[str], Source],
     *,
+    loss_of: Callable[[Any], Loss] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> State:
     """Release everything that the plan lists and return what is public then.
@@ -31,6 +34,9 @@ def run_plan(
         The records; only sums leave it.
     source_of : callable
         Returns a fresh source of randomness, another one for every text.
+    loss_of : callable, optional
+        Given what labels mean, returns the loss for labels in the user's units: where their
+        bounds are released, it may follow them.
     progress
         As for :func:`~dpscd.solvers.dp_scd.dp_scd`.
 
@@ -39,7 +45,7 @@ def run_plan(
     Guarantee: what is released, hence the model, satisfies ``plan.claim()``.
     Proof: docs/proofs/moments.md and docs/proofs/shared_vector.md.
     """
-    state = State(store.meaning, problem, problem)
+    state = State(store.meaning, problem, problem, loss_of=loss_of)
     source_of = functools.cache(source_of)  # a stream that is used twice is noticed
     parties = Parties(store, source_of, source_of(""), progress)
     for release in (*plan.first, SharedVector(plan)):

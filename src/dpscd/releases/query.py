@@ -75,11 +75,11 @@ def sum_over(query: Query, parts: Any) -> Floats:
     """Return the total of a query over parts of the records, checked to be a sum."""
     total = np.zeros(query.shape)
     for part in parts:
-        total = total + query.total(part)
-    if total.shape != query.shape:
-        raise WorkerError("a total does not have the shape of its query.")
-    found: Floats = only_sums(total)
-    return found
+        found = query.total(part)
+        if found.shape != query.shape:
+            raise WorkerError("a total does not have the shape of its query.")
+        total += only_sums(found)
+    return total
 
 
 def only_sums(reply: Any) -> Any:

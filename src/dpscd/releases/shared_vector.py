@@ -6,11 +6,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpscd.errors import CardError
+from dpscd.errors import CardError, ParameterError
 from dpscd.plan import Plan
 from dpscd.privacy.release import Release
 from dpscd.problem import Model
-from dpscd.releases.base import WRONG_SIZE, Parties, PlannedRelease, State
+from dpscd.releases.base import (
+    TRAINING,
+    TRAINING_PLACE,
+    WRONG_SIZE,
+    Parties,
+    PlannedRelease,
+    State,
+)
 from dpscd.releases.store import Residuals
 
 __all__ = ["Pilot", "SharedVector"]
@@ -30,10 +37,10 @@ class SharedVector(PlannedRelease):
     Proof: docs/proofs/shared_vector.md.
     """
 
-    what: ClassVar[str] = "shared vector"
+    what: ClassVar[str] = TRAINING
     words: ClassVar[str] = "a step of training: the numbers that become the weights"
     proof: ClassVar[str] = "shared_vector"
-    place: ClassVar[int] = 100
+    place: ClassVar[int] = TRAINING_PLACE
 
     plan: Plan
 
@@ -68,6 +75,21 @@ class Pilot(SharedVector):
     place: ClassVar[int] = 50
     needs: ClassVar[str | None] = "label spread"
     followed_by: ClassVar[str | None] = "label spread"
+
+    def check_fits(self, plan: Plan) -> None:
+        """Raise ParameterError if it is not a pilot of this plan.
+
+        Whether its noise may be lazy, and what that costs, goes by the epsilon of the plan.
+        """
+        super().check_fits(plan)
+        own = self.plan
+        if (own.epsilon, own.delta, own.relation) != (plan.epsilon, plan.delta, plan.relation):
+            raise ParameterError(
+                "a pilot must have the epsilon, delta and relation of its plan."
+            )
+        shapes = [(x.d, x.outputs, x.intercept, x.rate) for x in (own, plan)]
+        if shapes[0] != shapes[1] or own.first:
+            raise ParameterError("a pilot must be one of the plan's own problem.")
 
     def run(self, state: State, parties: Parties) -> State:
         """Train the pilot, with randomness of its own."""

@@ -86,6 +86,8 @@ def _rest(subject: Subject) -> Html:
     if subject.regression and "y_bounds" in public and subject.schema is None:
         low, high = (number(x, 6) for x in public["y_bounds"])
         rows.append(["What is predicted lies", f"between {low} and {high}"])
+    if "threshold" in public:
+        rows.append(["Residual from which on the loss is linear", number(public["threshold"])])
     if public.get("class_weight"):
         weights = (f"{name}: {number(x)}" for name, x in public["class_weight"].items())
         rows.append(["Weights of the classes", ", ".join(weights)])

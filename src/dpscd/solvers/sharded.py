@@ -180,7 +180,10 @@ class Sharded:
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over all shards."""
         check_capacity(query.n, sum(self._counts))
-        return cast(Floats, np.sum(self._pool.ask("total", query), axis=0))
+        totals = self._pool.ask("total", query)
+        if {np.shape(total) for total in totals} != {query.shape}:
+            raise WorkerError("a total does not have the shape of its query.")
+        return cast(Floats, np.sum(totals, axis=0))
 
     def bound(self, pairs: Sequence[tuple[float, float]]) -> LabelFacts:
         """Let all shards read with released bounds from now on."""
@@ -196,7 +199,7 @@ class Sharded:
         residuals: Residuals | None,
         progress: Callable[[int], None] | None,
     ) -> Floats:
-        """Return the shared vector of a training, on labels or on what a pilot residuals.
+        """Return the shared vector of a training, on labels or on what a pilot left.
 
         Notes
         -----
