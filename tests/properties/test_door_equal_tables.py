@@ -1,6 +1,7 @@
 """One table in every container: the same triples to the last bit, the same predictions.
 
-Of tables on disk a part is taken, so that each container is written and read in seconds.
+Of tables on disk the first 4,000 lines are taken, so that each container is written and read
+in seconds; DPSCD_DOOR_ROWS=1000000 takes them whole.
 """
 
 import gzip
@@ -23,7 +24,7 @@ from dpscd.records.door import TableDoor
 from dpscd.records.labels import ClassLabels, NumberLabels
 from dpscd.records.tables import table_source
 
-ROWS = 4000
+ROWS = int(os.environ.get("DPSCD_DOOR_ROWS", "4000"))
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BANK = {
     "table": {"delimiter": ";", "missing": ["999", "unknown"]},
@@ -108,7 +109,7 @@ def test_one_table_in_every_container(table, tmp_path):
     every = containers(text, schema, tmp_path)
     expected = apart(door.records(TableFiles([every["CSV"]], schema).parsed()))
     assert len({bits for bits, _, _ in map(_hashable, expected)}) > 100
-    model = TableModel(schema, kind(5.0, epochs=1, random_state=0)).fit(every["CSV"])
+    model = TableModel(schema, kind(1.0, epochs=1, random_state=0)).fit(every["CSV"])
     answers = apart(model.predict(every["CSV"]))
     for name, given in every.items():
         found = apart(door.records(table_source(given, schema).parsed()))
