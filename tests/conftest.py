@@ -12,3 +12,27 @@ settings.register_profile(
     "mutation", settings.get_profile("dpscd"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile(os.environ.get("DPSCD_HYPOTHESIS", "dpscd"))
+
+_QUICK = "DPSCD_QUICK"
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--all", action="store_true", help="run all tests, not only those of the quick tier"
+    )
+
+
+def pytest_configure(config):
+    # Asked of the process that was started: its workers are given paths by it.
+    if not hasattr(config, "workerinput"):
+        plain = config.args_source is config.ArgsSource.TESTPATHS
+        os.environ[_QUICK] = "1" if plain and not config.getoption("--all") else ""
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is marked as full where neither --all nor a path was given."""
+    if not os.environ.get(_QUICK):
+        return
+    full = [item for item in items if item.get_closest_marker("full")]
+    config.hook.pytest_deselected(items=full)
+    items[:] = [item for item in items if item not in set(full)]

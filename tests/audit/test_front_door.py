@@ -13,6 +13,8 @@ from dpscd.errors import ParameterError
 from dpscd.privacy.random import Purpose
 from dpscd.releases.moments import MomentsQuery
 
+pytestmark = pytest.mark.full
+
 CLAIM = 4.0
 
 # At epsilon 4 the claim has mu 0.96. With 1000 canaries in each world the lower bound on mu is

@@ -35,6 +35,8 @@ from dpscd.releases.pipeline import run_plan
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard
 
+pytestmark = pytest.mark.full
+
 N = 900
 EASY = {"epochs": 10, "lot_size": 90, "random_state": 7}
 

@@ -16,6 +16,8 @@ from dpscd import Schema
 from dpscd.records.door import ArrayDoor, TableDoor
 from dpscd.records.labels import ClassLabels
 
+pytestmark = pytest.mark.full
+
 SCHEMA = Schema.from_dict(
     {
         "table": {"missing": ["999", "NA"]},

@@ -11,6 +11,8 @@ from distributed import Client, Security
 
 from dpscd.distributed.cluster import LOCAL, connected
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def client():

@@ -33,6 +33,8 @@ from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard
 from dpscd.solvers.sharded import LOST, ShardPool
 
+pytestmark = pytest.mark.full
+
 # What Dask's scheduler says.
 _GONE = "Worker holding Actor was lost"
 

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from blocks import RUN, SHOWN, Unavailable, blocks_of, commands_of, compare, run_page
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 RUNNABLE = [

@@ -10,6 +10,8 @@ from dpscd_bench.experiments import bounds, tuning
 from dpscd_bench.pages import bounds_figure, tuning_figure
 from dpscd_bench.runner import Store, run
 
+pytestmark = pytest.mark.full
+
 FOLDER = Path(__file__).parents[2] / "reproduce"
 
 

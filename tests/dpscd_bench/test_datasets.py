@@ -16,6 +16,8 @@ from dpscd_bench.dataset import Dataset, split_rows
 from dpscd_bench.datasets import DATASETS, DatasetMissing, load_dataset
 from dpscd_bench.sources import CHECKSUMS, ChecksumError, OfficialFile, download
 
+pytestmark = pytest.mark.full
+
 needs_data = pytest.mark.skipif(
     not os.environ.get("DPSCD_DATA"),
     reason="DPSCD_DATA is not set: the real data sets are not packaged",

@@ -15,6 +15,8 @@ from dpscd_bench.experiments import fig2, fig3
 from dpscd_bench.experiments.chosen import best_by_method
 from dpscd_bench.pages.reproduction import read_csv
 
+pytestmark = pytest.mark.full
+
 ROWS = Path(__file__).resolve().parents[2] / "docs" / "results" / "rows"
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
 NOTHING_LEARNT = 123.27  # test MSE of the model 0 on the part of MSD

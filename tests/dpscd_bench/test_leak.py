@@ -12,6 +12,8 @@ from dpscd_bench.experiments.lemma1 import SEARCHES
 from dpscd_bench.pages import leak_figure
 from dpscd_bench.runner import Store, run
 
+pytestmark = pytest.mark.full
+
 SPEC = tomllib.loads(
     (Path(__file__).parents[2] / "reproduce" / "leak.toml").read_text(encoding="utf-8")
 )

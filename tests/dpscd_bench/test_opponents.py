@@ -27,6 +27,8 @@ from dpscd_bench.opponents import (
 from dpscd_bench.opponents.search import search
 from dpscd_bench.opponents.setting import Setting
 
+pytestmark = pytest.mark.full
+
 LOSSES = ("squared", "logistic", "hinge")
 
 

@@ -24,6 +24,8 @@ from dpscd_bench.pages.reproduction import (
 from dpscd_bench.paper.theory import CLIPS, LEARNING_RATES, LOT_SIZES
 from dpscd_bench.store import Store
 
+pytestmark = pytest.mark.full
+
 MINE = ("fig1a", "fig1b", "fig1c", "fig2", "fig3")
 PAPER = {  # theory.md, section 2: data, loss, lam, epochs
     "fig1a": ("msd", "squared", 1e-4, 50),

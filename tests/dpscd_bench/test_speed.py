@@ -16,6 +16,8 @@ from dpscd_bench.speed.others import copy, gather, product
 from dpscd_bench.speed.ours import packed_bytes
 from dpscd_bench.speed.plain_loop import _newton, plain_loop
 
+pytestmark = pytest.mark.full
+
 
 def test_contenders_take_turns_and_the_first_turn_does_not_count():
     order = []

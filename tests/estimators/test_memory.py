@@ -9,6 +9,8 @@ import pytest
 
 from dpscd import DPLinearSVC, Ledger, TableModel
 
+pytestmark = pytest.mark.full
+
 # A real limit of the operating system, set once everything is compiled and loaded.
 STARVED = """
 import json, resource, sys

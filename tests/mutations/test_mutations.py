@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from catalogue import MUTATIONS
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -24,6 +24,8 @@ from dpscd.records.door import TableDoor
 from dpscd.records.labels import ClassLabels, NumberLabels
 from dpscd.records.tables import table_source
 
+pytestmark = pytest.mark.full
+
 ROWS = int(os.environ.get("DPSCD_DOOR_ROWS", "4000"))
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BANK = {

@@ -14,6 +14,8 @@ from dpscd.releases.pipeline import run_plan
 from dpscd.standard import Standard
 from plans import held
 
+pytestmark = pytest.mark.full
+
 SEEDS = 60
 
 

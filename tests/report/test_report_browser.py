@@ -17,6 +17,7 @@ from model_files import careless, charged, evil_model, many_classes, not_private
 from dpscd.report.model_page import model_page
 
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.skipif(find() is None, reason="no Chromium here; apt-get install chromium"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
