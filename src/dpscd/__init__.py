@@ -1,7 +1,8 @@
 """Differentially private linear models by stochastic dual coordinate descent.
 
 Scikit-learn estimators, :class:`DPRidge`, :class:`DPHuberRegressor`,
-:class:`DPLogisticRegression` and :class:`DPLinearSVC`, each with one number to choose: epsilon.
+:class:`DPPoissonRegressor`, :class:`DPLogisticRegression` and :class:`DPLinearSVC`, each with
+one number to choose: epsilon.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dpscd.estimators.huber import DPHuberRegressor
     from dpscd.estimators.interop import to_onnx, to_sklearn
     from dpscd.estimators.loading import load, sign_model
+    from dpscd.estimators.poisson import DPPoissonRegressor
     from dpscd.estimators.regression import DPRidge
     from dpscd.estimators.table import TableModel
     from dpscd.preprocessing.declared import (
@@ -48,6 +50,7 @@ __all__ = [
     "DPHuberRegressor",
     "DPLinearSVC",
     "DPLogisticRegression",
+    "DPPoissonRegressor",
     "DPRidge",
     "DataError",
     "DataTypeError",

@@ -52,7 +52,7 @@ _ENOUGH = 6000.0  # epsilon n from which the full travel pays
 _REGRESSION_TRAVEL = 3.5
 
 # lam follows the noise; how large a model is expected sets the factor.
-_MODEL_SIZE = {"classification": 20.0, "regression": 5.0}
+_MODEL_SIZE = {"classification": 20.0, "regression": 5.0, "counts": 5.0}
 _LABEL_MODEL_SIZE = 1.3
 _MUCH_NOISE = 0.02  # length of the noise of one Gaussian release, a record
 # The same for a pilot, whose noise the main training sees as signal, and for what it leaves.
@@ -88,7 +88,7 @@ class Facts:
     n, d, outputs : int
         Records, features, and models trained together.
     task : str
-        'classification' or 'regression'.
+        'classification', 'regression' or 'counts'.
     row_bound : float
         Longest allowed row.
     constant : float
@@ -172,7 +172,9 @@ def plan_fit(
     label_noise = _label_noise(n, target) if _releases_labels(facts) else 0.0
     if travel is None:
         travel = _travel(n, target, labels_released=label_noise > 0.0)
-    pilots = label_noise > 0.0 and _worth_a_pilot(facts, target, travel)
+    # What a pilot leaves of a count is no count.
+    pilots = label_noise > 0.0 and facts.task == "regression"
+    pilots = pilots and _worth_a_pilot(facts, target, travel)
     if lam is None:
         lam = _lam(facts, target, travel, label_noise > 0.0, pilots)
     rate = lot_size / n
@@ -297,4 +299,4 @@ def _within_share(wanted: float, target: PrivacyTarget, least: float, most: floa
 
 
 def _releases_labels(facts: Facts) -> bool:
-    return facts.task == "regression" and facts.standardised
+    return facts.task != "classification" and facts.standardised

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records, objectives
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows, measure_rows
-from dpscd.losses import Loss, rescaled
+from dpscd.losses import Loss, Poisson, rescaled
 from dpscd.standard import LONGEST, Standard
 
 __all__ = ["DeferredRows", "Model", "Problem", "rows_of"]
@@ -30,6 +30,9 @@ _SHORTEST, _LONGEST = 1e-120, 1e120
 
 # Rows that are standardised and measured at once: few enough for the cache.
 _BLOCK = 4096
+
+# A released mean of counts is taken for no smaller than this part of their scale.
+_LEAST_MEAN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,8 @@ class Problem:
     @property
     def strength(self) -> float:
         """Regularisation ``lam n`` for records of length at most 1."""
-        return self.lam * self.n / self.scale**2
+        unit = self.loss.unit if isinstance(self.loss, Poisson) else 1.0
+        return self.lam * self.n / self.scale**2 / unit
 
     @property
     def width(self) -> int:
@@ -168,7 +172,15 @@ class Problem:
         return (y - self.label_centre) / self.label_scale
 
     def with_labels(self, centre: float, scale: float) -> "Problem":
-        """Return the same problem with labels shifted and divided by other numbers."""
+        """Return the same problem with labels shifted and divided by other numbers.
+
+        Counts are not shifted: their mean, if it is not 0, becomes the one where predictions
+        are 0, and the loss is measured in the new scale.
+        """
+        if isinstance(self.loss, Poisson):
+            least = _LEAST_MEAN * self.label_scale
+            mean = max(centre, least) if centre else self.loss.rate * self.label_scale
+            return replace(self, loss=Poisson(mean / scale), label_scale=scale)
         loss = rescaled(self.loss, scale / self.label_scale)
         return replace(self, loss=loss, label_centre=centre, label_scale=scale)
 
@@ -187,9 +199,12 @@ class Problem:
         The model is a linear function of the shared vector, so each of its numbers deviates
         by the length of its row: docs/proofs/noise_band.md.
         """
-        factor = self.label_scale / (self.strength * self.scale)
+        factor, origin = self.label_scale / (self.strength * self.scale), self.label_centre
+        if isinstance(self.loss, Poisson):
+            factor = 1.0 / (self.strength * self.scale)
+            origin = math.log(self.loss.rate * self.label_scale)
         inner = shared * factor
-        intercept = np.full(self.outputs, self.label_centre)
+        intercept = np.full(self.outputs, origin)
         if self.constant:
             intercept = intercept + self.constant * inner[:, self.d]
         coef = inner[:, : self.d].copy()

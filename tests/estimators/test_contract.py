@@ -16,6 +16,7 @@ from dpscd import (
     DPHuberRegressor,
     DPLinearSVC,
     DPLogisticRegression,
+    DPPoissonRegressor,
     DPRidge,
     PrivacyWarning,
 )
@@ -24,10 +25,12 @@ INF = math.inf
 ESTIMATORS = [
     DPRidge(y_bounds=(-300.0, 300.0)),
     DPHuberRegressor(y_bounds=(-300.0, 300.0)),
+    DPPoissonRegressor(y_bounds=(0.0, 300.0)),
     DPLogisticRegression(),
     DPLinearSVC(),
     DPRidge(INF, y_bounds=(-300.0, 300.0)),
     DPHuberRegressor(INF, y_bounds=(-300.0, 300.0)),
+    DPPoissonRegressor(INF, lam=1.0, y_bounds=(0.0, 300.0)),
     DPLogisticRegression(INF, row_bound=100.0),
     DPLinearSVC(INF),
 ]

@@ -63,7 +63,7 @@ def test_the_package_exports_it(kind):
 def test_the_command_line_and_files_know_the_registered_models():
     names = [kind.name for kind in MODELS]
     assert [x.value for x in TrainedModel] == ["auto", *names]
-    assert [x.value for x in AuditedModel] == ["all", *names]
+    assert [x.value for x in AuditedModel] == ["all", *(n for n in names if n != "poisson")]
     assert loading._types() == {kind.type: kind.estimator for kind in MODELS}
 
 

@@ -595,6 +595,12 @@ MUTATIONS = [
         "tests/estimators/test_budget.py::test_no_value_is_judged_before_the_budget",
     ),
     Mutation(
+        "bounds of exposures read from the data",
+        "records/labels.py",
+        (("np.clip(values, self.least, self.most) / self.usual", "values / values.max()"),),
+        "tests/properties/test_door_exposure.py::test_an_exposure_is_its_own_records_alone",
+    ),
+    Mutation(
         "a message that prints a cell",
         "estimators/validation.py",
         (("    raise unusable(_UNREADABLE)", "    raise unusable(text)"),),

@@ -6,7 +6,15 @@ import pytest
 from hostile import Shy, check_refusal, outcome
 from scipy import sparse
 
-from dpscd import DataError, DPLogisticRegression, DPRidge, Ledger, SchemaError, TableModel
+from dpscd import (
+    DataError,
+    DPLogisticRegression,
+    DPPoissonRegressor,
+    DPRidge,
+    Ledger,
+    SchemaError,
+    TableModel,
+)
 from dpscd.preprocessing import refusals
 
 N = 40
@@ -84,6 +92,16 @@ def test_labels_of_a_regression_that_are_refused_have_been_paid_for(budget):
         with pytest.raises(DataError) as caught:
             DPRidge(y_bounds=(0, 1), **settings(budget)).fit(X, [cell, *Y[1:]])
         assert str(caught.value) == refusals.NOT_FINITE
+        assert spent(budget) == 0.5 * time
+
+
+def test_exposures_that_are_refused_have_been_paid_for(budget):
+    refused = {refusals.NOT_EXPOSURES: [np.nan] * N, refusals.NOT_AN_EXPOSURE_EACH: [1.0]}
+    model = DPPoissonRegressor(y_bounds=(0, 1), exposure_bounds=(1, 2), **settings(budget))
+    for time, (text, exposure) in enumerate(refused.items(), start=1):
+        with pytest.raises(DataError) as caught:
+            model.fit(X, Y, exposure=exposure)
+        assert str(caught.value) == text
         assert spent(budget) == 0.5 * time
 
 

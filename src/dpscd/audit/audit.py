@@ -273,6 +273,8 @@ def _saturated(estimator: DPLinearModel, game: Game) -> DPLinearModel:
         dataset=None,
         verbose=0,
     )
+    if kind_of(estimator).task == "counts":
+        raise ParameterError("counts cannot be audited: a canary's label is -1 or 1.")
     if not kind_of(estimator).classifies:
         parameters["y_bounds"] = (-1.0, 1.0)
     else:

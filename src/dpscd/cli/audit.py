@@ -81,7 +81,8 @@ def audit(
     if not figure_path.absolute().parent.is_dir():
         typer.echo(f"Error: there is no folder for --out {figure_path}.", err=True)
         raise typer.Exit(2)
-    kinds = [kind for kind in MODELS if model.value in ("all", kind.name)]
+    names = [x.value for x in AuditedModel] if model is ALL else [model.value]
+    kinds = [kind for kind in MODELS if kind.name in names]
     wanted = _QUICK if quick else trials
     core = through in (Through.ALL, Through.CORE)
     results: Results = {}

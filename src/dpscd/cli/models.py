@@ -10,13 +10,14 @@ from dpscd.estimators.registry import MODELS
 __all__ = ["ALL", "AUTO", "AuditedModel", "TrainedModel", "load_model", "load_table_model"]
 
 _NAMES = [kind.name for kind in MODELS]
+_AUDITED = [kind.name for kind in MODELS if kind.task != "counts"]
 
 if TYPE_CHECKING:
     AuditedModel: TypeAlias = StrEnum
     TrainedModel: TypeAlias = StrEnum
 else:
     TrainedModel = StrEnum("TrainedModel", {name.upper(): name for name in ["auto", *_NAMES]})
-    AuditedModel = StrEnum("AuditedModel", {name.upper(): name for name in ["all", *_NAMES]})
+    AuditedModel = StrEnum("AuditedModel", {name.upper(): name for name in ["all", *_AUDITED]})
 
 #: What is trained, and what is attacked, unless a model is named.
 AUTO, ALL = TrainedModel("auto"), AuditedModel("all")

@@ -53,7 +53,7 @@ from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Model, Problem
 from dpscd.progress import step_bar
 from dpscd.records.door import ArrayDoor
-from dpscd.records.labels import ClassLabels, NumberLabels
+from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
 from dpscd.releases.base import State
 from dpscd.releases.pipeline import run_plan
 from dpscd.solvers.local import LocalRecords
@@ -118,7 +118,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """Return the classes, declared or taken as public from `y`; None for regression."""
 
     @abstractmethod
-    def _labels(self, classes: Any) -> ClassLabels | NumberLabels:
+    def _labels(self, classes: Any) -> ClassLabels | NumberLabels | CountLabels:
         """Return what labels mean: public facts."""
 
     @abstractmethod
@@ -155,23 +155,27 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self._check_parameters()
         if is_dask(X, y, sample_weight):
             return self._fit_on_dask(X, y, sample_weight)
+        return self._fit_here(X, y, sample_weight)
+
+    def _fit_here(self, X: Any, y: Any, *others: Any) -> Self:
+        """Train on arrays in the memory of this process."""
         rows, column = look_at_records(self, X, y)
         classes = self._classes_of(column)
         door = ArrayDoor(self._labels(classes), rows.features, rows.sparse)
 
         def read() -> LocalRecords:
-            triples = door.whole(rows, column, sample_weight)
+            triples = door.whole(rows, column, *others)
             return LocalRecords(*triples, door.labels, self._threads())
 
         self._train((rows.count, rows.features), classes, read)
         return self
 
-    def _fit_on_dask(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _fit_on_dask(self, X: Any, y: Any, *others: Any) -> Self:
         """Train where the partitions of Dask collections are."""
         from dpscd.distributed.collections import columns_of, partitions_of
         from dpscd.distributed.workers import workers_with
 
-        parts = partitions_of(X, y, sample_weight)
+        parts = partitions_of(X, y, *others)
         names, features, sparse_rows = columns_of(X)
         classes = self._declared_for_dask()
         door = ArrayDoor(self._labels(classes), features, sparse_rows)

@@ -6,6 +6,7 @@ of their own, which only a signature tells: docs/reference/card.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -207,18 +208,21 @@ def runs_of(
         good = good and scales[0] > scales[1] > 0.0
     if not good or float(runs[-1]["lam"]) != public["lam"]:
         raise ModelFileError("its lam or its label scale does not fit its card.")
+    first = Problem(
+        loss=rescaled(loss, unit),
+        lam=public["lam"],
+        n=public["n"],
+        d=public["d"],
+        outputs=outputs,
+        row_bound=public["row_bound"],
+        constant=public["intercept"],
+        label_scale=unit,
+        standard=standard,
+    )
+    if not released:
+        return (first,)
     return tuple(
-        Problem(
-            loss=rescaled(loss, scale),
-            lam=float(run["lam"]),
-            n=public["n"],
-            d=public["d"],
-            outputs=outputs,
-            row_bound=public["row_bound"],
-            constant=public["intercept"],
-            label_scale=scale,
-            standard=standard,
-        )
+        replace(first, lam=float(run["lam"])).with_labels(0.0, scale)
         for run, scale in zip(runs, scales, strict=True)
     )
 

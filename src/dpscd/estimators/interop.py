@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import HuberRegressor, LogisticRegression, Ridge
+from sklearn.linear_model import HuberRegressor, LogisticRegression, PoissonRegressor, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import LabelBinarizer
@@ -36,9 +36,10 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
 
     Returns
     -------
-    Ridge, HuberRegressor, LogisticRegression, LinearSVC, OneVsRestClassifier or Pipeline
-        Fitted; logistic models of more than two classes are one against the rest, as here,
-        and a model of tables is a pipeline that begins with :class:`dpscd.TableEncoder`. It
+    estimator of scikit-learn
+        Fitted: the one of the same name, or a pipeline that begins with
+        :class:`dpscd.TableEncoder` for a model of tables. Logistic models of more than two
+        classes are one against the rest, as here. It
         has no privacy card: keep the model's own file with it.
 
     Examples
@@ -66,6 +67,10 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
         del inner.feature_names_in_  # the encoder returns arrays
         return make_pipeline(encoder, to_sklearn(inner))
     plain, iterations = _PLAIN[kind_of(model).sklearn]
+    if kind_of(model).task == "counts":
+        # Only a fit tells it that its link is a logarithm.
+        one = plain().fit(np.zeros((1, model.n_features_in_)), [1.0])
+        return _filled(one, model, n_iter_=iterations)
     if not isinstance(model, DPLinearClassifier):
         return _filled(plain(), model, n_iter_=iterations)
     if plain is LogisticRegression and len(model.classes_) > 2:
@@ -76,11 +81,12 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
 _ONE = np.array([1], dtype=np.int32)
 
 # What each has in n_iter_, which some versions of scikit-learn ask a fitted model for.
-_PLAIN: dict[str, tuple[type, Any]] = {
+_PLAIN: dict[str, tuple[Any, Any]] = {
     "LogisticRegression": (LogisticRegression, _ONE),
     "LinearSVC": (LinearSVC, 1),
     "Ridge": (Ridge, None),
     "HuberRegressor": (HuberRegressor, 1),
+    "PoissonRegressor": (PoissonRegressor, 1),
 }
 
 

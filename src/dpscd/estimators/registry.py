@@ -21,7 +21,7 @@ class ModelKind(NamedTuple):
     home : str
         The class's module.
     task : str
-        'classification' or 'regression'.
+        'classification', 'regression' or 'counts'.
     loss : str
         Name of its loss in :mod:`dpscd.losses`.
     words : str
@@ -77,6 +77,17 @@ MODELS = (
         words="Huber regression",
         weight="Each weight says by how much {target} goes up or down.",
         sklearn="HuberRegressor",
+    ),
+    ModelKind(
+        name="poisson",
+        type="DPPoissonRegressor",
+        home="dpscd.estimators.poisson",
+        task="counts",
+        loss="Poisson",
+        words="Poisson regression",
+        weight="Each weight is a change of the logarithm of {target}: 0.7 doubles it, "
+        "\u22120.7 halves it.",
+        sklearn="PoissonRegressor",
     ),
     ModelKind(
         name="logistic",

@@ -97,7 +97,7 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         del classes
         return NumberLabels(*self._bounds())
 
-    def _public(self, meaning: NumberLabels, classes: None) -> dict[str, Any]:
+    def _public(self, meaning: Any, classes: None) -> dict[str, Any]:
         del classes
         return {"y_bounds": [meaning.low, meaning.high]}
 

@@ -288,6 +288,8 @@ class TableModel(BaseEstimator):
             names = [kind.type for kind in MODELS]
             raise ParameterError(f"estimator must be one of {', '.join(names)}.")
         model: DPLinearModel = clone(given)
+        if getattr(model, "exposure_bounds", None) is not None:
+            raise ParameterError("exposure_bounds is for arrays: tables have no exposure.")
         if isinstance(model, DPLinearClassifier) != bool(schema.target.classes):
             kind = "classes" if schema.target.classes else "bounds, not classes"
             raise ParameterError(
@@ -296,6 +298,11 @@ class TableModel(BaseEstimator):
             )
         if not isinstance(model, DPLinearClassifier):
             bounds = schema.target.bounds
+            if isinstance(bounds, str) and model._kind.task == "counts":
+                raise ParameterError(
+                    f"target {schema.target.name!r} has counts: their bounds must be declared, "
+                    "not private."
+                )
             model.set_params(y_bounds=(-1.0, 1.0) if isinstance(bounds, str) else bounds)
             return model
         weights = model.class_weight

@@ -18,6 +18,7 @@ from numba.extending import overload
 from dpscd.losses.hinge import Hinge
 from dpscd.losses.huber import Huber
 from dpscd.losses.logistic import Logistic
+from dpscd.losses.poisson import Poisson
 from dpscd.losses.squared import Squared
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Huber",
     "Logistic",
     "Loss",
+    "Poisson",
     "Squared",
     "conjugate",
     "curvature",
@@ -35,7 +37,7 @@ __all__ = [
     "value",
 ]
 
-Loss = Squared | Logistic | Hinge | Huber
+Loss = Squared | Logistic | Hinge | Huber | Poisson
 
 
 def value(loss: Loss, u: float, y: float) -> float:
@@ -69,9 +71,10 @@ def dual_step(loss: Loss, u: float, a: float, y: float, k: float) -> float:
 
 
 def rescaled(loss: Loss, label_scale: float) -> Loss:
-    """Return the loss of labels and predictions that were divided by `label_scale`.
+    """Return the loss of labels that were divided by `label_scale`, and predictions with them.
 
     It is the same up to a positive factor: a loss that has no scale of its own is itself.
+    Predictions under a log link stay as they are.
     """
     own = getattr(sys.modules[type(loss).__module__], "rescaled", None)
     return loss if own is None else own(loss, label_scale)

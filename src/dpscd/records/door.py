@@ -21,7 +21,14 @@ from dpscd.preprocessing.containers import RowSource
 from dpscd.preprocessing.encoding import encode, is_sparse, width_of
 from dpscd.preprocessing.parsing import Parsed, parse
 from dpscd.preprocessing.schema import Schema
-from dpscd.records.labels import ClassLabels, NumberLabels, check_some, label_column, weights_of
+from dpscd.records.labels import (
+    ClassLabels,
+    CountLabels,
+    NumberLabels,
+    check_some,
+    label_column,
+    weights_of,
+)
 
 __all__ = ["ArrayDoor", "TableDoor", "Triples"]
 
@@ -54,12 +61,13 @@ class ArrayDoor:
     features: int
     sparse: bool
 
-    def triples(self, X: Any, y: Any, sample_weight: Any) -> Triples:
+    def triples(self, X: Any, y: Any, sample_weight: Any, exposure: Any = None) -> Triples:
         """Return the triples, or raise DataError with one of the fixed texts.
 
         Notes
         -----
-        Guarantee: the triple of a record is a function of its own cells, label and weight.
+        Guarantee: the triple of a record is a function of its own cells, label, weight and
+        exposure.
         Proof: docs/proofs/door.md.
         """
         source = X if isinstance(X, RowSource) else RowSource(X)
@@ -70,13 +78,15 @@ class ArrayDoor:
         labels, weights = self.labels.coded(label_column(y))
         if len(labels) != source.count:
             raise DataError(refusals.UNEQUAL)
+        if exposure is not None and isinstance(self.labels, CountLabels):
+            labels, weights = self.labels.exposed(labels, weights, exposure, source.count)
         with np.errstate(all="ignore"):  # a warning would tell of large weights
             both = np.minimum(given * weights, np.finfo(np.float64).max)
         return Triples(rows, labels, both)
 
-    def whole(self, X: Any, y: Any, sample_weight: Any) -> Triples:
+    def whole(self, X: Any, y: Any, sample_weight: Any, exposure: Any = None) -> Triples:
         """Return the triples of all records, of which at least one must count."""
-        found = self.triples(X, y, sample_weight)
+        found = self.triples(X, y, sample_weight, exposure)
         check_some([found.weights])
         return found
 

@@ -13,7 +13,14 @@ from dpscd.preprocessing import refusals
 from dpscd.preprocessing.cells import Listed, NumberCells, same_value, text_of
 from dpscd.preprocessing.columns import as_column, codes, numbers
 
-__all__ = ["ClassLabels", "NumberLabels", "check_some", "label_column", "weights_of"]
+__all__ = [
+    "ClassLabels",
+    "CountLabels",
+    "NumberLabels",
+    "check_some",
+    "label_column",
+    "weights_of",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -97,6 +104,50 @@ class NumberLabels:
         """Return labels and weights of numbers; what is not finite has weight 0."""
         known = np.isfinite(values)
         return np.clip(np.where(known, values, 0.0), self.low, self.high), known.astype(float)
+
+
+@dataclass(frozen=True)
+class CountLabels(NumberLabels):
+    """The labels of a regression of counts, each over an exposure of its own.
+
+    Attributes
+    ----------
+    least, most : float
+        Exposures outside are moved to the nearest of these; both positive.
+    """
+
+    least: float = 1.0
+    most: float = 1.0
+
+    def scaling(self, *, centred: bool) -> tuple[float, float]:
+        """Return the public scale of the counts, which are not centred: they stay counts."""
+        del centred
+        return 0.0, self.high
+
+    @property
+    def usual(self) -> float:
+        """The exposure in units of which exposures are measured inside."""
+        return 0.5 * (self.least + self.most)
+
+    def exposed(
+        self, labels: Floats, weights: Floats, exposure: Any, count: int
+    ) -> tuple[Floats, Floats]:
+        """Return counts over the usual exposure, and weights, given the records' exposures.
+
+        Notes
+        -----
+        A count y over an exposure e is the rate y / e with weight e.
+        Guarantee: both are functions of the record's own count, weight and exposure.
+        Proof: docs/proofs/door.md.
+        """
+        column = label_column(exposure)
+        if len(column) != count:
+            raise DataError(refusals.NOT_AN_EXPOSURE_EACH)
+        values = numbers(column, NumberCells())
+        if not np.isfinite(values).all():
+            raise DataError(refusals.NOT_EXPOSURES)
+        share = np.clip(values, self.least, self.most) / self.usual
+        return labels / share, weights * share
 
 
 def label_column(y: Any) -> pd.Series:

@@ -88,6 +88,9 @@ def _rest(subject: Subject) -> Html:
         rows.append(["What is predicted lies", f"between {low} and {high}"])
     if "threshold" in public:
         rows.append(["Residual from which on the loss is linear", number(public["threshold"])])
+    if public.get("exposure_bounds", [1.0, 1.0]) != [1.0, 1.0]:
+        low, high = (number(x, 6) for x in public["exposure_bounds"])
+        rows.append(["Exposures lie", f"between {low} and {high}"])
     if public.get("class_weight"):
         weights = (f"{name}: {number(x)}" for name, x in public["class_weight"].items())
         rows.append(["Weights of the classes", ", ".join(weights)])

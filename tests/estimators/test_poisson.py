@@ -1,0 +1,128 @@
+"""The Poisson regression: scikit-learn's at epsilon inf, exposures, and counts with privacy."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import PoissonRegressor
+
+from dpscd import DPPoissonRegressor, ParameterError, TableModel, load
+from dpscd.audit import audit
+
+INF = math.inf
+LAM = 1e-2
+
+
+def records(n=600, seed=0, intercept=0.0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-0.5, 0.5, size=(n, 3))
+    exposure = rng.uniform(0.5, 4.0, size=n)
+    return X, rng.poisson(exposure * np.exp(X @ [2.0, -1.0, 0.5] + intercept)), exposure
+
+
+def test_without_privacy_it_is_scikit_learns():
+    X, y, _ = records()
+    ours = DPPoissonRegressor(INF, lam=LAM, fit_intercept=False, y_bounds=(0, 60)).fit(X, y)
+    theirs = PoissonRegressor(alpha=LAM, fit_intercept=False, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=5e-3)
+    assert ours.intercept_ == 0.0
+
+
+def test_exposures_are_weights_of_rates():
+    X, y, exposure = records()
+    ours = DPPoissonRegressor(
+        INF, lam=LAM, fit_intercept=False, y_bounds=(0, 60), exposure_bounds=(0.5, 4.0)
+    ).fit(X, y, exposure=exposure)
+    theirs = PoissonRegressor(
+        alpha=LAM * len(X) / exposure.sum(), fit_intercept=False, tol=1e-10
+    )
+    theirs.fit(X, y / exposure, sample_weight=exposure)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=5e-3)
+    np.testing.assert_allclose(
+        ours.predict(X, exposure), exposure * theirs.predict(X), rtol=1e-2
+    )
+
+
+def test_the_unit_of_exposures_is_free():
+    X, y, exposure = records(intercept=1.0)
+    own = {"epsilon": INF, "lam": LAM, "y_bounds": (0, 60), "random_state": 0}
+    hours = DPPoissonRegressor(**own, exposure_bounds=(0.5, 4)).fit(X, y, exposure=exposure)
+    minutes = DPPoissonRegressor(**own, exposure_bounds=(30, 240))
+    minutes.fit(X, y, exposure=60 * exposure)
+    np.testing.assert_allclose(minutes.coef_, hours.coef_, rtol=1e-6)
+    assert minutes.intercept_ == pytest.approx(hours.intercept_ - math.log(60.0))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 5.0])
+def test_private_counts_are_far_better_than_their_mean(epsilon):
+    X, y, exposure = records(20_000, intercept=1.0)
+    model = DPPoissonRegressor(
+        epsilon, y_bounds=(0, 60), exposure_bounds=(0.5, 4.0), random_state=0
+    ).fit(X, y, exposure=exposure)
+    np.testing.assert_allclose(model.coef_, [2.0, -1.0, 0.5], atol=0.3)
+    assert model.intercept_ == pytest.approx(1.0, abs=0.2)
+
+
+@pytest.mark.parametrize("bounds", [(-1, 3), (3, 3), None, (0, INF)])
+def test_counts_need_bounds_from_0_on(bounds):
+    with pytest.raises(ParameterError, match="y_bounds="):
+        DPPoissonRegressor(y_bounds=bounds).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), (2, 1), "ab", (1, INF), 3])
+def test_exposures_need_positive_bounds(bounds):
+    with pytest.raises(ParameterError, match="exposure_bounds="):
+        DPPoissonRegressor(y_bounds=(0, 1), exposure_bounds=bounds).fit([[0.0]], [0])
+
+
+def test_exposures_and_their_bounds_go_together():
+    X, y, exposure = records(50)
+    with pytest.raises(ParameterError, match="goes with exposure"):
+        DPPoissonRegressor(y_bounds=(0, 9)).fit(X, y, exposure=exposure)
+    with pytest.raises(ParameterError, match="goes with exposure"):
+        DPPoissonRegressor(y_bounds=(0, 9), exposure_bounds=(1, 2)).fit(X, y)
+
+
+def test_a_file_holds_what_was_declared(tmp_path):
+    X, y, exposure = records(200)
+    model = DPPoissonRegressor(y_bounds=(0, 60), exposure_bounds=(0.5, 4.0), epochs=2)
+    model.fit(X, y, exposure=exposure).save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert again.privacy_.public["exposure_bounds"] == [0.5, 4.0]
+    np.testing.assert_array_equal(again.predict(X, exposure), model.predict(X, exposure))
+
+
+@pytest.mark.parametrize("standardise", [True, False])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_every_kind_of_plan_is_kept_in_files(standardise, intercept, tmp_path):
+    X, y, _ = records(300)
+    model = DPPoissonRegressor(
+        y_bounds=(0, 60), epochs=2, standardise=standardise, fit_intercept=intercept
+    ).fit(X, y)
+    model.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").coef_noise_ == pytest.approx(model.coef_noise_)
+
+
+def test_tables_have_no_exposure_and_canaries_are_no_counts():
+    schema = {
+        "target": {"column": "y", "bounds": [0, 9]},
+        "columns": {"x": {"kind": "boolean"}},
+    }
+    with pytest.raises(ParameterError, match="tables have no exposure"):
+        TableModel(schema, DPPoissonRegressor(exposure_bounds=(1, 2))).fit({"x": [1], "y": [2]})
+    with pytest.raises(ParameterError, match="counts cannot be audited"):
+        audit(DPPoissonRegressor(), trials=100)
+
+
+def test_tables_of_counts_have_declared_bounds():
+    schema = {
+        "target": {"column": "y", "bounds": "private"},
+        "columns": {"x": {"kind": "number", "bounds": [0, 1]}},
+    }
+    with pytest.raises(ParameterError, match="must be declared"):
+        TableModel(schema, DPPoissonRegressor()).fit(pd.DataFrame({"x": [0.5], "y": [1]}))
+    schema["target"]["bounds"] = [0, 5]
+    table = pd.DataFrame({"x": np.linspace(0, 1, 300), "y": np.arange(300) % 3})
+    model = TableModel(schema, DPPoissonRegressor(random_state=0)).fit(table)
+    assert (model.predict(table) >= 0.0).all()

@@ -1,0 +1,135 @@
+"""The Poisson loss: Fenchel and Young, derivatives, and the step that solves its equation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numba import njit
+from scipy.optimize import brentq
+
+from dpscd.losses import (
+    Poisson,
+    conjugate,
+    curvature,
+    dual_step,
+    project,
+    rescaled,
+    slope,
+    value,
+)
+
+LOSS = Poisson(0.7)
+predictions = st.floats(-20.0, 8.0)
+counts = st.floats(0.0, 50.0)
+below = st.floats(0.0, 100.0)
+
+
+@given(u=predictions, y=counts, m=below)
+def test_fenchel_young_holds_for_every_feasible_dual(u, y, m):
+    a = y - m
+    gap = value(LOSS, u, y) + conjugate(LOSS, a, y) + a * u
+    assert gap >= -1e-9 * (1.0 + m + y + math.exp(u))
+
+
+@given(u=predictions, y=counts)
+@example(u=0.0, y=0.0)
+def test_fenchel_young_is_tight_at_minus_the_slope(u, y):
+    a = -slope(LOSS, u, y)
+    gap = value(LOSS, u, y) + conjugate(LOSS, a, y) + a * u
+    assert abs(gap) <= 1e-9 * (1.0 + y) * (1.0 + abs(u) + math.exp(u))
+
+
+@given(u=st.floats(-5.0, 5.0), y=counts)
+def test_slope_and_curvature_are_derivatives(u, y):
+    h, size = 1e-5, 1.0 + y + math.exp(u)
+    first = (value(LOSS, u + h, y) - value(LOSS, u - h, y)) / (2.0 * h)
+    second = (slope(LOSS, u + h, y) - slope(LOSS, u - h, y)) / (2.0 * h)
+    assert first == pytest.approx(slope(LOSS, u, y), abs=1e-7 * size)
+    assert second == pytest.approx(curvature(LOSS, u, y), abs=1e-7 * size)
+
+
+def test_the_loss_is_zero_where_the_mean_is_the_label():
+    assert value(LOSS, math.log(3.0 / 0.7), 3.0) == pytest.approx(0.0, abs=1e-12)
+    assert value(LOSS, 0.0, 0.0) == 0.7
+
+
+@given(a=st.floats(-1e6, 1e6), y=counts)
+def test_project_lands_below_the_label(a, y):
+    once = project(LOSS, a, y)
+    assert once == project(LOSS, once, y) == min(a, y)
+
+
+@given(u=predictions, y=counts, m=below, k=st.floats(1e-8, 1e8))
+@example(u=0.0, y=0.0, m=0.0, k=1.0)
+@example(u=-20.0, y=50.0, m=0.0, k=1e8)
+@example(u=8.0, y=0.0, m=0.0, k=1e-8)
+def test_the_step_solves_its_equation(u, y, m, k):
+    mean = y - (y - m) - dual_step(LOSS, u, y - m, y, k)
+    away = y - (y - m)
+
+    def left(x):
+        return x + k * 0.7 * math.exp(x) - u - k * away
+
+    low, high = -800.0, min(u + k * away + 1.0, 600.0)
+    root = brentq(left, low, high, xtol=1e-13, maxiter=2000)
+    assert mean == pytest.approx(0.7 * math.exp(root), rel=1e-8, abs=1e-8 * (1.0 + away + y))
+
+
+def test_an_infeasible_dual_moves_to_where_its_projection_would():
+    there = 2.0 + dual_step(LOSS, 1.0, 2.0, 2.0, 3.0)
+    assert 5.0 + dual_step(LOSS, 1.0, 5.0, 2.0, 3.0) == pytest.approx(there, abs=1e-14)
+
+
+@given(u=predictions, y=counts, scale=st.floats(0.1, 10.0))
+def test_a_rescaled_loss_is_the_loss_in_another_unit(u, y, scale):
+    inner = rescaled(LOSS, scale)
+    expected = value(LOSS, u, y)
+    assert inner.unit * value(inner, u, y / scale) == pytest.approx(
+        expected, rel=1e-9, abs=1e-9 * (1.0 + y) * (1.0 + abs(u))
+    )
+
+
+@njit(error_model="numpy")
+def compiled(loss, u, a, y, k):
+    return (
+        value(loss, u, y),
+        slope(loss, u, y),
+        curvature(loss, u, y),
+        conjugate(loss, a, y),
+        project(loss, a, y),
+        dual_step(loss, u, a, y, k),
+    )
+
+
+def inputs():
+    for u in (0.0, 1e-300, 1.0, 40.0, 800.0, 1e10, 1e300, 8e306):
+        for k in (0.0, 5e-324, 1e-300, 1e-8, 1.0, 1e8, 1e300, 8e306):
+            for a in (-1.0, 0.0, 0.5, 1.0):
+                yield u, a, k
+                yield -u, a, k
+
+
+def test_steps_are_finite_and_end_below_the_label_for_extreme_inputs():
+    for u, a, k in inputs():
+        step = dual_step(LOSS, u, a, 1.0, k)
+        assert math.isfinite(step), (u, a, k)
+        assert a + step <= 1.0 + 1e-12
+
+
+def test_python_and_compiled_code_agree():
+    generator = np.random.default_rng(0)
+    cases = [*inputs(), *((x[0], x[1], abs(x[2])) for x in generator.normal(size=(200, 3)))]
+    for u, a, k in cases:
+        y = max(1.0, float(a))
+        plain = (
+            value(LOSS, u, y),
+            slope(LOSS, u, y),
+            curvature(LOSS, u, y),
+            conjugate(LOSS, a, y),
+            project(LOSS, a, y),
+            dual_step(LOSS, u, a, y, k),
+        )
+        found = compiled(LOSS, float(u), float(a), y, float(k))
+        assert found == pytest.approx(plain, rel=1e-12, abs=1e-12), (u, a, k)
