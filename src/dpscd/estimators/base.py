@@ -27,7 +27,7 @@ from dpscd.errors import (
     WorkerError,
 )
 from dpscd.estimators.files import write_model
-from dpscd.estimators.redaction import redact_errors, redact_memory_errors
+from dpscd.estimators.redaction import redact_memory_errors
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.validation import (
     check_integer,
@@ -54,6 +54,7 @@ from dpscd.problem import Model, Problem
 from dpscd.progress import step_bar
 from dpscd.records.door import ArrayDoor
 from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
+from dpscd.records.redaction import redact_errors
 from dpscd.releases.base import State
 from dpscd.releases.pipeline import run_plan
 from dpscd.solvers.local import LocalRecords
@@ -242,7 +243,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         problem = self._problem(facts, lam, store.meaning)
         # 5. Training; the duals die with the solver's call.
         if plan is None:
-            state, converged = redact_errors(lambda: _without_privacy(problem, store, source))
+            state, converged = _without_privacy(problem, store, source)
             if not converged:
                 warnings.warn(
                     "SDCA did not reach a duality gap of 1e-6 in 1000 epochs; a larger lam "
@@ -254,17 +255,15 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             pilot = plan.pilot.steps if plan.pilot else 0
             shown = bool(self.verbose)
             with step_bar(plan.steps + pilot, shown=shown) as report, _spent(reservation):
-                state = redact_errors(
-                    lambda: run_plan(
-                        problem,
-                        plan,
-                        store,
-                        lambda part: (
-                            source_for(self.random_state, f"{fit} {part}") if part else source
-                        ),
-                        loss_of=self._loss_of,
-                        progress=report,
-                    )
+                state = run_plan(
+                    problem,
+                    plan,
+                    store,
+                    lambda part: (
+                        source_for(self.random_state, f"{fit} {part}") if part else source
+                    ),
+                    loss_of=self._loss_of,
+                    progress=report,
                 )
         model = cast(Model, state.model)
         # 6. What it guarantees and the model, together: a fit that fails changes neither.

@@ -1,13 +1,10 @@
-"""Errors that would reveal something about the records, said in fixed words."""
+"""A lack of memory that would reveal the number of records, said in fixed words."""
 
 import functools
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from dpscd.errors import DataError, DpscdError
-from dpscd.preprocessing import refusals
-
-__all__ = ["redact_errors", "redact_memory_errors"]
+__all__ = ["redact_memory_errors"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,24 +35,3 @@ def redact_memory_errors(fit: Callable[P, R]) -> Callable[P, R]:
         raise MemoryError(_NO_MEMORY)
 
     return redacted
-
-
-def redact_errors(read: Callable[[], R]) -> R:
-    """Return what `read` does, and let no error of its own words out.
-
-    Notes
-    -----
-    Guarantee: what leaves is one of this library's errors, the system's about a file, a lack of
-    memory (see :func:`redact_memory_errors`), or a DataError with a fixed text, without cause
-    and context: an error that nobody foresaw may hold a cell.
-    """
-    try:
-        return read()
-    except (DpscdError, MemoryError):
-        raise
-    except OSError as error:
-        if error.errno is not None:
-            raise
-    except Exception:  # noqa: S110 - whatever it is, its text stays here
-        pass
-    raise DataError(refusals.UNFORESEEN)

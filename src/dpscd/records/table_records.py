@@ -12,6 +12,7 @@ from dpscd.privacy.exact import check_capacity
 from dpscd.privacy.random import Source
 from dpscd.problem import Problem
 from dpscd.records.door import TableDoor
+from dpscd.records.redaction import redact_errors
 from dpscd.releases.query import Query, sum_over
 from dpscd.releases.store import LabelFacts, Residuals
 from dpscd.solvers.local import LocalRecords
@@ -35,7 +36,8 @@ class TableRecords:
 
     Notes
     -----
-    Rows are made at once where all bounds are declared, else when they were released.
+    Rows are made at once where all bounds are declared, else when they were released; no error
+    that this raises says anything about a record either way.
     """
 
     def __init__(self, door: TableDoor, parsed: Parsed, threads: int) -> None:
@@ -43,7 +45,7 @@ class TableRecords:
         self._rows = None if door.schema.private else self._encoded()
 
     def _encoded(self) -> LocalRecords:
-        triples = self._door.records(self._parsed)
+        triples = redact_errors(lambda: self._door.records(self._parsed))
         return LocalRecords(*triples, self._door.labels, self._threads)
 
     @property
@@ -81,7 +83,7 @@ class TableRecords:
     @property
     def columns(self) -> Sequence[Floats]:
         """Values of the columns whose bounds are not declared."""
-        return self._door.columns(self._parsed)
+        return redact_errors(lambda: self._door.columns(self._parsed))
 
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over all records."""
