@@ -56,8 +56,9 @@ def here(model, X, y):
     model._check_parameters()
     classes = None if isinstance(model, DPRidge) else model._classes_of(y)
     door = ArrayDoor(model._labels(classes), X.shape[1], sparse.issparse(X))
-    held = OneMachine(*door.triples(X, y, None))
-    return model._train(X.shape, classes, lambda *_: held)
+    held = OneMachine(*door.triples(X, y, None), door.labels)
+    model._train(X.shape, classes, lambda: held)
+    return model
 
 
 def same(found, expected):

@@ -749,7 +749,7 @@ MUTATIONS = [
         "a plan that follows the number of partitions",
         "distributed/workers.py",
         (("self.workers = transport.workers", "self.workers = len(seats)"),),
-        "tests/distributed/test_seats.py::test_the_plan_does_not_know_how_records_are_divided",
+        "tests/distributed/test_transport.py::test_the_plan_does_not_know_how_records_are_divided",
     ),
     Mutation(
         "whatever a worker has is sent",

@@ -68,11 +68,11 @@ def test_shards_are_divided_among_workers_and_replaced_elsewhere(near):
     transport = workers._DaskTransport(near, parts, reader())
     assert len(transport) == 2
     assert transport.call(range(2), "count", [(), ()]) == [8, 4]
-    before = transport._seats[0].address
+    before = transport._shards[0].address
     transport.refill(0)
-    assert transport._seats[0].address != before
+    assert transport._shards[0].address != before
     assert transport.call([0], "count", [()]) == [8]
-    near.cancel(transport._seats[1].future, force=True)
+    near.cancel(transport._shards[1].future, force=True)
     assert transport.call([1], "count", [()]) == [LOST]
     transport.close()
 
@@ -95,7 +95,7 @@ def test_a_shard_that_dask_built_again_is_lost(near):
     parts = partitions_of(*arrays(), None)
     transport = workers._DaskTransport(near, parts, reader())
     assert transport.call([0], "count", [()]) == [8]
-    shard = transport._seats[0]
+    shard = transport._shards[0]
     name = shard.future.key
     for worker in near.cluster.workers.values():
         if name in worker.state.actors:
@@ -111,7 +111,7 @@ def test_a_worker_that_has_forgotten_its_shard_is_lost(near, monkeypatch):
     monkeypatch.setattr(workers, "_LOOK", 0.05)
     transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
     assert transport.call([0], "count", [()]) == [8]
-    shard = transport._seats[0]
+    shard = transport._shards[0]
     elsewhere = {"tcp://elsewhere:1"}
 
     async def held(keys):
@@ -178,9 +178,9 @@ def test_a_worker_that_died_before_it_answered_is_lost(near, error):
             raise error
             yield
 
-    own, transport._seats[0].future = transport._seats[0].future, Erred()
+    own, transport._shards[0].future = transport._shards[0].future, Erred()
     assert transport.call([0], "count", [()]) == [LOST]
-    transport._seats[0].future = own
+    transport._shards[0].future = own
     transport.close()
 
 
