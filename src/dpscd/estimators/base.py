@@ -249,7 +249,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                     "SDCA did not reach a duality gap of 1e-6 in 1000 epochs; a larger lam "
                     "helps.",
                     ConvergenceWarning,
-                    stacklevel=4,
+                    stacklevel=5,
                 )
         else:
             pilot = plan.pilot.steps if plan.pilot else 0
@@ -423,14 +423,14 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 f"epsilon={target.epsilon:g} is above {_LARGE_EPSILON:g}: this protects a "
                 "record only in a formal sense.",
                 PrivacyWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
         if target.delta * n >= 1.0:
             warnings.warn(
                 f"delta={target.delta:g} is at least 1/n: a mechanism that publishes a "
                 "random record would satisfy it.",
                 PrivacyWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
 
     def _reserve(self, plan: Plan | None, target: PrivacyTarget) -> int | None:
