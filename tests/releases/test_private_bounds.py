@@ -10,12 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpscd.errors import DataError, ParameterError
+from dpscd.losses import Huber
 from dpscd.planning import Facts, plan_fit
 from dpscd.privacy.exact import check_capacity
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.privacy.release import BOUND_CELLS
+from dpscd.problem import Problem
+from dpscd.records.labels import NumberLabels
 from dpscd.releases import base
+from dpscd.releases.base import State
 from dpscd.releases.query import sum_over
 from plans import held, make_plan, noise_of, parties, planned
 
@@ -194,3 +198,22 @@ def test_the_rule_spends_a_small_part_of_the_budget():
     assert not pilot.pilot.first
     assert [x.what for x in pilot.releases()].count("bounds") == 1
     assert math.isclose(pilot.pilot.epsilon, 1.0)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_released_bounds_of_labels_are_what_they_are_scaled_by(intercept):
+    class Store(Columns):
+        def bound(self, pairs):
+            return NumberLabels(*pairs[0])
+
+    one = plan(bounded=1, bounds_noise=1.0)
+    start = Problem(Huber(0.5), 0.1, N, 3, constant=0.25 if intercept else 0.0)
+    store = Store([np.linspace(10.0, 30.0, N)])
+    state = planned(one, "bounds").run(
+        State(NumberLabels(-1.0, 1.0), start, start), parties(store, SeededSource(b"l"))
+    )
+    ((low, high),) = state.bounds
+    centre, scale = ((low + high) / 2.0, (high - low) / 2.0) if intercept else (0.0, high)
+    assert (state.problem.label_centre, state.problem.label_scale) == (centre, scale)
+    assert state.declared == state.problem
+    assert state.problem.loss.threshold * scale == pytest.approx(0.5)
