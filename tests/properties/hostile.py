@@ -179,7 +179,7 @@ class Records(list):
 @functools.cache
 def _records(seed, own, width):
     rng = random.Random(seed)  # noqa: S311
-    return Records(tuple(rng.choices(own, k=width)) for _ in range(rng.randint(3, 6)))
+    return Records(tuple(rng.choices(own, k=width)) for _ in range(rng.randint(3, 4)))
 
 
 # Drawn by seeds: thirty choices of Hypothesis would cost more than what is tested. There are
