@@ -229,6 +229,9 @@ class _Lines(io.RawIOBase):
         self._comment = (layout.comment or "\n").encode()
         self._special = np.zeros(256, dtype=bool)  # how a line begins that may be no record
         self._special[list(b"\n" + self._comment + self._blank)] = True
+        # Some versions of pandas do not see a comment end at a carriage return. As a line feed
+        # it ends the same line; where it stood before one, a blank line follows, which is none.
+        self._ends = b"\r" if layout.comment and not layout.multiline else b"\n"
         self._rest = b""
         self._begun = False
         self.count = 0
@@ -241,7 +244,7 @@ class _Lines(io.RawIOBase):
         """Read on."""
         block = self._file.read(len(buffer))
         self._see(block)
-        buffer[: len(block)] = block
+        buffer[: len(block)] = block.replace(self._ends, b"\n")
         return len(block)
 
     def _see(self, block: bytes) -> None:
