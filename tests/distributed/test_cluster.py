@@ -21,6 +21,7 @@ from scipy import sparse
 from dpscd import (
     DPLinearSVC,
     DPLogisticRegression,
+    DPPoissonRegressor,
     DPRidge,
     Ledger,
     TableModel,
@@ -51,12 +52,12 @@ def ridge(**changes):
     return DPRidge(**{"epsilon": 10.0, "y_bounds": (7.0, 13.0), **EASY, **changes})
 
 
-def here(model, X, y):
+def here(model, X, y, *others):
     """Fit by the single-machine kernel, with the bits that divided records have."""
     model._check_parameters()
-    classes = None if isinstance(model, DPRidge) else model._classes_of(y)
+    classes = model._classes_of(y)
     door = ArrayDoor(model._labels(classes), X.shape[1], sparse.issparse(X))
-    held = OneMachine(*door.triples(X, y, None), door.labels)
+    held = OneMachine(*door.triples(X, y, *(others or [None])), door.labels)
     model._train(X.shape, classes, lambda: held)
     return model
 
@@ -148,6 +149,21 @@ SCHEMA = {
         "job": {"kind": "category", "values": ["a", "b", "c"]},
     },
 }
+
+
+@pytest.mark.usefixtures("client")
+def test_exposures_too():
+    X, _ = records()
+    rng = np.random.default_rng(1)
+    exposure = rng.uniform(0.0, 3.0, size=N)
+    y = rng.poisson(2.0 * exposure)
+
+    def model():
+        own = {"y_bounds": (0, 20), "exposure_bounds": (0.5, 2.0), "standardise": False}
+        return DPPoissonRegressor(10.0, **own, **EASY)
+
+    found = model().fit(*on_dask(X, y, 3), exposure=da.from_array(exposure, chunks=N // 3))
+    same(found, here(model(), X, y, None, exposure))
 
 
 def people(count=3000):

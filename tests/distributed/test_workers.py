@@ -59,7 +59,7 @@ def test_sums_may_leave(reply):
     ids=repr,
 )  # fmt: skip
 def test_nothing_else_may_leave(reply):
-    with pytest.raises(WorkerError, match="about to send"):
+    with pytest.raises(WorkerError, match="about to leave"):
         only_sums(reply)
 
 
@@ -75,7 +75,7 @@ def test_a_row_does_not_leave_its_worker(monkeypatch):
     actor = actor_of(partitions_of(*arrays(), None))
     row = arrays()[0][1].compute()
     monkeypatch.setattr(actor._shard, "count", lambda: row)
-    with pytest.raises(WorkerError, match="about to send"):
+    with pytest.raises(WorkerError, match="about to leave"):
         actor.ask("token", "count")
 
 

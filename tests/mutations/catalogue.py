@@ -595,9 +595,15 @@ MUTATIONS = [
         "tests/estimators/test_budget.py::test_no_value_is_judged_before_the_budget",
     ),
     Mutation(
+        "exposures of predictions made an array",
+        "estimators/poisson.py",
+        (("exposures_of(exposure, len(rates))", "np.asarray(exposure).astype(np.float64)"),),
+        "tests/properties/test_door_exposure.py::test_predictions_too",
+    ),
+    Mutation(
         "bounds of exposures read from the data",
         "records/labels.py",
-        (("np.clip(values, self.least, self.most) / self.usual", "values / values.max()"),),
+        (("np.clip(exposures_of(exposure, count), self.least, self.most) / self.usual", "exposures_of(exposure, count) / exposures_of(exposure, count).max()"),),
         "tests/properties/test_door_exposure.py::test_an_exposure_is_its_own_records_alone",
     ),
     Mutation(

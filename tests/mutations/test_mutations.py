@@ -36,6 +36,7 @@ def test_a_mistake_is_noticed(mutation, source):
         text = text.replace(right, wrong)
     environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     environment["DPSCD_HYPOTHESIS"] = "mutation"
+    environment.pop("DPSCD_DOOR_EXAMPLES", None)  # as many as a plain run has
     quick = ["-x", "-q", "-o", "addopts=", "-p", "no:cacheprovider"]
     file.write_text(text)
     try:

@@ -1,10 +1,13 @@
 """One record's exposure changes no other record's triple."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpscd import DPPoissonRegressor
 from dpscd.errors import DataError
 from dpscd.preprocessing.refusals import REFUSALS
 from dpscd.records.door import ArrayDoor
@@ -50,4 +53,31 @@ def test_exposures_outside_are_moved_to_the_bounds(value):
 def test_what_is_no_exposure_is_refused_with_a_fixed_text(exposure):
     with pytest.raises(DataError) as error:
         DOOR.triples(np.ones((2, 1)), [0, 1], None, exposure)
+    assert str(error.value) in REFUSALS
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, size=(200, 1))
+    return DPPoissonRegressor(np.inf, y_bounds=(0, 9)).fit(X, rng.poisson(3.0, size=200))
+
+
+def test_predictions_too(model):
+    X = np.ones((3, 1))
+    rate = model.predict(X[:1])[0]
+    exposures = [np.float32(0.1), 2, 3.0]
+    expected = [rate * float(np.float32(0.1)), rate * 2.0, rate * 3.0]
+    for last in (3.0, "3", "3.0", np.float16(3), Decimal(3), [3]):
+        found = model.predict(X, exposure=[*exposures[:2], last])
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(model.predict(X, 2), [rate * 2.0] * 3)
+
+
+@pytest.mark.parametrize(
+    "exposure", [[1.0, 2.0, "secret"], [1.0], [[1.0, 2.0, 3.0]], "3", None]
+)
+def test_predictions_refuse_with_a_fixed_text(model, exposure):
+    with pytest.raises(DataError) as error:
+        model.predict(np.ones((3, 1)), exposure)
     assert str(error.value) in REFUSALS

@@ -13,7 +13,7 @@ from dpscd.estimators.redaction import redact_memory_errors
 from dpscd.estimators.regression import DPLinearRegressor
 from dpscd.losses import Poisson
 from dpscd.problem import Model
-from dpscd.records.labels import CountLabels
+from dpscd.records.labels import CountLabels, exposures_of
 
 __all__ = ["DPPoissonRegressor"]
 
@@ -119,12 +119,12 @@ class DPPoissonRegressor(DPLinearRegressor):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Records, one a row. Rows longer than `row_bound` are scaled down to it.
+            Records, one per row. Rows longer than `row_bound` are scaled down to it.
         y : array-like of shape (n_samples,)
             Counts.
         sample_weight : float or array-like of shape (n_samples,), optional
             How much each record's loss counts.
-        exposure : array-like of shape (n_samples,), optional
+        exposure : float or array-like of shape (n_samples,), optional
             What each count was taken over: hours, persons, kilometres. 1 if not given.
 
         Returns
@@ -159,7 +159,7 @@ class DPPoissonRegressor(DPLinearRegressor):
             ``exposure exp(X coef_ + intercept_)``.
         """
         rates: Floats = np.exp(np.minimum(self._linear(X)[:, 0], _HIGHEST))
-        return rates * np.asarray(exposure, dtype=np.float64)
+        return rates * exposures_of(exposure, len(rates))
 
     def _loss_of(self, meaning: CountLabels) -> Poisson:
         middle = (meaning.low + meaning.high) / 2.0

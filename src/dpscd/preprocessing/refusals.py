@@ -24,9 +24,9 @@ NOT_FINITE = (
 NOT_WEIGHTS = (
     "Input sample_weight contains NaN, infinity or something that is no number of 0 or more."
 )
-NOT_A_WEIGHT_EACH = "sample_weight must be a number or one number a record (1D array)."
+NOT_A_WEIGHT_EACH = "sample_weight must be a number or one number per record (1D array)."
 NOT_EXPOSURES = "Input exposure contains NaN, infinity or something that is no number."
-NOT_AN_EXPOSURE_EACH = "exposure must be one number per record (1D array)."
+NOT_AN_EXPOSURE_EACH = "exposure must be a number or one number per record (1D array)."
 NOT_FLAT = "y should be a 1d array: one label per record, and so should sample_weight be."
 NO_WEIGHT = (
     "no record has a weight: sample_weight is zero, or y is none of the classes, for every "

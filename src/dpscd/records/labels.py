@@ -18,6 +18,7 @@ __all__ = [
     "CountLabels",
     "NumberLabels",
     "check_some",
+    "exposures_of",
     "label_column",
     "weights_of",
 ]
@@ -140,13 +141,7 @@ class CountLabels(NumberLabels):
         Guarantee: both are functions of the record's own count, weight and exposure.
         Proof: docs/proofs/door.md.
         """
-        column = label_column(exposure)
-        if len(column) != count:
-            raise DataError(refusals.NOT_AN_EXPOSURE_EACH)
-        values = numbers(column, NumberCells())
-        if not np.isfinite(values).all():
-            raise DataError(refusals.NOT_EXPOSURES)
-        share = np.clip(values, self.least, self.most) / self.usual
+        share = np.clip(exposures_of(exposure, count), self.least, self.most) / self.usual
         return labels / share, weights * share
 
 
@@ -182,15 +177,28 @@ def weights_of(sample_weight: Any, count: int) -> Floats:
     """Return the weight of every record, or raise DataError with a fixed text."""
     if sample_weight is None:
         return np.ones(count)
-    if isinstance(sample_weight, int | float | np.number):
-        sample_weight = np.full(count, float(sample_weight))
-    column = label_column(sample_weight)
-    if len(column) != count or getattr(sample_weight, "ndim", 1) != 1:
-        raise DataError(refusals.NOT_A_WEIGHT_EACH)
-    weights = numbers(column, NumberCells())
+    weights = _number_each(sample_weight, count, refusals.NOT_A_WEIGHT_EACH)
     if not np.isfinite(weights).all() or (weights < 0.0).any():
         raise DataError(refusals.NOT_WEIGHTS)
     return weights
+
+
+def exposures_of(exposure: Any, count: int) -> Floats:
+    """Return the exposure of every record, or raise DataError with a fixed text."""
+    exposures = _number_each(exposure, count, refusals.NOT_AN_EXPOSURE_EACH)
+    if not np.isfinite(exposures).all():
+        raise DataError(refusals.NOT_EXPOSURES)
+    return exposures
+
+
+def _number_each(values: Any, count: int, otherwise: str) -> Floats:
+    """Return one number per record, of one for all or of a column; NaN where it is none."""
+    if isinstance(values, int | float | np.number):
+        values = np.full(count, float(values))
+    column = label_column(values)
+    if len(column) != count or getattr(values, "ndim", 1) != 1:
+        raise DataError(otherwise)
+    return numbers(column, NumberCells())
 
 
 def check_some(weights: Sequence[Floats]) -> None:

@@ -94,7 +94,7 @@ def only_sums(reply: Any) -> Any:
         return reply
     numbers = np.asarray(reply)
     if type(reply) not in (float, np.ndarray) or numbers.dtype not in (np.float64, np.int64):
-        raise WorkerError("a worker was about to send something that is not a sum.")
+        raise WorkerError("no sum, and it was about to leave the records.")
     if not (np.isfinite(numbers).all() and np.array_equal(numbers, np.trunc(numbers))):
-        raise WorkerError("a worker was about to send something that is not a whole number.")
+        raise WorkerError("no whole number, and it was about to leave the records.")
     return reply
