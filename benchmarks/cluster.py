@@ -25,6 +25,7 @@ from scipy.optimize import nnls
 from dpscd import DPLogisticRegression
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
+from dpscd.estimators.sources import Opened
 from dpscd.planning import Facts, _worth_a_trip
 from dpscd.privacy.random import LotsSource, SeededSource
 from dpscd.records.door import ArrayDoor
@@ -142,17 +143,19 @@ def trip(workers, columns, steps=300):
     """Return the median seconds of a step with next to no records."""
     X, y = collections(16 * workers, columns, workers)
     model = model_of(16 * workers, 16, 0, standardise=False)
-    classes = model._declared_for_dask()
-    reader = ArrayDoor(model._labels(classes), columns, False)
-    problem_of, target = model._public_problem(X.shape, classes)
-    plan = model._plan(problem_of(np.nan), target)
+    classes = model._classes_of(None)
+    labels = model._labels(classes)
+    reader = ArrayDoor(labels, columns, False)
+    fitting = model._fitting(Opened(*X.shape, None, workers), classes)
+    plan = fitting.plan()
+    problem = fitting.problem(plan.lam, labels)
     shared, seconds = np.zeros((1, columns + 1)), []
     with workers_with(partitions_of(X, y, None), reader) as held:
         lots_source = LotsSource.of(SeededSource(b"trips"))
-        held._crew.begin(problem_of(plan.lam), plan, lots_source, [16] * workers, None)
+        held._pool.begin(problem, plan, lots_source, [16] * workers, None)
         for _ in range(steps):
             start = time.perf_counter()
-            held._crew.step(shared)
+            held._pool.step(shared)
             seconds.append(time.perf_counter() - start)
     return median(seconds)
 

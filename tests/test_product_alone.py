@@ -41,6 +41,7 @@ def run(script):
     return done.stdout
 
 
+@pytest.mark.full
 def test_every_module_can_be_imported():
     names = [
         module.name

@@ -19,7 +19,7 @@ def recorded(monkeypatch, done, pause=0.0, steps=1000):
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "80")
-    with step_bar(steps, shown=True) as report:
+    with step_bar(steps) as report:
         for number in done:
             time.sleep(pause)
             report(number)
@@ -41,15 +41,9 @@ def test_many_small_steps_are_drawn_a_hundred_times(monkeypatch):
     assert "20000/20000" in found
 
 
-def test_no_bar_is_shown_unless_asked_for(capsys):
-    with step_bar(10, shown=False) as report:
-        assert report is None
-    assert capsys.readouterr() == ("", "")
-
-
 def test_what_is_printed_under_a_bar_goes_where_it_was_sent(monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr", Terminal())
-    with step_bar(1, shown=True):
+    with step_bar(1):
         sys.stdout.write("printed\n")
     assert capsys.readouterr().out == "printed\n"
 

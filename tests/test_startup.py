@@ -50,6 +50,7 @@ def test_importing_an_estimator_does_not_import_the_accountant(name):
     assert loaded(f"from dpscd import {name}", extra) == []
 
 
+@pytest.mark.full
 def test_the_accountant_is_imported_by_the_first_calibration():
     script = """
 import numpy as np
@@ -100,6 +101,7 @@ def files_in(folder):
     }
 
 
+@pytest.mark.full
 @needs_compiler
 def test_a_later_process_uses_what_an_earlier_one_compiled(tmp_path):
     first = run(OBJECTIVE, NUMBA_CACHE_DIR=str(tmp_path))
@@ -112,6 +114,7 @@ def test_a_later_process_uses_what_an_earlier_one_compiled(tmp_path):
     assert later["value"] == first["value"]
 
 
+@pytest.mark.full
 @needs_compiler
 @pytest.mark.parametrize(
     ("path", "before", "after", "changed"),

@@ -8,17 +8,17 @@ with rows ``standard(x / row_bound)``, no longer than LONGEST, in the place of x
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from dpscd import losses
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records, objectives
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows, measure_rows
-from dpscd.losses import Loss, Poisson, rescaled
+from dpscd.losses import Loss
 from dpscd.standard import LONGEST, Standard
 
 __all__ = ["DeferredRows", "Model", "Problem", "rows_of"]
@@ -30,6 +30,7 @@ _SHORTEST, _LONGEST = 1e-120, 1e120
 
 # Rows that are standardised and measured at once: few enough for the cache.
 _BLOCK = 4096
+_WHOLE = slice(None)
 
 # A released mean of counts is taken for no smaller than this part of their scale.
 _LEAST_MEAN = 1e-3
@@ -37,7 +38,7 @@ _LEAST_MEAN = 1e-3
 
 @dataclass(frozen=True)
 class Model:
-    """Coefficients in the user's units, one row an output.
+    """Coefficients in the user's units, one row per output.
 
     Attributes
     ----------
@@ -119,8 +120,7 @@ class Problem:
     @property
     def strength(self) -> float:
         """Regularisation ``lam n`` for records of length at most 1."""
-        unit = self.loss.unit if isinstance(self.loss, Poisson) else 1.0
-        return self.lam * self.n / self.scale**2 / unit
+        return self.lam * self.n / self.scale**2 / losses.unit(self.loss)
 
     @property
     def width(self) -> int:
@@ -132,30 +132,16 @@ class Problem:
 
         They are views of `X`; standardised, they are a copy in single precision.
         """
-        if self.standard is not None:
-            X = self._standardised(X, self.standard)
-        return self._measured(X)
-
-    def _measured(self, X: Any) -> Rows:
-        n = X.shape[0]
-        factor, norm = np.empty(n), np.empty(n)
-        tail = self.constant / self.scale
-        rows: Rows
-        if hasattr(X, "indptr"):
-            indptr = X.indptr.astype(np.int64, copy=False)
-            values, indices = _sealed(X.data), _sealed(X.indices)
-            rows = CsrRows(values, indices, _sealed(indptr), self.d, factor, norm, tail)
-        else:
-            rows = DenseRows(_sealed(X), factor, norm, tail)
-        measure_rows(rows, self.longest, self.scale)
-        return rows
+        if self.standard is None:
+            return _measured(X, self.d, self.row_bound, self.constant)
+        return _measured(self._standardised(X, self.standard), self.d, LONGEST, self.constant)
 
     def plain_rows(self, X: Any) -> Rows:
         """Return rows of length at most 1, not standardised and without constant column."""
-        return replace(self, standard=None, constant=0.0).rows(X)
+        return _measured(X, self.d, self.row_bound, 0.0)
 
     def _standardised(self, X: Any, standard: Standard) -> Any:
-        factor = self.plain_rows(X).factor
+        factor = _measured(X, self.d, self.row_bound, 0.0).factor
         if not hasattr(X, "indptr"):
             return standard.dense(X, factor)
         values = np.empty(len(X.data), np.float32)
@@ -177,11 +163,12 @@ class Problem:
         Counts are not shifted: their mean, if it is not 0, becomes the one where predictions
         are 0, and the loss is measured in the new scale.
         """
-        if isinstance(self.loss, Poisson):
+        if losses.has_log_link(self.loss):
             least = _LEAST_MEAN * self.label_scale
             mean = max(centre, least) if centre else self.loss.rate * self.label_scale
-            return replace(self, loss=Poisson(mean / scale), label_scale=scale)
-        loss = rescaled(self.loss, scale / self.label_scale)
+            counts = self.loss._replace(rate=mean / scale, unit=1.0)
+            return replace(self, loss=counts, label_scale=scale)
+        loss = losses.rescaled(self.loss, scale / self.label_scale)
         return replace(self, loss=loss, label_centre=centre, label_scale=scale)
 
     def model(self, shared: Floats, noise: float = 0.0) -> Model:
@@ -200,7 +187,7 @@ class Problem:
         by the length of its row: docs/proofs/noise_band.md.
         """
         factor, origin = self.label_scale / (self.strength * self.scale), self.label_centre
-        if isinstance(self.loss, Poisson):
+        if losses.has_log_link(self.loss):
             factor = 1.0 / (self.strength * self.scale)
             origin = math.log(self.loss.rate * self.label_scale)
         inner = shared * factor
@@ -226,12 +213,12 @@ class Problem:
         self, rows: Rows, records: Records, dual: Floats, shared: Floats, output: int = 0
     ) -> tuple[float, float]:
         """Return the primal objective and the duality gap of one output: not private."""
-        losses, conjugates = objectives(
+        values, conjugates = objectives(
             self.loss, rows, records, self.strength, output, dual, shared
         )
         size = float(shared[output] @ shared[output])
         ridge = size / (2.0 * self.strength * self.n)
-        primal = losses / self.n + ridge
+        primal = values / self.n + ridge
         return primal, primal + conjugates / self.n + ridge
 
 
@@ -252,19 +239,37 @@ class DeferredRows:
         """The constant column, as in :class:`~dpscd.kernels.rows.DenseRows`."""
         return self.problem.constant / self.problem.scale
 
-    def blocks(self) -> Iterator[tuple[int, DenseRows]]:
-        """Yield consecutive rows and the number of the first of them; copies are small."""
-        for first in range(0, self.count, _BLOCK):
-            yield first, cast("DenseRows", self.problem.rows(self.X[first : first + _BLOCK]))
+    @property
+    def blocks(self) -> list[slice]:
+        """Consecutive rows to be read at once: copies of them are small."""
+        firsts = range(0, self.count, _BLOCK)
+        return [slice(first, first + _BLOCK) for first in firsts]
 
-    def whole(self) -> DenseRows:
-        """Return all rows at once."""
-        return cast("DenseRows", self.problem.rows(self.X))
+    def read(self, block: slice = _WHOLE) -> DenseRows:
+        """Return rows, all of them if no block is given."""
+        return cast("DenseRows", self.problem.rows(self.X[block]))
 
 
 def rows_of(problem: Problem, X: Any) -> Rows | DeferredRows:
     """Return rows to train on: sparse ones measured, dense ones when they are read."""
     return problem.rows(X) if hasattr(X, "indptr") else DeferredRows(problem, X)
+
+
+def _measured(X: Any, d: int, longest: float, constant: float) -> Rows:
+    """Return rows as views of `X`, each cut to `longest`, with a constant column."""
+    n = X.shape[0]
+    factor, norm = np.empty(n), np.empty(n)
+    scale = math.hypot(longest, constant)
+    tail = constant / scale
+    rows: Rows
+    if hasattr(X, "indptr"):
+        indptr = X.indptr.astype(np.int64, copy=False)
+        values, indices = _sealed(X.data), _sealed(X.indices)
+        rows = CsrRows(values, indices, _sealed(indptr), d, factor, norm, tail)
+    else:
+        rows = DenseRows(_sealed(X), factor, norm, tail)
+    measure_rows(rows, longest, scale)
+    return rows
 
 
 def _sealed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -14,20 +14,18 @@ _FRAMES = 100  # at most so many are drawn
 
 
 @contextmanager
-def step_bar(steps: int, *, shown: bool) -> Iterator[Callable[[int], None] | None]:
+def step_bar(steps: int) -> Iterator[Callable[[int], None]]:
     """Show how many of a public number of steps are done, on stderr.
 
     Parameters
     ----------
     steps : int
         All of them, from the plan.
-    shown : bool
-        Whether there is a bar at all.
 
     Yields
     ------
-    callable or None
-        Takes how many steps were done since the last call; None if nothing is shown.
+    callable
+        Takes how many steps were done since the last call.
 
     Notes
     -----
@@ -35,9 +33,6 @@ def step_bar(steps: int, *, shown: bool) -> Iterator[Callable[[int], None] | Non
     given, in their order, and not on when.
     Requires: those numbers are public.
     """
-    if not shown:
-        yield None
-        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress
 

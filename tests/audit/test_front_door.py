@@ -1,6 +1,8 @@
 """The audit through fit and TableModel.fit: near the claim, and above it where it is false."""
 
 import json
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -103,12 +105,25 @@ class SilentOutput(Wrong):
         return self.held.train(problem, plan, source, residuals, progress)
 
 
+class Mistake:
+    """A source of the same records, in a holder that does something wrong."""
+
+    def __init__(self, source, wrong):
+        self.source, self.wrong = source, wrong
+        self.bounded, self.on_dask = source.bounded, source.on_dask
+
+    @contextmanager
+    def opened(self, labels, threads):
+        with self.source.opened(labels, threads) as records:
+            yield replace(records, read=lambda: self.wrong(records.read()))
+
+
 def with_holder(model, wrong):
     """A model that is fitted as users do, by a holder that does one thing wrong."""
 
     class Mistaken(model):
-        def _train(self, shape, classes, read, *rest, **more):
-            return super()._train(shape, classes, lambda: wrong(read()), *rest, **more)
+        def fit_source(self, source, classes=None):
+            return super().fit_source(Mistake(source, wrong), classes)
 
     return Mistaken
 

@@ -150,6 +150,7 @@ class TruncatedLots:
         return Lots(lots.ids[kept], starts)
 
 
+@pytest.mark.full
 def test_shuffled_lots_accounted_as_poisson_are_found():
     game = Game(canaries=200, companions=2 * LOTS - 1, ordinary=0)
     right = mechanism_for(game, rate=1.0 / LOTS, steps=LOTS)
@@ -162,6 +163,7 @@ def test_shuffled_lots_accounted_as_poisson_are_found():
         assert (result.epsilon_lower_clopper_pearson > 1.0) == found
 
 
+@pytest.mark.full
 def test_a_truncated_lot_buffer_is_found():
     game = Game(canaries=100, companions=499, ordinary=0)
     right = mechanism_for(game, rate=1.0 / LOTS, steps=LOTS)

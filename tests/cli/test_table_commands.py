@@ -574,6 +574,7 @@ def on_a_terminal(*words):
         return printed.read(), shown.decode()
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("run")
 def test_debug_may_stand_anywhere():
     for words in (("--debug", "verify", "none.json"), ("verify", "none.json", "--debug")):
@@ -586,6 +587,7 @@ def test_debug_may_stand_anywhere():
     assert dpscd("verify", "--", "--debug").returncode == 1
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("run")
 @pytest.mark.parametrize("last", [(), ("--json",)])
 def test_neighbours_print_the_same_bytes(last):
@@ -606,6 +608,7 @@ def test_neighbours_print_the_same_bytes(last):
     assert not re.search(r"\d+:\d\d|\d s\b|2,?00[23]", every)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("run")
 def test_other_verbs_show_a_word_without_numbers(trained):
     people(2003).to_csv("new.csv", index=False)
@@ -635,6 +638,7 @@ main()
 """
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("run")
 def test_a_real_interrupt_leaves_nothing():
     people(300_000).to_csv("big.csv", index=False)
@@ -659,6 +663,7 @@ def test_a_real_interrupt_leaves_nothing():
     assert (state.reserved, state.committed) == (1, 0)
 
 
+@pytest.mark.full
 def test_fit_on_a_cluster_of_this_machine(run):
     people(3000).to_parquet("a.parquet")
     people(3000, seed=1).to_parquet("b.parquet")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import dask
@@ -29,6 +30,7 @@ from dpscd import (
 )
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
+from dpscd.estimators.sources import Opened
 from dpscd.privacy.random import LotsSource, SeededSource, source_for
 from dpscd.records.door import ArrayDoor
 from dpscd.releases.moments import MomentsQuery
@@ -54,11 +56,17 @@ def ridge(**changes):
 
 def here(model, X, y, *others):
     """Fit by the single-machine kernel, with the bits that divided records have."""
-    model._check_parameters()
-    classes = model._classes_of(y)
-    door = ArrayDoor(model._labels(classes), X.shape[1], sparse.issparse(X))
-    held = OneMachine(*door.triples(X, y, *(others or [None])), door.labels)
-    model._train(X.shape, classes, lambda: held)
+
+    class Here:
+        bounded, on_dask = 0, False
+
+        @contextmanager
+        def opened(self, labels, threads):  # noqa: ARG002
+            door = ArrayDoor(labels, X.shape[1], sparse.issparse(X))
+            held = OneMachine(*door.triples(X, y, *(others or [None])), labels)
+            yield Opened(*X.shape, lambda: held)
+
+    model.fit_source(Here(), model._classes_of(y))
     return model
 
 
@@ -70,9 +78,9 @@ def same(found, expected):
 
 
 def planned(model, X):
-    facts, target = model._facts(X.shape, None)
-    plan = model._plan(facts, target)
-    return plan, model._problem(facts, plan.lam, model._labels(None))
+    fitting = model._fitting(Opened(*X.shape, None), None)
+    plan = fitting.plan()
+    return plan, fitting.problem(plan.lam, model._labels(None))
 
 
 def warm_up(X, y):

@@ -27,8 +27,9 @@ from dpscd import (
 from dpscd.distributed import workers
 from dpscd.distributed.cluster import connected
 from dpscd.distributed.collections import columns_of, partitions_of
-from dpscd.distributed.detection import is_dask
 from dpscd.distributed.workers import ShardActor
+from dpscd.estimators.sources import Opened
+from dpscd.preprocessing.containers import is_dask
 from dpscd.releases.moments import MomentsQuery
 from dpscd.releases.query import only_sums
 
@@ -96,8 +97,8 @@ def test_errors_of_a_worker_hold_nothing_of_the_records():
     bad = da.where(X == X, np.nan, X)
     actor = actor_of(partitions_of(bad, y, None))
     model = DPRidge(y_bounds=(0, 1), standardise=True, epochs=1, lot_size=6)
-    facts, _ = model._facts((12, 3), None)
-    query = MomentsQuery(12, model._problem(facts, 1.0, model._labels(None)))
+    fitting = model._fitting(Opened(12, 3, None), None)
+    query = MomentsQuery(12, fitting.problem(1.0, model._labels(None)))
     with pytest.raises(DataError, match="NaN, infinity") as caught:
         actor.ask("token", "total", query)
     assert caught.value.__context__ is None

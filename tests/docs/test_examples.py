@@ -35,6 +35,7 @@ def test_every_script_is_tested_here():
         assert (ROOT / "docs" / "figures" / "examples" / f"{name}.png").exists()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_script_makes_its_figure(name, tmp_path):
     figure = tmp_path / "figure.png"
@@ -42,6 +43,7 @@ def test_a_script_makes_its_figure(name, tmp_path):
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.full
 def test_the_figures_of_the_explanation_can_be_drawn(tmp_path):
     run("docs/figures/make_explained.py", "--out", str(tmp_path))
     drawn = {file.name for file in tmp_path.glob("*.png")}

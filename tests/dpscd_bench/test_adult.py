@@ -18,6 +18,7 @@ BARS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore:delta=0.001:dpscd.PrivacyWarning")
 @pytest.mark.parametrize(("model", "epsilon", "bar"), BARS)
 def test_untuned_accuracy(model, epsilon, bar):

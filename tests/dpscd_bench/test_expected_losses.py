@@ -25,6 +25,7 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.skipif("DPSCD_DATA" not in os.environ, reason="needs the data sets (DPSCD_DATA)")
 def test_the_measured_losses_are_those_of_the_stored_rows():
     scores = defaultdict(list)

@@ -117,6 +117,7 @@ def test_a_failed_cell_runs_again_when_its_function_is_mended(store):
     assert set(store.status().values()) == {"ok"}
 
 
+@pytest.mark.full
 def test_a_dead_process_fails_its_cell_only(store):
     todo = [Cell(die, "e", "d", "dies"), *cells(seeds=3), Cell(lambda _: {}, "e", "d", "local")]
     assert run(todo, store, processes=2) == Summary(stored=0, ok=3, failed=2, skipped=0)
@@ -131,6 +132,7 @@ def test_an_interrupt_keeps_what_is_done(store):
     assert len(store.status()) == 2
 
 
+@pytest.mark.full
 def test_ctrl_c_stops_processes_and_keeps_what_is_done(store):
     # A shell that runs tests in the background lets them ignore Ctrl-C; the child must not.
     program = f"""

@@ -64,6 +64,7 @@ def test_the_budget_cannot_be_overspent(budget):
     assert spent(budget) == 2.0
 
 
+@pytest.mark.full
 def test_clones_pickles_and_processes_share_one_budget(budget):
     clone(model(budget)).fit(*records())
     pickle.loads(pickle.dumps(model(budget))).fit(*records())

@@ -22,11 +22,10 @@ from dpscd import (
 )
 
 INF = math.inf
-ESTIMATORS = [
+OTHERS = [
     DPRidge(y_bounds=(-300.0, 300.0)),
     DPHuberRegressor(y_bounds=(-300.0, 300.0)),
     DPPoissonRegressor(y_bounds=(0.0, 300.0)),
-    DPLogisticRegression(),
     DPLinearSVC(),
     DPRidge(INF, y_bounds=(-300.0, 300.0)),
     DPHuberRegressor(INF, y_bounds=(-300.0, 300.0)),
@@ -50,9 +49,19 @@ def expected_failures(estimator):
     return reasons
 
 
-@pytest.mark.filterwarnings("ignore::dpscd.PrivacyWarning", "ignore::UserWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+pass_checks = pytest.mark.filterwarnings("ignore::dpscd.PrivacyWarning", "ignore::UserWarning")
+
+
+@pass_checks
+@parametrize_with_checks([DPLogisticRegression()], expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.full
+@pass_checks
+@parametrize_with_checks(OTHERS, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks_of_the_others(estimator, check):
     check(estimator)
 
 

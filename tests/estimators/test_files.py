@@ -228,6 +228,7 @@ PARAMETERS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::dpscd.PrivacyWarning")
 @settings(max_examples=40)
 @given(parameters=PARAMETERS, data=st.data())

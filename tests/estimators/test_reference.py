@@ -174,6 +174,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.full
 def test_jit_on_and_jit_off_agree():
     found = []
     for off in ("0", "1"):

@@ -313,6 +313,7 @@ def refused(path):
     return "checksum" not in str(caught.value)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_file_that_was_changed_in_one_place_is_refused(content, tmp_path, name):
     kind, change = ATTACKS[name]
@@ -408,6 +409,7 @@ FACTORS = [0.0, -1.0, 0.5, 0.9, 1 - 1e-3, 1 - 1e-6, 1 - 1e-12, 1 + 1e-12, 1 + 1e
            1.1, 2.0, 10.0, 1e9, 1e300, -0.0]  # fmt: skip
 
 
+@pytest.mark.full
 @settings(max_examples=150)
 @given(data=st.data())
 def test_any_one_number_of_a_card_matters_or_is_immaterial(content, folder, data):

@@ -83,6 +83,7 @@ def exponentials(words):
     return np.array([exponential(*row) for row in words])
 
 
+@pytest.mark.full
 def test_exponentials_follow_their_law_and_the_test_would_notice_another():
     words = random_words(11, 200_000, 3)
     sample = exponentials(words)

@@ -113,12 +113,14 @@ def complaints(name, facts):
     return found
 
 
+@pytest.mark.full
 def test_the_hot_loops_stay_lean(tmp_path):
     facts = compiled(ROOT / "src", tmp_path)
     assert facts.keys() == EXPECTED.keys()
     assert [one for name in EXPECTED for one in complaints(name, facts[name])] == []
 
 
+@pytest.mark.full
 def test_what_bounds_a_contribution_is_computed_in_the_order_that_is_written(tmp_path):
     # What the compiler may reorder, it may reorder differently for other types of numbers and
     # in what a loop leaves over: a record's norm or step would depend on what it is kept in
@@ -161,6 +163,7 @@ INJECTED = {
 }  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", INJECTED)
 def test_what_slows_a_loop_down_is_noticed(name, tmp_path):
     path, kernel, complaint, lean, slow = INJECTED[name]

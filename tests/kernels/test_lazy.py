@@ -157,6 +157,7 @@ def test_without_noise_lazy_and_eager_agree_exactly(loss, outputs, constant, bit
     np.testing.assert_allclose(total, expected[1], rtol=0.0, atol=atol)
 
 
+@pytest.mark.full
 @every_case
 def test_normals_may_come_in_pieces(loss, outputs, constant):
     problem, rows, records = case(loss, outputs, constant)

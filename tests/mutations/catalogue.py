@@ -303,7 +303,7 @@ MUTATIONS = [
             (
                 "    solve_block(loss, constants, ids.shape[0], buffer)",
                 "    size = np.float64(ids.shape[0])\n"
-                "    real = Numbers(numbers.strength, size, numbers.clip, constants.cell,\n"
+                "    real = StepConstants(constants.strength, size, constants.clip, constants.cell,\n"
                 "                   constants.grid, constants.spread)\n"
                 "    solve_block(loss, real, ids.shape[0], buffer)",
             ),
@@ -317,7 +317,7 @@ MUTATIONS = [
             (
                 "        if step_of(loss, rows, records, constants, shared,",
                 "        size = np.float64(ids.shape[0])\n"
-                "        real = Numbers(numbers.strength, size, numbers.clip, constants.cell,\n"
+                "        real = StepConstants(constants.strength, size, constants.clip, constants.cell,\n"
                 "                       constants.grid, constants.spread)\n"
                 "        if step_of(loss, rows, records, real, shared,",
             ),
@@ -332,7 +332,7 @@ MUTATIONS = [
                 "        _add(pack, ids, buffer.cells[k], total[k])",
                 "        _add(pack, ids, buffer.cells[k], total[k])\n"
                 "        for j in range(pack.width):\n"
-                "            models[k, j] += constants.cell * total[k, j] / numbers.strength / gains[k]",
+                "            models[k, j] += constants.cell * total[k, j] / constants.strength / gains[k]",
             ),
         ),
         "tests/kernels/test_packed.py::test_blocks_and_their_order_do_not_matter",
@@ -381,13 +381,13 @@ MUTATIONS = [
     ),
     Mutation(
         "the reservation left out of the key of a fit",
-        "estimators/base.py",
-        (('        fit = self._seal(reservation)\n', '        fit = ""\n'),),
+        "estimators/fitting.py",
+        (('        seal = self._seal(reservation)\n', '        seal = ""\n'),),
         "tests/estimators/test_budget.py::test_fits_with_one_seed_do_not_share_their_noise",
     ),
     Mutation(
         "a seeded fit that is not marked in the ledger",
-        "estimators/base.py",
+        "estimators/fitting.py",
         (('seeded=self.random_state is not None,', 'seeded=False,'),),
         "tests/estimators/test_budget.py::test_a_fit_with_a_secret_seed_is_marked",
     ),
@@ -399,8 +399,8 @@ MUTATIONS = [
     ),
     Mutation(
         "any seed charged to a ledger",
-        "estimators/base.py",
-        (('if self.ledger is not None and not isinstance(self.random_state, SecretSeed | None):', 'if False:'),),
+        "estimators/parameters.py",
+        (('if model.ledger is not None and not isinstance(model.random_state, SecretSeed | None):', 'if False:'),),
         "tests/estimators/test_budget.py::test_a_seed_that_is_not_called_secret_is_refused",
     ),
     Mutation(
@@ -417,7 +417,7 @@ MUTATIONS = [
     ),
     Mutation(
         "the shape of an array in the message of a fit",
-        "estimators/redaction.py",
+        "estimators/base.py",
         (('        except MemoryError:\n            pass\n', '        except MemoryError as error:\n            raise error from None\n'),),
         "tests/estimators/test_memory.py::test_a_real_lack_of_memory_is_said_in_fixed_words",
     ),
@@ -534,7 +534,7 @@ MUTATIONS = [
     Mutation(
         "n = len(X) under add-remove",
         "estimators/base.py",
-        (("n = count if self.n is None else int(self.n)", "n = count"),),
+        (("n = records.count if self.n is None else int(self.n)", "n = records.count"),),
         "tests/estimators/test_privacy.py::test_declared_n_replaces_the_true_one_everywhere",
     ),
     Mutation(
@@ -546,19 +546,19 @@ MUTATIONS = [
     Mutation(
         "the dual in the pickle",
         "estimators/base.py",
-        (("        # 5. Training", "        self.kept_ = held\n        # 5. Training"),),
+        (("        self._runs = model.runs\n", "        self._runs = model.runs\n        self.kept_ = records.read().labels\n"),),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(
         "the lots in the pickle",
         "estimators/base.py",
-        (("        # 6. What it", "        self.lots_ = plan and plan.lots.draw(source, plan.steps, 9, problem.n)\n        # 6. What it"),),
+        (("        self._runs = model.runs\n", "        self._runs = model.runs\n        plan = fitting.plan()\n        self.lots_ = plan.lots.draw(source_for(self.random_state, ''), 0, 9, plan.n)\n"), ("import PrivacyTarget, Relation\n", "import PrivacyTarget, Relation\nfrom dpscd.privacy.random import source_for\n")),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(
         "bounds read from the data: rows",
         "estimators/base.py",
-        (("row_bound=float(self.row_bound),", "row_bound=float(np.sqrt((X**2).sum(axis=1).max())),"),),
+        (("row_bound=float(self.row_bound),", "row_bound=float(np.sqrt((records.read().X**2).sum(axis=1).max())),"),),
         "tests/estimators/test_privacy.py::test_rows_longer_than_the_bound_are_scaled_down_in_silence",
     ),
     Mutation(
@@ -582,14 +582,14 @@ MUTATIONS = [
     ),
     Mutation(
         "budget spent after release",
-        "estimators/base.py",
+        "estimators/fitting.py",
         (
-            ("reservation = self._reserve(plan, target)", "reservation = None"),
+            ("reservation = self._reserve(plan)", "reservation = None"),
             (
                 "if self.ledger is not None and reservation is not None:\n"
                 "            Ledger(self.ledger).commit(reservation)",
                 "if self.ledger is not None:\n"
-                "            Ledger(self.ledger).commit(self._reserve(plan, target))",
+                "            Ledger(self.ledger).commit(self._reserve(plan))",
             ),
         ),
         "tests/estimators/test_budget.py::test_no_value_is_judged_before_the_budget",
@@ -632,13 +632,13 @@ MUTATIONS = [
     ),
     Mutation(
         "moments left off the card",
-        "estimators/base.py",
+        "estimators/fitting.py",
         (("releases=plan.releases() if plan else (),", "releases=(plan.release(),) if plan else (),"),),
         "tests/estimators/test_standardise.py::test_all_releases_together_keep_the_promise",
     ),
     Mutation(
         "the ledger charged for the training only",
-        "estimators/base.py",
+        "estimators/fitting.py",
         (("            plan.releases(),\n", "            (plan.release(),),\n"),),
         "tests/estimators/test_standardise.py::test_a_ledger_is_charged_for_all_releases",
     ),
@@ -681,7 +681,7 @@ MUTATIONS = [
     Mutation(
         "moments of rows not scaled to the ball",
         "problem.py",
-        (("replace(self, standard=None, constant=0.0).rows(X)", "replace(self, standard=None, constant=0.0, row_bound=1.0).rows(X)"),),
+        (("        return _measured(X, self.d, self.row_bound, 0.0)", "        return _measured(X, self.d, 1.0, 0.0)"),),
         "tests/test_problem.py::test_plain_rows_lie_in_the_unit_ball_and_have_no_constant",
     ),
     Mutation(
@@ -754,7 +754,7 @@ MUTATIONS = [
     Mutation(
         "a plan that follows the number of partitions",
         "distributed/workers.py",
-        (("self.workers = transport.workers", "self.workers = len(seats)"),),
+        (("self.workers = transport.workers", "self.workers = len(transport)"),),
         "tests/distributed/test_transport.py::test_the_plan_does_not_know_how_records_are_divided",
     ),
     Mutation(
@@ -1006,8 +1006,8 @@ MUTATIONS = [
     ),
     Mutation(
         "records read before the charge",
-        "estimators/base.py",
-        (("        reservation = self._reserve(plan, target)\n", "        hold(plan, source_for(0, ''))\n        reservation = self._reserve(plan, target)\n"),),
+        "estimators/fitting.py",
+        (("        reservation = self._reserve(plan)\n", "        redact_errors(read)\n        reservation = self._reserve(plan)\n"),),
         "tests/properties/test_door_charge.py::test_records_that_are_refused_have_been_paid_for",
     ),
     Mutation(
@@ -1019,7 +1019,7 @@ MUTATIONS = [
     Mutation(
         "predictions by a matrix product",
         "estimators/base.py",
-        (("    scores = np.empty((X.shape[0], len(coef)))\n", "    return np.asarray(X @ coef.T)\n"),),
+        (("    scores = np.empty((X.shape[0], len(coef)))\n", "    return np.asarray(X @ coef.T)\n    scores = np.empty((X.shape[0], len(coef)))\n"),),
         "tests/properties/test_door_charge.py::test_a_prediction_is_the_same_alone_and_among_others",
     ),
     Mutation(

@@ -9,9 +9,15 @@ from pathlib import Path
 import pytest
 from catalogue import MUTATIONS
 
-pytestmark = pytest.mark.full
-
 ROOT = Path(__file__).parents[2]
+
+
+def mutated(mutation, text):
+    """Return the source with the mistake in it."""
+    for right, wrong in mutation.replace:
+        assert text.count(right) == 1, f"{mutation.file} has changed: {right}"
+        text = text.replace(right, wrong)
+    return text
 
 
 @pytest.fixture(scope="session")
@@ -27,13 +33,11 @@ def source(tmp_path_factory):
     return copy
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.name.replace(" ", "-"))
 def test_a_mistake_is_noticed(mutation, source):
     file = source / "dpscd" / mutation.file
-    text = file.read_text()
-    for right, wrong in mutation.replace:
-        assert text.count(right) == 1, f"{mutation.file} has changed: {right}"
-        text = text.replace(right, wrong)
+    text = mutated(mutation, file.read_text())
     environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     environment["DPSCD_HYPOTHESIS"] = "mutation"
     environment.pop("DPSCD_DOOR_EXAMPLES", None)  # as many as a plain run has
@@ -62,3 +66,13 @@ def test_the_table_in_the_docs_lists_every_mistake():
         file, _, name = mutation.test.partition("::")
         row = f"| {mutation.name} | `{mutation.file}` | `{name or file}` |"
         assert row in page
+
+
+def test_mistakes_have_no_undefined_names(tmp_path):
+    # Such code would fail any test that runs it, whatever the test looks at.
+    for number, mutation in enumerate(MUTATIONS):
+        text = (ROOT / "src" / "dpscd" / mutation.file).read_text()
+        (tmp_path / f"{number}.py").write_text(mutated(mutation, text))
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E9,F63,F7,F82"]
+    done = subprocess.run([*ruff, tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

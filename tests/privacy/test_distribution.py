@@ -143,6 +143,7 @@ COMPOSED = [
 ]
 
 
+@pytest.mark.full
 @every_way
 @pytest.mark.parametrize("tail", [1e-9, 1e-12, 1e-14])
 @pytest.mark.parametrize("setting", COMPOSED, ids=str)

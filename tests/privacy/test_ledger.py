@@ -283,6 +283,7 @@ class TestProcesses:
         other.close()
         assert ledger.history("d") == ()
 
+    @pytest.mark.full
     def test_no_kill_loses_a_fit(self):
         done = subprocess.run(
             [sys.executable, TESTS / "kill_trials.py", "--trials", "12", "--json"],
@@ -293,6 +294,7 @@ class TestProcesses:
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["trials"] == 12
 
+    @pytest.mark.full
     @pytest.mark.parametrize("committed", [False, True])
     def test_dying_inside_an_operation_leaves_nothing_half_done(self, ledger, committed):
         number = spend(ledger)

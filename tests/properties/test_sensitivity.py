@@ -131,8 +131,12 @@ def lot_sum(loss, s, *, rows, labels, weights, dual, layout, dtype, lot=range(RE
     return [int(x) for x in moved.ravel()], Fraction(s["clip"]) / Fraction(numbers.cell)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("layout", ["dense", "csr", "packed"])
+@pytest.mark.parametrize(
+    "dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.full)]
+)
+@pytest.mark.parametrize(
+    "layout", [pytest.param("dense", marks=pytest.mark.full), "csr", "packed"]
+)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 @settings(
     max_examples=120,

@@ -41,7 +41,7 @@ class Asked(Query):
 )
 def test_only_sums_leave_the_records(answer):
     store = held(np.zeros((4, D)))
-    with pytest.raises(WorkerError, match="not a whole number"):
+    with pytest.raises(WorkerError, match="no whole number"):
         store.total(Asked(N, answer))
     assert store.total(Asked(N, np.array([3.0, -1.0]))).tolist() == [3.0, -1.0]
 

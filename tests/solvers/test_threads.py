@@ -10,7 +10,7 @@ import pytest
 from dpscd.kernels._jit import COMPILED
 from dpscd.kernels._memory import CALLED_OFF, GATE, barrier
 from dpscd.kernels.dual import Records
-from dpscd.kernels.pack import pack_rows
+from dpscd.kernels.pack import empty_pack, pack_rows
 from dpscd.kernels.packed import advance_packed, advance_part
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.plan import Plan
@@ -19,7 +19,7 @@ from dpscd.privacy.relation import Relation
 from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers import threads as threads_module
 from dpscd.solvers.dp_scd import dp_scd
-from dpscd.solvers.threads import _packed
+from dpscd.solvers.threads import fill_deferred
 from dpscd.standard import Standard
 
 N, D, OUTPUTS = 600, 7, 3
@@ -217,6 +217,7 @@ def test_rows_packed_block_by_block_are_those_packed_at_once(count):
     records = Records(rng.normal(size=count), np.ones(count))
     deferred = DeferredRows(problem, X)
     assert deferred.count == count
-    whole, parts = pack_rows(deferred.whole(), records), _packed(deferred, records)
+    whole, parts = pack_rows(deferred.read(), records), empty_pack(count, 3, deferred.tail)
+    fill_deferred(deferred, records, parts)
     np.testing.assert_array_equal(parts.cells, whole.cells)
     assert (parts.width, parts.padded, parts.place) == (whole.width, whole.padded, whole.place)

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from dpscd.errors import ParameterError, PrivacyWarning
 from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import documented
+from dpscd.estimators.parameters import given
 from dpscd.estimators.validation import check_number, label_set, sorted_classes
 from dpscd.preprocessing.cells import text_of
 from dpscd.problem import Model
@@ -76,8 +77,8 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
-            One number a record for two classes (positive means the second), else one
-            a class.
+            One number per record for two classes (positive means the second), else one
+            per class.
         """
         scores = self._linear(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -160,7 +161,7 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
                     "classes."
                 )
             per_class = np.array([float(own.get(text, 1.0)) for text in texts])
-            if float(self.epsilon) < np.inf and self._given("lam") is None:
+            if float(self.epsilon) < np.inf and given(self.lam) is None:
                 # A record's whole contribution is bounded: weights above 1 would be cut.
                 per_class /= max(per_class.max(), 1e-300)
             weights = tuple(per_class.tolist())

@@ -5,11 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from dpscd.distributed.detection import is_dask
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import Floats
 from dpscd.estimators.documentation import documented
-from dpscd.estimators.redaction import redact_memory_errors
 from dpscd.estimators.regression import DPLinearRegressor
 from dpscd.losses import Poisson
 from dpscd.problem import Model
@@ -112,7 +110,6 @@ class DPPoissonRegressor(DPLinearRegressor):
         )
         self.exposure_bounds = exposure_bounds
 
-    @redact_memory_errors
     def fit(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> Self:
         """Train the model; only noisy sums of the records influence it.
 
@@ -138,10 +135,7 @@ class DPPoissonRegressor(DPLinearRegressor):
                 f"exposure_bounds={self.exposure_bounds!r} goes with exposure: a range read "
                 "from the data would not be private."
             )
-        others = (sample_weight, exposure)
-        if is_dask(X, y, *others):
-            return self._fit_on_dask(X, y, *others)
-        return self._fit_here(X, y, *others)
+        return self._fit_arrays(X, y, sample_weight, exposure)
 
     def predict(self, X: Any, exposure: Any = 1.0) -> Floats:
         """Return expected counts.

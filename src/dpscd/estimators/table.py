@@ -14,22 +14,20 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from dpscd.cards.card import PrivacyCard
-from dpscd.distributed.detection import is_dask
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
 from dpscd.estimators.files import write_model
-from dpscd.estimators.redaction import redact_memory_errors
-from dpscd.estimators.registry import MODELS, usual_kind
+from dpscd.estimators.registry import MODELS, kind_of, usual_kind
 from dpscd.estimators.regression import DPLinearRegressor
+from dpscd.estimators.sources import DaskTable, Table
+from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.declared import schema_of
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
-from dpscd.preprocessing.parsing import check_columns, used_columns
 from dpscd.preprocessing.schema import Schema
 from dpscd.privacy.release import BOUND_CELLS
-from dpscd.records.door import TableDoor
-from dpscd.records.table_records import TableRecords
-from dpscd.records.tables import TableSource, table_source
+from dpscd.records.redaction import NO_MEMORY
+from dpscd.records.tables import table_source
 
 __all__ = ["TableModel", "restored_table"]
 
@@ -86,7 +84,6 @@ class TableModel(BaseEstimator):
         self.schema = schema
         self.estimator = estimator
 
-    @redact_memory_errors
     def fit(self, table: Any, y: Any = None) -> Self:
         """Train on a table that has the target among its columns.
 
@@ -105,15 +102,23 @@ class TableModel(BaseEstimator):
         -------
         self
         """
+        try:
+            return self._fit(table, y)
+        except MemoryError:
+            pass
+        # Outside of the handler, so that the first error is not the context of the second.
+        raise MemoryError(NO_MEMORY)
+
+    def _fit(self, table: Any, y: Any) -> Self:
         schema = schema_of(self.schema)
         model: Any = self._unfitted(schema)
-        model._check_parameters()
         names = feature_names(schema)
         classes = np.arange(len(schema.target.classes)) if schema.target.classes else None
         if is_dask(table, y):
-            pairs = self._fit_on_dask(table, y, model, classes, schema)
+            pairs = model.fit_source(DaskTable(table, y, schema), classes).bounds
         else:
-            pairs = self._fit_here(table_source(table, schema, y), model, classes, schema)
+            source = Table(table, y, schema, private=not math.isinf(model.epsilon))
+            pairs = model.fit_source(source, classes).bounds or source.seen
         found = dict(zip((part.name for part in schema.private), pairs, strict=True))
         if schema.target.private_bounds:
             model.set_params(y_bounds=found[schema.target.name])
@@ -126,42 +131,6 @@ class TableModel(BaseEstimator):
         model.privacy_ = _with_schema(model.privacy_, schema, found)
         self.schema_, self.bounds_, self.estimator_ = schema, found, model
         return self
-
-    def _fit_here(self, records: TableSource, model: Any, classes: Any, schema: Schema) -> Any:
-        """Train on records in the memory of this process; return the bounds of columns."""
-        door = TableDoor(model._labels(classes), schema, {})
-        seen: list[tuple[float, float]] = []
-
-        def read() -> TableRecords:
-            held = TableRecords(door, records.parsed(), model._threads())
-            if math.isinf(model.epsilon) and schema.private:
-                seen.extend(map(_seen_bounds, held.columns))
-                held.bound(seen)
-            return held
-
-        shape = (records.count, door.features)
-        return model._train(shape, classes, read, len(schema.private)).bounds or seen
-
-    def _fit_on_dask(self, table: Any, y: Any, model: Any, classes: Any, schema: Schema) -> Any:
-        """Train where the partitions of a Dask dataframe are; return the released bounds."""
-        from dpscd.distributed.collections import partitions_of
-        from dpscd.distributed.workers import workers_with
-
-        if y is not None:
-            raise ParameterError("y is not available on Dask: the table must have the target.")
-        model._declared_for_dask()
-        check_columns(schema, [str(name) for name in table.columns], target=True)
-        parts = partitions_of(table[used_columns(schema, target=True)])
-        door = TableDoor(model._labels(classes), schema, {})
-        with workers_with(parts, door) as workers:
-            state = model._train(
-                (workers.count, door.features),
-                classes,
-                workers.held,
-                bounded=len(schema.private),
-                workers=workers.workers,
-            )
-        return state.bounds
 
     @property
     def privacy_(self) -> PrivacyCard:
@@ -253,7 +222,7 @@ class TableModel(BaseEstimator):
             truth = self.classes_[parsed.target[known]]
             return float(accuracy_score(truth, answers[known]))
         known = np.isfinite(parsed.target)
-        low, high = cast("DPLinearRegressor", self.estimator_)._bounds()
+        low, high = cast("Any", self.estimator_).y_bounds
         return float(r2_score(np.clip(parsed.target[known], low, high), answers[known]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -298,7 +267,7 @@ class TableModel(BaseEstimator):
             )
         if not isinstance(model, DPLinearClassifier):
             bounds = schema.target.bounds
-            if isinstance(bounds, str) and model._kind.task == "counts":
+            if isinstance(bounds, str) and kind_of(model).task == "counts":
                 raise ParameterError(
                     f"target {schema.target.name!r} has counts: their bounds must be declared, "
                     "not private."
@@ -368,10 +337,3 @@ def _nameless(model: Any) -> Any:
     plain = copy.copy(model)
     del plain.feature_names_in_
     return plain
-
-
-def _seen_bounds(values: Floats) -> tuple[float, float]:
-    """Return the range of values, for a training without privacy."""
-    known = values[np.isfinite(values)]
-    low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
-    return (float(low), float(high)) if low < high else (float(low), float(low) + 1.0)

@@ -11,7 +11,7 @@ curvature ``k = s |x|^2 / (lam n)`` of the local subproblem.
 """
 
 import sys
-from typing import Any
+from typing import Any, TypeGuard
 
 from numba.extending import overload
 
@@ -31,9 +31,11 @@ __all__ = [
     "conjugate",
     "curvature",
     "dual_step",
+    "has_log_link",
     "project",
     "rescaled",
     "slope",
+    "unit",
     "value",
 ]
 
@@ -78,6 +80,16 @@ def rescaled(loss: Loss, label_scale: float) -> Loss:
     """
     own = getattr(sys.modules[type(loss).__module__], "rescaled", None)
     return loss if own is None else own(loss, label_scale)
+
+
+def unit(loss: Loss) -> float:
+    """Return what the user's loss was divided by: 1 unless the loss says otherwise."""
+    return float(getattr(loss, "unit", 1.0))
+
+
+def has_log_link(loss: Loss) -> TypeGuard[Poisson]:
+    """Return whether predictions are logarithms of means, over the loss's own `rate`."""
+    return hasattr(loss, "rate")
 
 
 def _of(loss: Loss, name: str) -> Any:

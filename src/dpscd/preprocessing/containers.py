@@ -5,6 +5,7 @@ record's row is what :func:`~dpscd.preprocessing.cells.number_of` says of its ow
 double precision, or in single precision if the whole container is.
 """
 
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -19,7 +20,7 @@ from dpscd.preprocessing import refusals
 from dpscd.preprocessing.cells import NumberCells, number_of
 from dpscd.preprocessing.columns import numbers
 
-__all__ = ["RowSource", "as_frame"]
+__all__ = ["RowSource", "as_frame", "is_dask"]
 
 Floats = npt.NDArray[Any]
 
@@ -80,6 +81,12 @@ class RowSource:
         if finite and not _all_finite(values):
             raise DataTypeError(refusals.NOT_NUMBERS)
         return rows
+
+
+def is_dask(*values: Any) -> bool:
+    """Return whether one of `values` is a Dask collection, without importing Dask."""
+    dask = sys.modules.get("dask")
+    return dask is not None and any(map(dask.is_dask_collection, values))
 
 
 def as_frame(X: Any) -> Any:

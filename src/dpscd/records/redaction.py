@@ -1,4 +1,4 @@
-"""Errors while records are read that would reveal something about them, said in fixed words."""
+"""Errors that would reveal something about records, said in fixed words."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -6,9 +6,16 @@ from typing import TypeVar
 from dpscd.errors import DataError, DpscdError
 from dpscd.preprocessing import refusals
 
-__all__ = ["redact_errors"]
+__all__ = ["NO_MEMORY", "redact_errors"]
 
 R = TypeVar("R")
+
+#: What a fit says that runs out of memory: NumPy's own text names the shape that it wanted, and
+#: with it the number of records, which is secret under add-remove.
+NO_MEMORY = (
+    "there is not enough memory for this fit; fewer threads (n_jobs), sparse rows or Dask need "
+    "less. If it has a ledger, it may have been charged: see `dpscd budget history`."
+)
 
 
 def redact_errors(read: Callable[[], R]) -> R:
@@ -17,7 +24,7 @@ def redact_errors(read: Callable[[], R]) -> R:
     Notes
     -----
     Guarantee: what leaves is one of this library's errors, the system's about a file, a lack of
-    memory (see :mod:`dpscd.estimators.redaction`), or a DataError with a fixed text, without
+    memory (which fits say in the words of NO_MEMORY), or a DataError with a fixed text, without
     cause and context: an error that nobody foresaw may hold a cell.
     """
     try:

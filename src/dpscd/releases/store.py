@@ -47,7 +47,7 @@ class Residuals:
 
 def _predicted(problem: Problem, rows: Rows | DeferredRows, shared: Floats) -> Floats:
     if isinstance(rows, DeferredRows):
-        parts = [_predicted(problem, block, shared) for _, block in rows.blocks()]
+        parts = [_predicted(problem, block, shared) for block in map(rows.read, rows.blocks)]
         return np.concatenate([np.empty(0), *parts])
     out = np.empty(len(rows.norm))
     # A copy, because one that was sent is read-only: another compiled kernel.

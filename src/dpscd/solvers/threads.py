@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,11 +40,15 @@ def kernel_for(
     """
     if isinstance(rows, CsrRows) or not plan.fixed_point:
         constants = plan.constants(problem.strength)
-        plain = rows.whole() if isinstance(rows, DeferredRows) else rows
+        plain = rows.read() if isinstance(rows, DeferredRows) else rows
         yield lambda *chunk: advance(problem.loss, plain, records, constants, *chunk), 1
         return
     constants = plan.constants(problem.strength, fixed_point=True)
-    pack = _packed(rows, records)
+    if isinstance(rows, DenseRows):
+        pack = pack_rows(rows, records)
+    else:
+        pack = empty_pack(rows.count, int(rows.X.shape[1]), rows.tail)
+        fill_deferred(rows, records, pack)
     parts = min(threads, _most_parts(plan))
     if parts == 1:
         yield lambda *chunk: advance_packed(problem.loss, pack, constants, *chunk), 1
@@ -61,18 +65,11 @@ def kernel_for(
         yield run, parts
 
 
-def _packed(rows: DenseRows | DeferredRows, records: Records) -> Pack:
-    if isinstance(rows, DenseRows):
-        return pack_rows(rows, records)
-    pack = empty_pack(rows.count, int(rows.X.shape[1]), rows.tail)
-    fill_deferred(rows, records, pack)
-    return pack
-
-
 def fill_deferred(rows: DeferredRows, records: Records, pack: Pack) -> None:
     """Put rows that are standardised when they are read into their places."""
-    for first, block in rows.blocks():
-        fill_pack(block, records, pack, first)
+    for block in rows.blocks:
+        standardised = cast("DenseRows", rows.problem.rows(rows.X[block]))
+        fill_pack(standardised, records, pack, block.start)
 
 
 def _most_parts(plan: Plan) -> int:

@@ -64,6 +64,7 @@ def cells_of(store, method):
     return {row["cell"]: row for row in store.read() if row["method"] == method}
 
 
+@pytest.mark.full
 def test_a_run_writes_its_files_and_goes_on_where_it_was(tmp_path):
     done = bench("--out", tmp_path)
     assert done.exit_code == 0, done.output
@@ -111,6 +112,7 @@ def test_again_forgets_one_method_and_the_page_shows_all(tmp_path):
     assert "| ours, untuned |" in text
 
 
+@pytest.mark.full
 def test_quick_and_full_share_a_folder_without_mixing(tmp_path):
     for words, seeds in ((("--quick",), {0}), ((), {0, 1})):
         assert bench("--out", tmp_path, "--method", "ours", *words).exit_code == 0

@@ -34,6 +34,7 @@ def bench(*words):
     return CliRunner().invoke(app, ["bench", "speed", *map(str, words)])
 
 
+@pytest.mark.full
 def test_one_run_measures_everything(tmp_path):
     done = bench("--out", tmp_path, "--quick")
     assert done.exit_code == 0, done.output

@@ -73,6 +73,7 @@ def plain(case, loss, outputs, *, cell=None, grid=None):
     return path, clipped
 
 
+@pytest.mark.full
 @every_loss
 @pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize("sparse", [False, True])

@@ -41,6 +41,7 @@ def run(source, cache):
     return json.loads(done.stdout)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not _jit.COMPILED, reason="nothing is compiled")
 def test_an_edited_loss_of_this_package_is_noticed_by_a_kernel_of_the_other(tmp_path):
     source, cache = tmp_path / "src", tmp_path / "cache"

@@ -41,6 +41,7 @@ def replayed(settings, units, size, *, own=True, seed=b"run"):
     return lots, mine, shared
 
 
+@pytest.mark.full
 @every_loss
 @both_lots
 @pytest.mark.parametrize("sparse", [False, True])
@@ -65,6 +66,7 @@ def test_dual_algorithms_follow_the_listing(loss, lots, sparse, method, plain):
         np.testing.assert_allclose(seen, path[9 * epoch - 1], rtol=1e-9)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 @both_lots
 @pytest.mark.parametrize("sparse", [False, True])
@@ -90,6 +92,7 @@ def test_dp_sgd_follows_its_definition(loss, lots):
     np.testing.assert_allclose(model, path[-1], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "loss",
     [Squared(), Logistic(), PublishedLogistic(), Hinge()],
@@ -164,6 +167,7 @@ def test_algorithm_2_refuses_the_hinge_and_too_many_coordinates():
         Case("squared").run(primal_dp_scd, Settings(1, 6))
 
 
+@pytest.mark.full
 def test_a_constant_column_and_an_empty_feature_are_carried_along():
     case = Case("squared")
     case.X[:, 2] = 0.0

@@ -74,6 +74,7 @@ def test_golden_values(epsilon, n, lot, epochs, sigma):
     assert sigma * 0.9995 <= found <= sigma * 1.02
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 10.0])
 @pytest.mark.parametrize(("q", "steps"), [(0.004, 2500), (0.1, 100), (1.0, 20)])
 def test_the_search_never_exceeds_the_target_and_wastes_at_most_one_percent(epsilon, q, steps):

@@ -1,0 +1,232 @@
+"""One fit, from public facts to releases and their card; records are read after the charge."""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from dpscd import losses
+from dpscd._version import __version__
+from dpscd.cards.card import PrivacyCard
+from dpscd.errors import BudgetExceeded, WorkerError
+from dpscd.kernels.dual import Records
+from dpscd.losses import Loss
+from dpscd.plan import Plan
+from dpscd.planning import RULE, Facts, plan_fit
+from dpscd.privacy.accounting import library_version
+from dpscd.privacy.ledger import Ledger
+from dpscd.privacy.random import Source, source_for
+from dpscd.privacy.relation import PrivacyTarget
+from dpscd.problem import Problem
+from dpscd.progress import step_bar
+from dpscd.records.redaction import redact_errors
+from dpscd.releases.base import State
+from dpscd.releases.pipeline import run_plan
+from dpscd.solvers.sdca import sdca
+from dpscd.solvers.sharded import check_path
+
+__all__ = ["Fitting"]
+
+_PLAIN_LAM = 1e-4  # lam="auto" without privacy: there is no noise to follow
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """What a fit is given, the records apart: all of it public but the seed.
+
+    Attributes
+    ----------
+    name : str
+        Of the estimator, for the ledger.
+    facts : Facts
+        Public numbers.
+    target : PrivacyTarget
+        The guarantee to reach.
+    fixed : mapping
+        lam, epochs, lot_size and travel; None is planned.
+    loss_of : callable
+        Given what labels mean, returns the loss for labels in the user's units.
+    public_of : callable
+        Given what labels mean, returns what else was taken as public.
+    ledger, dataset : str or None
+        The file of the budget, and the data set's name in it.
+    random_state
+        As given by the user.
+    shown : bool
+        Whether a bar shows the steps.
+    """
+
+    name: str
+    facts: Facts
+    target: PrivacyTarget
+    fixed: Mapping[str, Any]
+    loss_of: Callable[[Any], Loss]
+    public_of: Callable[[Any], dict[str, Any]]
+    ledger: str | None = None
+    dataset: str | None = None
+    random_state: Any = None
+    shown: bool = False
+
+    def plan(self) -> Plan | None:
+        """Return the plan, of public inputs only; None without privacy."""
+        if not self.target.private:
+            return None
+        plan = plan_fit(self.facts, self.target, **self.fixed)
+        if self.facts.workers:
+            check_path(plan)
+        return plan
+
+    def run(self, read: Callable[[], Any]) -> tuple[State, PrivacyCard]:
+        """Plan, reserve, and only then read the records and train.
+
+        Parameters
+        ----------
+        read : callable
+            Returns the record store; cells are read here and not before.
+
+        Returns
+        -------
+        State, PrivacyCard
+            All that was released, and what it guarantees.
+
+        Notes
+        -----
+        Guarantee: nothing of a record is used before the charge is on disk, and what was
+        charged is spent whatever happens from then on.
+        """
+        plan = self.plan()
+        # The budget: spent from here on, whatever happens.
+        reservation = self._reserve(plan)
+        # From here on values of the data are used.
+        seal = self._seal(reservation)
+        source = source_for(self.random_state, seal)
+        with _spent(reservation):
+            store = redact_errors(read)
+        problem = self.problem(plan.lam if plan else self._plain_lam, store.meaning)
+        # Training; the duals die with the solver's call.
+        if plan is None:
+            state = _without_privacy(problem, store, source)
+        else:
+            pilot = plan.pilot.steps if plan.pilot else 0
+            bar = step_bar(plan.steps + pilot) if self.shown else nullcontext()
+            with bar as progress, _spent(reservation):
+                state = run_plan(
+                    problem,
+                    plan,
+                    store,
+                    lambda part: (
+                        source_for(self.random_state, f"{seal} {part}") if part else source
+                    ),
+                    loss_of=self.loss_of,
+                    progress=progress,
+                )
+        card = self._card(problem, plan, state, seeded=source.seeded)
+        if self.ledger is not None and reservation is not None:
+            Ledger(self.ledger).commit(reservation)
+        return state, card
+
+    @property
+    def _plain_lam(self) -> float:
+        return float(self.fixed["lam"] or _PLAIN_LAM)
+
+    def problem(self, lam: float, meaning: Any) -> Problem:
+        """Return the problem as it is before anything is released."""
+        facts = self.facts
+        centre, scale = meaning.scaling(centred=facts.constant != 0.0)
+        return Problem(
+            loss=losses.rescaled(self.loss_of(meaning), scale),
+            lam=lam,
+            n=facts.n,
+            d=facts.d,
+            outputs=facts.outputs,
+            row_bound=facts.row_bound,
+            constant=facts.constant,
+            label_centre=centre,
+            label_scale=scale,
+        )
+
+    def _reserve(self, plan: Plan | None) -> int | None:
+        """Charge the fit to its budget, if it has one, before any value is used."""
+        if self.ledger is None:
+            return None
+        if plan is None:
+            raise BudgetExceeded(
+                "epsilon=inf exceeds every budget; to train without privacy, leave out ledger."
+            )
+        return Ledger(self.ledger).reserve(
+            str(self.dataset),
+            plan.releases(),
+            self.target.epsilon,
+            self.target.delta,
+            self.target.relation.value,
+            label=self.name,
+            seeded=self.random_state is not None,
+        )
+
+    def _seal(self, reservation: int | None) -> str:
+        """Return what keeps the noise of this fit apart from that of others with its seed."""
+        if self.ledger is None or reservation is None or self.random_state is None:
+            return ""
+        return Ledger(self.ledger).seal(reservation)
+
+    def _card(
+        self, problem: Problem, plan: Plan | None, state: State, *, seeded: bool
+    ) -> PrivacyCard:
+        claim = plan.claim() if plan else None
+        public = {
+            "n": problem.n,
+            "d": problem.d,
+            "lam": problem.lam,
+            "row_bound": problem.row_bound,
+            "intercept": problem.constant,
+            "standardised": bool(plan and plan.lists("moments")),
+            **self.public_of(state.meaning),
+            "rule": RULE,
+        }
+        if self.dataset is not None:
+            public["dataset"] = str(self.dataset)
+        if plan and claim:
+            public["reaches"] = claim.epsilon
+            public["epochs"] = plan.epochs
+            public["lot_size"] = plan.rate * plan.n
+            public["averaging"] = plan.averaging
+        return PrivacyCard(
+            epsilon=self.target.epsilon,
+            delta=self.target.delta,
+            relation=self.target.relation,
+            releases=plan.releases() if plan else (),
+            accountant=claim.accountant if claim else "none",
+            interval=claim.interval if claim else 0.0,
+            precision_epsilon=claim.precision_epsilon if claim else 0.0,
+            precision_delta=claim.precision_delta if claim else 0.0,
+            seeded=seeded,
+            public=public,
+            versions={"dpscd": __version__, "dp-accounting": library_version()},
+        )
+
+
+def _without_privacy(problem: Problem, store: Any, source: Source) -> State:
+    """Return the optimum for epsilon=inf."""
+    records = Records(problem.labels(store.labels), store.weights)
+    shared, converged = sdca(problem, problem.rows(store.X), records, source)
+    if not converged:
+        warnings.warn(
+            "SDCA did not reach a duality gap of 1e-6 in 1000 epochs; a larger lam helps.",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
+    return State(store.meaning, problem, problem, model=problem.model(shared))
+
+
+@contextmanager
+def _spent(reservation: int | None) -> Iterator[None]:
+    """Let the error of a worker say what becomes of the reservation, if there is one."""
+    try:
+        yield
+    except WorkerError as error:
+        if reservation is None:
+            raise
+        raise WorkerError(f"{error} What this fit reserved is spent.") from None
