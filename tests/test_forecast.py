@@ -1,6 +1,7 @@
 """What is expected of a plan follows its noise and its work."""
 
 import pytest
+
 from dpscd.forecast import expect
 from dpscd.planning import Facts, default_constant, plan_fit
 from dpscd.privacy.relation import PrivacyTarget

@@ -12,7 +12,7 @@ from dpscd.audit import EstimatorGame, TableGame, audit_door
 from dpscd.audit.door_games import saturating
 from dpscd.audit.doors import door_games
 from dpscd.errors import ParameterError
-from dpscd.estimators import base
+from dpscd.estimators import fitting
 from dpscd.privacy.random import Purpose, source_for
 from dpscd.releases.moments import MomentsQuery
 
@@ -192,7 +192,7 @@ def test_a_histogram_without_noise_is_noticed(monkeypatch):
                 words[:] = np.uint64(2**63 + 2**62)
             return words
 
-    monkeypatch.setattr(base, "source_for", lambda *x: NoNoise(source_for(*x), None))
+    monkeypatch.setattr(fitting, "source_for", lambda *x: NoNoise(source_for(*x), None))
     assert bounds_exceeded(TableModel) == [True]
 
 

@@ -244,7 +244,7 @@ def test_ctrl_c_ends_with_130_and_no_file(run, monkeypatch):
     def stop(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpscd.estimators.base.run_plan", stop)
+    monkeypatch.setattr("dpscd.estimators.fitting.run_plan", stop)
     Ledger.init("b.db", "people", 3.0, 1e-4)
     found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--ledger", "b.db",
                 "--dataset", "people", "--delta", "1e-6", code=130)  # fmt: skip
@@ -260,7 +260,7 @@ def test_a_bug_shows_no_value_unless_asked_to(run, monkeypatch):
     def fail(*_args, **_kwargs):
         raise ZeroDivisionError(SECRET)
 
-    monkeypatch.setattr("dpscd.estimators.base.run_plan", fail)
+    monkeypatch.setattr("dpscd.estimators.fitting.run_plan", fail)
     words = ("fit", "train.csv", "--schema", "s.toml", "--out", "m.json")
     found = run(*words, code=70)
     assert "ZeroDivisionError" in found.stderr
@@ -273,7 +273,7 @@ def test_too_little_memory_is_said(run, monkeypatch):
     def fail(*_args, **_kwargs):
         raise MemoryError
 
-    monkeypatch.setattr("dpscd.estimators.base.run_plan", fail)
+    monkeypatch.setattr("dpscd.estimators.fitting.run_plan", fail)
     found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", code=1)
     assert "not enough memory" in found.stderr
 
@@ -626,14 +626,14 @@ ENDLESS = """
 import signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from dpscd.cli import main
-from dpscd.estimators import base
+from dpscd.estimators import fitting
 
-train = base.run_plan
+train = fitting.run_plan
 def endless(*args, **options):
     train(*args, **options)
     time.sleep(600.0)
 
-base.run_plan = endless
+fitting.run_plan = endless
 main()
 """
 

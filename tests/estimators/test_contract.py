@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
@@ -149,6 +150,16 @@ def test_labels_of_y_become_public_with_one_warning():
     assert model.privacy_.public["classes_from"] == "the labels in y"
     with pytest.warns(PrivacyWarning, match="formal sense") as caught:
         DPLinearSVC(11.0, classes=[False, True], epochs=1).fit(X, score > 0)
+    assert caught[0].filename == __file__
+
+
+def test_other_warnings_point_to_the_users_line_too():
+    X, y = records()
+    with pytest.warns(DataConversionWarning) as caught:
+        DPRidge(y_bounds=(-1, 1), epochs=1).fit(X, y[:, None])
+    assert caught[0].filename == __file__
+    with pytest.warns(ConvergenceWarning) as caught:
+        DPLinearSVC(np.inf, lam=1e-12, classes=[False, True], row_bound=9.0).fit(X, y > 0)
     assert caught[0].filename == __file__
 
 

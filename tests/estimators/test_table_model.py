@@ -186,7 +186,7 @@ def test_a_fit_is_charged_before_bounds_are_released(table, tmp_path, monkeypatc
     estimator = logistic(epsilon=0.6, delta=1e-6, random_state=None, **budget)
     TableModel(schema, estimator).fit(table)
     monkeypatch.setattr(
-        "dpscd.estimators.table.TableRecords", lambda *_: pytest.fail("data were used")
+        "dpscd.estimators.sources.TableRecords", lambda *_: pytest.fail("data were used")
     )
     with pytest.raises(BudgetExceeded):
         TableModel(schema, estimator).fit(table)

@@ -226,7 +226,7 @@ def test_an_error_that_nobody_foresaw_has_a_fixed_text(monkeypatch):
         def broken(*_, error=error):
             raise error
 
-        monkeypatch.setattr("dpscd.estimators.table.TableDoor.records", broken)
+        monkeypatch.setattr("dpscd.records.door.TableDoor.records", broken)
         with pytest.raises(expected) as caught:
             TableModel(SCHEMA).fit(pd.DataFrame({"z": [1, 0], "y": ["a", "b"]}))
         assert "secret" not in str(caught.value)

@@ -265,14 +265,14 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 f"epsilon={target.epsilon:g} is above {_LARGE_EPSILON:g}: this protects a "
                 "record only in a formal sense.",
                 PrivacyWarning,
-                stacklevel=7,
+                stacklevel=6,
             )
         if target.delta * n >= 1.0:
             warnings.warn(
                 f"delta={target.delta:g} is at least 1/n: a mechanism that publishes a "
                 "random record would satisfy it.",
                 PrivacyWarning,
-                stacklevel=7,
+                stacklevel=6,
             )
 
     def _standardises(self, n: int, d: int, target: PrivacyTarget) -> bool:

@@ -144,7 +144,7 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
                     "classes=None takes the set of labels in y as public; give classes= to "
                     "say which labels there are without looking at the data.",
                     PrivacyWarning,
-                    stacklevel=5,
+                    stacklevel=4,
                 )
         return classes
 

@@ -115,7 +115,7 @@ def look_at_records(estimator: Any, X: Any, y: Any) -> tuple[RowSource, pd.Serie
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected.",
             DataConversionWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
     column = label_column(y)
     if len(column) != rows.count:
