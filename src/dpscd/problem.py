@@ -160,15 +160,15 @@ class Problem:
     def with_labels(self, centre: float, scale: float) -> "Problem":
         """Return the same problem with labels shifted and divided by other numbers.
 
-        Counts are not shifted: their mean, if it is not 0, becomes the one where predictions
-        are 0, and the loss is measured in the new scale.
+        Then `lam` is one for labels in the new scale. Counts are not shifted: their mean, if it
+        is not 0, becomes the one where predictions are 0.
         """
         if losses.has_log_link(self.loss):
             least = _LEAST_MEAN * self.label_scale
             mean = max(centre, least) if centre else self.loss.rate * self.label_scale
-            counts = self.loss._replace(rate=mean / scale, unit=1.0)
+            counts = losses.in_inner_unit(self.loss._replace(rate=mean / scale))
             return replace(self, loss=counts, label_scale=scale)
-        loss = losses.rescaled(self.loss, scale / self.label_scale)
+        loss = losses.in_inner_unit(losses.rescaled(self.loss, scale / self.label_scale))
         return replace(self, loss=loss, label_centre=centre, label_scale=scale)
 
     def model(self, shared: Floats, noise: float = 0.0) -> Model:

@@ -8,8 +8,10 @@ import pytest
 from sklearn.base import clone
 
 from dpscd import (
+    DPHuberRegressor,
     DPLinearSVC,
     DPLogisticRegression,
+    DPPoissonRegressor,
     DPRidge,
     DpscdError,
     ParameterError,
@@ -25,11 +27,15 @@ THREE = np.array(["c", "a", "b"])[np.digitize(X[:, 0], [-0.2, 0.2])]
 
 MODELS = {
     "ridge": DPRidge(y_bounds=(-1, 1), random_state=0).fit(X, X[:, 0]),
+    "huber": DPHuberRegressor(y_bounds=(-1, 1), random_state=0).fit(X, X[:, 0]),
+    "poisson": DPPoissonRegressor(y_bounds=(0, 3), random_state=0).fit(X, X[:, 0] > 0),
     "logistic": DPLogisticRegression(classes=["no", "yes"], random_state=0).fit(X, TWO),
     "logistic 3": DPLogisticRegression(classes=["a", "b", "c"], random_state=0).fit(X, THREE),
     "svm": DPLinearSVC(classes=["no", "yes"], random_state=0).fit(X, TWO),
     "svm 3": DPLinearSVC(classes=["a", "b", "c"], random_state=0).fit(X, THREE),
 }
+
+REGRESSIONS = ["ridge", "huber", "poisson"]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -37,7 +43,7 @@ def test_plain_models_predict_the_same(name):
     model = MODELS[name]
     plain = to_sklearn(model)
     assert type(plain).__module__.startswith("sklearn.")
-    if name == "ridge":
+    if name in REGRESSIONS:
         np.testing.assert_allclose(plain.predict(X), model.predict(X))
         assert isinstance(plain.intercept_, float)
     else:
@@ -45,7 +51,7 @@ def test_plain_models_predict_the_same(name):
         np.testing.assert_allclose(plain.decision_function(X), model.decision_function(X))
     if hasattr(model, "predict_proba"):
         np.testing.assert_allclose(plain.predict_proba(X), model.predict_proba(X))
-    clone(plain).fit(X, X[:, 0] if name == "ridge" else TWO)
+    clone(plain).fit(X, X[:, 0] + 1.0 if name in REGRESSIONS else TWO)
 
 
 def test_names_are_passed_on():
@@ -87,7 +93,7 @@ def test_onnx_predicts_the_same(name, tmp_path):
     to_onnx(model, file)
     session = runtime.InferenceSession(file, providers=["CPUExecutionProvider"])
     answers = session.run(None, {"X": X.astype(np.float32)})
-    if name == "ridge":
+    if name in REGRESSIONS:
         np.testing.assert_allclose(answers[0].ravel(), model.predict(X), atol=1e-4)
     else:
         assert (np.asarray(answers[0]) == model.predict(X)).mean() > 0.995

@@ -104,6 +104,27 @@ def test_every_kind_of_plan_is_kept_in_files(standardise, intercept, tmp_path):
     assert load(tmp_path / "model.json").coef_noise_ == pytest.approx(model.coef_noise_)
 
 
+def test_a_planned_lam_does_not_follow_the_bounds_of_counts():
+    X, y, _ = records(300)
+    strengths = {
+        DPPoissonRegressor(y_bounds=(0, high), epochs=2, standardise=False)
+        .fit(X, y)
+        ._runs[0]
+        .strength
+        for high in (4, 400)
+    }
+    assert len(strengths) == 1
+    given = {
+        DPPoissonRegressor(y_bounds=(0, high), epochs=2, standardise=False, lam=0.1)
+        .fit(X, y)
+        ._runs[0]
+        .strength
+        * high
+        for high in (4, 400)
+    }
+    assert max(given) == pytest.approx(min(given))  # in the user's units
+
+
 def test_tables_have_no_exposure_and_canaries_are_no_counts():
     schema = {
         "target": {"column": "y", "bounds": [0, 9]},

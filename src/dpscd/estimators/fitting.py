@@ -136,8 +136,11 @@ class Fitting:
         """Return the problem as it is before anything is released."""
         facts = self.facts
         centre, scale = meaning.scaling(centred=facts.constant != 0.0)
+        loss = losses.rescaled(self.loss_of(meaning), scale)
+        if self.target.private and self.fixed["lam"] is None:
+            loss = losses.in_inner_unit(loss)  # what is planned knows nothing of labels
         return Problem(
-            loss=losses.rescaled(self.loss_of(meaning), scale),
+            loss=loss,
             lam=lam,
             n=facts.n,
             d=facts.d,

@@ -32,6 +32,7 @@ __all__ = [
     "curvature",
     "dual_step",
     "has_log_link",
+    "in_inner_unit",
     "project",
     "rescaled",
     "slope",
@@ -40,6 +41,11 @@ __all__ = [
 ]
 
 Loss = Squared | Logistic | Hinge | Huber | Poisson
+
+# Losses that do not grow with the square of their labels' unit: they keep it as `unit`.
+_WITH_UNIT = (Poisson,)
+# Losses whose predictions are logarithms of means, over a `rate` of their own.
+_WITH_LOG_LINK = (Poisson,)
 
 
 def value(loss: Loss, u: float, y: float) -> float:
@@ -84,12 +90,17 @@ def rescaled(loss: Loss, label_scale: float) -> Loss:
 
 def unit(loss: Loss) -> float:
     """Return what the user's loss was divided by: 1 unless the loss says otherwise."""
-    return float(getattr(loss, "unit", 1.0))
+    return loss.unit if isinstance(loss, _WITH_UNIT) else 1.0
+
+
+def in_inner_unit(loss: Loss) -> Loss:
+    """Return the loss as it is for labels divided by their scale: a lam for it has no unit."""
+    return loss._replace(unit=1.0) if isinstance(loss, _WITH_UNIT) else loss
 
 
 def has_log_link(loss: Loss) -> TypeGuard[Poisson]:
     """Return whether predictions are logarithms of means, over the loss's own `rate`."""
-    return hasattr(loss, "rate")
+    return isinstance(loss, _WITH_LOG_LINK)
 
 
 def _of(loss: Loss, name: str) -> Any:
