@@ -26,7 +26,7 @@ from dpscd.distributed import workers
 from dpscd.distributed.cluster import parquet
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import ShardActor, workers_with
-from dpscd.preprocessing.declared import schema_of
+from dpscd.preprocessing.schema import schema_of
 from dpscd.records.door import TableDoor
 from dpscd.records.labels import ClassLabels
 from dpscd.solvers import sharded

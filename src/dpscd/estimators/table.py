@@ -22,10 +22,9 @@ from dpscd.estimators.files import write_model
 from dpscd.estimators.redaction import redact_memory_errors
 from dpscd.estimators.registry import MODELS, usual_kind
 from dpscd.estimators.regression import DPLinearRegressor
-from dpscd.preprocessing.declared import schema_of
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
 from dpscd.preprocessing.parsing import check_columns, used_columns
-from dpscd.preprocessing.schema import Schema
+from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.privacy.release import BOUND_CELLS
 from dpscd.records.door import TableDoor
 from dpscd.records.table_records import TableRecords

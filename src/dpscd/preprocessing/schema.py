@@ -17,7 +17,7 @@ from dpscd.preprocessing.declarations import Column, Layout, Target, default_mis
 from dpscd.preprocessing.lines import Lines
 from dpscd.preprocessing.schema_checks import schema_parts
 
-__all__ = ["Schema"]
+__all__ = ["Schema", "schema_of"]
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,15 @@ class Schema:
             own = _changed(column, Column("", "", missing=default_missing(column.kind)))
             out["columns"][own.pop("name")] = own
         return out
+
+
+def schema_of(schema: Any) -> Schema:
+    """Return a schema, given as such, as plain values, or as a path."""
+    if isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, str | os.PathLike):
+        return Schema.read(schema)
+    return Schema.from_dict(schema)
 
 
 def _changed(value: Any, default: Any) -> dict[str, Any]:
