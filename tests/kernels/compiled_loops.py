@@ -25,8 +25,9 @@ def kernels():
 
     from dpscd.kernels import draws, lazy, packed
     from dpscd.kernels.dual import Records, StepConstants, predictions, step_of
+    from dpscd.kernels.norms import measure_rows
     from dpscd.kernels.pack import Pack, fill_pack
-    from dpscd.kernels.rows import CsrRows, DenseRows, measure_rows
+    from dpscd.kernels.rows import CsrRows, DenseRows
     from dpscd.losses import Logistic
 
     loss, numbers = Logistic(), StepConstants(*[1.0] * len(StepConstants._fields))

@@ -192,7 +192,7 @@ MUTATIONS = [
     ),
     Mutation(
         "clip after normalising wrongly",
-        "kernels/rows.py",
+        "kernels/norms.py",
         (
             ("factor = row_bound / scale * unit / relative", "factor = row_bound / scale * unit"),
             ("else max(norm, _SHORTEST)", "else 1.0"),
@@ -201,17 +201,17 @@ MUTATIONS = [
     ),
     Mutation(
         "intercept column outside the norm bound",
-        "kernels/rows.py",
+        "kernels/norms.py",
         (("math.sqrt(length * length + rows.tail * rows.tail)", "length"),),
         _SENSITIVITY,
     ),
     Mutation(
         "norm summed in any order",
-        "kernels/rows.py",
+        "kernels/norms.py",
         (
             (
                 "@register_jitable\ndef _square_product",
-                "@register_jitable(fastmath=REORDERED)\ndef _square_product",
+                "@register_jitable(fastmath={'reassoc', 'contract'})\ndef _square_product",
             ),
         ),
         "tests/kernels/test_hot_loop.py::test_what_bounds_a_contribution_is_computed_in_the_order_that_is_written",
