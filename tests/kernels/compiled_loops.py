@@ -25,13 +25,14 @@ def kernels():
 
     from dpscd.kernels import draws, lazy, packed
     from dpscd.kernels.dual import Records, StepConstants, predictions, step_of
+    from dpscd.kernels.lazy_state import Law, new_state
     from dpscd.kernels.norms import measure_rows
     from dpscd.kernels.pack import Pack, fill_pack
     from dpscd.kernels.rows import CsrRows, DenseRows
     from dpscd.losses import Logistic
 
     loss, numbers = Logistic(), StepConstants(*[1.0] * len(StepConstants._fields))
-    law = lazy.Law(1.0, 1, 1, 1.0, 1)
+    law = Law(1.0, 1, 1, 1.0, 1)
     ints, floats = np.zeros(2, np.int64), np.zeros(2)
     table, words = np.zeros((2, 2)), np.zeros((2, 4), np.uint64)
     pack = Pack(np.zeros((2, 128), np.int16), np.zeros((2, 32)), 90, 96, 24)
@@ -42,7 +43,7 @@ def kernels():
         array.flags.writeable = False
     rows = CsrRows(values, columns, sealed, 2, floats, floats, 0.0)
     dense = DenseRows(np.zeros((2, 2), np.float32), floats, floats, 0.0)
-    totals, state = np.zeros((1, 1, 96), np.int64), lazy.new_state(2, 1)
+    totals, state = np.zeros((1, 1, 96), np.int64), new_state(2, 1)
     chunk = (ints, ints, table, 0, table, table, table)
     return {
         "measure_rows": (measure_rows, dense, 1.0, 1.0),

@@ -12,11 +12,11 @@ import scipy.stats
 
 from dpscd.kernels._jit import COMPILED
 from dpscd.kernels.dual import Records, StepConstants, advance
-from dpscd.kernels.lazy import (
+from dpscd.kernels.lazy import advance_lazy
+from dpscd.kernels.lazy_state import (
     Law,
     _deviation,
     add_product,
-    advance_lazy,
     average_due,
     new_state,
     settle_all,

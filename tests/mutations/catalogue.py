@@ -71,13 +71,13 @@ MUTATIONS = [
     ),
     Mutation(
         "lazy noise: what is due is forgotten",
-        "kernels/lazy.py",
+        "kernels/lazy_state.py",
         (("np.float64(k) * law.variance", "law.variance"),),
         _LAZY_NOISE,
     ),
     Mutation(
         "lazy noise: one step short",
-        "kernels/lazy.py",
+        "kernels/lazy_state.py",
         (("np.float64(k) * law.variance", "np.float64(k - 1) * law.variance"),),
         _LAZY_DRAW,
     ),
@@ -101,13 +101,13 @@ MUTATIONS = [
     ),
     Mutation(
         "lazy noise: an average without its own variance",
-        "kernels/lazy.py",
+        "kernels/lazy_state.py",
         (("np.float64(state[j, _TIMES]) / 12.0", "0.0"),),
         "tests/kernels/test_lazy.py::test_eager_and_lazy_have_the_same_law",
     ),
     Mutation(
         "lazy noise: the average of a stretch that is all at its end",
-        "kernels/lazy.py",
+        "kernels/lazy_state.py",
         (("add_product(twice, k + 1, noise)", "add_product(twice, 2 * k, noise)"),),
         "tests/kernels/test_lazy.py::test_eager_and_lazy_have_the_same_law",
     ),
@@ -126,7 +126,7 @@ MUTATIONS = [
     ),
     Mutation(
         "lazy noise: the variance of rounding added to the variance that is stated",
-        "kernels/lazy.py",
+        "kernels/lazy_state.py",
         (("variance - 1.0 / 12.0", "variance"),),
         "tests/kernels/test_lazy.py::test_rounding_is_part_of_the_stated_variance",
     ),
@@ -156,7 +156,7 @@ MUTATIONS = [
     ),
     Mutation(
         "lazy noise: a sum that shows how often it left its range",
-        "kernels/lazy.py",
+        "kernels/lazy_state.py",
         (("            total = add_product(total, 1, total) >> 1\n", ""),),
         "tests/kernels/test_lazy.py::test_a_sum_that_leaves_its_range_is_known_modulo_its_range",
     ),

@@ -8,10 +8,9 @@ import numpy.typing as npt
 from dpscd.errors import ParameterError, StreamError
 from dpscd.kernels.draws import PAIR_WORDS, fill_normals
 from dpscd.kernels.dual import Records
-from dpscd.kernels.lazy import (
-    BLOCK,
+from dpscd.kernels.lazy import BLOCK, advance_lazy
+from dpscd.kernels.lazy_state import (
     Law,
-    advance_lazy,
     average_due,
     new_state,
     settle_all,

@@ -8,7 +8,8 @@ from threadpoolctl import threadpool_limits
 
 from dpscd import DPLogisticRegression
 from dpscd.kernels.dual import advance, sweep
-from dpscd.kernels.lazy import BLOCK, Law, advance_lazy, new_state
+from dpscd.kernels.lazy import BLOCK, advance_lazy
+from dpscd.kernels.lazy_state import Law, new_state
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed, new_buffer
 from dpscd.kernels.rows import CsrRows, DenseRows
