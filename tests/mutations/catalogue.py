@@ -180,7 +180,7 @@ MUTATIONS = [
     ),
     Mutation(
         "clip skipped",
-        "kernels/packed.py",
+        "kernels/block.py",
         (("limit / length if length > limit else 1.0", "1.0"),),
         _SENSITIVITY,
     ),

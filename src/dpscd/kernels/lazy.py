@@ -15,9 +15,9 @@ from numba.extending import register_jitable
 
 from dpscd.kernels._jit import jit_uncounted
 from dpscd.kernels._memory import LINE, prefetch
+from dpscd.kernels.block import BlockBuffer, solve_block
 from dpscd.kernels.dual import Records, StepConstants
 from dpscd.kernels.lazy_state import COLUMNS, DUE, FIRST, Law, settle
-from dpscd.kernels.packed import BlockBuffer, solve_block
 from dpscd.kernels.rows import CsrRows
 from dpscd.losses import Loss
 

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import ParameterError, StreamError
+from dpscd.kernels.block import new_buffer
 from dpscd.kernels.draws import PAIR_WORDS, fill_normals
 from dpscd.kernels.dual import Records
 from dpscd.kernels.lazy import BLOCK, advance_lazy
@@ -16,7 +17,6 @@ from dpscd.kernels.lazy_state import (
     settle_all,
     shared_of,
 )
-from dpscd.kernels.packed import new_buffer
 from dpscd.kernels.rows import CsrRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose, Source
