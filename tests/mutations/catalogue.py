@@ -783,13 +783,13 @@ MUTATIONS = [
     ),
     Mutation(
         "the library asked about the last release alone",
-        "privacy/accounting.py",
+        "privacy/accountants.py",
         (("    for event in events:\n        once = library", "    for event in events[-1:]:\n        once = library"),),
         "tests/privacy/test_accounting.py::test_what_the_library_is_asked_is_what_is_released",
     ),
     Mutation(
         "Rényi divergences used without their rounding",
-        "privacy/accounting.py",
+        "privacy/accountants.py",
         (("bound = max(float(value), 0.0) * (1.0 + 2.0**-40) + event.steps * rounding / (order - 1)", "bound = float(value)"),),
         "tests/privacy/test_accounting.py::test_rounding_does_not_make_a_small_loss_none",
     ),

@@ -46,7 +46,7 @@ from dpscd.planning import (
     plan_fit,
     worth_standardising,
 )
-from dpscd.privacy.accounting import library_version
+from dpscd.privacy.accountants import library_version
 from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.random import SecretSeed, Source, source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
