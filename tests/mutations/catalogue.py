@@ -759,7 +759,7 @@ MUTATIONS = [
     ),
     Mutation(
         "whatever a worker has is sent",
-        "distributed/workers.py",
+        "distributed/shard_actor.py",
         (("return only_sums(getattr(self._shard, method)(*args))", "return getattr(self._shard, method)(*args)"),),
         "tests/distributed/test_workers.py::test_a_row_does_not_leave_its_worker",
     ),
