@@ -10,7 +10,8 @@ from dpscd._version import __version__
 from dpscd.distributed.collections import Partition
 from dpscd.errors import DpscdError, WorkerError
 from dpscd.releases.query import only_sums
-from dpscd.solvers.shard import Reader, Shard
+from dpscd.solvers.reader import Reader
+from dpscd.solvers.shard import Shard
 
 __all__ = ["ShardActor", "StaleShardError"]
 

@@ -22,7 +22,7 @@ from dpscd._version import __version__
 from dpscd.distributed.collections import Partition
 from dpscd.distributed.shard_actor import ShardActor, StaleShardError
 from dpscd.errors import DpscdError, ParameterError, WorkerError
-from dpscd.solvers.shard import Reader
+from dpscd.solvers.reader import Reader
 from dpscd.solvers.sharded import LOST, Sharded, ShardPool
 
 __all__ = ["Workers", "workers_with"]
