@@ -375,7 +375,7 @@ MUTATIONS = [
     ),
     Mutation(
         "the name of a ledger left out of the keys of its fits",
-        "privacy/ledger.py",
+        "privacy/ledger_file.py",
         (('"name": secrets.token_hex(16)', '"name": "ledger"'),),
         "tests/estimators/test_budget.py::test_a_ledger_made_anew_gives_other_noise",
     ),
