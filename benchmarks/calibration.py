@@ -16,7 +16,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-from dpscd.privacy import accounting
+from dpscd.privacy import accountants, accounting
 from dpscd.privacy.accounting import estimate, gaussian_multiplier
 from dpscd.privacy.calibration import calibrate, interval_for
 from dpscd.privacy.event import SampledGaussian
@@ -59,9 +59,9 @@ def cold(setting: Setting) -> tuple[float, float, float]:
             calibrate,
             interval_for,
             gaussian_multiplier,
-            accounting._by_library,
+            accountants._by_library,
             accounting._losses_together,
-            accounting._renyi,
+            accountants._renyi,
         ):
             kept.cache_clear()
         start = time.perf_counter()

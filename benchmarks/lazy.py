@@ -16,7 +16,7 @@ import numpy as np
 
 from dpscd.kernels._memory import LINE, prefetch
 from dpscd.kernels.draws import PAIR_WORDS, fill_normals
-from dpscd.kernels.lazy import new_state
+from dpscd.kernels.lazy_state import new_state
 from dpscd.privacy.random import Purpose, SecureSource
 from dpscd_bench.speed.cases import make_sparse_case
 from dpscd_bench.speed.ours import lazy_beforehand, private_epoch

@@ -148,7 +148,7 @@ def test_dp_accounting_knows_the_relations_and_what_they_mean():
             found = _pld_epsilon(factor * noise, relation, 1e-5, rate)
             assert 1.0 - 1e-7 <= found <= 1.01, (
                 f"dp-accounting means something else by the noise under {relation.name} at "
-                f"rate {rate}: privacy/accounting.py"
+                f"rate {rate}: privacy/accountants.py"
             )
 
 
@@ -164,7 +164,7 @@ def test_dp_accounting_gives_the_divergences_at_the_orders_asked_for():
     accountant.compose(dp.SelfComposedDpEvent(step, 3))
     np.testing.assert_allclose(
         accountant.rdp, [3 * order / 8.0 for order in orders], rtol=1e-9,
-        err_msg="RdpAccountant.rdp is not what privacy/accounting.py takes it for",
+        err_msg="RdpAccountant.rdp is not what privacy/accountants.py takes it for",
     )  # fmt: skip
     epsilon, order = compute_epsilon(orders, accountant.rdp, 1e-5)
     bounds = [3 * a / 8.0 + math.log(1e5) / (a - 1) for a in orders]

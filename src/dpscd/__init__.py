@@ -33,13 +33,10 @@ if TYPE_CHECKING:
     from dpscd.estimators.poisson import DPPoissonRegressor
     from dpscd.estimators.regression import DPRidge
     from dpscd.estimators.table import TableModel
-    from dpscd.preprocessing.declared import (
-        DeclaredEncoder,
-        DeclaredScaler,
-        TableEncoder,
-    )
+    from dpscd.preprocessing.declared import DeclaredEncoder, DeclaredScaler
     from dpscd.preprocessing.row_scaler import RowScaler
     from dpscd.preprocessing.schema import Schema
+    from dpscd.preprocessing.table_encoder import TableEncoder
     from dpscd.privacy.ledger import Ledger
     from dpscd.privacy.random import SecretSeed
 
@@ -90,7 +87,7 @@ _HOMES = {
     "RowScaler": "dpscd.preprocessing.row_scaler",
     "Schema": "dpscd.preprocessing.schema",
     "SecretSeed": "dpscd.privacy.random",
-    "TableEncoder": "dpscd.preprocessing.declared",
+    "TableEncoder": "dpscd.preprocessing.table_encoder",
     "TableModel": "dpscd.estimators.table",
 }
 

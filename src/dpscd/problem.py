@@ -17,7 +17,8 @@ import numpy.typing as npt
 from dpscd import losses
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records, objectives
-from dpscd.kernels.rows import CsrRows, DenseRows, Rows, measure_rows
+from dpscd.kernels.norms import measure_rows
+from dpscd.kernels.rows import CsrRows, DenseRows, Rows
 from dpscd.losses import Loss
 from dpscd.standard import LONGEST, Standard
 

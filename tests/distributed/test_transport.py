@@ -22,11 +22,12 @@ from dpscd import (
     __version__,
     planning,
 )
-from dpscd.distributed import workers
+from dpscd.distributed import shard_actor, workers
 from dpscd.distributed.cluster import parquet
 from dpscd.distributed.collections import partitions_of
-from dpscd.distributed.workers import ShardActor, workers_with
-from dpscd.preprocessing.declared import schema_of
+from dpscd.distributed.shard_actor import ShardActor
+from dpscd.distributed.workers import workers_with
+from dpscd.preprocessing.schema import schema_of
 from dpscd.records.door import TableDoor
 from dpscd.records.labels import ClassLabels
 from dpscd.solvers import sharded
@@ -157,7 +158,7 @@ def test_a_worker_that_cannot_make_a_shard_is_not_called_lost(near, monkeypatch)
     def broken(*_):
         raise ModuleNotFoundError("secret path")
 
-    monkeypatch.setattr(workers, "Shard", broken)
+    monkeypatch.setattr(shard_actor, "Shard", broken)
     transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
     with pytest.raises(WorkerError, match="ModuleNotFoundError") as caught:
         transport.call([0], "count", [()])

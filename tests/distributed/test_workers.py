@@ -24,10 +24,9 @@ from dpscd import (
     WorkerError,
     __version__,
 )
-from dpscd.distributed import workers
 from dpscd.distributed.cluster import connected
 from dpscd.distributed.collections import columns_of, partitions_of
-from dpscd.distributed.workers import ShardActor
+from dpscd.distributed.shard_actor import ShardActor, StaleShardError, _room
 from dpscd.estimators.sources import Opened
 from dpscd.preprocessing.containers import is_dask
 from dpscd.releases.moments import MomentsQuery
@@ -111,11 +110,11 @@ def test_a_shard_answers_only_whom_it_met():
     assert asyncio.run(met.knows("token"))
     for actor, token in [(stranger, "token"), (met, "other"), (stranger, None)]:
         assert not asyncio.run(actor.knows(token))
-        with pytest.raises(workers.StaleShardError):
+        with pytest.raises(StaleShardError):
             actor.ask(token, "count")
-    with pytest.raises(workers.StaleShardError):
+    with pytest.raises(StaleShardError):
         asyncio.run(met.meet("token"))  # once only
-    assert not issubclass(workers.StaleShardError, DpscdError)
+    assert not issubclass(StaleShardError, DpscdError)
 
 
 def test_another_version_is_refused():
@@ -210,7 +209,7 @@ def test_what_is_not_available_is_said():
 
 
 def test_without_a_limit_everything_is_kept_in_memory():
-    assert workers._room() == (None, None)
+    assert _room() == (None, None)
 
 
 def test_a_local_cluster_is_started_and_stopped():

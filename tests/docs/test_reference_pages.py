@@ -10,7 +10,8 @@ import pytest
 
 import dpscd
 from dpscd.cards.card import PrivacyCard
-from dpscd.preprocessing import schema
+from dpscd.preprocessing import schema_checks
+from dpscd.preprocessing.declarations import KINDS, Layout, Target
 from dpscd.privacy.release import Release
 
 ROOT = Path(__file__).parents[2]
@@ -43,14 +44,14 @@ def test_every_public_name_is_in_the_reference_of_python():
     assert found | {"__version__"} == set(dpscd.__all__)
 
 
-@pytest.mark.parametrize("kind", schema.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_key_of_a_column_is_in_the_reference(kind):
-    assert {kind, *schema._KEYS[kind]} <= _words("schema.md")
+    assert {kind, *schema_checks._KEYS[kind]} <= _words("schema.md")
 
 
 def test_every_key_of_table_and_target_is_in_the_reference():
-    layout = {field.name for field in dataclasses.fields(schema.Layout)}
-    target = {field.name for field in dataclasses.fields(schema.Target)} - {"name"}
+    layout = {field.name for field in dataclasses.fields(Layout)}
+    target = {field.name for field in dataclasses.fields(Target)} - {"name"}
     assert layout | target | {"column", "rows", "read_from_data"} <= _words("schema.md")
 
 

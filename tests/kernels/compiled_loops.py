@@ -24,24 +24,27 @@ def kernels():
     import numpy as np
 
     from dpscd.kernels import draws, lazy, packed
+    from dpscd.kernels.block import BlockBuffer, solve_block
     from dpscd.kernels.dual import Records, StepConstants, predictions, step_of
+    from dpscd.kernels.lazy_state import Law, new_state
+    from dpscd.kernels.norms import measure_rows
     from dpscd.kernels.pack import Pack, fill_pack
-    from dpscd.kernels.rows import CsrRows, DenseRows, measure_rows
+    from dpscd.kernels.rows import CsrRows, DenseRows
     from dpscd.losses import Logistic
 
     loss, numbers = Logistic(), StepConstants(*[1.0] * len(StepConstants._fields))
-    law = lazy.Law(1.0, 1, 1, 1.0, 1)
+    law = Law(1.0, 1, 1, 1.0, 1)
     ints, floats = np.zeros(2, np.int64), np.zeros(2)
     table, words = np.zeros((2, 2)), np.zeros((2, 4), np.uint64)
     pack = Pack(np.zeros((2, 128), np.int16), np.zeros((2, 32)), 90, 96, 24)
-    buffer = packed.BlockBuffer(*[floats] * 5, table, table, np.zeros((2, 2), np.int32))
+    buffer = BlockBuffer(*[floats] * 5, table, table, np.zeros((2, 2), np.int32))
     records = Records(floats, floats)
     values, columns = np.zeros(2, np.float32), np.zeros(2, np.int32)
     for array in (values, columns, sealed := ints.copy()):
         array.flags.writeable = False
     rows = CsrRows(values, columns, sealed, 2, floats, floats, 0.0)
     dense = DenseRows(np.zeros((2, 2), np.float32), floats, floats, 0.0)
-    totals, state = np.zeros((1, 1, 96), np.int64), lazy.new_state(2, 1)
+    totals, state = np.zeros((1, 1, 96), np.int64), new_state(2, 1)
     chunk = (ints, ints, table, 0, table, table, table)
     return {
         "measure_rows": (measure_rows, dense, 1.0, 1.0),
@@ -50,7 +53,7 @@ def kernels():
         "predictions": (predictions, rows, floats, 1.0, floats),
         "_read": (packed._read, pack, ints, ints, np.zeros((1, 96), np.float32), floats, table,
                   buffer),
-        "solve_block": (packed.solve_block, loss, numbers, 1, buffer),
+        "solve_block": (solve_block, loss, numbers, 1, buffer),
         "_add": (packed._add, pack, ints, np.zeros(2, np.int32), ints),
         "_add_members": (
             packed._add_members, loss, pack, numbers, ints, ints, np.zeros((1, 96), np.float32),

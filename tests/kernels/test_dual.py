@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from dpscd.kernels.dual import Records, StepConstants, advance, release, step_of, sweep
-from dpscd.kernels.rows import measure_rows
+from dpscd.kernels.norms import measure_rows
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.problem import Problem
 

@@ -11,18 +11,18 @@ import scipy.sparse
 import scipy.stats
 
 from dpscd.kernels._jit import COMPILED
+from dpscd.kernels.block import new_buffer
 from dpscd.kernels.dual import Records, StepConstants, advance
-from dpscd.kernels.lazy import (
+from dpscd.kernels.lazy import advance_lazy
+from dpscd.kernels.lazy_state import (
     Law,
     _deviation,
     add_product,
-    advance_lazy,
     average_due,
     new_state,
     settle_all,
     shared_of,
 )
-from dpscd.kernels.packed import new_buffer
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.privacy.noise import LatticeGaussian, draw_normals
 from dpscd.privacy.random import Purpose, SeededSource

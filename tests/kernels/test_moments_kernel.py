@@ -10,7 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpscd.kernels.moments import add_moments
-from dpscd.kernels.rows import CsrRows, DenseRows, add_squares_truncated, measure_rows
+from dpscd.kernels.norms import measure_rows
+from dpscd.kernels.rows import CsrRows, DenseRows, add_squares_truncated
 from dpscd.losses import Squared
 from dpscd.problem import Problem
 

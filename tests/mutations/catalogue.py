@@ -71,13 +71,13 @@ MUTATIONS = [
     ),
     Mutation(
         "lazy noise: what is due is forgotten",
-        "kernels/lazy.py",
+        "kernels/lazy_state.py",
         (("np.float64(k) * law.variance", "law.variance"),),
         _LAZY_NOISE,
     ),
     Mutation(
         "lazy noise: one step short",
-        "kernels/lazy.py",
+        "kernels/lazy_state.py",
         (("np.float64(k) * law.variance", "np.float64(k - 1) * law.variance"),),
         _LAZY_DRAW,
     ),
@@ -101,13 +101,13 @@ MUTATIONS = [
     ),
     Mutation(
         "lazy noise: an average without its own variance",
-        "kernels/lazy.py",
+        "kernels/lazy_state.py",
         (("np.float64(state[j, _TIMES]) / 12.0", "0.0"),),
         "tests/kernels/test_lazy.py::test_eager_and_lazy_have_the_same_law",
     ),
     Mutation(
         "lazy noise: the average of a stretch that is all at its end",
-        "kernels/lazy.py",
+        "kernels/lazy_state.py",
         (("add_product(twice, k + 1, noise)", "add_product(twice, 2 * k, noise)"),),
         "tests/kernels/test_lazy.py::test_eager_and_lazy_have_the_same_law",
     ),
@@ -126,7 +126,7 @@ MUTATIONS = [
     ),
     Mutation(
         "lazy noise: the variance of rounding added to the variance that is stated",
-        "kernels/lazy.py",
+        "kernels/lazy_state.py",
         (("variance - 1.0 / 12.0", "variance"),),
         "tests/kernels/test_lazy.py::test_rounding_is_part_of_the_stated_variance",
     ),
@@ -156,7 +156,7 @@ MUTATIONS = [
     ),
     Mutation(
         "lazy noise: a sum that shows how often it left its range",
-        "kernels/lazy.py",
+        "kernels/lazy_state.py",
         (("            total = add_product(total, 1, total) >> 1\n", ""),),
         "tests/kernels/test_lazy.py::test_a_sum_that_leaves_its_range_is_known_modulo_its_range",
     ),
@@ -180,7 +180,7 @@ MUTATIONS = [
     ),
     Mutation(
         "clip skipped",
-        "kernels/packed.py",
+        "kernels/block.py",
         (("limit / length if length > limit else 1.0", "1.0"),),
         _SENSITIVITY,
     ),
@@ -192,7 +192,7 @@ MUTATIONS = [
     ),
     Mutation(
         "clip after normalising wrongly",
-        "kernels/rows.py",
+        "kernels/norms.py",
         (
             ("factor = row_bound / scale * unit / relative", "factor = row_bound / scale * unit"),
             ("else max(norm, _SHORTEST)", "else 1.0"),
@@ -201,17 +201,17 @@ MUTATIONS = [
     ),
     Mutation(
         "intercept column outside the norm bound",
-        "kernels/rows.py",
+        "kernels/norms.py",
         (("math.sqrt(length * length + rows.tail * rows.tail)", "length"),),
         _SENSITIVITY,
     ),
     Mutation(
         "norm summed in any order",
-        "kernels/rows.py",
+        "kernels/norms.py",
         (
             (
                 "@register_jitable\ndef _square_product",
-                "@register_jitable(fastmath=REORDERED)\ndef _square_product",
+                "@register_jitable(fastmath={'reassoc', 'contract'})\ndef _square_product",
             ),
         ),
         "tests/kernels/test_hot_loop.py::test_what_bounds_a_contribution_is_computed_in_the_order_that_is_written",
@@ -375,7 +375,7 @@ MUTATIONS = [
     ),
     Mutation(
         "the name of a ledger left out of the keys of its fits",
-        "privacy/ledger.py",
+        "privacy/ledger_file.py",
         (('"name": secrets.token_hex(16)', '"name": "ledger"'),),
         "tests/estimators/test_budget.py::test_a_ledger_made_anew_gives_other_noise",
     ),
@@ -759,7 +759,7 @@ MUTATIONS = [
     ),
     Mutation(
         "whatever a worker has is sent",
-        "distributed/workers.py",
+        "distributed/shard_actor.py",
         (("return only_sums(getattr(self._shard, method)(*args))", "return getattr(self._shard, method)(*args)"),),
         "tests/distributed/test_workers.py::test_a_row_does_not_leave_its_worker",
     ),
@@ -783,13 +783,13 @@ MUTATIONS = [
     ),
     Mutation(
         "the library asked about the last release alone",
-        "privacy/accounting.py",
+        "privacy/accountants.py",
         (("    for event in events:\n        once = library", "    for event in events[-1:]:\n        once = library"),),
         "tests/privacy/test_accounting.py::test_what_the_library_is_asked_is_what_is_released",
     ),
     Mutation(
         "Rényi divergences used without their rounding",
-        "privacy/accounting.py",
+        "privacy/accountants.py",
         (("bound = max(float(value), 0.0) * (1.0 + 2.0**-40) + event.steps * rounding / (order - 1)", "bound = float(value)"),),
         "tests/privacy/test_accounting.py::test_rounding_does_not_make_a_small_loss_none",
     ),

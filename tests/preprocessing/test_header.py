@@ -14,8 +14,8 @@ from pyarrow import parquet
 
 from dpscd import DataError
 from dpscd.preprocessing import delimited
+from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.header import declared_columns
-from dpscd.preprocessing.schema import Layout
 
 RECORDS = [
     b"",

@@ -12,8 +12,8 @@ import pytest
 from pyarrow import parquet
 
 from dpscd import DataError, Schema, SchemaError
+from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.reading import TableFiles, read_frames
-from dpscd.preprocessing.schema import Layout
 
 SCHEMA = Schema.from_dict(
     {

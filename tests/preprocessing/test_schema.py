@@ -3,7 +3,7 @@
 import pytest
 
 from dpscd import Schema, SchemaError
-from dpscd.preprocessing.schema import Column, Layout, Target
+from dpscd.preprocessing.declarations import Column, Layout, Target
 
 GOOD = """\
 [table]

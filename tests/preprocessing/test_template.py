@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from dpscd import DataError, Schema, SchemaError
-from dpscd.preprocessing.schema import Layout
+from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.template import ReadTemplate, template
 
 TABLE = pd.DataFrame(

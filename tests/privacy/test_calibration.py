@@ -234,13 +234,13 @@ def test_the_accountant_of_the_library_agrees_that_the_target_is_reached(setting
 def second(monkeypatch):
     """Return a list to which each question to the second accountant adds something."""
     asked = []
-    real = accounting._by_renyi
+    real = accounting.rdp_epsilon
 
     def counted(*rest):
         asked.append(rest)
         return real(*rest)
 
-    monkeypatch.setattr(accounting, "_by_renyi", counted)
+    monkeypatch.setattr(accounting, "rdp_epsilon", counted)
     return asked
 
 

@@ -12,7 +12,8 @@ from scipy.stats import norm
 
 from dpscd.errors import CardError, ParameterError
 from dpscd.plan import Plan
-from dpscd.privacy.accounting import epsilon_of, renyi_of
+from dpscd.privacy.accountants import renyi_of
+from dpscd.privacy.accounting import epsilon_of
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.filters import (
     BasicFilter,
@@ -93,7 +94,7 @@ def test_renyi_divergence_covers_the_other_direction():
 def test_what_cannot_be_computed_is_infinite(monkeypatch):
     from dp_accounting import rdp
 
-    from dpscd.privacy import accounting
+    from dpscd.privacy import accountants
 
     class Broken:
         rdp = (math.nan,)
@@ -105,9 +106,9 @@ def test_what_cannot_be_computed_is_infinite(monkeypatch):
             pass
 
     monkeypatch.setattr(rdp, "RdpAccountant", Broken)
-    accounting._renyi.cache_clear()
+    accountants._renyi.cache_clear()
     found = renyi_of([SampledGaussian(0.1, 1.0, 1)], [4], Relation.ZERO_OUT)
-    accounting._renyi.cache_clear()
+    accountants._renyi.cache_clear()
     assert found == (math.inf,)
 
 

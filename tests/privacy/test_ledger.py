@@ -15,6 +15,7 @@ from joblib import Parallel, delayed
 from dpscd.errors import BudgetExceeded, CardError, LedgerError, ParameterError
 from dpscd.plan import Plan
 from dpscd.privacy import ledger as module
+from dpscd.privacy import ledger_file
 from dpscd.privacy.books import Books, canonical, link
 from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.relation import Relation
@@ -57,7 +58,7 @@ def rows(path):
 def tamper(path, *statements):
     """Do what triggers forbid, and put them back."""
     connection = sqlite3.connect(path)
-    triggers = module._SCHEMA[1:]
+    triggers = ledger_file._SCHEMA[1:]
     for trigger in triggers:
         connection.execute(f"DROP TRIGGER {trigger.split()[2]}")
     for statement in statements:
@@ -238,8 +239,8 @@ def die_inside(path, number, committed):
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA cache_size=2")
     connection.execute("BEGIN IMMEDIATE")
-    books = module._read(connection, create=False)
-    module._append(connection, books, {"kind": "commit", "reservation": number})
+    books = ledger_file._read(connection, create=False)
+    ledger_file.append(connection, books, {"kind": "commit", "reservation": number})
     if committed:
         connection.execute("COMMIT")
     else:
@@ -275,7 +276,7 @@ class TestProcesses:
         assert ledger.show("d").spent_epsilon == 0.6
 
     def test_one_that_holds_the_lock_too_long_is_named(self, ledger, monkeypatch):
-        monkeypatch.setattr(module, "_PATIENCE", 0.05)
+        monkeypatch.setattr(ledger_file, "_PATIENCE", 0.05)
         other = sqlite3.connect(ledger.path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerError, match=r"database is locked\. If it is locked, try"):

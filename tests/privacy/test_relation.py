@@ -5,7 +5,8 @@ import pickle
 import pytest
 
 from dpscd.errors import ParameterError
-from dpscd.privacy.accounting import epsilon_of, gaussian_multiplier, renyi_of
+from dpscd.privacy.accountants import renyi_of
+from dpscd.privacy.accounting import epsilon_of, gaussian_multiplier
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.filters import new_filter
 from dpscd.privacy.relation import PrivacyTarget, Relation, RelationFacts

@@ -24,8 +24,8 @@ from dpscd.preprocessing.cells import same_value
 from dpscd.preprocessing.columns import as_column
 from dpscd.preprocessing.containers import _FLAT as FLAT
 from dpscd.preprocessing.containers import RowSource, as_frame
+from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.reading import open_table
-from dpscd.preprocessing.schema import Layout
 from dpscd.records.door import ArrayDoor, TableDoor
 from dpscd.records.labels import ClassLabels, label_column, weights_of
 from dpscd.records.tables import table_source

@@ -9,7 +9,8 @@ import scipy.sparse
 
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import predictions
-from dpscd.kernels.rows import CsrRows, measure_rows
+from dpscd.kernels.norms import measure_rows
+from dpscd.kernels.rows import CsrRows
 from dpscd.losses import Logistic, Squared
 from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose, SeededSource

@@ -52,9 +52,9 @@ def init(
     with plain_errors():
         from dpscd.atomic import atomic_write
         from dpscd.errors import ParameterError
+        from dpscd.preprocessing.declarations import Layout
         from dpscd.preprocessing.header import declared_columns
         from dpscd.preprocessing.reading import read_frames
-        from dpscd.preprocessing.schema import Layout
         from dpscd.preprocessing.template import ReadTemplate, template
 
         if out.exists():

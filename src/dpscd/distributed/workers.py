@@ -15,18 +15,17 @@ from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
-import psutil
-from distributed import Client, KilledWorker, get_worker
+from distributed import Client, KilledWorker
 from distributed.client import default_client
 
 from dpscd._version import __version__
 from dpscd.distributed.collections import Partition
+from dpscd.distributed.shard_actor import ShardActor, StaleShardError
 from dpscd.errors import DpscdError, ParameterError, WorkerError
-from dpscd.releases.query import only_sums
-from dpscd.solvers.shard import Reader, Shard
+from dpscd.solvers.reader import Reader
 from dpscd.solvers.sharded import LOST, Sharded, ShardPool
 
-__all__ = ["ShardActor", "StaleShardError", "Workers", "workers_with"]
+__all__ = ["Workers", "workers_with"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,83 +35,6 @@ _LOOK = 1.0
 _WAIT = 300
 # What Dask's scheduler makes of an actor whose worker is gone.
 _GONE = "Worker holding Actor was lost"
-
-_METHODS = frozenset(
-    {
-        "begin",
-        "count",
-        "read_with",
-        "replay",
-        "step",
-        "total",
-    }
-)
-
-
-class StaleShardError(Exception):
-    """The shard that was asked is another one than the one that was met: that one is lost."""
-
-
-class ShardActor:
-    """A shard on a worker. Its errors say nothing about the records.
-
-    Parameters
-    ----------
-    parts, reader
-        As for :class:`~dpscd.solvers.shard.Shard`.
-    version : str
-        The coordinator's version of this library, which must be the worker's.
-
-    Notes
-    -----
-    Guarantee: answers only whom it met. Dask may build an actor again by itself, from what it
-    was built from: the first reader, and no steps. Nobody has met that one.
-    """
-
-    def __init__(self, parts: Sequence[Partition], reader: Reader, version: str) -> None:
-        if version != __version__:
-            raise WorkerError(
-                f"a worker has another version of dpscd, {__version__}, than the coordinator, "
-                f"{version}; install one version on all machines."
-            )
-        self._shard = Shard(parts, reader, *_room())
-        self._token: str | None = None
-
-    async def meet(self, token: str) -> None:
-        """Be known by `token` from now on."""
-        if self._token is not None:
-            raise StaleShardError
-        self._token = token
-
-    async def knows(self, token: str) -> int:
-        """Return 1 if this is the shard that is known by `token`, else 0; at once."""
-        return int(self._token is not None and token == self._token)
-
-    def ask(self, token: str, method: str, *args: Any) -> Any:
-        """Return the shard's answer, if it is one that may leave."""
-        if self._token is None or token != self._token:
-            raise StaleShardError
-        if method not in _METHODS:
-            raise WorkerError(f"a shard is not asked for {method!r}.")
-        try:
-            return only_sums(getattr(self._shard, method)(*args))
-        except DpscdError as error:
-            failure: DpscdError = type(error)(*error.args)
-        except Exception as error:  # of a reader or a file: its text may hold a cell
-            failure = WorkerError(f"a partition could not be used: {type(error).__name__}.")
-        raise failure
-
-
-def _room() -> tuple[int | None, str | None]:
-    """Return the memory that a shard here may use, None without limit, and a folder on disk."""
-    try:
-        worker = get_worker()
-    except ValueError:  # not on a worker
-        return None, None
-    limit, folder = worker.memory_manager.memory_limit, worker.local_directory
-    if not limit:
-        return None, folder
-    return max(1, int(limit) - psutil.Process().memory_info().rss), folder
 
 
 class _ShardPlace:

@@ -16,7 +16,7 @@ from dpscd.kernels.dual import Records
 from dpscd.losses import Loss
 from dpscd.plan import Plan
 from dpscd.planning import RULE, Facts, plan_fit
-from dpscd.privacy.accounting import library_version
+from dpscd.privacy.accountants import library_version
 from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.random import Source, source_for
 from dpscd.privacy.relation import PrivacyTarget

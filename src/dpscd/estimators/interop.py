@@ -19,7 +19,7 @@ from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
 from dpscd.estimators.registry import kind_of
 from dpscd.estimators.table import TableModel
-from dpscd.preprocessing.declared import TableEncoder
+from dpscd.preprocessing.table_encoder import TableEncoder
 
 __all__ = ["to_onnx", "to_sklearn"]
 

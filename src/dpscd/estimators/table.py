@@ -22,9 +22,8 @@ from dpscd.estimators.registry import MODELS, kind_of, usual_kind
 from dpscd.estimators.regression import DPLinearRegressor
 from dpscd.estimators.sources import DaskTable, Table
 from dpscd.preprocessing.containers import is_dask
-from dpscd.preprocessing.declared import schema_of
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
-from dpscd.preprocessing.schema import Schema
+from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.privacy.release import BOUND_CELLS
 from dpscd.records.redaction import NO_MEMORY
 from dpscd.records.tables import table_source

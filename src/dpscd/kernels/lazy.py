@@ -7,41 +7,26 @@ a coordinate owes is kept in whole numbers, which are exact.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import overload, register_jitable
+from numba.extending import register_jitable
 
-from dpscd.kernels._jit import jit, jit_uncounted
+from dpscd.kernels._jit import jit_uncounted
 from dpscd.kernels._memory import LINE, prefetch
+from dpscd.kernels.block import BlockBuffer, solve_block
 from dpscd.kernels.dual import Records, StepConstants
-from dpscd.kernels.packed import BlockBuffer, solve_block
+from dpscd.kernels.lazy_state import COLUMNS, DUE, FIRST, Law, settle
 from dpscd.kernels.rows import CsrRows
 from dpscd.losses import Loss
 
-__all__ = [
-    "BLOCK",
-    "Law",
-    "advance_lazy",
-    "average_due",
-    "new_state",
-    "settle_all",
-    "shared_of",
-]
+__all__ = ["BLOCK", "advance_lazy"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Whole = npt.NDArray[Any]
 Values = npt.NDArray[Any]
-
-# Columns of the state, one row a coordinate: the step up to which it has its noise, and
-# the sum of k (k^2 - 1) over its stretches of k steps that are averaged.
-_DONE, _TIMES = 0, 1
-# Four columns an output follow: the value in grids; in cells what the lot of the last read
-# added; twice the expected sum over the averaged steps, in grids; the rest of it, in cells.
-_FIRST, _COLUMNS = 2, 4
-_VALUE, _DUE, _SUM, _REST = 0, 1, 2, 3
 
 # How far ahead members, then their entries, then their coordinates are asked for.
 _MEMBERS_AHEAD, _ENTRIES_AHEAD, _COORDINATES_AHEAD = 16, 8, 3
@@ -49,107 +34,6 @@ _LINES = 2  # of a row's entries, at first
 
 #: Members of a block: their coordinates stay in the cache until their steps are known.
 BLOCK = 32
-
-
-class Law(NamedTuple):
-    """The noise of a step and the lattice that it lives on.
-
-    Attributes
-    ----------
-    variance : float
-        Variance of the noise of one step, in squared grids.
-    bits : int
-        A grid has ``2^bits`` cells; between 0 and 42.
-    mask : int
-        ``2^bits - 1``.
-    cell : float
-        ``2^-bits``.
-    start : int
-        First step whose shared vector is averaged: all coordinates are settled then.
-    """
-
-    variance: float
-    bits: int
-    mask: int
-    cell: float
-    start: int
-
-
-def new_state(width: int, outputs: int) -> Ints:
-    """Return the state of a shared vector that is zero; its rows fill lines of memory."""
-    columns = _FIRST + _COLUMNS * outputs
-    line = LINE // 8
-    stride = -(-columns // line) * line
-    memory = np.empty(width * stride + line, np.int64)  # on large pages, unlike np.zeros
-    memory[:] = 0
-    skipped = -memory.ctypes.data % LINE // 8
-    return memory[skipped : skipped + width * stride].reshape(width, stride)
-
-
-@register_jitable(forceinline=True)
-def _deviation(variance: float) -> float:
-    """Return the standard deviation of a normal that, rounded, is a lattice Gaussian."""
-    return math.sqrt(max(variance - 1.0 / 12.0, 0.0))
-
-
-def add_product(total: Any, times: Any, number: Any) -> Any:
-    """Return ``total + times * number`` modulo 2^64, as a signed number of 64 bits.
-
-    Signed sums that leave their range are undefined when compiled; this one never is.
-    """
-    exact = int(total) + int(times) * int(number)
-    return np.int64((exact + 2**63) % 2**64 - 2**63)
-
-
-@overload(add_product, jit_options={"forceinline": True})
-def _add_product(total, times, number):
-    def wrap(total, times, number):  # pragma: no cover - runs compiled only
-        return np.int64(np.uint64(total) + np.uint64(times) * np.uint64(number))
-
-    return wrap
-
-
-@register_jitable(forceinline=True)
-def _read(
-    state: Ints, j: Any, column: int, last: bool, now: int, law: Law, normals: Floats, at: int
-) -> tuple[int, float]:
-    """Give one output of coordinate j the noise that is due before step `now`.
-
-    Returns the place of the next normal, and the value in grids. The `last` output closes
-    the stretch: all outputs are read one after the other.
-
-    Notes
-    -----
-    Guarantee: after k > 0 steps the value moves by what the lot of its last read added and
-    a Gaussian of variance ``k law.variance``, rounded together. The state then knows mean
-    and variance of the sum of the values it had on the way.
-    Proof: docs/proofs/shared_vector.md, "Lazy noise".
-    """
-    done = state[j, _DONE]
-    k = now - done
-    value = state[j, column + _VALUE]
-    if k > 0:
-        due = state[j, column + _DUE]
-        whole = due >> law.bits
-        rest = due & law.mask
-        deviation = _deviation(np.float64(k) * law.variance)
-        noise = np.int64(
-            math.floor(np.float64(rest) * law.cell + deviation * normals[at] + 0.5)
-        )
-        at += 1
-        before = add_product(value, 1, whole)
-        value = add_product(before, 1, noise)
-        state[j, column + _VALUE] = value
-        state[j, column + _DUE] = 0
-        if done >= law.start:
-            twice = add_product(state[j, column + _SUM], 2 * k, before)
-            state[j, column + _SUM] = add_product(twice, k + 1, noise)
-            state[j, column + _REST] += (k - 1) * rest
-        if last:
-            state[j, _DONE] = now
-            if done >= law.start:
-                state[j, _TIMES] += k * (k * k - 1)
-    return at, np.float64(value)
 
 
 @register_jitable(forceinline=True)
@@ -160,17 +44,17 @@ def _predict(
     """Settle the coordinates of member b of a block and fill in its predictions."""
     outputs = out.shape[0]
     for k in range(outputs):
-        column, last = _FIRST + _COLUMNS * k, k + 1 == outputs
+        column, last = FIRST + COLUMNS * k, k + 1 == outputs
         total = 0.0
         for q in range(indices.shape[0]):
             # Without sign, so that no index is taken to count from the end.
             j = np.uint64(indices[q])
-            at, value = _read(state, j, column, last, now, law, normals, at)
+            at, value = settle(state, j, column, last, now, law, normals, at)
             total += np.float64(values[q]) * value
         total *= constants.grid * factor
         if tail != 0.0:
             j = np.uint64(state.shape[0] - 1)
-            at, value = _read(state, j, column, last, now, law, normals, at)
+            at, value = settle(state, j, column, last, now, law, normals, at)
             total += tail * (constants.grid * value)
         out[k, b] = total / constants.strength
     return at
@@ -189,7 +73,7 @@ def _owe(
     if that is no number.
     """
     for k in range(steps.shape[0]):
-        column = _FIRST + _COLUMNS * k + _DUE
+        column = FIRST + COLUMNS * k + DUE
         scale = steps[k, b] / cell
         scaled = scale * factor
         if not (math.isfinite(scale) and math.isfinite(scaled)):
@@ -305,7 +189,8 @@ def advance_lazy(
     dual : array of shape (records, outputs)
         Secret; changed in place.
     state : array
-        That of :func:`new_state`. Secret: which coordinates are settled shows the lots.
+        That of :func:`~dpscd.kernels.lazy_state.new_state`. Secret: which coordinates are
+        settled shows the lots.
     buffer : BlockBuffer
         Room for a block of members.
 
@@ -316,8 +201,8 @@ def advance_lazy(
 
     Notes
     -----
-    Guarantee: with :func:`settle_all` before anything is seen, the mechanism of
-    docs/proofs/shared_vector.md, "Lazy noise".
+    Guarantee: with :func:`~dpscd.kernels.lazy_state.settle_all` before anything is seen, the
+    mechanism of docs/proofs/shared_vector.md, "Lazy noise".
     Requires: lots are Poisson and whole; normals are fresh. Between ``law.start`` - 1 and
     ``law.start`` all coordinates are settled.
     """
@@ -336,74 +221,3 @@ def advance_lazy(
         if begin < end:
             break
     return begin, used
-
-
-@jit
-def settle_all(
-    law: Law, outputs: int, now: int, begin: int, normals: Floats, state: Ints
-) -> tuple[int, int]:
-    """Give coordinates from `begin` on the noise that is due; stop when normals run out.
-
-    Returns the coordinate to go on with and how many normals were used.
-    """
-    used = 0
-    for j in range(begin, state.shape[0]):
-        if used + outputs > normals.shape[0]:
-            return j, used
-        for k in range(outputs):
-            column, last = _FIRST + _COLUMNS * k, k + 1 == outputs
-            used, _ = _read(state, j, column, last, now, law, normals, used)
-    return state.shape[0], used
-
-
-@jit
-def shared_of(state: Ints, grid: float, out: Floats) -> None:
-    """Fill `out` with the shared vector; all coordinates must have been settled."""
-    for k in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[k, j] = grid * np.float64(state[j, _FIRST + _COLUMNS * k + _VALUE])
-
-
-@jit
-def average_due(
-    law: Law, coarse: int, begin: int, normals: Floats, state: Ints, out: Floats
-) -> tuple[int, int]:
-    """Fill `out` with sums of the shared vector over the averaged steps, in grids.
-
-    Parameters
-    ----------
-    law : Law
-        As before.
-    coarse : int
-        The sums are rounded to multiples of ``2^coarse`` grids.
-    begin, normals, state
-        As for :func:`settle_all`, after which this is called.
-    out : array of shape (outputs, width)
-        Filled from coordinate `begin` on.
-
-    Notes
-    -----
-    Guarantee: given all values that were read, the sums are Gaussians around what the
-    state expects, rounded; they have the joint law with them that sums of the values of every
-    step have. They are taken modulo 2^63, then rounded.
-    Proof: docs/proofs/shared_vector.md, "Lazy noise".
-    """
-    used = 0
-    for j in range(begin, state.shape[0]):
-        if used + out.shape[0] > normals.shape[0]:
-            return j, used
-        deviation = _deviation(np.float64(state[j, _TIMES]) / 12.0 * law.variance)
-        for k in range(out.shape[0]):
-            o = _FIRST + _COLUMNS * k
-            more = state[j, o + _REST] >> law.bits
-            rest = np.float64(state[j, o + _REST] - (more << law.bits)) * law.cell
-            twice = add_product(state[j, o + _SUM], 1, more)
-            rest = 0.5 * (np.float64(twice & 1) + rest)
-            noise = np.int64(math.floor(rest + deviation * normals[used] + 0.5))
-            used += 1
-            # Twice the sum is known modulo 2^64, so the sum modulo 2^63 and no better.
-            total = add_product(twice >> 1, 1, noise)
-            total = add_product(total, 1, total) >> 1
-            half = (np.int64(1) << coarse) >> 1
-            out[k, j] = np.float64(((total + half) >> coarse) << coarse)
-    return state.shape[0], used

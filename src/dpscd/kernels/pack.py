@@ -16,7 +16,8 @@ import numpy.typing as npt
 from dpscd.kernels._jit import jit
 from dpscd.kernels._memory import LINE
 from dpscd.kernels.dual import Records
-from dpscd.kernels.rows import DenseRows, largest_of
+from dpscd.kernels.norms import largest_of
+from dpscd.kernels.rows import DenseRows
 
 __all__ = [
     "LABEL",

@@ -5,7 +5,6 @@ their steps in one loop of vector instructions, then their contributions.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,19 +12,16 @@ from numba.extending import register_jitable
 
 from dpscd.kernels._jit import REORDERED, jit
 from dpscd.kernels._memory import GATE, LINE, barrier, prefetch
+from dpscd.kernels.block import BlockBuffer, new_buffer, solve_block
 from dpscd.kernels.dual import StepConstants
-from dpscd.kernels.margin import MARGIN
 from dpscd.kernels.pack import LABEL, NORM, SCALE, WEIGHT, Pack
-from dpscd.losses import Loss, dual_step
+from dpscd.losses import Loss
 
 __all__ = [
-    "BlockBuffer",
     "add_packed_lot",
     "advance_packed",
     "advance_part",
-    "new_buffer",
     "release_cells",
-    "solve_block",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -41,34 +37,6 @@ _BLOCK_BYTES = 2**18
 # Lines of a row that are asked for ahead, a block at a time: the memory goes on by itself
 # once it has seen a few lines of a long row.
 _LINES = 16
-
-
-class BlockBuffer(NamedTuple):
-    """Room for a block: one number a member, or one an output and member."""
-
-    scale: Floats
-    norm: Floats
-    label: Floats
-    weight: Floats
-    squares: Floats
-    steps: Floats  # predictions at first
-    duals: Floats
-    cells: npt.NDArray[np.int32]
-
-
-@jit
-def new_buffer(outputs: int, block: int) -> BlockBuffer:
-    """Return room for so many members."""
-    return BlockBuffer(
-        np.empty(block),
-        np.empty(block),
-        np.empty(block),
-        np.empty(block),
-        np.empty(block),
-        np.empty((outputs, block)),
-        np.empty((outputs, block)),
-        np.empty((outputs, block), np.int32),
-    )
 
 
 @register_jitable(fastmath=REORDERED)
@@ -117,49 +85,6 @@ def _read(
     for b in range(ids.shape[0], coming.shape[0]):
         prefetch(pack.cells, coming[b], size)
         prefetch(dual, coming[b], 8 * outputs)
-
-
-@jit
-def solve_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
-    """Turn predictions into clipped steps, new duals and whole numbers of cells.
-
-    Notes
-    -----
-    Guarantee: the vector of all ``cells[k, b] cell q_b`` of member b, over all outputs k, is
-    no longer than the clip, for every input, NaN and infinity included; it depends on
-    record b, its own duals and the released vector alone.
-    Proof: docs/proofs/shared_vector.md, "Fixed point".
-    """
-    outputs = buffer.steps.shape[0]
-    for b in range(count):
-        buffer.squares[b] = 0.0
-    for k in range(outputs):
-        steps, duals = buffer.steps[k], buffer.duals[k]
-        for b in range(count):
-            label, weight, norm = buffer.label[b], buffer.weight[b], buffer.norm[b]
-            weight = weight if weight > 0.0 else 1.0  # it will not speak
-            if outputs > 1:
-                label = 1.0 if label == k else -1.0
-            curvature = weight * constants.separability * norm * norm / constants.strength
-            # A loss of weight w has w times the conjugate, at the dual divided by w.
-            step = weight * dual_step(loss, steps[b], duals[b] / weight, label, curvature)
-            steps[b] = step
-            buffer.squares[b] += step * step
-    limit = constants.clip * MARGIN
-    for b in range(count):
-        length = math.sqrt(buffer.squares[b]) * buffer.norm[b]
-        speaks = (buffer.norm[b] > 0.0) & (buffer.weight[b] > 0.0) & (length < np.inf)
-        factor = limit / length if length > limit else 1.0
-        buffer.squares[b] = factor if speaks else 0.0
-    fine = 1.0 / constants.cell
-    for k in range(outputs):
-        steps, duals, cells = buffer.steps[k], buffer.duals[k], buffer.cells[k]
-        for b in range(count):
-            factor = buffer.squares[b]
-            step = steps[b] * factor if factor > 0.0 else 0.0
-            steps[b] = step
-            duals[b] += step
-            cells[b] = np.int32(step * buffer.scale[b] * fine)  # toward zero
 
 
 @jit
@@ -261,8 +186,8 @@ def add_packed_lot(
 
     Notes
     -----
-    Guarantee: that of :func:`solve_block` for every member. The total is exact, so parts of a
-    lot may be added up anywhere; it is not yet noisy.
+    Guarantee: that of :func:`~dpscd.kernels.block.solve_block` for every member. The total is
+    exact, so parts of a lot may be added up anywhere; it is not yet noisy.
     """
     outputs = shared.shape[0]
     block = _block_of(pack)

@@ -6,14 +6,13 @@ intercept (0 without one). ``norm`` is an upper bound of that vector's length, u
 2^-40 of it. Vectors that meet rows have one more entry when there is a tail.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import overload, register_jitable
+from numba.extending import overload
 
-from dpscd.kernels._jit import REORDERED, jit
+from dpscd.kernels._jit import REORDERED
 from dpscd.kernels._memory import LINE, prefetch
 
 __all__ = [
@@ -24,28 +23,18 @@ __all__ = [
     "add_squares_truncated",
     "add_truncated",
     "dot",
-    "largest_of",
     "look_ahead",
-    "measure_rows",
     "ordered_dot",
+    "pick_layout",
     "row_width",
 ]
 
 Floats = npt.NDArray[np.float64]
 
-# Lengths below this are not told from it: squares of smaller numbers underflow.
-_SHORTEST = 2.0**-300
-
-# All bits of a double but its sign.
-_SIZE_BITS = np.int64(2**63 - 1)
-
 # How many records ahead their own numbers are asked for, then their rows, then what sparse
 # rows meet; and bytes of a row, after which the memory goes on by itself.
 _NUMBERS_AHEAD, _ROWS_AHEAD, _ENTRIES_AHEAD = 16, 8, 2
 _ROW_BYTES, _ENTRIES = 16 * LINE, LINE
-
-# Squares that are added without compensation: 64 by each of four sums, off by 2^-53 each time.
-_BLOCK = 256
 
 
 class DenseRows(NamedTuple):
@@ -187,37 +176,12 @@ def _look_ahead_csr(rows, ids, p, vector):
                 prefetch(vector, rows.indices[q], 8)
 
 
-def _entries_dense(rows, i):
-    return rows.values[i]
-
-
-def _entries_csr(rows, i):
-    return rows.values[rows.indptr[i] : rows.indptr[i + 1]]
-
-
-def _well_formed_dense(rows, i):
-    return True
-
-
-def _well_formed_csr(rows, i):
-    first, last = rows.indptr[i], rows.indptr[i + 1]
-    if not 0 <= first <= last <= min(rows.indices.shape[0], rows.values.shape[0]):
-        return False
-    previous = -1
-    for p in range(first, last):
-        index = rows.indices[p]
-        if not previous < index < rows.width:
-            return False
-        previous = index
-    return True
-
-
 def dot(rows: Rows, i: int, vector: Floats) -> float:
     """Return the inner product of record `i` with `vector`, its terms in any order.
 
     For what is not private: the order may differ between types of numbers.
     """
-    return _pick(rows, _dot_dense, _dot_csr)(rows, i, vector)
+    return pick_layout(rows, _dot_dense, _dot_csr)(rows, i, vector)
 
 
 def ordered_dot(rows: Rows, i: int, vector: Floats) -> float:
@@ -229,12 +193,12 @@ def ordered_dot(rows: Rows, i: int, vector: Floats) -> float:
     type the values are kept in and wherever the row stands.
     Requires: strict floating point; no fastmath.
     """
-    return _pick(rows, _ordered_dot_dense, _dot_csr)(rows, i, vector)
+    return pick_layout(rows, _ordered_dot_dense, _dot_csr)(rows, i, vector)
 
 
 def add(rows: Rows, i: int, scale: float, vector: Floats) -> None:
     """Add `scale` times record `i` to `vector`."""
-    _pick(rows, _add_dense, _add_csr)(rows, i, scale, vector)
+    pick_layout(rows, _add_dense, _add_csr)(rows, i, scale, vector)
 
 
 def add_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> None:
@@ -247,7 +211,7 @@ def add_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> None:
     not depend on the order of the records, while they stay below 2^53.
     Requires: strict floating point; no fastmath.
     """
-    _pick(rows, _add_truncated_dense, _add_truncated_csr)(rows, i, scale, vector)
+    pick_layout(rows, _add_truncated_dense, _add_truncated_csr)(rows, i, scale, vector)
 
 
 def add_squares_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> None:
@@ -259,21 +223,13 @@ def add_squares_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> N
     three products); the constant column is left out.
     Requires: strict floating point; no fastmath.
     """
-    pick = _pick(rows, _add_squares_truncated_dense, _add_squares_truncated_csr)
+    pick = pick_layout(rows, _add_squares_truncated_dense, _add_squares_truncated_csr)
     pick(rows, i, scale, vector)
 
 
 def look_ahead(rows: Rows, ids: npt.NDArray[np.int64], p: int, vector: Floats) -> None:
     """Ask the memory for what records after ``ids[p]`` need that will meet `vector`."""
-    _pick(rows, _look_ahead_dense, _look_ahead_csr)(rows, ids, p, vector)
-
-
-def _entries(rows: Rows, i: int) -> npt.NDArray[Any]:
-    return _pick(rows, _entries_dense, _entries_csr)(rows, i)
-
-
-def _well_formed(rows: Rows, i: int) -> bool:
-    return _pick(rows, _well_formed_dense, _well_formed_csr)(rows, i)
+    pick_layout(rows, _look_ahead_dense, _look_ahead_csr)(rows, ids, p, vector)
 
 
 def row_width(rows: Rows) -> int:
@@ -281,7 +237,8 @@ def row_width(rows: Rows) -> int:
     return int(rows.values.shape[1]) if isinstance(rows, DenseRows) else rows.width
 
 
-def _pick(rows: Any, dense: Any, csr: Any) -> Any:
+def pick_layout(rows: Any, dense: Any, csr: Any) -> Any:
+    """Return what is for the layout of `rows`: of a value, or of its type when compiled."""
     # Called with a value by Python and with a Numba type (instance_class) by overloads.
     kind = getattr(rows, "instance_class", None) or type(rows)
     return dense if kind is DenseRows else csr
@@ -289,136 +246,29 @@ def _pick(rows: Any, dense: Any, csr: Any) -> Any:
 
 @overload(dot, jit_options={"fastmath": REORDERED})
 def _dot(rows, i, vector):
-    return _pick(rows, _dot_dense, _dot_csr)
+    return pick_layout(rows, _dot_dense, _dot_csr)
 
 
 @overload(ordered_dot)
 def _ordered_dot(rows, i, vector):
-    return _pick(rows, _ordered_dot_dense, _dot_csr)
+    return pick_layout(rows, _ordered_dot_dense, _dot_csr)
 
 
 @overload(add)
 def _add(rows, i, scale, vector):
-    return _pick(rows, _add_dense, _add_csr)
+    return pick_layout(rows, _add_dense, _add_csr)
 
 
 @overload(add_truncated)
 def _add_truncated(rows, i, scale, vector):
-    return _pick(rows, _add_truncated_dense, _add_truncated_csr)
+    return pick_layout(rows, _add_truncated_dense, _add_truncated_csr)
 
 
 @overload(add_squares_truncated)
 def _add_squares_truncated(rows, i, scale, vector):
-    return _pick(rows, _add_squares_truncated_dense, _add_squares_truncated_csr)
+    return pick_layout(rows, _add_squares_truncated_dense, _add_squares_truncated_csr)
 
 
 @overload(look_ahead)
 def _look_ahead(rows, ids, p, vector):
-    return _pick(rows, _look_ahead_dense, _look_ahead_csr)
-
-
-@overload(_entries)
-def _entries_overload(rows, i):
-    return _pick(rows, _entries_dense, _entries_csr)
-
-
-@overload(_well_formed)
-def _well_formed_overload(rows, i):
-    return _pick(rows, _well_formed_dense, _well_formed_csr)
-
-
-@jit
-def largest_of(x: npt.NDArray[Any]) -> float:
-    """Return the largest absolute value of `x`; infinity or NaN if one is no number."""
-    # Bits of positive doubles are ordered as the doubles are, with NaN above infinity:
-    # unlike a maximum of floats this becomes vector instructions.
-    largest = np.int64(0)
-    for j in range(x.shape[0]):
-        bits = np.float64(np.float64(x[j])).view(np.int64) & _SIZE_BITS
-        largest = max(largest, bits)
-    return np.int64(largest).view(np.float64)
-
-
-@register_jitable
-def _square_product(x: npt.NDArray[Any], unit: float) -> float:
-    """Return the sum of the squares of ``unit x``, every fourth one by itself.
-
-    Written out, because an order that the compiler may choose differs between single and
-    double precision, and between processors.
-    """
-    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-    whole = x.shape[0] - x.shape[0] % 4
-    for j in range(0, whole, 4):
-        a, b = unit * np.float64(x[j]), unit * np.float64(x[j + 1])
-        c, d = unit * np.float64(x[j + 2]), unit * np.float64(x[j + 3])
-        first += a * a
-        second += b * b
-        third += c * c
-        fourth += d * d
-    total = (first + second) + (third + fourth)
-    for j in range(whole, x.shape[0]):
-        a = unit * np.float64(x[j])
-        total += a * a
-    return total
-
-
-@register_jitable
-def _squares(x: npt.NDArray[Any], unit: float) -> float:
-    """Return the sum of the squares of ``unit x``, within 2^-45 of it for any width.
-
-    A block is off by less than 2^-46; the blocks are added with compensation.
-    """
-    squares, lost = 0.0, 0.0
-    for first in range(0, x.shape[0], _BLOCK):
-        term = _square_product(x[first : first + _BLOCK], unit) - lost
-        after = squares + term
-        lost = (after - squares) - term
-        squares = after
-    return squares
-
-
-@jit
-def measure_rows(rows: Rows, row_bound: float, scale: float) -> None:
-    """Fill ``rows.factor`` and ``rows.norm`` from the values.
-
-    Parameters
-    ----------
-    rows : Rows
-        Rows whose ``factor`` and ``norm`` are to be written.
-    row_bound : float
-        Longer rows are scaled down to this length.
-    scale : float
-        Length of the longest possible ``(row, constant)``; all are divided by it.
-
-    Notes
-    -----
-    Guarantee: ``norm[i] (1 + 2^-40)`` is at least the length of ``(factor x_i, tail)``
-    as later operations compute it, for every input. Both numbers are a function of the row's
-    values and the public ones, to the last bit: not of the other rows, nor of whether the
-    values are kept in single or double precision. A row that holds a NaN, an infinity
-    or, in CSR, a pointer or index that is out of range or not larger than the one before it
-    (a duplicate would count twice) gets norm NaN: every kernel then lets it contribute
-    nothing.
-    Requires: strict floating point; no fastmath.
-    Proof: docs/proofs/shared_vector.md, "The contribution of one record".
-    """
-    for i in range(rows.factor.shape[0]):
-        rows.factor[i], rows.norm[i] = 0.0, np.nan
-        if not _well_formed(rows, i):
-            continue
-        x = _entries(rows, i)
-        largest = largest_of(x)
-        if not largest < np.inf:
-            continue
-        factor, length = 1.0 / scale, 0.0
-        if largest > 0.0:
-            # A power of two that brings the largest entry near 1: no square is lost.
-            unit = math.ldexp(1.0, min(max(-math.frexp(largest)[1], -1000), 1000))
-            relative = math.sqrt(_squares(x, unit))
-            if relative > row_bound * unit:
-                factor = row_bound / scale * unit / relative
-            length = factor / unit * relative
-        rows.factor[i] = factor
-        empty = largest == 0.0 and rows.tail == 0.0
-        norm = math.sqrt(length * length + rows.tail * rows.tail)
-        rows.norm[i] = 0.0 if empty else max(norm, _SHORTEST)
+    return pick_layout(rows, _look_ahead_dense, _look_ahead_csr)

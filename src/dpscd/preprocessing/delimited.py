@@ -22,7 +22,7 @@ import pandas as pd
 
 from dpscd.errors import DataError
 from dpscd.preprocessing import refusals
-from dpscd.preprocessing.schema import Layout
+from dpscd.preprocessing.declarations import Layout
 
 __all__ = ["CsvFile"]
 

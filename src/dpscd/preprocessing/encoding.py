@@ -10,8 +10,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dpscd.errors import SchemaError
+from dpscd.preprocessing.declarations import PRIVATE, Column
 from dpscd.preprocessing.parsing import MISSING, OTHER, Parsed
-from dpscd.preprocessing.schema import PRIVATE, Column, Schema
+from dpscd.preprocessing.schema import Schema
 
 __all__ = [
     "Bounds",

@@ -3,8 +3,8 @@
 import os
 
 from dpscd.errors import DataError
+from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.reading import open_table
-from dpscd.preprocessing.schema import Layout
 
 __all__ = ["declared_columns"]
 

@@ -16,7 +16,8 @@ import pandas as pd
 from dpscd.errors import SchemaError
 from dpscd.preprocessing.cells import MISSING, OTHER, Listed, NumberCells, TruthCells
 from dpscd.preprocessing.columns import codes, numbers
-from dpscd.preprocessing.schema import Column, Layout, Schema, Target
+from dpscd.preprocessing.declarations import Column, Layout, Target
+from dpscd.preprocessing.schema import Schema
 
 __all__ = [
     "MISSING",

@@ -13,9 +13,10 @@ import pandas as pd
 
 from dpscd.errors import DataError
 from dpscd.preprocessing import refusals
+from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.delimited import CsvFile
 from dpscd.preprocessing.parsing import Parsed, check_columns, parse, used_columns
-from dpscd.preprocessing.schema import Layout, Schema
+from dpscd.preprocessing.schema import Schema
 
 __all__ = ["STANDARD_INPUT", "TableFiles", "open_table", "read_frames"]
 

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from dpscd.errors import DataError
+from dpscd.preprocessing.declarations import Column, Layout
 from dpscd.preprocessing.parsing import parse_column
-from dpscd.preprocessing.schema import Column, Layout
 
 __all__ = ["ReadTemplate", "template"]
 

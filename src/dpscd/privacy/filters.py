@@ -18,7 +18,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpscd.errors import CardError, ParameterError
-from dpscd.privacy.accounting import renyi_of
+from dpscd.privacy.accountants import renyi_of
 from dpscd.privacy.calibration import interval_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
 

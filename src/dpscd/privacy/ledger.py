@@ -1,71 +1,21 @@
-"""The ledger: one file that holds the budget of each data set and all that was spent.
-
-The only importer of sqlite3. Choices, each with its reason:
-
-* *Rollback journal, synchronous=EXTRA.* A write-ahead log keeps the latest entries in a
-  second file: whoever copies the first alone loses what was spent. With a rollback
-  journal the one file is complete after each operation; a file that was switched to the
-  other is refused. EXTRA is FULL and also syncs the folder once the journal is gone; else
-  a power cut could bring the journal back and undo a reservation.
-* *BEGIN IMMEDIATE.* The lock is taken before the sums are read, so of two processes that
-  race for the last epsilon the second reads what the first wrote.
-* *A connection per operation.* Nothing is kept but the path: forks, threads and
-  pickles all share one budget.
-* *Append-only.* Triggers abort changes and removals; each entry is hashed together with
-  the hash before it. This finds accidents and edits. Whoever can write the file can also
-  write a new one: note the head that `verify` returns to find that too.
-"""
+"""The ledger: one file that holds the budget of each data set and all that was spent."""
 
 import os
-import secrets
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpscd.errors import BudgetExceeded, LedgerError, ParameterError
-from dpscd.privacy.books import (
-    Books,
-    BudgetState,
-    Reservation,
-    Verified,
-    canonical,
-    check_text,
-    link,
-)
+from dpscd.privacy.books import BudgetState, Reservation, Verified, check_text
 from dpscd.privacy.filters import LARGEST_EPSILON, check_target, fit_cost, new_filter
+from dpscd.privacy.ledger_file import append, check_integrity, transaction
 from dpscd.privacy.relation import Relation
 
 if TYPE_CHECKING:
     from dpscd.privacy.release import Release
 
 __all__ = ["Ledger"]
-
-# Seconds to wait for another process that writes; an operation takes milliseconds.
-_PATIENCE = 30.0
-
-_ADVICE = (
-    "If it is locked, try again; if it is damaged, restore a copy or start a new one that "
-    "counts what was spent."
-)
-
-_APPLICATION = 0x64707363  # "dpsc", in the header of the file
-
-_SCHEMA = (
-    "CREATE TABLE entries (seq INTEGER PRIMARY KEY AUTOINCREMENT, "
-    "body TEXT NOT NULL, hash TEXT NOT NULL)",
-    "CREATE TRIGGER entries_never_change BEFORE UPDATE ON entries "
-    "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
-    "CREATE TRIGGER entries_never_go BEFORE DELETE ON entries "
-    "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
-    # INSERT OR REPLACE would remove an entry without asking the trigger above.
-    "CREATE TRIGGER entries_never_give_way BEFORE INSERT ON entries "
-    "WHEN EXISTS (SELECT 1 FROM entries WHERE seq >= NEW.seq) "
-    "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END",
-)
 
 
 class Ledger:
@@ -138,7 +88,7 @@ class Ledger:
         check_target(epsilon, delta)
         rule = new_filter(filter, float(epsilon), float(delta), parsed)
         ledger = cls(path)
-        with ledger._transaction(create=True) as (connection, books):
+        with transaction(ledger.path, create=True) as (connection, books):
             if dataset in books.accounts:
                 raise LedgerError(
                     f"dataset={dataset!r} has a budget in {ledger.path!r} already, and a "
@@ -152,7 +102,7 @@ class Ledger:
                 "numbers": asdict(rule),
                 "time": _now(),
             }
-            _append(connection, books, entry)
+            append(connection, books, entry)
         return ledger
 
     def reserve(
@@ -210,7 +160,7 @@ class Ledger:
         if not releases:
             raise ParameterError("releases is empty: what releases nothing needs no budget.")
         # The cost takes longer than an operation should hold the lock, so it comes first.
-        with self._transaction(write=False) as (_, books):
+        with transaction(self.path, write=False) as (_, books):
             account = books.account(dataset)
         if account.relation != relation:
             raise LedgerError(
@@ -235,12 +185,12 @@ class Ledger:
             "seeded": bool(seeded),
             "time": _now(),
         }
-        with self._transaction() as (connection, books):
+        with transaction(self.path) as (connection, books):
             now = books.account(dataset)
             if (now.filter, now.relation) != (account.filter, account.relation):
                 raise LedgerError(f"the ledger {self.path!r} was replaced meanwhile.")
             now.admit(epsilon, delta, cost)
-            return _append(connection, books, entry)
+            return append(connection, books, entry)
 
     def seal(self, reservation: int) -> str:
         """Return a text that no other reservation has, in this ledger or another.
@@ -251,7 +201,7 @@ class Ledger:
         name of the ledger, all entries before, the data set, the releases and the time: a
         new ledger at the same path gives another one.
         """
-        with self._transaction(write=False) as (_, books):
+        with transaction(self.path, write=False) as (_, books):
             if reservation not in books.reservations:
                 raise LedgerError(f"there is no reservation {reservation!r} in this ledger.")
             return books.hashes[reservation - 1]
@@ -263,23 +213,23 @@ class Ledger:
         -----
         The entry has no time of its own: how long a fit takes may depend on the data.
         """
-        with self._transaction() as (connection, books):
+        with transaction(self.path) as (connection, books):
             books.open_reservation(reservation)
-            _append(connection, books, {"kind": "commit", "reservation": reservation})
+            append(connection, books, {"kind": "commit", "reservation": reservation})
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of the data sets that have a budget."""
-        with self._transaction(write=False) as (_, books):
+        with transaction(self.path, write=False) as (_, books):
             return tuple(books.accounts)
 
     def show(self, dataset: str) -> BudgetState:
         """Return the budget of a data set, what is spent and what is left."""
-        with self._transaction(write=False) as (_, books):
+        with transaction(self.path, write=False) as (_, books):
             return books.account(dataset).state(books.committed)
 
     def history(self, dataset: str) -> tuple[Reservation, ...]:
         """Return all fits charged to a data set, the first one first."""
-        with self._transaction(write=False) as (_, books):
+        with transaction(self.path, write=False) as (_, books):
             return tuple(
                 replace(x, committed=x.id in books.committed)
                 for x in books.account(dataset).reservations
@@ -304,96 +254,14 @@ class Ledger:
         LedgerError
             If anything does not hold.
         """
-        with self._transaction(write=False) as (connection, books):
-            problem = connection.execute("PRAGMA integrity_check(1)").fetchone()
-            if problem != ("ok",):
-                raise sqlite3.DatabaseError(problem[0])
+        with transaction(self.path, write=False) as (connection, books):
+            check_integrity(connection)
             if head is not None and not any(x.startswith(head) for x in books.hashes):
                 raise LedgerError(
                     f"{self.path!r} does not contain the entry with head={head!r}: it is an "
                     "older copy or was rewritten."
                 )
             return Verified(len(books.hashes), books.head)
-
-    @contextmanager
-    def _transaction(
-        self, *, write: bool = True, create: bool = False
-    ) -> Iterator[tuple[sqlite3.Connection, Books]]:
-        """Read the whole ledger in one transaction, and keep what is appended to it."""
-        folder = os.path.dirname(os.path.abspath(self.path))
-        if not os.path.isdir(folder):
-            raise LedgerError(f"there is no folder {folder!r} for the ledger.")
-        if not create and not os.path.exists(self.path):
-            raise LedgerError(
-                f"there is no ledger at {self.path!r}; create it with `dpscd budget init "
-                f"{self.path} --dataset NAME --epsilon 2 --delta 1e-5`."
-            )
-        try:
-            if os.path.exists(self.path) and os.stat(self.path).st_nlink > 1:
-                # The journal of a killed process is found only under the name it used.
-                raise OSError("it has a second name (a hard link)")
-            connection = sqlite3.connect(
-                f"{Path(self.path).absolute().as_uri()}?mode={'rwc' if create else 'rw'}",
-                uri=True,
-                timeout=_PATIENCE,
-                isolation_level=None,
-            )
-            try:
-                _set_up(connection)
-                connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                yield connection, _read(connection, create=create)
-                connection.execute("COMMIT")
-            finally:
-                connection.close()  # undoes what was not committed
-        except (sqlite3.Error, UnicodeError, OSError) as error:
-            raise LedgerError(
-                f"the ledger {self.path!r} cannot be used: {error}. {_ADVICE}"
-            ) from error
-
-
-def _set_up(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA trusted_schema=OFF")
-    connection.execute("PRAGMA synchronous=EXTRA")
-    (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-    if mode == "wal":
-        # Not ours to switch back: the file may not even be a ledger.
-        raise sqlite3.OperationalError("it was switched to a write-ahead log")
-    connection.execute("PRAGMA journal_mode=DELETE")
-
-
-def _read(connection: sqlite3.Connection, *, create: bool) -> Books:
-    """Return the books of an open file; lay out an empty one if asked to."""
-    schema = connection.execute(
-        "SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite%' ORDER BY rowid"
-    ).fetchall()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    books = Books()
-    if create and not schema and application == 0:
-        for statement in _SCHEMA:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id={_APPLICATION}")
-        first = {"kind": "ledger", "version": 1, "name": secrets.token_hex(16)}
-        _append(connection, books, first)
-        return books
-    if application != _APPLICATION or tuple(sql for (sql,) in schema) != _SCHEMA:
-        raise sqlite3.DatabaseError("it is no ledger of dpscd, or its tables were changed")
-    for row in connection.execute("SELECT seq, body, hash FROM entries ORDER BY seq"):
-        books.read(*row)
-    counted = connection.execute("SELECT seq FROM sqlite_sequence").fetchall()
-    if not books.hashes or counted != [(len(books.hashes),)]:
-        raise sqlite3.DatabaseError("its last entries were removed")
-    return books
-
-
-def _append(connection: sqlite3.Connection, books: Books, values: dict[str, Any]) -> int:
-    """Add an entry to the file and the books; return its number."""
-    number = books.next
-    body = canonical({"seq": number, **values})
-    digest = link(books.head, body)
-    # Read back by the rule by which all will read it: what is refused is not written.
-    books.read(number, body, digest)
-    connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, body, digest))
-    return number
 
 
 def _now() -> str:

@@ -28,7 +28,7 @@ from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
-from dpscd.privacy.accounting import library_version
+from dpscd.privacy.accountants import library_version
 from dpscd.privacy.event import Event
 from dpscd.privacy.relation import PrivacyTarget
 
@@ -65,7 +65,7 @@ def question(
 def _source_hash() -> str:
     """Return a hash of the code that computes epsilon and looks for multipliers."""
     digest = hashlib.sha256()
-    for name in ("accounting.py", "calibration.py", "distribution.py"):
+    for name in ("accountants.py", "accounting.py", "calibration.py", "distribution.py"):
         with contextlib.suppress(OSError):  # a package without source files has a version
             digest.update(Path(__file__).with_name(name).read_bytes())
     return digest.hexdigest()

@@ -1,6 +1,6 @@
 """What was taken as public: the schema column by column, and the rest of the card."""
 
-from dpscd.preprocessing.schema import Column, Target
+from dpscd.preprocessing.declarations import Column, Target
 from dpscd.report.html import Html, data_table, html, joined, number, whole
 from dpscd.report.subject import Subject
 from dpscd.report.words import chance

@@ -6,18 +6,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import ParameterError, StreamError
+from dpscd.kernels.block import new_buffer
 from dpscd.kernels.draws import PAIR_WORDS, fill_normals
 from dpscd.kernels.dual import Records
-from dpscd.kernels.lazy import (
-    BLOCK,
+from dpscd.kernels.lazy import BLOCK, advance_lazy
+from dpscd.kernels.lazy_state import (
     Law,
-    advance_lazy,
     average_due,
     new_state,
     settle_all,
     shared_of,
 )
-from dpscd.kernels.packed import new_buffer
 from dpscd.kernels.rows import CsrRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose, Source

@@ -4,7 +4,7 @@ import mmap
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,58 +19,19 @@ from dpscd.plan import Plan
 from dpscd.privacy.random import LotsSource
 from dpscd.problem import DeferredRows, Problem, rows_of
 from dpscd.releases.query import Query, sum_over
-from dpscd.releases.store import LabelFacts, Residuals
+from dpscd.releases.store import Residuals
+from dpscd.solvers.reader import Part, Read, Reader
 from dpscd.solvers.threads import fill_deferred
 
-__all__ = ["Part", "Reader", "Shard", "Total"]
+__all__ = ["Shard", "Total"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Total = npt.NDArray[Any]
-Read = tuple[Any, Floats, Floats]
 
 # Of the memory that a shard has: what rows as they were read may take, from which size
 # packed rows and duals are kept on disk, and how much of those is looked at in one go.
 _KEPT, _PACKED, _PIECE = 0.25, 0.25, 0.125
-
-
-class Part(Protocol):
-    """Some records as they are stored, which can be read again and again."""
-
-    @property
-    def count(self) -> int | None:
-        """Their number, if it is known without reading them."""
-
-    def load(self) -> Any:
-        """Return the records as they are stored."""
-
-
-class Reader(Protocol):
-    """What turns stored records into rows, labels and weights: public facts only."""
-
-    @property
-    def features(self) -> int:
-        """Number of features."""
-
-    @property
-    def sparse(self) -> bool:
-        """Whether rows are sparse."""
-
-    @property
-    def labels(self) -> LabelFacts:
-        """What labels mean."""
-
-    def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "Reader":
-        """Return what reads with released bounds of columns."""
-
-    def count(self, part: Any) -> int:
-        """Return the number of records."""
-
-    def columns(self, part: Any) -> Sequence[Floats]:
-        """Return the values of the columns whose bounds are not declared."""
-
-    def records(self, part: Any) -> Read:
-        """Return rows, labels in the user's units, and weights."""
 
 
 class _Part(NamedTuple):

@@ -23,7 +23,8 @@ from dpscd.problem import Problem
 from dpscd.releases.query import Query
 from dpscd.releases.store import LabelFacts, Residuals
 from dpscd.solvers.dp_scd import check_problem
-from dpscd.solvers.shard import Reader, Total
+from dpscd.solvers.reader import Reader
+from dpscd.solvers.shard import Total
 
 __all__ = ["LOST", "ShardPool", "ShardTransport", "Sharded", "check_path"]
 

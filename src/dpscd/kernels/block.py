@@ -1,0 +1,87 @@
+"""A block of members of a lot: their predictions become clipped steps and new duals."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.kernels._jit import jit
+from dpscd.kernels.dual import StepConstants
+from dpscd.kernels.margin import MARGIN
+from dpscd.losses import Loss, dual_step
+
+__all__ = ["BlockBuffer", "new_buffer", "solve_block"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class BlockBuffer(NamedTuple):
+    """Room for a block: one number a member, or one an output and member."""
+
+    scale: Floats
+    norm: Floats
+    label: Floats
+    weight: Floats
+    squares: Floats
+    steps: Floats  # predictions at first
+    duals: Floats
+    cells: npt.NDArray[np.int32]
+
+
+@jit
+def new_buffer(outputs: int, block: int) -> BlockBuffer:
+    """Return room for so many members."""
+    return BlockBuffer(
+        np.empty(block),
+        np.empty(block),
+        np.empty(block),
+        np.empty(block),
+        np.empty(block),
+        np.empty((outputs, block)),
+        np.empty((outputs, block)),
+        np.empty((outputs, block), np.int32),
+    )
+
+
+@jit
+def solve_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
+    """Turn predictions into clipped steps, new duals and whole numbers of cells.
+
+    Notes
+    -----
+    Guarantee: the vector of all ``cells[k, b] cell q_b`` of member b, over all outputs k, is
+    no longer than the clip, for every input, NaN and infinity included; it depends on
+    record b, its own duals and the released vector alone.
+    Proof: docs/proofs/shared_vector.md, "Fixed point".
+    """
+    outputs = buffer.steps.shape[0]
+    for b in range(count):
+        buffer.squares[b] = 0.0
+    for k in range(outputs):
+        steps, duals = buffer.steps[k], buffer.duals[k]
+        for b in range(count):
+            label, weight, norm = buffer.label[b], buffer.weight[b], buffer.norm[b]
+            weight = weight if weight > 0.0 else 1.0  # it will not speak
+            if outputs > 1:
+                label = 1.0 if label == k else -1.0
+            curvature = weight * constants.separability * norm * norm / constants.strength
+            # A loss of weight w has w times the conjugate, at the dual divided by w.
+            step = weight * dual_step(loss, steps[b], duals[b] / weight, label, curvature)
+            steps[b] = step
+            buffer.squares[b] += step * step
+    limit = constants.clip * MARGIN
+    for b in range(count):
+        length = math.sqrt(buffer.squares[b]) * buffer.norm[b]
+        speaks = (buffer.norm[b] > 0.0) & (buffer.weight[b] > 0.0) & (length < np.inf)
+        factor = limit / length if length > limit else 1.0
+        buffer.squares[b] = factor if speaks else 0.0
+    fine = 1.0 / constants.cell
+    for k in range(outputs):
+        steps, duals, cells = buffer.steps[k], buffer.duals[k], buffer.cells[k]
+        for b in range(count):
+            factor = buffer.squares[b]
+            step = steps[b] * factor if factor > 0.0 else 0.0
+            steps[b] = step
+            duals[b] += step
+            cells[b] = np.int32(step * buffer.scale[b] * fine)  # toward zero

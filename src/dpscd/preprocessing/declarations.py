@@ -1,0 +1,121 @@
+"""What is declared about columns, target and file: the parts of a schema."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["KINDS", "PRIVATE", "Column", "Layout", "Target", "default_missing"]
+
+PRIVATE = "private"
+"""In place of bounds: they are estimated with a part of the budget."""
+
+KINDS = ("number", "category", "ordinal", "boolean", "ignore")
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is declared about one column.
+
+    Attributes
+    ----------
+    name : str
+        As in the table's header.
+    kind : {'number', 'category', 'ordinal', 'boolean', 'ignore'}
+        How it becomes features.
+    bounds : tuple of two floats, 'private' or None
+        Of a number: lowest and highest value; others are moved to the nearest.
+    transform : {'log1p'} or None
+        Of a number: what is done to value and bounds before scaling.
+    bins : int or None
+        Of a number: how many intervals of equal width, a feature each.
+    values : tuple of str
+        Of a category, the values that have a feature of their own; of an ordinal, the
+        values from lowest to highest.
+    rename : dict
+        Other spellings of values.
+    missing : str, float or None
+        What stands in for a missing value: 'middle' of the bounds, 'column' for a feature
+        of its own, 'other' (category), or a value.
+    read_from_data : bool
+        Whether kind, bounds or values were read off the records, which no proof covers.
+    """
+
+    name: str
+    kind: str
+    bounds: tuple[float, float] | str | None = None
+    transform: str | None = None
+    bins: int | None = None
+    values: tuple[str, ...] = ()
+    rename: Mapping[str, str] = field(default_factory=dict)
+    missing: str | float = "middle"
+    read_from_data: bool = False
+
+    @property
+    def private_bounds(self) -> bool:
+        """Whether bounds are to be estimated with budget."""
+        return self.bounds == PRIVATE
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is declared about the column to predict.
+
+    Attributes
+    ----------
+    name : str
+        As in the table's header.
+    classes : tuple of str
+        The labels of a classification; empty for a regression. A record with another
+        label contributes nothing.
+    bounds : tuple of two floats, 'private' or None
+        Of a regression: lowest and highest value; others are moved to the nearest. A
+        record without a value contributes nothing.
+    rename : dict
+        Other spellings of classes.
+    read_from_data : bool
+        Whether bounds or classes were read off the records.
+    """
+
+    name: str
+    classes: tuple[str, ...] = ()
+    bounds: tuple[float, float] | str | None = None
+    rename: Mapping[str, str] = field(default_factory=dict)
+    read_from_data: bool = False
+
+    @property
+    def private_bounds(self) -> bool:
+        """Whether bounds are to be estimated with budget."""
+        return self.bounds == PRIVATE
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the file is written.
+
+    Attributes
+    ----------
+    header : bool
+        Whether the first line names the columns; without it `names` does.
+    names : tuple of str
+        Names of the columns of a file without header, in order.
+    delimiter : str
+        What separates cells.
+    comment : str or None
+        A sign with which lines begin that are no records.
+    missing : tuple of str
+        How missing values are written, besides empty cells.
+    multiline : bool
+        Whether a quoted cell may go on in the next line. Then a stray quote of one record can
+        swallow others, which no guarantee covers.
+    """
+
+    header: bool = True
+    names: tuple[str, ...] = ()
+    delimiter: str = ","
+    comment: str | None = None
+    missing: tuple[str, ...] = ("?", "NA", "N/A", "NaN", "nan", "null", "None")
+    multiline: bool = False
+
+
+def default_missing(kind: str) -> str:
+    """Return what stands in for a missing value of a column that says nothing about it."""
+    return "other" if kind == "category" else "middle"
