@@ -310,6 +310,16 @@ def test_a_pilot_takes_its_share_where_its_noise_is_hardly_seen(relation):
     assert reached == pytest.approx(exact, rel=0.2)
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 5.0, 10.0])
+@pytest.mark.parametrize("n", [3000, 336_776])
+def test_few_epochs_leave_something_for_the_main_training(n, epsilon):
+    facts = Facts(n, 10, 1, "regression", 1.0, 0.25, standardised=True)
+    target = PrivacyTarget(epsilon, default_delta(n), Relation.ZERO_OUT)
+    plan = plan_fit(facts, target, epochs=1.0)
+    assert plan.pilot.noise_multiplier >= 1.0
+    assert plan.claim().epsilon <= epsilon
+
+
 @pytest.mark.parametrize(
     "changes", [{"n": 2000}, {"d": 10**4}, {"task": "classification"}, {"standardised": False}]
 )

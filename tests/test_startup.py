@@ -44,6 +44,7 @@ def test_errors_and_help_import_nothing_heavy_either():
     assert loaded("import dpscd.cli.app", heavy) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["DPRidge", "DPLogisticRegression", "DPLinearSVC", "load"])
 def test_importing_an_estimator_does_not_import_the_accountant(name):
     extra = ("dp_accounting", "matplotlib", "rich")

@@ -30,7 +30,7 @@ __all__ = [
 
 #: Which rule this is; cards state it. Raise it with every change of what is planned here, of
 #: `default_delta` too, whose earlier versions :mod:`dpscd.estimators.consistency` keeps.
-RULE = 1
+RULE = 2
 
 # Epochs: 100, and up to four times as many where records are few and epochs cheap.
 _EPOCHS = 100.0
@@ -58,6 +58,7 @@ _MUCH_NOISE = 0.02  # length of the noise of one Gaussian release, a record
 # The same for a pilot, whose noise the main training sees as signal, and for what it leaves.
 _PILOT_MODEL_SIZE, _AFTER_PILOT_SIZE = 8.0, 3.0
 _PILOT_SHARE, _PILOT_EPOCHS = 0.05, 0.3  # of the budget, of the epochs
+_LEAST_PILOT_NOISE = 1.0  # with less, few large steps cost far more than many small ones
 # Largest variance that a pilot's noise may add to predictions, labels having spread 1.
 _PILOT_VARIANCE = 0.1
 
@@ -220,6 +221,7 @@ def _pilot(plan: Plan, target: PrivacyTarget) -> Plan:
     # As for many small steps, which together look like one Gaussian release.
     strength = math.sqrt(_PILOT_SHARE) / _gaussian(target)
     noise = 1.0 / math.sqrt(math.log1p(strength**2 / (plan.rate**2 * steps)))
+    noise = max(noise, _LEAST_PILOT_NOISE)
     weaker = _AFTER_PILOT_SIZE / _PILOT_MODEL_SIZE / math.sqrt(_PILOT_SHARE)
     return replace(
         plan,

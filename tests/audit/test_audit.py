@@ -45,6 +45,7 @@ def fitted(model, game, **parameters):
     return subject, mechanism, game.dataset(present, relation, subject.row_bound)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("model", MODELS)
 def test_what_is_audited_is_what_ships(model, fit_intercept):

@@ -74,6 +74,7 @@ def test_all_that_the_card_lists_is_recorded():
     np.testing.assert_allclose(found.coef[0], model.coef_, rtol=1e-9)
 
 
+@pytest.mark.full
 def test_lazy_noise_is_seen_settled_once_an_epoch():
     X, y = data(sparse.csr_array)
     X.resize(RECORDS, 4100)  # no record has the other features: their noise is never asked for

@@ -7,6 +7,7 @@ from dpscd import Schema
 from dpscd.data.adult import FILES, adult_declared, packaged, packaged_adult
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("target", ["income", "hours-per-week"])
 def test_declared_preparation_stays_in_the_unit_ball(target):
     data = adult_declared(target)

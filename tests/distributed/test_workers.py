@@ -212,6 +212,7 @@ def test_without_a_limit_everything_is_kept_in_memory():
     assert _room() == (None, None)
 
 
+@pytest.mark.full
 def test_a_local_cluster_is_started_and_stopped():
     with dask.config.set({"distributed.worker.daemon": False}), connected("local") as client:
         assert client.nthreads()

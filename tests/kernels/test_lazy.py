@@ -353,6 +353,7 @@ def samples(repeats, outputs, constant):
     return np.array(eager), np.array(lazy)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("outputs", "constant"), [(1, 0.0), (2, 0.25)])
 def test_eager_and_lazy_have_the_same_law(outputs, constant):
     """Means, all second moments and distributions, with a false-alarm rate of 1e-6."""

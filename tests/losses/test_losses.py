@@ -67,10 +67,18 @@ def subproblem(loss, u, a, y, k):
     return lambda z: conjugate(loss, a + z, y) + u * z + 0.5 * k * z * z
 
 
-def feasible(loss, a, y):
+def box(loss, y):
+    """Return the ends of the feasible duals."""
+    if isinstance(loss, Squared):
+        return -math.inf, math.inf
     if isinstance(loss, Huber):
-        return abs(a) <= loss.threshold
-    return isinstance(loss, Squared) or 0.0 <= y * a <= 1.0
+        return -loss.threshold, loss.threshold
+    return min(0.0, y), max(0.0, y)
+
+
+def feasible(loss, a, y):
+    low, high = box(loss, y)
+    return low <= a <= high
 
 
 def at_a_kink(loss, u, y):
@@ -161,13 +169,9 @@ def test_the_logistic_conjugate_vanishes_at_the_ends_of_the_box(b):
 def test_dual_step_is_the_minimiser_that_scipy_finds(loss, u, y, b, k):
     a = y * b
     objective = subproblem(loss, u, a, y, k)
-    if isinstance(loss, Squared):
-        span = 2.0 * (abs(y) + abs(u) + abs(a) + 1.0)
-        bounds = (-span, span)
-    elif isinstance(loss, Huber):
-        bounds = (-loss.threshold - a, loss.threshold - a)
-    else:
-        bounds = sorted((-a, y - a))
+    span = 2.0 * (abs(y) + abs(u) + abs(a) + 1.0)
+    low, high = box(loss, y)
+    bounds = (max(low - a, -span), min(high - a, span))
     found = minimize_scalar(objective, bounds=bounds, method="bounded", options={"xatol": 1e-9})
     step = dual_step(loss, u, a, y, k)
     best = min(found.fun, objective(bounds[0]), objective(bounds[1]))

@@ -177,6 +177,7 @@ SPREAD = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("setting", SPREAD, ids=str)
 def test_on_a_grid_four_times_finer_hardly_less_noise_would_do(setting):
     relation, epsilon, rate, steps = setting
@@ -202,6 +203,7 @@ def test_others_are_paid_for():
     assert 0.99 < epsilon_of(events, 1e-5, target.relation, interval).epsilon <= 1.0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "setting",
     [

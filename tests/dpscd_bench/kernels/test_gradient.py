@@ -90,6 +90,7 @@ def test_plain_steps_follow_the_definition(loss, outputs, sparse):
     np.testing.assert_allclose(average, sum(path[4:]), rtol=1e-10)
 
 
+@pytest.mark.full
 @every_loss
 @pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize("sparse", [False, True])

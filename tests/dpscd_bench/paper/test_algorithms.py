@@ -116,6 +116,7 @@ def test_one_record_no_noise_no_clip_is_sdca_step_by_step(loss):
     np.testing.assert_array_equal(duals, sdca_duals[:, 0])
 
 
+@pytest.mark.full
 @every_loss
 @pytest.mark.parametrize("method", [dp_scd, seq_dp_scd])
 def test_lots_of_one_with_infinite_epsilon_give_the_models_of_scd(loss, method):
