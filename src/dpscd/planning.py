@@ -102,6 +102,9 @@ class Facts:
     workers : int
         Number of workers of the cluster that holds the records, each step being a round trip
         to them; 0 if the records are here.
+    lam_unit : float
+        What a `lam` in the user's units is divided by for labels that are divided by their
+        declared scale; 1 for a loss that grows with their square.
     """
 
     n: int
@@ -113,6 +116,7 @@ class Facts:
     standardised: bool = False
     bounded: int = 0
     workers: int = 0
+    lam_unit: float = 1.0
 
 
 def default_delta(n: int) -> float:
@@ -260,6 +264,8 @@ def _lam(
         much = noise * math.sqrt(width) / (_MUCH_NOISE * facts.n)
         follows = (0.5 * noise + 1.0) * (1.0 + much)
         inner = travel * math.sqrt(width) * follows / (model_size * facts.n)
+    if not labels_released:
+        inner *= facts.lam_unit
     if facts.standardised:
         return inner
     return inner * (facts.row_bound**2 + facts.constant**2)

@@ -437,13 +437,44 @@ def test_bad_evaluations_are_one_line(run, trained, model, words, says):
 
 def test_inspect_shows_coefficients_and_card(run, trained):
     found = run("inspect", trained / "model.json", "--top", 2)
-    assert "largest 2 of 4 coefficients" in found.stdout.replace("\n", " ")
+    assert "the 2 clearest of 4 coefficients" in found.stdout.replace("\n", " ")
+    assert "± noise" in found.stdout
     assert "Randomness: from a seed" in found.stdout
     assert "coefficient" not in run("inspect", trained / "model.json", "--top", 0).stdout
     values = json.loads(run("inspect", trained / "model.json", "--json").stdout)
     assert list(values["coefficients"]) == ["age", "sex=f", "sex=m", "sex=(other)"]
+    assert list(values["noise"]) == list(values["coefficients"])
     assert values["card"]["epsilon"] == 4.0
     assert values["schema"]["target"]["column"] == "ill"
+
+
+def test_inspect_puts_what_is_clear_before_what_is_large(run, trained):
+    inner = load(trained / "model.json").estimator_
+    clear = np.abs(inner.coef_[0]) / inner.coef_noise_[0]
+    first = inner.feature_names_in_[clear.argmax()]
+    rows = run("inspect", trained / "model.json", "--top", 1).stdout.splitlines()
+    assert any(first in row for row in rows)
+
+
+def test_inspect_shows_and_draws_a_column(run, trained):
+    found = run("inspect", trained / "model.json", "--column", "age", "--plot", "age.png")
+    assert "effect on the score of ill = yes" in found.stdout.replace("\n", " ")
+    assert Path("age.png").stat().st_size > 5000
+    run("inspect", trained / "model.json", "--column", "sex", "--plot", "sex.svg")
+    assert "<svg" in Path("sex.svg").read_text()
+    rows = json.loads(
+        run("inspect", trained / "model.json", "--column", "sex", "--json").stdout
+    )
+    assert [row["value"] for row in rows] == ["f", "m", "(other)"]
+    assert all(row["band"] > 0.0 for row in rows)
+
+
+def test_bad_inspections_are_one_line(run, trained):
+    model = trained / "model.json"
+    assert "give --column" in run("inspect", model, "--plot", "x.png", code=1).stderr
+    assert "it has age, sex" in run("inspect", model, "--column", "id", code=1).stderr
+    words = ("--column", "age", "--plot", "x.txt")
+    assert "use .png or .svg" in run("inspect", model, *words, code=1).stderr
 
 
 def test_verify_recomputes_the_claim(run, trained):

@@ -5,9 +5,10 @@ import json
 import subprocess
 import sys
 
+import dask.array as da
 import pytest
 
-from dpscd import DPLinearSVC, Ledger, TableModel
+from dpscd import DPLinearSVC, DPRidge, Ledger, TableModel
 
 pytestmark = pytest.mark.full
 
@@ -75,3 +76,25 @@ def test_the_signature_of_fit_is_kept():
         "self", "X", "y", "sample_weight",
     ]  # fmt: skip
     assert list(inspect.signature(TableModel.fit).parameters) == ["self", "table", "y"]
+
+
+def out_of_memory(*_):
+    raise MemoryError("Unable to allocate an array with shape (123457, 3)")
+
+
+def test_nothing_of_a_collection_on_dask_is_said(monkeypatch):
+    X = da.zeros((12, 3), chunks=(6, 3))
+    monkeypatch.setattr("dpscd.distributed.collections.partitions_of", out_of_memory)
+    with pytest.raises(MemoryError, match="not enough memory for this fit") as error:
+        DPRidge(y_bounds=(0, 1)).fit(X, X[:, 0])
+    assert error.value.__context__ is None
+
+
+def test_nothing_of_a_source_is_said():
+    class Large:
+        bounded, on_dask = 0, False
+        opened = staticmethod(out_of_memory)
+
+    with pytest.raises(MemoryError, match="not enough memory for this fit") as error:
+        DPRidge(y_bounds=(0, 1)).fit_source(Large())
+    assert error.value.__context__ is None

@@ -177,6 +177,11 @@ def test_private_bounds_are_a_release_on_the_card(table):
     }
 
 
+def test_parameters_are_checked_before_they_are_used(table):
+    with pytest.raises(ParameterError, match="epsilon='1'"):
+        TableModel(SCHEMA, logistic(epsilon="1")).fit(table)
+
+
 def test_a_fit_is_charged_before_bounds_are_released(table, tmp_path, monkeypatch):
     ledger = tmp_path / "budget.db"
     Ledger.init(ledger, "people", 1.0, 1e-4)

@@ -56,6 +56,63 @@ def test_bins_are_of_equal_width():
     assert not found[:-1, -1].any()
 
 
+HALF = np.float32(math.sqrt(0.5))
+
+
+def test_a_smooth_shape_is_a_value_and_two_of_its_knots():
+    cells = {"x": [0, 1, 2, 8, 99, None]}
+    found = encoded(number(shape="smooth", bins=4), cells) / HALF
+    knots = [[1, 0, 0, 0, 0], [0.5, 0.5, 0, 0, 0], [0, 1, 0, 0, 0]]
+    knots += [[0, 0, 0, 0, 1], [0, 0, 0, 0, 1], [0, 0, 1, 0, 0]]
+    np.testing.assert_allclose(found[:, 0], [-1, -0.75, -0.5, 1, 1, 0], atol=1e-6)
+    np.testing.assert_allclose(found[:, 1:], knots, atol=1e-6)
+
+
+def test_steps_are_a_value_and_its_interval():
+    found = encoded(number(shape="steps", knots=[1, 4]), {"x": [0, 1, 3.9, 4, 8]}) / HALF
+    np.testing.assert_array_equal(found[:, 1:].argmax(axis=1), [0, 1, 1, 2, 2])
+    np.testing.assert_allclose(found[:, 1:].sum(axis=1), 1.0)
+    np.testing.assert_allclose(found[:, 0], [-1, -0.75, -0.025, 0, 1], atol=1e-6)
+
+
+def test_a_shape_has_sixteen_intervals_and_a_missing_value_none_of_them():
+    schema = schema_of(number(shape="smooth", missing="column"))
+    assert width_of(schema.features[0]) == 1 + 17 + 1
+    found = encoded(number(shape="smooth", missing="column"), {"x": [None, 3]})
+    assert found[0].nonzero()[0].tolist() == [18]
+    assert found[1, 18] == 0
+    names = feature_names(schema)
+    assert names[:3] == ["x", "x at 0", "x at 0.5"]
+    assert names[-1] == "x=(missing)"
+
+
+def test_own_knots_follow_the_transform():
+    found = encoded(number(shape="smooth", knots=[2], transform="log1p"), {"x": [0, 2, 8]})
+    np.testing.assert_allclose(found[:, 1:] / HALF, np.eye(3), atol=1e-6)
+
+
+def test_knots_of_private_bounds_are_named_when_they_are_known():
+    private = {"x": {"kind": "number", "bounds": "private", "shape": "smooth", "bins": 2}}
+    schema = schema_of(private)
+    assert feature_names(schema) == ["x", "x knot 1", "x knot 2", "x knot 3"]
+    assert feature_names(schema, {"x": (0, 4)})[1:] == ["x at 0", "x at 2", "x at 4"]
+
+
+@pytest.mark.parametrize("shape", ["steps", "smooth"])
+@pytest.mark.parametrize("as_sparse", [True, False])
+@given(values=st.lists(st.floats(-1.0, 9.0), min_size=1, max_size=6))
+def test_a_shape_is_that_of_its_own_cell(shape, as_sparse, values):
+    def rows(cells):
+        columns = number(shape=shape, knots=[0.1, 0.7, 3.3])
+        found = encoded(columns, {"x": cells}, as_sparse=as_sparse)
+        return found.toarray() if as_sparse else found
+
+    together = rows(values)
+    alone = np.vstack([rows([value]) for value in values])
+    np.testing.assert_array_equal(together, alone)
+    assert (np.linalg.norm(together.astype(float), axis=1) <= 1.0 + 1e-6).all()
+
+
 def test_bounds_far_apart_do_not_overflow():
     columns = {"x": {"kind": "number", "bounds": [-8e307, 8e307]}}
     found = encoded(columns, {"x": [-8e307, 0.0, 8e307]})[:, 0]

@@ -71,7 +71,8 @@ def test_predictions_too(model):
     for last in (3.0, "3", "3.0", np.float16(3), Decimal(3), [3]):
         found = model.predict(X, exposure=[*exposures[:2], last])
         np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(model.predict(X, 2), [rate * 2.0] * 3)
+    for two in (2, 2.0, np.array(2.0), [[2], [2], [2]], np.full((3, 1), 2)):
+        np.testing.assert_array_equal(model.predict(X, two), [rate * 2.0] * 3)
 
 
 @pytest.mark.parametrize(

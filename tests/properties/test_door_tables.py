@@ -44,13 +44,18 @@ from dpscd.records.tables import table_source
 NAMES = ("age", "sex", "grade", "smokes", "ill")
 
 
-def schema(**target):
+def schema(shape=None, **target):
     return Schema.from_dict(
         {
             "table": {"missing": ["999", "NA", "?", "None"]},
             "target": {"column": "ill", **(target or {"classes": ["0", "1", "yes"]})},
             "columns": {
-                "age": {"kind": "number", "bounds": [-10, 1000], "missing": "column"},
+                "age": {
+                    "kind": "number",
+                    "bounds": [-10, 1000],
+                    "missing": "column",
+                    **(shape or {}),
+                },
                 "sex": {
                     "kind": "category",
                     "values": ["1", "true", "a", "7", "None", "1 days"],
@@ -66,7 +71,8 @@ def schema(**target):
     )
 
 
-SCHEMA, PLAIN_TARGET = schema(), schema(bounds=[-5, 5])
+SCHEMA = schema()
+PLAIN_TARGET = schema({"shape": "smooth", "knots": [0.1, 7, 100]}, bounds=[-5, 5])
 DOORS = [
     TableDoor(ClassLabels((0, 1, 2)), SCHEMA, {}),
     TableDoor(NumberLabels(-5.0, 5.0), PLAIN_TARGET, {}),

@@ -2,51 +2,144 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
 from dpscd.cli.models import load_model
+from dpscd.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["inspect"]
+
+_BAND = 2.0  # standard deviations to both sides
 
 
 def inspect(
     model: Annotated[Path, typer.Argument(help="The model's file.")],
     top: Annotated[int, typer.Option(min=0, help="Coefficients to show.")] = 15,
+    column: Annotated[
+        str | None, typer.Option(help="Show the effect of this column of the table instead.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the effect of the column into this file.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a model's coefficients and its privacy card.
+    """Show a model's coefficients, clearest first, with their noise, and its privacy card.
 
-    Example: dpscd inspect model.json --top 5
+    Example: dpscd inspect model.json --column age --plot age.png
     """
     with plain_errors():
+        if plot is not None and column is None:
+            raise ParameterError("--plot draws one column: give --column too.")
         found = load_model(model)
+        if column is not None:
+            _show_column(found, column, plot, as_json)
+            return
         inner = getattr(found, "estimator_", found)
         if as_json:
             print_json(_plain(found, inner))
             return
         names, rows = _coefficients(inner)
-        largest = sorted(rows, key=lambda row: -max(abs(x) for x in row[1:]))[:top]
-        if largest:
+        clearest = sorted(rows, key=_clearness, reverse=True)[:top]
+        if clearest:
             print_table(
-                f"{type(inner).__name__}: largest {len(largest)} of {len(rows)} coefficients",
-                ("feature", *names),
-                [(row[0], *(f"{x:+.4f}" for x in row[1:])) for row in largest],
-                right=range(1, 1 + len(names)),
+                f"{type(inner).__name__}: the {len(clearest)} clearest of {len(rows)} "
+                "coefficients",
+                ("feature", *names, "± noise"),
+                [
+                    (name, *(f"{x:+.4f}" for x in values), f"{band:.4f}")
+                    for name, values, band in clearest
+                ],
+                right=range(1, 2 + len(names)),
             )
         typer.echo(str(inner.privacy_))
 
 
-def _coefficients(inner: Any) -> tuple[list[str], list[tuple[Any, ...]]]:
+def _coefficients(inner: Any) -> tuple[list[str], list[tuple[str, list[float], float]]]:
+    """Return the names of the outputs, and name, values and band of every feature."""
     import numpy as np
 
     coef = np.atleast_2d(inner.coef_)
+    bands = _BAND * np.broadcast_to(np.atleast_2d(inner.coef_noise_), coef.shape).max(axis=0)
     features = getattr(inner, "feature_names_in_", [f"x{k}" for k in range(coef.shape[1])])
     names = ["coefficient"] if len(coef) == 1 else [str(label) for label in inner.classes_]
-    columns = zip(features, *coef.tolist(), strict=True)
-    return names, [(str(name), *values) for name, *values in columns]
+    columns = zip(features, coef.T.tolist(), bands.tolist(), strict=True)
+    return names, [(str(name), values, band) for name, values, band in columns]
+
+
+def _clearness(row: tuple[str, list[float], float]) -> float:
+    _, values, band = row
+    largest = max(abs(x) for x in values)
+    return largest / band if band else largest
+
+
+def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> None:
+    if not hasattr(found, "shapes"):
+        raise ParameterError("--column is for models of tables; this one is of arrays.")
+    shapes = found.shapes()
+    own = shapes[shapes["column"] == column]
+    if not len(own):
+        known = ", ".join(sorted(set(shapes["column"])))
+        raise ParameterError(f"the model has no column {column!r}; it has {known}.")
+    if plot is not None:
+        _draw(own, found, plot)
+    if as_json:
+        print_json(own.to_dict(orient="records"))
+        return
+    classes = "class" in own
+    print_table(
+        f"{column}: effect on {_effect_on(found)}",
+        ("value", *(["class"] if classes else []), "effect", "± noise"),
+        [
+            (
+                f"{row['value']:g}" if isinstance(row["value"], float) else str(row["value"]),
+                *([str(row["class"])] if classes else []),
+                f"{row['effect']:+.4f}",
+                f"{row['band']:.4f}",
+            )
+            for row in own.to_dict(orient="records")
+        ],
+        right=(2, 3) if classes else (1, 2),
+    )
+    if plot is not None:
+        typer.echo(f"Figure written to {plot}")
+
+
+def _effect_on(found: Any) -> str:
+    from dpscd.estimators.registry import kind_of
+
+    kind = kind_of(found.estimator_)
+    if kind.task == "regression":
+        return str(found.schema_.target.name)
+    if kind.task == "counts":
+        return f"the logarithm of {found.schema_.target.name}"
+    target = found.schema_.target
+    if len(target.classes) == 2:
+        return f"the score of {target.name} = {target.classes[1]}"
+    return f"the score of each class of {target.name}"
+
+
+def _draw(own: "pd.DataFrame", found: Any, plot: Path) -> None:
+    if "class" in own:
+        raise ParameterError("--plot draws regressions and models of two classes.")
+    from dpscd.report.shape_figure import shape_figure
+
+    try:
+        name = own["column"].iloc[0]
+        column = next(part for part in found.schema_.features if part.name == name)
+        shape_figure(own, column, _effect_on(found), plot)
+    except ImportError:
+        problem = "a figure needs matplotlib; install it with: pip install 'dpscd[plot]'"
+    except ValueError:  # matplotlib's, about the ending
+        problem = f"{plot.name} is no file that a figure can be written to; use .png or .svg."
+    else:
+        return
+    raise ParameterError(problem)
 
 
 def _plain(found: Any, inner: Any) -> dict[str, Any]:
@@ -58,7 +151,8 @@ def _plain(found: Any, inner: Any) -> dict[str, Any]:
         "type": type(inner).__name__,
         "classes": [str(x) for x in inner.classes_] if hasattr(inner, "classes_") else None,
         "intercept": np.atleast_1d(inner.intercept_).tolist(),
-        "coefficients": {row[0]: list(row[1:]) for row in rows},
+        "coefficients": {name: values for name, values, _ in rows},
+        "noise": {name: band for name, _, band in rows},
         "schema": schema.to_dict() if schema is not None else None,
         "card": json.loads(inner.privacy_.to_json()),
     }

@@ -48,7 +48,9 @@ def partitions_of(X: Any, *others: Any) -> list[Partition]:
     """
     given = [X, *(other for other in others if other is not None)]
     if not all(map(is_dask_collection, given)):
-        raise DataTypeError("X, y and sample_weight must all be Dask collections, or none.")
+        raise DataTypeError(
+            "X, y, sample_weight and exposure must all be Dask collections, or none."
+        )
     if futures_of(given):
         raise ParameterError(
             "a persisted collection cannot be read again when a worker is lost; give the "

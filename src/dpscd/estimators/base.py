@@ -2,7 +2,6 @@
 
 import math
 import os
-import warnings
 from abc import ABCMeta, abstractmethod
 from typing import Any, Self, cast
 
@@ -19,14 +18,14 @@ from dpscd.estimators.fitting import Fitting
 from dpscd.estimators.parameters import check_shared, given, is_auto, threads_of
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.sources import Arrays, DaskArrays, Opened, RecordSource
-from dpscd.estimators.validation import check_number, check_rows, look_at_records
+from dpscd.estimators.validation import check_number, check_rows, look_at_records, warn_user
 from dpscd.losses import Loss
 from dpscd.planning import Facts, default_constant, default_delta, worth_standardising
 from dpscd.preprocessing.containers import is_dask
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Model, Problem
 from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
-from dpscd.records.redaction import NO_MEMORY
+from dpscd.records.redaction import redact_memory_errors
 from dpscd.releases.base import State
 
 __all__ = ["DPLinearModel"]
@@ -97,6 +96,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     def _set_model(self, model: Model, classes: Any) -> None:
         """Store the coefficients in the shape of this kind of model."""
 
+    @redact_memory_errors
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the model; only noisy sums of the records influence it.
 
@@ -121,6 +121,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self._check_parameters()
         return self._fit_arrays(X, y, sample_weight)
 
+    @redact_memory_errors
     def fit_source(self, source: RecordSource, classes: Any = None) -> State:
         """Train on records that come from elsewhere than arrays, as models of tables do.
 
@@ -137,6 +138,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             All that was released. The estimator is fitted, but for `n_features_in_` and names
             of features, which only the caller knows.
         """
+        return self._fit_source(source, classes)
+
+    def _fit_source(self, source: RecordSource, classes: Any) -> State:
         self._check_parameters()
         if source.on_dask:
             self._check_for_dask()
@@ -154,21 +158,15 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """Train on arrays here or on Dask; `others` are further columns, or None."""
         if is_dask(X, y, *others):
             return self._fit_on_dask(X, y, *others)
-        try:
-            rows, column = look_at_records(self, X, y)
-            self.fit_source(Arrays(rows, column, *others), self._classes_of(column))
-        except MemoryError:
-            pass
-        else:
-            return self
-        # Outside of the handler, so that the first error is not the context of the second.
-        raise MemoryError(NO_MEMORY)
+        rows, column = look_at_records(self, X, y)
+        self._fit_source(Arrays(rows, column, *others), self._classes_of(column))
+        return self
 
     def _fit_on_dask(self, X: Any, y: Any, *others: Any) -> Self:
         """Train where the partitions of Dask collections are."""
         self._check_for_dask()
         source = DaskArrays(X, y, *others)
-        self.fit_source(source, self._classes_of(None))
+        self._fit_source(source, self._classes_of(None))
         self.n_features_in_ = source.features
         if source.names is not None:
             self.feature_names_in_ = np.asarray(source.names, dtype=object)
@@ -205,6 +203,22 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         state = super().__getstate__()
         return {**state, "random_state": None} if "privacy_" in state else state
 
+    def released_means(self) -> Floats | None:
+        """Return the means of the features that were released to standardise with.
+
+        Returns
+        -------
+        array of shape (n_features,) or None
+            In the user's units, noisy; None where none were released or used: without
+            `standardise`, without an intercept, on sparse rows.
+        """
+        check_is_fitted(self)
+        standard = self._runs[-1].standard if getattr(self, "_runs", ()) else None
+        if standard is None or not standard.centre.any():
+            return None
+        means: Floats = standard.centre * self._runs[-1].row_bound
+        return means
+
     def _check_parameters(self) -> None:
         check_shared(self)
         self._check_own_parameters()
@@ -235,6 +249,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 if scaling is None
                 else float(scaling)
             )
+        meaning = self._labels(classes)
+        scale = meaning.scaling(centred=constant != 0.0)[1]
         facts = Facts(
             n=n,
             d=records.features,
@@ -245,6 +261,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             standardised=standardised,
             bounded=bounded,
             workers=records.workers,
+            lam_unit=losses.unit(losses.rescaled(self._loss_of(meaning), scale)),
         )
         return Fitting(
             name=type(self).__name__,
@@ -261,18 +278,16 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
 
     def _warn(self, target: PrivacyTarget, n: int) -> None:
         if target.epsilon > _LARGE_EPSILON:
-            warnings.warn(
+            warn_user(
                 f"epsilon={target.epsilon:g} is above {_LARGE_EPSILON:g}: this protects a "
                 "record only in a formal sense.",
                 PrivacyWarning,
-                stacklevel=6,
             )
         if target.delta * n >= 1.0:
-            warnings.warn(
+            warn_user(
                 f"delta={target.delta:g} is at least 1/n: a mechanism that publishes a "
                 "random record would satisfy it.",
                 PrivacyWarning,
-                stacklevel=6,
             )
 
     def _standardises(self, n: int, d: int, target: PrivacyTarget) -> bool:

@@ -1,6 +1,5 @@
 """Differentially private logistic regression and linear support vector machine."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from dpscd.errors import ParameterError, PrivacyWarning
 from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import documented
 from dpscd.estimators.parameters import given
-from dpscd.estimators.validation import check_number, label_set, sorted_classes
+from dpscd.estimators.validation import check_number, label_set, sorted_classes, warn_user
 from dpscd.preprocessing.cells import text_of
 from dpscd.problem import Model
 from dpscd.records.labels import ClassLabels
@@ -140,11 +139,10 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
                     "classes= with at least two."
                 )
             if float(self.epsilon) < np.inf:
-                warnings.warn(
+                warn_user(
                     "classes=None takes the set of labels in y as public; give classes= to "
                     "say which labels there are without looking at the data.",
                     PrivacyWarning,
-                    stacklevel=4,
                 )
         return classes
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dpscd.cards.card import PrivacyCard
 from dpscd.cards.statements import agrees
 from dpscd.errors import ModelFileError
-from dpscd.losses import Loss
+from dpscd.losses import Loss, rescaled
 from dpscd.plan import shared_noise
 from dpscd.planning import default_delta
 from dpscd.problem import Problem
@@ -185,7 +185,7 @@ def runs_of(
     card : PrivacyCard
         Verified, and with the facts of :func:`check_public`.
     loss : Loss
-        Of the estimator, for labels divided by `unit`.
+        Of the estimator, for labels in the user's units.
     outputs : int
         Number of models trained together.
     unit : float
@@ -209,7 +209,7 @@ def runs_of(
     if not good or float(runs[-1]["lam"]) != public["lam"]:
         raise ModelFileError("its lam or its label scale does not fit its card.")
     first = Problem(
-        loss=loss,
+        loss=rescaled(loss, unit),
         lam=public["lam"],
         n=public["n"],
         d=public["d"],

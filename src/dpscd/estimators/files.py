@@ -27,7 +27,6 @@ from dpscd.estimators.consistency import (
     runs_of,
     runs_to_dict,
 )
-from dpscd.losses import in_inner_unit, rescaled
 from dpscd.privacy.strict_json import read_json
 
 __all__ = ["read_content", "read_model", "write_model"]
@@ -207,10 +206,7 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
         raise ModelFileError("it has an intercept, but was trained without.")
     outputs = len(np.atleast_2d(model.coef_))
     unit = meaning.scaling(centred=bool(model.fit_intercept))[1]
-    loss = rescaled(model._loss_of(meaning), unit)
-    if card.private and parameters["lam"] == "auto":
-        loss = in_inner_unit(loss)
-    runs = runs_of(values["training"], card, loss, outputs, unit)
+    runs = runs_of(values["training"], card, model._loss_of(meaning), outputs, unit)
     check_noise(runs, card, model.coef_noise_, np.asarray(model.intercept_noise_))
     model._runs = runs
 

@@ -1,6 +1,5 @@
 """One fit, from public facts to releases and their card; records are read after the charge."""
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from dpscd import losses
 from dpscd._version import __version__
 from dpscd.cards.card import PrivacyCard
 from dpscd.errors import BudgetExceeded, WorkerError
+from dpscd.estimators.validation import warn_user
 from dpscd.kernels.dual import Records
 from dpscd.losses import Loss
 from dpscd.plan import Plan
@@ -33,7 +33,7 @@ __all__ = ["Fitting"]
 _PLAIN_LAM = 1e-4  # lam="auto" without privacy: there is no noise to follow
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fitting:
     """What a fit is given, the records apart: all of it public but the seed.
 
@@ -136,11 +136,8 @@ class Fitting:
         """Return the problem as it is before anything is released."""
         facts = self.facts
         centre, scale = meaning.scaling(centred=facts.constant != 0.0)
-        loss = losses.rescaled(self.loss_of(meaning), scale)
-        if self.target.private and self.fixed["lam"] is None:
-            loss = losses.in_inner_unit(loss)  # what is planned knows nothing of labels
         return Problem(
-            loss=loss,
+            loss=losses.rescaled(self.loss_of(meaning), scale),
             lam=lam,
             n=facts.n,
             d=facts.d,
@@ -216,10 +213,9 @@ def _without_privacy(problem: Problem, store: Any, source: Source) -> State:
     records = Records(problem.labels(store.labels), store.weights)
     shared, converged = sdca(problem, problem.rows(store.X), records, source)
     if not converged:
-        warnings.warn(
+        warn_user(
             "SDCA did not reach a duality gap of 1e-6 in 1000 epochs; a larger lam helps.",
             ConvergenceWarning,
-            stacklevel=6,
         )
     return State(store.meaning, problem, problem, model=problem.model(shared))
 

@@ -12,6 +12,7 @@ from dpscd.estimators.regression import DPLinearRegressor
 from dpscd.losses import Poisson
 from dpscd.problem import Model
 from dpscd.records.labels import CountLabels, exposures_of
+from dpscd.records.redaction import redact_memory_errors
 
 __all__ = ["DPPoissonRegressor"]
 
@@ -110,6 +111,7 @@ class DPPoissonRegressor(DPLinearRegressor):
         )
         self.exposure_bounds = exposure_bounds
 
+    @redact_memory_errors
     def fit(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> Self:
         """Train the model; only noisy sums of the records influence it.
 

@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 Labels = ClassLabels | NumberLabels
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Opened:
     """Records that can be read.
 

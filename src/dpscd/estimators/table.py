@@ -10,6 +10,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,12 +21,13 @@ from dpscd.estimators.classification import DPLinearClassifier
 from dpscd.estimators.files import write_model
 from dpscd.estimators.registry import MODELS, kind_of, usual_kind
 from dpscd.estimators.regression import DPLinearRegressor
+from dpscd.estimators.shapes import column_shapes
 from dpscd.estimators.sources import DaskTable, Table
 from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.privacy.release import BOUND_CELLS
-from dpscd.records.redaction import NO_MEMORY
+from dpscd.records.redaction import redact_memory_errors
 from dpscd.records.tables import table_source
 
 __all__ = ["TableModel", "restored_table"]
@@ -83,6 +85,7 @@ class TableModel(BaseEstimator):
         self.schema = schema
         self.estimator = estimator
 
+    @redact_memory_errors
     def fit(self, table: Any, y: Any = None) -> Self:
         """Train on a table that has the target among its columns.
 
@@ -101,14 +104,6 @@ class TableModel(BaseEstimator):
         -------
         self
         """
-        try:
-            return self._fit(table, y)
-        except MemoryError:
-            pass
-        # Outside of the handler, so that the first error is not the context of the second.
-        raise MemoryError(NO_MEMORY)
-
-    def _fit(self, table: Any, y: Any) -> Self:
         schema = schema_of(self.schema)
         model: Any = self._unfitted(schema)
         names = feature_names(schema)
@@ -116,7 +111,7 @@ class TableModel(BaseEstimator):
         if is_dask(table, y):
             pairs = model.fit_source(DaskTable(table, y, schema), classes).bounds
         else:
-            source = Table(table, y, schema, private=not math.isinf(model.epsilon))
+            source = Table(table, y, schema, private=model.epsilon != math.inf)
             pairs = model.fit_source(source, classes).bounds or source.seen
         found = dict(zip((part.name for part in schema.private), pairs, strict=True))
         if schema.target.private_bounds:
@@ -195,6 +190,27 @@ class TableModel(BaseEstimator):
             raise ParameterError(f"{type(model).__name__} has no probabilities.")
         found: Floats = _nameless(model).predict_proba(self.features(table))
         return found
+
+    def shapes(self) -> pd.DataFrame:
+        """Return what each column does to the prediction, with the noise that privacy added.
+
+        Returns
+        -------
+        DataFrame
+            One row per column and value: `column`, `value`, `effect` on the prediction (on the
+            log-odds of a logistic regression) relative to the column's average, and `band`, two
+            standard deviations of the noise in it. With more than two classes also `class`.
+            Numbers are shown at their knots, the middle of their intervals, or at their
+            bounds. The column whose effects are the clearest comes first.
+
+        Notes
+        -----
+        Computed from the released model alone: nothing is spent, and the average is a
+        released one where means were released.
+        """
+        check_is_fitted(self)
+        model = self.estimator_
+        return column_shapes(self.schema_, self.bounds_, model, model.released_means())
 
     def score(self, table: Any, y: Any = None) -> float:
         """Return accuracy, or R2 of a regression: not private, keep it to yourself.

@@ -6,9 +6,11 @@ gone when the new one is raised.
 """
 
 import re
+import sys
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,9 +32,12 @@ __all__ = [
     "label_set",
     "look_at_records",
     "sorted_classes",
+    "warn_user",
 ]
 
 Floats = npt.NDArray[np.float64]
+
+_HOME = str(Path(__file__).parents[1])
 
 # More labels than this are hardly classes: more likely a regression by mistake, which would
 # publish every label.
@@ -61,6 +66,14 @@ def quietly(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if found:
             raise unusable(found.expand(kept))
     raise unusable(_UNREADABLE)
+
+
+def warn_user(text: str, category: type[Warning]) -> None:
+    """Warn at the line outside of this library from which it was called."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HOME):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
 
 
 def check_number(
@@ -112,10 +125,8 @@ def look_at_records(estimator: Any, X: Any, y: Any) -> tuple[RowSource, pd.Serie
     rows = RowSource(X)
     quietly(validate_data, estimator, rows.X, skip_check_array=True)
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected.",
-            DataConversionWarning,
-            stacklevel=4,
+        warn_user(
+            "A column-vector y was passed when a 1d array was expected.", DataConversionWarning
         )
     column = label_column(y)
     if len(column) != rows.count:

@@ -26,7 +26,8 @@ class Column:
     transform : {'log1p'} or None
         Of a number: what is done to value and bounds before scaling.
     bins : int or None
-        Of a number: how many intervals of equal width, a feature each.
+        Of a number: how many intervals of equal width, a feature each; with a shape, how many
+        it has.
     values : tuple of str
         Of a category, the values that have a feature of their own; of an ordinal, the
         values from lowest to highest.
@@ -37,6 +38,11 @@ class Column:
         of its own, 'other' (category), or a value.
     read_from_data : bool
         Whether kind, bounds or values were read off the records, which no proof covers.
+    shape : {'line', 'steps', 'smooth'} or None
+        Of a number: what its effect may look like. A line has one feature, 'steps' one more
+        per interval, 'smooth' one more per knot, so that its effect is piecewise linear.
+    knots : tuple of float
+        Of a number with steps or a smooth shape: where intervals end, inside the bounds.
     """
 
     name: str
@@ -48,11 +54,18 @@ class Column:
     rename: Mapping[str, str] = field(default_factory=dict)
     missing: str | float = "middle"
     read_from_data: bool = False
+    shape: str | None = None
+    knots: tuple[float, ...] = ()
 
     @property
     def private_bounds(self) -> bool:
         """Whether bounds are to be estimated with budget."""
         return self.bounds == PRIVATE
+
+    @property
+    def bent(self) -> bool:
+        """Whether a number has features besides the one that grows with it."""
+        return self.shape in ("steps", "smooth")
 
 
 @dataclass(frozen=True)

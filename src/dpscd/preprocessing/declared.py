@@ -121,9 +121,15 @@ class DeclaredScaler(_Declared):
     log1p : bool, default=False
         Whether to take log(1 + value), of the bounds too, before scaling.
     bins : int, optional
-        So many intervals of equal width instead, a feature of 0 and 1 each.
+        So many intervals of equal width instead, a feature of 0 and 1 each; with a shape, how
+        many it has, 16 if not given.
     missing : {'middle', 'column'} or float, default='middle'
         What stands in for NaN: the middle of the bounds, a feature of its own, a number.
+    shape : {'line', 'steps', 'smooth'}, optional
+        What the effect of a column may look like. 'steps' adds a feature per interval,
+        'smooth' one per knot, so that the effect is piecewise linear.
+    knots : list of numbers, optional
+        Where intervals of a shape end, inside the bounds, in place of `bins`.
 
     Examples
     --------
@@ -139,17 +145,23 @@ class DeclaredScaler(_Declared):
         log1p: bool = False,
         bins: int | None = None,
         missing: str | float = "middle",
+        shape: str | None = None,
+        knots: Any = None,
     ) -> None:
         self.bounds = bounds
         self.log1p = log1p
         self.bins = bins
         self.missing = missing
+        self.shape = shape
+        self.knots = knots
 
     def _columns(self, names: Sequence[str]) -> list[dict[str, Any]]:
         bounds = self.bounds
         own = {"kind": "number", "missing": self.missing}
         own |= {"transform": "log1p"} if self.log1p else {}
-        own |= {} if self.bins is None else {"bins": self.bins}
+        for name in ("bins", "shape", "knots"):
+            if getattr(self, name) is not None:
+                own[name] = getattr(self, name)
         several = isinstance(bounds, list | tuple) and any(
             isinstance(pair, list | tuple) for pair in bounds
         )

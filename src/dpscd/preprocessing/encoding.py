@@ -11,6 +11,7 @@ from scipy import sparse
 
 from dpscd.errors import SchemaError
 from dpscd.preprocessing.declarations import PRIVATE, Column
+from dpscd.preprocessing.knots import between, intervals_of, scaled_knots
 from dpscd.preprocessing.parsing import MISSING, OTHER, Parsed
 from dpscd.preprocessing.schema import Schema
 
@@ -19,6 +20,7 @@ __all__ = [
     "encode",
     "feature_names",
     "is_sparse",
+    "knots_of",
     "slots_of",
     "width_of",
 ]
@@ -40,12 +42,15 @@ def width_of(column: Column) -> int:
     extra = int(column.missing == "column")
     if column.kind == "category":
         return len(column.values) + 1 + extra
+    if column.bent:
+        return 1 + intervals_of(column) + int(column.shape == "smooth") + extra
     return (column.bins or 1) + extra
 
 
 def slots_count(column: Column) -> int:
     """Return how many features of a column a record can have."""
-    return 2 if column.missing == "column" and column.kind != "category" else 1
+    signs = int(column.missing == "column" and column.kind != "category")
+    return signs + {"steps": 2, "smooth": 3}.get(str(column.shape), 1)
 
 
 def is_sparse(schema: Schema) -> bool:
@@ -129,6 +134,8 @@ def slots_of(column: Column, cells: npt.NDArray[Any], bounds: Bounds) -> list[Sl
     if column.kind == "category":
         return [_category(column, cells)]
     scaled, absent = _scaled(column, cells, bounds)
+    if column.bent:
+        return _bent(column, scaled, absent, bounds)
     places = np.zeros(len(cells), dtype=np.int32)
     if column.bins:
         inside = np.floor((scaled + 1.0) * (column.bins / 2.0))
@@ -139,6 +146,30 @@ def slots_of(column: Column, cells: npt.NDArray[Any], bounds: Bounds) -> list[Sl
     own = np.where(absent, 0.0, scaled)
     sign = np.full(len(cells), width_of(column) - 1, dtype=np.int32)
     return [(places, own.astype(np.float32)), (sign, absent.astype(np.float32))]
+
+
+def _bent(
+    column: Column,
+    scaled: npt.NDArray[np.float64],
+    absent: npt.NDArray[np.bool_],
+    bounds: Bounds,
+) -> list[Slot]:
+    """Return the value itself and its interval, or the two knots around it."""
+    place, along = between(scaled, scaled_knots(column, *declared_bounds(column, bounds)))
+    # The value and its shape share the length that a column may have: each at most a half of
+    # its square.
+    there = np.full(len(scaled), math.sqrt(0.5))
+    if column.missing == "column":
+        there = np.where(absent, 0.0, there)
+    first = np.zeros(len(scaled), dtype=np.intp)
+    parts: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = [(first, scaled * there)]
+    if column.shape == "steps":
+        parts.append((place + 1, there))
+    else:
+        parts += [(place + 1, (1.0 - along) * there), (place + 2, along * there)]
+    if column.missing == "column":
+        parts.append((first + (width_of(column) - 1), absent.astype(np.float64)))
+    return [(own.astype(np.int32), values.astype(np.float32)) for own, values in parts]
 
 
 def _category(column: Column, codes: npt.NDArray[np.int32]) -> Slot:
@@ -206,6 +237,9 @@ def _names(column: Column, bounds: dict[str, tuple[float, float]]) -> list[str]:
     name = column.name
     if column.kind == "category":
         names = [f"{name}={value}" for value in (*column.values, "(other)")]
+    elif column.bent:
+        parts = _limits(column, bounds) if column.shape == "steps" else _knots(column, bounds)
+        names = [name, *(f"{name} {part}" for part in parts)]
     elif column.bins:
         names = [f"{name} {part}" for part in _limits(column, bounds)]
     else:
@@ -214,13 +248,29 @@ def _names(column: Column, bounds: dict[str, tuple[float, float]]) -> list[str]:
 
 
 def _limits(column: Column, bounds: dict[str, tuple[float, float]]) -> list[str]:
-    """Return what the bins of a column are called: their limits, or places if unknown."""
-    count = int(column.bins or 1)
-    if column.private_bounds and column.name not in bounds:
-        return [f"bin {place}" for place in range(1, count + 1)]
-    low, high = declared_bounds(column, bounds)
-    if column.transform:
-        edges = np.expm1(np.linspace(math.log1p(low), math.log1p(high), count + 1))
-    else:
-        edges = np.linspace(low, high, count + 1)
+    """Return what the intervals of a column are called: their limits, or places if unknown."""
+    edges = knots_of(column, bounds)
+    if edges is None:
+        return [f"bin {place}" for place in range(1, intervals_of(column) + 1)]
     return [f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges)]
+
+
+def _knots(column: Column, bounds: dict[str, tuple[float, float]]) -> list[str]:
+    """Return what the knots of a column are called: where they are, or places if unknown."""
+    edges = knots_of(column, bounds)
+    if edges is None:
+        return [f"knot {place}" for place in range(1, intervals_of(column) + 2)]
+    return [f"at {edge:.6g}" for edge in edges]
+
+
+def knots_of(column: Column, bounds: Bounds) -> npt.NDArray[np.float64] | None:
+    """Return the knots in the column's own unit; None while its bounds are not known."""
+    if column.private_bounds and column.name not in bounds:
+        return None
+    low, high = declared_bounds(column, bounds)
+    if column.knots:
+        return np.array([low, *column.knots, high])
+    count = intervals_of(column) + 1
+    if column.transform:
+        return np.expm1(np.linspace(math.log1p(low), math.log1p(high), count))
+    return np.linspace(low, high, count)

@@ -27,7 +27,9 @@ NOT_WEIGHTS = (
 NOT_A_WEIGHT_EACH = "sample_weight must be a number or one number per record (1D array)."
 NOT_EXPOSURES = "Input exposure contains NaN, infinity or something that is no number."
 NOT_AN_EXPOSURE_EACH = "exposure must be a number or one number per record (1D array)."
-NOT_FLAT = "y should be a 1d array: one label per record, and so should sample_weight be."
+NOT_FLAT = (
+    "y should be a 1d array: one label per record, and so should sample_weight and exposure be."
+)
 NO_WEIGHT = (
     "no record has a weight: sample_weight is zero, or y is none of the classes, for every "
     "record."

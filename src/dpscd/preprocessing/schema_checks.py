@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from dpscd.errors import SchemaError
@@ -19,13 +20,14 @@ from dpscd.preprocessing.lines import Lines
 __all__ = ["schema_parts"]
 
 _KEYS = {
-    "number": {"bounds", "transform", "bins", "missing"},
+    "number": {"bounds", "transform", "bins", "shape", "knots", "missing"},
     "category": {"values", "rename", "missing"},
     "ordinal": {"values", "rename", "missing"},
     "boolean": {"missing"},
     "ignore": set[str](),
 }
 _MOST_BINS = 1000
+_SHAPES = ("line", "steps", "smooth")
 _MOST_VALUES = 100_000
 _ROWS = ("scale", "normalise")
 _TABLE_KEYS = {"header", "names", "delimiter", "comment", "missing", "multiline", "rows"}
@@ -175,6 +177,14 @@ class _Reader:
             raise self.error(
                 (*where, "bins"), f"{title}: bins must be an integer from 2 to {_MOST_BINS}."
             )
+        shape = values.get("shape")
+        if shape not in (None, *_SHAPES):
+            raise self.error(
+                (*where, "shape"), f"{title}: shape must be 'line', 'steps' or 'smooth'."
+            )
+        if shape == "line" and bins is not None:
+            raise self.error((*where, "bins"), f"{title}: a line has no bins.")
+        knots = self.knots(where, title, values, bounds)
         missing = values.get("missing", "middle")
         inside = _is_number(missing) and (
             isinstance(bounds, str) or bounds[0] <= missing <= bounds[1]
@@ -185,7 +195,36 @@ class _Reader:
                 f"{title}: missing must be 'middle', 'column' or a number within bounds.",
             )
         missing = float(missing) if inside else missing
-        return Column(name, "number", bounds, transform, bins, (), {}, missing, flag)
+        return Column(
+            name, "number", bounds, transform, bins, (), {}, missing, flag, shape, knots
+        )
+
+    def knots(
+        self,
+        where: tuple[str, ...],
+        title: str,
+        values: dict[str, Any],
+        bounds: tuple[float, float] | str,
+    ) -> tuple[float, ...]:
+        if "knots" not in values:
+            return ()
+        if values.get("shape") not in ("steps", "smooth") or "bins" in values:
+            raise self.error(
+                (*where, "knots"),
+                f"{title}: knots go with shape = 'steps' or 'smooth', and without bins.",
+            )
+        knots = values["knots"]
+        good = isinstance(knots, list | tuple) and 1 <= len(knots) < _MOST_BINS
+        if good and all(map(_is_number, knots)) and not isinstance(bounds, str):
+            found = tuple(map(float, knots))
+            every = (bounds[0], *found, bounds[1])
+            if all(a < b for a, b in pairwise(every)):
+                return found
+        raise self.error(
+            (*where, "knots"),
+            f"{title}: knots must be numbers that grow, inside of declared bounds, fewer than "
+            f"{_MOST_BINS}.",
+        )
 
     def bounds(
         self, where: tuple[str, ...], title: str, bounds: Any

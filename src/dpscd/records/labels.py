@@ -142,7 +142,9 @@ class CountLabels(NumberLabels):
         Proof: docs/proofs/door.md.
         """
         share = np.clip(exposures_of(exposure, count), self.least, self.most) / self.usual
-        return labels / share, weights * share
+        with np.errstate(all="ignore"):  # a warning would tell of small exposures
+            rates = np.minimum(labels / share, np.finfo(np.float64).max)
+        return rates, weights * share
 
 
 def label_column(y: Any) -> pd.Series:
@@ -177,6 +179,8 @@ def weights_of(sample_weight: Any, count: int) -> Floats:
     """Return the weight of every record, or raise DataError with a fixed text."""
     if sample_weight is None:
         return np.ones(count)
+    if getattr(sample_weight, "ndim", 1) > 1:
+        raise DataError(refusals.NOT_A_WEIGHT_EACH)
     weights = _number_each(sample_weight, count, refusals.NOT_A_WEIGHT_EACH)
     if not np.isfinite(weights).all() or (weights < 0.0).any():
         raise DataError(refusals.NOT_WEIGHTS)
@@ -193,10 +197,12 @@ def exposures_of(exposure: Any, count: int) -> Floats:
 
 def _number_each(values: Any, count: int, otherwise: str) -> Floats:
     """Return one number per record, of one for all or of a column; NaN where it is none."""
+    if isinstance(values, np.ndarray) and values.ndim == 0:
+        values = values.item()
     if isinstance(values, int | float | np.number):
         values = np.full(count, float(values))
     column = label_column(values)
-    if len(column) != count or getattr(values, "ndim", 1) != 1:
+    if len(column) != count:
         raise DataError(otherwise)
     return numbers(column, NumberCells())
 

@@ -1,18 +1,18 @@
 """Errors that would reveal something about records, said in fixed words."""
 
+import functools
 from collections.abc import Callable
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from dpscd.errors import DataError, DpscdError
 from dpscd.preprocessing import refusals
 
-__all__ = ["NO_MEMORY", "redact_errors"]
+__all__ = ["redact_errors", "redact_memory_errors"]
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
-#: What a fit says that runs out of memory: NumPy's own text names the shape that it wanted, and
-#: with it the number of records, which is secret under add-remove.
-NO_MEMORY = (
+_NO_MEMORY = (
     "there is not enough memory for this fit; fewer threads (n_jobs), sparse rows or Dask need "
     "less. If it has a ledger, it may have been charged: see `dpscd budget history`."
 )
@@ -24,7 +24,7 @@ def redact_errors(read: Callable[[], R]) -> R:
     Notes
     -----
     Guarantee: what leaves is one of this library's errors, the system's about a file, a lack of
-    memory (which fits say in the words of NO_MEMORY), or a DataError with a fixed text, without
+    memory (see :func:`redact_memory_errors`), or a DataError with a fixed text, without
     cause and context: an error that nobody foresaw may hold a cell.
     """
     try:
@@ -37,3 +37,25 @@ def redact_errors(read: Callable[[], R]) -> R:
     except Exception:  # noqa: S110 - whatever it is, its text stays here
         pass
     raise DataError(refusals.UNFORESEEN)
+
+
+def redact_memory_errors(fit: Callable[P, R]) -> Callable[P, R]:
+    """Let a fit that runs out of memory say so without the sizes of its arrays.
+
+    Notes
+    -----
+    Guarantee: the MemoryError that leaves has a fixed text, and neither a cause nor a context:
+    NumPy's own names the shape that it wanted, and with it the number of records, which is
+    secret under add-remove. Nor has it frames of the failed call, which hold arrays.
+    """
+
+    @functools.wraps(fit)
+    def redacted(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return fit(*args, **kwargs)
+        except MemoryError:
+            pass
+        # Outside of the handler, so that the first error is not the context of the second.
+        raise MemoryError(_NO_MEMORY)
+
+    return redacted

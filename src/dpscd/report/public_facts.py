@@ -1,6 +1,7 @@
 """What was taken as public: the schema column by column, and the rest of the card."""
 
 from dpscd.preprocessing.declarations import Column, Target
+from dpscd.preprocessing.knots import intervals_of
 from dpscd.report.html import Html, data_table, html, joined, number, whole
 from dpscd.report.subject import Subject
 from dpscd.report.words import chance
@@ -44,6 +45,8 @@ def _kind(part: Column | Target) -> str:
         return "what is predicted"
     if part.kind == "ignore":
         return "not used"
+    if part.bent:
+        return f"number, {part.shape}, {intervals_of(part)} intervals"
     return f"number, {part.bins} intervals" if part.bins else part.kind
 
 

@@ -1,0 +1,53 @@
+"""Shapes of numeric columns: hats and steps between knots, which bounds alone determine."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.preprocessing.declarations import Column
+
+__all__ = ["INTERVALS", "between", "intervals_of", "scaled_knots"]
+
+Floats = npt.NDArray[np.float64]
+
+#: Intervals of a shape of which nothing else is declared.
+INTERVALS = 16
+
+
+def intervals_of(column: Column) -> int:
+    """Return the number of intervals of a column with bins or a shape."""
+    return len(column.knots) + 1 if column.knots else column.bins or INTERVALS
+
+
+def scaled_knots(column: Column, low: float, high: float) -> Floats:
+    """Return the knots of a column, its bounds the first and the last, from -1 to 1.
+
+    Notes
+    -----
+    Guarantee: they follow from what is declared, and from bounds that are declared or
+    released; never from a record.
+    """
+    if not column.knots:
+        return np.linspace(-1.0, 1.0, intervals_of(column) + 1)
+    own = np.array([low, *column.knots, high])
+    if column.transform:
+        own, low, high = np.log1p(own), math.log1p(low), math.log1p(high)
+    half = high / 2.0 - low / 2.0
+    scaled: Floats = (own / 2.0 - low / 2.0) / half * 2.0 - 1.0
+    scaled[0], scaled[-1] = -1.0, 1.0
+    return scaled
+
+
+def between(scaled: Floats, knots: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
+    """Return the interval each value lies in, and how far along it, from 0 to 1.
+
+    Notes
+    -----
+    Guarantee: both are functions of the value itself, to the last bit, whatever stands beside
+    it: no interpolation of numpy's, which may compute slopes beforehand for many values.
+    """
+    place = np.searchsorted(knots, scaled, side="right") - 1
+    place = np.clip(place, 0, len(knots) - 2)
+    along = (scaled - knots[place]) / (knots[place + 1] - knots[place])
+    return place, np.clip(along, 0.0, 1.0)

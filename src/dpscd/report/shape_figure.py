@@ -1,0 +1,76 @@
+"""The figure of one column: its effect at its values, with the band of the noise."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpscd.preprocessing.declarations import Column
+
+__all__ = ["shape_figure"]
+
+_COLOUR = "#0072b2"
+
+
+def shape_figure(shape: pd.DataFrame, column: Column, words: str, file: Path) -> None:
+    """Draw the rows of one column of :meth:`dpscd.TableModel.shapes` into `file`.
+
+    Parameters
+    ----------
+    shape : DataFrame
+        Of one column, and of one class.
+    column : Column
+        What is declared about it.
+    words : str
+        What the effect is one on.
+    file : Path
+        Replaced if it exists; its ending says the format.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib, the optional extra ``plot``, is not installed.
+    """
+    from matplotlib.figure import Figure
+
+    listed = column.kind != "number"
+    height = max(2.4, 1.2 + 0.3 * len(shape)) if listed else 4.0
+    figure = Figure(figsize=(6.4, height), layout="constrained")
+    axes = figure.subplots()
+    if listed:
+        _points(axes, shape)
+    else:
+        _curve(axes, shape[shape["value"] != "(missing)"], column)
+    figure.suptitle(f"{column.name}: effect on {words}", fontsize=11)
+    figure.supxlabel("The band is two standard deviations of the noise.", fontsize=8)
+    figure.savefig(file, dpi=150)
+
+
+def _curve(axes: Any, shape: pd.DataFrame, column: Column) -> None:
+    values = shape["value"].astype(float).to_numpy()
+    if column.transform:
+        powers = [0.0, *(10.0**power for power in range(20))]
+        marks = [x for x in powers if values[0] <= x <= values[-1]]
+        axes.set_xticks(np.log1p(marks), [f"{x:,.0f}" for x in marks])
+        values = np.log1p(values)
+    effect, band = shape["effect"].to_numpy(), shape["band"].to_numpy()
+    flat = column.shape == "steps" or (column.bins and not column.shape)
+    ends = {"color": _COLOUR, "alpha": 0.2, "linewidth": 0, "step": "mid" if flat else None}
+    axes.fill_between(values, effect - band, effect + band, **ends)
+    style = "steps-mid" if flat else "default"
+    axes.plot(values, effect, "o-", color=_COLOUR, markersize=4, drawstyle=style)
+    axes.axhline(0.0, color="black", linewidth=0.8)
+    axes.set_xlabel(column.name)
+    axes.set_ylabel("effect")
+
+
+def _points(axes: Any, shape: pd.DataFrame) -> None:
+    places = range(len(shape))
+    axes.errorbar(
+        shape["effect"], places, xerr=shape["band"], fmt="o", color=_COLOUR, capsize=3
+    )
+    axes.axvline(0.0, color="black", linewidth=0.8)
+    axes.set_yticks(places, [str(x) for x in shape["value"]])
+    axes.invert_yaxis()
+    axes.set_xlabel("effect")

@@ -1,0 +1,110 @@
+"""Shapes of columns: what is shown is what the model does, with the noise that is in it."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpscd import DPLogisticRegression, DPRidge, TableModel, load
+
+N = 4000
+BENT = {"kind": "number", "bounds": [0, 100], "shape": "smooth", "bins": 5}
+COLUMNS = {
+    "age": BENT,
+    "dose": {"kind": "number", "bounds": [0, 50], "transform": "log1p", "missing": "column"},
+    "hour": {"kind": "number", "bounds": [0, 24], "shape": "steps", "knots": [6, 18]},
+    "year": {"kind": "number", "bounds": [2000, 2004], "bins": 4},
+    "sex": {"kind": "category", "values": ["f", "m"], "missing": "column"},
+    "stage": {"kind": "ordinal", "values": ["I", "II", "III"]},
+    "smokes": {"kind": "boolean"},
+}
+CLASSES = {"target": {"column": "ill", "classes": ["no", "yes"]}, "columns": COLUMNS}
+THREE = {"target": {"column": "group", "classes": ["a", "b", "c"]}, "columns": COLUMNS}
+NUMBER = {"target": {"column": "cost", "bounds": [0, 20]}, "columns": COLUMNS}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    age = rng.uniform(0, 100, N)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "dose": np.where(rng.uniform(size=N) < 0.1, np.nan, rng.uniform(0, 50, N)),
+            "hour": rng.uniform(0, 24, N),
+            "year": rng.uniform(2000, 2004, N),
+            "sex": rng.choice(["f", "m"], N),
+            "stage": rng.choice(["I", "II", "III"], N),
+            "smokes": rng.choice([True, False], N),
+            "ill": np.where(np.abs(age - 50) > 25, "yes", "no"),
+            "group": np.array(["a", "b", "c"])[(age // 33.4).astype(int)],
+            "cost": np.abs(age - 50) / 5 + rng.uniform(0, 4, N),
+        }
+    )
+
+
+def decisions(model, table):
+    plain = model.estimator_
+    features = model.features(table)
+    return features @ np.atleast_2d(plain.coef_).T + plain.intercept_
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("schema", [CLASSES, THREE, NUMBER])
+def test_effects_are_differences_of_decisions(table, schema, intercept):
+    kind = DPRidge if schema is NUMBER else DPLogisticRegression
+    model = TableModel(schema, kind(5.0, fit_intercept=intercept, random_state=0)).fit(table)
+    shapes = model.shapes()
+    assert set(shapes["column"]) == set(COLUMNS)
+    assert (shapes["band"] >= 0.0).all()
+    for (name, *_), part in shapes.groupby(["column"]):
+        output = 0
+        if schema is THREE:
+            part, output = part[part["class"] == "c"], 2
+        values = [math.nan if x == "(missing)" else x for x in part["value"]]
+        rows = pd.concat([table.iloc[:1]] * len(part), ignore_index=True)
+        rows = rows.astype(object).assign(**{name: pd.Series(values, dtype=object)})
+        found = decisions(model, rows)[:, output]
+        effect = part["effect"].to_numpy()
+        np.testing.assert_allclose(found - found[0], effect - effect[0], atol=1e-5)
+
+
+def test_the_clearest_column_comes_first_at_its_knots(table, tmp_path):
+    model = TableModel(CLASSES, DPLogisticRegression(10.0, random_state=0)).fit(table)
+    shapes = model.shapes()
+    assert shapes["column"][0] == "age"
+    own = shapes[shapes["column"] == "age"]
+    assert own["value"].tolist() == [0, 20, 40, 60, 80, 100]
+    assert own["effect"].iloc[[0, 5]].min() > own["effect"].iloc[[2, 3]].max()
+    hour = shapes[shapes["column"] == "hour"]
+    assert hour["value"].tolist() == [3, 12, 21]
+    assert shapes[shapes["column"] == "sex"]["value"].tolist() == [
+        "f", "m", "(other)", "(missing)",
+    ]  # fmt: skip
+    model.save(tmp_path / "model.json")
+    pd.testing.assert_frame_equal(load(tmp_path / "model.json").shapes(), shapes)
+
+
+def test_bands_cover_what_fits_differ_by(table):
+    fits = [
+        TableModel(NUMBER, DPRidge(1.0, random_state=seed)).fit(table).shapes()
+        for seed in range(12)
+    ]
+    ages = [x[x["column"] == "age"].sort_values("value") for x in fits]
+    effects = np.array([x["effect"] for x in ages])
+    bands = np.array([x["band"] for x in ages])
+    away = np.abs(effects - effects.mean(axis=0))
+    assert (away <= bands).mean() >= 0.95
+
+
+def test_effects_are_relative_to_released_means(table):
+    model = TableModel(NUMBER, DPRidge(10.0, random_state=0)).fit(table)
+    means = model.estimator_.released_means()
+    np.testing.assert_allclose(means, model.features(table).mean(axis=0), atol=0.02)
+    for less in ({"standardise": False}, {"fit_intercept": False}, {"epsilon": math.inf}):
+        plain = TableModel(NUMBER, DPRidge(**{"epsilon": 10.0, **less})).fit(table)
+        assert plain.estimator_.released_means() is None
+        effects = plain.shapes().groupby("column")["effect"].mean()
+        np.testing.assert_allclose(effects, 0.0, atol=1e-9)
+    assert (plain.shapes()["band"] == 0.0).all()
