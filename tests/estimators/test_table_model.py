@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import r2_score
 
 import dpscd
 from dpscd import (
@@ -175,6 +176,21 @@ def test_private_bounds_are_a_release_on_the_card(table):
         "age": (0.0, 1.0),
         "cost": (5.0, 6.0),
     }
+
+
+def test_scores_leave_out_records_without_a_target(model, table, tmp_path):
+    known = table.iloc[:200]
+    right = (model.predict(known) == known["ill"]).mean()
+    assert model.score(known) == pytest.approx(right)
+    strange = known.iloc[:5].assign(ill="perhaps")
+    assert model.score(pd.concat([known, strange])) == pytest.approx(right)
+    assert model.score(known.drop(columns="ill"), known["ill"]) == pytest.approx(right)
+    costs = TableModel(NUMBER, DPRidge(5.0, random_state=0)).fit(table)
+    odd = known.iloc[:1].assign(cost=math.nan)
+    found = costs.score(pd.concat([known, odd]))
+    assert found == pytest.approx(r2_score(known["cost"], costs.predict(known)))
+    known.to_csv(tmp_path / "t.csv", index=False)
+    assert costs.score(tmp_path / "t.csv") == pytest.approx(found)
 
 
 def test_parameters_are_checked_before_they_are_used(table):

@@ -387,6 +387,8 @@ def immaterial(card, path, value):
     names = [x["what"] for x in card["releases"]]
     if old == value:
         return "the same number, written in another way"
+    if path == ("public", "rule") and value in (1, 2):
+        return "both mean the same delta, and what was planned is on the card"
     if path == ("interval",):
         return "any grid gives a valid bound, and this one the stated epsilon"
     if path == ("public", "averaging") and same_average(card, value):
@@ -441,6 +443,7 @@ UNSEEN = {
     "the intercept": ("plain", put("intercept", value=[0.5])),
     "names of features without a schema": ("plain", put("features", value=["x", "y", "z"])),
     "whether there was a seed": ("plain", put(*CARD, "seeded", value=False)),
+    "the rule that planned": ("plain", put(*PUBLIC, "rule", value=1)),
     "versions": ("plain", put(*CARD, "versions", "dpscd", value="9")),
     "a release, everywhere": ("bounds", both(bounds_declared, repriced)),
 }
