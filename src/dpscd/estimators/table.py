@@ -206,7 +206,8 @@ class TableModel(BaseEstimator):
         Notes
         -----
         Computed from the released model alone: nothing is spent, and the average is a
-        released one where means were released.
+        released one where means were released. Where the schema normalises rows, what a column
+        does depends on the rest of the record; shown is what it does before that.
         """
         check_is_fitted(self)
         model = self.estimator_
