@@ -448,12 +448,12 @@ def test_inspect_shows_coefficients_and_card(run, trained):
     assert values["schema"]["target"]["column"] == "ill"
 
 
-def test_inspect_puts_what_is_clear_before_what_is_large(run, trained):
-    inner = load(trained / "model.json").estimator_
-    clear = np.abs(inner.coef_[0]) / inner.coef_noise_[0]
-    first = inner.feature_names_in_[clear.argmax()]
-    rows = run("inspect", trained / "model.json", "--top", 1).stdout.splitlines()
-    assert any(first in row for row in rows)
+def test_inspect_puts_what_is_clear_before_what_is_large(run, trained, monkeypatch):
+    rows = [("large", [-5.0], 10.0), ("small", [0.1], 1.0), ("clear", [1.0], 0.5)]
+    monkeypatch.setattr("dpscd.cli.inspect._coefficients", lambda _: (["coefficient"], rows))
+    shown = run("inspect", trained / "model.json", "--top", 2).stdout
+    assert 0 < shown.index("clear ") < shown.index("large ")
+    assert "small " not in shown.split("differentially private")[0]
 
 
 def test_inspect_shows_and_draws_a_column(run, trained):

@@ -84,6 +84,9 @@ def test_plain_values_make_the_same_schema_again():
     assert headless.read_from_data == ("y",)
 
 
+_CLOSE = 'bounds = [0, 1e18]\nshape = "steps"\nknots = [1]'
+
+
 def changed(old, new):
     assert old in GOOD
     return GOOD.replace(old, new)
@@ -109,6 +112,11 @@ def changed(old, new):
         (changed("bins = 4", 'shape = "smooth"\nknots = [5, 4]'), 15, "numbers that grow"),
         (changed("bins = 4", 'shape = "smooth"\nknots = ["a"]'), 15, "numbers that grow"),
         (changed("bins = 4", 'shape = "smooth"\nknots = []'), 15, "numbers that grow"),
+        (
+            changed("bounds = [0, 120]\nbins = 4", _CLOSE),
+            15,
+            "too close together",
+        ),
         (changed("missing = 30", "missing = 121"), 15, "within bounds"),
         (changed("missing = 30", 'missing = "mean"'), 15, "'middle', 'column'"),
         (changed('missing = "column"', "missing = true"), 20, "'middle', 'column'"),

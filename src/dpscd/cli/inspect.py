@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["inspect"]
 
-_BAND = 2.0  # standard deviations to both sides
-
 
 def inspect(
     model: Annotated[Path, typer.Argument(help="The model's file.")],
@@ -64,8 +62,10 @@ def _coefficients(inner: Any) -> tuple[list[str], list[tuple[str, list[float], f
     """Return the names of the outputs, and name, values and band of every feature."""
     import numpy as np
 
+    from dpscd.estimators.shapes import BAND
+
     coef = np.atleast_2d(inner.coef_)
-    bands = _BAND * np.broadcast_to(np.atleast_2d(inner.coef_noise_), coef.shape).max(axis=0)
+    bands = BAND * np.broadcast_to(np.atleast_2d(inner.coef_noise_), coef.shape).max(axis=0)
     features = getattr(inner, "feature_names_in_", [f"x{k}" for k in range(coef.shape[1])])
     names = ["coefficient"] if len(coef) == 1 else [str(label) for label in inner.classes_]
     columns = zip(features, coef.T.tolist(), bands.tolist(), strict=True)

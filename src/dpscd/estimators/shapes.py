@@ -12,12 +12,12 @@ from dpscd.preprocessing.encoding import Bounds, knots_of, slots_of, width_of
 from dpscd.preprocessing.parsing import MISSING, OTHER
 from dpscd.preprocessing.schema import Schema
 
-__all__ = ["column_shapes"]
+__all__ = ["BAND", "column_shapes"]
 
 Floats = npt.NDArray[np.float64]
 
 #: A band reaches so many standard deviations to both sides.
-_BAND = 2.0
+BAND = 2.0
 _POINTS = 17  # of a curve that has no knots
 
 
@@ -73,7 +73,7 @@ def column_shapes(
                     "column": column.name,
                     "value": pd.Series(values, dtype=object),
                     "effect": effect,
-                    "band": _BAND * sizes,
+                    "band": BAND * sizes,
                 }
             )
             if name is not None:

@@ -210,8 +210,10 @@ class TableModel(BaseEstimator):
         does depends on the rest of the record; shown is what it does before that.
         """
         check_is_fitted(self)
-        model = self.estimator_
-        return column_shapes(self.schema_, self.bounds_, model, model.released_means())
+        model, schema = self.estimator_, self.schema_
+        # Means of normalised rows are in no unit of one column.
+        means = model.released_means() if schema.rows == "scale" else None
+        return column_shapes(schema, self.bounds_, model, means)
 
     def score(self, table: Any, y: Any = None) -> float:
         """Return accuracy, or R2 of a regression: not private, keep it to yourself.

@@ -1,13 +1,14 @@
 """Shapes of numeric columns: hats and steps between knots, which bounds alone determine."""
 
 import math
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from dpscd.preprocessing.declarations import Column
 
-__all__ = ["INTERVALS", "between", "intervals_of", "scaled_knots"]
+__all__ = ["INTERVALS", "between", "intervals_of", "scaled_knots", "told_apart"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,11 +40,18 @@ def scaled_knots(column: Column, low: float, high: float) -> Floats:
     return scaled
 
 
+def told_apart(column: Column) -> bool:
+    """Return whether declared knots still grow when they are scaled."""
+    low, high = cast("tuple[float, float]", column.bounds)
+    return bool((np.diff(scaled_knots(column, low, high)) > 0.0).all())
+
+
 def between(scaled: Floats, knots: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
     """Return the interval each value lies in, and how far along it, from 0 to 1.
 
     Notes
     -----
+    Requires: knots that grow, as a schema's do.
     Guarantee: both are functions of the value itself, to the last bit, whatever stands beside
     it: no interpolation of numpy's, which may compute slopes beforehand for many values.
     """

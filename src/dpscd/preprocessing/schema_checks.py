@@ -15,6 +15,7 @@ from dpscd.preprocessing.declarations import (
     Target,
     default_missing,
 )
+from dpscd.preprocessing.knots import told_apart
 from dpscd.preprocessing.lines import Lines
 
 __all__ = ["schema_parts"]
@@ -195,9 +196,14 @@ class _Reader:
                 f"{title}: missing must be 'middle', 'column' or a number within bounds.",
             )
         missing = float(missing) if inside else missing
-        return Column(
+        column = Column(
             name, "number", bounds, transform, bins, (), {}, missing, flag, shape, knots
         )
+        if knots and not told_apart(column):
+            raise self.error(
+                (*where, "knots"), f"{title}: knots are too close together for such bounds."
+            )
+        return column
 
     def knots(
         self,

@@ -11,14 +11,12 @@ from dpscd.cards.card import PrivacyCard
 from dpscd.errors import CardError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.registry import ModelKind, kind_of
+from dpscd.estimators.shapes import BAND
 from dpscd.estimators.table import TableModel
 from dpscd.preprocessing.encoding import width_of
 from dpscd.preprocessing.schema import Schema
 
 __all__ = ["BAND", "Subject", "Weight"]
-
-#: A band reaches so many standard deviations to both sides.
-BAND = 2.0
 
 # Numbers on a card that the pages speak of.
 _NEEDED = ("n", "d", "lam", "row_bound", "intercept", "standardised")
