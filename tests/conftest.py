@@ -1,6 +1,7 @@
 import os
 
 from hypothesis import Phase, settings
+from hypothesis.internal.conjecture import providers
 
 # Calibrations are computed, not remembered; processes that tests start inherit this.
 os.environ["DPSCD_CACHE"] = "off"
@@ -11,7 +12,14 @@ settings.register_profile("dpscd", deadline=None, derandomize=True, database=Non
 settings.register_profile(
     "mutation", settings.get_profile("dpscd"), phases=[Phase.explicit, Phase.generate]
 )
-settings.load_profile(os.environ.get("DPSCD_HYPOTHESIS", "dpscd"))
+# Other examples at every run: what a derandomised run never tries.
+settings.register_profile("explore", settings.get_profile("dpscd"), derandomize=False)
+_PROFILE = os.environ.get("DPSCD_HYPOTHESIS", "dpscd")
+settings.load_profile(_PROFILE)
+if _PROFILE != "explore":
+    # Hypothesis tries constants of the modules that happen to be imported, which with several
+    # workers is another set at every run.
+    providers._get_local_constants = providers.Constants
 
 _QUICK = "DPSCD_QUICK"
 

@@ -4,7 +4,7 @@ import math
 import warnings
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, DpscdError
@@ -53,6 +53,7 @@ def parameters(draw):
 
 @RELAXED
 @given(given=parameters(), kind=st.sampled_from([DPRidge, DPLogisticRegression, DPLinearSVC]))
+@example(given={"epochs": 1, "lam": 2.2250738585072014e-308}, kind=DPLogisticRegression)
 def test_parameters(given, kind):
     own = {"y_bounds"} if kind is DPRidge else {"classes", "class_weight"}
     other = {"y_bounds", "classes", "class_weight"} - own

@@ -394,7 +394,7 @@ def immaterial(card, path, value):
     if path == ("public", "averaging") and same_average(card, value):
         return "averages from the same step on"
     within = {"precision_epsilon": 2e-6, "precision_delta": 2e-6, "reaches": 2e-4}
-    rounded = {"epochs", "lot_size", "noise_multiplier", "clip", "intercept", *within}
+    rounded = {"epochs", "lot_size", "rate", "noise_multiplier", "clip", "intercept", *within}
     name = path[-1]
     if name in rounded and math.isclose(old, value, rel_tol=within.get(name, 2e-9)):
         return "rounding; epsilon is recomputed without it, or with it and within it"

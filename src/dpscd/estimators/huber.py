@@ -116,7 +116,7 @@ class DPHuberRegressor(DPLinearRegressor):
     def _check_own_parameters(self) -> None:
         super()._check_own_parameters()
         if self.threshold != "auto":
-            check_number("threshold", self.threshold)
+            check_number("threshold", self.threshold, low=1e-100)
 
     def _public(self, meaning: NumberLabels, classes: None) -> dict[str, Any]:
         threshold = self._loss_of(meaning).threshold

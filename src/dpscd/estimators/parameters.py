@@ -52,7 +52,7 @@ def check_shared(model: Any) -> None:
         raise ParameterError(f"fit_intercept={model.fit_intercept!r} must be True or False.")
     for name in ("lam", "epochs", "travel"):
         if not is_auto(getattr(model, name)):
-            check_number(name, getattr(model, name))
+            check_number(name, getattr(model, name), low=1e-100)
     if not is_auto(model.lot_size):
         check_integer("lot_size", model.lot_size)
     if model.n is not None:
