@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpscd import standard
-from dpscd.standard import LONGEST, Standard, standard_of
+from dpscd.standard import LONGEST, Levels, Standard, standard_of
 
 KINDS = {
     "centred": {"centred": True, "turned": False},
@@ -222,3 +222,39 @@ def test_rows_that_hold_no_number_do_so_still_and_without_a_warning():
     assert np.isnan(found[:2]).any(axis=1).all()
     assert not np.isfinite(found[2]).all()
     assert np.isfinite(found[3]).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_levels_that_moments_do_not_show_are_left_out(kind):
+    error, level = 1e-3, 0.5
+    mean = np.array([0.1, 0.0015, 0.0025, 0.0, 0.0, 0.2])
+    square = np.array([0.05, 0.0015, 0.001, 0.0025, 0.0, 0.1])
+    levels = Levels(np.array([level, level, level, level, 0.0, 0.0]), np.arange(6))
+    one = standard_of(mean, square, error, levels=levels, **KINDS[kind])
+    # Not the second: neither moment is two errors away from 0. What is no level stays.
+    np.testing.assert_array_equal(one.scale > 0.0, [True, False, True, True, True, True])
+    assert one.centre[1] == one.direction[1] == 0.0
+    kept = one.scale > 0.0
+    alone = standard_of(mean[kept], square[kept], error, **KINDS[kind])
+    np.testing.assert_array_equal(one.scale[kept], alone.scale)
+    np.testing.assert_array_equal(one.centre[kept], alone.centre)
+    coef, shift = one.back(np.ones((1, 6)))
+    lengths, _ = one.back_lengths()
+    assert coef[0, 1] == lengths[1] == 0.0
+    assert np.isfinite(shift).all()
+
+
+def test_moments_that_show_little_leave_nothing_out():
+    levels = Levels(np.full(4, 0.5), np.zeros(4, dtype=int))
+    for error, left_out in ((0.0124, True), (0.0126, False)):
+        one = standard_of(np.zeros(4), np.zeros(4), error, levels=levels, **KINDS["centred"])
+        assert (one.scale == 0.0).all() == left_out
+
+
+def test_rare_levels_that_are_common_together_are_kept():
+    error = 1e-3
+    mean = np.concatenate([np.full(9, 1.5e-3), np.full(9, 0.5e-3), [1.5e-3]])
+    columns = np.repeat([0, 1, 2], [9, 9, 1])
+    levels = Levels(np.full(19, 0.5), columns)
+    one = standard_of(mean, mean / 2.0, error, levels=levels, **KINDS["centred"])
+    np.testing.assert_array_equal(one.scale > 0.0, columns == 0)

@@ -20,7 +20,7 @@ from dpscd.kernels.dual import Records, objectives
 from dpscd.kernels.norms import measure_rows
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows
 from dpscd.losses import Loss
-from dpscd.standard import LONGEST, Standard
+from dpscd.standard import LONGEST, Levels, Standard
 
 __all__ = ["DeferredRows", "Model", "Problem", "rows_of"]
 
@@ -84,6 +84,8 @@ class Problem:
     standard : Standard, optional
         How rows, once divided by `row_bound`, are standardised. Then `lam` and `constant`
         are in the units of standardised rows.
+    levels : Levels, optional
+        Which features are levels of categories, with values divided by `row_bound`.
     """
 
     loss: Loss
@@ -96,6 +98,7 @@ class Problem:
     label_centre: float = 0.0
     label_scale: float = 1.0
     standard: Standard | None = None
+    levels: Levels | None = None
 
     def __post_init__(self) -> None:
         if not _SHORTEST <= self.row_bound <= _LONGEST:

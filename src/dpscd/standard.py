@@ -10,12 +10,12 @@ are public by then, so it is post-processing.
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LONGEST", "Standard", "standard_of"]
+__all__ = ["LONGEST", "Levels", "Standard", "standard_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,10 +27,28 @@ LONGEST = 4.0
 _POWER = 0.75
 # A variance below this many errors of its estimate is not told from it.
 _FLOOR = 2.0
+# Levels that are not seen are left out only where one of this share of the records would be:
+# else the moments say too little to leave anything out.
+_LEAST_SEEN = 0.05
 # Without intercept the mean's part keeps this share of the length of all the rest.
 _KEPT = 0.2
 # Rows that are standardised at once: small enough for the cache.
 _BLOCK = 4096
+
+
+class Levels(NamedTuple):
+    """Which features are levels of categories: a public fact of a schema.
+
+    Attributes
+    ----------
+    value : array of shape (d,)
+        The value of a level where a record has it; 0 for other features.
+    column : array of shape (d,)
+        The number of the column that a feature belongs to.
+    """
+
+    value: Floats
+    column: npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -99,7 +117,13 @@ class Standard:
 
 
 def standard_of(
-    mean: Floats, square: Floats, error: float, *, centred: bool, turned: bool
+    mean: Floats,
+    square: Floats,
+    error: float,
+    *,
+    centred: bool,
+    turned: bool,
+    levels: Levels | None = None,
 ) -> Standard:
     """Return the map that suits noisy moments of rows of length at most 1.
 
@@ -113,7 +137,16 @@ def standard_of(
         Whether the mean may be taken away: there is an intercept, and rows are dense.
     turned : bool
         Whether the part along the mean may be made shorter instead.
+    levels : Levels, optional
+        Which features are levels of categories. Levels whose moments cannot be told from those
+        of one that never occurs get scale 0, and so a coefficient of exactly 0.
     """
+    if levels is not None:
+        seen = ~_unseen(mean, square, error, levels)
+        part = standard_of(mean[seen], square[seen], error, centred=centred, turned=turned)
+        centre, scale, direction = np.zeros((3, len(mean)))
+        centre[seen], scale[seen], direction[seen] = part.centre, part.scale, part.direction
+        return Standard(centre, scale, direction, part.shrink)
     d = len(mean)
     size = float(mean @ mean)
     # Where noise is all there is to see, the mean is taken as zero (James and Stein).
@@ -138,3 +171,21 @@ def standard_of(
         direction=direction,
         shrink=1.0 - kept,
     )
+
+
+def _unseen(
+    mean: Floats, square: Floats, error: float, levels: Levels
+) -> npt.NDArray[np.bool_]:
+    """Return which levels may never occur, by noisy moments that would have shown it.
+
+    A column's many rare levels may each be hidden by noise and together be common, so they are
+    judged together too: ``python benchmarks/levels.py``.
+    """
+    limit = _FLOOR * error
+    hidden = (levels.value > 0.0) & (limit <= _LEAST_SEEN * levels.value)
+    hidden &= np.maximum(mean, square) <= limit
+    for column in np.unique(levels.column[hidden]):
+        own = hidden & (levels.column == column)
+        if mean[own].sum() > limit * math.sqrt(own.sum()):
+            hidden &= ~own
+    return hidden

@@ -274,6 +274,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             dataset=self.dataset,
             random_state=self.random_state,
             shown=bool(self.verbose),
+            levels=records.levels,
         )
 
     def _warn(self, target: PrivacyTarget, n: int) -> None:

@@ -241,7 +241,7 @@ def _standard_of(values: Any, public: Mapping[str, Any]) -> Standard | None:
     centre, scale, direction = vectors
     shrink = float(values["shrink"])
     good = all(x.shape == (public["d"],) and bool(np.isfinite(x).all()) for x in vectors)
-    good = good and bool((scale > 0.0).all()) and 0.0 <= shrink < 1.0
+    good = good and bool((scale >= 0.0).all()) and 0.0 <= shrink < 1.0
     # Rows are centred with an intercept, and turned without.
     unused = direction if public["intercept"] > 0.0 else centre
     if not good or unused.any() or (shrink and not agrees(float(direction @ direction), 1.0)):

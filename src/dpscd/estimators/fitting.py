@@ -27,6 +27,7 @@ from dpscd.releases.base import State
 from dpscd.releases.pipeline import run_plan
 from dpscd.solvers.sdca import sdca
 from dpscd.solvers.sharded import check_path
+from dpscd.standard import Levels
 
 __all__ = ["Fitting"]
 
@@ -57,6 +58,8 @@ class Fitting:
         As given by the user.
     shown : bool
         Whether a bar shows the steps.
+    levels : Levels or None
+        Which features are levels of categories.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Fitting:
     dataset: str | None = None
     random_state: Any = None
     shown: bool = False
+    levels: Levels | None = None
 
     def plan(self) -> Plan | None:
         """Return the plan, of public inputs only; None without privacy."""
@@ -146,6 +150,8 @@ class Fitting:
             constant=facts.constant,
             label_centre=centre,
             label_scale=scale,
+            levels=self.levels
+            and self.levels._replace(value=self.levels.value / facts.row_bound),
         )
 
     def _reserve(self, plan: Plan | None) -> int | None:

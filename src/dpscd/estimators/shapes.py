@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpscd.estimators.unseen import as_average
 from dpscd.preprocessing.declarations import Column
 from dpscd.preprocessing.encoding import Bounds, knots_of, slots_of, width_of
 from dpscd.preprocessing.parsing import MISSING, OTHER
@@ -60,8 +61,10 @@ def column_shapes(
         values, features = _points(column, bounds)
         own = slice(first, first + features.shape[1])
         first = own.stop
-        usual = unit * features.mean(axis=0) if means is None else means[own]
-        away = unit * features - usual
+        alone = np.zeros((len(features), coef.shape[1]))
+        alone[:, own] = unit * features
+        rows = as_average(alone, schema, coef, means)[:, own]
+        away = rows - (rows.mean(axis=0) if means is None else means[own])
         for output, name in enumerate(classes):
             effect = away @ coef[output, own]
             spread = away * noise[output, own]
@@ -101,7 +104,7 @@ def _points(column: Column, bounds: Bounds) -> tuple[list[Any], Floats]:
     else:
         values = list(column.values) if column.values else [False, True]
         cells, missing = np.arange(len(values)), MISSING
-        if column.kind == "category":
+        if column.kind == "category" and not column.complete:
             values.append("(other)")
             cells = np.append(cells, OTHER)
     if column.missing == "column":

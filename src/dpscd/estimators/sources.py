@@ -1,5 +1,6 @@
 """Where the records of a fit come from: arrays or a table, here or on a Dask cluster."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -11,13 +12,17 @@ import pandas as pd
 
 from dpscd.errors import ParameterError
 from dpscd.preprocessing.containers import RowSource
+from dpscd.preprocessing.encoding import levels_of
 from dpscd.preprocessing.parsing import check_columns, used_columns
+from dpscd.preprocessing.resolution import shaped, undecided
 from dpscd.preprocessing.schema import Schema
 from dpscd.records.door import ArrayDoor, TableDoor
 from dpscd.records.labels import ClassLabels, NumberLabels
+from dpscd.records.redaction import redact_errors
 from dpscd.records.table_records import TableRecords
 from dpscd.records.tables import table_source
 from dpscd.solvers.local import LocalRecords
+from dpscd.standard import Levels
 
 __all__ = ["Arrays", "DaskArrays", "DaskTable", "Opened", "RecordSource", "Table"]
 
@@ -37,12 +42,15 @@ class Opened:
         Returns the record store; cells are read here and not before.
     workers : int
         Number of workers of the cluster that holds the records; 0 if they are here.
+    levels : Levels, optional
+        Which features are levels of categories: a public fact of the schema.
     """
 
     count: int
     features: int
     read: Callable[[], Any]
     workers: int = 0
+    levels: Levels | None = None
 
 
 class RecordSource(Protocol):
@@ -125,51 +133,59 @@ class Table:
         The target, when the table does not have it.
     schema : Schema
         What the columns mean.
-    private : bool
-        Whether bounds that are not declared are released; without privacy they are read.
+    epsilon : float
+        Of the fit. Bounds that are not declared are released; without privacy they are read.
+    n : int or None
+        The declared number of records; None if the true one is public.
 
     Attributes
     ----------
+    schema : Schema
+        Once the records have been opened, with the shape of every number.
     seen : list of pairs of float
         The bounds that were read without privacy, in the schema's order.
     """
 
     on_dask = False
 
-    def __init__(self, table: Any, y: Any, schema: Schema, *, private: bool) -> None:
-        self._table, self._y, self._schema, self._private = table, y, schema, private
-        self.bounded = len(schema.private)
+    def __init__(self, table: Any, y: Any, schema: Schema, epsilon: float, n: Any) -> None:
+        self._table, self._y, self._epsilon, self._n = table, y, epsilon, n
+        self.schema, self.bounded = schema, len(schema.private)
         self.seen: list[tuple[float, float]] = []
 
     @contextmanager
     def opened(self, labels: Labels, threads: int) -> Iterator[Opened]:
         """Yield the records, as :class:`RecordSource` says."""
-        records = table_source(self._table, self._schema, self._y)
-        door = TableDoor(labels, self._schema, {})
+        records = table_source(self._table, self.schema, self._y)
+        count = records.count if self._n is None else int(self._n)
+        self.schema = shaped(self.schema, self._epsilon, count)
+        door = TableDoor(labels, self.schema, {})
 
         def read() -> TableRecords:
             held = TableRecords(door, records.parsed(), threads)
-            if self.bounded and not self._private:
+            if self.bounded and math.isinf(self._epsilon):
                 self.seen = _ranges(held.columns)
                 held.bound(self.seen)
             return held
 
-        yield Opened(records.count, door.features, read)
+        yield Opened(records.count, door.features, read, levels=levels_of(self.schema))
 
 
 class DaskTable:
-    """Records of a table where the partitions of a Dask dataframe are."""
+    """Records of a table where the partitions of a Dask dataframe are; see :class:`Table`."""
 
     on_dask = True
 
-    def __init__(self, table: Any, y: Any, schema: Schema) -> None:
+    def __init__(self, table: Any, y: Any, schema: Schema, epsilon: float, n: Any) -> None:
         from dpscd.distributed.collections import partitions_of
 
         if y is not None:
             raise ParameterError("y is not available on Dask: the table must have the target.")
         check_columns(schema, [str(name) for name in table.columns], target=True)
-        self._parts = partitions_of(table[used_columns(schema, target=True)])
-        self._schema, self.bounded = schema, len(schema.private)
+        self._used = table[used_columns(schema, target=True)]
+        self._parts = partitions_of(self._used)
+        self._epsilon, self._n = epsilon, n
+        self.schema, self.bounded = schema, len(schema.private)
 
     @contextmanager
     def opened(self, labels: Labels, threads: int) -> Iterator[Opened]:
@@ -177,9 +193,15 @@ class DaskTable:
         del threads
         from dpscd.distributed.workers import workers_with
 
-        door = TableDoor(labels, self._schema, {})
+        if any(map(undecided, self.schema.features)):
+            count = redact_errors(lambda: len(self._used)) if self._n is None else int(self._n)
+            self.schema = shaped(self.schema, self._epsilon, count)
+        door = TableDoor(labels, self.schema, {})
         with workers_with(self._parts, door) as workers:
-            yield Opened(workers.count, door.features, workers.held, workers.workers)
+            levels = levels_of(self.schema)
+            yield Opened(
+                workers.count, door.features, workers.held, workers.workers, levels=levels
+            )
 
 
 def _ranges(columns: Sequence[Floats]) -> list[tuple[float, float]]:

@@ -4,7 +4,6 @@ import copy
 import dataclasses
 import hashlib
 import json
-import math
 import os
 from typing import Any, Self, cast
 
@@ -23,6 +22,7 @@ from dpscd.estimators.registry import MODELS, kind_of, usual_kind
 from dpscd.estimators.regression import DPLinearRegressor
 from dpscd.estimators.shapes import column_shapes
 from dpscd.estimators.sources import DaskTable, Table
+from dpscd.estimators.unseen import as_average
 from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
 from dpscd.preprocessing.schema import Schema, schema_of
@@ -52,7 +52,7 @@ class TableModel(BaseEstimator):
     Attributes
     ----------
     schema_ : Schema
-        The schema that was used.
+        The schema that was used, with the shape that each number got.
     estimator_ : one of the estimators
         The fitted estimator, on features.
     bounds_ : dict
@@ -106,18 +106,20 @@ class TableModel(BaseEstimator):
         """
         schema = schema_of(self.schema)
         model: Any = self._unfitted(schema)
-        names = feature_names(schema)
         classes = np.arange(len(schema.target.classes)) if schema.target.classes else None
+        source: Table | DaskTable
         if is_dask(table, y):
-            pairs = model.fit_source(DaskTable(table, y, schema), classes).bounds
+            source = DaskTable(table, y, schema, model.epsilon, model.n)
+            pairs = model.fit_source(source, classes).bounds
         else:
-            source = Table(table, y, schema, private=model.epsilon != math.inf)
+            source = Table(table, y, schema, model.epsilon, model.n)
             pairs = model.fit_source(source, classes).bounds or source.seen
+        schema = source.schema
         found = dict(zip((part.name for part in schema.private), pairs, strict=True))
         if schema.target.private_bounds:
             model.set_params(y_bounds=found[schema.target.name])
-        model.n_features_in_ = len(names)
         model.feature_names_in_ = np.array(feature_names(schema, found), dtype=object)
+        model.n_features_in_ = len(model.feature_names_in_)
         if schema.target.classes:
             weights = getattr(self.estimator, "class_weight", None)
             model.set_params(classes=list(schema.target.classes), class_weight=weights)
@@ -141,7 +143,7 @@ class TableModel(BaseEstimator):
         return classes
 
     def features(self, table: Any) -> Any:
-        """Return the features of every record, as training saw them.
+        """Return the features of every record, which predictions are made from.
 
         Parameters
         ----------
@@ -151,10 +153,14 @@ class TableModel(BaseEstimator):
         Returns
         -------
         array or CSR matrix of float32
+            As in training, but for levels that the released moments did not show: in their
+            place stands the column's released average.
         """
         check_is_fitted(self)
-        parsed = table_source(table, self.schema_, target=False).parsed()
-        return encode(self.schema_, parsed, self.bounds_, as_sparse=is_sparse(self.schema_))
+        model, schema = self.estimator_, self.schema_
+        parsed = table_source(table, schema, target=False).parsed()
+        rows = encode(schema, parsed, self.bounds_, as_sparse=is_sparse(schema))
+        return as_average(rows, schema, np.atleast_2d(model.coef_), self._means())
 
     def predict(self, table: Any) -> npt.NDArray[Any]:
         """Return the predicted class, or number, of every record.
@@ -210,10 +216,7 @@ class TableModel(BaseEstimator):
         does depends on the rest of the record; shown is what it does before that.
         """
         check_is_fitted(self)
-        model, schema = self.estimator_, self.schema_
-        # Means of normalised rows are in no unit of one column.
-        means = model.released_means() if schema.rows == "scale" else None
-        return column_shapes(schema, self.bounds_, model, means)
+        return column_shapes(self.schema_, self.bounds_, self.estimator_, self._means())
 
     def score(self, table: Any, y: Any = None) -> float:
         """Return accuracy, or R2 of a regression: not private, keep it to yourself.
@@ -265,6 +268,10 @@ class TableModel(BaseEstimator):
             own = {"random_state": None, "ledger": None, "dataset": None}
             state = {**state, "estimator": clone(self.estimator).set_params(**own)}
         return state
+
+    def _means(self) -> Floats | None:
+        """Return the released means of the features, if they are in the unit of a column."""
+        return self.estimator_.released_means() if self.schema_.rows == "scale" else None
 
     def _unfitted(self, schema: Schema) -> DPLinearModel:
         """Return a fresh estimator with the schema's classes or bounds."""

@@ -35,14 +35,19 @@ class Column:
         Other spellings of values.
     missing : str, float or None
         What stands in for a missing value: 'middle' of the bounds, 'column' for a feature
-        of its own, 'other' (category), or a value.
+        of its own, 'other' (category), 'average' (complete category), or a value.
     read_from_data : bool
         Whether kind, bounds or values were read off the records, which no proof covers.
-    shape : {'line', 'steps', 'smooth'} or None
+    shape : {'auto', 'line', 'steps', 'smooth'} or None
         Of a number: what its effect may look like. A line has one feature, 'steps' one more
-        per interval, 'smooth' one more per knot, so that its effect is piecewise linear.
+        per interval, 'smooth' one more per knot, so that its effect is piecewise linear. 'auto'
+        is smooth, as fine as epsilon and n allow. A fit takes None for 'auto' where there are
+        no bins; a fitted model's schema says what it came to.
     knots : tuple of float
         Of a number with steps or a smooth shape: where intervals end, inside the bounds.
+    complete : bool
+        Of a category: whether no other values than those listed exist. Then there is no
+        feature for others, and a cell with another value counts as missing.
     """
 
     name: str
@@ -56,6 +61,7 @@ class Column:
     read_from_data: bool = False
     shape: str | None = None
     knots: tuple[float, ...] = ()
+    complete: bool = False
 
     @property
     def private_bounds(self) -> bool:
@@ -129,6 +135,8 @@ class Layout:
     multiline: bool = False
 
 
-def default_missing(kind: str) -> str:
+def default_missing(kind: str, *, complete: bool = False) -> str:
     """Return what stands in for a missing value of a column that says nothing about it."""
-    return "other" if kind == "category" else "middle"
+    if kind != "category":
+        return "middle"
+    return "average" if complete else "other"

@@ -16,6 +16,7 @@ from dpscd.preprocessing.columns import as_column
 from dpscd.preprocessing.containers import RowSource, as_frame
 from dpscd.preprocessing.encoding import encode, feature_names
 from dpscd.preprocessing.parsing import parse
+from dpscd.preprocessing.resolution import shaped_if_known
 from dpscd.preprocessing.schema import Schema
 
 __all__ = ["DeclaredEncoder", "DeclaredScaler"]
@@ -108,7 +109,9 @@ class _Declared(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         columns = dict(zip(names, self._columns(names), strict=True))
         # A schema needs a target; here there is none, and no column is called so.
         target = {"column": "\0", "classes": ["0", "1"]}
-        return Schema.from_dict({"target": target, "columns": columns})
+        schema = Schema.from_dict({"target": target, "columns": columns})
+        told = getattr(self, "epsilon", None), getattr(self, "n", None)
+        return shaped_if_known(schema, *told)
 
 
 class DeclaredScaler(_Declared):
@@ -125,11 +128,14 @@ class DeclaredScaler(_Declared):
         many it has, 16 if not given.
     missing : {'middle', 'column'} or float, default='middle'
         What stands in for NaN: the middle of the bounds, a feature of its own, a number.
-    shape : {'line', 'steps', 'smooth'}, optional
+    shape : {'auto', 'line', 'steps', 'smooth'}, optional
         What the effect of a column may look like. 'steps' adds a feature per interval,
-        'smooth' one per knot, so that the effect is piecewise linear.
+        'smooth' one per knot, so that the effect is piecewise linear. 'auto' is smooth, as fine
+        as `epsilon` and `n` allow. If not given, a line, or 'auto' where those two are.
     knots : list of numbers, optional
         Where intervals of a shape end, inside the bounds, in place of `bins`.
+    epsilon, n : float and int, optional
+        Of the fit that is to come, for shape 'auto'; n is the public number of records.
 
     Examples
     --------
@@ -147,6 +153,8 @@ class DeclaredScaler(_Declared):
         missing: str | float = "middle",
         shape: str | None = None,
         knots: Any = None,
+        epsilon: float | None = None,
+        n: int | None = None,
     ) -> None:
         self.bounds = bounds
         self.log1p = log1p
@@ -154,6 +162,8 @@ class DeclaredScaler(_Declared):
         self.missing = missing
         self.shape = shape
         self.knots = knots
+        self.epsilon = epsilon
+        self.n = n
 
     def _columns(self, names: Sequence[str]) -> list[dict[str, Any]]:
         bounds = self.bounds
@@ -176,8 +186,12 @@ class DeclaredEncoder(_Declared):
     ----------
     categories : list of values, or a list of such lists, one per column
         The values that have a feature of their own.
-    missing : {'other', 'column'} or one of the values, default='other'
+    missing : {'other', 'column'} or one of the values, optional
         Where None and NaN go: with the others, to a feature of their own, or to a value.
+        'other' if not given; none of the features if `complete`.
+    complete : bool, default=False
+        Whether there are no values but those listed: no feature for others, and a cell with
+        another value counts as missing.
 
     Examples
     --------
@@ -186,9 +200,12 @@ class DeclaredEncoder(_Declared):
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
-    def __init__(self, categories: Any, *, missing: str = "other") -> None:
+    def __init__(
+        self, categories: Any, *, missing: str | None = None, complete: bool = False
+    ) -> None:
         self.categories = categories
         self.missing = missing
+        self.complete = complete
 
     def _columns(self, names: Sequence[str]) -> list[dict[str, Any]]:
         values = self.categories
@@ -196,7 +213,8 @@ class DeclaredEncoder(_Declared):
             isinstance(part, list | tuple) for part in values
         )
         each = _one_a_column("categories", values if several else [values] * len(names), names)
-        own = {"kind": "category", "missing": self.missing}
+        own = {"kind": "category", "complete": self.complete}
+        own |= {} if self.missing is None else {"missing": self.missing}
         return [{**own, "values": part} for part in each]
 
 

@@ -10,10 +10,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dpscd.errors import SchemaError
-from dpscd.preprocessing.declarations import PRIVATE, Column
+from dpscd.preprocessing.declarations import PRIVATE, Column, default_missing
 from dpscd.preprocessing.knots import between, intervals_of, scaled_knots
 from dpscd.preprocessing.parsing import MISSING, OTHER, Parsed
 from dpscd.preprocessing.schema import Schema
+from dpscd.standard import Levels
 
 __all__ = [
     "Bounds",
@@ -21,6 +22,7 @@ __all__ = [
     "feature_names",
     "is_sparse",
     "knots_of",
+    "levels_of",
     "slots_of",
     "width_of",
 ]
@@ -41,7 +43,7 @@ def width_of(column: Column) -> int:
     """Return the number of features of a column, which depends on the schema alone."""
     extra = int(column.missing == "column")
     if column.kind == "category":
-        return len(column.values) + 1 + extra
+        return len(column.values) + (not column.complete) + extra
     if column.bent:
         return 1 + intervals_of(column) + int(column.shape == "smooth") + extra
     return (column.bins or 1) + extra
@@ -58,6 +60,24 @@ def is_sparse(schema: Schema) -> bool:
     used = sum(slots_count(column) for column in schema.features)
     width = sum(width_of(column) for column in schema.features)
     return 4 * width >= _SPARSE_FACTOR * 8 * used
+
+
+def levels_of(schema: Schema) -> Levels | None:
+    """Return which features are levels of categories, signs of missing values among them.
+
+    None where rows are normalised: then their value depends on the rest of the record.
+    """
+    if schema.rows != "scale":
+        return None
+    unit = 1.0 / math.sqrt(len(schema.features))
+    found = []
+    for column in schema.features:
+        own = np.full(width_of(column), unit if column.kind == "category" else 0.0)
+        if column.missing == "column":
+            own[-1] = unit
+        found.append(own)
+    columns = np.repeat(np.arange(len(found)), [len(own) for own in found])
+    return Levels(np.concatenate(found), columns)
 
 
 def feature_names(schema: Schema, bounds: Bounds | None = None) -> list[str]:
@@ -174,14 +194,19 @@ def _bent(
 
 def _category(column: Column, codes: npt.NDArray[np.int32]) -> Slot:
     others = len(column.values)
+    there = np.ones(len(codes), dtype=np.float32)
+    if column.complete:
+        codes = np.where(codes == OTHER, MISSING, codes)
     if column.missing == "column":
-        stand_in = others + 1
-    elif column.missing == "other":
-        stand_in = others
-    else:
+        stand_in = width_of(column) - 1
+    elif column.missing != default_missing(column.kind, complete=column.complete):
         stand_in = column.values.index(str(column.missing))
+    elif column.complete:
+        stand_in, there = 0, (codes != MISSING).astype(np.float32)
+    else:
+        stand_in = others
     places = np.where(codes == MISSING, stand_in, np.where(codes == OTHER, others, codes))
-    return places.astype(np.int32), np.ones(len(codes), dtype=np.float32)
+    return places.astype(np.int32), there
 
 
 def _scaled(
@@ -236,7 +261,8 @@ def _csr(found: Sequence[Slot], factor: npt.NDArray[np.float32], width: int) -> 
 def _names(column: Column, bounds: dict[str, tuple[float, float]]) -> list[str]:
     name = column.name
     if column.kind == "category":
-        names = [f"{name}={value}" for value in (*column.values, "(other)")]
+        others = () if column.complete else ("(other)",)
+        names = [f"{name}={value}" for value in (*column.values, *others)]
     elif column.bent:
         parts = _limits(column, bounds) if column.shape == "steps" else _knots(column, bounds)
         names = [name, *(f"{name} {part}" for part in parts)]

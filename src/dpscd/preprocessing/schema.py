@@ -122,7 +122,8 @@ class Schema:
         out["target"] = {"column": target.pop("name"), **target}
         out["columns"] = {}
         for column in self.columns:
-            own = _changed(column, Column("", "", missing=default_missing(column.kind)))
+            usual = default_missing(column.kind, complete=column.complete)
+            own = _changed(column, Column("", "", missing=usual))
             out["columns"][own.pop("name")] = own
         return out
 

@@ -22,13 +22,13 @@ __all__ = ["schema_parts"]
 
 _KEYS = {
     "number": {"bounds", "transform", "bins", "shape", "knots", "missing"},
-    "category": {"values", "rename", "missing"},
+    "category": {"values", "rename", "missing", "complete"},
     "ordinal": {"values", "rename", "missing"},
     "boolean": {"missing"},
     "ignore": set[str](),
 }
 _MOST_BINS = 1000
-_SHAPES = ("line", "steps", "smooth")
+_SHAPES = ("auto", "line", "steps", "smooth")
 _MOST_VALUES = 100_000
 _ROWS = ("scale", "normalise")
 _TABLE_KEYS = {"header", "names", "delimiter", "comment", "missing", "multiline", "rows"}
@@ -72,11 +72,8 @@ class _Reader:
     def layout(self, values: dict[str, Any]) -> Layout:
         where = ("table",)
         self.known(where, values, _TABLE_KEYS)
-        header = values.get("header", True)
-        multiline = values.get("multiline", False)
-        for key, flag in (("header", header), ("multiline", multiline)):
-            if type(flag) is not bool:
-                raise self.error((*where, key), f"{key} must be true or false.")
+        header = self.flag(where, values, "header", usual=True)
+        multiline = self.flag(where, values, "multiline")
         names = self.texts(where, values, "names")
         if header == bool(names):
             raise self.error(
@@ -111,14 +108,15 @@ class _Reader:
             if "rename" in values:
                 raise self.error((*where, "rename"), "rename is for a target with classes.")
             bounds = self.bounds(where, f"target {name!r}", values["bounds"])
-            return Target(name, bounds=bounds, read_from_data=self.flag(where, values))
+            flag = self.flag(where, values, "read_from_data")
+            return Target(name, bounds=bounds, read_from_data=flag)
         classes = self.texts(where, values, "classes")
         if len(classes) < 2:
             raise self.error(
                 (*where, "classes"), f"target {name!r} needs at least two different classes."
             )
         rename = self.rename(where, values, classes)
-        return Target(name, classes, None, rename, self.flag(where, values))
+        return Target(name, classes, None, rename, self.flag(where, values, "read_from_data"))
 
     def column(self, name: str, values: Any) -> Column:
         where = ("columns", name)
@@ -131,7 +129,7 @@ class _Reader:
                 (*where, "kind"), f"{title} needs kind, one of {', '.join(map(repr, KINDS))}."
             )
         self.known(where, values, {"kind", "read_from_data", *_KEYS[kind]}, title)
-        flag = self.flag(where, values)
+        flag = self.flag(where, values, "read_from_data")
         if kind == "number":
             return self.number(where, title, name, values, flag)
         allowed: tuple[str, ...] = ()
@@ -145,7 +143,8 @@ class _Reader:
                     "know, not from the records.",
                 )
             rename = self.rename(where, values, allowed)
-        usual = default_missing(kind)
+        complete = self.flag(where, values, "complete")
+        usual = default_missing(kind, complete=complete)
         missing = values.get("missing", usual)
         if missing not in (usual, "column", *allowed):
             stand_in = " or one of its values" if allowed else ""
@@ -153,7 +152,13 @@ class _Reader:
                 (*where, "missing"), f"{title}: missing must be {usual!r}, 'column'{stand_in}."
             )
         return Column(
-            name, kind, values=allowed, rename=rename, missing=missing, read_from_data=flag
+            name,
+            kind,
+            values=allowed,
+            rename=rename,
+            missing=missing,
+            read_from_data=flag,
+            complete=complete,
         )
 
     def number(
@@ -181,10 +186,13 @@ class _Reader:
         shape = values.get("shape")
         if shape not in (None, *_SHAPES):
             raise self.error(
-                (*where, "shape"), f"{title}: shape must be 'line', 'steps' or 'smooth'."
+                (*where, "shape"),
+                f"{title}: shape must be 'auto', 'line', 'steps' or 'smooth'.",
             )
-        if shape == "line" and bins is not None:
-            raise self.error((*where, "bins"), f"{title}: a line has no bins.")
+        if shape in ("auto", "line") and bins is not None:
+            raise self.error(
+                (*where, "bins"), f"{title}: bins go with shape = 'steps' or 'smooth', or none."
+            )
         knots = self.knots(where, title, values, bounds)
         missing = values.get("missing", "middle")
         inside = _is_number(missing) and (
@@ -286,10 +294,12 @@ class _Reader:
                 "tell apart; list one of them.",
             )
 
-    def flag(self, where: tuple[str, ...], values: dict[str, Any]) -> bool:
-        found = values.get("read_from_data", False)
+    def flag(
+        self, where: tuple[str, ...], values: dict[str, Any], key: str, *, usual: bool = False
+    ) -> bool:
+        found = values.get(key, usual)
         if type(found) is not bool:
-            raise self.error((*where, "read_from_data"), "read_from_data is true or false.")
+            raise self.error((*where, key), f"{key} must be true or false.")
         return found
 
     def known(

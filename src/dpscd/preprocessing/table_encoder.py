@@ -11,6 +11,7 @@ from dpscd.errors import DataTypeError, ParameterError, SchemaError
 from dpscd.preprocessing.containers import as_frame
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse
 from dpscd.preprocessing.parsing import check_columns, parse
+from dpscd.preprocessing.resolution import shaped_if_known
 from dpscd.preprocessing.schema import schema_of
 
 __all__ = ["TableEncoder"]
@@ -27,11 +28,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     sparse_output : bool or 'auto', default='auto'
         Whether to return CSR; 'auto' does when that is at least eight times smaller than
         float32, below which dense training is faster.
+    epsilon, n : float and int, optional
+        Of the fit that is to come, if numbers whose shape is not declared are to get the one
+        that :class:`dpscd.TableModel` would choose; n is the public number of records. Without
+        them such a number is a line.
 
     Attributes
     ----------
     schema_ : Schema
-        The schema that is used.
+        The schema that is used, with the shape of every number.
     n_features_in_ : int
         Number of columns of the table.
     feature_names_in_ : array of str
@@ -56,9 +61,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     1  0.71   0.00    0.0         0.71
     """
 
-    def __init__(self, schema: Any, *, sparse_output: bool | str = "auto") -> None:
+    def __init__(
+        self,
+        schema: Any,
+        *,
+        sparse_output: bool | str = "auto",
+        epsilon: float | None = None,
+        n: int | None = None,
+    ) -> None:
         self.schema = schema
         self.sparse_output = sparse_output
+        self.epsilon = epsilon
+        self.n = n
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check that the columns are there; no value is read.
@@ -75,7 +89,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self
         """
         del y
-        schema = schema_of(self.schema)
+        schema = shaped_if_known(schema_of(self.schema), self.epsilon, self.n)
         if self.sparse_output not in (True, False, "auto"):
             raise ParameterError(
                 f"sparse_output={self.sparse_output!r} must be True, False or 'auto'."

@@ -111,6 +111,7 @@ class Moments(SumRelease):
             *self.estimates(MomentsQuery(self.n, state.problem), parties),
             centred=dense and intercept,
             turned=dense and not intercept,
+            levels=state.problem.levels,
         )
         return replace(state, problem=replace(state.problem, standard=standard))
 
