@@ -33,6 +33,17 @@ _BEHIND_THE_DOOR = "tests/audit/test_front_door.py::test_mistakes_behind_the_doo
 
 MUTATIONS = [
     Mutation(
+        "shapes by the true number of records",
+        "estimators/sources.py",
+        (
+            (
+                "count = records.count if self._n is None else int(self._n)",
+                "count = records.count",
+            ),
+        ),
+        "tests/preprocessing/test_resolution.py::test_a_fit_uses_the_public_number_of_records",
+    ),
+    Mutation(
         "half the noise",
         "kernels/packed.py",
         (("constants.spread * normals[j]", "0.5 * constants.spread * normals[j]"),),

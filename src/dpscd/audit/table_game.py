@@ -4,7 +4,7 @@ Canaries stand between ordinary records whose cells are all that a door may meet
 numbers, sentinels, None and NaN, huge numbers, values out of bounds or not listed, and several
 types in one column. A canary has a level of a category, or a column of numbers, of its own;
 that cell is spelled in turn as text, whole number and float. Its other cells are missing, which
-is the middle of the bounds, so its row has one entry.
+is the middle of the bounds; numbers are lines, so its row has one entry.
 """
 
 import tempfile
@@ -97,16 +97,16 @@ class TableGame:
         """What is declared about the table."""
         columns: dict[str, Any] = {}
         if self.columns:
-            own = {"kind": "number", "bounds": [-1000, 1000]}
+            own = {"kind": "number", "bounds": [-1000, 1000], "shape": "line"}
             columns |= {f"own {c}": own for c in range(self.canaries)}
         else:
             # From 1000 on: 999 means missing, and levels must not look like flags.
             levels = [str(1000 + c) for c in range(self.canaries)]
             columns["level"] = {"kind": "category", "values": levels}
-        columns["number"] = {"kind": "number", "bounds": [0, 1000]}
+        columns["number"] = {"kind": "number", "bounds": [0, 1000], "shape": "line"}
         columns["flag"] = {"kind": "boolean"}
         if self.private:
-            columns["far"] = {"kind": "number", "bounds": "private"}
+            columns["far"] = {"kind": "number", "bounds": "private", "shape": "line"}
         target: dict[str, Any] = {"column": "target", "classes": ["no", "yes"]}
         if self._regression:
             target = {"column": "target", "bounds": [-1, 1]}

@@ -87,17 +87,28 @@ def init(
 @schema.command()
 def check(
     file: Annotated[Path, typer.Argument(help="The schema's file (TOML).")],
+    epsilon: Annotated[
+        float | None, typer.Option(min=0.0, help="Of the fit, for shapes that follow from it.")
+    ] = None,
+    n: Annotated[
+        int | None, typer.Option("--n", min=1, help="Number of records, for the same.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a schema and show the features that it makes.
 
-    Example: dpscd schema check patients.toml
+    Numbers without a declared shape get one by epsilon and n; without these they count as lines.
+
+    Example: dpscd schema check patients.toml --epsilon 1 --n 20000
     """
     with plain_errors():
         from dpscd.preprocessing.encoding import feature_names, is_sparse, width_of
+        from dpscd.preprocessing.resolution import shaped_if_known, undecided
         from dpscd.preprocessing.schema import Schema
 
         found = Schema.read(file)
+        if epsilon is not None or n is not None:
+            found = shaped_if_known(found, epsilon, n)
         features = feature_names(found)
         if as_json:
             print_json(
@@ -125,3 +136,7 @@ def check(
             rows,
             right=(2,),
         )
+        if any(map(undecided, found.columns)):
+            typer.echo(
+                "Numbers get more features in a fit, by epsilon and n: give --epsilon and --n."
+            )
