@@ -97,7 +97,7 @@ def check(
 ) -> None:
     """Check a schema and show the features that it makes.
 
-    Numbers without a declared shape get one by epsilon and n; without these they count as lines.
+    Numbers without a declared shape get one by epsilon and n; without these they are lines.
 
     Example: dpscd schema check patients.toml --epsilon 1 --n 20000
     """
