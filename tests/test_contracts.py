@@ -18,13 +18,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, to_sklearn
-from dpscd.kernels import _jit
 from dpscd.kernels._memory import prefetch
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import Relation
-
-compiled_only = pytest.mark.skipif(not _jit.COMPILED, reason="nothing is compiled")
-
 
 # --- Numba -----------------------------------------------------------------------------------
 
@@ -34,7 +30,7 @@ def _second_row(matrix):
     return row[0] + row.sum()
 
 
-@compiled_only
+@pytest.mark.compiled
 def test_numba_leaves_out_the_counting_of_references_when_asked_to():
     matrix = np.ones((2, 2))
     counted = numba.njit(_second_row)
@@ -49,7 +45,7 @@ def test_numba_leaves_out_the_counting_of_references_when_asked_to():
     assert "NRT_" not in without, "_nrt=False does not do what kernels/_jit.py wants of it"
 
 
-@compiled_only
+@pytest.mark.compiled
 def test_numba_compiles_by_the_attribute_that_we_replace():
     function = numba.njit(lambda x: x + 1)
     before, seen = function.compile, []
@@ -67,7 +63,7 @@ def test_numba_compiles_by_the_attribute_that_we_replace():
     )
 
 
-@compiled_only
+@pytest.mark.compiled
 def test_numba_reads_the_folder_of_its_cache_when_a_function_is_decorated(
     tmp_path, monkeypatch
 ):
@@ -91,14 +87,14 @@ class _Alike(NamedTuple):
     b: float
 
 
-@compiled_only
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", [_Mixed, _Alike])
 def test_numba_tells_the_class_of_a_named_tuple(kind):
     found = getattr(numba.typeof(kind(1, 2.0)), "instance_class", None)
     assert found is kind, "losses/__init__.py and kernels/rows.py choose code by instance_class"
 
 
-@compiled_only
+@pytest.mark.compiled
 def test_numba_lowers_what_we_write_for_llvm():
     from llvmlite import ir
     from numba.core import cgutils

@@ -14,7 +14,7 @@ import dpscd
 from dpscd.cli.app import app
 from dpscd.cli.outside import GROUP
 
-ROOT = Path(__file__).parents[1]
+INSTALLED = Path(dpscd.__file__).parents[1]
 
 REFUSING = """
 import sys
@@ -32,7 +32,7 @@ def run(script):
     """Run a script in a new process that cannot import research, and return what it prints."""
     done = subprocess.run(
         [sys.executable, "-c", REFUSING + script],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "200"},
+        env={**os.environ, "PYTHONPATH": str(INSTALLED), "COLUMNS": "200"},
         capture_output=True,
         text=True,
         check=False,

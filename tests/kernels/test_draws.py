@@ -2,6 +2,7 @@ import itertools
 import math
 
 import mpmath
+import numba
 import numpy as np
 import pytest
 from scipy import stats
@@ -79,10 +80,15 @@ def test_the_second_word_matters_only_when_the_first_is_zero():
     assert exponential(word(0), word(1), word(7)) != exponential(word(0), word(9), word(7))
 
 
+@numba.njit
 def exponentials(words):
-    return np.array([exponential(*row) for row in words])
+    out = np.empty(len(words))
+    for i in range(len(words)):
+        out[i] = exponential(words[i, 0], words[i, 1], words[i, 2])
+    return out
 
 
+@pytest.mark.compiled
 @pytest.mark.full
 def test_exponentials_follow_their_law_and_the_test_would_notice_another():
     words = random_words(11, 200_000, 3)
@@ -111,6 +117,7 @@ def exact_normals(high, more, low, turn, within, turned):
     return (second, first) if turn & 4 else (first, second)
 
 
+@pytest.mark.compiled
 def test_normals_follow_their_law_and_the_test_would_notice_another():
     sample = normals(random_words(12, 1000, 2 * PAIR_WORDS * 50), 200)
     flat = sample.ravel()
@@ -122,6 +129,7 @@ def test_normals_follow_their_law_and_the_test_would_notice_another():
     assert not agrees(flat + 0.02, stats.norm.cdf)
 
 
+@pytest.mark.compiled
 def test_the_two_normals_of_a_pair_are_independent():
     sample = normals(random_words(13, 200_000, PAIR_WORDS), 2)
     angle = np.arctan2(sample[:, 1], sample[:, 0])
@@ -212,6 +220,7 @@ def test_a_wait_beyond_the_limit_is_told_apart(lower):
     assert wait_of(word(lower)) == -LIMIT
 
 
+@pytest.mark.compiled
 def test_waits_follow_their_law():
     # A word stands for more than the limit with a chance of 2^-13; the rest comes again.
     words = random_words(28, 200_000)
@@ -290,6 +299,7 @@ def both_tails(counts, trials, chance):
     return np.minimum(law.cdf(counts), law.sf(counts - 1))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("rate", [0.05, 0.3, 0.9])
 def test_bits_are_independent_with_the_given_rate(rate):
     found = bits(16, 40_000, 12, rate)
@@ -304,6 +314,7 @@ def test_the_test_of_independence_rejects_lots_of_a_fixed_size():
     assert not independent_bits(found, 4 / 12)
 
 
+@pytest.mark.compiled
 def test_the_test_of_independence_rejects_one_lot_used_twice():
     found = bits(18, 40_000, 12, 0.3)
     found[1::2] = found[::2]
@@ -374,6 +385,7 @@ def uniform_orders(orders):
     return len(counts) == 24 and stats.chisquare(counts).pvalue >= ALARM
 
 
+@pytest.mark.compiled
 def test_shuffle_is_a_uniform_permutation():
     count = 48_000
     words = random_words(24, count, 4)
@@ -384,6 +396,7 @@ def test_shuffle_is_a_uniform_permutation():
     assert uniform_orders(orders)
 
 
+@pytest.mark.compiled
 def test_the_test_of_orders_rejects_swaps_with_any_place():
     generator = np.random.default_rng(25)
     orders = np.tile(np.arange(4), (48_000, 1))

@@ -365,6 +365,7 @@ def test_release_is_the_rounded_sum_for_drawn_normals():
 # --- sweeps ----------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("outputs", [1, 3])
 @every_loss
 def test_sweeps_reach_the_optimum(loss, outputs):
@@ -446,6 +447,7 @@ for loss in here.LOSSES:
 """
 
 
+@pytest.mark.compiled
 def test_the_interpreter_agrees_with_the_compiler():
     script = SCRIPT.format(folder=os.path.dirname(__file__), disabled=1)
     result = subprocess.run(

@@ -10,8 +10,6 @@ from numba.extending import overload
 from dpscd.kernels import _jit
 from dpscd.kernels._jit import interrupts_wait
 
-compiled_only = pytest.mark.skipif(not _jit.COMPILED, reason="nothing is compiled")
-
 
 @pytest.fixture(autouse=True)
 def interruptible():
@@ -85,7 +83,7 @@ def _half(x):  # noqa: ARG001 - overloads have the arguments of what they stand 
     return lambda x: 0.5 * x
 
 
-@compiled_only
+@pytest.mark.compiled
 @pytest.mark.parametrize("decorator", [_jit.jit, _jit.jit_uncounted])
 def test_a_function_is_compiled_whole_or_not_at_all(decorator, tmp_path, monkeypatch):
     monkeypatch.setattr(_jit, "_FOLDER", str(tmp_path))

@@ -170,6 +170,7 @@ def test_a_csr_row_with_bad_indices_adds_nothing(kernel, indices):
     assert not total[:, :3].any()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("layout", ["dense", "csr"])
 def test_sums_of_many_records_are_exact_in_any_order(layout):
     rng = np.random.default_rng(8)

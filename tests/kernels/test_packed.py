@@ -102,7 +102,9 @@ def test_chunks_do_not_matter():
     np.testing.assert_array_equal(other_average, average)
 
 
-@pytest.mark.parametrize(("count", "features"), [(300, 5), (9, 70_000)])
+@pytest.mark.parametrize(
+    ("count", "features"), [(300, 5), pytest.param(9, 70_000, marks=pytest.mark.compiled)]
+)
 def test_blocks_and_their_order_do_not_matter(count, features):
     # Several blocks of full length, and blocks of four because rows are long.
     generator = np.random.default_rng(7)
@@ -279,6 +281,7 @@ for loss in here.LOSSES:
 """
 
 
+@pytest.mark.compiled
 def test_the_interpreter_agrees_with_the_compiler():
     result = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(folder=os.path.dirname(__file__))],

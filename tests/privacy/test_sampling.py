@@ -56,6 +56,7 @@ def binomial(counts, trials, chance):
     return tails.min() >= ALARM / np.size(counts)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("exact", [False, True], ids=["rounded", "exact"])
 @pytest.mark.parametrize("kind", [PoissonLots, ScarceLots])
 @pytest.mark.parametrize("rate", [0.1, 0.6])
@@ -211,6 +212,7 @@ def lots_source(seed=b"key"):
     return LotsSource.of(SeededSource(seed))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("exact", [False, True], ids=["rounded", "exact"])
 @pytest.mark.parametrize("rate", [0.1, 0.6])
 def test_bits_by_number_are_independent_with_the_stated_rate(rate, exact, monkeypatch):

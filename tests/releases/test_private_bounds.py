@@ -179,6 +179,7 @@ def test_plans_that_do_not_fit_are_refused():
         release_bounds(few, [np.zeros(few.capacity + 1)], SeededSource(b"x"))
 
 
+@pytest.mark.compiled
 @pytest.mark.full
 def test_the_rule_spends_a_small_part_of_the_budget():
     facts = Facts(

@@ -25,7 +25,9 @@ class CountingSource(SeededSource):
 
 
 @pytest.mark.parametrize("data", ["zero", "signal"])
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(
+    "threads", [1, *(pytest.param(k, marks=pytest.mark.compiled) for k in (2, 3))]
+)
 def test_every_planned_step_is_run(data, threads):
     n, d = 60, 5
     facts = Facts(n=n, d=d, outputs=1, task="regression", row_bound=1.0, constant=0.0)

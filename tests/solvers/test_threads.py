@@ -41,8 +41,6 @@ PLAN = Plan(
     noise_multiplier=2.0,
 )
 
-needs_compiler = pytest.mark.skipif(not COMPILED, reason="the interpreter has one thread")
-
 
 def data():
     generator = np.random.default_rng(1)
@@ -60,12 +58,14 @@ def eager(monkeypatch):
     monkeypatch.setattr(threads_module, "_LEAST_WORK", 1)
 
 
+@pytest.mark.compiled
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("threads", [2, 3, 5])
 def test_threads_do_not_change_the_result(threads):
     np.testing.assert_array_equal(fit(threads), fit(1))
 
 
+@pytest.mark.compiled
 @pytest.mark.usefixtures("eager")
 def test_two_fits_at_once_do_not_disturb_each_other():
     expected = fit(1)
@@ -74,6 +74,7 @@ def test_two_fits_at_once_do_not_disturb_each_other():
             np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.compiled
 @pytest.mark.usefixtures("eager")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
@@ -155,7 +156,7 @@ def test_nothing_is_released_behind_a_closed_gate():
     assert not shared.any()
 
 
-@needs_compiler
+@pytest.mark.compiled
 def test_a_gate_that_is_called_off_sends_a_thread_home():
     rows, records = data()
     pack, numbers = pack_rows(rows, records), PLAN.constants(PROBLEM.strength, fixed_point=True)
@@ -196,6 +197,7 @@ def test_a_failure_in_one_thread_calls_all_off(failing):
         threads_module.together(pool, work, 2, gate)
 
 
+@pytest.mark.compiled
 @pytest.mark.usefixtures("eager")
 def test_logistic_threads_agree_too():
     problem = Problem(Logistic(), 0.01, N, D)

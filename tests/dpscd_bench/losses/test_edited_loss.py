@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from dpscd.kernels import _jit
-
 ROOT = Path(__file__).parents[3]
 
 PROJECTED = """
@@ -42,7 +40,7 @@ def run(source, cache):
 
 
 @pytest.mark.full
-@pytest.mark.skipif(not _jit.COMPILED, reason="nothing is compiled")
+@pytest.mark.compiled
 def test_an_edited_loss_of_this_package_is_noticed_by_a_kernel_of_the_other(tmp_path):
     source, cache = tmp_path / "src", tmp_path / "cache"
     shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))

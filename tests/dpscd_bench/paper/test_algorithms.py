@@ -259,6 +259,7 @@ def test_seeds_differ_and_repeat():
     assert (first != case.run(dp_scd, settings, b"2")).all()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("lot_size", [1, 5, N])
 def test_sgd_minimises_the_objective_with_lam_whatever_the_lot(lot_size):
     case = Case("squared", lam=0.3)
@@ -277,6 +278,7 @@ def test_one_output_at_a_time():
             method(problem, case.rows, case.records, Settings(1), SeededSource(b"x"))
 
 
+@pytest.mark.compiled
 def test_the_estimators_do_not_reach_the_paper():
     code = (
         "import sys, dpscd\n"

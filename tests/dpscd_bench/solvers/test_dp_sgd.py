@@ -80,6 +80,7 @@ def test_neither_chunks_nor_threads_nor_observers_change_the_result(monkeypatch)
     assert (fit(seed=b"other") != expected).all()
 
 
+@pytest.mark.compiled
 def test_a_planned_run_reaches_its_claim_and_the_optimum():
     problem, _, _, _ = case(Logistic(), lam=0.02)
     generator = np.random.default_rng(4)
@@ -100,6 +101,7 @@ def test_a_planned_run_reaches_its_claim_and_the_optimum():
     np.testing.assert_allclose(found, best, atol=0.1 * np.abs(best).max())
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("rate", [0.1, 1.0])
 def test_the_ridge_is_lam_whatever_the_lot(rate):
     # Hardly any noise and no clipping: the optimum of the stated objective.

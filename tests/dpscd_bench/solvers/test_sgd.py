@@ -21,6 +21,7 @@ def case(loss, outputs=1):
     return problem, problem.rows(X), Records(y.astype(float), np.ones(N))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize(
     "loss", [Squared(), Logistic(), Hinge()], ids=lambda x: type(x).__name__
