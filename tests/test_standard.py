@@ -222,3 +222,27 @@ def test_rows_that_hold_no_number_do_so_still_and_without_a_warning():
     assert np.isnan(found[:2]).any(axis=1).all()
     assert not np.isfinite(found[2]).all()
     assert np.isfinite(found[3]).all()
+
+
+def test_the_inner_coefficients_come_back():
+    rng = np.random.default_rng(0)
+    direction = rng.normal(size=4)
+    direction /= np.linalg.norm(direction)
+    for shrink in (0.0, 0.6):
+        found = Standard(np.zeros(4), rng.uniform(0.5, 3.0, 4), direction, shrink)
+        inner = rng.normal(size=4)
+        np.testing.assert_allclose(found.inner(found.back(inner[None])[0][0]), inner)
+    hidden = Standard(np.zeros(4), np.array([1.0, 0.0, 2.0, 1.0]), np.zeros(4), 0.0)
+    assert hidden.inner(np.array([1.0, 5.0, 4.0, 3.0])).tolist() == [1.0, 0.0, 2.0, 3.0]
+
+
+def test_shares_are_the_mean_squares_of_what_is_trained_on():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3)) * [0.1, 0.3, 0.02]
+    mean, square = X.mean(axis=0), (X**2).mean(axis=0)
+    found = standard_of(mean, square, 1e-9, centred=True, turned=False)
+    rows = found.dense(X, np.ones(len(X)))
+    np.testing.assert_allclose((rows**2).mean(axis=0), found.shares(), rtol=1e-3)
+    hidden = Standard(np.zeros(3), np.array([1.0, 0.0, 1.0]), np.zeros(3), 0.0)
+    assert hidden.shares().tolist() == [0.5, 0.0, 0.5]
+    assert not Standard(np.zeros(3), np.zeros(3), np.zeros(3), 0.0).shares().any()

@@ -44,6 +44,11 @@ epsilon : float, default=1.0
         'auto' and the moments can be seen through their noise. Sparse features are scaled
         but not centred."""
 
+_CLIP = """\
+clip_predictions : bool, default=True
+        Whether predictions are moved into `y_bounds`, as the labels of training were; False
+        gives the bare line. Public, and free to change after the fit."""
+
 _LAST = """\
 ledger : str, optional
         File of the privacy budget (``dpscd budget init``). Each fit is charged to it before
@@ -79,8 +84,9 @@ There is no ``partial_fit`` and no ``warm_start``: going on with a fit is a seco
 
 
 def documented(estimator: T) -> T:
-    """Fill the marks {first}, {last}, {fitted} and {notes} in a class's docstring."""
+    """Fill the marks {first}, {clip}, {last}, {fitted} and {notes} in a class's docstring."""
     if estimator.__doc__:  # absent under python -OO
-        marks = {"first": _FIRST, "last": _LAST, "fitted": _FITTED, "notes": _NOTES}
+        marks = {"first": _FIRST, "clip": _CLIP, "last": _LAST}
+        marks |= {"fitted": _FITTED, "notes": _NOTES}
         estimator.__doc__ = estimator.__doc__.format(**marks)
     return estimator
