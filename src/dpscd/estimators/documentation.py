@@ -80,7 +80,8 @@ coef_noise_, intercept_noise_ : arrays, shaped like the coefficients and interce
 _NOTES = """\
 There is no ``partial_fit`` and no ``warm_start``: going on with a fit is a second release
     of the same records and would have to be paid for as such. Predictions use rows as they
-    are, without the scaling to `row_bound`: the fitted model is a plain linear model."""
+    are, without the scaling to `row_bound`: the fitted model is a plain linear model
+    (docs/guides/regression.md has numbers)."""
 
 
 def documented(estimator: T) -> T:
