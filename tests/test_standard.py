@@ -258,3 +258,27 @@ def test_rare_levels_that_are_common_together_are_kept():
     levels = Levels(np.full(19, 0.5), columns)
     one = standard_of(mean, mean / 2.0, error, levels=levels, **KINDS["centred"])
     np.testing.assert_array_equal(one.scale > 0.0, columns == 0)
+
+
+def test_the_inner_coefficients_come_back():
+    rng = np.random.default_rng(0)
+    direction = rng.normal(size=4)
+    direction /= np.linalg.norm(direction)
+    for shrink in (0.0, 0.6):
+        found = Standard(np.zeros(4), rng.uniform(0.5, 3.0, 4), direction, shrink)
+        inner = rng.normal(size=4)
+        np.testing.assert_allclose(found.inner(found.back(inner[None])[0][0]), inner)
+    hidden = Standard(np.zeros(4), np.array([1.0, 0.0, 2.0, 1.0]), np.zeros(4), 0.0)
+    assert hidden.inner(np.array([1.0, 5.0, 4.0, 3.0])).tolist() == [1.0, 0.0, 2.0, 3.0]
+
+
+def test_shares_are_the_mean_squares_of_what_is_trained_on():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3)) * [0.1, 0.3, 0.02]
+    mean, square = X.mean(axis=0), (X**2).mean(axis=0)
+    found = standard_of(mean, square, 1e-9, centred=True, turned=False)
+    rows = found.dense(X, np.ones(len(X)))
+    np.testing.assert_allclose((rows**2).mean(axis=0), found.shares(), rtol=1e-3)
+    hidden = Standard(np.zeros(3), np.array([1.0, 0.0, 1.0]), np.zeros(3), 0.0)
+    assert hidden.shares().tolist() == [0.5, 0.0, 0.5]
+    assert not Standard(np.zeros(3), np.zeros(3), np.zeros(3), 0.0).shares().any()

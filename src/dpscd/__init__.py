@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
     from dpscd.estimators.huber import DPHuberRegressor
     from dpscd.estimators.interop import to_onnx, to_sklearn
+    from dpscd.estimators.linked import LinkedClassifier
     from dpscd.estimators.loading import load, sign_model
     from dpscd.estimators.poisson import DPPoissonRegressor
     from dpscd.estimators.regression import DPRidge
@@ -56,6 +57,7 @@ __all__ = [
     "DpscdError",
     "Ledger",
     "LedgerError",
+    "LinkedClassifier",
     "ModelFileError",
     "ParameterError",
     "PrivacyCard",
@@ -77,6 +79,7 @@ __all__ = [
 
 _HOMES = {
     "Ledger": "dpscd.privacy.ledger",
+    "LinkedClassifier": "dpscd.estimators.linked",
     "load": "dpscd.estimators.loading",
     "sign_model": "dpscd.estimators.loading",
     "to_onnx": "dpscd.estimators.interop",

@@ -108,6 +108,26 @@ class Standard:
         own = turned * self.scale
         return own, -(own @ self.centre)
 
+    def inner(self, own: Floats) -> Floats:
+        """Return the coefficients that :meth:`back` turned into these; 0 where a scale is."""
+        turned: Floats = np.divide(
+            own, self.scale, out=np.zeros_like(own), where=self.scale > 0.0
+        )
+        along = float(turned @ self.direction) * self.shrink / (1.0 - self.shrink)
+        return turned + along * self.direction
+
+    def shares(self) -> Floats:
+        """Return the mean squares of standardised columns, which add up to 1.
+
+        Those that the scales were made from, as far as noise let them be seen.
+        """
+        seen = self.scale > 0.0
+        least = float(self.scale[seen].min()) if seen.any() else 1.0
+        power = 2.0 - 2.0 / _POWER
+        squares = np.where(seen, (np.where(seen, self.scale, least) / least) ** power, 0.0)
+        shares: Floats = squares / max(float(squares.sum()), 1e-300)
+        return shares
+
     def back_lengths(self) -> tuple[Floats, float]:
         """Return the lengths of the linear maps of :meth:`back`, one for each number."""
         along = self.shrink * (2.0 - self.shrink) * self.direction**2

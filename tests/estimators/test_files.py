@@ -49,6 +49,9 @@ def test_a_model_comes_back_exactly(tmp_path, kind, epsilon):
         assert list(again.feature_names_in_) == ["a", "b", "c"]
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert again.predict(X).dtype == model.predict(X).dtype
+    if kind == "logistic":
+        assert again.link_ == model.link_
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 def test_class_weights_and_numpy_parameters_survive(tmp_path):
@@ -131,6 +134,11 @@ MALFORMED = {
     "parameter kind": lambda v: v["parameters"].__setitem__("lam", {"code": "x"}),
     "card": lambda v: v.__setitem__("card", {}),
     "extra": lambda v: v.__setitem__("extra", 1),
+    "no link": lambda v: v.__setitem__("link", None),
+    "link": lambda v: v.__setitem__("link", {"scale": 1.0}),
+    "link's caps": lambda v: v["link"].__setitem__("caps", [1.0]),
+    "link's cap": lambda v: v["link"].__setitem__("caps", [0.2, 0.5]),
+    "link's scale": lambda v: v["link"].__setitem__("scale", 2.0),
     "version": lambda v: v.__setitem__("format", 99),
 }
 
@@ -141,6 +149,15 @@ def test_a_malformed_file_is_refused_even_when_signed(tmp_path, name):
     fitted().save(path)
     rewritten(path, MALFORMED[name], sign=True)
     with pytest.raises(ModelFileError, match=r"model\.json"):
+        load(path)
+
+
+@pytest.mark.parametrize("kind", ["ridge", "svm"])
+def test_a_model_without_probabilities_has_no_link(tmp_path, kind):
+    path = tmp_path / "model.json"
+    fitted(kind).save(path)
+    rewritten(path, lambda v: v.__setitem__("link", {"scale": 1.0, "caps": [1, 1]}), sign=True)
+    with pytest.raises(ModelFileError, match="its link does not fit"):
         load(path)
 
 

@@ -1,11 +1,14 @@
 """Converted models predict the same."""
 
 import builtins
+import copy
+import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from dpscd import (
     DPHuberRegressor,
@@ -14,11 +17,13 @@ from dpscd import (
     DPPoissonRegressor,
     DPRidge,
     DpscdError,
+    LinkedClassifier,
     ParameterError,
     TableModel,
     to_onnx,
     to_sklearn,
 )
+from dpscd.estimators.link import Link
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.uniform(-0.5, 0.5, size=(600, 3))
@@ -36,16 +41,40 @@ MODELS = {
 }
 
 REGRESSIONS = ["ridge", "huber", "poisson"]
+FAR = 30.0 * X  # predicted beyond the bounds of the labels
+
+
+def as_before(model):
+    """Return a model as a file of format 2 gives it: the bare line, and sigmoids."""
+    model = copy.copy(model)
+    if hasattr(model, "clip_predictions"):
+        model.clip_predictions = False
+    if hasattr(model, "link_"):
+        model.link_ = Link()
+    return model
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_old_models_become_those_of_scikit_learn(name):
+    model = as_before(MODELS[name])
+    plain = to_sklearn(model)
+    assert type(plain).__module__.startswith("sklearn.")
+    if name in REGRESSIONS:
+        np.testing.assert_allclose(plain.predict(FAR), model.predict(FAR))
+        assert isinstance(plain.intercept_, float)
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(plain.predict_proba(X), model.predict_proba(X))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_plain_models_predict_the_same(name):
     model = MODELS[name]
     plain = to_sklearn(model)
-    assert type(plain).__module__.startswith("sklearn.")
     if name in REGRESSIONS:
-        np.testing.assert_allclose(plain.predict(X), model.predict(X))
-        assert isinstance(plain.intercept_, float)
+        low, high = model.y_bounds
+        np.testing.assert_allclose(plain.predict(FAR), model.predict(FAR))
+        assert low <= plain.predict(FAR).min() < plain.predict(FAR).max() == high
+        assert plain.regressor_.predict(FAR).max() > high
     else:
         np.testing.assert_array_equal(plain.predict(X), model.predict(X))
         np.testing.assert_allclose(plain.decision_function(X), model.decision_function(X))
@@ -60,7 +89,26 @@ def test_names_are_passed_on():
         model = DPLogisticRegression(classes=classes, random_state=0).fit(table, labels)
         plain = to_sklearn(model)
         assert plain.feature_names_in_.tolist() == ["p", "q", "r"]
+        assert plain.n_features_in_ == 3
         np.testing.assert_array_equal(plain.predict(table), model.predict(table))
+    model = DPRidge(y_bounds=(-1, 1), random_state=0).fit(table, X[:, 0])
+    assert to_sklearn(model).feature_names_in_.tolist() == ["p", "q", "r"]
+
+
+def test_a_linked_classifier_is_one_of_scikit_learn():
+    model = MODELS["logistic"]
+    assert not model.link_.is_sigmoid
+    plain = to_sklearn(model)
+    assert isinstance(plain, LinkedClassifier)
+    again = pickle.loads(pickle.dumps(plain))
+    np.testing.assert_array_equal(again.predict_proba(X), plain.predict_proba(X))
+    assert again.classes_.tolist() == ["no", "yes"]
+    fresh = clone(plain)
+    with pytest.raises(NotFittedError):
+        fresh.predict(X)
+    fresh.fit(X, TWO, sample_weight=np.ones(len(X)))
+    assert fresh.get_params()["caps"] == model.link_.caps
+    assert fresh.score(X, TWO) > 0.9
 
 
 def test_a_model_of_tables_becomes_a_pipeline():
@@ -80,25 +128,31 @@ def test_a_model_of_tables_becomes_a_pipeline():
             np.testing.assert_allclose(
                 plain.predict_proba(table)[:, [2, 0, 1]], model.predict_proba(table)
             )
+        else:
+            np.testing.assert_allclose(plain.predict_proba(table), model.predict_proba(table))
         np.testing.assert_array_equal(plain.predict(table), model.predict(table))
     with pytest.raises(ParameterError, match="the linear model only"):
         to_onnx(model, "m.onnx")
 
 
+@pytest.mark.parametrize("before", [False, True])
 @pytest.mark.parametrize("name", MODELS)
-def test_onnx_predicts_the_same(name, tmp_path):
+def test_onnx_predicts_the_same(name, before, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("skl2onnx")
     model, file = MODELS[name], tmp_path / "m.onnx"
+    if before:
+        model = as_before(model)
     to_onnx(model, file)
     session = runtime.InferenceSession(file, providers=["CPUExecutionProvider"])
-    answers = session.run(None, {"X": X.astype(np.float32)})
+    rows = FAR if name in ("ridge", "huber") else 4.0 * X
+    answers = session.run(None, {"X": rows.astype(np.float32)})
     if name in REGRESSIONS:
-        np.testing.assert_allclose(answers[0].ravel(), model.predict(X), atol=1e-4)
+        np.testing.assert_allclose(answers[0].ravel(), model.predict(rows), rtol=1e-4)
     else:
-        assert (np.asarray(answers[0]) == model.predict(X)).mean() > 0.995
+        assert (np.asarray(answers[0]) == model.predict(rows)).mean() > 0.995
     if hasattr(model, "predict_proba"):
-        np.testing.assert_allclose(answers[1], model.predict_proba(X), atol=1e-4)
+        np.testing.assert_allclose(answers[1], model.predict_proba(rows), atol=1e-4)
 
 
 def test_onnx_needs_its_package(tmp_path, monkeypatch):

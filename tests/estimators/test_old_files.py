@@ -1,6 +1,7 @@
 """Files that earlier versions wrote are read as docs/policies/versions.md promises.
 
-The files were written by the sources of format 1; data/make_format_1.py says how.
+The files were written by the sources of formats 1 and 2; data/make_format_1.py and
+data/make_format_2.py say how.
 """
 
 import json
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 from dpscd import BudgetExceeded, DPRidge, Ledger, ModelFileError, load, sign_model
 from dpscd.cli.app import app
+from dpscd.estimators.files import _checksum
 from dpscd.privacy.signing import new_key
 
 FOLDER = Path(__file__).parent / "data" / "format_1"
@@ -69,6 +71,50 @@ def test_an_old_model_is_neither_signed_nor_verified(tmp_path):
     with pytest.raises(ModelFileError, match="format 1"):
         sign_model(path, tmp_path / "key.pem")
     assert CliRunner().invoke(app, ["verify", str(path)]).exit_code == 1
+
+
+SECOND = FOLDER.with_name("format_2")
+SHOWN_BY_SECOND = json.loads((SECOND / "predictions.json").read_text())
+
+
+@pytest.mark.parametrize("kind", sorted(SHOWN_BY_SECOND))
+def test_a_model_of_format_2_is_checked_and_predicts_what_it_predicted(kind, tmp_path):
+    path = SECOND / f"{kind}.json"
+    assert json.loads(path.read_text())["format"] == 2
+    model, shown = load(path), SHOWN_BY_SECOND[kind]
+    model.save(tmp_path / "again.json")  # as format 3, which can say what was
+    for each in (model, load(tmp_path / "again.json")):
+        rows = shown["rows"]
+        if shown["columns"]:
+            rows = pd.DataFrame(rows, columns=shown["columns"])
+        found = each.predict(rows)
+        if isinstance(shown["predicted"][0], float):
+            np.testing.assert_allclose(found, shown["predicted"], rtol=1e-12)
+        else:
+            assert found.tolist() == shown["predicted"]
+        if "chances" in shown:
+            np.testing.assert_allclose(each.predict_proba(rows), shown["chances"], rtol=1e-12)
+    assert json.loads((tmp_path / "again.json").read_text())["format"] == 3
+
+
+def test_a_regression_of_format_2_can_be_clipped_after_all(tmp_path):
+    model, rows = load(SECOND / "ridge.json"), SHOWN_BY_SECOND["ridge"]["rows"]
+    assert model.clip_predictions is False
+    model.set_params(clip_predictions=True).save(tmp_path / "again.json")
+    found = load(tmp_path / "again.json").predict(rows)
+    assert found.tolist() == np.clip(SHOWN_BY_SECOND["ridge"]["predicted"], -1, 1).tolist()
+    old = load(FOLDER / "ridge.json", old=True).set_params(clip_predictions=True)
+    with pytest.raises(ModelFileError, match="clip_predictions=True cannot be saved"):
+        old.save(tmp_path / "old.json")
+
+
+def test_a_file_of_format_2_has_no_later_parameter(tmp_path):
+    values = json.loads((SECOND / "ridge.json").read_text())
+    values["parameters"]["clip_predictions"] = False
+    values["checksum"] = _checksum(values)
+    (tmp_path / "model.json").write_text(json.dumps(values))
+    with pytest.raises(ModelFileError, match="came after its format"):
+        load(tmp_path / "model.json")
 
 
 @pytest.fixture(params=["basic", "renyi"])

@@ -294,8 +294,9 @@ ATTACKS = {
         put(*PUBLIC, "lam", value=1e-299), put("training", "runs", 0, "lam", value=1e-299))),
     "true for one": ("plain", put(*PUBLIC, "d", value=True)),
     "one for false": ("plain", put(*PUBLIC, "standardised", value=0)),
-    "format as a float": ("plain", put("format", value=2.0)),
-    "an older format": ("plain", lambda v: (v.pop("training"), v.update(format=1))),
+    "format as a float": ("plain", put("format", value=3.0)),
+    "an older format": ("plain", lambda v: (
+        v.pop("training"), v.pop("link"), v.update(format=1))),
     # Parts of a guarantee without one.
     "an accountant without privacy": ("open", put(*CARD, "accountant", value="PLD")),
     "standardised without privacy": ("open", put(*PUBLIC, "standardised", value=True)),

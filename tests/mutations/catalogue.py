@@ -905,7 +905,7 @@ MUTATIONS = [
     Mutation(
         "a file: an older format to escape the checks",
         "estimators/files.py",
-        (("            if old:\n                return\n", "            return\n"),),
+        (('            if old or values["format"] != _OLD:\n                return\n', "            return\n"),),
         f"{_FORGED}[an older format]",
     ),
     Mutation(

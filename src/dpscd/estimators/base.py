@@ -96,6 +96,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     def _set_model(self, model: Model, classes: Any) -> None:
         """Store the coefficients in the shape of this kind of model."""
 
+    def _set_link(self, classes: Any) -> None:
+        """Store how probabilities follow from decisions, where a model has them."""
+
     @redact_memory_errors
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the model; only noisy sums of the records influence it.
@@ -152,6 +155,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self._set_model(model, classes)
         self._runs = model.runs
         self.privacy_ = card
+        self._set_link(classes)
         return state
 
     def _fit_arrays(self, X: Any, y: Any, *others: Any) -> Self:

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from dpscd.errors import ParameterError, PrivacyWarning
 from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import documented
+from dpscd.estimators.link import Link, link_for
 from dpscd.estimators.parameters import given
 from dpscd.estimators.validation import check_number, label_set, sorted_classes, warn_user
 from dpscd.preprocessing.cells import text_of
@@ -211,6 +212,10 @@ class DPLogisticRegression(DPLinearClassifier):
         Intercepts.
     classes_ : array of shape (n_classes,)
         The classes, sorted.
+    link_ : Link
+        How probabilities follow from decisions: `scale` and `caps`, computed from released
+        numbers (docs/understanding/probabilities.md). The sigmoid without privacy and for
+        more than two classes.
     {fitted}
 
     Notes
@@ -229,6 +234,17 @@ class DPLogisticRegression(DPLinearClassifier):
     True
     """
 
+    link_: Link
+
+    def _set_link(self, classes: npt.NDArray[Any]) -> None:
+        self.link_ = Link()
+        if len(classes) == 2:
+            own = self._labels(classes).weights or (1.0, 1.0)
+            coef, intercept = self.coef_[0], float(self.intercept_[0])
+            self.link_ = link_for(
+                self._runs[-1], self.privacy_, coef, intercept, (own[0], own[1])
+            )
+
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probability of each class.
 
@@ -240,12 +256,12 @@ class DPLogisticRegression(DPLinearClassifier):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            Sigmoids of the decisions, normalised over the classes.
+            As `link_` says for two classes; for more, sigmoids of the decisions,
+            normalised over the classes.
         """
         scores = self._linear(X)
         if scores.shape[1] == 1:
-            scores = np.hstack([-scores, scores])
-            return -np.logaddexp(0.0, -scores)
+            return self.link_.log_chances(scores[:, 0])
         logs = -np.logaddexp(0.0, -scores)
         total: Floats = np.logaddexp.reduce(logs, axis=1, keepdims=True)
         return logs - total
@@ -261,7 +277,8 @@ class DPLogisticRegression(DPLinearClassifier):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            Sigmoids of the decisions, normalised over the classes.
+            As `link_` says for two classes; for more, sigmoids of the decisions,
+            normalised over the classes.
         """
         probabilities: Floats = np.exp(self.predict_log_proba(X))
         return probabilities

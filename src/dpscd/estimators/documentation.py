@@ -44,6 +44,11 @@ epsilon : float, default=1.0
         'auto' and the moments can be seen through their noise. Sparse features are scaled
         but not centred."""
 
+_CLIP = """\
+clip_predictions : bool, default=True
+        Whether predictions are moved into `y_bounds`, as the labels of training were; False
+        gives the bare line. Public, and free to change after the fit."""
+
 _LAST = """\
 ledger : str, optional
         File of the privacy budget (``dpscd budget init``). Each fit is charged to it before
@@ -75,12 +80,14 @@ coef_noise_, intercept_noise_ : arrays, shaped like the coefficients and interce
 _NOTES = """\
 There is no ``partial_fit`` and no ``warm_start``: going on with a fit is a second release
     of the same records and would have to be paid for as such. Predictions use rows as they
-    are, without the scaling to `row_bound`: the fitted model is a plain linear model."""
+    are, without the scaling to `row_bound`: the fitted model is a plain linear model
+    (docs/guides/regression.md has numbers)."""
 
 
 def documented(estimator: T) -> T:
-    """Fill the marks {first}, {last}, {fitted} and {notes} in a class's docstring."""
+    """Fill the marks {first}, {clip}, {last}, {fitted} and {notes} in a class's docstring."""
     if estimator.__doc__:  # absent under python -OO
-        marks = {"first": _FIRST, "last": _LAST, "fitted": _FITTED, "notes": _NOTES}
+        marks = {"first": _FIRST, "clip": _CLIP, "last": _LAST}
+        marks |= {"fitted": _FITTED, "notes": _NOTES}
         estimator.__doc__ = estimator.__doc__.format(**marks)
     return estimator

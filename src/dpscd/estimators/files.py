@@ -2,9 +2,10 @@
 
 A file holds the coefficients and the noise in them, the classes, the names of the features,
 the parameters of the estimator except `random_state`, `ledger` and `dataset`, the released
-numbers from which the noise is computed, and the privacy card. When a file is read, all of it
-is compared: :mod:`dpscd.estimators.consistency`. Files of format 1 lack a part of it and are
-read only when asked for.
+numbers from which the noise is computed, the link of a logistic regression, and the privacy
+card. When a file is read, all of it is compared: :mod:`dpscd.estimators.consistency`. Files of
+format 2 have no link and lack parameters that came later: they predict as they did. Those of
+format 1 lack more and are read only when asked for.
 """
 
 import hashlib
@@ -27,19 +28,24 @@ from dpscd.estimators.consistency import (
     runs_of,
     runs_to_dict,
 )
+from dpscd.estimators.link import Link
 from dpscd.privacy.strict_json import read_json
 
 __all__ = ["read_content", "read_model", "write_model"]
 
-_OLD, _FORMAT = 1, 2
+_OLD, _FORMAT = 1, 3
+# What parameters that files of earlier formats lack would have been.
+_BEFORE = {"clip_predictions": False}
 # Parameters that stay behind: a seed must be secret, and a path belongs to one machine.
 _LOCAL = ("random_state", "ledger", "dataset")
 _LARGEST = 2**31  # bytes; a linear model is far smaller
 _LABELS = {"bool": bool, "int": int, "float": float, "str": str}
 _FIELDS = {
     "format", "type", "parameters", "coef", "intercept", "coef_noise", "intercept_noise",
-    "classes", "features", "card", "checksum", "training",
+    "classes", "features", "card", "checksum", "training", "link",
 }  # fmt: skip
+# Which fields files of a format have not.
+_LACKING = {1: {"training", "link"}, 2: {"link"}, _FORMAT: set()}
 
 
 def write_model(
@@ -59,8 +65,10 @@ def write_model(
     parameters = model.get_params(deep=False)
     for local in _LOCAL:
         del parameters[local]
-    # A model that was read from an old file stays what it is.
+    # A model that was read from a file of format 1 stays what it is.
     runs = getattr(model, "_runs", ())
+    if not runs:
+        parameters = _as_before(parameters)
     values: dict[str, Any] = {
         "format": _FORMAT if runs else _OLD,
         "type": type(model).__name__,
@@ -75,6 +83,8 @@ def write_model(
     }
     if runs:
         values["training"] = runs_to_dict(runs)
+        link = getattr(model, "link_", None)
+        values["link"] = None if link is None else link.to_dict()
     if table is not None:
         values["table"] = table
     values["checksum"] = _checksum(values)
@@ -137,9 +147,15 @@ def _restored(values: Any, types: dict[str, type], *, old: bool) -> Any:
     card = PrivacyCard.from_json(json.dumps(values["card"]))
     card.verify()
     parameters = {name: _unplain(value) for name, value in values["parameters"].items()}
+    family = types[values["type"]]
+    if values["format"] != _FORMAT:
+        if set(parameters) & set(_BEFORE):
+            raise ModelFileError("it has a parameter that came after its format.")
+        own = {name: old for name, old in _BEFORE.items() if hasattr(family(), name)}
+        parameters |= own
     if set(parameters) & set(_LOCAL) or parameters["epsilon"] != card.epsilon:
         raise ModelFileError("its parameters do not fit its card.")
-    model = types[values["type"]](**parameters)
+    model = family(**parameters)
     model._check_parameters()
     _fill(model, values, card)
     if values["format"] != _OLD:
@@ -150,11 +166,9 @@ def _restored(values: Any, types: dict[str, type], *, old: bool) -> Any:
 def _check_fields(values: Any, *, old: bool) -> None:
     """Refuse other fields than a file of its format has."""
     if isinstance(values, dict) and type(values.get("format")) is int:
-        fields = set(values) - {"table"}
-        if values["format"] == _FORMAT and fields == _FIELDS:
-            return
-        if values["format"] == _OLD and fields == _FIELDS - {"training"}:
-            if old:
+        fields, lacking = set(values) - {"table"}, _LACKING.get(values["format"])
+        if lacking is not None and fields == _FIELDS - lacking:
+            if old or values["format"] != _OLD:
                 return
             raise ModelFileError(
                 "it is of format 1, which can be checked only in part; if you trust where it "
@@ -190,6 +204,14 @@ def _fill(model: Any, values: dict[str, Any], card: PrivacyCard) -> None:
     model.intercept_noise_ = float(intercept_noise) if classes is None else intercept_noise
     model.n_features_in_ = width
     model.privacy_ = card
+    if not hasattr(model, "predict_proba"):
+        good = values.get("link") is None
+    else:
+        # Sigmoids before files said what they are, and for more classes still.
+        model.link_ = Link.from_dict(values["link"]) if "link" in values else Link()
+        good = model.link_.is_sigmoid or (len(model.classes_) == 2 and card.private)
+    if not good:
+        raise ModelFileError("its link does not fit its type.")
 
 
 def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, Any]) -> None:
@@ -209,6 +231,16 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
     runs = runs_of(values["training"], card, model._loss_of(meaning), outputs, unit)
     check_noise(runs, card, model.coef_noise_, np.asarray(model.intercept_noise_))
     model._runs = runs
+
+
+def _as_before(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a file of format 1 has room for."""
+    for name in set(_BEFORE) & set(parameters):
+        if parameters[name] != _BEFORE[name]:
+            raise ModelFileError(
+                f"{name}={parameters[name]!r} cannot be saved with a model of format 1."
+            )
+    return {name: value for name, value in parameters.items() if name not in _BEFORE}
 
 
 def _noise(values: Any, like: Any) -> Any:

@@ -29,6 +29,7 @@ class DPHuberRegressor(DPLinearRegressor):
         Public range of the labels; labels outside are clipped to it. Required. With an
         intercept labels are centred on its middle, around which the intercept is
         penalised.
+    {clip}
     threshold : float or 'auto', default='auto'
         The residual from which on the loss is linear, in the unit of the labels; 'auto' is
         a tenth of the range of `y_bounds`. It is public: do not read it off the data.
@@ -79,6 +80,7 @@ class DPHuberRegressor(DPLinearRegressor):
         intercept_scaling: float | str = "auto",
         standardise: bool | str = "auto",
         y_bounds: tuple[float, float] | None = None,
+        clip_predictions: bool = True,
         threshold: float | str = "auto",
         ledger: str | None = None,
         dataset: str | None = None,
@@ -100,6 +102,7 @@ class DPHuberRegressor(DPLinearRegressor):
             intercept_scaling=intercept_scaling,
             standardise=standardise,
             y_bounds=y_bounds,
+            clip_predictions=clip_predictions,
             ledger=ledger,
             dataset=dataset,
             n_jobs=n_jobs,

@@ -6,10 +6,12 @@ import os
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import HuberRegressor, LogisticRegression, PoissonRegressor, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import LabelBinarizer
+from sklearn.preprocessing import FunctionTransformer, LabelBinarizer
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,11 +19,15 @@ from dpscd.atomic import atomic_write
 from dpscd.errors import DpscdError, ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
+from dpscd.estimators.link import Link
+from dpscd.estimators.linked import LinkedClassifier
 from dpscd.estimators.registry import kind_of
 from dpscd.estimators.table import TableModel
 from dpscd.preprocessing.table_encoder import TableEncoder
 
 __all__ = ["to_onnx", "to_sklearn"]
+
+Parts = list[tuple[str, list[str], dict[str, int]]]  # operator, constants, attributes
 
 _NO_ONNX = "ONNX needs skl2onnx; install it with: pip install 'dpscd[onnx]'"
 
@@ -39,8 +45,11 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
     estimator of scikit-learn
         Fitted: the one of the same name, or a pipeline that begins with
         :class:`dpscd.TableEncoder` for a model of tables. Logistic models of more than two
-        classes are one against the rest, as here. It
-        has no privacy card: keep the model's own file with it.
+        classes are one against the rest, as here; one of two classes whose probabilities are
+        not sigmoids is in a :class:`dpscd.LinkedClassifier`. A regression whose predictions
+        stay within `y_bounds` is in a TransformedTargetRegressor that clips what it returns
+        (its `regressor_` is the bare line). It has no privacy card: keep the model's own file
+        with it.
 
     Examples
     --------
@@ -66,6 +75,18 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
         inner = copy.copy(model.estimator_)
         del inner.feature_names_in_  # the encoder returns arrays
         return make_pipeline(encoder, to_sklearn(inner))
+    plain, link = _bare(model), getattr(model, "link_", Link())
+    if not link.is_sigmoid:
+        linked = LinkedClassifier(clone(plain), link.scale, link.caps)
+        linked.classifier_ = plain
+        return linked
+    if getattr(model, "clip_predictions", False):
+        return _clipped(plain, *model._bounds())
+    return plain
+
+
+def _bare(model: Any) -> Any:
+    """Return scikit-learn's model of the same name, with sigmoids and the bare line."""
     plain, iterations = _PLAIN[kind_of(model).sklearn]
     if kind_of(model).task == "counts":
         # Only a fit tells it that its link is a logarithm.
@@ -78,6 +99,7 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
     return _filled(plain(), model, classes_=model.classes_, n_iter_=iterations)
 
 
+_ONNX_FLOAT = 1  # onnx.TensorProto.FLOAT
 _ONE = np.array([1], dtype=np.int32)
 
 # What each has in n_iter_, which some versions of scikit-learn ask a fitted model for.
@@ -106,17 +128,79 @@ def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:
             "ONNX has the linear model only: give model.estimator_, and feed it what "
             "model.features(table) returns."
         )
-    plain = to_sklearn(model)
+    check_is_fitted(model)
+    plain, link = _bare(model), getattr(model, "link_", Link())
     try:
         from skl2onnx import to_onnx as convert
         from skl2onnx.common.data_types import FloatTensorType
     except ImportError:
         raise DpscdError(_NO_ONNX) from None
     inputs = [("X", FloatTensorType([None, model.n_features_in_]))]
-    options = {id(plain): {"zipmap": False}} if hasattr(plain, "predict_proba") else None
+    options = None
+    if hasattr(plain, "predict_proba"):
+        options = {id(plain): {"zipmap": False, "raw_scores": not link.is_sigmoid}}
     made = convert(plain, initial_types=inputs, options=options)
+    if not link.is_sigmoid:
+        _append_link(made.graph, link)
+    if getattr(model, "clip_predictions", False):
+        _append_clip(made.graph, *model._bounds())
     with atomic_write(path, binary=True) as file:
         file.write(made.SerializeToString())
+
+
+def _clipped(plain: Any, low: float, high: float) -> Any:
+    """Return a regression whose predictions are those of a fitted one, within bounds."""
+    clip = FunctionTransformer(
+        inverse_func=np.clip, inv_kw_args={"a_min": low, "a_max": high}, check_inverse=False
+    )
+    whole = TransformedTargetRegressor(clone(plain), transformer=clip, check_inverse=False)
+    # Only a fit tells it the shape of its labels.
+    whole.fit(np.zeros((1, plain.n_features_in_)), [max(low, 1.0)])
+    whole.regressor_ = plain
+    if hasattr(plain, "feature_names_in_"):
+        whole.feature_names_in_ = plain.feature_names_in_
+    return whole
+
+
+def _append_link(graph: Any, link: Link) -> None:
+    """Turn the last output of a graph, decisions -u and u, into probabilities by a link."""
+    from onnx import helper
+
+    parts: Parts = [
+        ("Mul", ["link_scale"], {}),
+        ("Sigmoid", [], {}),
+        ("Min", ["link_caps"], {}),
+        ("LpNormalization", [], {"p": 1, "axis": 1}),
+    ]
+    numbers = {"link_scale": [link.scale], "link_caps": list(link.caps[::-1])}
+    _append(graph, graph.output[-1].name, parts, numbers, helper)
+
+
+def _append_clip(graph: Any, low: float, high: float) -> None:
+    """Move the only output of a graph into bounds."""
+    from onnx import helper
+
+    parts: Parts = [("Max", ["lowest"], {}), ("Min", ["highest"], {})]
+    numbers = {"lowest": [low], "highest": [high]}
+    _append(graph, graph.output[0].name, parts, numbers, helper)
+
+
+def _append(
+    graph: Any, output: str, parts: Parts, numbers: dict[str, list[float]], helper: Any
+) -> None:
+    """Put nodes, each on what the one before it gives, between a graph and its output."""
+    for node in graph.node:
+        names = [f"{output}_bare" if name == output else name for name in node.output]
+        del node.output[:]
+        node.output.extend(names)
+    for name, values in numbers.items():
+        tensor = helper.make_tensor(name, _ONNX_FLOAT, [len(values)], values)
+        graph.initializer.append(tensor)
+    last = f"{output}_bare"
+    for place, (kind, others, more) in enumerate(parts):
+        name = output if place == len(parts) - 1 else f"{output}_{kind}"
+        graph.node.append(helper.make_node(kind, [last, *others], [name], **more))
+        last = name
 
 
 def _filled(plain: Any, model: Any, **more: Any) -> Any:

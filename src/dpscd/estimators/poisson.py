@@ -34,6 +34,10 @@ class DPPoissonRegressor(DPLinearRegressor):
         Public range of the counts, from 0 on or above; counts outside are clipped to it.
         Required. With an intercept the rate of its middle is the one around which the
         intercept is penalised, unless a mean is released (`standardise`).
+    clip_predictions : bool, default=True
+        Whether an expected count stays within `y_bounds`, as the counts it was trained on did.
+        They are counts over exposures within `exposure_bounds`, or over 1: for any other
+        exposure the rate stays within what the bounds allow at the nearest one.
     exposure_bounds : tuple of two floats, optional
         Public range of the exposures, positive; exposures outside are moved to it. Required
         with ``fit(..., exposure=)``.
@@ -82,6 +86,7 @@ class DPPoissonRegressor(DPLinearRegressor):
         intercept_scaling: float | str = "auto",
         standardise: bool | str = "auto",
         y_bounds: tuple[float, float] | None = None,
+        clip_predictions: bool = True,
         exposure_bounds: tuple[float, float] | None = None,
         ledger: str | None = None,
         dataset: str | None = None,
@@ -103,6 +108,7 @@ class DPPoissonRegressor(DPLinearRegressor):
             intercept_scaling=intercept_scaling,
             standardise=standardise,
             y_bounds=y_bounds,
+            clip_predictions=clip_predictions,
             ledger=ledger,
             dataset=dataset,
             n_jobs=n_jobs,
@@ -152,10 +158,14 @@ class DPPoissonRegressor(DPLinearRegressor):
         Returns
         -------
         array of shape (n_samples,)
-            ``exposure exp(X coef_ + intercept_)``.
+            ``exposure exp(X coef_ + intercept_)``, within `y_bounds`: see `clip_predictions`.
         """
         rates: Floats = np.exp(np.minimum(self._linear(X)[:, 0], _HIGHEST))
-        return rates * exposures_of(exposure, len(rates))
+        exposures = exposures_of(exposure, len(rates))
+        if not self.clip_predictions:
+            return rates * exposures
+        usual = np.clip(exposures, *self._exposures())
+        return np.clip(rates * usual, *self._bounds()) * (exposures / usual)
 
     def _loss_of(self, meaning: CountLabels) -> Poisson:
         middle = (meaning.low + meaning.high) / 2.0

@@ -34,6 +34,7 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         intercept_scaling: float | str = "auto",
         standardise: bool | str = "auto",
         y_bounds: tuple[float, float] | None = None,
+        clip_predictions: bool = True,
         ledger: str | None = None,
         dataset: str | None = None,
         n_jobs: int | None = None,
@@ -53,6 +54,7 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         self.intercept_scaling = intercept_scaling
         self.standardise = standardise
         self.y_bounds = y_bounds
+        self.clip_predictions = clip_predictions
         self.ledger = ledger
         self.dataset = dataset
         self.n_jobs = n_jobs
@@ -70,9 +72,10 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         Returns
         -------
         array of shape (n_samples,)
-            ``X coef_ + intercept_``.
+            ``X coef_ + intercept_``, moved into `y_bounds` unless `clip_predictions` is False.
         """
-        return self._linear(X)[:, 0]
+        line = self._linear(X)[:, 0]
+        return np.clip(line, *self._bounds()) if self.clip_predictions else line
 
     def _bounds(self) -> tuple[float, float]:
         try:
@@ -89,6 +92,10 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
 
     def _check_own_parameters(self) -> None:
         self._bounds()
+        if not isinstance(self.clip_predictions, bool | np.bool_):
+            raise ParameterError(
+                f"clip_predictions={self.clip_predictions!r} must be True or False."
+            )
 
     def _classes_of(self, y: Any) -> None:
         del y
@@ -128,6 +135,7 @@ class DPRidge(DPLinearRegressor):
         Public range of the labels; labels outside are clipped to it. Required. With an
         intercept labels are centred on its middle, around which the intercept is
         penalised.
+    {clip}
     {last}
 
     Attributes

@@ -1,0 +1,186 @@
+"""From a decision to a probability: the link of the loss that a private fit minimises.
+
+Travel caps the slope of the logistic loss, so its minimiser is not the log-odds, and a sigmoid
+of it is no probability. The derivation: docs/understanding/probabilities.md. All of this is
+post-processing: it is computed from the card, the released model and the released moments.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.cards.card import PrivacyCard
+from dpscd.errors import ModelFileError
+from dpscd.plan import shared_noise
+from dpscd.problem import Problem
+
+__all__ = ["Link", "link_for"]
+
+Floats = npt.NDArray[np.float64]
+
+# With caps below this, probabilities would be flat around a decision of 0, and ranks be lost.
+_LEAST_CAP = 0.5
+_LEAST_SCALE = 0.01
+# Decisions beyond this are certain: losses of exp(-40) move nothing.
+_FARTHEST = 40.0
+_POINTS, _HALVINGS = 2001, 40
+
+
+@dataclass(frozen=True)
+class Link:
+    """How probabilities follow from decisions u: the sigmoid s of them, its slopes capped.
+
+    The second class has probability ``b / (a + b)`` with ``b = min(s(scale u), caps[0])`` and
+    ``a = min(s(-scale u), caps[1])``. It grows with u and is 1/2 at 0.
+
+    Attributes
+    ----------
+    scale : float
+        At most 1.
+    caps : tuple of two floats
+        Largest slope of the loss of a record of each class, from 1/2 to 1. With 1 and 1, and a
+        scale of 1, this is the sigmoid.
+
+    Examples
+    --------
+    >>> from dpscd.estimators.link import Link
+    >>> Link(caps=(0.5, 0.5)).log_chances([-2.0]).round(2)
+    array([[-0.21, -1.65]])
+    """
+
+    scale: float = 1.0
+    caps: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def is_sigmoid(self) -> bool:
+        """Whether it is the sigmoid of the decision itself."""
+        return self.scale == 1.0 and min(self.caps) >= 1.0
+
+    def log_chances(self, decisions: Any) -> Floats:
+        """Return the logarithms of the probabilities of both classes.
+
+        Parameters
+        ----------
+        decisions : array of shape (n_samples,)
+            Positive towards the second class.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+        """
+        away = self.scale * np.asarray(decisions, dtype=np.float64)
+        logs: Floats = -np.logaddexp(0.0, np.column_stack([away, -away]))
+        if self.is_sigmoid:
+            return logs
+        slopes = np.minimum(logs, np.log(self.caps[::-1]))
+        return slopes - np.logaddexp(slopes[:, :1], slopes[:, 1:])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the link as plain JSON values."""
+        return {"scale": self.scale, "caps": list(self.caps)}
+
+    @classmethod
+    def from_dict(cls, values: Any) -> "Link":
+        """Return the link that :meth:`to_dict` wrote, or raise ModelFileError."""
+        if not isinstance(values, dict) or set(values) != {"scale", "caps"}:
+            raise ModelFileError("its link is malformed.")
+        scale, caps = float(values["scale"]), tuple(float(cap) for cap in values["caps"])
+        good = len(caps) == 2 and _LEAST_SCALE <= scale <= 1.0
+        if not good or not all(_LEAST_CAP <= cap <= 1.0 for cap in caps):
+            raise ModelFileError("its link is malformed.")
+        return cls(scale, (caps[0], caps[1]))
+
+
+def link_for(
+    problem: Problem,
+    card: PrivacyCard,
+    coef: Floats,
+    intercept: float,
+    weights: tuple[float, float],
+) -> Link:
+    """Return the link of a model of two classes, from public numbers only.
+
+    Parameters
+    ----------
+    problem : Problem
+        That was trained, with its map of rows.
+    card : PrivacyCard
+        What was released.
+    coef, intercept : array of shape (d,), float
+        The model, in the user's units.
+    weights : tuple of two floats
+        How much a record of each class counts.
+
+    Notes
+    -----
+    Decisions are taken as normal, with the mean and the variance that the released moments give
+    them if features are uncorrelated. Of the links in the order of their confidence, the one is
+    returned under which the expected slopes of the capped loss hold the balance to the penalty.
+    """
+    if not card.private or min(weights) <= 0.0:
+        return Link()
+    reach, pull, mean, deviation = _public_numbers(problem, card, coef, intercept)
+    caps = tuple(min(1.0, max(_LEAST_CAP, reach / weight)) for weight in weights)
+
+    def member(place: float) -> Link:
+        """Return a link; up to 1 the scale grows, up to 2 the caps do."""
+        risen = max(0.0, place - 1.0)
+        first, second = (cap + risen * (1.0 - cap) for cap in caps)
+        return Link(min(1.0, place), (first, second))
+
+    balance = _balance(reach, mean, deviation, weights)
+    if balance(member(2.0)) <= pull:
+        return Link()
+    low, high = _LEAST_SCALE, 2.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if balance(member(middle)) <= pull else (low, middle)
+    # Where nothing but the cap decides, rounding shall not.
+    return member(1.0) if abs(low - 1.0) < 1e-6 else member(low)
+
+
+def _public_numbers(
+    problem: Problem, card: PrivacyCard, coef: Floats, intercept: float
+) -> tuple[float, float, float, float]:
+    """Return a typical dual's reach, the penalty's pull, and decisions' mean and spread."""
+    standard, constant = problem.standard, problem.constant
+    if standard is None:
+        inner, mean, reach = coef, intercept, card.travel
+        deviation = problem.row_bound * math.sqrt(float(inner @ inner) / problem.d)
+    else:
+        inner = standard.inner(coef * problem.row_bound)
+        mean = intercept + float(coef @ standard.centre) * problem.row_bound
+        reach = card.travel * problem.scale / math.hypot(1.0, constant)
+        deviation = math.sqrt(float(inner**2 @ standard.shares()))
+    noise = shared_noise(
+        card.clip, card.noise_multiplier, card.steps, card.public["averaging"]
+    ) / (problem.strength * problem.scale)
+    size = float(inner @ inner) + ((mean / constant) ** 2 if constant else 0.0)
+    pull = problem.lam * max(0.0, size - problem.width * noise * noise)
+    return reach, pull, mean, max(deviation, 1e-6)
+
+
+def _balance(
+    reach: float, mean: float, deviation: float, weights: tuple[float, float]
+) -> Callable[[Link], float]:
+    """Return the function from a link to the expected slope of the loss along the model."""
+    low = max(-_FARTHEST, mean - 8.0 * deviation)
+    high = max(low, min(_FARTHEST, mean + 8.0 * deviation))
+    u = np.linspace(low, high, _POINTS)
+    density = np.exp(-0.5 * ((u - mean) / deviation) ** 2) / math.sqrt(2.0 * math.pi)
+    density *= (high - low) / (_POINTS - 1) / deviation
+    logs = Link().log_chances(u)
+    towards = np.minimum(np.exp(logs[:, 0]), reach / weights[1])
+    back = np.minimum(np.exp(logs[:, 1]), reach / weights[0])
+
+    def balance(link: Link) -> float:
+        chance = np.exp(link.log_chances(u)[:, 1])
+        # Chances are those of records that count by their weights; so many there are of them.
+        share = 1.0 / (chance / weights[1] + (1.0 - chance) / weights[0])
+        return float(np.sum(density * share * (chance * towards - (1.0 - chance) * back) * u))
+
+    return balance
