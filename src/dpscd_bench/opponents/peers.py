@@ -28,6 +28,7 @@ __all__ = [
     "fit_elsewhere",
     "interpreter_of",
     "play",
+    "train",
 ]
 
 #: The environment variable that names the interpreter of a package.
@@ -58,10 +59,11 @@ def cells_of_opacus(setting: Setting, spec: Mapping[str, Any], stored: Stored) -
 
 def play(cell: Cell) -> Metrics:
     """Run a cell."""
-    return judge(cell, _train)
+    return judge(cell, train)
 
 
-def _train(ready: Prepared, cell: Cell) -> Model:
+def train(ready: Prepared, cell: Cell) -> Model:
+    """Train in the interpreter of the cell's method, on dense rows."""
     interpreter_of(cell.method)  # or a reason why not, before rows are copied
     problem = ready.problem(1.0, ready.label_bound)
     X = ready.data.X
