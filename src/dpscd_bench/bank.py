@@ -47,16 +47,17 @@ def load_bank(folder: str | os.PathLike[str] | None = None) -> Dataset:
     raw = bank_table(folder)
     table = raw.read("line")
     tuning = table.tuning()
-    parts = []
-    for records in (tuning.train, tuning.test, table.test):
-        X = encode(table.schema, records, as_sparse=False)
-        parts += [X.astype(np.float64), np.where(records.target == 1, 1, -1)]
+    records = (tuning.train, tuning.test, table.test)
+    X, X_validation, X_test = (
+        encode(table.schema, one, as_sparse=False).astype(np.float64) for one in records
+    )
+    y, y_validation, y_test = (np.where(one.target == 1, 1, -1) for one in records)
     return Dataset(
         "bank",
         "classification",
-        *parts,
+        X, y, X_validation, y_validation, X_test, y_test,
         classes=(-1, 1),
         fit_intercept=True,
         notes=("bounds and values are declared: nothing was read from the data",),
         files=raw.files,
-    )
+    )  # fmt: skip

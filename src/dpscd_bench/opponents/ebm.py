@@ -17,7 +17,7 @@ from dpscd_bench.opponents.setting import Setting, Stored
 from dpscd_bench.opponents.tabled import Answer, judge_table
 from dpscd_bench.table import Table
 
-__all__ = ["ABSENT", "cells", "play", "plain_cells"]
+__all__ = ["ABSENT", "cells", "plain_cells", "play"]
 
 #: Why they take no part.
 ABSENT = "interpret-core is not installed: pip install 'dpscd[peers]'"

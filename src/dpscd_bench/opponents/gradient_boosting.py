@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+from dpscd.preprocessing.schema import Schema
 from dpscd_bench.cells import Cell
 from dpscd_bench.metrics import Metrics
 from dpscd_bench.opponents.raw_columns import as_codes, is_number
@@ -16,7 +17,7 @@ from dpscd_bench.opponents.setting import Setting, Stored
 from dpscd_bench.opponents.tabled import Answer, judge_table
 from dpscd_bench.table import Table
 
-__all__ = ["cells", "play"]
+__all__ = ["boosted_trees", "cells", "play"]
 
 
 def cells(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
@@ -31,19 +32,25 @@ def play(cell: Cell) -> Metrics:
     return judge_table(cell, _answer)
 
 
+def boosted_trees(schema: Schema, seed: int) -> Any:
+    """Return the model for a schema's columns, not fitted."""
+    kind = (
+        HistGradientBoostingClassifier
+        if schema.target.classes
+        else HistGradientBoostingRegressor
+    )
+    categories = [not is_number(column) for column in schema.features]
+    return kind(categorical_features=categories, random_state=seed)
+
+
 def _answer(table: Table, cell: Cell) -> Answer:
     schema = table.schema
     X, X_test = (as_codes(schema, one) for one in (table.train, table.test))
-    own = {
-        "categorical_features": [not is_number(column) for column in schema.features],
-        "random_state": cell.seed,
-    }
-    start = time.perf_counter()
-    if schema.target.classes:
-        model = HistGradientBoostingClassifier(**own).fit(X, table.train.target == 1)
-        seconds = time.perf_counter() - start
-        return Answer(model.predict_proba(X_test)[:, 1], seconds)
+    y = table.train.target
     bounds: Any = schema.target.bounds
-    regressor = HistGradientBoostingRegressor(**own)
-    regressor.fit(X, np.clip(table.train.target, *bounds))
-    return Answer(regressor.predict(X_test), time.perf_counter() - start)
+    model = boosted_trees(schema, cell.seed)
+    start = time.perf_counter()
+    model.fit(X, y if bounds is None else np.clip(y, *bounds))
+    seconds = time.perf_counter() - start
+    predicted = model.predict_proba(X_test)[:, 1] if bounds is None else model.predict(X_test)
+    return Answer(predicted, seconds)

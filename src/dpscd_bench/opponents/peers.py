@@ -1,7 +1,7 @@
-"""Packages that need an interpreter of their own: diffprivlib and Opacus.
+"""Packages that need an interpreter of their own: diffprivlib, Opacus and dpmm.
 
 Their interpreters are named by environment variables; records go there, and coefficients
-come back, as files.
+or synthetic records come back, as files.
 """
 
 import os
@@ -35,6 +35,7 @@ __all__ = [
 INTERPRETERS = {
     "diffprivlib": "DPSCD_DIFFPRIVLIB_PYTHON",
     "opacus": "DPSCD_OPACUS_PYTHON",
+    "dpmm": "DPSCD_DPMM_PYTHON",
 }
 
 _WORKERS = Path(__file__).parent / "workers"
@@ -101,7 +102,8 @@ def fit_elsewhere(
     Returns
     -------
     dict
-        Arrays: ``coef`` and ``intercept``, and ``seconds`` of the fit.
+        Arrays: ``coef`` and ``intercept``, or what else the script makes, and ``seconds``
+        of the fit.
     """
     few = {} if threads is None else {"OMP_NUM_THREADS": str(threads)}
     with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,7 @@ from dpscd.preprocessing.declarations import Column
 from dpscd.preprocessing.parsing import MISSING, OTHER, Parsed
 from dpscd.preprocessing.schema import Schema
 
-__all__ = ["as_codes", "as_texts", "bounds_of", "is_number"]
+__all__ = ["as_codes", "as_numbers", "as_texts", "bounds_of", "is_number"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,7 +41,7 @@ def as_texts(schema: Schema, records: Parsed) -> npt.NDArray[Any]:
     for place, column in enumerate(schema.features):
         cells = records.columns[column.name]
         if is_number(column):
-            out[:, place] = _filled(column, cells)
+            out[:, place] = as_numbers(column, cells)
         else:
             words = np.array([*column.values, "(missing)", "(other)"], dtype=object)
             last = len(column.values)
@@ -69,7 +69,8 @@ def _declared(column: Column) -> tuple[float, float]:
     return (math.log1p(low), math.log1p(high)) if column.transform else (low, high)
 
 
-def _filled(column: Column, cells: npt.NDArray[Any]) -> Floats:
+def as_numbers(column: Column, cells: npt.NDArray[Any]) -> Floats:
+    """Return the numbers of a column within :func:`bounds_of`, none of them missing."""
     low, high = _declared(column)
     values = np.asarray(cells, dtype=np.float64)
     if column.kind == "number":
