@@ -78,13 +78,13 @@ def _opening(results: Sequence[Result], quick: bool) -> str:
     return (
         f"{kind}Raw columns with bounds and values declared in schemas; delta "
         f"{setting.delta:g}. Test metrics, median (first and third quartile) over seeds, from "
-        "0 up; how many, each table says; what is not private has one. Tuned methods choose on a "
-        "quarter of the training rows and train on all of them afterwards: every configuration "
-        f"with the seed {first}{finals if others else ''}. Tuning is not charged to anybody's "
-        "privacy; ours is not tuned at all. Predicted numbers are cut to the declared bounds "
-        "of the target, for every method; so are the labels. Seconds are of one fit with one "
-        "thread, from records that the schema has read; the first fit of a process loads "
-        "compiled code."
+        "0 up; how many, each table says; what is not private has one. Tuned methods choose "
+        "on a quarter of the training rows and train on all of them afterwards: every "
+        f"configuration with the seed {first}{finals if others else ''}. Tuning is not charged "
+        "to anybody's privacy; ours is not tuned at all. Predicted numbers are cut to the "
+        "declared bounds of the target, for every method; so are the labels. Seconds are of "
+        "one fit with one thread, from records that the schema has read; the first fit of a "
+        "process loads compiled code."
     )
 
 
