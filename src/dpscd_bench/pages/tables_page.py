@@ -25,7 +25,7 @@ from dpscd_bench.pages.parts import (
 )
 from dpscd_bench.pages.regret import best_rival, regret
 
-__all__ = ["MAIN", "page"]
+__all__ = ["MAIN", "numbers", "page"]
 
 #: By what methods are compared.
 MAIN = {"logistic": ("auc", "log_loss"), "squared": ("r2",)}
@@ -57,17 +57,27 @@ def page(
     splits : dict
         How each table was split, in words.
     """
-    by = by_problem(results)
-    parts = ["# Tables", _opening(results, quick), _splits(splits)]
-    parts += ["## Against the others", _regrets(by), "## Probabilities", _chances(by)]
-    for problem, own in by.items():
-        parts += [f"## {problem}", _problem(own)]
-        parts += [f"![{problem}]({name})" for name in figures.get(problem, ())]
-    parts += ["## Chosen configurations", chosen_table(by, TABLE_METHODS)]
+    parts = ["# Tables", _opening(results, quick), _splits(splits), numbers(results, figures)]
+    chosen = chosen_table(by_problem(results), TABLE_METHODS)
+    parts += ["## Chosen configurations", chosen]
     parts += ["## Methods", method_notes(results, TABLE_METHODS)]
     parts += ["## Skipped and failed", trouble_list(results, TABLE_METHODS)]
     parts += ["## Origin", origin_list(results, TABLE_METHODS)]
     return "\n\n".join(parts) + "\n"
+
+
+def numbers(results: Sequence[Result], figures: Mapping[str, Sequence[str]]) -> str:
+    """Return the sections that are made of test metrics alone, with the figures."""
+    by = {
+        problem: own
+        for problem, own in by_problem(results).items()
+        if any(one.rows for one in own)
+    }
+    parts = ["## Against the others", _regrets(by), "## Probabilities", _chances(by)]
+    for problem, own in by.items():
+        parts += [f"## {problem}", _problem(own)]
+        parts += [f"![{problem}]({name})" for name in figures.get(problem, ())]
+    return "\n\n".join(parts)
 
 
 def _opening(results: Sequence[Result], quick: bool) -> str:
