@@ -1,7 +1,6 @@
 """Explainable boosting machines of interpret-core (the extra ``dpscd[peers]``)."""
 
 import math
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +13,7 @@ from dpscd_bench.cells import Cell, Skip
 from dpscd_bench.metrics import Metrics
 from dpscd_bench.opponents.raw_columns import as_texts, bounds_of, is_number
 from dpscd_bench.opponents.setting import Setting, Stored
-from dpscd_bench.opponents.tabled import Answer, judge_table
+from dpscd_bench.opponents.tabled import Answer, cpu_seconds, judge_table
 from dpscd_bench.table import Table
 
 __all__ = ["ABSENT", "cells", "plain_cells", "play"]
@@ -74,12 +73,12 @@ def _answer(table: Table, cell: Cell) -> Answer:
             y = np.clip(y, low, high)
     model = getattr(module, f"{prefix}ExplainableBoosting{kind}")(**parameters)
     X, X_test = (as_texts(table.schema, one) for one in (table.train, table.test))
-    start = time.perf_counter()
+    start = cpu_seconds()
     with warnings.catch_warnings():
         # It warns that a seed is for tests.
         warnings.simplefilter("ignore")
         model.fit(X, y)
-    seconds = time.perf_counter() - start
+    seconds = cpu_seconds() - start
     if kind == "Regressor":
         return Answer(model.predict(X_test), seconds)
     return Answer(model.predict_proba(X_test)[:, 1], seconds)

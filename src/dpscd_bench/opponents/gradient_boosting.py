@@ -1,7 +1,6 @@
 """scikit-learn's gradient boosting of trees, without privacy: what a table can give."""
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,7 +13,7 @@ from dpscd_bench.cells import Cell
 from dpscd_bench.metrics import Metrics
 from dpscd_bench.opponents.raw_columns import as_codes, is_number
 from dpscd_bench.opponents.setting import Setting, Stored
-from dpscd_bench.opponents.tabled import Answer, judge_table
+from dpscd_bench.opponents.tabled import Answer, cpu_seconds, judge_table
 from dpscd_bench.table import Table
 
 __all__ = ["boosted_trees", "cells", "play"]
@@ -49,8 +48,8 @@ def _answer(table: Table, cell: Cell) -> Answer:
     y = table.train.target
     bounds: Any = schema.target.bounds
     model = boosted_trees(schema, cell.seed)
-    start = time.perf_counter()
+    start = cpu_seconds()
     model.fit(X, y if bounds is None else np.clip(y, *bounds))
-    seconds = time.perf_counter() - start
+    seconds = cpu_seconds() - start
     predicted = model.predict_proba(X_test)[:, 1] if bounds is None else model.predict(X_test)
     return Answer(predicted, seconds)

@@ -102,8 +102,7 @@ def fit_elsewhere(
     Returns
     -------
     dict
-        Arrays: ``coef`` and ``intercept``, or what else the script makes, and ``seconds``
-        of the fit.
+        Arrays: ``coef``, ``intercept`` and the ``seconds`` of the fit, or synthetic ``codes``.
     """
     few = {} if threads is None else {"OMP_NUM_THREADS": str(threads)}
     with tempfile.TemporaryDirectory() as folder:

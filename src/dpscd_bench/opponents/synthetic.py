@@ -1,6 +1,5 @@
 """Synthetic records by MST (McKenna et al. 2021, the package dpmm), then an ordinary model."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ from dpscd_bench.opponents.peers import fit_elsewhere, interpreter_of
 from dpscd_bench.opponents.prepared import number
 from dpscd_bench.opponents.raw_columns import as_numbers, bounds_of, is_number
 from dpscd_bench.opponents.setting import Setting, Stored
-from dpscd_bench.opponents.tabled import Answer, judge_table
+from dpscd_bench.opponents.tabled import Answer, cpu_seconds, judge_table
 from dpscd_bench.table import Table
 
 __all__ = ["cells", "domain_of", "play", "to_codes"]
@@ -67,6 +66,7 @@ def _answer(table: Table, cell: Cell) -> Answer:
     schema, bins = table.schema, int(number(cell, "bins"))
     sizes = [*domain_of(schema, bins), len(schema.target.classes)]
     codes = to_codes(schema, table.train, bins)
+    start = cpu_seconds()
     made = fit_elsewhere(
         "dpmm",
         {
@@ -79,7 +79,6 @@ def _answer(table: Table, cell: Cell) -> Answer:
         threads=1,
     )
     records = made["codes"]
-    start = time.perf_counter()
     model = boosted_trees(schema, cell.seed).fit(records[:, :-1], records[:, -1])
-    seconds = float(made["seconds"]) + time.perf_counter() - start
+    seconds = cpu_seconds() - start
     return Answer(model.predict_proba(to_codes(schema, table.test, bins))[:, 1], seconds)

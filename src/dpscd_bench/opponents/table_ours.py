@@ -1,6 +1,5 @@
 """Our model of a table as it comes: its schema, epsilon and delta are all it is told."""
 
-import time
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +10,7 @@ from dpscd.estimators.table import TableModel
 from dpscd_bench.cells import Cell
 from dpscd_bench.metrics import Metrics
 from dpscd_bench.opponents.setting import Setting, Stored
-from dpscd_bench.opponents.tabled import Answer, judge_table, shaped
+from dpscd_bench.opponents.tabled import Answer, cpu_seconds, judge_table, shaped
 from dpscd_bench.table import Table
 
 __all__ = ["cells", "play"]
@@ -32,12 +31,12 @@ def _answer(table: Table, cell: Cell) -> Answer:
     classifies = bool(table.schema.target.classes)
     kind: Any = usual_kind(classifies=classifies).estimator
     estimator = kind(cell.epsilon, delta=cell.delta, random_state=cell.seed)
-    start = time.perf_counter()
+    start = cpu_seconds()
     with warnings.catch_warnings():
         # Seeds are known, which is warned of.
         warnings.simplefilter("ignore", PrivacyWarning)
         model = TableModel(table.schema, estimator).fit(table.train)
-    seconds = time.perf_counter() - start
+    seconds = cpu_seconds() - start
     if classifies:
         return Answer(model.predict_proba(table.test)[:, 1], seconds)
     return Answer(model.predict(table.test), seconds)

@@ -38,13 +38,13 @@ WORDS = {
     "auc": "AUC",
     "calibration_error": "calibration error",
     "mean_chance": "mean predicted chance",
-    "fit_seconds": "seconds of a fit",
+    "cpu_seconds": "processor's seconds of a fit",
 }
 
 #: Signs for cells in which ours is below or above by more than two standard errors.
 BELOW, ABOVE = "▼", "▲"
 
-_DIGITS = {"mse": 2, "fit_seconds": 1}
+_DIGITS = {"mse": 2, "cpu_seconds": 1}
 _HUGE = 1e5
 
 #: Results by problem, and methods by name.

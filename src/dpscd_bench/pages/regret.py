@@ -12,7 +12,7 @@ from dpscd_bench.opponents.setting import measure_of
 __all__ = ["Regret", "best_rival", "mean_worth", "regret"]
 
 #: Metrics of which less is better.
-_FALLING = ("mse", "log_loss", "brier", "calibration_error", "fit_seconds")
+_FALLING = ("mse", "log_loss", "brier", "calibration_error", "cpu_seconds")
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ __all__ = ["MAIN", "numbers", "page"]
 MAIN = {"logistic": ("auc", "log_loss"), "squared": ("r2",)}
 
 _METRICS = {
-    "logistic": ("accuracy", "auc", "log_loss", "calibration_error", "fit_seconds"),
-    "squared": ("r2", "mse", "fit_seconds"),
+    "logistic": ("accuracy", "auc", "log_loss", "calibration_error", "cpu_seconds"),
+    "squared": ("r2", "mse", "cpu_seconds"),
 }
 
 _RIVAL = "dp-ebm"
@@ -92,9 +92,9 @@ def _opening(results: Sequence[Result], quick: bool) -> str:
         "on a quarter of the training rows and train on all of them afterwards: every "
         f"configuration with the seed {first}{finals if others else ''}. Tuning is not charged "
         "to anybody's privacy; ours is not tuned at all. Predicted numbers are cut to the "
-        "declared bounds of the target, for every method; so are the labels. Seconds are of "
-        "one fit with one thread, from records that the schema has read; the first fit of a "
-        "process loads compiled code."
+        "declared bounds of the target, for every method; so are the labels. Seconds are "
+        "the processor's for one fit with one thread, from records that the schema has read; "
+        "the first fit of a process loads compiled code."
     )
 
 
@@ -194,7 +194,7 @@ def _mean(result: Result, metric: str) -> float:
 
 def _problem(results: Sequence[Result]) -> str:
     setting = results[0].setting
-    most = max(len(one.values("fit_seconds")) for one in results)
+    most = max(len(one.values("cpu_seconds")) for one in results)
     tables = [
         f"{WORDS[metric]}:\n\n{metric_table(results, metric, TABLE_METHODS)}"
         for metric in _METRICS[setting.loss]

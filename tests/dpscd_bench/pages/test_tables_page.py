@@ -21,9 +21,9 @@ PROVENANCE = {
 }
 NAMES = {
     "logistic": (
-        "accuracy", "auc", "log_loss", "calibration_error", "mean_chance", "fit_seconds",
+        "accuracy", "auc", "log_loss", "calibration_error", "mean_chance", "cpu_seconds",
     ),
-    "squared": ("r2", "mse", "fit_seconds"),
+    "squared": ("r2", "mse", "cpu_seconds"),
 }  # fmt: skip
 
 
