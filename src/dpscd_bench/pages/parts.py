@@ -109,7 +109,7 @@ def mark_of(found: Regret) -> str:
 
 def chosen_table(by: By, known: Known) -> str:
     """Return the table of the configurations that tuning chose."""
-    body = []
+    lines: dict[tuple[str, ...], None] = {}
     for problem, results in by.items():
         for one in results:
             if one.config and one.tried:
@@ -117,10 +117,11 @@ def chosen_table(by: By, known: Known) -> str:
                     f"{name} {value if isinstance(value, str) else format(value, 'g')}"
                     for name, value in one.config.items()
                 )
-                label = known[one.method].label
-                body.append([problem, label, f"{one.setting.epsilon:g}", words, str(one.tried)])
+                level = one.rows[0].get("epsilon") == math.inf
+                at = "any" if level else f"{one.setting.epsilon:g}"
+                lines[problem, known[one.method].label, at, words, str(one.tried)] = None
     head = ["problem", "method", "epsilon", "configuration", "tried"]
-    return markdown_table(head, body)
+    return markdown_table(head, list(lines))
 
 
 def method_notes(results: Sequence[Result], known: Known) -> str:

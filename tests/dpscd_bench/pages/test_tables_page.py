@@ -10,6 +10,7 @@ from dpscd_bench.experiments.accuracy import Result, settings_in
 from dpscd_bench.experiments.specs import load_spec
 from dpscd_bench.opponents.setting import Setting
 from dpscd_bench.opponents.table_registry import TABLE_METHODS
+from dpscd_bench.pages.accuracy_figure import draw
 from dpscd_bench.pages.regret import best_rival, mean_worth, regret
 from dpscd_bench.pages.reproduction import read_csv
 from dpscd_bench.pages.tables_page import numbers, page
@@ -56,6 +57,24 @@ def test_the_pages_numbers_are_those_of_the_rows():
     assert "commit commit-1" in text
     assert "Quick run" not in text
     assert "Quick run" in page([ours, sgd], True, {}, {})
+
+
+def test_what_is_not_private_is_listed_once_and_drawn_once():
+    plain = [result("plain", (0.9,), epsilon=e, tried=4, lam=1e-6) for e in (0.5, 1.0)]
+    for one in plain:
+        for row in one.rows:
+            row["epsilon"] = math.inf
+    ours = [result("ours", (0.8, 0.82), epsilon=e) for e in (0.5, 1.0)]
+    text = page([*ours, *plain], False, {}, {})
+    assert (
+        text.count("| made-logistic | our features, not private | any | lam 1e-06 | 4 |") == 1
+    )
+    axes = draw([*ours, *plain], False, TABLE_METHODS, "auc").axes[0]
+    lines = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
+    assert lines["our features, not private"] == [1.9, 1.9]
+    assert lines["ours, untuned"] == pytest.approx([1.81, 1.81])
+    assert axes.get_title().endswith("quartiles of 2 seeds")
+    assert axes.get_ylabel() == "test AUC"
 
 
 def test_ours_is_compared_by_auc_and_log_loss_with_standard_errors():
