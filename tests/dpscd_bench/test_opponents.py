@@ -131,7 +131,7 @@ def test_adassp_without_noise_is_least_squares(name):
     ready = prepared.prepare(name, "squared")
     reference = LinearRegression(fit_intercept=ready.data.fit_intercept)
     reference.fit(ready.data.X, ready.labels)
-    model = adassp._train(ready, cell)
+    model = adassp.train(ready, cell)
     assert model.coef[0] == pytest.approx(reference.coef_, rel=1e-4, abs=1e-4)
     assert model.intercept[0] == pytest.approx(reference.intercept_, rel=1e-4, abs=1e-4)
 

@@ -52,14 +52,10 @@ def accuracy(
 
     Example: dpscd bench accuracy --quick --out results
     """
-    import os
-
     _need_plots()
     from dpscd.errors import DpscdError
     from dpscd_bench.pages.accuracy import bench_accuracy
 
-    # What may be used, which under a container or a scheduler is not all there is.
-    usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
     try:
         files = bench_accuracy(
             out,
@@ -67,7 +63,7 @@ def accuracy(
             problems=problem or (),
             methods=method or (),
             again=again or (),
-            processes=jobs if jobs is not None else len(usable),
+            processes=jobs if jobs is not None else _usable_cores(),
         )
     except (DpscdError, OSError) as error:
         typer.echo(f"Error: {error}", err=True)
@@ -76,6 +72,67 @@ def accuracy(
         typer.echo("Interrupted; the same command goes on from here.", err=True)
         raise typer.Exit(130) from None
     typer.echo(f"accuracy: {', '.join(str(file) for file in files)}")
+
+
+@bench.command()
+def tables(
+    out: Annotated[Path, typer.Option(help="Folder for the results.", file_okay=False)],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Two tables, one epsilon, two seeds: minutes.")
+    ] = False,
+    table: Annotated[
+        list[str] | None, typer.Option(help="Run only this one; may be repeated.")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Run only this one; may be repeated.")
+    ] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(help="Run only this one; may be repeated.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="At most so many seeds [default: all].")
+    ] = None,
+    again: Annotated[
+        list[str] | None,
+        typer.Option(help="Forget the stored rows of this method first; may be repeated."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes [default: all cores].")
+    ] = None,
+) -> None:
+    """Compare our models of raw tables with what one would use instead.
+
+    Writes tables.csv, tables.md and figures to the folder, from all rows in tables.jsonl
+    there: an interrupted run goes on from it, and tables, methods, epsilons and seeds can be
+    run piece by piece. All tables but Adult are read from the folder in the environment
+    variable DPSCD_DATA. DP-EBM takes part if interpret-core is installed (the extra peers),
+    diffprivlib and MST if DPSCD_DIFFPRIVLIB_PYTHON and DPSCD_DPMM_PYTHON name a Python that has
+    them; otherwise the page says why not.
+
+    Example: dpscd bench tables --quick --out results
+    """
+    _need_plots()
+    from dpscd.errors import DpscdError
+    from dpscd_bench.pages.tables import bench_tables
+
+    try:
+        files = bench_tables(
+            out,
+            quick=quick,
+            tables=table or (),
+            methods=method or (),
+            epsilons=epsilon or (),
+            seeds=seeds,
+            again=again or (),
+            processes=jobs if jobs is not None else _usable_cores(),
+        )
+    except (DpscdError, OSError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("Interrupted; the same command goes on from here.", err=True)
+        raise typer.Exit(130) from None
+    typer.echo(f"tables: {', '.join(str(file) for file in files)}")
 
 
 @bench.command()
@@ -113,6 +170,13 @@ def speed(
         typer.echo("Interrupted; speed.csv has what was measured.", err=True)
         raise typer.Exit(130) from None
     typer.echo(f"speed: {', '.join(str(file) for file in files)}")
+
+
+def _usable_cores() -> int:
+    """Return what may be used, which under a container or a scheduler is not all there is."""
+    import os
+
+    return len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0))
 
 
 def _need_plots() -> None:

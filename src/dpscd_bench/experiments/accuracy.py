@@ -1,4 +1,7 @@
-"""Accuracy of our untuned estimators and of tuned opponents, problem by problem."""
+"""Our untuned models against tuned opponents: what to run, and what is stored of it.
+
+The bench of accuracy and the bench of tables differ in their methods and their problems.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +10,7 @@ from typing import Any
 from dpscd.errors import ParameterError
 from dpscd_bench.cells import Cell
 from dpscd_bench.experiments.specs import settings_of
-from dpscd_bench.opponents.registry import METHODS
+from dpscd_bench.opponents.registry import METHODS, Method
 from dpscd_bench.opponents.setting import Setting, Stored
 from dpscd_bench.runner import run
 from dpscd_bench.store import Row, Store
@@ -79,6 +82,7 @@ def settings_in(
         if name not in known:
             raise ParameterError(f"problem={name!r} must be one of {', '.join(known)}.")
     common = {
+        "experiment": chosen["target"],
         "seeds": chosen["seeds"],
         "tuning_seeds": tuple(chosen["tuning_seeds"]),
         "finalists": chosen["finalists"],
@@ -96,6 +100,7 @@ def run_methods(
     spec: Mapping[str, Any],
     store: Store,
     *,
+    known: Mapping[str, Method] = METHODS,
     processes: int = 1,
     progress: bool | None = None,
 ) -> None:
@@ -106,11 +111,13 @@ def run_methods(
     settings : sequence of Setting
         Problems and epsilons.
     methods : iterable of str
-        Names in :data:`dpscd_bench.opponents.registry.METHODS`.
+        Names in `known`.
     spec : dict
         The bench's settings, of a quick or a full run.
     store : Store
         Where rows go.
+    known : dict
+        The methods of the bench.
     processes, progress
         As for :func:`dpscd_bench.runner.run`.
     """
@@ -123,7 +130,7 @@ def run_methods(
             cell.key: cell
             for setting in settings
             for name in names
-            for cell in METHODS[name].cells(setting, spec, stored)
+            for cell in known[name].cells(setting, spec, stored)
             if cell.key not in seen
         }
         if not waiting:
@@ -147,15 +154,19 @@ def stored_rows(store: Store) -> Stored:
 
 
 def results_of(
-    settings: Iterable[Setting], spec: Mapping[str, Any], stored: Stored
+    settings: Iterable[Setting],
+    spec: Mapping[str, Any],
+    stored: Stored,
+    known: Mapping[str, Method] = METHODS,
 ) -> list[Result]:
     """Return what is stored of every method, tried in these settings or not yet complete.
 
-    Nothing runs. A method of which nothing is stored is left out.
+    Nothing runs; `known` are the methods of the bench. A method of which nothing is stored is
+    left out.
     """
     results = []
     for setting in settings:
-        for name, method in METHODS.items():
+        for name, method in known.items():
             cells = [cell for cell in method.cells(setting, spec, stored) if cell.key in stored]
             if cells:
                 results.append(_result(setting, name, cells, stored))

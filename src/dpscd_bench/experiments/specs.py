@@ -15,7 +15,7 @@ __all__ = ["BENCHES", "TARGETS", "load_spec", "settings_of"]
 TARGETS = ("fig1a", "fig1b", "fig1c", "fig2", "fig3", "bounds", "tuning", "leak")
 
 #: What can be compared.
-BENCHES = ("accuracy", "speed")
+BENCHES = ("accuracy", "speed", "tables")
 
 
 def load_spec(target: str) -> dict[str, Any]:

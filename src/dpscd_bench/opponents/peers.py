@@ -1,7 +1,7 @@
-"""Packages that need an interpreter of their own: diffprivlib and Opacus.
+"""Packages that need an interpreter of their own: diffprivlib, Opacus and dpmm.
 
 Their interpreters are named by environment variables; records go there, and coefficients
-come back, as files.
+or synthetic records come back, as files.
 """
 
 import os
@@ -28,12 +28,14 @@ __all__ = [
     "fit_elsewhere",
     "interpreter_of",
     "play",
+    "train",
 ]
 
 #: The environment variable that names the interpreter of a package.
 INTERPRETERS = {
     "diffprivlib": "DPSCD_DIFFPRIVLIB_PYTHON",
     "opacus": "DPSCD_OPACUS_PYTHON",
+    "dpmm": "DPSCD_DPMM_PYTHON",
 }
 
 _WORKERS = Path(__file__).parent / "workers"
@@ -58,10 +60,11 @@ def cells_of_opacus(setting: Setting, spec: Mapping[str, Any], stored: Stored) -
 
 def play(cell: Cell) -> Metrics:
     """Run a cell."""
-    return judge(cell, _train)
+    return judge(cell, train)
 
 
-def _train(ready: Prepared, cell: Cell) -> Model:
+def train(ready: Prepared, cell: Cell) -> Model:
+    """Train in the interpreter of the cell's method, on dense rows."""
     interpreter_of(cell.method)  # or a reason why not, before rows are copied
     problem = ready.problem(1.0, ready.label_bound)
     X = ready.data.X
@@ -99,7 +102,7 @@ def fit_elsewhere(
     Returns
     -------
     dict
-        Arrays: ``coef`` and ``intercept``, and ``seconds`` of the fit.
+        Arrays: ``coef``, ``intercept`` and the ``seconds`` of the fit, or synthetic ``codes``.
     """
     few = {} if threads is None else {"OMP_NUM_THREADS": str(threads)}
     with tempfile.TemporaryDirectory() as folder:

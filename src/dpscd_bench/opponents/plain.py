@@ -13,7 +13,7 @@ from dpscd_bench.opponents.prepared import Prepared, judge, number
 from dpscd_bench.opponents.search import search
 from dpscd_bench.opponents.setting import Setting, Stored
 
-__all__ = ["cells", "play"]
+__all__ = ["cells", "play", "train"]
 
 
 def cells(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
@@ -27,10 +27,11 @@ def cells(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cel
 
 def play(cell: Cell) -> Metrics:
     """Run a cell."""
-    return judge(cell, _train)
+    return judge(cell, train)
 
 
-def _train(ready: Prepared, cell: Cell) -> Model:
+def train(ready: Prepared, cell: Cell) -> Model:
+    """Train without privacy at the lam of the cell."""
     estimator = fitted(
         ready.data,
         ready.loss,

@@ -24,7 +24,7 @@ from dpscd_bench.metrics import (
 )
 from dpscd_bench.opponents.setting import Part, measure_of
 
-__all__ = ["Prepared", "judge", "number", "prepare"]
+__all__ = ["Prepared", "judge", "number", "prepare", "prepared_from"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -94,7 +94,11 @@ class Prepared:
 @lru_cache(maxsize=2)
 def prepare(dataset: str, loss: str) -> Prepared:
     """Return a data set ready for a loss, kept for the next cell of this process."""
-    data = load_dataset(dataset)
+    return prepared_from(load_dataset(dataset), loss)
+
+
+def prepared_from(data: Dataset, loss: str) -> Prepared:
+    """Return data ready for a loss."""
     if data.y_bounds is not None:
         labels = np.clip(np.asarray(data.y, dtype=np.float64), *data.y_bounds)
     else:

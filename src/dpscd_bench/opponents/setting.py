@@ -1,4 +1,4 @@
-"""One question of the accuracy bench: a problem at an epsilon, and how to answer it."""
+"""One question of a bench: a problem at an epsilon, and how to answer it."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ Stored = Mapping[str, list[Row]]
 Part = Literal["validation", "test"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Setting:
     """A problem at one epsilon.
 
@@ -43,18 +43,21 @@ class Setting:
         Seeds for tuning, none of them a seed of results.
     finalists : int
         How many configurations are tried with all tuning seeds.
+    experiment : str
+        The bench: 'accuracy' or 'tables'.
     """
 
     problem: str
     dataset: str
     loss: str
     grid: str
-    published: str
     epsilon: float
     delta: float
     seeds: int
     tuning_seeds: tuple[int, ...]
     finalists: int
+    published: str = ""
+    experiment: str = "accuracy"
 
     def worth(self, score: float) -> float:
         """Return a score so that larger is better and a broken model is the worst."""
@@ -71,7 +74,7 @@ class Setting:
         """Return the cell of one run of a method."""
         return Cell(
             function=function,
-            experiment="accuracy",
+            experiment=self.experiment,
             dataset=self.dataset,
             method=method,
             epsilon=self.epsilon,

@@ -1,18 +1,19 @@
 """Figures of the accuracy bench: a metric against epsilon, and calibration curves."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import quantiles
 from typing import Any
 
 from dpscd_bench.experiments.accuracy import Result
-from dpscd_bench.opponents.registry import METHODS
+from dpscd_bench.opponents.registry import METHODS, Method
 from dpscd_bench.opponents.setting import measure_of
 from dpscd_bench.pages.style import LOOKS, quick_stamp
 
 __all__ = ["draw", "draw_calibration", "quartiles"]
 
-_NAMES = {"mse": "test MSE", "accuracy": "test accuracy"}
+_NAMES = {"mse": "test MSE", "accuracy": "test accuracy", "auc": "test AUC", "r2": "test R2"}
+_LEVELS = ("plain", "ebm", "boosting")  # not private: the same at every epsilon
 _BINS = 10
 
 
@@ -27,7 +28,12 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     return low, middle, high
 
 
-def draw(results: Sequence[Result], quick: bool) -> Any:
+def draw(
+    results: Sequence[Result],
+    quick: bool,
+    known: Mapping[str, Method] = METHODS,
+    measure: str | None = None,
+) -> Any:
     """Return the figure of one problem: median and quartiles of all methods.
 
     Parameters
@@ -36,16 +42,20 @@ def draw(results: Sequence[Result], quick: bool) -> Any:
         Those of one problem.
     quick : bool
         Whether they are of a quick run.
+    known : dict
+        The methods of the bench.
+    measure : str, optional
+        What to draw; default: that by which methods are compared.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 
     setting = results[0].setting
-    measure = measure_of(setting.loss)
+    measure = measure or measure_of(setting.loss)
     figure = Figure(figsize=(8.4, 4.8), layout="constrained")
     axes = figure.subplots()
     middles: list[tuple[str, float, float]] = []
-    for method, known in METHODS.items():
+    for method, own in known.items():
         points = sorted(
             (one.setting.epsilon, *quartiles(one.values(measure)))
             for one in results
@@ -53,16 +63,18 @@ def draw(results: Sequence[Result], quick: bool) -> Any:
         )
         if not points:
             continue
+        if method in _LEVELS:
+            points = points[:1]  # a line across the figure counts once
         epsilons, low, middle, high = zip(*points, strict=True)
         middles += [
             (method, epsilon, value)
             for epsilon, value in zip(epsilons, middle, strict=True)
             if math.isfinite(value)
         ]
-        if method == "plain":
-            axes.axhline(middle[0], label=known.label, **LOOKS[method])
+        if method in _LEVELS:
+            axes.axhline(middle[0], label=own.label, **LOOKS[method])
             continue
-        axes.plot(epsilons, middle, label=known.label, **LOOKS[method])
+        axes.plot(epsilons, middle, label=own.label, **LOOKS[method])
         axes.fill_between(epsilons, low, high, color=LOOKS[method]["color"], alpha=0.15, lw=0)
     ticks = sorted({one.setting.epsilon for one in results})
     axes.set_xscale("log")
@@ -71,7 +83,8 @@ def draw(results: Sequence[Result], quick: bool) -> Any:
     _limit(axes, middles, measure)
     axes.set_xlabel(f"epsilon (delta = {setting.delta:g})")
     axes.set_ylabel(_NAMES[measure])
-    axes.set_title(f"{setting.problem}\nmedian and quartiles of {setting.seeds} seeds")
+    seeds = max(len(one.values(measure)) for one in results)
+    axes.set_title(f"{setting.problem}\nmedian and quartiles of {seeds} seeds")
     axes.grid(alpha=0.3)
     figure.legend(loc="outside right upper", fontsize=8)
     quick_stamp(figure, quick)
@@ -123,8 +136,8 @@ def _mean_curve(points: Sequence[tuple[float, float]]) -> list[tuple[float, floa
 
 def _limit(axes: Any, middles: Sequence[tuple[str, float, float]], measure: str) -> None:
     """Leave out medians far worse than the rest; an arrow and their number remain."""
-    accuracy = measure == "accuracy"
-    ordered = sorted((value for _, _, value in middles), reverse=accuracy)  # best first
+    rises = measure != "mse"
+    ordered = sorted((value for _, _, value in middles), reverse=rises)  # best first
     best, usual = ordered[0], ordered[(3 * (len(ordered) - 1)) // 4]
     reach = 2.0 * abs(usual - best) or 1.0
     kept = [value for value in ordered if abs(value - best) <= reach]
@@ -134,9 +147,9 @@ def _limit(axes: Any, middles: Sequence[tuple[str, float, float]], measure: str)
     for method, epsilon, value in middles:
         if not low <= value <= high:
             axes.annotate(
-                f"{value:.2f} \u2193" if accuracy else f"{value:.0f} \u2191",
-                (epsilon, low if accuracy else high),
-                xytext=(6, 6 if accuracy else -12),
+                f"{value:.2f} \u2193" if rises else f"{value:.0f} \u2191",
+                (epsilon, low if rises else high),
+                xytext=(6, 6 if rises else -12),
                 textcoords="offset points",
                 fontsize=9,
                 color=LOOKS[method]["color"],

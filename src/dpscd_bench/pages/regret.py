@@ -1,15 +1,18 @@
 """Regret: what our untuned estimators lose, or win, against another method in one cell."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean, variance
 
 from dpscd_bench.experiments.accuracy import Result
-from dpscd_bench.opponents.registry import METHODS
-from dpscd_bench.opponents.setting import measure_of, worth_of
+from dpscd_bench.opponents.registry import METHODS, Method
+from dpscd_bench.opponents.setting import measure_of
 
 __all__ = ["Regret", "best_rival", "mean_worth", "regret"]
+
+#: Metrics of which less is better.
+_FALLING = ("mse", "log_loss", "brier", "calibration_error", "cpu_seconds")
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Regret:
     Attributes
     ----------
     difference : float
-        Of the means over seeds; of MSE, the other's minus ours.
+        Of the means over seeds; of errors and losses, the other's minus ours.
     error : float
         Standard error of that difference.
     """
@@ -38,32 +41,52 @@ class Regret:
         return self.difference > 2.0 * self.error
 
 
-def mean_worth(result: Result) -> float:
-    """Return the mean of the main metric so that larger is better; -inf if a run is broken."""
-    values = result.values(measure_of(result.setting.loss))
-    return fmean(worth_of(result.setting.loss, value) for value in values)
+def mean_worth(result: Result, metric: str | None = None) -> float:
+    """Return the mean of a metric so that larger is better; -inf if a run is broken.
+
+    Parameters
+    ----------
+    result : Result
+        With at least one seed.
+    metric : str, optional
+        Default: the main metric of the loss.
+    """
+    measure = metric or measure_of(result.setting.loss)
+    return fmean(_worth(measure, value) for value in result.values(measure))
 
 
-def regret(ours: Result, other: Result) -> Regret:
+def regret(ours: Result, other: Result, metric: str | None = None) -> Regret:
     """Return our regret against another method.
 
     Parameters
     ----------
     ours, other : Result
         Results in the same setting, both with at least one seed.
+    metric : str, optional
+        What to compare; default: the main metric of the loss.
     """
-    measure = measure_of(ours.setting.loss)
+    measure = metric or measure_of(ours.setting.loss)
     error = math.sqrt(sum(_squared_error(one.values(measure)) for one in (ours, other)))
-    mine, theirs = mean_worth(ours), mean_worth(other)
+    mine, theirs = mean_worth(ours, measure), mean_worth(other, measure)
     if mine == theirs == -math.inf:
         return Regret(0.0, 0.0)
     return Regret(mine - theirs, error)
 
 
-def best_rival(results: Iterable[Result]) -> Result | None:
+def best_rival(
+    results: Iterable[Result],
+    known: Mapping[str, Method] = METHODS,
+    metric: str | None = None,
+) -> Result | None:
     """Return the best of the methods that ours is measured against, by their means."""
-    rivals = [one for one in results if one.rows and METHODS[one.method].rival]
-    return max(rivals, key=mean_worth, default=None)
+    rivals = [one for one in results if one.rows and known[one.method].rival]
+    return max(rivals, key=lambda one: mean_worth(one, metric), default=None)
+
+
+def _worth(metric: str, value: float) -> float:
+    if math.isnan(value):
+        return -math.inf
+    return -value if metric in _FALLING else value
 
 
 def _squared_error(values: tuple[float, ...]) -> float:

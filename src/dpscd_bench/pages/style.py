@@ -23,6 +23,11 @@ LOOKS: dict[str, dict[str, Any]] = {
     "snapml": {"color": "#e69f00", "marker": "^"},
     "diffprivlib": {"color": "0.5", "marker": "x"},
     "opacus": {"color": "#f0e442", "marker": "P"},
+    "dp-ebm": {"color": "#d55e00", "marker": "o"},
+    "boosted-adassp": {"color": "#cc79a7", "marker": "^", "linestyle": "--"},
+    "mst": {"color": "#e69f00", "marker": "P"},
+    "ebm": {"color": "black", "linestyle": "--"},
+    "boosting": {"color": "black", "linestyle": ":"},
 }
 
 
