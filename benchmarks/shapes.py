@@ -46,7 +46,7 @@ def main() -> None:
         folder = Path(name)
         for file in ("adult.data", "adult.test"):
             (folder / file).write_bytes(packaged(file))
-        for shape in ("line", "steps", "smooth"):
+        for shape in ("line", "steps", "smooth", "auto"):
             schema = schema_with(shape)
             for epsilon in EPSILONS:
                 found = np.array([judged(schema, epsilon, s, folder) for s in range(seeds)])
