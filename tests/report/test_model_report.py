@@ -97,7 +97,11 @@ def test_the_page_says_what_was_public_and_what_was_estimated(shown):
     model, _, page = shown
     words = Checker(page).words
     low, high = (number(x, 6) for x in model.bounds_["hours"])
-    assert f"hoursnumberestimated privatelybetween {low} and {high}" in words
+    bins = next(x.bins for x in model.schema_.columns if x.name == "hours")
+    assert (
+        f"hoursnumber, smooth, {bins} intervalsestimated privatelybetween {low} and {high}"
+        in words
+    )
     assert "agenumber, 6 intervalsdeclaredbetween 0 and 120" in words
     assert "towncategorydeclarednorth, south" in words
     assert "idnot used" in words
@@ -105,19 +109,16 @@ def test_the_page_says_what_was_public_and_what_was_estimated(shown):
     assert "Number of records600" in words
 
 
-def test_the_page_shows_every_weight_with_its_band(shown):
+def test_the_page_shows_every_effect_with_its_band(shown):
     model, _, page = shown
     subject = Subject(model)
     weights = subject.weights(0)
-    assert len(weights) == model.estimator_.n_features_in_
-    unit = 1.0 / math.sqrt(4)
-    np.testing.assert_allclose(
-        [x.value for x in weights], unit * model.estimator_.coef_[0], rtol=1e-12
-    )
-    np.testing.assert_allclose(
-        [x.band for x in weights], 2.0 * unit * model.estimator_.coef_noise_[0], rtol=1e-12
-    )
+    shapes = model.shapes()
+    np.testing.assert_array_equal([x.value for x in weights], shapes["effect"])
+    np.testing.assert_array_equal([x.band for x in weights], shapes["band"])
+    assert [x.group for x in weights] == shapes["column"].tolist()
     words = Checker(page).words
+    assert "Effects towards “yes”" in words
     for weight in weights:
         assert f"{number(weight.value, 4)}{number(weight.band, 3)}{weight.word}" in words
     assert {x.group for x in weights} == {"age", "hours", "town", "member"}
@@ -227,7 +228,10 @@ def test_a_model_without_privacy_is_marked_as_such():
 
 def test_private_bounds_without_privacy_were_read_from_the_records():
     model = table_model(estimator=DPLogisticRegression(math.inf, lam=0.01))
-    assert "hoursnumber⚠ read from the records" in Checker(model_page(model, "m")).words
+    assert (
+        "hoursnumber, smooth, 32 intervals⚠ read from the records"
+        in Checker(model_page(model, "m")).words
+    )
 
 
 def test_every_warning_is_shown():

@@ -2,13 +2,16 @@
 
 import math
 from collections.abc import Iterable
+from itertools import groupby
 
 from dpscd.report.html import Html, counted, data_table, fixed, html, joined, number, whole
 from dpscd.report.subject import BAND, Subject, Weight
 
 __all__ = ["coefficients"]
 
-_SHOWN = 24  # in the chart
+_SHOWN = 24  # weights in the chart
+_ROWS = 60  # effects in the chart, of whole columns
+_VALUES = 9  # of a curve
 _LISTED = 2000  # in the table of all; a page must stay a page
 
 
@@ -39,7 +42,8 @@ def _intro(subject: Subject) -> Html:
 
 
 def _units(subject: Subject) -> str:
-    return subject.kind.weight.format(target=subject.target or "the prediction")
+    words = subject.kind.weight.format(target=subject.target or "the prediction")
+    return words.replace("weight", subject.noun)
 
 
 def _scale(subject: Subject) -> str:
@@ -48,8 +52,8 @@ def _scale(subject: Subject) -> str:
     if subject.schema.rows != "scale":
         return "It belongs to a feature of a row that is divided by its own length."
     return (
-        "It counts in full when a record has the value named; for a number, when it lies at "
-        "its upper bound, and with the opposite sign at its lower bound."
+        "It is what a record with the value named has more, or less, than the average of the "
+        "column; between two values of a number it changes evenly."
     )
 
 
@@ -63,19 +67,19 @@ def _noise(subject: Subject) -> Html:
         "an estimate."
     )
     return html(
-        "<p>The <strong>band</strong> around a weight is what the noise that protects people "
-        "adds to it: one standard deviation to each side (thick) and two (thin). {proved} It "
-        "needs no records to compute, and is no confidence interval: chance in the records "
+        "<p>The <strong>band</strong> around each {noun} is what the noise that protects "
+        "people adds to it: one standard deviation to each side (thick) and two (thin). "
+        "{proved} It needs no records to compute, and is no confidence interval: chance in the records "
         "themselves comes on top.</p>\n"
         '<ul class="legend"><li>{out}<span><strong>stands out</strong>: zero lies beyond two '
         "deviations</span></li><li>{leans}<span><strong>leans</strong>: zero lies between one "
         "and two</span></li><li>{within}<span><strong>within the noise</strong>: may be noise "
         "alone</span></li></ul>\n"
-        "<p>Of 100 weights that are noise alone about 5 stand out by chance. And a model can "
-        "predict well although few of its weights stand out: the noise of many weights cancels "
-        "out in a prediction, and weights of columns that go together share "
-        "what they explain.</p>\n",
+        "<p>Of 100 {noun}s that are noise alone about 5 stand out by chance. And a model can "
+        "predict well although few of its {noun}s stand out: the noise of many cancels "
+        "out in a prediction, and columns that go together share what they explain.</p>\n",
         proved=proved,
+        noun=subject.noun,
         out=_sign("out"),
         leans=_sign("leans"),
         within=_sign("within"),
@@ -94,7 +98,7 @@ def _sign(kind: str) -> Html:
 
 def _chart(subject: Subject, output: int, name: str) -> Html:
     every = subject.weights(output)
-    chosen = sorted(every, key=lambda x: -x.clearness)[:_SHOWN]
+    chosen = _chosen(subject, every)
     reach = _reach(chosen)
     places = _places(every)
     groups = list(dict.fromkeys(x.group for x in chosen))
@@ -105,15 +109,14 @@ def _chart(subject: Subject, output: int, name: str) -> Html:
     )
     return html(
         '<p class="lead">{sum}</p>\n'
-        '<table class="weights"><caption>Weights towards {name}{part}</caption>\n'
+        '<table class="weights"><caption>{noun}s towards {name}{part}</caption>\n'
         '<thead><tr><th scope="col">{what}</th><th scope="col" class="plot">'
         '<span class="hidden">Chart</span>{axis}</th>'
-        '<th scope="col" class="num">Weight{pm}</th></tr></thead>\n{body}</table>\n',
+        '<th scope="col" class="num">{noun}{pm}</th></tr></thead>\n{body}</table>\n',
+        noun=subject.noun.capitalize(),
         sum=_summary(subject, every),
         name=name,
-        part=f": the {len(chosen)} that are clearest, by column"
-        if len(chosen) < len(every)
-        else "",
+        part=": the clearest, by column" if len(chosen) < len(every) else "",
         what="Feature" if subject.schema is None else "Value",
         axis=_axis(reach),
         pm=" ± band" if subject.card.private else "",
@@ -121,16 +124,31 @@ def _chart(subject: Subject, output: int, name: str) -> Html:
     )
 
 
+def _chosen(subject: Subject, every: list[Weight]) -> list[Weight]:
+    """Return what the chart shows: whole columns of a table, some values of long ones."""
+    if subject.noun == "weight":
+        return sorted(every, key=lambda x: -x.clearness)[:_SHOWN]
+    chosen: list[Weight] = []
+    for _, own in groupby(every, key=lambda x: x.group):
+        column = list(own)
+        step = math.ceil(len(column) / _VALUES)
+        curve = step > 1 and column[0].group in subject.numbers
+        part = column[::step] if curve else column
+        if not chosen or len(chosen) + len(part) <= _ROWS:
+            chosen += part
+    return chosen
+
+
 def _summary(subject: Subject, weights: list[Weight]) -> str:
     count = len(weights)
     if not subject.card.private:
-        return f"{counted(count, 'weight')}, without noise."
+        return f"{counted(count, subject.noun)}, without noise."
     if count == 1:
-        return f"Its one weight: {weights[0].word}."
+        return f"Its one {subject.noun}: {weights[0].word}."
     out, leans = sum(x.stands_out for x in weights), sum(x.leans for x in weights)
     return (
-        f"Standing out from the noise: {whole(out)} of {whole(count)} weights. Leaning to one "
-        f"side: {whole(leans)} more."
+        f"Standing out from the noise: {whole(out)} of {whole(count)} {subject.noun}s. "
+        f"Leaning to one side: {whole(leans)} more."
     )
 
 
@@ -236,14 +254,14 @@ def _everything(subject: Subject, output: int, name: str) -> Html:
     rows = _rows(subject, [subject.intercept(output), *listed])
     headings = ["Feature"] if subject.schema is None else ["Column", "Value"]
     names = len(headings)
-    headings.append("Weight")
+    headings.append(subject.noun.capitalize())
     if subject.card.private:
         headings += ["± band", "Says"]
     return html(
         "<details><summary>{count} as a table</summary>{table}{note}</details>\n",
-        count=f"All {counted(len(every), 'weight')}" if len(every) > 1 else "The weight",
+        count=f"All {counted(len(every), subject.noun)}" if len(every) > 1 else "The weight",
         table=data_table(
-            f"All weights towards {name}", headings, rows, numeric=len(headings) - names
+            f"All {subject.noun}s towards {name}", headings, rows, numeric=len(headings) - names
         ),
         note=note if left else html(""),
     )

@@ -1,6 +1,5 @@
 """What a report is about: a model from a file, in the words of its reader."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from dpscd.estimators.shapes import BAND
 from dpscd.estimators.table import TableModel
 from dpscd.preprocessing.encoding import width_of
 from dpscd.preprocessing.schema import Schema
+from dpscd.report.html import number
 
 __all__ = ["BAND", "Subject", "Weight"]
 
@@ -67,6 +67,7 @@ class Subject:
 
     def __init__(self, model: DPLinearModel | TableModel) -> None:
         table = isinstance(model, TableModel)
+        self._table: TableModel | None = model if table else None
         self.estimator: Any = model.estimator_ if table else model
         self.schema: Schema | None = model.schema_ if table else None
         self.bounds: dict[str, tuple[float, float]] = model.bounds_ if table else {}
@@ -110,16 +111,35 @@ class Subject:
         ]
 
     @property
-    def unit(self) -> float:
-        """What shown coefficients are multiplied by: what one column adds to a row."""
-        if self.schema is None or self.schema.rows != "scale":
-            return 1.0
-        return 1.0 / math.sqrt(len(self.schema.features))
+    def numbers(self) -> set[str]:
+        """Names of the columns whose values are numbers."""
+        columns = self.schema.features if self.schema else ()
+        return {column.name for column in columns if column.kind == "number"}
+
+    @property
+    def noun(self) -> str:
+        """What the numbers of :meth:`weights` are called."""
+        return "weight" if self._plain is None else "effect"
+
+    @property
+    def _plain(self) -> TableModel | None:
+        """The table, if what a column does is the same whatever the rest of the record is."""
+        return self._table if self._table and self._table.schema_.rows == "scale" else None
 
     def weights(self, output: int) -> list[Weight]:
-        """Return the coefficients of one output, in the order of the columns."""
-        values = self.unit * np.atleast_2d(self.estimator.coef_)[output]
-        bands = BAND * self.unit * np.atleast_2d(self.estimator.coef_noise_)[output]
+        """Return what the model of one output adds to a prediction, with its noise.
+
+        Of a table the effect of every column at its values, the clearest column first; else
+        the coefficients, in the order of the features.
+        """
+        if self._plain is not None:
+            shapes = self._plain.shapes()
+            if "class" in shapes:
+                shapes = shapes[shapes["class"] == self.estimator.classes_[output]]
+            rows = shapes[["column", "value", "effect", "band"]].itertuples(index=False)
+            return [Weight(name, _text(x), float(e), float(b)) for name, x, e, b in rows]
+        values = np.atleast_2d(self.estimator.coef_)[output]
+        bands = BAND * np.atleast_2d(self.estimator.coef_noise_)[output]
         return [
             Weight(group, label, float(value), float(band))
             for (group, label), value, band in zip(self._names(), values, bands, strict=True)
@@ -145,3 +165,10 @@ class Subject:
                 label = str(name).removeprefix(column.name).removeprefix("=").strip()
                 yield column.name, label or column.name
             first += width_of(column)
+
+
+def _text(value: Any) -> str:
+    """Return a value of a column as people write it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value, 4) if isinstance(value, float) else str(value)
