@@ -69,8 +69,8 @@ def _noise(subject: Subject) -> Html:
     return html(
         "<p>The <strong>band</strong> around each {noun} is what the noise that protects "
         "people adds to it: one standard deviation to each side (thick) and two (thin). "
-        "{proved} It needs no records to compute, and is no confidence interval: chance in the records "
-        "themselves comes on top.</p>\n"
+        "{proved} It needs no records to compute, and is no confidence interval: chance in the "
+        "records themselves comes on top.</p>\n"
         '<ul class="legend"><li>{out}<span><strong>stands out</strong>: zero lies beyond two '
         "deviations</span></li><li>{leans}<span><strong>leans</strong>: zero lies between one "
         "and two</span></li><li>{within}<span><strong>within the noise</strong>: may be noise "
