@@ -34,6 +34,11 @@ description of the columns, calendars, maps and public statistics, and never the
 shape numbers have is decided in one place for all tables (`SHAPE` in
 `src/dpscd_bench/table.py`). A cell that was not run has a dash.
 
+DP-EBM and EBM need the extra `peers`; diffprivlib and synthetic records by MST (dpmm) need
+interpreters of their own, named by `DPSCD_DIFFPRIVLIB_PYTHON` and `DPSCD_DPMM_PYTHON`. MST
+takes minutes of the processor a fit, so it is for the two small tables, with three seeds; a
+method that has no line was not run yet.
+
 Read with care: splits are fixed, so standard errors are over the randomness of training only.
 DP-EBM is run with its defaults; tuned opponents are better than their users would have them,
 because tuning was not charged.

@@ -307,6 +307,7 @@ def test_ebm_is_told_what_ours_is_told(monkeypatch, name, private):
     kinds = dict(zip(told["feature_names"], told["feature_types"], strict=True))
     assert kinds[schema.features[0].name] in ("continuous", "nominal")
     assert ("epsilon" in told) == private
+    assert ("outer_bags" in told) != private
     if private:
         assert (told["epsilon"], told["delta"]) == (1.0, 1e-5)
         numbers = {c.name for c in schema.features if c.kind == "number"}

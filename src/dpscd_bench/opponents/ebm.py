@@ -11,6 +11,7 @@ import numpy as np
 
 from dpscd_bench.cells import Cell, Skip
 from dpscd_bench.metrics import Metrics
+from dpscd_bench.opponents.prepared import number
 from dpscd_bench.opponents.raw_columns import as_texts, bounds_of, is_number
 from dpscd_bench.opponents.setting import Setting, Stored
 from dpscd_bench.opponents.tabled import Answer, cpu_seconds, judge_table
@@ -30,9 +31,9 @@ def cells(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cel
 
 def plain_cells(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
     """Return the cell of the one that is not private, the same for all epsilons."""
-    del spec, stored
+    del stored
     only = replace(setting, epsilon=math.inf, delta=0.0, seeds=1)
-    return only.results("ebm", play, {})
+    return only.results("ebm", play, spec["ebm"])
 
 
 def play(cell: Cell) -> Metrics:
@@ -71,6 +72,8 @@ def _answer(table: Table, cell: Cell) -> Answer:
             low, high = bounds
             parameters |= {"privacy_target_min": low, "privacy_target_max": high}
             y = np.clip(y, low, high)
+    else:
+        parameters["outer_bags"] = int(number(cell, "outer_bags"))
     model = getattr(module, f"{prefix}ExplainableBoosting{kind}")(**parameters)
     X, X_test = (as_texts(table.schema, one) for one in (table.train, table.test))
     start = cpu_seconds()

@@ -76,7 +76,8 @@ TABLE_METHODS = {
         "EBM, not private",
         ebm.plain_cells,
         False,
-        "interpret-core's boosting with its defaults, which has pairs of columns too",
+        "interpret-core's boosting, which has pairs of columns too, with its defaults but for "
+        "fewer bags, for its time",
     ),
     "boosting": Method(
         "gradient boosting, not private",
