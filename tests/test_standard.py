@@ -246,7 +246,7 @@ def test_levels_that_moments_do_not_show_are_left_out(kind):
 
 def test_moments_that_show_little_leave_nothing_out():
     levels = Levels(np.full(4, 0.5), np.zeros(4, dtype=int))
-    for error, left_out in ((0.0124, True), (0.0126, False)):
+    for error, left_out in ((0.0024, True), (0.0026, False)):
         one = standard_of(np.zeros(4), np.zeros(4), error, levels=levels, **KINDS["centred"])
         assert (one.scale == 0.0).all() == left_out
 

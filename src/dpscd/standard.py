@@ -29,7 +29,7 @@ _POWER = 0.75
 _FLOOR = 2.0
 # Levels that are not seen are left out only where one of this share of the records would be:
 # else the moments say too little to leave anything out.
-_LEAST_SEEN = 0.05
+_LEAST_SEEN = 0.01
 # Without intercept the mean's part keeps this share of the length of all the rest.
 _KEPT = 0.2
 # Rows that are standardised at once: small enough for the cache.

@@ -25,6 +25,7 @@ from dpscd import (
     DPPoissonRegressor,
     DPRidge,
     Ledger,
+    Schema,
     TableModel,
     WorkerError,
 )
@@ -32,6 +33,7 @@ from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
 from dpscd.estimators.sources import Opened
 from dpscd.privacy.random import LotsSource, SeededSource, source_for
+from dpscd.preprocessing.resolution import shaped
 from dpscd.records.door import ArrayDoor
 from dpscd.releases.moments import MomentsQuery
 from dpscd.releases.pipeline import run_plan
@@ -196,6 +198,19 @@ def test_a_table_with_private_bounds_gives_the_same_model_however_divided():
     alone = TableModel(SCHEMA, DPRidge(**settings)).fit(table)
     assert alone.bounds_ == models[0].bounds_  # the same noise on the same counts
     assert models[0].predict(table).shape == (3000,)
+
+
+@pytest.mark.parametrize("relation", ["zero-out", "add-remove"])
+@pytest.mark.usefixtures("client")
+def test_shapes_follow_from_the_public_number_of_records(relation):
+    declared = {"n": 5000} if relation == "add-remove" else {}
+    settings = {"epochs": 1, "lot_size": 300, "random_state": 3, **declared}
+    for count in (300, 3000):
+        table = people(count)
+        model = TableModel(SCHEMA, DPRidge(5.0, relation=relation, **settings))
+        found = model.fit(dd.from_pandas(table, npartitions=3)).schema_
+        assert found == shaped(Schema.from_dict(SCHEMA), 5.0, declared.get("n", count))
+        assert found == model.fit(table).schema_
 
 
 def training(client, act, X, y, parts=3):

@@ -1,14 +1,26 @@
 """Levels that do not occur: no weight, and a prediction counts them as the column's average."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+from forgery import sealed
 
-from dpscd import DPLogisticRegression, DPRidge, Schema, TableModel, load
-from dpscd.estimators.unseen import as_average
+from dpscd import (
+    CardError,
+    DPLogisticRegression,
+    DPRidge,
+    ModelFileError,
+    Schema,
+    TableModel,
+    load,
+    to_sklearn,
+)
+from dpscd.estimators.unseen import as_average, averages_in
 from dpscd.preprocessing.encoding import levels_of
 
-N = 6000
+N = 30_000
 COLUMNS = {
     "dept": {"kind": "category", "values": ["a", "b", "c", "never"]},
     "sex": {"kind": "category", "values": ["f", "m"], "complete": True},
@@ -39,7 +51,7 @@ def test_levels_that_never_occur_have_no_weight(table, schema, tmp_path):
     kind = DPRidge if schema is NUMBER else DPLogisticRegression
     dropped = 0
     for seed in range(5):
-        model = TableModel(schema, kind(2.0, random_state=seed)).fit(table)
+        model = TableModel(schema, kind(5.0, random_state=seed)).fit(table)
         coef, noise = (
             np.atleast_2d(x) for x in (model.estimator_.coef_, model.estimator_.coef_noise_)
         )
@@ -68,19 +80,71 @@ def test_an_unseen_level_counts_as_the_average(table):
     sexes = [model.predict(one.assign(sex=x))[0] for x in ("f", "m")]
     for value in (None, "x"):
         assert model.predict(one.assign(sex=value))[0] == pytest.approx(np.mean(sexes), abs=0.1)
-    shapes = model.shapes().set_index(["column", "value"])
-    assert shapes.loc[("dept", "never"), ["effect", "band"]].tolist() == [0.0, 0.0]
+    names = model.estimator_.feature_names_in_[model.estimator_.unseen_features()]
+    assert {"dept=never", "dept=(other)"} <= set(names)
+    shapes = model.shapes()
+    assert shapes[shapes["column"] == "dept"]["value"].tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("schema", [NUMBER, CLASSES])
+def test_one_record_is_predicted_as_among_others_and_by_scikit_learn(table, schema):
+    kind = DPRidge if schema is NUMBER else DPLogisticRegression
+    model = TableModel(schema, kind(5.0, random_state=1)).fit(table)
+    rows = table.iloc[:6].astype(object)
+    rows["dept"] = ["a", "never", "elsewhere", None, "b", "c"]
+    rows["sex"] = ["f", None, "x", "m", "f", None]
+    rows["age"] = [5.0, None, 40.0, None, 70.0, 100.0]
+    whole = model.features(rows)
+    for place in range(6):
+        np.testing.assert_array_equal(model.features(rows.iloc[[place]])[0], whole[place])
+    plain = to_sklearn(model)
+    if schema is NUMBER:
+        np.testing.assert_allclose(plain.predict(rows), model.predict(rows), rtol=1e-5)
+    else:
+        found = plain.predict_proba(rows)
+        np.testing.assert_allclose(found, model.predict_proba(rows), rtol=1e-4, atol=1e-6)
+
+
+def test_rare_levels_that_matter_are_kept():
+    rng = np.random.default_rng(0)
+    n = 20_000
+    table = pd.DataFrame({f"c{k}": rng.choice(list("ab"), n) for k in range(10)})
+    table["c0"] = np.where(rng.uniform(size=n) < 0.02, "rare", table["c0"])
+    table["y"] = np.where((table["c0"] == "rare") | (rng.uniform(size=n) < 0.2), "yes", "no")
+    column = {"kind": "category", "values": ["a", "b", "rare"], "complete": True}
+    schema = {
+        "target": {"column": "y", "classes": ["no", "yes"]},
+        "columns": {f"c{k}": column for k in range(10)},
+    }
+    for seed in range(4):
+        model = TableModel(schema, DPLogisticRegression(1.0, random_state=seed)).fit(table)
+        one = table[table["c0"] == "rare"].iloc[:1]
+        assert model.predict_proba(one)[0, 1] > 0.5
+
+
+def test_sparse_rows_and_rows_without_intercept_have_no_average(table):
+    wide = {**COLUMNS, "town": {"kind": "category", "values": [f"t{k}" for k in range(400)]}}
+    more = table.assign(town="t1")
+    sparse = TableModel({**NUMBER, "columns": wide}, DPRidge(10.0, random_state=0)).fit(more)
+    assert hasattr(sparse.features(more), "indptr")
+    assert np.isfinite(sparse.predict(more.assign(dept="elsewhere"))).all()
+    bare = DPRidge(5.0, fit_intercept=False, standardise=True, random_state=0)
+    model = TableModel(NUMBER, bare).fit(table)
+    assert not model.features(table.assign(dept="elsewhere"))[:, :3].any()
 
 
 def test_rows_stay_as_they_are_where_nothing_was_released(table):
     schema = Schema.from_dict(NUMBER)
     rows = np.ones((2, len(levels_of(schema).value)))
-    coef = np.zeros((1, rows.shape[1]))
-    np.testing.assert_array_equal(as_average(rows.copy(), schema, coef, None), rows)
-    normalised = Schema.from_dict({**NUMBER, "table": {"rows": "normalise"}})
-    assert levels_of(normalised) is None
-    means = np.zeros(rows.shape[1])
-    np.testing.assert_array_equal(as_average(rows.copy(), normalised, coef, means), rows)
+    unseen = np.ones(rows.shape[1], dtype=bool)
+    np.testing.assert_array_equal(as_average(rows.copy(), schema, unseen, None), rows)
+    coef, intercept = averages_in(rows, rows[:, 0], schema, unseen, None)
+    np.testing.assert_array_equal(coef, rows)
+    np.testing.assert_array_equal(intercept, rows[:, 0])
+    normalised = {**NUMBER, "table": {"rows": "normalise"}}
+    assert levels_of(Schema.from_dict(normalised)) is None
+    model = TableModel(normalised, DPRidge(5.0, random_state=0)).fit(table)
+    assert not model.estimator_.unseen_features().any()
     plain = TableModel(NUMBER, DPRidge(5.0, standardise=False, random_state=0)).fit(table)
     assert plain.estimator_.coef_.all()
 
@@ -88,3 +152,24 @@ def test_rows_stay_as_they_are_where_nothing_was_released(table):
 def test_noisy_moments_leave_no_level_out(table):
     model = TableModel(NUMBER, DPRidge(0.02, standardise=True, random_state=0)).fit(table)
     assert model.estimator_.coef_.all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x["coef"].__setitem__(3, 5.0),
+        lambda x: x["training"]["standard"]["centre"].__setitem__(3, 0.4),
+        lambda x: x["training"]["standard"]["scale"].__setitem__(-2, 0.0),
+        lambda x: x["training"]["standard"]["scale"].__setitem__(3, 1.0),
+        lambda x: x.pop("table"),
+    ],
+)
+def test_what_is_left_out_cannot_be_put_in_or_widened(table, change, tmp_path):
+    model = TableModel(NUMBER, DPRidge(5.0, random_state=1)).fit(table)
+    assert model.estimator_.unseen_features()[3]
+    model.save(tmp_path / "model.json")
+    values = json.loads((tmp_path / "model.json").read_text())
+    change(values)
+    (tmp_path / "model.json").write_text(sealed(values))
+    with pytest.raises((ModelFileError, CardError)):
+        load(tmp_path / "model.json")

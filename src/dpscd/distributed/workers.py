@@ -227,6 +227,11 @@ class Workers:
         self._counts: list[int] = self._pool.ask("count")
         self.count = sum(self._counts)
 
+    def read_with(self, reader: Reader) -> None:
+        """Let all shards read their records so: with features that follow from their number."""
+        self._reader = reader
+        self._pool.read_with(reader)
+
     def held(self) -> Sharded:
         """Return the records as a fit asks for them."""
         return Sharded(self._pool, self._counts, self._reader)

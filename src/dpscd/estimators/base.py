@@ -223,6 +223,22 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         means: Floats = standard.centre * self._runs[-1].row_bound
         return means
 
+    def unseen_features(self) -> npt.NDArray[np.bool_]:
+        """Return which features the released moments did not show.
+
+        Returns
+        -------
+        array of bool, of shape (n_features,)
+            Of a model of tables, levels of categories that may not occur: their coefficients,
+            and the noise of these, are 0.
+        """
+        check_is_fitted(self)
+        standard = self._runs[-1].standard if getattr(self, "_runs", ()) else None
+        if standard is None:
+            return np.zeros(np.shape(self.coef_)[-1], dtype=bool)
+        unseen: npt.NDArray[np.bool_] = standard.scale == 0.0
+        return unseen
+
     def _check_parameters(self) -> None:
         check_shared(self)
         self._check_own_parameters()

@@ -242,6 +242,8 @@ def _standard_of(values: Any, public: Mapping[str, Any]) -> Standard | None:
     shrink = float(values["shrink"])
     good = all(x.shape == (public["d"],) and bool(np.isfinite(x).all()) for x in vectors)
     good = good and bool((scale >= 0.0).all()) and 0.0 <= shrink < 1.0
+    # A feature that is left out is so in every part.
+    good = good and not centre[scale == 0.0].any() and not direction[scale == 0.0].any()
     # Rows are centred with an intercept, and turned without.
     unused = direction if public["intercept"] > 0.0 else centre
     if not good or unused.any() or (shrink and not agrees(float(direction @ direction), 1.0)):

@@ -231,6 +231,9 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
     runs = runs_of(values["training"], card, model._loss_of(meaning), outputs, unit)
     check_noise(runs, card, model.coef_noise_, np.asarray(model.intercept_noise_))
     model._runs = runs
+    unseen = model.unseen_features()
+    if np.atleast_2d(model.coef_)[:, unseen].any() or (unseen.any() and "table" not in values):
+        raise ModelFileError("it has coefficients that its map of rows leaves out.")
 
 
 def _as_before(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from dpscd.estimators.link import Link
 from dpscd.estimators.linked import LinkedClassifier
 from dpscd.estimators.registry import kind_of
 from dpscd.estimators.table import TableModel
+from dpscd.estimators.unseen import averages_in
 from dpscd.preprocessing.table_encoder import TableEncoder
 
 __all__ = ["to_onnx", "to_sklearn"]
@@ -74,6 +75,15 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
         encoder.n_features_in_ = len(names)
         inner = copy.copy(model.estimator_)
         del inner.feature_names_in_  # the encoder returns arrays
+        coef, intercept = averages_in(
+            np.atleast_2d(inner.coef_),
+            np.atleast_1d(inner.intercept_),
+            schema,
+            inner.unseen_features(),
+            model._means(),
+        )
+        inner.coef_ = coef.reshape(inner.coef_.shape)
+        inner.intercept_ = intercept.reshape(np.shape(inner.intercept_))
         return make_pipeline(encoder, to_sklearn(inner))
     plain, link = _bare(model), getattr(model, "link_", Link())
     if not link.is_sigmoid:

@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpscd.estimators.unseen import as_average
 from dpscd.preprocessing.declarations import Column
 from dpscd.preprocessing.encoding import Bounds, knots_of, slots_of, width_of
 from dpscd.preprocessing.parsing import MISSING, OTHER
@@ -46,7 +45,8 @@ def column_shapes(
     -------
     DataFrame
         column, value, effect and band; with more than two classes also class. The column whose
-        effects are the clearest comes first.
+        effects are the clearest comes first. Levels that the released moments did not show are
+        left out.
 
     Notes
     -----
@@ -55,15 +55,15 @@ def column_shapes(
     """
     coef, noise = np.atleast_2d(estimator.coef_), np.atleast_2d(estimator.coef_noise_)
     classes = estimator.classes_ if len(coef) > 1 else [None]
+    unseen = estimator.unseen_features()
     unit = 1.0 / math.sqrt(len(schema.features)) if schema.rows == "scale" else 1.0
     found, first = [], 0
     for column in schema.features:
         values, features = _points(column, bounds)
         own = slice(first, first + features.shape[1])
         first = own.stop
-        alone = np.zeros((len(features), coef.shape[1]))
-        alone[:, own] = unit * features
-        rows = as_average(alone, schema, coef, means)[:, own]
+        shown = np.flatnonzero(~features[:, unseen[own]].any(axis=1))
+        values, rows = [values[place] for place in shown], unit * features[shown]
         away = rows - (rows.mean(axis=0) if means is None else means[own])
         for output, name in enumerate(classes):
             effect = away @ coef[output, own]

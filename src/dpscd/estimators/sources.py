@@ -14,11 +14,10 @@ from dpscd.errors import ParameterError
 from dpscd.preprocessing.containers import RowSource
 from dpscd.preprocessing.encoding import levels_of
 from dpscd.preprocessing.parsing import check_columns, used_columns
-from dpscd.preprocessing.resolution import shaped, undecided
+from dpscd.preprocessing.resolution import shaped
 from dpscd.preprocessing.schema import Schema
 from dpscd.records.door import ArrayDoor, TableDoor
 from dpscd.records.labels import ClassLabels, NumberLabels
-from dpscd.records.redaction import redact_errors
 from dpscd.records.table_records import TableRecords
 from dpscd.records.tables import table_source
 from dpscd.solvers.local import LocalRecords
@@ -182,8 +181,7 @@ class DaskTable:
         if y is not None:
             raise ParameterError("y is not available on Dask: the table must have the target.")
         check_columns(schema, [str(name) for name in table.columns], target=True)
-        self._used = table[used_columns(schema, target=True)]
-        self._parts = partitions_of(self._used)
+        self._parts = partitions_of(table[used_columns(schema, target=True)])
         self._epsilon, self._n = epsilon, n
         self.schema, self.bounded = schema, len(schema.private)
 
@@ -193,11 +191,11 @@ class DaskTable:
         del threads
         from dpscd.distributed.workers import workers_with
 
-        if any(map(undecided, self.schema.features)):
-            count = redact_errors(lambda: len(self._used)) if self._n is None else int(self._n)
+        with workers_with(self._parts, TableDoor(labels, self.schema, {})) as workers:
+            count = workers.count if self._n is None else int(self._n)
             self.schema = shaped(self.schema, self._epsilon, count)
-        door = TableDoor(labels, self.schema, {})
-        with workers_with(self._parts, door) as workers:
+            door = TableDoor(labels, self.schema, {})
+            workers.read_with(door)
             levels = levels_of(self.schema)
             yield Opened(
                 workers.count, door.features, workers.held, workers.workers, levels=levels

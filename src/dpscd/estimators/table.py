@@ -24,7 +24,7 @@ from dpscd.estimators.shapes import column_shapes
 from dpscd.estimators.sources import DaskTable, Table
 from dpscd.estimators.unseen import as_average
 from dpscd.preprocessing.containers import is_dask
-from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
+from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, levels_of, width_of
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.privacy.release import BOUND_CELLS
 from dpscd.records.redaction import redact_memory_errors
@@ -160,7 +160,7 @@ class TableModel(BaseEstimator):
         model, schema = self.estimator_, self.schema_
         parsed = table_source(table, schema, target=False).parsed()
         rows = encode(schema, parsed, self.bounds_, as_sparse=is_sparse(schema))
-        return as_average(rows, schema, np.atleast_2d(model.coef_), self._means())
+        return as_average(rows, schema, model.unseen_features(), self._means())
 
     def predict(self, table: Any) -> npt.NDArray[Any]:
         """Return the predicted class, or number, of every record.
@@ -271,7 +271,8 @@ class TableModel(BaseEstimator):
 
     def _means(self) -> Floats | None:
         """Return the released means of the features, if they are in the unit of a column."""
-        return self.estimator_.released_means() if self.schema_.rows == "scale" else None
+        plain = self.schema_.rows == "scale" and not is_sparse(self.schema_)
+        return self.estimator_.released_means() if plain else None
 
     def _unfitted(self, schema: Schema) -> DPLinearModel:
         """Return a fresh estimator with the schema's classes or bounds."""
@@ -322,6 +323,9 @@ def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
     width = sum(width_of(column) for column in schema.features)
     good = expected == model.privacy_.public and width == model.n_features_in_
     good = good and set(bounds) == {part.name for part in schema.private}
+    levels = levels_of(schema)
+    known = np.ones(width, dtype=bool) if levels is None else levels.value == 0.0
+    good = good and not (model.unseen_features() & known).any()
     if model.privacy_.private:
         sizes = [x.size for x in model.privacy_.releases if x.what == "bounds"]
         good = good and sizes == ([BOUND_CELLS * len(bounds)] if bounds else [])

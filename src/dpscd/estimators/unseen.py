@@ -5,15 +5,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.preprocessing.encoding import levels_of, width_of
+from dpscd.preprocessing.encoding import width_of
 from dpscd.preprocessing.schema import Schema
 
-__all__ = ["as_average"]
+__all__ = ["as_average", "averages_in"]
 
 Floats = npt.NDArray[np.float64]
 
 
-def as_average(rows: Any, schema: Schema, coef: Floats, means: Floats | None) -> Any:
+def as_average(
+    rows: Any, schema: Schema, unseen: npt.NDArray[np.bool_], means: Floats | None
+) -> Any:
     """Return rows in which released means stand for levels that are not known.
 
     Parameters
@@ -22,8 +24,8 @@ def as_average(rows: Any, schema: Schema, coef: Floats, means: Floats | None) ->
         Of the schema; written to.
     schema : Schema
         What the columns mean.
-    coef : array of shape (outputs, features)
-        Coefficients: exactly 0 for a level that the released moments did not show.
+    unseen : array of bool, of shape (features,)
+        Levels that the released moments did not show.
     means : array of shape (features,), or None
         Released means of the features; without them rows stay as they are.
 
@@ -32,17 +34,51 @@ def as_average(rows: Any, schema: Schema, coef: Floats, means: Floats | None) ->
     A record without any level of a column, because its cell is missing in a complete list,
     counts in the same way. What a row becomes is a function of the row and of released numbers.
     """
-    levels = levels_of(schema)
-    if means is None or levels is None:
+    if means is None:
         return rows
-    known = (levels.value == 0.0) | coef.any(axis=0)
     stop = 0
     for column in schema.features:
         own = slice(stop, stop + width_of(column))
         stop = own.stop
         cells = rows[:, own]
-        unknown = cells[:, ~known[own]].any(axis=1)
+        unknown = cells[:, unseen[own]].any(axis=1)
         if column.complete and column.missing == "average":
             unknown |= ~cells.any(axis=1)
         cells[unknown] = means[own]
     return rows
+
+
+def averages_in(
+    coef: Floats, intercept: Floats, schema: Schema, unseen: Any, means: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return a model of rows as they are encoded that predicts what this one does.
+
+    Parameters
+    ----------
+    coef, intercept : arrays of shape (outputs, features) and (outputs,)
+        Of the model for which :func:`as_average` prepares rows.
+    schema, unseen, means
+        As there.
+
+    Notes
+    -----
+    A record has one level of a category, or none: the column's average is taken from its levels
+    and added to the intercept. Where numbers have a sign for missing values, it gets the
+    average.
+    """
+    coef, intercept = coef.copy(), intercept.copy()
+    if means is None:
+        return coef, intercept
+    unit = 1.0 / np.sqrt(len(schema.features))
+    stop = 0
+    for column in schema.features:
+        own = slice(stop, stop + width_of(column))
+        stop = own.stop
+        average = coef[:, own] @ means[own]
+        if column.kind == "category":
+            coef[:, own] -= average[:, None] / unit
+            coef[:, own][:, unseen[own]] = 0.0
+            intercept += average
+        elif unseen[own].any():
+            coef[:, own][:, unseen[own]] = average[:, None] / unit
+    return coef, intercept
