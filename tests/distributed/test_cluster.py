@@ -32,8 +32,8 @@ from dpscd import (
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
 from dpscd.estimators.sources import Opened
-from dpscd.privacy.random import LotsSource, SeededSource, source_for
 from dpscd.preprocessing.resolution import shaped
+from dpscd.privacy.random import LotsSource, SeededSource, source_for
 from dpscd.records.door import ArrayDoor
 from dpscd.releases.moments import MomentsQuery
 from dpscd.releases.pipeline import run_plan
