@@ -53,7 +53,7 @@ def test_proofs_cited_in_the_code_exist():
 PUBLIC = [
     "__version__", "DPHuberRegressor", "DPLinearSVC", "DPLogisticRegression",
     "DPPoissonRegressor", "DPRidge",
-    "TableModel", "load",
+    "LinkedClassifier", "TableModel", "load",
     "sign_model", "to_onnx", "to_sklearn", "DeclaredEncoder", "DeclaredScaler", "RowScaler",
     "Schema", "TableEncoder", "Ledger", "PrivacyCard", "SecretSeed", "BudgetExceeded",
     "CalibrationError", "CardError", "DataError", "DataTypeError", "DpscdError", "LedgerError",

@@ -93,7 +93,7 @@ def trained(tmp_path_factory):
 
 def test_fit_writes_a_model_and_says_what_it_is(run):
     found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json")
-    assert "(1, 1e-05)-differentially private, 400 records, 10 features" in found.stdout
+    assert "(1, 1e-05)-differentially private, 400 records, 12 features" in found.stdout
     card = load("m.json").privacy_
     assert (card.epsilon, card.seeded) == (1.0, False)
     assert sorted(x.name for x in Path().iterdir()) == ["m.json", "s.toml", "train.csv"]
@@ -114,7 +114,7 @@ def test_fit_in_json_with_everything_given(run):
         "delta": 1e-6,
         "relation": "add-remove",
         "records": 500,
-        "features": 12,
+        "features": 14,
         "read_from_data": [],
         "seeded": True,
     }
@@ -437,7 +437,7 @@ def test_bad_evaluations_are_one_line(run, trained, model, words, says):
 
 def test_inspect_shows_coefficients_and_card(run, trained):
     found = run("inspect", trained / "model.json", "--top", 2)
-    assert "the 2 clearest of 23 coefficients" in found.stdout.replace("\n", " ")
+    assert "the 2 clearest of 27 coefficients" in found.stdout.replace("\n", " ")
     assert "± noise" in found.stdout
     assert "Randomness: from a seed" in found.stdout
     assert "coefficient" not in run("inspect", trained / "model.json", "--top", 0).stdout

@@ -84,7 +84,7 @@ def test_bounds_of_counts_hold_for_every_declared_exposure():
 def test_a_table_is_predicted_within_released_bounds(tmp_path):
     table = pd.DataFrame({"a": X[:, 0], "y": 5.0 * X[:, 0]})
     # Declared bounds let a row be far from all that were trained on.
-    columns = {"a": {"kind": "number", "bounds": [-20, 20]}}
+    columns = {"a": {"kind": "number", "bounds": [-20, 20], "shape": "line"}}
     schema = {"target": {"column": "y", "bounds": "private"}, "columns": columns}
     model = TableModel(schema, DPRidge(5.0, epochs=5, random_state=0)).fit(table)
     low, high = model.bounds_["y"]

@@ -18,7 +18,7 @@ from dpscd import (
     to_sklearn,
 )
 from dpscd.estimators.unseen import as_average, averages_in
-from dpscd.preprocessing.encoding import levels_of
+from dpscd.preprocessing.levels import levels_of
 
 N = 30_000
 COLUMNS = {

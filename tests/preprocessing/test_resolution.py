@@ -61,7 +61,7 @@ def test_only_numbers_without_a_declared_shape_get_one():
             assert not undecided(after)
         else:
             assert after == before
-    few = shaped(SCHEMA, 1.0, 50)
+    few = shaped(SCHEMA, 1.0, 20)
     assert [few.columns[place].shape for place in (0, 1)] == ["line", "line"]
     assert not any(map(undecided, few.columns))
     assert shaped(found, 0.1, 10) == found
@@ -89,7 +89,7 @@ def test_transformers_choose_what_a_model_would_if_they_are_told():
     scaler = DeclaredScaler((0, 100), shape="auto", epsilon=1.0, n=1000).fit([[1.0]])
     assert len(scaler.get_feature_names_out()) == 2 + intervals_for(1.0, 1000, 1)
     assert (
-        len(DeclaredScaler((0, 100), epsilon=1.0, n=20).fit([[1.0]]).get_feature_names_out())
+        len(DeclaredScaler((0, 100), epsilon=1.0, n=10).fit([[1.0]]).get_feature_names_out())
         == 1
     )
 

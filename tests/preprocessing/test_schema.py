@@ -105,7 +105,7 @@ def changed(old, new):
         (changed("bins = 4", "bins = 1"), 14, "bins must be"),
         (changed("bins = 4", "bins = 2.0"), 14, "bins must be"),
         (changed("bins = 4", 'shape = "curve"'), 14, "'line', 'steps' or 'smooth'"),
-        (changed("bins = 4", 'shape = "line"\nbins = 4'), 15, "a line has no bins"),
+        (changed("bins = 4", 'shape = "line"\nbins = 4'), 15, "bins go with shape"),
         (changed("bins = 4", "knots = [30]"), 14, "knots go with shape"),
         (changed("bins = 4", 'shape = "steps"\nbins = 4\nknots = [3]'), 16, "without bins"),
         (changed("bins = 4", 'shape = "smooth"\nknots = [120]'), 15, "inside of declared"),

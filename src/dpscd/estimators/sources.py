@@ -12,7 +12,7 @@ import pandas as pd
 
 from dpscd.errors import ParameterError
 from dpscd.preprocessing.containers import RowSource
-from dpscd.preprocessing.encoding import levels_of
+from dpscd.preprocessing.levels import levels_of
 from dpscd.preprocessing.parsing import check_columns, used_columns
 from dpscd.preprocessing.resolution import shaped
 from dpscd.preprocessing.schema import Schema

@@ -24,7 +24,8 @@ from dpscd.estimators.shapes import column_shapes
 from dpscd.estimators.sources import DaskTable, Table
 from dpscd.estimators.unseen import as_average
 from dpscd.preprocessing.containers import is_dask
-from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, levels_of, width_of
+from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
+from dpscd.preprocessing.levels import levels_of
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.privacy.release import BOUND_CELLS
 from dpscd.records.redaction import redact_memory_errors

@@ -14,7 +14,6 @@ from dpscd.preprocessing.declarations import PRIVATE, Column, default_missing
 from dpscd.preprocessing.knots import between, intervals_of, scaled_knots
 from dpscd.preprocessing.parsing import MISSING, OTHER, Parsed
 from dpscd.preprocessing.schema import Schema
-from dpscd.standard import Levels
 
 __all__ = [
     "Bounds",
@@ -22,7 +21,6 @@ __all__ = [
     "feature_names",
     "is_sparse",
     "knots_of",
-    "levels_of",
     "slots_of",
     "width_of",
 ]
@@ -60,24 +58,6 @@ def is_sparse(schema: Schema) -> bool:
     used = sum(slots_count(column) for column in schema.features)
     width = sum(width_of(column) for column in schema.features)
     return 4 * width >= _SPARSE_FACTOR * 8 * used
-
-
-def levels_of(schema: Schema) -> Levels | None:
-    """Return which features are levels of categories, signs of missing values among them.
-
-    None where rows are normalised: then their value depends on the rest of the record.
-    """
-    if schema.rows != "scale":
-        return None
-    unit = 1.0 / math.sqrt(len(schema.features))
-    found = []
-    for column in schema.features:
-        own = np.full(width_of(column), unit if column.kind == "category" else 0.0)
-        if column.missing == "column":
-            own[-1] = unit
-        found.append(own)
-    columns = np.repeat(np.arange(len(found)), [len(own) for own in found])
-    return Levels(np.concatenate(found), columns)
 
 
 def feature_names(schema: Schema, bounds: Bounds | None = None) -> list[str]:

@@ -11,8 +11,6 @@ from dpscd.preprocessing.schema import Schema
 
 __all__ = ["intervals_for", "shaped", "shaped_if_known", "undecided"]
 
-# Chosen on generated tables, see intervals_for.
-_FINENESS = 0.8
 _FEWEST, _MOST = 3, 32
 
 
@@ -32,13 +30,13 @@ def intervals_for(epsilon: float, n: int, columns: int) -> int:
     -----
     With m intervals per column, columns being k, the square of what noise adds to a prediction
     grows as (k m / (epsilon n))^2, and that of what a piecewise linear curve leaves of a smooth
-    one falls as k / m^4, so the best m grows as (epsilon n / sqrt(k))^(1/3). The factor is from
-    generated tables (``python benchmarks/resolution.py``): between a half and one the loss is
-    flat for waves, jumps and sharp edges; below, waves are lost, above, lines pay for noise.
+    one falls as k / m^4, so the best m grows as (epsilon n / sqrt(k))^(1/3), and is taken as
+    that. On generated tables (``python benchmarks/resolution.py``) half of it to all of it is
+    about as good for waves, jumps and sharp edges; above that, lines pay for noise.
     """
     if math.isinf(epsilon):
         return _MOST
-    wished = _FINENESS * (epsilon * n / math.sqrt(columns)) ** (1.0 / 3.0)
+    wished = (epsilon * n / math.sqrt(columns)) ** (1.0 / 3.0)
     return 0 if wished < _FEWEST - 0.5 else min(round(wished), _MOST)
 
 
