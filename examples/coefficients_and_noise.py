@@ -5,6 +5,7 @@
 The band is where private fits at this epsilon fall: two standard deviations around their
 mean, from several fits. On a private table you have one fit, the dot. A private fit is
 regularised in its own way, so the middle of a band need not be the coefficient without privacy.
+Answers only: numbers have shapes, see ``TableModel.shapes``.
 """
 
 import argparse
@@ -21,11 +22,10 @@ from dpscd import DPLogisticRegression, TableModel
 
 EPSILON = 1.0
 FEATURES = [
-    "education-num",
-    "capital-gain",
-    "capital-loss",
-    "age 17 to 26.125",
-    "age 44.375 to 53.5",
+    "relationship=Husband",
+    "relationship=Own-child",
+    "race=White",
+    "race=Black",
     "sex=Female",
     "sex=Male",
     "marital-status=Married-civ-spouse",
