@@ -173,3 +173,26 @@ def test_what_is_left_out_cannot_be_put_in_or_widened(table, change, tmp_path):
     (tmp_path / "model.json").write_text(sealed(values))
     with pytest.raises((ModelFileError, CardError)):
         load(tmp_path / "model.json")
+
+
+def test_a_file_may_leave_out_levels_only(table, tmp_path):
+    wide = {**COLUMNS, "town": {"kind": "category", "values": [f"t{k}" for k in range(400)]}}
+    schema = {**NUMBER, "columns": wide}
+    model = TableModel(schema, DPRidge(5.0, random_state=0)).fit(table.assign(town="t1"))
+    model.save(tmp_path / "model.json")
+    values = json.loads((tmp_path / "model.json").read_text())
+    # Sparse rows are not centred: whatever is left out, the rest of the file agrees.
+    for name, refused in (("dept=never", False), ("dept=a", False), ("age", True)):
+        place = values["features"].index(name)
+        for part in (
+            values["coef"],
+            values["coef_noise"],
+            values["training"]["standard"]["scale"],
+        ):
+            part[place] = 0.0
+        (tmp_path / "changed.json").write_text(sealed(values))
+        if refused:
+            with pytest.raises(ModelFileError, match="schema does not fit"):
+                load(tmp_path / "changed.json")
+        else:
+            load(tmp_path / "changed.json")

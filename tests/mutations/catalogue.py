@@ -35,6 +35,12 @@ _BEHIND_THE_DOOR = "tests/audit/test_front_door.py::test_mistakes_behind_the_doo
 
 MUTATIONS = [
     Mutation(
+        "an unlisted cell of a complete list in the next column",
+        "preprocessing/encoding.py",
+        (("codes = np.where(codes == OTHER, MISSING, codes)", "codes = np.array(codes)"),),
+        "tests/preprocessing/test_encoding.py::test_a_complete_list_has_no_feature_for_others",
+    ),
+    Mutation(
         "shapes by the true number of records",
         "estimators/sources.py",
         (

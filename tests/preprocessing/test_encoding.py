@@ -41,6 +41,30 @@ def test_numbers_are_scaled_clipped_and_filled_in():
     np.testing.assert_array_equal(found[0], [-1, 0])
 
 
+@pytest.mark.parametrize("as_sparse", [False, True])
+@pytest.mark.parametrize(
+    ("missing", "rows"),
+    [
+        (None, [[1, 0], [0, 1], [0, 0], [0, 0]]),
+        ("column", [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1]]),
+        ("other", [[1, 0], [0, 1], [0, 1], [0, 1]]),
+    ],
+)
+def test_a_complete_list_has_no_feature_for_others(missing, rows, as_sparse):
+    more = {} if missing is None else {"missing": missing}
+    own = {"kind": "category", "values": ["a", "other"], "complete": True, **more}
+    # The column behind it shows whether a cell that is not listed stays in its own.
+    columns = {"x": own, "z": {"kind": "number", "bounds": [-1, 1]}}
+    cells = {"x": ["a", "other", "elsewhere", None], "z": [0, 0, 0, 0]}
+    found = encoded(columns, cells, as_sparse=as_sparse)
+    found = found.toarray() if as_sparse else found
+    expected = np.column_stack([rows, np.zeros(4)]) / math.sqrt(2)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    names = feature_names(schema_of(columns))
+    assert names[:2] == ["x=a", "x=other"]
+    assert len(names) == found.shape[1]
+
+
 def test_log1p_comes_before_scaling():
     found = encoded(number(transform="log1p"), {"x": [0, 2, 8, 99]})[:, 0]
     np.testing.assert_allclose(found, [-1, 2 * math.log(3) / math.log(9) - 1, 1, 1], atol=1e-6)
