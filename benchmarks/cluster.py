@@ -4,11 +4,10 @@ Logistic regression on generated rows; a fit is timed from an open collection to
 reading, packing, round trips and all. Prints a table of seconds by workers and lot size.
 
     python benchmarks/cluster.py table [rows] [columns] [workers ...]
-    DPSCD_DATA=folder python benchmarks/cluster.py lots
     python benchmarks/cluster.py trips
 
-`lots` shows what larger lots cost in accuracy; `trips` measures round trips by workers and size
-of the shared vector, fits the cost model to them and draws it out.
+`trips` measures round trips by workers and size of the shared vector, fits the cost model to
+them and draws it out. What larger lots cost in accuracy: lots.py.
 """
 
 import sys
@@ -29,12 +28,10 @@ from dpscd.estimators.sources import Opened
 from dpscd.planning import Facts, _worth_a_trip
 from dpscd.privacy.random import LotsSource, SeededSource
 from dpscd.records.door import ArrayDoor
-from dpscd_bench.datasets import load_dataset
-from dpscd_bench.opponents.ours import fitted
 
 EPOCHS = 100
 # Lots of n / 20 and so on, and how many seeds: small lots take long.
-REPEATS = {20: 5, 50: 1, 250: 1}
+REPEATS = {5: 5, 20: 5, 50: 1, 250: 1}
 
 
 def generated(seed, count, columns):
@@ -117,28 +114,6 @@ def table(rows, columns, workers):
         say(f"| {name} | " + " | ".join(cells) + " |")
 
 
-def lots():
-    """Print what larger lots cost in accuracy on Adult, as on one machine."""
-    data = load_dataset("adult")
-    for loss in ("logistic", "hinge"):
-        for share in (250, 100, 50, 20):
-            scores = []
-            for seed in range(10):
-                size = len(data.y) // share
-                model = fitted(
-                    data,
-                    loss,
-                    epsilon=1.0,
-                    delta=1e-3,
-                    random_state=seed,
-                    lot_size=size,
-                    epochs=100.0,
-                )
-                scores.append(float(np.mean(model.predict(data.X_test) == data.y_test)))
-            spread = np.std(scores, ddof=1)
-            say(f"{loss}, lots of n/{share}: {np.mean(scores):.4f} (sd {spread:.4f}, 10 seeds)")
-
-
 def trip(workers, columns, steps=300):
     """Return the median seconds of a step with next to no records."""
     X, y = collections(16 * workers, columns, workers)
@@ -200,9 +175,7 @@ def trips():
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "lots":
-        lots()
-    elif sys.argv[1] == "trips":
+    if sys.argv[1] == "trips":
         trips()
     else:
         given = [int(x) for x in sys.argv[2:]]

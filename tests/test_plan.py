@@ -51,6 +51,7 @@ def plan(**changes):
         *(("lam", bad) for bad in (0.0, -1.0, math.inf, math.nan)),
         *(("clip", bad) for bad in (0.0, -1.0, math.inf, math.nan, 1e-100, 1e100)),
         *(("separability", bad) for bad in (0.0, -1.0, math.inf, math.nan)),
+        *(("most_separability", bad) for bad in (-1.0, math.inf, math.nan)),
         *(("rate", bad) for bad in (0.0, -0.1, 1.1, math.nan)),
         *(("steps", bad) for bad in (0, -1)),
         *(("n", bad) for bad in (0, -1)),
@@ -69,6 +70,7 @@ def test_derived_numbers():
     assert plan(intercept=False).size == 4
     assert one.epochs == pytest.approx(10.0)
     assert one.travel == pytest.approx(0.1)
+    assert one.lot_size == pytest.approx(100.0)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +106,10 @@ def test_what_is_drawn_is_what_is_accounted():
     numbers = one.constants(7.0)
     assert numbers.strength == 7.0
     assert numbers.separability == 100.0
+    # Who does not follow the path damps as much as the plan allows.
+    for most, damping in ((50.0, 100.0), (300.0, 300.0)):
+        risen = plan(noise_multiplier=3.0, most_separability=most).constants(7.0)
+        assert risen.separability == damping
     assert (numbers.clip, numbers.cell) == (one.clip, one.cell)
     assert (numbers.grid, numbers.spread) == (one.noise.grid, one.noise.spread)
 

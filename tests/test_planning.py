@@ -109,7 +109,7 @@ def test_given_numbers_are_used():
     assert plan.rate == 0.1
     assert plan.steps == 120
     assert plan.clip == pytest.approx(0.25 / 12.0)
-    assert plan.separability == 100.0
+    assert (plan.separability, plan.most_separability) == (16.0, 100.0)
 
 
 def test_steps_are_whole_and_travel_is_kept():
@@ -326,6 +326,48 @@ def test_few_epochs_leave_something_for_the_main_training(n, epsilon):
 def test_there_is_no_pilot_elsewhere(changes):
     regression = facts(**{"n": 10**5, "task": "regression", "standardised": True, **changes})
     assert plan_fit(regression, PrivacyTarget(1.0, 1e-6)).pilot is None
+
+
+@pytest.mark.parametrize("n", [10, 1000, 200_000, 10_000_000])
+def test_usual_and_smaller_lots_are_damped_by_their_size_and_stay_so(n):
+    target = PrivacyTarget(1.0, 1e-8)
+    usual = plan_fit(facts(n=n), target)
+    for plan in (usual, plan_fit(facts(n=n), target, lot_size=max(1, n // 1000))):
+        if plan.lot_size <= usual.lot_size:
+            assert plan.separability == plan.most_separability == round(plan.lot_size)
+
+
+@pytest.mark.parametrize("share", [20, 5, 1])
+def test_larger_lots_are_damped_as_usual_ones_at_first(share):
+    n, target = 100_000, PrivacyTarget(1.0, 1e-6)
+    usual = plan_fit(facts(n=n, d=10_000, constant=0.0), target).separability
+    plan = plan_fit(facts(n=n, d=10_000, constant=0.0), target, lot_size=n // share)
+    assert plan.separability == usual == 400.0
+    assert plan.most_separability == n // share
+
+
+@pytest.mark.parametrize(
+    ("changes", "alike"),
+    [
+        ({"d": 4, "constant": 0.0}, 1 / 4),
+        ({"d": 4, "constant": 0.01}, 1 / 5),
+        ({"d": 10_000, "constant": 0.5, "row_bound": 1.0}, 0.2),
+        ({"d": 10_000, "constant": 1.0, "row_bound": 2.0}, 0.2),
+        ({"d": 10_000, "constant": 0.25, "standardised": True, "row_bound": 9.0}, 1 / 17),
+    ],
+)
+def test_larger_lots_are_damped_by_what_rows_must_have_in_common(changes, alike):
+    n = 10_000
+    plan = plan_fit(facts(n=n, **changes), PrivacyTarget(10.0, 1e-5), lot_size=n)
+    assert plan.separability == pytest.approx(1.0 + (n - 1.0) * alike)
+    assert plan.most_separability == n
+
+
+def test_a_pilot_is_damped_as_the_training_it_precedes():
+    regression = facts(n=10**5, task="regression", standardised=True)
+    plan = plan_fit(regression, PrivacyTarget(1.0, 1e-6), lot_size=20_000)
+    assert plan.pilot.separability == plan.separability < plan.most_separability
+    assert plan.pilot.most_separability == plan.most_separability
 
 
 def test_on_workers_lots_are_worth_a_round_trip_and_at_most_a_twentieth():

@@ -52,7 +52,7 @@ class Plan:
     clip : float
         Longest contribution of a record to a lot.
     separability : float
-        Damping of the steps of one lot; the expected lot size.
+        Damping of the steps of one lot, at first.
     averaging : float
         Share of the steps, counted from the last, over which the model is averaged;
         0 takes the last one.
@@ -61,6 +61,9 @@ class Plan:
     first : tuple of PlannedRelease
         What is released before this training, in order, with its noise, and paid for from the
         same target (:mod:`dpscd.releases`).
+    most_separability : float
+        What the damping rises to where the released path swings
+        (:class:`dpscd.solvers.brake.Brake`); it stays if this is no larger.
     """
 
     epsilon: float
@@ -78,6 +81,7 @@ class Plan:
     averaging: float
     noise_multiplier: float = math.nan
     first: tuple[PlannedRelease, ...] = ()
+    most_separability: float = 0.0
 
     def __post_init__(self) -> None:
         self._target  # noqa: B018 - refuses what is no target
@@ -85,6 +89,10 @@ class Plan:
             size = getattr(self, name)
             if not (math.isfinite(size) and size > 0.0):
                 raise ParameterError(f"{name}={size!r} must be positive and finite.")
+        if not 0.0 <= self.most_separability < math.inf:
+            raise ParameterError(
+                f"most_separability={self.most_separability!r} must be at least 0 and finite."
+            )
         # A clip beyond these ends would leave the range of normal doubles on the grid.
         if not 1e-100 < self.clip < 1e100:
             raise ParameterError(f"clip={self.clip!r} must lie between 1e-100 and 1e100.")
@@ -122,6 +130,11 @@ class Plan:
     def epochs(self) -> float:
         """Expected number of times a record is used."""
         return self.rate * self.steps
+
+    @property
+    def lot_size(self) -> float:
+        """Expected number of records in a lot."""
+        return self.rate * self.n
 
     @property
     def travel(self) -> float:
@@ -198,10 +211,13 @@ class Plan:
         return whole_unit_of(self.n, self.clip)
 
     def constants(self, strength: float, *, fixed_point: bool = False) -> StepConstants:
-        """Return what the kernel needs to run this plan, on floats or in fixed point."""
+        """Return what the kernel needs to run this plan, on floats or in fixed point.
+
+        Steps are damped as much as they may be; who follows the path replaces that.
+        """
         return StepConstants(
             strength=strength,
-            separability=self.separability,
+            separability=max(self.separability, self.most_separability),
             clip=self.clip,
             cell=self._whole_cell if fixed_point else self.cell,
             grid=self.noise.grid,
@@ -277,8 +293,9 @@ def shared_noise(clip: float, noise_multiplier: float, steps: int, averaging: fl
 
     Notes
     -----
-    In any direction; for the squared loss, and an estimate for the others. The noise of
-    a step counts in full, that of a step within the average by the share of it to come.
+    In any direction; for the squared loss with usual lots, and an estimate otherwise. The
+    noise of a step counts in full, that of a step within the average by the share of it to
+    come.
     Proof: docs/proofs/noise_band.md.
     """
     first = _average_from(steps, averaging)

@@ -30,7 +30,7 @@ __all__ = [
 
 #: Which rule this is; cards state it. Raise it with every change of what is planned here, of
 #: `default_delta` too, whose earlier versions :mod:`dpscd.estimators.consistency` keeps.
-RULE = 2
+RULE = 3
 
 # Epochs: 100, and up to four times as many where records are few and epochs cheap.
 _EPOCHS = 100.0
@@ -163,9 +163,10 @@ def plan_fit(
     """
     n = facts.n
     usual = min(_MOST_EPOCHS, _EPOCHS * max(1.0, math.sqrt(_FEW / n)))
+    size = int(usual * n / _STEPS)
+    usual_lot = min(n, max(_SMALLEST_LOT, min(_LARGEST_LOT, size)))
     if lot_size is None:
-        size = int(usual * n / _STEPS)
-        lot_size = min(n, max(_SMALLEST_LOT, min(_LARGEST_LOT, size)))
+        lot_size = usual_lot
         if facts.workers:
             lot_size = max(lot_size, min(n // _MOST_OF_ALL, _worth_a_trip(facts)))
     if not 1 <= lot_size <= n:
@@ -195,8 +196,9 @@ def plan_fit(
         steps=math.ceil(epochs / rate),
         rate=rate,
         clip=travel * _typical(facts) / (rate * math.ceil(epochs / rate)),
-        separability=float(lot_size),
+        separability=_separability(facts, lot_size, usual_lot),
         averaging=_AVERAGING,
+        most_separability=float(lot_size),
     )
     first: list[PlannedRelease] = []
     if facts.bounded:
@@ -210,6 +212,19 @@ def plan_fit(
     if pilots:
         first += [Pilot(_pilot(plan, target)), ResidualSpread(n, label_noise)]
     return replace(plan, first=tuple(first)).calibrated()
+
+
+def _separability(facts: Facts, lot_size: int, usual_lot: int) -> float:
+    """Return how steps are damped at first: as in the usual lots, or as much as they must be.
+
+    Rows whose directions have a mean square of `alike` at most along every direction are
+    stable from half of ``1 + (lot_size - 1) alike`` on. From public facts `alike` is bounded
+    from below: by one over the rank, and by what all rows have in common, the constant.
+    """
+    longest = 1.0 if facts.standardised else facts.row_bound
+    common = facts.constant**2 / (longest**2 + facts.constant**2)
+    alike = max(1.0 / (facts.d + int(facts.constant != 0.0)), common)
+    return min(float(lot_size), max(float(usual_lot), 1.0 + (lot_size - 1.0) * alike))
 
 
 def _worth_a_trip(facts: Facts) -> int:

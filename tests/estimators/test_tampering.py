@@ -388,8 +388,8 @@ def immaterial(card, path, value):
     names = [x["what"] for x in card["releases"]]
     if old == value:
         return "the same number, written in another way"
-    if path == ("public", "rule") and value in (1, 2):
-        return "both mean the same delta, and what was planned is on the card"
+    if path == ("public", "rule") and value in (1, 2, 3):
+        return "all mean the same delta, and what was planned is on the card"
     if path == ("interval",):
         return "any grid gives a valid bound, and this one the stated epsilon"
     if path == ("public", "averaging") and same_average(card, value):

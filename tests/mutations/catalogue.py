@@ -344,6 +344,29 @@ MUTATIONS = [
         _SENSITIVITY,
     ),
     Mutation(
+        "steps damped by the realised lot",
+        "solvers/dp_scd.py",
+        (
+            (
+                "damping = brake.before(first, shared)",
+                "damping = max(1.0, len(lots.ids) / len(normals))",
+            ),
+        ),
+        "tests/solvers/test_dp_scd.py::test_the_damping_follows_the_path_whatever_the_chunks",
+    ),
+    Mutation(
+        "steps damped by the realised lot, on a shard",
+        "solvers/shard.py",
+        (("separability=brake.before(number, shared)", "separability=max(1.0, float(len(ids)))"),),
+        "tests/solvers/test_brake.py::test_what_a_record_adds_under_a_path_that_swings_does_not_depend_on_the_others",
+    ),
+    Mutation(
+        "steps damped by what shards contributed, not yet noisy",
+        "solvers/shard.py",
+        (("brake.before(number, shared)", "brake.before(number, self._so_far * 1.0)"),),
+        "tests/solvers/test_brake.py::test_what_a_record_adds_under_a_path_that_swings_does_not_depend_on_the_others",
+    ),
+    Mutation(
         "steps of a lot computed one after the other",
         "kernels/packed.py",
         (
@@ -591,8 +614,8 @@ MUTATIONS = [
         "solvers/dp_scd.py",
         (
             (
-                "            first += len(normals)\n",
-                "            first += len(normals)\n"
+                "            begin = 0\n",
+                "            begin = 0\n"
                 "            if problem.gap(rows, records, dual, shared)[1] < 1.0:\n"
                 "                break\n",
             ),

@@ -27,13 +27,13 @@ def table(n=1500, seed=0):
     return X, X @ [3.0, -2.0, 1.0, 0.0, 0.0] + 0.3 * rng.normal(size=n)
 
 
-def deviations(loss, X, y, *, epsilon, **facts):
+def deviations(loss, X, y, *, epsilon, lot_size=None, **facts):
     """Return the deviation of each number over fits with one plan, and its median band."""
     task = "regression" if isinstance(loss, Squared) else "classification"
     given = {"standardised": True, "constant": 0.25, **facts}
     n, d = X.shape
     public = Facts(n=n, d=d, outputs=1, task=task, row_bound=1.0, **given)
-    plan = plan_fit(public, PrivacyTarget(epsilon, 1e-5), epochs=20)
+    plan = plan_fit(public, PrivacyTarget(epsilon, 1e-5), epochs=20, lot_size=lot_size)
     scale = 3.0 if isinstance(loss, Squared) else 1.0
     problem = Problem(loss, plan.lam, n, d, constant=given["constant"], label_scale=scale)
     numbers, bands = [], []
@@ -60,6 +60,14 @@ def test_the_band_of_ridge_is_an_upper_bound(epsilon, facts):
     assert (found[own] < SLACK * band[own]).all()
     # Without records to say otherwise noise fills its band: it is no larger than it must be.
     assert found[4] > band[4] / SLACK
+
+
+@pytest.mark.parametrize("share", [20, 5])
+def test_the_estimate_for_larger_lots(share):
+    X, y = table()
+    found, band, plan = deviations(Squared(), X, y, epsilon=1.0, lot_size=len(y) // share)
+    assert plan.separability < plan.most_separability
+    assert (found < SLACK * band).all()
 
 
 def test_the_band_of_sparse_rows():

@@ -1,6 +1,7 @@
 """The reference for divided records."""
 
 import numpy as np
+from damping import dampings
 
 from dpscd.kernels.dual import Records
 from dpscd.privacy.random import LotsSource
@@ -26,8 +27,11 @@ class OneMachine(LocalRecords):
         average = np.zeros_like(shared)
         records = Records(inner, self.weights)
         with kernel_for(problem, plan, rows, records, 2) as (run, _):
-            run(
-                np.concatenate(members), starts, normals, plan.average_from,
-                dual, shared, average,
-            )  # fmt: skip
+            ids, path = np.concatenate(members), []
+            for t in range(plan.steps):
+                path.append(shared.copy())
+                run(
+                    dampings(plan, path)[-1], ids, starts[t : t + 2], normals[t : t + 1],
+                    plan.average_from - t, dual, shared, average,
+                )  # fmt: skip
         return average / (plan.steps - plan.average_from)

@@ -4,6 +4,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse
+from damping import dampings
 
 from dpscd.errors import CardError, DataError, ParameterError, StreamError
 from dpscd.kernels.dual import Records, advance
@@ -96,6 +97,39 @@ def test_neither_chunks_nor_threads_change_the_result(monkeypatch, chunk, thread
     np.testing.assert_array_equal(found, expected)
     assert sum(done) == PLAN.steps
     assert len(done) > 1
+
+
+RISING = dataclasses.replace(
+    PLAN, lam=1e-4, steps=240, noise_multiplier=0.2, separability=1.0, most_separability=40.0
+)
+
+
+def rising_by_hand(plan):
+    """Return the average, from the draws, the kernel and the reference of the damping."""
+    problem = dataclasses.replace(PROBLEM, lam=plan.lam)
+    rows, records = data()
+    source = SeededSource(b"fit")
+    lots = plan.lots.draw(source, 0, plan.steps, N)
+    normals = plan.noise.draw(source, 0, plan.steps, plan.size)
+    dual, shared, average = np.zeros((N, 1)), np.zeros((1, 4)), np.zeros((1, 4))
+    numbers, pack = plan.constants(problem.strength, fixed_point=True), pack_rows(rows, records)
+    path = []
+    for t in range(plan.steps):
+        path.append(shared.copy())
+        damped = numbers._replace(separability=dampings(plan, path)[-1])
+        part = lots.ids, lots.starts[t : t + 2], normals[t : t + 1], plan.average_from - t
+        advance_packed(Logistic(), pack, damped, *part, dual, shared, average)
+    assert damped.separability > plan.separability  # the test can tell
+    return average / (plan.steps - plan.average_from)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("chunk", [1, 1000, 2**16])
+def test_the_damping_follows_the_path_whatever_the_chunks(monkeypatch, chunk, threads):
+    monkeypatch.setattr(solver, "_CHUNK", chunk)
+    problem = dataclasses.replace(PROBLEM, lam=RISING.lam)
+    found = dp_scd(problem, RISING, *data(), SeededSource(b"fit"), threads=threads)
+    np.testing.assert_array_equal(found, rising_by_hand(RISING))
 
 
 def test_a_source_cannot_be_used_for_two_fits():

@@ -236,6 +236,25 @@ def test_whatever_is_lost_the_model_is_the_same(losses, monkeypatch):
     assert transport.refills == len(losses)
 
 
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("kind", ["packed", "floats", "sparse"])
+def test_every_shard_has_the_damping_of_the_path(kind, lost, monkeypatch):
+    monkeypatch.setattr(sharded, "_PATH", 16)
+    noise = 1e-4 if kind == "floats" else 0.5
+    plan = planned(
+        lam=1e-4, steps=240, noise_multiplier=noise, separability=1.0, most_separability=40.0
+    )
+    losses = [(1, "step", 25), (0, "step", 55)] if lost else []
+    arrays, sparse = data(), kind == "sparse"
+    found, transport = divided(
+        plan, arrays, [100, 250], reader=Plain(sparse=sparse), losses=losses
+    )
+    same(found, whole(plan, arrays, sparse=sparse))
+    assert transport.refills == len(losses)
+    never = dataclasses.replace(plan, most_separability=0.0)
+    assert (whole(never, arrays, sparse=sparse).coef != found.coef).all()  # it does rise
+
+
 def test_a_new_shard_repeats_every_step_once_and_in_order():
     plan, arrays = planned(), data()
     _, transport = divided(plan, arrays, [200], losses=[(1, "step", 30)])

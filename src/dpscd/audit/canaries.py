@@ -157,7 +157,7 @@ def check_saturated(problem: Problem, plan: Plan, records: int) -> float:
     largest = plan.steps * plan.clip
     noise = LARGEST_NORMAL * plan.noise.std + plan.noise.grid
     reach = 2.0 * plan.steps * (records * plan.clip + noise)
-    curvature = plan.separability / problem.strength
+    curvature = plan.constants(problem.strength).separability / problem.strength
     shortest = dual_step(problem.loss, reach / problem.strength, largest, 1.0, curvature)
     if not shortest > plan.clip:
         raise ParameterError(

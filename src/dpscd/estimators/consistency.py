@@ -27,7 +27,7 @@ __all__ = ["check_noise", "check_parameters", "check_public", "runs_of", "runs_t
 Floats = npt.NDArray[np.float64]
 
 # What delta="auto" meant, by the rule that planned the fit; older rules stay here.
-_AUTO_DELTA: dict[int, Callable[[int], float]] = {1: default_delta, 2: default_delta}
+_AUTO_DELTA: dict[int, Callable[[int], float]] = dict.fromkeys((1, 2, 3), default_delta)
 
 _ALWAYS = {"n", "d", "lam", "row_bound", "intercept", "standardised", "rule"}
 _PRIVATE = {"epochs", "lot_size", "averaging", "reaches"}

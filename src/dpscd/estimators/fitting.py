@@ -197,7 +197,7 @@ class Fitting:
         if plan and claim:
             public["reaches"] = claim.epsilon
             public["epochs"] = plan.epochs
-            public["lot_size"] = plan.rate * plan.n
+            public["lot_size"] = plan.lot_size
             public["averaging"] = plan.averaging
         return PrivacyCard(
             epsilon=self.target.epsilon,

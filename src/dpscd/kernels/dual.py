@@ -40,7 +40,7 @@ class StepConstants(NamedTuple):
     strength : float
         ``lam n`` in internal units: predictions are ``x . shared / strength``.
     separability : float
-        Expected lot size, by which steps of one lot are damped.
+        By how much the steps of one lot are damped.
     clip : float
         Longest contribution of a record to a lot.
     cell : float

@@ -16,6 +16,7 @@ from dpscd.privacy.random import Source
 from dpscd.privacy.sampling import Lots
 from dpscd.privacy.watched import watcher
 from dpscd.problem import DeferredRows, Problem
+from dpscd.solvers.brake import Brake
 from dpscd.solvers.lazy import lazy_scd
 from dpscd.solvers.observer import Look, Observer
 from dpscd.solvers.threads import kernel_for
@@ -78,14 +79,21 @@ def dp_scd(
     shared = np.zeros((problem.outputs, problem.width))
     average = np.zeros_like(shared)
     first = 0
+    brake = Brake(plan)
     audit = watcher()
     if audit is not None:
         audit.trains(problem, plan)
     pause = 1 if audit else epoch if observer else plan.steps
     with kernel_for(problem, plan, rows, records, threads) as (run, used):
         for lots, normals in draws(plan, source, count, pause=pause, draw_ahead=used < threads):
-            run(*lots, normals, plan.average_from - first, dual, shared, average)
-            first += len(normals)
+            begin = 0
+            while begin < len(normals):
+                damping = brake.before(first, shared)
+                end = min(begin + brake.alone(first), len(normals))
+                part = lots.ids, lots.starts[begin : end + 1], normals[begin:end]
+                run(damping, *part, plan.average_from - first, dual, shared, average)
+                first += end - begin
+                begin = end
             if progress is not None:
                 progress(len(normals))
             if audit is not None:

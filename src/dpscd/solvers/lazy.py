@@ -52,6 +52,7 @@ class LazyVector:
         if not plan.lazy:
             raise ParameterError("the plan is not one for lazy noise; see Plan.lazy.")
         self._outputs = problem.outputs
+        # Damped as much as may be: the path that would tell is not all drawn.
         self._numbers = plan.constants(problem.strength)
         bits = plan.grid_bits
         variance = plan.noise.lattice_variance

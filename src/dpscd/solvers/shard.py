@@ -20,6 +20,7 @@ from dpscd.privacy.random import LotsSource
 from dpscd.problem import DeferredRows, Problem, rows_of
 from dpscd.releases.query import Query, sum_over
 from dpscd.releases.store import Residuals
+from dpscd.solvers.brake import Brake
 from dpscd.solvers.reader import Part, Read, Reader
 from dpscd.solvers.threads import fill_deferred
 
@@ -52,6 +53,7 @@ class _Training(NamedTuple):
     start: int
     dual: Floats
     rows: Pack | tuple[Rows, Records]
+    brake: Brake
 
 
 class _OnDisk:
@@ -166,7 +168,7 @@ class Shard:
             rows: Pack | tuple[Rows, Records] = self._stacked(problem, residuals)
         else:
             rows, dual = self._packed(problem, residuals, count)
-        self._training = _Training(problem, plan, lots, start, dual, rows)
+        self._training = _Training(problem, plan, lots, start, dual, rows, Brake(plan))
         self._done = 0
         self._so_far = np.zeros((problem.outputs, problem.width), np.int64)
 
@@ -180,11 +182,13 @@ class Shard:
         """
         if self._training is None or number != self._done:
             raise WorkerError("a step was asked for out of turn.")
-        problem, plan, lots, start, dual, rows = self._training
+        problem, plan, lots, start, dual, rows, brake = self._training
         shared = np.array(shared)  # one that was sent is read-only: another compiled kernel
         ids = plan.lots.members(lots, number, start, start + len(dual)) - start
+        packed = isinstance(rows, Pack)
+        constants = plan.constants(problem.strength, fixed_point=packed)
+        constants = constants._replace(separability=brake.before(number, shared))
         if isinstance(rows, Pack):
-            constants = plan.constants(problem.strength, fixed_point=True)
             total: Total = np.zeros((problem.outputs, rows.padded), np.int64)
             for piece in self._pieces(ids, rows):
                 add_packed_lot(problem.loss, rows, constants, piece, dual, shared, total)
@@ -192,7 +196,6 @@ class Shard:
                     self._disk.forget()
             total = total[:, : rows.width].copy()
         else:
-            constants = plan.constants(problem.strength)
             total = np.zeros((problem.outputs, problem.width))
             add_lot(problem.loss, *rows, constants, ids, dual, shared, total)
         self._done += 1

@@ -34,14 +34,19 @@ def kernel_for(
 ) -> Iterator[tuple[Run, int]]:
     """Yield the function that runs a chunk of steps, and how many threads it uses.
 
-    The function takes ids, starts, normals, average_from, dual, shared and average, as
-    :func:`dpscd.kernels.dual.advance` does. Which kernel runs depends on the layout of the
-    rows and on public numbers alone.
+    The function takes the damping of these steps, and ids, starts, normals, average_from, dual,
+    shared and average as :func:`dpscd.kernels.dual.advance` does. Which kernel runs depends on
+    the layout of the rows and on public numbers alone.
     """
     if isinstance(rows, CsrRows) or not plan.fixed_point:
         constants = plan.constants(problem.strength)
         plain = rows.read() if isinstance(rows, DeferredRows) else rows
-        yield lambda *chunk: advance(problem.loss, plain, records, constants, *chunk), 1
+
+        def floats(separability: float, *chunk: Any) -> None:
+            damped = constants._replace(separability=separability)
+            advance(problem.loss, plain, records, damped, *chunk)
+
+        yield floats, 1
         return
     constants = plan.constants(problem.strength, fixed_point=True)
     if isinstance(rows, DenseRows):
@@ -51,15 +56,21 @@ def kernel_for(
         fill_deferred(rows, records, pack)
     parts = min(threads, _most_parts(plan))
     if parts == 1:
-        yield lambda *chunk: advance_packed(problem.loss, pack, constants, *chunk), 1
+
+        def packed(separability: float, *chunk: Any) -> None:
+            damped = constants._replace(separability=separability)
+            advance_packed(problem.loss, pack, damped, *chunk)
+
+        yield packed, 1
         return
     kernel: Callable[..., None] = advance_part
     # A pool of its own: nothing of it is left for a forked process or another fit.
     with ThreadPoolExecutor(parts - 1) as pool:
 
-        def run(*chunk: Any) -> None:
+        def run(separability: float, *chunk: Any) -> None:
             totals, gate = _room(pack, problem.outputs, parts)
-            data = (problem.loss, pack, constants, *chunk)
+            damped = constants._replace(separability=separability)
+            data = (problem.loss, pack, damped, *chunk)
             together(pool, lambda part: kernel(*data, part, totals, gate), parts, gate)
 
         yield run, parts
