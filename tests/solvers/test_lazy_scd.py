@@ -63,6 +63,13 @@ class Recorder(SeededSource):
         return super().words(purpose, first, steps, width)
 
 
+def test_the_damping_of_a_lazy_fit_is_fixed():
+    """The path that would tell whether it swings is not all drawn: nothing may follow it."""
+    weak = dataclasses.replace(PLAN, separability=3.0, most_separability=12.0)
+    for looks in ({}, {"observer": str}):
+        np.testing.assert_array_equal(fit(plan=weak, **looks), fit(**looks))
+
+
 def test_many_sparse_columns_get_lazy_noise_and_dense_ones_do_not():
     assert PLAN.lazy
     rows, records = data()

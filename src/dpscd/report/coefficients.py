@@ -61,7 +61,8 @@ def _noise(subject: Subject) -> Html:
     if not subject.card.private:
         return html("<p>No noise was added to this model, so there are no bands.</p>\n")
     proved = (
-        "For this kind of model, ridge regression, it is a proven upper bound."
+        "For this kind of model, ridge regression, it is a proven upper bound, if lots had no "
+        "more than their usual size; with larger ones it is an estimate."
         if subject.kind.band_proved
         else "It is an upper bound proved for ridge regression; for this kind of model it is "
         "an estimate."
