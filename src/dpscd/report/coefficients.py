@@ -53,7 +53,8 @@ def _scale(subject: Subject) -> str:
         return "It belongs to a feature of a row that is divided by its own length."
     return (
         "It is what a record with the value named has more, or less, than the average of the "
-        "column; between two values of a number it changes evenly."
+        "column; between two values of a number it changes evenly. Values that the released "
+        "means cannot tell from ones that no record has are left out."
     )
 
 
