@@ -50,7 +50,7 @@ def main() -> None:
     without = shown = 0
     for seed in range(fits):
         estimator = DPLogisticRegression(epsilon, delta=1e-5, random_state=seed)
-        model = TableModel(read_schema("bank", None), estimator).fit(train)
+        model = TableModel(read_schema("bank"), estimator).fit(train)
         there = occurring(model, train)
         effects = model.shapes().query("seen")
         clear = (effects["effect"].abs() / effects["band"]).sort_values(ascending=False)
