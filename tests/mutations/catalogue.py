@@ -502,7 +502,7 @@ MUTATIONS = [
     Mutation(
         "a remembered multiplier trusted",
         "privacy/calibration.py",
-        (("-_WINDOW <= excess(remembered) <= 0.0", "-_WINDOW <= excess(remembered)"),),
+        (("-_WINDOW <= _excess(decide(events_at(remembered)), target) <= 0.0", "-_WINDOW <= _excess(decide(events_at(remembered)), target)"),),
         "tests/privacy/test_multipliers.py::test_a_poisoned_multiplier_is_found_out",
     ),
     Mutation(
@@ -808,7 +808,7 @@ MUTATIONS = [
     Mutation(
         "a multiplier that only the search has seen",
         "privacy/calibration.py",
-        (("while (error := excess(found)) > 0.0:", "while (error := excess(found)) > 9.0:"),),
+        (("while (error := _excess(decide(events_at(found)), target)) > 0.0:", "while (error := _excess(decide(events_at(found)), target)) > 9.0:"),),
         "tests/privacy/test_calibration.py::test_what_the_search_finds_is_put_to_the_accountant_that_decides",
     ),
     Mutation(
