@@ -460,7 +460,7 @@ MUTATIONS = [
     Mutation(
         "the shape of an array in the message of a fit",
         "records/redaction.py",
-        (('        except MemoryError:\n            pass\n', '        except MemoryError as error:\n            raise error from None\n'),),
+        (('            redacted.__context__ = None', '            pass'),),
         "tests/estimators/test_memory.py::test_a_real_lack_of_memory_is_said_in_fixed_words",
     ),
     Mutation(
@@ -588,13 +588,13 @@ MUTATIONS = [
     Mutation(
         "the dual in the pickle",
         "estimators/base.py",
-        (("        self._runs = model.runs\n", "        self._runs = model.runs\n        self.kept_ = records.read().labels\n"),),
+        (("            self._runs = model.runs\n", "            self._runs = model.runs\n            self.kept_ = records.read().labels\n"),),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(
         "the lots in the pickle",
         "estimators/base.py",
-        (("        self._runs = model.runs\n", "        self._runs = model.runs\n        plan = fitting.plan()\n        self.lots_ = plan.lots.draw(source_for(self.random_state, ''), 0, 9, plan.n)\n"), ("import PrivacyTarget, Relation\n", "import PrivacyTarget, Relation\nfrom dpscd.privacy.random import source_for\n")),
+        (("            self._runs = model.runs\n", "            self._runs = model.runs\n            plan = plan_fit(fitting.facts, fitting.target, **fitting.fixed)\n            self.lots_ = plan.lots.draw(source_for(self.random_state, ''), 0, 9, plan.n)\n"), ("import PrivacyTarget, Relation\n", "import PrivacyTarget, Relation\nfrom dpscd.planning import plan_fit\nfrom dpscd.privacy.random import source_for\n")),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(
@@ -741,7 +741,7 @@ MUTATIONS = [
     Mutation(
         "moments divided by the true number of records",
         "releases/moments.py",
-        (("parties) * (np.sqrt(2.0) / self.n)", "parties) * (np.sqrt(2.0) / 100)"),),
+        (("noisy * (np.sqrt(2.0) / self.n)", "noisy * (np.sqrt(2.0) / 100)"),),
         "tests/releases/test_released_moments.py::test_the_declared_n_divides_and_not_the_number_of_records",
     ),
     Mutation(
@@ -964,7 +964,7 @@ MUTATIONS = [
     Mutation(
         "half the noise in the moments",
         "releases/moments.py",
-        (("self.noisy(query, parties)", "replace(self, noise_multiplier=0.5 * self.noise_multiplier).noisy(query, parties)"),),
+        (("noisy = self.noisy(", "noisy = replace(self, noise_multiplier=0.5 * self.noise_multiplier).noisy("),),
         _BEHIND_THE_DOOR,
     ),
     Mutation(
