@@ -388,6 +388,7 @@ MUTATIONS = [
                 "                add_truncated(rows, i, steps[k] / constants.cell, total[k])\n"
                 "                add(rows, i, steps[k], shared[k])",
             ),
+            ("import Rows, add_truncated, ordered_dot", "import Rows, add, add_truncated, ordered_dot"),
         ),
         "tests/kernels/test_dual.py::test_steps_of_a_lot_see_only_the_vector_before_it",
     ),
