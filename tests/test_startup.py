@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -68,6 +69,21 @@ seen.append("dp_accounting" in sys.modules)
 print(json.dumps(seen))
 """
     assert run(script) == [False, False, True]
+
+
+@pytest.mark.full
+@pytest.mark.compiled
+def test_a_first_fit_is_at_most_thirteen_calls_deep():
+    # As docs/architecture.md says; twice, because the first time the compiler may run.
+    command = [sys.executable, str(ROOT / "benchmarks" / "walk.py")]
+    environment = {**os.environ, "PYTHONPATH": str(INSTALLED)}
+    for _ in range(2):
+        walk = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True
+        )
+    found = re.match(r"\d+ files, \d+ functions, depth (\d+)\n", walk.stdout)
+    assert found
+    assert int(found[1]) <= 13, walk.stdout
 
 
 # Objectives are computed by a kernel of one file that calls rows of a second and a loss of a
