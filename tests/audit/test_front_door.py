@@ -122,8 +122,8 @@ def with_holder(model, wrong):
     """A model that is fitted as users do, by a holder that does one thing wrong."""
 
     class Mistaken(model):
-        def fit_source(self, source, classes=None):
-            return super().fit_source(Mistake(source, wrong), classes)
+        def _fit_source(self, source, classes):
+            return super()._fit_source(Mistake(source, wrong), classes)
 
     return Mistaken
 

@@ -102,3 +102,5 @@ def test_nothing_of_a_source_is_said():
     with pytest.raises(MemoryError, match="not enough memory for this fit") as error:
         DPRidge(y_bounds=(0, 1)).fit_source(Large())
     assert error.value.__context__ is None
+    frames = [step.frame.f_locals for step in error.traceback[1:]]
+    assert [set(names) for names in frames] == [{"self", "source", "classes"}, {"self", "kind"}]

@@ -589,13 +589,13 @@ MUTATIONS = [
     Mutation(
         "the dual in the pickle",
         "estimators/base.py",
-        (("            self._runs = model.runs\n", "            self._runs = model.runs\n            self.kept_ = records.read().labels\n"),),
+        (("        self._runs = model.runs\n", "        self._runs = model.runs\n        self.kept_ = records.read().labels\n"),),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(
         "the lots in the pickle",
         "estimators/base.py",
-        (("            self._runs = model.runs\n", "            self._runs = model.runs\n            plan = plan_fit(fitting.facts, fitting.target, **fitting.fixed)\n            self.lots_ = plan.lots.draw(source_for(self.random_state, ''), 0, 9, plan.n)\n"), ("import PrivacyTarget, Relation\n", "import PrivacyTarget, Relation\nfrom dpscd.planning import plan_fit\nfrom dpscd.privacy.random import source_for\n")),
+        (("        self._runs = model.runs\n", "        self._runs = model.runs\n        plan = plan_fit(fitting.facts, fitting.target, **fitting.fixed)\n        self.lots_ = plan.lots.draw(source_for(self.random_state, ''), 0, 9, plan.n)\n"), ("import PrivacyTarget, Relation\n", "import PrivacyTarget, Relation\nfrom dpscd.planning import plan_fit\nfrom dpscd.privacy.random import source_for\n")),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(

@@ -123,7 +123,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """
         with redact_memory_errors:
             self._check_parameters()
-            self.fit_source(*self._source_of(X, y, sample_weight))
+            self._fit_source(*self._source_of(X, y, sample_weight))
         return self
 
     def fit_source(self, source: RecordSource, classes: Any = None) -> State:
@@ -143,21 +143,24 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             of features where only the caller knows them.
         """
         with redact_memory_errors:
-            self._check_parameters()
-            if source.on_dask:
-                self._check_for_dask()
-            with source.opened(self._labels(classes), threads_of(self.n_jobs)) as records:
-                fitting = self._fitting(records, classes, source.bounded)
-                state, card = fitting.run(records.read)
-            # The model and what it guarantees, together: a fit that fails changes neither.
-            model = cast(Model, state.model)
-            self._set_model(model, classes)
-            self._runs = model.runs
-            self.privacy_ = card
-            self._set_link(classes)
-            if isinstance(source, DaskArrays):
-                self._set_features(source.features, source.names)
-            return state
+            return self._fit_source(source, classes)
+
+    def _fit_source(self, source: RecordSource, classes: Any) -> State:
+        self._check_parameters()
+        if source.on_dask:
+            self._check_for_dask()
+        with source.opened(self._labels(classes), threads_of(self.n_jobs)) as records:
+            fitting = self._fitting(records, classes, source.bounded)
+            state, card = fitting.run(records.read)
+        # The model and what it guarantees, together: a fit that fails changes neither.
+        model = cast(Model, state.model)
+        self._set_model(model, classes)
+        self._runs = model.runs
+        self.privacy_ = card
+        self._set_link(classes)
+        if isinstance(source, DaskArrays):
+            self._set_features(source.features, source.names)
+        return state
 
     def _source_of(self, X: Any, y: Any, *others: Any) -> tuple[RecordSource, Any]:
         """Return the records of arrays, here or on Dask, and their classes.

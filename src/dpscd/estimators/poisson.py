@@ -143,7 +143,7 @@ class DPPoissonRegressor(DPLinearRegressor):
                     f"exposure_bounds={self.exposure_bounds!r} goes with exposure: a range "
                     "read from the data would not be private."
                 )
-            self.fit_source(*self._source_of(X, y, sample_weight, exposure))
+            self._fit_source(*self._source_of(X, y, sample_weight, exposure))
         return self
 
     def predict(self, X: Any, exposure: Any = 1.0) -> Floats:

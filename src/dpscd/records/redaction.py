@@ -47,6 +47,8 @@ class _MemoryErrors(ContextDecorator):
     Guarantee: the MemoryError that leaves has a fixed text, and neither a cause nor a context:
     NumPy's own names the shape that it wanted, and with it the number of records, which is
     secret under add-remove. Nor has it frames of the failed call, which hold arrays.
+    Requires: whoever has the context in its body keeps nothing of the records in variables of
+    its own but what it was given; that frame is one of the error's.
     """
 
     def __enter__(self) -> None:
