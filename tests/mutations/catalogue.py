@@ -465,6 +465,12 @@ MUTATIONS = [
         "tests/estimators/test_memory.py::test_a_real_lack_of_memory_is_said_in_fixed_words",
     ),
     Mutation(
+        "arrays of a failed fit kept with its error",
+        "records/redaction.py",
+        (('        del error, trace  # this frame is one of the new error\'s\n', ''),),
+        "tests/estimators/test_memory.py::test_nothing_of_a_source_is_said",
+    ),
+    Mutation(
         "a cluster of this machine without TLS",
         "distributed/cluster.py",
         (('            protocol="tls://",\n            security=Security.temporary(),\n', ''),),
