@@ -15,10 +15,7 @@ from dpscd.preprocessing.parsing import Parsed, parse
 from dpscd.preprocessing.schema import Schema
 from dpscd_bench.dataset import SPLIT_SEED
 
-__all__ = ["SHAPE", "RawTable", "Table", "read_schema", "split_table", "taken"]
-
-#: The shape of every number of which a schema says none; None leaves it to the library.
-SHAPE: str | None = "smooth"
+__all__ = ["RawTable", "Table", "read_schema", "split_table", "taken"]
 
 _TEST = 0.2
 
@@ -48,8 +45,8 @@ class RawTable:
     split: str
     files: dict[str, str]
 
-    def read(self, shape: str | None = SHAPE) -> "Table":
-        """Return the table as its schema reads it, with a shape for its numbers."""
+    def read(self, shape: str | None = None) -> "Table":
+        """Return the table as its schema reads it; a shape is for numbers that declare none."""
         schema = read_schema(self.name, shape)
         records = parse(schema, self.cells)
         return Table(schema, taken(records, self.train), taken(records, self.test))
@@ -71,15 +68,15 @@ class Table:
         return Table(self.schema, taken(self.train, fit), taken(self.train, judged))
 
 
-def read_schema(name: str, shape: str | None = SHAPE) -> Schema:
-    """Return the schema of a table, every number with the shape.
+def read_schema(name: str, shape: str | None = None) -> Schema:
+    """Return the schema of a table.
 
     Parameters
     ----------
     name : str
         The table. Adult's schema is the packaged one without its bins.
     shape : str, optional
-        For numbers that declare none; None leaves them without.
+        For numbers that declare none; None leaves it to the fit.
     """
     if name == "adult":
         text = packaged("adult.toml").decode()

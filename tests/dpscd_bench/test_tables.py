@@ -114,7 +114,7 @@ def test_real_tables_have_what_their_schemas_declare(name):
             assert (table.train.columns[column.name] != OTHER).all(), column.name
 
 
-def test_one_place_decides_the_shape_of_numbers(monkeypatch):
+def test_no_schema_declares_a_shape_or_reads_records(monkeypatch):
     for name in TABLES:
         for shape in ("smooth", "steps", None):
             columns = read_schema(name, shape).features
@@ -125,7 +125,7 @@ def test_one_place_decides_the_shape_of_numbers(monkeypatch):
     raw = RawTable("bank", *[None] * 3, "", {})
     monkeypatch.setattr(tables_of, "parse", lambda schema, _cells: schema)
     monkeypatch.setattr(tables_of, "taken", lambda schema, _rows: schema)
-    assert raw.read().schema == read_schema("bank", tables_of.SHAPE)
+    assert raw.read().schema == read_schema("bank")
 
 
 def test_tuning_never_sees_test_records(tmp_path):

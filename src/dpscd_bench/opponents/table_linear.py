@@ -13,7 +13,7 @@ from dpscd_bench.opponents import adassp, boosted_adassp, dp_sgd, peers, plain
 from dpscd_bench.opponents.prepared import Prepared
 from dpscd_bench.opponents.search import search
 from dpscd_bench.opponents.setting import Config, Setting, Stored
-from dpscd_bench.opponents.tabled import judge_features, shaped
+from dpscd_bench.opponents.tabled import judge_features
 
 __all__ = [
     "cells_of_adassp",
@@ -42,7 +42,7 @@ def cells_of_dp_sgd(setting: Setting, spec: Mapping[str, Any], stored: Stored) -
     """Return the cells of DP-SGD that are known to be needed."""
 
     def stage(values: Mapping[str, Any]) -> Callable[[Sequence[Config]], Iterable[Config]]:
-        return lambda ranked: _with_shape(dp_sgd.proposals(values, ranked))
+        return lambda ranked: dp_sgd.proposals(values, ranked)
 
     stages = [stage(values) for values in spec["dp_sgd"][setting.grid]]
     return search(setting, "dp-sgd", play, stages, stored)
@@ -51,7 +51,7 @@ def cells_of_dp_sgd(setting: Setting, spec: Mapping[str, Any], stored: Stored) -
 def cells_of_adassp(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
     """Return the cells of AdaSSP, for regression only; there is nothing to tune."""
     del spec, stored
-    return setting.results("adassp", play, shaped) if setting.loss == "squared" else []
+    return setting.results("adassp", play, {}) if setting.loss == "squared" else []
 
 
 def cells_of_boosted_adassp(
@@ -63,9 +63,7 @@ def cells_of_boosted_adassp(
     names = ("rounds", "clip")
     tried = product(*(spec["boosted_adassp"][name] for name in names))
     configs = [dict(zip(names, one, strict=True)) for one in tried]
-    return search(
-        setting, "boosted-adassp", play, [lambda _: list(_with_shape(configs))], stored
-    )
+    return search(setting, "boosted-adassp", play, [lambda _: configs], stored)
 
 
 def cells_of_diffprivlib(
@@ -74,7 +72,7 @@ def cells_of_diffprivlib(
     """Return the cells of diffprivlib, with its defaults."""
     del stored
     config = spec["diffprivlib"] if setting.loss == "logistic" else {}
-    return setting.results("diffprivlib", play, {**config, **shaped})
+    return setting.results("diffprivlib", play, config)
 
 
 def cells_of_plain(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
@@ -83,8 +81,4 @@ def cells_of_plain(setting: Setting, spec: Mapping[str, Any], stored: Stored) ->
         setting, epsilon=math.inf, delta=0.0, seeds=1, tuning_seeds=setting.tuning_seeds[:1]
     )
     lams = [{"lam": lam} for lam in spec["plain"]["lams"]]
-    return search(only, "plain", play, [lambda _: list(_with_shape(lams))], stored)
-
-
-def _with_shape(configs: Iterable[Config]) -> Iterable[Config]:
-    return ({**config, **shaped} for config in configs)
+    return search(only, "plain", play, [lambda _: lams], stored)

@@ -13,21 +13,19 @@ from scipy.special import expit
 from dpscd.metrics import decision_metrics, regression_metrics
 from dpscd.preprocessing.encoding import encode, is_sparse
 from dpscd.preprocessing.parsing import Parsed
+from dpscd.preprocessing.resolution import shaped
 from dpscd.preprocessing.schema import Schema
 from dpscd.problem import Model
 from dpscd_bench.cells import Cell
 from dpscd_bench.dataset import Dataset
 from dpscd_bench.metrics import Metrics, probability_metrics
 from dpscd_bench.opponents.prepared import Prepared, prepared_from
-from dpscd_bench.table import SHAPE, Table
+from dpscd_bench.table import Table
 from dpscd_bench.tables import load_table
 
-__all__ = ["Answer", "cpu_seconds", "features_of", "judge_features", "judge_table", "shaped"]
+__all__ = ["Answer", "cpu_seconds", "features_of", "judge_features", "judge_table"]
 
 Floats = npt.NDArray[np.float64]
-
-#: What a cell that depends on the shape of numbers has among its parameters.
-shaped = {"shape": SHAPE or "default"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def judge_features(cell: Cell, train: Callable[[Prepared, Cell], Model]) -> Metr
 
     def answer(table: Table, cell: Cell) -> Answer:
         part = str(cell.parameters["part"])
-        ready = features_of(cell.dataset, part)
+        ready = features_of(cell.dataset, part, cell.epsilon)
         start = cpu_seconds()
         model = train(ready, cell)
         seconds = cpu_seconds() - start
@@ -109,10 +107,10 @@ def scores(schema: Schema, records: Parsed, predicted: Floats) -> Metrics:
 
 
 @lru_cache(maxsize=1)
-def features_of(dataset: str, part: str) -> Prepared:
-    """Return the features that the schema makes of a table, kept for the next cell."""
+def features_of(dataset: str, part: str, epsilon: float) -> Prepared:
+    """Return the features that ours has at this epsilon, kept for the next cell."""
     table = _table(dataset, part)
-    schema = table.schema
+    schema = shaped(table.schema, epsilon, len(table.train))
     as_sparse = is_sparse(schema)
     X, X_test = (encode(schema, one, as_sparse=as_sparse) for one in (table.train, table.test))
     target = schema.target
