@@ -25,7 +25,7 @@ from dpscd import DPLogisticRegression
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
 from dpscd.estimators.sources import Opened
-from dpscd.planning import Facts, _worth_a_trip
+from dpscd.planning import Facts, _worth_a_trip, plan_fit
 from dpscd.privacy.random import LotsSource, SeededSource
 from dpscd.records.door import ArrayDoor
 
@@ -122,7 +122,7 @@ def trip(workers, columns, steps=300):
     labels = model._labels(classes)
     reader = ArrayDoor(labels, columns, False)
     fitting = model._fitting(Opened(*X.shape, None, workers), classes)
-    plan = fitting.plan()
+    plan = plan_fit(fitting.facts, fitting.target, **fitting.fixed)
     problem = fitting.problem(plan.lam, labels)
     shared, seconds = np.zeros((1, columns + 1)), []
     with workers_with(partitions_of(X, y, None), reader) as held:

@@ -12,11 +12,11 @@ from dpscd.plan import Plan
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.calibration import interval_for
 from dpscd.privacy.event import SampledGaussian
-from dpscd.privacy.exact import unit_of
 from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.release import Release
 from dpscd.privacy.sampling import PoissonLots
+from dpscd.privacy.sums import unit_of
 from dpscd.releases.bounds import Bounds
 from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
 from dpscd.releases.moments import Moments

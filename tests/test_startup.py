@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -70,18 +71,33 @@ print(json.dumps(seen))
     assert run(script) == [False, False, True]
 
 
+@pytest.mark.full
+@pytest.mark.compiled
+def test_a_first_fit_is_at_most_thirteen_calls_deep():
+    # As docs/architecture.md says; twice, because the first time the compiler may run.
+    command = [sys.executable, str(ROOT / "benchmarks" / "walk.py")]
+    environment = {**os.environ, "PYTHONPATH": str(INSTALLED)}
+    for _ in range(2):
+        walk = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True
+        )
+    found = re.match(r"\d+ files, \d+ functions, depth (\d+)\n", walk.stdout)
+    assert found
+    assert int(found[1]) <= 13, walk.stdout
+
+
 # Objectives are computed by a kernel of one file that calls rows of a second and a loss of a
 # third.
 OBJECTIVE = """
 import numpy as np
-from dpscd.kernels import dual, rows
+from dpscd.kernels import dual, rows, sdca
 from dpscd.losses import Logistic
 X = np.eye(2)
 X.flags.writeable = False
 view = rows.DenseRows(X, np.ones(2), np.ones(2), 0.0)
 records = dual.Records(np.ones(2), np.ones(2))
-found = dual.objectives(Logistic(), view, records, 1.0, 0, np.zeros((2, 1)), np.zeros((1, 2)))
-stats = dual.objectives.stats
+found = sdca.objectives(Logistic(), view, records, 1.0, 0, np.zeros((2, 1)), np.zeros((1, 2)))
+stats = sdca.objectives.stats
 hits, misses = (sum(counts.values()) for counts in (stats.cache_hits, stats.cache_misses))
 print(json.dumps({"value": found[0], "hits": hits, "misses": misses}))
 """
@@ -121,7 +137,7 @@ def test_a_later_process_uses_what_an_earlier_one_compiled(tmp_path):
     [
         # The kernel's own file, then two files that it has calls into: Numba itself looks at
         # the first only.
-        ("kernels/dual.py", "    losses = 0.0\n", "    losses = 7.0\n", 7.0),
+        ("kernels/sdca.py", "    losses = 0.0\n", "    losses = 7.0\n", 7.0),
         ("kernels/rows.py", "    total = 0.0\n    for j in range(x.shape[0]):\n"
          "        total += np.float64(x[j]) * vector[j]\n", "    return 1e6\n", 0.0),
         ("losses/logistic.py", "    return math.log1p(math.exp(-abs(m))) + max(0.0, -m)\n",
@@ -137,7 +153,7 @@ def test_an_edited_source_file_is_noticed(path, before, after, changed, tmp_path
     assert text.count(before) == 1, f"{path} has changed: {before}"
     file.write_text(text.replace(before, after))
     edited = run(OBJECTIVE, source, NUMBA_CACHE_DIR=cache)
-    expected = value + 7.0 if path == "kernels/dual.py" else changed
+    expected = value + 7.0 if path == "kernels/sdca.py" else changed
     assert edited["misses"] == 1
     assert edited["value"] == pytest.approx(expected)
     file.write_text(text)  # and what was compiled before is found again

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
         StreamError,
         WorkerError,
     )
-    from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
+    from dpscd.estimators.classification import DPLogisticRegression
     from dpscd.estimators.huber import DPHuberRegressor
     from dpscd.estimators.interop import to_onnx, to_sklearn
     from dpscd.estimators.linked import LinkedClassifier
     from dpscd.estimators.loading import load, sign_model
     from dpscd.estimators.poisson import DPPoissonRegressor
     from dpscd.estimators.regression import DPRidge
+    from dpscd.estimators.svc import DPLinearSVC
     from dpscd.estimators.table import TableModel
     from dpscd.preprocessing.declared import DeclaredEncoder, DeclaredScaler
     from dpscd.preprocessing.row_scaler import RowScaler

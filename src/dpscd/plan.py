@@ -8,11 +8,11 @@ from dpscd.errors import CalibrationError, ParameterError
 from dpscd.kernels.dual import StepConstants
 from dpscd.privacy.calibration import calibrate, interval_for
 from dpscd.privacy.event import SampledGaussian
-from dpscd.privacy.exact import capacity_of, unit_of, whole_unit_of
 from dpscd.privacy.noise import LatticeGaussian
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.privacy.release import LAZY_EPSILON, Claim, Release, claim, inner_target
 from dpscd.privacy.sampling import PoissonLots
+from dpscd.privacy.sums import capacity_of, unit_of, whole_unit_of
 from dpscd.releases.base import PlannedRelease, in_order
 
 __all__ = ["Plan", "shared_noise"]

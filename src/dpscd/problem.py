@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from dpscd import losses
 from dpscd.errors import ParameterError
-from dpscd.kernels.dual import Records, objectives
+from dpscd.kernels.dual import Records
 from dpscd.kernels.norms import measure_rows
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows
+from dpscd.kernels.sdca import objectives
 from dpscd.losses import Loss
 from dpscd.standard import LONGEST, Levels, Standard
 

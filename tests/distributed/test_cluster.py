@@ -32,6 +32,7 @@ from dpscd import (
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
 from dpscd.estimators.sources import Opened
+from dpscd.planning import plan_fit
 from dpscd.preprocessing.resolution import shaped
 from dpscd.privacy.random import LotsSource, SeededSource, source_for
 from dpscd.records.door import ArrayDoor
@@ -81,7 +82,7 @@ def same(found, expected):
 
 def planned(model, X):
     fitting = model._fitting(Opened(*X.shape, None), None)
-    plan = fitting.plan()
+    plan = plan_fit(fitting.facts, fitting.target, **fitting.fixed)
     return plan, fitting.problem(plan.lam, model._labels(None))
 
 

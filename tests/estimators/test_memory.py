@@ -44,9 +44,9 @@ except MemoryError as error:
 resource.setrlimit(resource.RLIMIT_AS, before)
 chain = [str(found.__cause__), str(found.__context__)]
 frames = []
-step = found.__traceback__
+step = found.__traceback__.tb_next
 while step is not None:
-    frames.append(step.tb_frame.f_code.co_name)
+    frames.append([step.tb_frame.f_code.co_name, sorted(step.tb_frame.f_locals)])
     step = step.tb_next
 print(json.dumps({"text": str(found), "chain": chain, "frames": frames}))
 """
@@ -67,8 +67,12 @@ def test_a_real_lack_of_memory_is_said_in_fixed_words(kind, tmp_path):
     assert not any(sign.isdigit() for sign in found["text"])
     assert found["chain"] == ["None", "None"]
     assert Ledger(path).show("people").reserved == 1
-    # Frames of the failed call hold the arrays.
-    assert found["frames"] == ["<module>", "redacted"]
+    # Frames of the failed call hold the arrays, and so does its error: only arguments are left.
+    given = {
+        "array": ["fit", ["X", "sample_weight", "self", "y"]],
+        "table": ["inner", ["args", "func", "kwds", "self"]],
+    }
+    assert found["frames"] == [given[kind], ["__exit__", ["kind", "self"]]]
 
 
 def test_the_signature_of_fit_is_kept():
@@ -98,3 +102,5 @@ def test_nothing_of_a_source_is_said():
     with pytest.raises(MemoryError, match="not enough memory for this fit") as error:
         DPRidge(y_bounds=(0, 1)).fit_source(Large())
     assert error.value.__context__ is None
+    frames = [step.frame.f_locals for step in error.traceback[1:]]
+    assert [set(names) for names in frames] == [{"self", "source", "classes"}, {"self", "kind"}]

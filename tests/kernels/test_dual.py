@@ -11,8 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from dpscd.kernels.dual import Records, StepConstants, advance, release, step_of, sweep
+from dpscd.kernels.dual import Records, StepConstants, advance, release, step_of
 from dpscd.kernels.norms import measure_rows
+from dpscd.kernels.sdca import sweep
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.problem import Problem
 

@@ -14,14 +14,12 @@ from dpscd.errors import CardError, ParameterError
 from dpscd.plan import Plan
 from dpscd.privacy.accountants import renyi_of
 from dpscd.privacy.accounting import epsilon_of
+from dpscd.privacy.decimals import above, below, exact
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.filters import (
     BasicFilter,
     RenyiFilter,
-    above,
-    below,
     check_target,
-    exact,
     filter_from_dict,
     fit_cost,
     new_filter,

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from dpscd.errors import DataError, ParameterError
 from dpscd.losses import Huber
 from dpscd.planning import Facts, plan_fit
-from dpscd.privacy.exact import check_capacity
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.privacy.release import BOUND_CELLS
+from dpscd.privacy.sums import check_capacity
 from dpscd.problem import Problem
 from dpscd.records.labels import NumberLabels
 from dpscd.releases import base

@@ -68,7 +68,8 @@ def problem_of(d=D, row_bound=1.0, n=N):
 def released_moments(one, X, weights, source, row_bound=1.0):
     query = MomentsQuery(one.n, problem_of(one.d, row_bound, one.n))
     store = held(X, weights=weights)
-    return Estimates(*planned(one, "moments").estimates(query, parties(store, source)))
+    release = planned(one, "moments")
+    return Estimates(*release.estimates(release.noisy(query, parties(store, source))))
 
 
 def released_labels(one, labels, weights, source):

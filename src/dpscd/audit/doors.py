@@ -5,8 +5,9 @@ from typing import Any
 from dpscd.audit.door_games import EstimatorGame
 from dpscd.audit.front_door import DoorGame
 from dpscd.audit.table_game import TableGame
-from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
+from dpscd.estimators.classification import DPLogisticRegression
 from dpscd.estimators.regression import DPRidge
+from dpscd.estimators.svc import DPLinearSVC
 
 __all__ = ["estimator_doors", "table_doors"]
 

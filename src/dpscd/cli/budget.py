@@ -7,7 +7,7 @@ import typer
 from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
 
 if TYPE_CHECKING:
-    from dpscd.privacy.books import BudgetState
+    from dpscd.privacy.budget import BudgetState
     from dpscd.privacy.ledger import Ledger
 
 __all__ = ["budget"]

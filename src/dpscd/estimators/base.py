@@ -3,6 +3,7 @@
 import math
 import os
 from abc import ABCMeta, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self, cast
 
 import numpy as np
@@ -99,7 +100,6 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     def _set_link(self, classes: Any) -> None:
         """Store how probabilities follow from decisions, where a model has them."""
 
-    @redact_memory_errors
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the model; only noisy sums of the records influence it.
 
@@ -121,10 +121,11 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self
             The fitted estimator.
         """
-        self._check_parameters()
-        return self._fit_arrays(X, y, sample_weight)
+        with redact_memory_errors:
+            self._check_parameters()
+            self._fit_source(*self._source_of(X, y, sample_weight))
+        return self
 
-    @redact_memory_errors
     def fit_source(self, source: RecordSource, classes: Any = None) -> State:
         """Train on records that come from elsewhere than arrays, as models of tables do.
 
@@ -139,9 +140,10 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         -------
         State
             All that was released. The estimator is fitted, but for `n_features_in_` and names
-            of features, which only the caller knows.
+            of features where only the caller knows them.
         """
-        return self._fit_source(source, classes)
+        with redact_memory_errors:
+            return self._fit_source(source, classes)
 
     def _fit_source(self, source: RecordSource, classes: Any) -> State:
         self._check_parameters()
@@ -156,27 +158,28 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self._runs = model.runs
         self.privacy_ = card
         self._set_link(classes)
+        if isinstance(source, DaskArrays):
+            self._set_features(source.features, source.names)
         return state
 
-    def _fit_arrays(self, X: Any, y: Any, *others: Any) -> Self:
-        """Train on arrays here or on Dask; `others` are further columns, or None."""
-        if is_dask(X, y, *others):
-            return self._fit_on_dask(X, y, *others)
-        rows, column = look_at_records(self, X, y)
-        self._fit_source(Arrays(rows, column, *others), self._classes_of(column))
-        return self
+    def _source_of(self, X: Any, y: Any, *others: Any) -> tuple[RecordSource, Any]:
+        """Return the records of arrays, here or on Dask, and their classes.
 
-    def _fit_on_dask(self, X: Any, y: Any, *others: Any) -> Self:
-        """Train where the partitions of Dask collections are."""
-        self._check_for_dask()
-        source = DaskArrays(X, y, *others)
-        self._fit_source(source, self._classes_of(None))
-        self.n_features_in_ = source.features
-        if source.names is not None:
-            self.feature_names_in_ = np.asarray(source.names, dtype=object)
+        `others` are further columns, or None.
+        """
+        if is_dask(X, y, *others):
+            self._check_for_dask()
+            return DaskArrays(X, y, *others), self._classes_of(None)
+        rows, column = look_at_records(self, X, y)
+        return Arrays(rows, column, *others), self._classes_of(column)
+
+    def _set_features(self, count: int, names: Sequence[str] | None) -> None:
+        """Store what scikit-learn wants to know of the columns."""
+        self.n_features_in_ = count
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # of an earlier fit
-        return self
 
     def _check_for_dask(self) -> None:
         """Refuse what is not available on Dask."""

@@ -10,7 +10,6 @@ format 1 lack more and are read only when asked for.
 
 import hashlib
 import json
-import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +28,12 @@ from dpscd.estimators.consistency import (
     runs_to_dict,
 )
 from dpscd.estimators.link import Link
+from dpscd.estimators.plain_values import (
+    from_plain,
+    labels_from_plain,
+    labels_to_plain,
+    to_plain,
+)
 from dpscd.privacy.strict_json import read_json
 
 __all__ = ["read_content", "read_model", "write_model"]
@@ -39,7 +44,6 @@ _BEFORE = {"clip_predictions": False}
 # Parameters that stay behind: a seed must be secret, and a path belongs to one machine.
 _LOCAL = ("random_state", "ledger", "dataset")
 _LARGEST = 2**31  # bytes; a linear model is far smaller
-_LABELS = {"bool": bool, "int": int, "float": float, "str": str}
 _FIELDS = {
     "format", "type", "parameters", "coef", "intercept", "coef_noise", "intercept_noise",
     "classes", "features", "card", "checksum", "training", "link",
@@ -72,12 +76,12 @@ def write_model(
     values: dict[str, Any] = {
         "format": _FORMAT if runs else _OLD,
         "type": type(model).__name__,
-        "parameters": {name: _plain(value) for name, value in parameters.items()},
+        "parameters": {name: to_plain(value) for name, value in parameters.items()},
         "coef": np.asarray(model.coef_).tolist(),
         "intercept": np.asarray(model.intercept_).tolist(),
         "coef_noise": np.asarray(model.coef_noise_).tolist(),
         "intercept_noise": np.asarray(model.intercept_noise_).tolist(),
-        "classes": _labels(model.classes_) if hasattr(model, "classes_") else None,
+        "classes": labels_to_plain(model.classes_) if hasattr(model, "classes_") else None,
         "features": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
         "card": json.loads(model.privacy_.to_json()),
     }
@@ -146,7 +150,7 @@ def _restored(values: Any, types: dict[str, type], *, old: bool) -> Any:
         raise ModelFileError(f"it is not one of {', '.join(sorted(types))}.")
     card = PrivacyCard.from_json(json.dumps(values["card"]))
     card.verify()
-    parameters = {name: _unplain(value) for name, value in values["parameters"].items()}
+    parameters = {name: from_plain(value) for name, value in values["parameters"].items()}
     family = types[values["type"]]
     if values["format"] != _FORMAT:
         if set(parameters) & set(_BEFORE):
@@ -188,7 +192,7 @@ def _fill(model: Any, values: dict[str, Any], card: PrivacyCard) -> None:
     if classes is None:
         good = coef.shape == (width,) and intercept.shape == ()
     else:
-        model.classes_ = _array(classes)
+        model.classes_ = labels_from_plain(classes)
         outputs = 1 if len(model.classes_) == 2 else len(model.classes_)
         good = coef.shape == (outputs, width) and intercept.shape == (outputs,)
     features = values["features"]
@@ -257,56 +261,3 @@ def _checksum(values: dict[str, Any]) -> str:
     content = {name: value for name, value in values.items() if name != "checksum"}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON, kinds that JSON lacks under a name of their own."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": repr(value)}
-    if isinstance(value, dict):
-        return {"dict": [[_plain(key), _plain(item)] for key, item in value.items()]}
-    if isinstance(value, list | tuple | np.ndarray):
-        return {"list": [_plain(item) for item in value]}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise ModelFileError(f"a parameter of type {type(value).__name__} cannot be saved.")
-
-
-def _unplain(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    ((kind, content),) = value.items()
-    if kind == "float":
-        return float(content)
-    if kind == "dict":
-        return {_unplain(key): _unplain(item) for key, item in content}
-    if kind == "list":
-        return [_unplain(item) for item in content]
-    raise ModelFileError("it has a parameter of an unknown kind.")
-
-
-def _labels(classes: Any) -> dict[str, Any]:
-    """Return class labels with their type: one of those that JSON can carry exactly."""
-    values = classes.tolist()
-    kinds = {type(value).__name__ for value in values}
-    if len(kinds) != 1 or not kinds <= set(_LABELS):
-        raise ModelFileError("classes can be saved when all are text, or all are numbers.")
-    return {"kind": kinds.pop(), "values": values, "dtype": classes.dtype.str}
-
-
-def _array(classes: Any) -> Any:
-    if set(classes) != {"kind", "values", "dtype"}:
-        raise ModelFileError("its classes are malformed.")
-    kind = _LABELS[classes["kind"]]
-    values = classes["values"]
-    dtype = np.dtype(str(classes["dtype"]))
-    if len(values) < 2 or not all(type(value) is kind for value in values):
-        raise ModelFileError("its classes are malformed.")
-    if dtype.kind not in "biufUO" or dtype.itemsize > 4096:
-        raise ModelFileError("its classes are of an unknown type.")
-    array = np.array(values, dtype=dtype)
-    if array.tolist() != values or len(set(values)) != len(values):
-        raise ModelFileError("its classes are malformed.")
-    return array

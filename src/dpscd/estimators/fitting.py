@@ -74,15 +74,6 @@ class Fitting:
     shown: bool = False
     levels: Levels | None = None
 
-    def plan(self) -> Plan | None:
-        """Return the plan, of public inputs only; None without privacy."""
-        if not self.target.private:
-            return None
-        plan = plan_fit(self.facts, self.target, **self.fixed)
-        if self.facts.workers:
-            check_path(plan)
-        return plan
-
     def run(self, read: Callable[[], Any]) -> tuple[State, PrivacyCard]:
         """Plan, reserve, and only then read the records and train.
 
@@ -101,7 +92,12 @@ class Fitting:
         Guarantee: nothing of a record is used before the charge is on disk, and what was
         charged is spent whatever happens from then on.
         """
-        plan = self.plan()
+        # Of public inputs only.
+        plan = None
+        if self.target.private:
+            plan = plan_fit(self.facts, self.target, **self.fixed)
+            if self.facts.workers:
+                check_path(plan)
         # The budget: spent from here on, whatever happens.
         reservation = self._reserve(plan)
         # From here on values of the data are used.

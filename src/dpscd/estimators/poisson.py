@@ -117,7 +117,6 @@ class DPPoissonRegressor(DPLinearRegressor):
         )
         self.exposure_bounds = exposure_bounds
 
-    @redact_memory_errors
     def fit(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> Self:
         """Train the model; only noisy sums of the records influence it.
 
@@ -137,13 +136,15 @@ class DPPoissonRegressor(DPLinearRegressor):
         self
             The fitted estimator.
         """
-        self._check_parameters()
-        if (exposure is None) != (self.exposure_bounds is None):
-            raise ParameterError(
-                f"exposure_bounds={self.exposure_bounds!r} goes with exposure: a range read "
-                "from the data would not be private."
-            )
-        return self._fit_arrays(X, y, sample_weight, exposure)
+        with redact_memory_errors:
+            self._check_parameters()
+            if (exposure is None) != (self.exposure_bounds is None):
+                raise ParameterError(
+                    f"exposure_bounds={self.exposure_bounds!r} goes with exposure: a range "
+                    "read from the data would not be private."
+                )
+            self._fit_source(*self._source_of(X, y, sample_weight, exposure))
+        return self
 
     def predict(self, X: Any, exposure: Any = 1.0) -> Floats:
         """Return expected counts.

@@ -104,7 +104,7 @@ MODELS = (
     ModelKind(
         name="svm",
         type="DPLinearSVC",
-        home="dpscd.estimators.classification",
+        home="dpscd.estimators.svc",
         task="classification",
         loss="Hinge",
         words="linear support vector machine",

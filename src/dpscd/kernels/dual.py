@@ -1,4 +1,4 @@
-"""The compiled heart: a chunk of lots of the secret-dual mechanism, and SDCA sweeps."""
+"""The compiled heart: a chunk of lots of the secret-dual mechanism."""
 
 import math
 from typing import NamedTuple
@@ -6,30 +6,24 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels._jit import jit, jit_uncounted
-from dpscd.kernels._memory import prefetch
+from dpscd.kernels._jit import jit
 from dpscd.kernels.margin import MARGIN
-from dpscd.kernels.rows import Rows, add, add_truncated, dot, look_ahead, ordered_dot
-from dpscd.losses import Loss, conjugate, dual_step, value
+from dpscd.kernels.rows import Rows, add_truncated, ordered_dot
+from dpscd.losses import Loss, dual_step
 
 __all__ = [
     "Records",
     "StepConstants",
     "add_lot",
     "advance",
-    "objectives",
     "predictions",
     "release",
     "shorten",
     "step_of",
-    "sweep",
 ]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-# How many records ahead of a sweep labels, weights and duals are asked for.
-_AHEAD = 8
 
 
 class StepConstants(NamedTuple):
@@ -243,65 +237,3 @@ def predictions(rows: Rows, shared: Floats, strength: float, out: Floats) -> Non
         out[i] = np.nan
         if rows.norm[i] >= 0.0:
             out[i] = ordered_dot(rows, i, shared) / strength
-
-
-@jit_uncounted
-def sweep(
-    loss: Loss,
-    rows: Rows,
-    records: Records,
-    strength: float,
-    order: Ints,
-    dual: Floats,
-    shared: Floats,
-) -> None:
-    """Run one epoch of SDCA, one exact coordinate step after the other: not private."""
-    outputs, count = shared.shape[0], order.shape[0]
-    for p in range(count):
-        look_ahead(rows, order, p, shared[0])
-        if p + _AHEAD < count:
-            i = order[p + _AHEAD]
-            prefetch(records.labels, i, 8)
-            prefetch(records.weights, i, 8)
-            prefetch(dual, i, 8)
-        i = order[p]
-        weight = records.weights[i]
-        norm = rows.norm[i]
-        if not (norm >= 0.0 and weight > 0.0):
-            continue
-        curvature = weight * norm * norm / strength
-        for k in range(outputs):
-            label = records.labels[i]
-            if outputs > 1:
-                label = 1.0 if label == k else -1.0
-            prediction = dot(rows, i, shared[k]) / strength
-            step = weight * dual_step(loss, prediction, dual[i, k] / weight, label, curvature)
-            dual[i, k] += step
-            add(rows, i, step, shared[k])
-
-
-@jit
-def objectives(
-    loss: Loss,
-    rows: Rows,
-    records: Records,
-    strength: float,
-    k: int,
-    dual: Floats,
-    shared: Floats,
-) -> tuple[float, float]:
-    """Return the sums of losses and of conjugates of output k: not private."""
-    losses = 0.0
-    conjugates = 0.0
-    outputs = shared.shape[0]
-    for i in range(records.labels.shape[0]):
-        weight = records.weights[i]
-        if not (rows.norm[i] >= 0.0 and weight > 0.0):
-            continue
-        label = records.labels[i]
-        if outputs > 1:
-            label = 1.0 if label == k else -1.0
-        prediction = dot(rows, i, shared[k]) / strength
-        losses += weight * value(loss, prediction, label)
-        conjugates += weight * conjugate(loss, dual[i, k] / weight, label)
-    return losses, conjugates

@@ -97,13 +97,34 @@ def _paid(events: tuple[Event, ...], delta: float) -> float:
 def _by_arrays(
     events: tuple[Event, ...], delta: float, relation: Relation, interval: float
 ) -> float:
+    """Return the largest epsilon of all directions, by our own privacy loss distributions."""
     paid = _paid(events, delta)
     if not paid > 0.0:
         return math.inf
-    tail = TAIL * delta / max(1, len(events))
-    return max(
-        _pld(events, direction, interval, paid, tail) for direction in relation.directions
-    )
+    if not events:
+        return 0.0
+    tail = TAIL * delta / len(events)
+    found = []
+    for direction in relation.directions:
+        losses = _losses_together(events[-1:], direction, interval, tail)
+        if events[:-1]:
+            losses = _losses_together(events[:-1], direction, interval, tail).then(losses)
+        found.append(losses.epsilon(paid))
+    return max(found)
+
+
+# Composing is slow, and a calibration changes only what comes last: the rest is kept.
+@lru_cache(maxsize=4)
+def _losses_together(
+    events: tuple[Event, ...], direction: str, interval: float, tail: float
+) -> Losses:
+    """Return the losses of all steps of `events`; `tail` of each may be cut."""
+    found = []
+    for event in map(_merged, events):
+        std, steps = event.noise_multiplier, event.steps
+        once = one_step(event.rate, std, interval, direction, tail / steps)
+        found.append(once if steps == 1 else once.times(steps, tail))
+    return reduce(Losses.then, found)
 
 
 def _merged(event: Event) -> Event:
@@ -129,37 +150,6 @@ def _smaller(
     if "RDP" in relation.accountants and bounds[-1].epsilon > enough:
         bounds.append(Accounted(rdp_epsilon(given, delta, relation), "RDP", interval))
     return min(bounds, key=lambda bound: bound.epsilon)
-
-
-# Composing is slow, and a calibration changes only what comes last: the rest is kept.
-
-
-def _pld(
-    events: tuple[Event, ...], direction: str, interval: float, delta: float, tail: float
-) -> float:
-    """Return epsilon in one direction, by privacy loss distributions."""
-    if not events:
-        return 0.0
-    losses = _losses(events[-1], direction, interval, tail)
-    if events[:-1]:
-        losses = _losses_together(events[:-1], direction, interval, tail).then(losses)
-    return losses.epsilon(delta)
-
-
-@lru_cache(maxsize=4)
-def _losses_together(
-    events: tuple[Event, ...], direction: str, interval: float, tail: float
-) -> Losses:
-    """Return the losses of `events` together."""
-    return reduce(Losses.then, (_losses(event, direction, interval, tail) for event in events))
-
-
-def _losses(event: Event, direction: str, interval: float, tail: float) -> Losses:
-    """Return the losses of all steps of an event; `tail` is the mass that may be cut."""
-    event = _merged(event)
-    std, steps = event.noise_multiplier, event.steps
-    once = one_step(event.rate, std, interval, direction, tail / steps)
-    return once if steps == 1 else once.times(steps, tail)
 
 
 @lru_cache(maxsize=256)

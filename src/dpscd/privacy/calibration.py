@@ -7,7 +7,7 @@ is given.
 
 import math
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from dpscd.errors import CalibrationError
 from dpscd.privacy import multipliers
@@ -128,27 +128,27 @@ def calibrate(
     disk (:mod:`dpscd.privacy.multipliers`) is a guess like any other: it is tried here, and
     returned only if it is good and in the window.
     """
+
+    def events_at(multiplier: float) -> list[Event]:
+        return [*others, SampledGaussian(rate, multiplier, steps)]
+
+    decide = partial(
+        epsilon_of,
+        delta=target.delta,
+        relation=target.relation,
+        interval=interval,
+        enough=target.epsilon,
+    )
     question = multipliers.question(target, rate, steps, interval, others)
-
-    def guessed(multiplier: float, enough: float) -> Accounted:
-        events = [*others, SampledGaussian(rate, multiplier, steps)]
-        return estimate(events, target.delta, target.relation, interval, enough=enough)
-
-    def excess(multiplier: float) -> float:
-        events = [*others, SampledGaussian(rate, multiplier, steps)]
-        enough = target.epsilon
-        found = epsilon_of(events, target.delta, target.relation, interval, enough=enough)
-        return _excess(found.epsilon, target)
-
     remembered = multipliers.recall(question)
     if (
         remembered is not None
         and _SMALLEST <= remembered <= _LARGEST
-        and -_WINDOW <= excess(remembered) <= 0.0
+        and -_WINDOW <= _excess(decide(events_at(remembered)), target) <= 0.0
     ):
         return remembered
-    found = _search(target, guessed, _first_guess(target, rate, steps, others))
-    while (error := excess(found)) > 0.0:
+    found = _search(target, events_at, interval, _first_guess(target, rate, steps, others))
+    while (error := _excess(decide(events_at(found)), target)) > 0.0:
         found = _round_up(found * math.exp(min(max(error, _NUDGE), 1.0)))
         if found > _LARGEST:
             raise _unreachable(target)
@@ -156,15 +156,19 @@ def calibrate(
     return found
 
 
-def _excess(epsilon: float, target: PrivacyTarget) -> float:
+def _excess(found: Accounted, target: PrivacyTarget) -> float:
     """Return the logarithm of epsilon over the target: good if and only if at most 0."""
+    epsilon = found.epsilon
     if epsilon <= target.epsilon:
         return min(0.0, math.log(max(epsilon, 1e-12) / target.epsilon))
     return max(math.log(epsilon / target.epsilon), math.ulp(1.0))
 
 
 def _search(
-    target: PrivacyTarget, bound: Callable[[float, float], Accounted], guess: float
+    target: PrivacyTarget,
+    events_at: Callable[[float], list[Event]],
+    interval: float,
+    guess: float,
 ) -> float:
     """Return a multiplier in the window, or the least that was tried and found good."""
     low, high = _SMALLEST, math.inf
@@ -174,12 +178,13 @@ def _search(
     multiplier = max(_SMALLEST, _round_up(guess))
     previous: tuple[float, float] | None = None
     while multiplier < min(high, _LARGEST):
-        found = bound(multiplier, enough)
+        events = events_at(multiplier)
+        found = estimate(events, target.delta, target.relation, interval, enough=enough)
         if found.accountant == "RDP":
             enough = target.epsilon
         elif found.accountant == "PLD" and found.epsilon > enough:
             enough = math.inf
-        error = _excess(found.epsilon, target)
+        error = _excess(found, target)
         if error <= 0.0 and (error >= -_WINDOW or multiplier == _SMALLEST):
             return multiplier
         low, high = (multiplier, high) if error > 0.0 else (low, multiplier)

@@ -212,15 +212,14 @@ def range_of(rate: float, std: float, direction: str, tail: float) -> tuple[floa
 
 def _loss(x: float, rate: float, std: float, direction: str) -> float:
     """Return the loss of one step that comes out as `x`."""
-
-    def sampled(loss: float) -> float:
-        if rate == 1.0:
-            return loss
-        return float(np.logaddexp(math.log1p(-rate), math.log(rate) + loss))
-
-    removed = sampled((-0.5 - x) / std**2) if direction != "add" else 0.0
-    added = -sampled((x - 0.5) / std**2) if direction != "remove" else 0.0
-    return removed + added
+    removed, added = (-0.5 - x) / std**2, (x - 0.5) / std**2
+    if rate < 1.0:  # the record may not be drawn
+        without, drawn = math.log1p(-rate), math.log(rate)
+        removed = float(np.logaddexp(without, drawn + removed))
+        added = float(np.logaddexp(without, drawn + added))
+    if direction == "replace":
+        return removed - added
+    return removed if direction == "remove" else -added
 
 
 def _divergences(epsilons: Numbers, rate: float, std: float, direction: str) -> Numbers:

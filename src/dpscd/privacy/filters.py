@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpscd.errors import CardError, ParameterError
 from dpscd.privacy.accountants import renyi_of
 from dpscd.privacy.calibration import interval_for
+from dpscd.privacy.decimals import exact
 from dpscd.privacy.relation import PrivacyTarget, Relation
 
 if TYPE_CHECKING:
@@ -30,10 +31,7 @@ __all__ = [
     "BasicFilter",
     "Filter",
     "RenyiFilter",
-    "above",
-    "below",
     "check_target",
-    "exact",
     "filter_from_dict",
     "fit_cost",
     "new_filter",
@@ -60,26 +58,6 @@ _LARGEST_ORDER = 4096
 
 # More than any capacity, and still a number of JSON.
 _TOO_MUCH = 1e300
-
-
-def exact(number: float) -> Fraction:
-    """Return the decimal that is written for `number`, not the binary nearest to it.
-
-    People mean 0.1 when they write 0.1: ten fits of it must fill a budget of 1. The
-    rules below see to it that what is charged is no less than what is spent.
-    """
-    return Fraction(repr(float(number)))
-
-
-def above(number: Fraction) -> float:
-    """Return a float that is written as `number` or the next above it."""
-    nearest = float(number)
-    return nearest if exact(nearest) >= number else math.nextafter(nearest, math.inf)
-
-
-def below(number: Fraction) -> float:
-    """Return a float that is written as `number` or the next below it."""
-    return 0.0 - above(-number)  # never a negative zero
 
 
 @dataclass(frozen=True)
@@ -240,10 +218,7 @@ class RenyiFilter:
 
 Filter = BasicFilter | RenyiFilter
 
-_FILTERS: dict[str, type[BasicFilter] | type[RenyiFilter]] = {
-    "basic": BasicFilter,
-    "renyi": RenyiFilter,
-}
+_FILTERS: dict[str, type[Filter]] = {kind.name: kind for kind in (BasicFilter, RenyiFilter)}
 
 
 def check_target(epsilon: float, delta: float) -> None:

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from dpscd.errors import BudgetExceeded, LedgerError, ParameterError
-from dpscd.privacy.books import BudgetState, Reservation, Verified, check_text
+from dpscd.privacy.books import Verified, check_text
+from dpscd.privacy.budget import BudgetState, Reservation
 from dpscd.privacy.filters import LARGEST_EPSILON, check_target, fit_cost, new_filter
 from dpscd.privacy.ledger_file import append, check_integrity, transaction
 from dpscd.privacy.relation import Relation

@@ -10,11 +10,10 @@ from dpscd.errors import DataError
 from dpscd.kernels.margin import MARGIN
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.event import SampledGaussian
-from dpscd.privacy.exact import EXACT_BITS, UNIT_BITS
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.privacy.release import Release, claim
-from dpscd.privacy.sums import noisy_sum
+from dpscd.privacy.sums import EXACT_BITS, UNIT_BITS, noisy_sum
 
 __all__ = ["NoisyScore", "plan_score", "release_score"]
 

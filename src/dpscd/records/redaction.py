@@ -1,15 +1,15 @@
 """Errors that would reveal something about records, said in fixed words."""
 
-import functools
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from contextlib import ContextDecorator
+from types import TracebackType
+from typing import TypeVar
 
 from dpscd.errors import DataError, DpscdError
 from dpscd.preprocessing import refusals
 
 __all__ = ["redact_errors", "redact_memory_errors"]
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 _NO_MEMORY = (
@@ -24,7 +24,7 @@ def redact_errors(read: Callable[[], R]) -> R:
     Notes
     -----
     Guarantee: what leaves is one of this library's errors, the system's about a file, a lack of
-    memory (see :func:`redact_memory_errors`), or a DataError with a fixed text, without
+    memory (see :data:`redact_memory_errors`), or a DataError with a fixed text, without
     cause and context: an error that nobody foresaw may hold a cell.
     """
     try:
@@ -39,7 +39,7 @@ def redact_errors(read: Callable[[], R]) -> R:
     raise DataError(refusals.UNFORESEEN)
 
 
-def redact_memory_errors(fit: Callable[P, R]) -> Callable[P, R]:
+class _MemoryErrors(ContextDecorator):
     """Let a fit that runs out of memory say so without the sizes of its arrays.
 
     Notes
@@ -47,15 +47,28 @@ def redact_memory_errors(fit: Callable[P, R]) -> Callable[P, R]:
     Guarantee: the MemoryError that leaves has a fixed text, and neither a cause nor a context:
     NumPy's own names the shape that it wanted, and with it the number of records, which is
     secret under add-remove. Nor has it frames of the failed call, which hold arrays.
+    Requires: whoever has the context in its body keeps nothing of the records in variables of
+    its own but what it was given; that frame is one of the error's.
     """
 
-    @functools.wraps(fit)
-    def redacted(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return fit(*args, **kwargs)
-        except MemoryError:
-            pass
-        # Outside of the handler, so that the first error is not the context of the second.
-        raise MemoryError(_NO_MEMORY)
+    def __enter__(self) -> None:
+        pass
 
-    return redacted
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        del error, trace  # this frame is one of the new error's
+        if kind is None or not issubclass(kind, MemoryError):
+            return
+        try:
+            raise MemoryError(_NO_MEMORY)
+        except MemoryError as redacted:
+            redacted.__context__ = None  # the first error, which is still being handled
+            raise
+
+
+redact_memory_errors = _MemoryErrors()
+"""Surrounds a fit, as a context or as a decorator, and rewords a lack of memory in it."""

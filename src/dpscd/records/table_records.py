@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from dpscd.plan import Plan
 from dpscd.preprocessing.parsing import Parsed
-from dpscd.privacy.exact import check_capacity
 from dpscd.privacy.random import Source
+from dpscd.privacy.sums import check_capacity
 from dpscd.problem import Problem
 from dpscd.records.door import TableDoor
 from dpscd.records.redaction import redact_errors

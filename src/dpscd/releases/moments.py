@@ -107,18 +107,19 @@ class Moments(SumRelease):
         """Release the moments, and standardise with them."""
         intercept = state.problem.constant != 0.0
         dense = parties.store.dense
+        noisy = self.noisy(MomentsQuery(self.n, state.problem), parties)
         standard = standard_of(
-            *self.estimates(MomentsQuery(self.n, state.problem), parties),
+            *self.estimates(noisy),
             centred=dense and intercept,
             turned=dense and not intercept,
             levels=state.problem.levels,
         )
         return replace(state, problem=replace(state.problem, standard=standard))
 
-    def estimates(self, query: MomentsQuery, parties: Parties) -> tuple[Floats, Floats, float]:
+    def estimates(self, noisy: Floats) -> tuple[Floats, Floats, float]:
         """Return estimates of the means and mean squares, and the standard error of each."""
-        noisy = self.noisy(query, parties) * (np.sqrt(2.0) / self.n)
-        return noisy[0], noisy[1], error_of_means(self.noise_multiplier, self.n)
+        means, squares = noisy * (np.sqrt(2.0) / self.n)
+        return means, squares, error_of_means(self.noise_multiplier, self.n)
 
 
 def error_of_means(noise_multiplier: float, n: int) -> float:

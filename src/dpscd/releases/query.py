@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import WorkerError
-from dpscd.privacy.exact import unit_of
+from dpscd.privacy.sums import unit_of
 
 __all__ = ["Query", "SomeRecords", "only_sums", "sum_over"]
 

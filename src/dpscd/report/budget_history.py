@@ -3,7 +3,7 @@
 from typing import Any
 
 from dpscd.cards.card import PrivacyCard
-from dpscd.privacy.books import BudgetState, Reservation
+from dpscd.privacy.budget import BudgetState, Reservation
 from dpscd.privacy.ledger import Ledger
 from dpscd.report.html import Html, data_table, html, joined, number
 from dpscd.report.words import chance

@@ -11,9 +11,9 @@ from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import CsrRows, Rows, row_width
 from dpscd.plan import Plan
-from dpscd.privacy.exact import check_capacity
 from dpscd.privacy.random import Source
 from dpscd.privacy.sampling import Lots
+from dpscd.privacy.sums import check_capacity
 from dpscd.privacy.watched import watcher
 from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers.brake import Brake

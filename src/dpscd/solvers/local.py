@@ -10,8 +10,8 @@ import numpy.typing as npt
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.plan import Plan
-from dpscd.privacy.exact import check_capacity
 from dpscd.privacy.random import Source
+from dpscd.privacy.sums import check_capacity
 from dpscd.problem import Problem, rows_of
 from dpscd.releases.query import Query, sum_over
 from dpscd.releases.store import LabelFacts, Residuals

@@ -4,8 +4,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.kernels.draws import shuffle
-from dpscd.kernels.dual import Records, sweep
+from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
+from dpscd.kernels.sdca import sweep
 from dpscd.privacy.random import Purpose, Source
 from dpscd.problem import Problem
 from dpscd.solvers.observer import Look, Observer

@@ -17,8 +17,8 @@ from dpscd.errors import ParameterError, WorkerError
 from dpscd.kernels.dual import StepConstants, release
 from dpscd.kernels.packed import release_cells
 from dpscd.plan import Plan
-from dpscd.privacy.exact import check_capacity
 from dpscd.privacy.random import LotsSource, Source
+from dpscd.privacy.sums import check_capacity
 from dpscd.problem import Problem
 from dpscd.releases.query import Query
 from dpscd.releases.store import LabelFacts, Residuals

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dpscd.errors import ParameterError, PrivacyWarning
-from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
+from dpscd.estimators.classification import DPLogisticRegression
 from dpscd.estimators.regression import DPRidge
+from dpscd.estimators.svc import DPLinearSVC
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
 from dpscd.losses import Logistic

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpscd.estimators.classification import DPLinearSVC
+from dpscd.estimators.svc import DPLinearSVC
 from dpscd.kernels.dual import Records
 from dpscd.privacy.random import SeededSource
 from dpscd.problem import Problem

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels.dual import sweep
+from dpscd.kernels.sdca import sweep
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Model

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from dpscd.errors import PrivacyWarning
-from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
+from dpscd.estimators.classification import DPLogisticRegression
 from dpscd.estimators.regression import DPRidge
+from dpscd.estimators.svc import DPLinearSVC
 from dpscd.problem import Model
 from dpscd_bench.cells import Cell
 from dpscd_bench.dataset import Dataset

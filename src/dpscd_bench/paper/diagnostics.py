@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpscd.kernels.dual import Records, objectives
+from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
+from dpscd.kernels.sdca import objectives
 from dpscd.problem import Problem
 from dpscd.solvers.observer import Look
 from dpscd_bench.kernels.published import combine, project_all

@@ -8,12 +8,13 @@ from threadpoolctl import threadpool_limits
 
 from dpscd import DPLogisticRegression
 from dpscd.kernels.block import new_buffer
-from dpscd.kernels.dual import advance, sweep
+from dpscd.kernels.dual import advance
 from dpscd.kernels.lazy import BLOCK, advance_lazy
 from dpscd.kernels.lazy_state import Law, new_state
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.kernels.rows import CsrRows, DenseRows
+from dpscd.kernels.sdca import sweep
 from dpscd.losses import Logistic, Loss
 from dpscd.privacy.random import SecureSource
 from dpscd.solvers.dp_scd import dp_scd, draws

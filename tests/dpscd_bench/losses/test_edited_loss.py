@@ -14,16 +14,16 @@ ROOT = Path(__file__).parents[3]
 PROJECTED = """
 import json
 import numpy as np
-from dpscd.kernels import dual, rows
+from dpscd.kernels import dual, rows, sdca
 from dpscd_bench.losses.published_logistic import PublishedLogistic
 X = np.eye(2)
 X.flags.writeable = False
 view = rows.DenseRows(X, np.ones(2), np.ones(2), 0.0)
 records = dual.Records(np.ones(2), np.ones(2))
-found = dual.objectives(
+found = sdca.objectives(
     PublishedLogistic(), view, records, 1.0, 0, np.zeros((2, 1)), np.full((1, 2), 0.5)
 )
-print(json.dumps([list(map(float, found)), sum(dual.objectives.stats.cache_hits.values())]))
+print(json.dumps([list(map(float, found)), sum(sdca.objectives.stats.cache_hits.values())]))
 """
 
 

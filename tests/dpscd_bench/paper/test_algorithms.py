@@ -10,7 +10,7 @@ import transcription
 from cases import Case, D, N
 
 from dpscd.errors import ParameterError
-from dpscd.kernels.dual import sweep
+from dpscd.kernels.sdca import sweep
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.privacy.random import SeededSource
 from dpscd.problem import Problem

@@ -1,0 +1,80 @@
+"""SDCA without privacy: sweeps of exact coordinate steps, and how far they are from the end."""
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.kernels._jit import jit, jit_uncounted
+from dpscd.kernels._memory import prefetch
+from dpscd.kernels.dual import Records
+from dpscd.kernels.rows import Rows, add, dot, look_ahead
+from dpscd.losses import Loss, conjugate, dual_step, value
+
+__all__ = ["objectives", "sweep"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# How many records ahead of a sweep labels, weights and duals are asked for.
+_AHEAD = 8
+
+
+@jit_uncounted
+def sweep(
+    loss: Loss,
+    rows: Rows,
+    records: Records,
+    strength: float,
+    order: Ints,
+    dual: Floats,
+    shared: Floats,
+) -> None:
+    """Run one epoch of SDCA, one exact coordinate step after the other: not private."""
+    outputs, count = shared.shape[0], order.shape[0]
+    for p in range(count):
+        look_ahead(rows, order, p, shared[0])
+        if p + _AHEAD < count:
+            i = order[p + _AHEAD]
+            prefetch(records.labels, i, 8)
+            prefetch(records.weights, i, 8)
+            prefetch(dual, i, 8)
+        i = order[p]
+        weight = records.weights[i]
+        norm = rows.norm[i]
+        if not (norm >= 0.0 and weight > 0.0):
+            continue
+        curvature = weight * norm * norm / strength
+        for k in range(outputs):
+            label = records.labels[i]
+            if outputs > 1:
+                label = 1.0 if label == k else -1.0
+            prediction = dot(rows, i, shared[k]) / strength
+            step = weight * dual_step(loss, prediction, dual[i, k] / weight, label, curvature)
+            dual[i, k] += step
+            add(rows, i, step, shared[k])
+
+
+@jit
+def objectives(
+    loss: Loss,
+    rows: Rows,
+    records: Records,
+    strength: float,
+    k: int,
+    dual: Floats,
+    shared: Floats,
+) -> tuple[float, float]:
+    """Return the sums of losses and of conjugates of output k: not private."""
+    losses = 0.0
+    conjugates = 0.0
+    outputs = shared.shape[0]
+    for i in range(records.labels.shape[0]):
+        weight = records.weights[i]
+        if not (rows.norm[i] >= 0.0 and weight > 0.0):
+            continue
+        label = records.labels[i]
+        if outputs > 1:
+            label = 1.0 if label == k else -1.0
+        prediction = dot(rows, i, shared[k]) / strength
+        losses += weight * value(loss, prediction, label)
+        conjugates += weight * conjugate(loss, dual[i, k] / weight, label)
+    return losses, conjugates

@@ -1,0 +1,168 @@
+"""The budget of one data set: what was charged to it, and what is left."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from dpscd.errors import BudgetExceeded
+from dpscd.privacy.decimals import above, below, exact
+from dpscd.privacy.filters import Filter
+from dpscd.privacy.relation import Relation
+
+__all__ = ["Account", "BudgetState", "Reservation"]
+
+
+@dataclass(frozen=True)
+class BudgetState:
+    """What a budget is, and what is spent and left of it.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the data set.
+    epsilon, delta, relation, filter
+        The budget and how fits are added up.
+    order : int or None
+        The order of a Rényi filter.
+    spent_epsilon, left_epsilon : float
+        At the budget's delta; rounded up and down.
+    spent_delta, left_delta : float or None
+        The same for delta; a Rényi filter states every total at the whole delta: None.
+    reserved, committed : int
+        Fits that began, and those of them that came to their end. Both are spent.
+    seeded : int
+        Fits whose noise came from a seed. If one of those becomes known, its model is not
+        private, and neither is the total.
+    note : str
+        What a reader of the totals should know.
+    """
+
+    dataset: str
+    epsilon: float
+    delta: float
+    relation: Relation
+    filter: str
+    order: int | None
+    spent_epsilon: float
+    left_epsilon: float
+    spent_delta: float | None
+    left_delta: float | None
+    reserved: int
+    committed: int
+    seeded: int
+    note: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state as plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A fit that was charged: public numbers of its plan, nothing of its data.
+
+    Attributes
+    ----------
+    id : int
+        What :meth:`Ledger.reserve` returned.
+    dataset, label, time : str
+        Whose budget, what the caller named it, and when it was charged (UTC).
+    epsilon, delta : float
+        What the fit claims.
+    releases : tuple of dict
+        What it releases, as on its privacy card.
+    cost : dict
+        What the filter charged.
+    committed : bool
+        Whether the fit came to its end.
+    seeded : bool
+        Whether its noise came from a seed: the claim holds while that seed is secret.
+    """
+
+    id: int
+    dataset: str
+    label: str
+    time: str
+    epsilon: float
+    delta: float
+    releases: tuple[dict[str, Any], ...]
+    cost: dict[str, float]
+    committed: bool = False
+    seeded: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reservation as plain JSON values."""
+        return asdict(self)
+
+
+@dataclass
+class Account:
+    """The budget of one data set and all that was charged to it."""
+
+    dataset: str
+    relation: Relation
+    filter: Filter
+    reservations: list[Reservation] = field(default_factory=list)
+    sums: dict[str, Fraction] = field(default_factory=dict)
+
+    def with_cost(self, cost: Mapping[str, float]) -> dict[str, Fraction]:
+        """Return what the sums would be with one more fit."""
+        return {key: self.sums.get(key, Fraction(0)) + exact(x) for key, x in cost.items()}
+
+    def exceeded(self, sums: Mapping[str, Fraction]) -> list[str]:
+        """Return the names of the capacities that `sums` exceed."""
+        return [key for key, x in self.filter.capacity.items() if sums[key] > exact(x)]
+
+    def admit(self, epsilon: float, delta: float, cost: Mapping[str, float]) -> None:
+        """Raise BudgetExceeded, saying what is left, unless the budget holds the fit."""
+        sums = self.with_cost(cost)
+        exceeded = self.exceeded(sums)
+        if not exceeded:
+            return
+        state = self.state(set())
+        left = f"epsilon={state.left_epsilon:.6g}"
+        if state.left_delta is not None:
+            left += f" and delta={state.left_delta:.6g}"
+        if exceeded == ["delta"]:
+            why = "its delta is more than is left; give each fit a smaller delta="
+        elif exceeded[0].startswith("precision"):
+            why = "the share set aside for finite precision is used up"
+        else:
+            total = above(self.filter.spent(sums)[0])
+            why = f"it would bring the total to {total:.6g} of epsilon={state.epsilon:g}"
+        raise BudgetExceeded(
+            f"a fit with epsilon={epsilon:g} and delta={delta:g} does not fit into the budget "
+            f"of dataset={self.dataset!r}: {why}. Left: {left} ({state.filter} filter). "
+            "Nothing was charged."
+        )
+
+    def charge(self, reservation: Reservation) -> None:
+        """Add a fit; the filter must have admitted it."""
+        sums = self.with_cost(reservation.cost)
+        if set(sums) != set(self.filter.capacity) or self.exceeded(sums):
+            raise ValueError("a fit was charged that the filter does not admit")
+        self.sums = sums
+        self.reservations.append(reservation)
+
+    def state(self, committed: set[int]) -> BudgetState:
+        """Return what is spent and left, rounded to the private side."""
+        nothing = dict.fromkeys(self.filter.capacity, Fraction(0))
+        epsilon, delta = self.filter.spent(self.sums or nothing)
+        whole = exact(self.filter.epsilon), exact(self.filter.delta)
+        return BudgetState(
+            dataset=self.dataset,
+            epsilon=self.filter.epsilon,
+            delta=self.filter.delta,
+            relation=self.relation,
+            filter=self.filter.name,
+            order=getattr(self.filter, "order", None),
+            spent_epsilon=above(epsilon),
+            left_epsilon=below(whole[0] - epsilon),
+            spent_delta=None if delta is None else above(delta),
+            left_delta=None if delta is None else below(whole[1] - delta),
+            reserved=len(self.reservations),
+            committed=sum(x.id in committed for x in self.reservations),
+            seeded=sum(x.seeded for x in self.reservations),
+            note=self.filter.note(),
+        )
