@@ -103,7 +103,7 @@ def check(
     """
     with plain_errors():
         from dpscd.preprocessing.encoding import feature_names, is_sparse, width_of
-        from dpscd.preprocessing.resolution import shaped_if_known, undecided
+        from dpscd.preprocessing.resolution import shaped_if_known
         from dpscd.preprocessing.schema import Schema
 
         found = Schema.read(file)
@@ -136,7 +136,7 @@ def check(
             rows,
             right=(2,),
         )
-        if any(map(undecided, found.columns)):
+        if any(column.undecided for column in found.columns):
             typer.echo(
                 "Numbers get more features in a fit, by epsilon and n: give --epsilon and --n."
             )

@@ -12,6 +12,7 @@ from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.shapes import BAND
 from dpscd.estimators.table import TableModel
+from dpscd.preprocessing.declarations import Column
 from dpscd.preprocessing.encoding import width_of
 from dpscd.preprocessing.schema import Schema
 from dpscd.report.html import number
@@ -160,11 +161,13 @@ class Subject:
             yield from (("", str(name)) for name in names)
             return
         first = 0
-        for column in self.schema.features:
-            for name in names[first : first + width_of(column)]:
-                label = str(name).removeprefix(column.name).removeprefix("=").strip()
-                yield column.name, label or column.name
-            first += width_of(column)
+        for part in self.schema.parts:
+            for name in names[first : first + width_of(part)]:
+                label = str(name)
+                if isinstance(part, Column):
+                    label = label.removeprefix(part.name).removeprefix("=").strip()
+                yield part.name, label or part.name
+            first += width_of(part)
 
 
 def _text(value: Any) -> str:
