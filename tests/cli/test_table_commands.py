@@ -471,6 +471,28 @@ def test_inspect_shows_and_draws_a_column(run, trained):
     assert all(row["band"] > 0.0 for row in rows)
 
 
+def test_pairs_and_monotone_columns_are_shown(run):
+    paired = f'[table]\npairs = [["sex", "age"]]\n{SCHEMA}'
+    Path("pairs.toml").write_text(paired)
+    shown = run("schema", "check", "pairs.toml", "--epsilon", 1, "--n", 4000)
+    assert "sex x age" in shown.stdout
+    counts = json.loads(run("schema", "check", "pairs.toml", "--json").stdout)
+    assert counts["pairs"] == {"sex x age": 6}
+    assert len(counts["features"]) == 1 + 3 + 6
+    run("fit", "train.csv", "--schema", "pairs.toml", "--out", "pairs.json")
+    words = ("inspect", "pairs.json", "--column")
+    assert "other" in run(*words, "sex x age", "--plot", "pair.png").stdout
+    assert Path("pair.png").stat().st_size > 5000
+    alone = json.loads(run(*words, "age", "--json").stdout)
+    assert set(alone[0]) == {"column", "value", "effect", "band"}
+    Path("up.toml").write_text(SCHEMA.replace("[0, 100]", '[0, 100]\nmonotone = "up"'))
+    run("fit", "train.csv", "--schema", "up.toml", "--out", "up.json")
+    found = run("inspect", "up.json", "--column", "age").stdout
+    assert "made to rise" in found.replace("\n", " ")
+    Path("bad.toml").write_text(paired.replace("[0, 100]", '[0, 100]\nmonotone = "up"'))
+    assert "bad.toml line 10" in run("schema", "check", "bad.toml", code=1).stderr
+
+
 def test_bad_inspections_are_one_line(run, trained):
     model = trained / "model.json"
     assert "give --column" in run("inspect", model, "--plot", "x.png", code=1).stderr
