@@ -86,12 +86,12 @@ def test_a_pair_learns_what_its_columns_alone_cannot(table):
     both = TableModel(schema_of(pairs=[["month", "hour"]]), estimator("high")).fit(table)
     assert alone.score(table) < 0.6
     assert both.score(table) > 0.8
-    # epsilon n / sqrt(7), over six months: to the power of a third.
-    assert both.schema_.pairs[0].bins == round((2.0 * N / np.sqrt(7) / 6) ** (1 / 3))
+    # epsilon n / sqrt(7), over six months, to the power of a third, and half of that.
+    assert both.schema_.pairs[0].bins == round((2.0 * N / np.sqrt(7) / 6) ** (1 / 3) / 2)
 
 
 def test_what_a_fit_chose_is_in_its_file(fitted, table, tmp_path):
-    assert [pair.bins for pair in fitted.schema_.pairs] == [13, None, 16, 11]
+    assert [pair.bins for pair in fitted.schema_.pairs] == [6, None, 9, 5]
     fitted.save(tmp_path / "model.json")
     again = load(tmp_path / "model.json")
     assert again.schema_ == fitted.schema_
@@ -142,10 +142,10 @@ def test_effects_of_a_pair_are_differences_of_decisions(table, intercept):
     names = list(model.estimator_.feature_names_in_)
     noise = np.ravel(model.estimator_.coef_noise_)
     sizes = {
-        "month x hour": 6 * 15,
+        "month x hour": 6 * 8,
         "month x site": 6 * 4,
         "grade x flag": 4 * 2,
-        "hour x dose": 13 * 12,
+        "hour x dose": 7 * 6,
     }
     means = model.estimator_.released_means() if intercept else None
     for pair, count in sizes.items():

@@ -38,7 +38,7 @@ MUTATIONS = [
         "rows with pairs as long as if there were none",
         "preprocessing/encoding.py",
         (("math.sqrt(len(schema.parts))", "math.sqrt(len(schema.features))"),),
-        "tests/preprocessing/test_pairs.py::test_features_are_products_of_both_sides",
+        "tests/preprocessing/test_pair_features.py::test_features_are_products_of_both_sides",
     ),
     Mutation(
         "a pair scaled by the largest of the records",
@@ -50,7 +50,7 @@ MUTATIONS = [
         "a missing cell of a pair in the place of a value",
         "preprocessing/pair_features.py",
         (("np.where(absent, side_width(side) - 1, place)", "place"),),
-        "tests/preprocessing/test_pairs.py::test_features_are_products_of_both_sides",
+        "tests/preprocessing/test_pair_features.py::test_features_are_products_of_both_sides",
     ),
     Mutation(
         "a file whose monotone column is not",

@@ -73,7 +73,7 @@ def evil_model():
 def paired(**table):
     """Return a model with pairs of every kind, one of them too large for its map."""
     rng = np.random.default_rng(3)
-    towns = [f"town number {k}" for k in range(30)]
+    towns = [f"town number {k}" for k in range(26)]
     people_too = people().assign(town=rng.choice(towns, N), day=rng.uniform(0, 365, N))
     columns = {
         **SCHEMA["columns"],
@@ -83,7 +83,7 @@ def paired(**table):
     }
     pairs = [
         ["member", "age"],
-        {"columns": ["town", "day"], "bins": 30},
+        {"columns": ["town", "day"], "bins": 13},
         {"columns": ["hours", "day"], "bins": 3},
     ]
     pairs += [["member", name] for name in ("hours", "day", "town")] + [["age", "hours"]]

@@ -374,7 +374,7 @@ def test_pairs_are_maps_with_signs_where_they_stand_out():
     words = Checker(page).words
     assert page.count('<table class="map">') == 6
     assert "1 more pairs are in the table of all" in words
-    assert "town x daypair, 961 featuresdeclared" in words
+    assert "town x daypair, 378 featuresdeclared" in words
     assert re.search("weightnumber, smooth, [0-9] intervals, made to falldeclared", words)
     shapes = model.shapes()
     for name, own in shapes[shapes["other"].notna()].groupby("column"):
