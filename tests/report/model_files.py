@@ -70,8 +70,8 @@ def evil_model():
     return table_model(schema, table=table)
 
 
-def paired(**table):
-    """Return a model with pairs of every kind, one of them too large for its map."""
+def paired(few=False, **table):
+    """Return a model with pairs of every kind, one of them too large for its map, or a few."""
     rng = np.random.default_rng(3)
     towns = [f"town number {k}" for k in range(26)]
     people_too = people().assign(town=rng.choice(towns, N), day=rng.uniform(0, 365, N))
@@ -87,6 +87,7 @@ def paired(**table):
         {"columns": ["hours", "day"], "bins": 3},
     ]
     pairs += [["member", name] for name in ("hours", "day", "town")] + [["age", "hours"]]
+    pairs = pairs[:1] if few else pairs
     schema = {"table": {"pairs": pairs, **table}, **SCHEMA, "columns": columns}
     if table:
         del columns["weight"]["monotone"]

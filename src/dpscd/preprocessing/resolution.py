@@ -72,7 +72,7 @@ def pair_intervals(epsilon: float, n: int, parts: int, pair: Cross) -> int | Non
     of a smooth surface as hats do of a curve, m^-4 squared for m intervals, and each of k parts
     has m^2 features, or w m if the other side has w whatever m is. Noise adds (k m^2 /
     (epsilon n))^2 or (k w m / (epsilon n))^2 to a squared prediction; the sum with k / m^4 is
-    least where m grows as (epsilon n / sqrt(k))^(1/4), or (epsilon n / (w sqrt(k)))^(1/3). Taken
+    least where m grows as (epsilon n / sqrt(k))^(1/4) or (epsilon n / (w sqrt(k)))^(1/3). Taken
     is half of that: on generated tables (``python benchmarks/pairs.py``; n 5,000, epsilon 1 and
     n 20,000, epsilon 0.5), waves and corners at random places, all of it had errors larger by 1
     to 8 %. These tables chose the half.
