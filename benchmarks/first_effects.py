@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dpscd import DPLogisticRegression, TableModel
-from dpscd.estimators.shapes import _points
+from dpscd.estimators.shape_points import points_of
 from dpscd.preprocessing.encoding import encode, width_of
 from dpscd.preprocessing.parsing import parse
 from dpscd_bench.bank import bank_table
@@ -31,12 +31,12 @@ def occurring(model: TableModel, cells: pd.DataFrame) -> dict[str, set[Any]]:
     found: dict[str, set[Any]] = {}
     first = 0
     for column in schema.features:
-        own = total[first : first + width_of(column)]
-        first += width_of(column)
-        values, features = _points(column, model.bounds_)
-        start = int(column.bent)  # the value itself comes before its knots
-        there = np.abs(features[:, start:]) @ own[start:] > 0.0
-        found[column.name] = {value for value, x in zip(values, there, strict=True) if x}
+        width = width_of(column)
+        points = points_of(column, model.bounds_, 1.0, np.zeros(width, dtype=bool))
+        # As if released without error; the share that is even is then below every mean.
+        there = points.seen(total[first : first + width], 0.0)
+        first += width
+        found[column.name] = {v for v, x in zip(points.values, there, strict=True) if x}
     return found
 
 

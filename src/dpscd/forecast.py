@@ -3,7 +3,8 @@
 What privacy costs a linear model grows at most about as the relative noise does, the length of
 the noise that one Gaussian release of all coefficients would have, per record. So a band ends
 at a constant times that: the largest that was measured, on given and generated data of many
-kinds (``python benchmarks/forecast.py judge``; docs/understanding/planning.md, "What to expect").
+kinds (``python benchmarks/forecast.py judge``; docs/understanding/planning.md, "What to
+expect").
 """
 
 import math

@@ -474,6 +474,31 @@ def test_inspect_shows_and_draws_a_column(run, trained):
     assert all(row["band"] > 0.0 for row in rows)
 
 
+def test_pairs_and_monotone_columns_are_shown(run):
+    paired = f'[table]\npairs = [["sex", "age"]]\n{SCHEMA}'
+    Path("pairs.toml").write_text(paired)
+    shown = run("schema", "check", "pairs.toml", "--epsilon", 1, "--n", 4000)
+    assert "sex x age" in shown.stdout
+    counts = json.loads(run("schema", "check", "pairs.toml", "--json").stdout)
+    assert counts["pairs"] == {"sex x age": 6}
+    assert len(counts["features"]) == 1 + 3 + 6
+    run("fit", "train.csv", "--schema", "pairs.toml", "--out", "pairs.json")
+    words = ("inspect", "pairs.json", "--column")
+    assert "other" in run(*words, "sex x age", "--plot", "pair.png").stdout
+    listed = run("inspect", "pairs.json", "--top", 40).stdout
+    assert "sex x age = f, at 0 " in listed
+    assert "sex x age = m, at 0 " in listed
+    assert Path("pair.png").stat().st_size > 5000
+    alone = json.loads(run(*words, "age", "--json").stdout)
+    assert set(alone[0]) == {"column", "value", "effect", "band", "seen"}
+    Path("up.toml").write_text(SCHEMA.replace("[0, 100]", '[0, 100]\nmonotone = "up"'))
+    run("fit", "train.csv", "--schema", "up.toml", "--out", "up.json")
+    found = run("inspect", "up.json", "--column", "age").stdout
+    assert "made to rise" in found.replace("\n", " ")
+    Path("bad.toml").write_text(paired.replace("[0, 100]", '[0, 100]\nmonotone = "up"'))
+    assert "bad.toml line 10" in run("schema", "check", "bad.toml", code=1).stderr
+
+
 def test_bad_inspections_are_one_line(run, trained):
     model = trained / "model.json"
     assert "give --column" in run("inspect", model, "--plot", "x.png", code=1).stderr
@@ -503,7 +528,11 @@ def test_plan_needs_no_data(run):
     )
     assert values[0]["epsilon"] == 1.0
     assert values[0]["expected"]["lost"] is not None
-    assert "not measured" in run("plan", "--n", 500, "--d", 500, "--epsilon", 0.01).stdout
+    assert "-0.005 to 0.500" in run("plan", "--n", 500, "--d", 500, "--epsilon", 0.01).stdout
+    narrow = ("plan", "--n", 500, "--d", 500, "--epsilon", 0.01, "--largest-class")
+    assert "-0.005 to 0.100" in run(*narrow, 0.9).stdout
+    assert "largest_class=2.0" in run(*narrow, 2, code=1).stderr
+    assert "for classes" in run(*narrow, 0.9, "--regression", code=2).stderr
     assert "min" in run("plan", "--n", 10**9, "--d", 100, "--epsilon", 1).stdout
     assert "finite" in run("plan", "--n", 10, "--d", 1, "--epsilon", "inf", code=1).stderr
 

@@ -35,8 +35,32 @@ _BEHIND_THE_DOOR = "tests/audit/test_front_door.py::test_mistakes_behind_the_doo
 
 MUTATIONS = [
     Mutation(
-        "an unlisted cell of a complete list in the next column",
+        "rows with pairs as long as if there were none",
         "preprocessing/encoding.py",
+        (("math.sqrt(len(schema.parts))", "math.sqrt(len(schema.features))"),),
+        "tests/preprocessing/test_pair_features.py::test_features_are_products_of_both_sides",
+    ),
+    Mutation(
+        "a pair scaled by the largest of the records",
+        "preprocessing/pair_features.py",
+        (("(x * y).astype(np.float32)", "(x * y / max(1e-9, (x * y).max(initial=0.0))).astype(np.float32)"),),
+        "tests/properties/test_door_tables.py::test_tables",
+    ),
+    Mutation(
+        "a missing cell of a pair in the place of a value",
+        "preprocessing/pair_features.py",
+        (("np.where(absent, side_width(side) - 1, place)", "place"),),
+        "tests/preprocessing/test_pair_features.py::test_features_are_products_of_both_sides",
+    ),
+    Mutation(
+        "a file whose monotone column is not",
+        "estimators/table.py",
+        (("    good = good and is_monotone(schema, bounds, model)\n", ""),),
+        "tests/estimators/test_monotone.py::test_a_file_whose_shape_is_not_as_declared_is_refused",
+    ),
+    Mutation(
+        "an unlisted cell of a complete list in the next column",
+        "preprocessing/column_features.py",
         (("codes = np.where(codes == OTHER, MISSING, codes)", "codes = np.array(codes)"),),
         "tests/preprocessing/test_encoding.py::test_a_complete_list_has_no_feature_for_others",
     ),
@@ -1031,7 +1055,7 @@ MUTATIONS = [
     ),
     Mutation(
         "knots at quantiles of the records",
-        "preprocessing/encoding.py",
+        "preprocessing/column_features.py",
         (("between(scaled, scaled_knots(column, *declared_bounds(column, bounds)))", "between(scaled, np.quantile(scaled, np.linspace(0.0, 1.0, intervals_of(column) + 1)) + 1e-9 * np.arange(intervals_of(column) + 1))"),),
         "tests/properties/test_door_tables.py::test_tables",
     ),

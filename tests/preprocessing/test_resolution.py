@@ -14,7 +14,7 @@ from dpscd import (
     TableEncoder,
     TableModel,
 )
-from dpscd.preprocessing.resolution import intervals_for, shaped, undecided
+from dpscd.preprocessing.resolution import intervals_for, shaped
 
 TARGET = {"column": "ill", "classes": ["no", "yes"]}
 NUMBER = {"kind": "number", "bounds": [0, 100]}
@@ -51,19 +51,19 @@ def test_finer_with_more_records_and_epsilon_and_coarser_with_more_columns():
 
 
 def test_only_numbers_without_a_declared_shape_get_one():
-    chosen = [column.name for column in SCHEMA.columns if undecided(column)]
+    chosen = [column.name for column in SCHEMA.columns if column.undecided]
     assert chosen == ["age", "dose"]
     found = shaped(SCHEMA, 1.0, 50_000)
     count = intervals_for(1.0, 50_000, 6)
     for before, after in zip(SCHEMA.columns, found.columns, strict=True):
         if before.name in chosen:
             assert (after.shape, after.bins) == ("smooth", count)
-            assert not undecided(after)
+            assert not after.undecided
         else:
             assert after == before
     few = shaped(SCHEMA, 1.0, 20)
     assert [few.columns[place].shape for place in (0, 1)] == ["line", "line"]
-    assert not any(map(undecided, few.columns))
+    assert not any(column.undecided for column in few.columns)
     assert shaped(found, 0.1, 10) == found
 
 

@@ -44,10 +44,10 @@ from dpscd.records.tables import table_source
 NAMES = ("age", "sex", "grade", "smokes", "ill")
 
 
-def schema(shape=None, **target):
+def schema(shape=None, pairs=(), **target):
     return Schema.from_dict(
         {
-            "table": {"missing": ["999", "NA", "?", "None"]},
+            "table": {"missing": ["999", "NA", "?", "None"], "pairs": pairs},
             "target": {"column": "ill", **(target or {"classes": ["0", "1", "yes"]})},
             "columns": {
                 "age": {
@@ -73,10 +73,16 @@ def schema(shape=None, **target):
 
 SCHEMA = schema()
 PLAIN_TARGET = schema({"shape": "smooth", "knots": [0.1, 7, 100]}, bounds=[-5, 5])
+# One with dense rows, one with sparse ones.
+FEW = schema({"shape": "steps"}, [{"columns": ["age", "grade"], "bins": 2}, ["sex", "smokes"]])
+MANY = schema({"shape": "smooth"}, [{"columns": ["sex", "age"], "bins": 99}, ["smokes", "age"]])
 DOORS = [
     TableDoor(ClassLabels((0, 1, 2)), SCHEMA, {}),
     TableDoor(NumberLabels(-5.0, 5.0), PLAIN_TARGET, {}),
+    TableDoor(ClassLabels((0, 1, 2)), FEW, {}),
+    TableDoor(ClassLabels((0, 1, 2)), MANY, {}),
 ]
+assert [door.sparse for door in DOORS] == [False, False, False, True]
 LISTED = ["1", 1, True, "True", 7.0, "07", "a", "b", "?", "0", 0.1, "0.1", "None", "yes", 999]
 CELLS = ANYTHING + LISTED + LISTED
 cells = one_of_these(CELLS)
@@ -325,6 +331,7 @@ DECLARED = {
     "scaler": DeclaredScaler(bounds=(-5, 5), missing="column"),
     "bins": DeclaredScaler(bounds=(0, 5), log1p=True, bins=4),
     "encoder": DeclaredEncoder(["1", "true", "a", "7"], missing="column"),
+    "pair": DeclaredScaler(bounds=(-5, 5), shape="smooth", missing="column", pairs=[(0, 1)]),
 }
 BOXES = {
     "list": lambda records: [list(record) for record in records],

@@ -70,6 +70,30 @@ def evil_model():
     return table_model(schema, table=table)
 
 
+def paired(few=False, **table):
+    """Return a model with pairs of every kind, one of them too large for its map, or a few."""
+    rng = np.random.default_rng(3)
+    towns = [f"town number {k}" for k in range(26)]
+    people_too = people().assign(town=rng.choice(towns, N), day=rng.uniform(0, 365, N))
+    columns = {
+        **SCHEMA["columns"],
+        "town": {"kind": "category", "values": towns},
+        "day": {"kind": "number", "bounds": [0, 365], "shape": "smooth"},
+        "weight": {"kind": "number", "bounds": [0, 200], "monotone": "down"},
+    }
+    pairs = [
+        ["member", "age"],
+        {"columns": ["town", "day"], "bins": 13},
+        {"columns": ["hours", "day"], "bins": 3},
+    ]
+    pairs += [["member", name] for name in ("hours", "day", "town")] + [["age", "hours"]]
+    pairs = pairs[:1] if few else pairs
+    schema = {"table": {"pairs": pairs, **table}, **SCHEMA, "columns": columns}
+    if table:
+        del columns["weight"]["monotone"]
+    return table_model(schema, table=people_too.assign(weight=70))
+
+
 def features(d=3, seed=1):
     return np.random.default_rng(seed).uniform(-0.5, 0.5, size=(N, d))
 

@@ -6,6 +6,7 @@ import math
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from model_files import (
     evil_model,
     many_classes,
     not_private,
+    paired,
     ridge,
     table_model,
 )  # fmt: skip
@@ -28,6 +30,7 @@ from dpscd.privacy.relation import Relation
 from dpscd.report import tradeoff
 from dpscd.report.html import Html, fixed, html, number
 from dpscd.report.model_page import model_page, write_report
+from dpscd.report.pair_map import pair_maps
 from dpscd.report.subject import Subject, Weight
 from dpscd.report.tradeoff import points
 from dpscd.report.words import best_guess, chance, odds, percent, strength
@@ -363,3 +366,52 @@ def test_a_failed_write_leaves_the_old_page(tmp_path, shown):
     with pytest.raises(Exception, match="no ledger"):
         write_report(tmp_path / "model.json", out, tmp_path / "none.db")
     assert out.read_text() == "old"
+
+
+def test_pairs_are_maps_with_signs_where_they_stand_out():
+    model = paired()
+    page = model_page(model, "m")
+    words = Checker(page).words
+    assert page.count('<table class="map">') == 6
+    assert "1 more pairs are in the table of all" in words
+    assert "town x daypair, 378 featuresdeclared" in words
+    assert re.search("weightnumber, smooth, [0-9] intervals, made to falldeclared", words)
+    shapes = model.shapes()
+    for name, own in shapes[shapes["other"].notna()].groupby("column"):
+        if f'aria-label="{name}">' not in page:
+            continue
+        part = page.split(f'aria-label="{name}">')[1].split("</table>")[0]
+        cells = part.count("<td")
+        values, others = own["value"].nunique(), own["other"].nunique()
+        few, many = sorted((values, others))
+        assert cells <= 12 * 24
+        if few <= 12 and many <= 24:
+            assert cells == few * many
+            beyond = own["effect"].abs() > own["band"]
+            above = own["effect"] > 0
+            assert part.count(">+<span") == (beyond & above).sum()
+            assert part.count(">\u2212<span") == (beyond & ~above).sum()
+            assert "at some of the values" not in part
+        else:
+            assert "at some of the values" in part
+    assert "town number 3 x 365" in words
+
+
+def test_pairs_of_normalised_rows_are_weights():
+    page = model_page(paired(rows="normalise"), "m")
+    assert '<table class="map">' not in page
+    assert "member=true x age" in Checker(page).words
+
+
+def test_a_map_leaves_values_that_are_not_known_empty():
+    effects = [
+        Weight("a x b", "", size, 0.5, pair)
+        for size, pair in ((1.0, ("u", "v")), (0.0, ("w", "z")))
+    ]
+    subject = SimpleNamespace(
+        weights=lambda _: effects, pair=lambda _: ("a", "b"), numbers=set()
+    )
+    found = pair_maps(subject, 0, "y")
+    assert found.count("<td></td>") == 2
+    assert "up5" in found
+    assert "down0" in found

@@ -12,7 +12,14 @@ from pathlib import Path
 
 import pytest
 from chromium import browser, find
-from model_files import careless, charged, evil_model, many_classes, not_private
+from model_files import (
+    careless,
+    charged,
+    evil_model,
+    many_classes,
+    not_private,
+    paired,
+)
 
 from dpscd.report.model_page import model_page
 
@@ -22,7 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
 
-PAGES = ("charged", "careless", "evil", "classes", "plain")
+PAGES = ("charged", "careless", "evil", "classes", "plain", "pairs")
 WIDTHS = (390, 1280)
 SCHEMES = ("light", "dark")
 
@@ -47,6 +54,7 @@ def pages(tmp_path_factory):
         "evil": model_page(evil_model(), "model.json"),
         "classes": model_page(many_classes(), "model.json"),
         "plain": model_page(not_private(), "model.json"),
+        "pairs": model_page(paired(few=True), "model.json"),
     }
     assert set(found) == set(PAGES)
     for name, text in found.items():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.image import imread
 
-from dpscd.preprocessing.declarations import Column
+from dpscd.preprocessing.declarations import Column, Cross
 from dpscd.report.shape_figure import shape_figure
 
 NUMBER = {"kind": "number", "bounds": (0.0, 1000.0)}
@@ -35,3 +35,20 @@ def test_points_and_bands_are_on_the_figure(name, tmp_path):
     assert drawn.sum() > 200
     assert np.ptp(rows) > 100
     assert np.ptp(columns) > 300
+
+
+def test_a_pair_is_a_map_with_signs(tmp_path):
+    pair = Cross(COLUMNS["values"][0], Column("z", **NUMBER, shape="smooth"), 2)
+    # One of the values is not shown: its place stays empty.
+    rows = [(a, z) for a in ("a", "b", "(other)") for z in (0.0, 500.0, 1000.0)][:-1]
+    shape = pd.DataFrame(rows, columns=["value", "other"]).assign(column=pair.name, band=0.5)
+    inked = []
+    for size in (0.0, 1.0):
+        shape["effect"] = np.where(np.arange(len(rows)) == 4, 2.0, -0.1 - size)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            shape_figure(shape, pair, "the score of y = 1", tmp_path / "x.png")
+        image = imread(tmp_path / "x.png")[..., :3]
+        inked.append((image.max(axis=2) < 0.2).sum())
+        assert (image[..., 2] - image[..., 0] > 0.2).sum() > 2000  # the one that is above
+    assert inked[1] > inked[0]  # seven signs more

@@ -77,6 +77,8 @@ def _effects(found: Any) -> tuple[list[str], list[tuple[str, list[float], float]
     rows: dict[str, tuple[str, list[float], float]] = {}
     for row in shapes[shapes["seen"]].to_dict(orient="records"):
         name = f"{row['column']} {_value(row['value'])}"
+        if row.get("other") is not None:
+            name += f", {_value(row['other'])}"
         _, effects, band = rows.get(name, (name, [], 0.0))
         rows[name] = name, [*effects, row["effect"]], max(band, row["band"])
     return outputs, list(rows.values())
@@ -111,6 +113,8 @@ def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> N
         raise ParameterError("--column is for models of tables; this one is of arrays.")
     shapes = found.shapes()
     own = shapes[shapes["column"] == column]
+    if "other" in own and own["other"].isna().all():  # a column alone, where others are paired
+        own = own.drop(columns="other")
     if not len(own):
         known = ", ".join(sorted(set(shapes["column"])))
         raise ParameterError(f"the model has no column {column!r}; it has {known}.")
@@ -119,20 +123,22 @@ def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> N
     if as_json:
         print_json(own.to_dict(orient="records"))
         return
-    classes = "class" in own
+    keys = ["value", *(x for x in ("other", "class") if x in own)]
+    part = next(x for x in found.schema_.parts if x.name == column)
+    forced = {"up": ", made to rise", "down": ", made to fall"}
     print_table(
-        f"{column}: effect on {_effect_on(found)}",
-        ("value", *(["class"] if classes else []), "effect", "± noise"),
+        f"{column}: effect on {_effect_on(found)}"
+        + forced.get(str(getattr(part, "monotone", None)), ""),
+        (*keys, "effect", "± noise"),
         [
             (
-                f"{row['value']:g}" if isinstance(row["value"], float) else str(row["value"]),
-                *([str(row["class"])] if classes else []),
+                *(f"{row[x]:g}" if isinstance(row[x], float) else str(row[x]) for x in keys),
                 f"{row['effect']:+.4f}",
                 f"{row['band']:.4f}",
             )
             for row in own.to_dict(orient="records")
         ],
-        right=(2, 3) if classes else (1, 2),
+        right=(len(keys), len(keys) + 1),
     )
     if plot is not None:
         typer.echo(f"Figure written to {plot}")
@@ -159,8 +165,8 @@ def _draw(own: "pd.DataFrame", found: Any, plot: Path) -> None:
 
     try:
         name = own["column"].iloc[0]
-        column = next(part for part in found.schema_.features if part.name == name)
-        shape_figure(own, column, _effect_on(found), plot)
+        part = next(part for part in found.schema_.parts if part.name == name)
+        shape_figure(own, part, _effect_on(found), plot)
     except ImportError:
         problem = "a figure needs matplotlib; install it with: pip install 'dpscd[plot]'"
     except ValueError:  # matplotlib's, about the ending

@@ -102,19 +102,22 @@ def check(
     Example: dpscd schema check patients.toml --epsilon 1 --n 20000
     """
     with plain_errors():
+        from dpscd.preprocessing.declarations import Cross
         from dpscd.preprocessing.encoding import feature_names, is_sparse, width_of
-        from dpscd.preprocessing.resolution import shaped_if_known, undecided
+        from dpscd.preprocessing.resolution import shaped_if_known
         from dpscd.preprocessing.schema import Schema
 
         found = Schema.read(file)
         if epsilon is not None or n is not None:
             found = shaped_if_known(found, epsilon, n)
         features = feature_names(found)
+        pairs = {x.name: width_of(x) for x in found.parts if isinstance(x, Cross)}
         if as_json:
             print_json(
                 {
                     "ok": True,
                     "features": features,
+                    "pairs": pairs,
                     "sparse": is_sparse(found),
                     "read_from_data": list(found.read_from_data),
                     "private_bounds": [column.name for column in found.private],
@@ -130,13 +133,14 @@ def check(
             )
             for column in found.columns
         ]
+        rows += [(name, "pair", str(width), "declared") for name, width in pairs.items()]
         print_table(
             f"{file.name}: {len(features)} features for {found.target.name!r}",
             ("column", "kind", "features", "known from"),
             rows,
             right=(2,),
         )
-        if any(map(undecided, found.columns)):
+        if any(column.undecided for column in found.columns):
             typer.echo(
                 "Numbers get more features in a fit, by epsilon and n: give --epsilon and --n."
             )

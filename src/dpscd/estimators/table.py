@@ -18,6 +18,7 @@ from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
 from dpscd.estimators.files import write_model
+from dpscd.estimators.monotone import is_monotone, made_monotone
 from dpscd.estimators.registry import MODELS, kind_of, usual_kind
 from dpscd.estimators.regression import DPLinearRegressor
 from dpscd.estimators.shapes import column_shapes
@@ -126,6 +127,7 @@ class TableModel(BaseEstimator):
             model.set_params(classes=list(schema.target.classes), class_weight=weights)
             model.classes_ = np.array(schema.target.classes)
         model.privacy_ = _with_schema(model.privacy_, schema, found)
+        model.coef_ = made_monotone(schema, found, model)
         self.schema_, self.bounds_, self.estimator_ = schema, found, model
         return self
 
@@ -208,13 +210,17 @@ class TableModel(BaseEstimator):
             log-odds of a logistic regression) relative to the column's average, and `band`, two
             standard deviations of the noise in it. With more than two classes also `class`.
             Numbers are shown at their knots, the middle of their intervals, or at their
-            bounds. The column whose effects are the clearest comes first.
+            bounds. The column whose effects are the clearest comes first. A pair is a column
+            called "a x b", with a row for every value of a and every one of b, which stands in
+            `other`; it is there if the schema has pairs. Shown is what the pair adds to the
+            effects of a and of b.
 
         Notes
         -----
         Computed from the released model alone: nothing is spent, and the average is a
         released one where means were released. Where the schema normalises rows, what a column
-        does depends on the rest of the record; shown is what it does before that.
+        does depends on the rest of the record; shown is what it does before that. Bands of
+        monotone columns are wider, docs/proofs/noise_band.md says why.
         """
         check_is_fitted(self)
         return column_shapes(self.schema_, self.bounds_, self.estimator_, self._means())
@@ -321,12 +327,13 @@ def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
     schema = Schema.from_dict(table["schema"])
     bounds = {str(k): (float(v[0]), float(v[1])) for k, v in table["bounds"].items()}
     expected = _with_schema(model.privacy_, schema, bounds).public
-    width = sum(width_of(column) for column in schema.features)
+    width = sum(width_of(part) for part in schema.parts)
     good = expected == model.privacy_.public and width == model.n_features_in_
     good = good and set(bounds) == {part.name for part in schema.private}
     levels = levels_of(schema)
     known = np.ones(width, dtype=bool) if levels is None else levels.value == 0.0
     good = good and not (model.unseen_features() & known).any()
+    good = good and is_monotone(schema, bounds, model)
     if model.privacy_.private:
         sizes = [x.size for x in model.privacy_.releases if x.what == "bounds"]
         good = good and sizes == ([BOUND_CELLS * len(bounds)] if bounds else [])

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.preprocessing.encoding import width_of
+from dpscd.preprocessing.declarations import Column, Cross
+from dpscd.preprocessing.encoding import unit_of, width_of
 from dpscd.preprocessing.schema import Schema
 
 __all__ = ["as_average", "averages_in"]
@@ -32,17 +33,18 @@ def as_average(
     Notes
     -----
     A record without any level of a column, because its cell is missing in a complete list,
-    counts in the same way. What a row becomes is a function of the row and of released numbers.
+    counts in the same way, and so does one without any feature of a pair. What a row becomes is
+    a function of the row and of released numbers.
     """
     if means is None:
         return rows
     stop = 0
-    for column in schema.features:
-        own = slice(stop, stop + width_of(column))
+    for part in schema.parts:
+        own = slice(stop, stop + width_of(part))
         stop = own.stop
         cells = rows[:, own]
         unknown = cells[:, unseen[own]].any(axis=1)
-        if column.complete and column.missing == "average":
+        if _may_be_absent(part):
             unknown |= ~cells.any(axis=1)
         cells[unknown] = means[own]
     return rows
@@ -63,22 +65,28 @@ def averages_in(
     Notes
     -----
     A record has one level of a category, or none: the column's average is taken from its levels
-    and added to the intercept. Where numbers have a sign for missing values, it gets the
-    average.
+    and added to the intercept. What it has of a pair always adds up to the same, or is none.
+    Where numbers have a sign for missing values, it gets the average.
     """
     coef, intercept = coef.copy(), intercept.copy()
     if means is None:
         return coef, intercept
-    unit = 1.0 / np.sqrt(len(schema.features))
+    unit = unit_of(schema)
     stop = 0
-    for column in schema.features:
-        own = slice(stop, stop + width_of(column))
+    for part in schema.parts:
+        own = slice(stop, stop + width_of(part))
         stop = own.stop
         average = coef[:, own] @ means[own]
-        if column.kind == "category":
+        if isinstance(part, Cross) or part.kind == "category":
             coef[:, own] -= average[:, None] / unit
             coef[:, own][:, unseen[own]] = 0.0
             intercept += average
         elif unseen[own].any():
             coef[:, own][:, unseen[own]] = average[:, None] / unit
     return coef, intercept
+
+
+def _may_be_absent(part: Column | Cross) -> bool:
+    """Return whether a record may have no feature of a column or pair."""
+    columns = (part,) if isinstance(part, Column) else (part.first, part.second)
+    return any(column.complete and column.missing == "average" for column in columns)

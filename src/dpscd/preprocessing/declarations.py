@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["KINDS", "PRIVATE", "Column", "Layout", "Target", "default_missing"]
+__all__ = ["KINDS", "PRIVATE", "Column", "Cross", "Layout", "Pair", "Target", "default_missing"]
 
 PRIVATE = "private"
 """In place of bounds: they are estimated with a part of the budget."""
@@ -48,6 +48,8 @@ class Column:
     complete : bool
         Of a category: whether no other values than those listed exist. Then there is no
         feature for others, and a cell with another value counts as missing.
+    monotone : {'up', 'down'} or None
+        Of a number: whether its effect may only rise, or only fall.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Column:
     shape: str | None = None
     knots: tuple[float, ...] = ()
     complete: bool = False
+    monotone: str | None = None
 
     @property
     def private_bounds(self) -> bool:
@@ -69,9 +72,54 @@ class Column:
         return self.bounds == PRIVATE
 
     @property
+    def undecided(self) -> bool:
+        """Whether its shape follows from epsilon and n."""
+        plain = self.shape is None and self.bins is None
+        return self.kind == "number" and (plain or self.shape == "auto")
+
+    @property
     def bent(self) -> bool:
         """Whether a number has features besides the one that grows with it."""
         return self.shape in ("steps", "smooth")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two columns whose effect together is learnt, besides that of each.
+
+    Attributes
+    ----------
+    columns : tuple of two str
+        Their names.
+    bins : int or None
+        How many intervals numbers and ordinals have within the pair; None if that follows from
+        epsilon and n. Declared knots and lines stay what they are.
+    """
+
+    columns: tuple[str, str]
+    bins: int | None = None
+
+
+@dataclass(frozen=True)
+class Cross:
+    """A pair with what is declared about its columns.
+
+    Attributes
+    ----------
+    first, second : Column
+        The columns.
+    bins : int or None
+        As :class:`Pair` has it.
+    """
+
+    first: Column
+    second: Column
+    bins: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What the pair is called."""
+        return f"{self.first.name} x {self.second.name}"
 
 
 @dataclass(frozen=True)

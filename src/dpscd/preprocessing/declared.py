@@ -2,6 +2,7 @@
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +27,8 @@ _ROWS = (list, tuple, np.ndarray)  # what a record of a list may be
 
 class _Declared(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     """Columns in any array or table, each treated as one declared column of a schema."""
+
+    pairs: Any
 
     @abstractmethod
     def _columns(self, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -109,7 +112,8 @@ class _Declared(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         columns = dict(zip(names, self._columns(names), strict=True))
         # A schema needs a target; here there is none, and no column is called so.
         target = {"column": "\0", "classes": ["0", "1"]}
-        schema = Schema.from_dict({"target": target, "columns": columns})
+        table = {} if self.pairs is None else {"pairs": _named(self.pairs, names)}
+        schema = Schema.from_dict({"table": table, "target": target, "columns": columns})
         told = getattr(self, "epsilon", None), getattr(self, "n", None)
         return shaped_if_known(schema, *told)
 
@@ -135,7 +139,13 @@ class DeclaredScaler(_Declared):
     knots : list of numbers, optional
         Where intervals of a shape end, inside the bounds, in place of `bins`.
     epsilon, n : float and int, optional
-        Of the fit that is to come, for shape 'auto'; n is the public number of records.
+        Of the fit that is to come, for shape 'auto' and for pairs; n is the public number of
+        records.
+    pairs : list of pairs, optional
+        Columns, by name or by number, that get features of their own together: products of what
+        each has. In place of two columns, ``{"columns": [0, 1], "bins": 4}`` also says how many
+        intervals their shapes have within the pair. What shapes must do (monotone) is a model's
+        part: :class:`dpscd.TableModel` has it.
 
     Examples
     --------
@@ -155,6 +165,7 @@ class DeclaredScaler(_Declared):
         knots: Any = None,
         epsilon: float | None = None,
         n: int | None = None,
+        pairs: Any = None,
     ) -> None:
         self.bounds = bounds
         self.log1p = log1p
@@ -164,6 +175,7 @@ class DeclaredScaler(_Declared):
         self.knots = knots
         self.epsilon = epsilon
         self.n = n
+        self.pairs = pairs
 
     def _columns(self, names: Sequence[str]) -> list[dict[str, Any]]:
         bounds = self.bounds
@@ -192,6 +204,8 @@ class DeclaredEncoder(_Declared):
     complete : bool, default=False
         Whether there are no values but those listed: no feature for others, and a cell with
         another value counts as missing.
+    pairs : list of pairs, optional
+        Columns, by name or by number, whose values get features of their own together.
 
     Examples
     --------
@@ -201,11 +215,17 @@ class DeclaredEncoder(_Declared):
     """
 
     def __init__(
-        self, categories: Any, *, missing: str | None = None, complete: bool = False
+        self,
+        categories: Any,
+        *,
+        missing: str | None = None,
+        complete: bool = False,
+        pairs: Any = None,
     ) -> None:
         self.categories = categories
         self.missing = missing
         self.complete = complete
+        self.pairs = pairs
 
     def _columns(self, names: Sequence[str]) -> list[dict[str, Any]]:
         values = self.categories
@@ -245,3 +265,17 @@ def _one_a_column(name: str, each: Any, names: Sequence[str]) -> list[Any]:
     if not all(isinstance(part, list | tuple) for part in each):
         raise ParameterError(f"{name}={each!r} must be a list, or a list of lists.")
     return list(each)
+
+
+def _named(pairs: Any, names: Sequence[str]) -> Any:
+    """Return pairs with the names of columns for their numbers.
+
+    What is no pair stays as it is: a schema refuses it.
+    """
+    if isinstance(pairs, dict):
+        own = pairs.get("columns")
+        return {**pairs, "columns": _named(own, names)}
+    if isinstance(pairs, list | tuple):
+        return [_named(part, names) for part in pairs]
+    number = isinstance(pairs, Integral) and not isinstance(pairs, bool)
+    return names[int(pairs)] if number and 0 <= pairs < len(names) else pairs

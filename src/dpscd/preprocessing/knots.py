@@ -8,12 +8,22 @@ import numpy.typing as npt
 
 from dpscd.preprocessing.declarations import Column
 
-__all__ = ["INTERVALS", "between", "intervals_of", "scaled_knots", "told_apart"]
+__all__ = [
+    "INTERVALS",
+    "MOST_INTERVALS",
+    "MOST_IN_PAIRS",
+    "between",
+    "intervals_of",
+    "scaled_knots",
+    "told_apart",
+]
 
 Floats = npt.NDArray[np.float64]
 
 #: Intervals of a shape of which nothing else is declared.
 INTERVALS = 16
+#: Intervals that a shape, and a side of a pair, get from epsilon and n at most.
+MOST_INTERVALS, MOST_IN_PAIRS = 32, 16
 
 
 def intervals_of(column: Column) -> int:

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from dpscd.errors import SchemaError
-from dpscd.preprocessing.declarations import Column, Layout, Target, default_missing
+from dpscd.preprocessing.declarations import (
+    Column,
+    Cross,
+    Layout,
+    Pair,
+    Target,
+    default_missing,
+)
 from dpscd.preprocessing.lines import Lines
 from dpscd.preprocessing.schema_checks import schema_parts
 
@@ -34,7 +41,9 @@ class Schema:
         How the file is written.
     rows : {'scale', 'normalise'}
         Whether a row of features is divided by the square root of the number of columns,
-        which bounds its length by 1, or by its own length.
+        which bounds its length by 1, or by its own length. A pair counts as a column.
+    pairs : tuple of Pair
+        Pairs of columns that have features of their own.
 
     Examples
     --------
@@ -56,11 +65,22 @@ class Schema:
     target: Target
     layout: Layout = Layout()  # noqa: RUF009 - frozen
     rows: str = "scale"
+    pairs: tuple[Pair, ...] = ()
 
     @property
     def features(self) -> tuple[Column, ...]:
         """The columns that are not ignored."""
         return tuple(column for column in self.columns if column.kind != "ignore")
+
+    @property
+    def parts(self) -> tuple[Column | Cross, ...]:
+        """What has features: the columns that are not ignored, then the pairs."""
+        named = {column.name: column for column in self.features}
+        crossed = (
+            Cross(named[pair.columns[0]], named[pair.columns[1]], pair.bins)
+            for pair in self.pairs
+        )
+        return (*self.features, *crossed)
 
     @property
     def private(self) -> tuple[Column | Target, ...]:
@@ -116,6 +136,13 @@ class Schema:
         table = _changed(self.layout, Layout())
         if self.rows != "scale":
             table["rows"] = self.rows
+        if self.pairs:
+            table["pairs"] = [
+                list(pair.columns)
+                if pair.bins is None
+                else {"columns": list(pair.columns), "bins": pair.bins}
+                for pair in self.pairs
+            ]
         if table:
             out["table"] = table
         target = _changed(self.target, Target(""))

@@ -12,16 +12,18 @@ from dpscd.preprocessing.declarations import (
     PRIVATE,
     Column,
     Layout,
+    Pair,
     Target,
     default_missing,
 )
+from dpscd.preprocessing.joint_checks import check_monotone, check_size, checked_pairs
 from dpscd.preprocessing.knots import told_apart
 from dpscd.preprocessing.lines import Lines
 
 __all__ = ["schema_parts"]
 
 _KEYS = {
-    "number": {"bounds", "transform", "bins", "shape", "knots", "missing"},
+    "number": {"bounds", "transform", "bins", "shape", "knots", "missing", "monotone"},
     "category": {"values", "rename", "missing", "complete"},
     "ordinal": {"values", "rename", "missing"},
     "boolean": {"missing"},
@@ -31,11 +33,15 @@ _MOST_BINS = 1000
 _SHAPES = ("auto", "line", "steps", "smooth")
 _MOST_VALUES = 100_000
 _ROWS = ("scale", "normalise")
-_TABLE_KEYS = {"header", "names", "delimiter", "comment", "missing", "multiline", "rows"}
+_TABLE_KEYS = {
+    "header", "names", "delimiter", "comment", "missing", "multiline", "rows", "pairs",
+}  # fmt: skip
+
+Parts = tuple[tuple[Column, ...], Target, Layout, str, tuple[Pair, ...]]
 
 
-def schema_parts(values: Any, lines: Lines) -> tuple[tuple[Column, ...], Target, Layout, str]:
-    """Return columns, target, layout and rows of plain values, or raise SchemaError."""
+def schema_parts(values: Any, lines: Lines) -> Parts:
+    """Return columns, target, layout, rows and pairs of plain values, or raise SchemaError."""
     return _Reader(lines).parts(values)
 
 
@@ -45,7 +51,7 @@ class _Reader:
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
 
-    def parts(self, values: Any) -> tuple[tuple[Column, ...], Target, Layout, str]:
+    def parts(self, values: Any) -> Parts:
         if not isinstance(values, dict):
             raise self.error((), "a schema is a table with [target] and [columns].")
         self.known((), values, {"table", "target", "columns"})
@@ -67,7 +73,10 @@ class _Reader:
             )
         if all(column.kind == "ignore" for column in columns):
             raise self.error(("columns",), "every column is ignored; nothing to learn from.")
-        return columns, target, layout, rows
+        pairs = checked_pairs(table.get("pairs", []), columns, self.error)
+        check_monotone(columns, pairs, target, rows, self.error)
+        check_size(columns, pairs, self.error)
+        return columns, target, layout, rows, pairs
 
     def layout(self, values: dict[str, Any]) -> Layout:
         where = ("table",)
@@ -194,6 +203,9 @@ class _Reader:
                 (*where, "bins"), f"{title}: bins go with shape = 'steps' or 'smooth', or none."
             )
         knots = self.knots(where, title, values, bounds)
+        monotone = values.get("monotone")
+        if monotone not in (None, "up", "down"):
+            raise self.error((*where, "monotone"), f"{title}: monotone must be 'up' or 'down'.")
         missing = values.get("missing", "middle")
         inside = _is_number(missing) and (
             isinstance(bounds, str) or bounds[0] <= missing <= bounds[1]
@@ -205,7 +217,16 @@ class _Reader:
             )
         missing = float(missing) if inside else missing
         column = Column(
-            name, "number", bounds, transform, bins, (), {}, missing, flag, shape, knots
+            name,
+            "number",
+            bounds,
+            transform,
+            bins,
+            missing=missing,
+            read_from_data=flag,
+            shape=shape,
+            knots=knots,
+            monotone=monotone,
         )
         if knots and not told_apart(column):
             raise self.error(

@@ -135,7 +135,7 @@ class TableDoor:
     @property
     def features(self) -> int:
         """Number of features."""
-        return sum(width_of(column) for column in self.schema.features)
+        return sum(width_of(part) for part in self.schema.parts)
 
     @property
     def sparse(self) -> bool:

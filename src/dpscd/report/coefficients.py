@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from dpscd.report.html import Html, counted, data_table, fixed, html, joined, number, whole
+from dpscd.report.pair_map import pair_maps
 from dpscd.report.subject import BAND, Subject, Weight
 
 __all__ = ["coefficients"]
@@ -20,7 +21,13 @@ def coefficients(subject: Subject) -> Html:
     parts = [_intro(subject)]
     names = subject.outputs
     for output, name in enumerate(names):
-        chart = joined([_chart(subject, output, name), _everything(subject, output, name)])
+        chart = joined(
+            [
+                _chart(subject, output, name),
+                pair_maps(subject, output, name),
+                _everything(subject, output, name),
+            ]
+        )
         if len(names) > 1:
             chart = html(
                 '<details class="part"{open}><summary>Towards {name}</summary>'
@@ -99,7 +106,8 @@ def _sign(kind: str) -> Html:
 
 
 def _chart(subject: Subject, output: int, name: str) -> Html:
-    every = subject.weights(output)
+    # Pairs are maps.
+    every = [x for x in subject.weights(output) if x.pair is None]
     chosen = _chosen(subject, every)
     reach = _reach(chosen)
     places = _places(every)
@@ -116,7 +124,7 @@ def _chart(subject: Subject, output: int, name: str) -> Html:
         '<span class="hidden">Chart</span>{axis}</th>'
         '<th scope="col" class="num">{noun}{pm}</th></tr></thead>\n{body}</table>\n',
         noun=subject.noun.capitalize(),
-        sum=_summary(subject, every),
+        sum=_summary(subject, subject.weights(output)),
         name=name,
         part=": the clearest, by column" if len(chosen) < len(every) else "",
         what="Feature" if subject.schema is None else "Value",

@@ -1,6 +1,7 @@
 """What was taken as public: the schema column by column, and the rest of the card."""
 
-from dpscd.preprocessing.declarations import Column, Target
+from dpscd.preprocessing.declarations import Column, Cross, Target
+from dpscd.preprocessing.encoding import width_of
 from dpscd.preprocessing.knots import intervals_of
 from dpscd.report.html import Html, data_table, html, joined, number, whole
 from dpscd.report.subject import Subject
@@ -36,6 +37,8 @@ def _columns(subject: Subject) -> Html:
         return html("")
     parts: list[Column | Target] = [subject.schema.target, *subject.schema.columns]
     rows = [[x.name, _kind(x), _origin(subject, x), _facts(subject, x)] for x in parts]
+    crossed = (part for part in subject.schema.parts if isinstance(part, Cross))
+    rows += [[x.name, f"pair, {width_of(x)} features", html("declared"), ""] for x in crossed]
     headings = ("Column", "Used as", "Where from", "Taken as known")
     return data_table("Columns of the table", headings, rows)
 
@@ -45,9 +48,14 @@ def _kind(part: Column | Target) -> str:
         return "what is predicted"
     if part.kind == "ignore":
         return "not used"
+    words = [part.kind]
     if part.bent:
-        return f"number, {part.shape}, {intervals_of(part)} intervals"
-    return f"number, {part.bins} intervals" if part.bins else part.kind
+        words += [str(part.shape), f"{intervals_of(part)} intervals"]
+    elif part.bins:
+        words.append(f"{part.bins} intervals")
+    if part.monotone:
+        words.append("made to rise" if part.monotone == "up" else "made to fall")
+    return ", ".join(words)
 
 
 def _facts(subject: Subject, part: Column | Target) -> str:

@@ -6,21 +6,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpscd.preprocessing.declarations import Column
+from dpscd.preprocessing.declarations import Column, Cross
 
 __all__ = ["shape_figure"]
 
 _COLOUR = "#0072b2"
 
 
-def shape_figure(shape: pd.DataFrame, column: Column, words: str, file: Path) -> None:
+def shape_figure(shape: pd.DataFrame, column: Column | Cross, words: str, file: Path) -> None:
     """Draw the rows of one column of :meth:`dpscd.TableModel.shapes` into `file`.
 
     Parameters
     ----------
     shape : DataFrame
-        Of one column, and of one class.
-    column : Column
+        Of one column or pair, and of one class.
+    column : Column or Cross
         What is declared about it.
     words : str
         What the effect is one on.
@@ -34,6 +34,9 @@ def shape_figure(shape: pd.DataFrame, column: Column, words: str, file: Path) ->
     """
     from matplotlib.figure import Figure
 
+    if isinstance(column, Cross):
+        _map(shape, column, words, file)
+        return
     listed = column.kind != "number"
     height = max(2.4, 1.2 + 0.3 * len(shape)) if listed else 4.0
     figure = Figure(figsize=(6.4, height), layout="constrained")
@@ -74,3 +77,33 @@ def _points(axes: Any, shape: pd.DataFrame) -> None:
     axes.set_yticks(places, [str(x) for x in shape["value"]])
     axes.invert_yaxis()
     axes.set_xlabel("effect")
+
+
+def _map(shape: pd.DataFrame, pair: Cross, words: str, file: Path) -> None:
+    """Draw a map, with a sign where the effect is beyond its band."""
+    from matplotlib.figure import Figure
+
+    down, across = (list(dict.fromkeys(shape[key])) for key in ("value", "other"))
+    grid = np.full((len(down), len(across)), np.nan)
+    figure = Figure(figsize=(6.4, 5.0), layout="constrained")
+    axes = figure.subplots()
+    for row in shape.to_dict(orient="records"):
+        place = down.index(row["value"]), across.index(row["other"])
+        grid[place] = row["effect"]
+        if abs(row["effect"]) > row["band"]:
+            sign = "+" if row["effect"] > 0.0 else "\u2212"
+            axes.text(place[1], place[0], sign, ha="center", va="center")
+    reach = float(np.nanmax(np.abs(grid)))
+    drawn = axes.imshow(grid, cmap="RdBu", vmin=-reach, vmax=reach, aspect="auto")
+    axes.set_yticks(range(len(down)), [_short(x) for x in down])
+    axes.set_xticks(range(len(across)), [_short(x) for x in across], rotation=90)
+    axes.set_ylabel(pair.first.name)
+    axes.set_xlabel(pair.second.name)
+    figure.colorbar(drawn, label="effect")
+    figure.suptitle(f"{pair.name}: effect on {words}", fontsize=11)
+    figure.supxlabel("Signs: beyond two standard deviations of the noise.", fontsize=8)
+    figure.savefig(file, dpi=150)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

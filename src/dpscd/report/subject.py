@@ -12,6 +12,7 @@ from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.shapes import BAND
 from dpscd.estimators.table import TableModel
+from dpscd.preprocessing.declarations import Column, Cross
 from dpscd.preprocessing.encoding import width_of
 from dpscd.preprocessing.schema import Schema
 from dpscd.report.html import number
@@ -32,12 +33,15 @@ class Weight:
         Column of the table it belongs to, and what of that column it stands for.
     value, band : float
         The coefficient, and how far noise reaches to both sides of it.
+    pair : tuple of two str, or None
+        The values of both columns of a pair.
     """
 
     group: str
     label: str
     value: float
     band: float
+    pair: tuple[str, str] | None = None
 
     @property
     def stands_out(self) -> bool:
@@ -116,6 +120,12 @@ class Subject:
         columns = self.schema.features if self.schema else ()
         return {column.name for column in columns if column.kind == "number"}
 
+    def pair(self, name: str) -> tuple[str, str]:
+        """Return the names of the columns of a pair."""
+        parts = self.schema.parts if self.schema else ()
+        found = next(part for part in parts if isinstance(part, Cross) and part.name == name)
+        return found.first.name, found.second.name
+
     @property
     def noun(self) -> str:
         """What the numbers of :meth:`weights` are called."""
@@ -137,8 +147,7 @@ class Subject:
             shapes = shapes[shapes["seen"]]
             if "class" in shapes:
                 shapes = shapes[shapes["class"] == self.estimator.classes_[output]]
-            rows = shapes[["column", "value", "effect", "band"]].itertuples(index=False)
-            return [Weight(name, _text(x), float(e), float(b)) for name, x, e, b in rows]
+            return [_effect(row) for row in shapes.to_dict(orient="records")]
         values = np.atleast_2d(self.estimator.coef_)[output]
         bands = BAND * np.atleast_2d(self.estimator.coef_noise_)[output]
         return [
@@ -161,11 +170,23 @@ class Subject:
             yield from (("", str(name)) for name in names)
             return
         first = 0
-        for column in self.schema.features:
-            for name in names[first : first + width_of(column)]:
-                label = str(name).removeprefix(column.name).removeprefix("=").strip()
-                yield column.name, label or column.name
-            first += width_of(column)
+        for part in self.schema.parts:
+            for name in names[first : first + width_of(part)]:
+                label = str(name)
+                if isinstance(part, Column):
+                    label = label.removeprefix(part.name).removeprefix("=").strip()
+                yield part.name, label or part.name
+            first += width_of(part)
+
+
+def _effect(row: dict[str, Any]) -> Weight:
+    """Return a row of shapes as the reader of a page sees it."""
+    label, other = _text(row["value"]), row.get("other")
+    numbers = float(row["effect"]), float(row["band"])
+    if other is None:
+        return Weight(row["column"], label, *numbers)
+    pair = label, _text(other)
+    return Weight(row["column"], " x ".join(pair), *numbers, pair)
 
 
 def _text(value: Any) -> str:

@@ -1,0 +1,164 @@
+"""The values at which the effect of a column or a pair is shown, and their features."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.preprocessing.column_features import Bounds, column_slots, knots_of
+from dpscd.preprocessing.declarations import Column, Cross
+from dpscd.preprocessing.encoding import width_of
+from dpscd.preprocessing.pair_features import pair_slots, sides_of
+from dpscd.preprocessing.parsing import MISSING, OTHER
+
+__all__ = ["Points", "points_of"]
+
+Floats = npt.NDArray[np.float64]
+_CURVE = 17  # points of a curve that has no knots
+# A value is seen if its feature's released mean is more than so many errors above 0: of a
+# thousand values that no record has one is taken for seen.
+_ERRORS = 3.0
+
+
+@dataclass(frozen=True)
+class Points:
+    """Values of a column, or of two, with the few features that each has.
+
+    Attributes
+    ----------
+    values, others : list
+        Of the column, or of the first of a pair, and of the second; None for a column alone.
+    places : array of shape (points, slots)
+        Features of each, among those of the column or pair.
+    sizes : array of shape (points, slots)
+        Their values.
+    width : int
+        Features of the column or pair.
+    """
+
+    values: list[Any]
+    others: list[Any]
+    places: npt.NDArray[np.intp]
+    sizes: Floats
+    width: int
+
+    def average(self) -> Floats:
+        """Return the plain mean of the features."""
+        total = np.bincount(self.places.ravel(), self.sizes.ravel(), minlength=self.width)
+        return total / max(len(self.values), 1)
+
+    def effect(self, coef: Floats, centre: Floats) -> Floats:
+        """Return what coefficients give each point, relative to `centre`."""
+        found: Floats = (self.sizes * coef[self.places]).sum(axis=1) - float(coef @ centre)
+        return found
+
+    def spread(self, noise: Floats, centre: Floats, *, apart: bool) -> Floats:
+        """Return the standard deviation of :meth:`effect`.
+
+        Parameters
+        ----------
+        noise : array of shape (width,)
+            Standard deviation of each coefficient.
+        centre : array of shape (width,)
+            As above.
+        apart : bool
+            Whether the noise of features is independent; else this is its worst case.
+        """
+        power = 2.0 if apart else 1.0
+        each = noise**power
+        common = np.abs(centre) ** power
+        # A point has few features: all others are as far away as the centre is from 0.
+        own = np.abs(self.sizes - centre[self.places]) ** power - common[self.places]
+        total = float(common @ each) + (own * each[self.places]).sum(axis=1)
+        found: Floats = np.maximum(total, 0.0) ** (1.0 / power)
+        return found
+
+    def seen(self, means: Floats, error: float) -> npt.NDArray[np.bool_]:
+        """Return at which points there are records, by released means and their error.
+
+        A feature that is nowhere negative is one of a level or a knot: 0 in all records that
+        do not have it. Points without such features count as seen.
+        """
+        signed = np.zeros(self.width, dtype=bool)
+        signed[self.places[self.sizes < 0.0]] = True
+        own = np.where(signed[self.places], 0.0, self.sizes)
+        limit = _ERRORS * error
+        # Moments that would not show a value with an even share of the records say nothing.
+        silent = limit > own.max(axis=1, initial=0.0) / max(len(own), 1)
+        mean = ((own > 0.0) * means[self.places]).sum(axis=1)
+        found: npt.NDArray[np.bool_] = (mean > limit) | silent | ~own.any(axis=1)
+        return found
+
+
+def points_of(
+    part: Column | Cross, bounds: Bounds, unit: float, unseen: npt.NDArray[np.bool_]
+) -> Points:
+    """Return where the effect of a column or a pair is shown.
+
+    Parameters
+    ----------
+    part : Column or Cross
+        What is declared about it.
+    bounds : dict
+        Released bounds of the columns that have private ones.
+    unit : float
+        What its features are multiplied by.
+    unseen : array of bool, of shape (features of the part,)
+        Levels that the released moments did not show, which are left out.
+    """
+    if isinstance(part, Cross):
+        sides = [_cells(side, bounds) for side in sides_of(part)]
+        (values, first), (others, second) = sides
+        slots = pair_slots(
+            part, np.repeat(first, len(second)), np.tile(second, len(first)), bounds
+        )
+        values, others = (
+            [value for value in values for _ in others],
+            others * len(values),
+        )
+    else:
+        values, cells = _cells(part, bounds)
+        others = [None] * len(values)
+        slots = column_slots(part, cells, bounds)
+    places = np.column_stack([place for place, _ in slots]).astype(np.intp)
+    sizes = np.column_stack([size for _, size in slots]).astype(np.float64)
+    shown = np.flatnonzero(~(unseen[places] & (sizes != 0.0)).any(axis=1))
+    return Points(
+        [values[place] for place in shown],
+        [others[place] for place in shown],
+        places[shown],
+        unit * sizes[shown],
+        width_of(part),
+    )
+
+
+def _cells(column: Column, bounds: Bounds) -> tuple[list[Any], npt.NDArray[Any]]:
+    """Return values of a column as people write them, and as they are parsed."""
+    cells: npt.NDArray[Any]
+    if column.kind == "number":
+        # A fitted model knows all bounds.
+        cells = _shown(column, cast("Floats", knots_of(column, bounds)))
+        values: list[Any] = cells.tolist()
+        missing: Any = math.nan
+    else:
+        values = list(column.values) if column.values else [False, True]
+        cells, missing = np.arange(len(values)), MISSING
+        if column.kind == "category" and not column.complete:
+            values.append("(other)")
+            cells = np.append(cells, OTHER)
+    if column.missing == "column":
+        values.append("(missing)")
+        cells = np.append(cells, missing)
+    return values, cells
+
+
+def _shown(column: Column, edges: Floats) -> Floats:
+    if column.shape == "smooth":
+        return edges
+    if column.bins or column.shape == "steps":
+        return (edges[1:] + edges[:-1]) / 2.0
+    if column.transform:
+        return np.expm1(np.linspace(math.log1p(edges[0]), math.log1p(edges[-1]), _CURVE))
+    return edges[[0, -1]]
