@@ -50,13 +50,16 @@ _MOST_OF_ALL = 20
 _TRAVEL = 0.5
 _ENOUGH = 6000.0  # epsilon n from which the full travel pays
 _REGRESSION_TRAVEL = 3.5
+_LEAST_TRAVEL, _MOST_TRAVEL = 1.0, 14.0
+_MOST_NOISE, _LITTLE_NOISE = 0.2, 0.05
+_EXPLAINED = 0.15
+_ARRIVE = 20.0
+_PILOT_WEAKER = 1.0
 
 # lam follows the noise; how large a model is expected sets the factor.
 _MODEL_SIZE = {"classification": 20.0, "regression": 5.0, "counts": 5.0}
 _LABEL_MODEL_SIZE = 1.3
 _MUCH_NOISE = 0.02  # length of the noise of one Gaussian release, a record
-# The same for a pilot, whose noise the main training sees as signal, and for what it leaves.
-_PILOT_MODEL_SIZE, _AFTER_PILOT_SIZE = 8.0, 3.0
 _PILOT_SHARE, _PILOT_EPOCHS = 0.05, 0.3  # of the budget, of the epochs
 _LEAST_PILOT_NOISE = 1.0  # with less, few large steps cost far more than many small ones
 # Largest variance that a pilot's noise may add to predictions, labels having spread 1.
@@ -177,13 +180,16 @@ def plan_fit(
         raise ParameterError(f"epochs={epochs!r} must be greater than 0.")
     label_noise = _label_noise(n, target) if _releases_labels(facts) else 0.0
     if travel is None:
-        travel = _travel(n, target, labels_released=label_noise > 0.0)
+        travel = _travel(facts, target, labels_released=label_noise > 0.0)
     # What a pilot leaves of a count is no count.
     pilots = label_noise > 0.0 and facts.task == "regression"
     pilots = pilots and _worth_a_pilot(facts, target, travel)
-    if lam is None:
-        lam = _lam(facts, target, travel, label_noise > 0.0, pilots)
     rate = lot_size / n
+    separability = _separability(facts, lot_size, usual_lot)
+    if lam is None:
+        lam = _lam(facts, target, travel, label_noise > 0.0)
+        if facts.task == "regression":
+            lam = max(lam, _ARRIVE * separability / (epochs * n))
     plan = Plan(
         epsilon=target.epsilon,
         delta=target.delta,
@@ -196,7 +202,7 @@ def plan_fit(
         steps=math.ceil(epochs / rate),
         rate=rate,
         clip=travel * _typical(facts) / (rate * math.ceil(epochs / rate)),
-        separability=_separability(facts, lot_size, usual_lot),
+        separability=separability,
         averaging=_AVERAGING,
         most_separability=float(lot_size),
     )
@@ -224,7 +230,10 @@ def _separability(facts: Facts, lot_size: int, usual_lot: int) -> float:
     longest = 1.0 if facts.standardised else facts.row_bound
     common = facts.constant**2 / (longest**2 + facts.constant**2)
     alike = max(1.0 / (facts.d + int(facts.constant != 0.0)), common)
-    return min(float(lot_size), max(float(usual_lot), 1.0 + (lot_size - 1.0) * alike))
+    least = 1.0 + (lot_size - 1.0) * alike
+    if facts.task != "regression":
+        least = max(float(usual_lot), least)
+    return min(float(lot_size), least)
 
 
 def _worth_a_trip(facts: Facts) -> int:
@@ -241,7 +250,7 @@ def _pilot(plan: Plan, target: PrivacyTarget) -> Plan:
     strength = math.sqrt(_PILOT_SHARE) / _gaussian(target)
     noise = 1.0 / math.sqrt(math.log1p(strength**2 / (plan.rate**2 * steps)))
     noise = max(noise, _LEAST_PILOT_NOISE)
-    weaker = _AFTER_PILOT_SIZE / _PILOT_MODEL_SIZE / math.sqrt(_PILOT_SHARE)
+    weaker = _PILOT_WEAKER / math.sqrt(_PILOT_SHARE)
     return replace(
         plan,
         lam=plan.lam * weaker,
@@ -258,21 +267,31 @@ def _typical(facts: Facts) -> float:
     return math.hypot(1.0, facts.constant) / math.hypot(LONGEST, facts.constant)
 
 
-def _travel(n: int, target: PrivacyTarget, *, labels_released: bool) -> float:
-    if labels_released:
+def _travel(facts: Facts, target: PrivacyTarget, *, labels_released: bool) -> float:
+    n = facts.n
+    if not labels_released:
+        return _TRAVEL * min(1.0, math.sqrt(target.epsilon * n / _ENOUGH))
+    if facts.task == "counts":
         return _REGRESSION_TRAVEL
-    return _TRAVEL * min(1.0, math.sqrt(target.epsilon * n / _ENOUGH))
+    unit = _predicted_noise(facts, target, 1.0)
+    short = min(_REGRESSION_TRAVEL, _MOST_NOISE / unit)
+    return max(_LEAST_TRAVEL, short, min(_MOST_TRAVEL, _LITTLE_NOISE / unit))
+
+
+def _predicted_noise(facts: Facts, target: PrivacyTarget, travel: float) -> float:
+    return travel * _gaussian(target) * facts.d / facts.n
 
 
 def _lam(
-    facts: Facts, target: PrivacyTarget, travel: float, labels_released: bool, pilots: bool
+    facts: Facts, target: PrivacyTarget, travel: float, labels_released: bool
 ) -> float:
     """Return the regularisation that follows the noise."""
     noise = _gaussian(target)
     width = facts.d + (1 if facts.constant else 0)
+    if labels_released and facts.task == "regression":
+        return _predicted_noise(facts, target, travel)**2 / (_EXPLAINED * facts.d)
     if labels_released:
-        model_size = _AFTER_PILOT_SIZE if pilots else _LABEL_MODEL_SIZE
-        inner = math.sqrt(width) * noise / (model_size * facts.n)
+        inner = math.sqrt(width) * noise / (_LABEL_MODEL_SIZE * facts.n)
     else:
         model_size = _MODEL_SIZE[facts.task]
         # Noise that is much even for a whole model of small size asks for more than its share.

@@ -3,6 +3,7 @@
 Labels are taken in units in which their declared bounds are at most 1 away from the centre.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -186,9 +187,12 @@ class LabelSpread(_Mean):
         return replace(state, problem=problem)
 
     def seen(self, spread: float) -> float:
-        """Return a released spread, but no smaller than what is told from nothing."""
+        """Return what to expect of a spread, given that it is positive and what was released."""
         error = 2.0 * self.noise_multiplier / self.n
-        return min(1.0, max(spread, 2.0 * error, 1e-3))
+        ratio = max(-30.0, spread / error)
+        more = math.exp(-0.5 * ratio * ratio) / math.sqrt(2.0 * math.pi)
+        more /= 0.5 * math.erfc(-ratio / math.sqrt(2.0))
+        return min(1.0, max(error * (ratio + more), 1e-3))
 
 
 @dataclass(frozen=True)
