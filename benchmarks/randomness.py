@@ -66,7 +66,8 @@ def with_numpy(c: Case) -> None:
             ids = places % n
             starts = np.searchsorted(places, np.arange(steps + 1) * n)
             normals = rng.standard_normal((steps, plan.size))
-            run(ids, starts, normals, plan.average_from - first, dual, shared, average)
+            damping = plan.constants(c.problem.strength).separability
+            run(damping, ids, starts, normals, plan.average_from - first, dual, shared, average)
 
 
 def with_ours(c: Case) -> None:

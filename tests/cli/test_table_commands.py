@@ -435,12 +435,15 @@ def test_bad_evaluations_are_one_line(run, trained, model, words, says):
 # --- inspect, verify, plan, schema, example -----------------------------------------------
 
 
-def test_inspect_shows_coefficients_and_card(run, trained):
+def test_inspect_shows_effects_and_card(run, trained):
     found = run("inspect", trained / "model.json", "--top", 2)
-    assert "the 2 clearest of 27 coefficients" in found.stdout.replace("\n", " ")
+    words = " ".join(found.stdout.split())
+    seen = load(trained / "model.json").shapes()["seen"].sum()
+    assert f"the 2 clearest of {seen} effects on the score of ill = yes" in words
+    assert "age at " in words
     assert "± noise" in found.stdout
     assert "Randomness: from a seed" in found.stdout
-    assert "coefficient" not in run("inspect", trained / "model.json", "--top", 0).stdout
+    assert "effect" not in run("inspect", trained / "model.json", "--top", 0).stdout
     values = json.loads(run("inspect", trained / "model.json", "--json").stdout)
     names = list(values["coefficients"])
     assert names[0] == "age"
@@ -452,7 +455,7 @@ def test_inspect_shows_coefficients_and_card(run, trained):
 
 def test_inspect_puts_what_is_clear_before_what_is_large(run, trained, monkeypatch):
     rows = [("large", [-5.0], 10.0), ("small", [0.1], 1.0), ("clear", [1.0], 0.5)]
-    monkeypatch.setattr("dpscd.cli.inspect._coefficients", lambda _: (["coefficient"], rows))
+    monkeypatch.setattr("dpscd.cli.inspect._effects", lambda _: (["effect"], rows))
     shown = run("inspect", trained / "model.json", "--top", 2).stdout
     assert 0 < shown.index("clear ") < shown.index("large ")
     assert "small " not in shown.split("differentially private")[0]

@@ -86,6 +86,34 @@ def test_the_clearest_column_comes_first_at_its_knots(table, tmp_path):
     pd.testing.assert_frame_equal(load(tmp_path / "model.json").shapes(), shapes)
 
 
+def test_values_without_records_are_told_by_released_means_alone(table):
+    """Of a hundred that nobody has none is called seen; those that many have always are."""
+    wide = {
+        **COLUMNS,
+        "age": {**BENT, "bounds": [0, 1000], "bins": 25},
+        "year": {"kind": "number", "bounds": [2000, 2032], "bins": 8},
+        "hour": {"kind": "number", "bounds": [0, 48], "shape": "steps", "knots": [24, 40]},
+        "sex": {"kind": "category", "values": ["f", "m", "x"]},
+    }
+    for seed in range(4):
+        model = TableModel({**NUMBER, "columns": wide}, DPRidge(10.0, random_state=seed))
+        shapes = model.fit(table).shapes()
+        seen = {
+            name: part[part["seen"]]["value"].tolist()
+            for name, part in shapes.groupby("column")
+        }
+        assert seen["age"] == [0, 40, 80, 120]
+        assert seen["year"] == [2002]
+        assert seen["hour"] == [12]
+        assert seen["sex"] == ["f", "m"]
+        assert seen["stage"] == ["I", "II", "III"]  # one feature for all
+        assert "(missing)" in seen["dose"]
+    for less in ({"standardise": False}, {"epsilon": 0.1}):
+        plain = DPRidge(**{"epsilon": 10.0, "random_state": 0, **less})
+        model = TableModel({**NUMBER, "columns": wide}, plain).fit(table)
+        assert model.shapes()["seen"].all()
+
+
 def test_bands_cover_what_fits_differ_by(table):
     fits = [
         TableModel(NUMBER, DPRidge(1.0, random_state=seed)).fit(table).shapes()

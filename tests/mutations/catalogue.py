@@ -367,6 +367,19 @@ MUTATIONS = [
         "tests/solvers/test_brake.py::test_what_a_record_adds_under_a_path_that_swings_does_not_depend_on_the_others",
     ),
     Mutation(
+        "lazy steps damped by what was drawn so far",
+        "solvers/lazy.py",
+        (
+            (
+                "            begin, used = advance_lazy(",
+                "            moved = float((self._state != 0).mean())\n"
+                "            self._numbers = self._numbers._replace(separability=3.0 + 9.0 * moved)\n"
+                "            begin, used = advance_lazy(",
+            ),
+        ),
+        "tests/solvers/test_lazy_scd.py::test_the_damping_of_a_lazy_fit_is_fixed",
+    ),
+    Mutation(
         "steps of a lot computed one after the other",
         "kernels/packed.py",
         (

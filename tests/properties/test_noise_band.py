@@ -70,6 +70,18 @@ def test_the_estimate_for_larger_lots(share):
     assert (found < SLACK * band).all()
 
 
+@pytest.mark.parametrize(("share", "beyond"), [(20, 1.0), (5, 2.0)])
+def test_the_estimate_for_larger_lots_of_rows_that_are_nearly_parallel(share, beyond):
+    """There steps swing until the path has told: with few steps that shows."""
+    rng = np.random.default_rng(2)
+    X = 0.4 * (rng.normal(size=(1500, 1)) + 0.02 * rng.normal(size=(1500, 5)))
+    X /= np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True))
+    y = X @ [1.0, 1.0, 0.0, 0.0, 0.0] + 0.3 * rng.normal(size=1500)
+    found, band, plan = deviations(Squared(), X, y, epsilon=1.0, lot_size=1500 // share)
+    assert plan.separability < plan.most_separability
+    assert (found < SLACK * beyond * band).all()
+
+
 def test_the_band_of_sparse_rows():
     X, y = table()
     found, band, _ = deviations(Squared(), scipy.sparse.csr_array(X), y, epsilon=1.0)

@@ -63,6 +63,16 @@ class Recorder(SeededSource):
         return super().words(purpose, first, steps, width)
 
 
+def test_the_damping_of_a_lazy_fit_is_fixed():
+    """The path that would tell whether it swings is not all drawn: nothing may follow it."""
+    strong = dataclasses.replace(PLAN, clip=5.0)  # steps that are damped rather than clipped
+    weak = dataclasses.replace(strong, separability=3.0)
+    may_rise = dataclasses.replace(weak, most_separability=12.0)
+    assert (fit(plan=weak) != fit(plan=strong)).any()
+    for looks in ({}, {"observer": str}):
+        np.testing.assert_array_equal(fit(plan=may_rise, **looks), fit(plan=strong, **looks))
+
+
 def test_many_sparse_columns_get_lazy_noise_and_dense_ones_do_not():
     assert PLAN.lazy
     rows, records = data()

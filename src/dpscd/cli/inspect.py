@@ -18,7 +18,7 @@ __all__ = ["inspect"]
 
 def inspect(
     model: Annotated[Path, typer.Argument(help="The model's file.")],
-    top: Annotated[int, typer.Option(min=0, help="Coefficients to show.")] = 15,
+    top: Annotated[int, typer.Option(min=0, help="Effects, or coefficients, to show.")] = 15,
     column: Annotated[
         str | None, typer.Option(help="Show the effect of this column of the table instead.")
     ] = None,
@@ -27,7 +27,9 @@ def inspect(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a model's coefficients, clearest first, with their noise, and its privacy card.
+    """Show what stands out most in a model, with its noise, and its privacy card.
+
+    Of a table what each column does to the prediction at its values; else the coefficients.
 
     Example: dpscd inspect model.json --column age --plot age.png
     """
@@ -42,20 +44,46 @@ def inspect(
         if as_json:
             print_json(_plain(found, inner))
             return
-        names, rows = _coefficients(inner)
-        clearest = sorted(rows, key=_clearness, reverse=True)[:top]
-        if clearest:
-            print_table(
-                f"{type(inner).__name__}: the {len(clearest)} clearest of {len(rows)} "
-                "coefficients",
-                ("feature", *names, "± noise"),
-                [
-                    (name, *(f"{x:+.4f}" for x in values), f"{band:.4f}")
-                    for name, values, band in clearest
-                ],
-                right=range(1, 2 + len(names)),
-            )
+        _show_clearest(found, inner, top)
         typer.echo(str(inner.privacy_))
+
+
+def _show_clearest(found: Any, inner: Any, top: int) -> None:
+    """Print what stands out most of its noise, in these units."""
+    if getattr(found, "schema_", None) is not None and found.schema_.rows == "scale":
+        kind, names, rows = "effects", *_effects(found)
+        words = f" on {_effect_on(found)}"
+    else:
+        kind, names, rows = "coefficients", *_coefficients(inner)
+        words = ""
+    clearest = sorted(rows, key=_clearness, reverse=True)[:top]
+    if clearest:
+        print_table(
+            f"{type(inner).__name__}: the {len(clearest)} clearest of {len(rows)} "
+            f"{kind}{words}",
+            ("feature" if kind == "coefficients" else "column at value", *names, "± noise"),
+            [
+                (name, *(f"{x:+.4f}" for x in values), f"{band:.4f}")
+                for name, values, band in clearest
+            ],
+            right=range(1, 2 + len(names)),
+        )
+
+
+def _effects(found: Any) -> tuple[list[str], list[tuple[str, list[float], float]]]:
+    """Return the names of the outputs, and name, effects and band of every value seen."""
+    shapes = found.shapes()
+    outputs = ["effect"] if "class" not in shapes else [str(x) for x in found.classes_]
+    rows: dict[str, tuple[str, list[float], float]] = {}
+    for row in shapes[shapes["seen"]].to_dict(orient="records"):
+        name = f"{row['column']} {_value(row['value'])}"
+        _, effects, band = rows.get(name, (name, [], 0.0))
+        rows[name] = name, [*effects, row["effect"]], max(band, row["band"])
+    return outputs, list(rows.values())
+
+
+def _value(value: Any) -> str:
+    return f"at {value:g}" if isinstance(value, float) else f"= {value}"
 
 
 def _coefficients(inner: Any) -> tuple[list[str], list[tuple[str, list[float], float]]]:

@@ -68,8 +68,8 @@ ledger : str, optional
 _FITTED = """\
 coef_noise_, intercept_noise_ : arrays, shaped like the coefficients and intercepts
         Standard deviation that the noise of training adds to each number, at most; computed
-        without the records. Proved for DPRidge, an estimate for the others
-        (docs/proofs/noise_band.md).
+        without the records. Proved for DPRidge with lots of the usual size, an estimate
+        otherwise (docs/proofs/noise_band.md).
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : array of shape (n_features,)

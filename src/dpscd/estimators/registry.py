@@ -31,7 +31,8 @@ class ModelKind(NamedTuple):
     sklearn : str
         The class of scikit-learn that predicts as it does.
     band_proved : bool
-        Whether the stated noise of coefficients is a proved bound, not an estimate.
+        Whether the stated noise of coefficients is a proved bound, with lots of the usual size,
+        not an estimate.
     """
 
     name: str

@@ -11,6 +11,7 @@ from dpscd.preprocessing.declarations import Column
 from dpscd.preprocessing.encoding import Bounds, knots_of, slots_of, width_of
 from dpscd.preprocessing.parsing import MISSING, OTHER
 from dpscd.preprocessing.schema import Schema
+from dpscd.releases.moments import Moments, error_of_means
 
 __all__ = ["BAND", "column_shapes"]
 
@@ -19,6 +20,9 @@ Floats = npt.NDArray[np.float64]
 #: A band reaches so many standard deviations to both sides.
 BAND = 2.0
 _POINTS = 17  # of a curve that has no knots
+# A value is seen if its feature's released mean is more than so many errors above 0: of a
+# thousand values that no record has one is taken for seen.
+_ERRORS = 3.0
 
 
 def column_shapes(
@@ -44,9 +48,11 @@ def column_shapes(
     Returns
     -------
     DataFrame
-        column, value, effect and band; with more than two classes also class. The column whose
-        effects are the clearest comes first. Levels that the released moments did not show are
-        left out.
+        column, value, effect, band and seen; with more than two classes also class. The column
+        whose effects are the clearest comes first. `seen` says whether the released means show
+        records with this level, or around this knot; where they are none, or too noisy to show
+        a value with an even share of the records, or a number has no knots, it is True.
+        Levels that the moments show to be absent are left out.
 
     Notes
     -----
@@ -57,12 +63,16 @@ def column_shapes(
     classes = estimator.classes_ if len(coef) > 1 else [None]
     unseen = estimator.unseen_features()
     unit = 1.0 / math.sqrt(len(schema.features)) if schema.rows == "scale" else 1.0
+    error = _error(estimator)
     found, first = [], 0
     for column in schema.features:
         values, features = _points(column, bounds)
         own = slice(first, first + features.shape[1])
         first = own.stop
         shown = np.flatnonzero(~features[:, unseen[own]].any(axis=1))
+        seen = np.ones(len(shown), dtype=bool)
+        if means is not None:
+            seen = _seen(column, unit * features[shown], means[own], error)
         values, rows = [values[place] for place in shown], unit * features[shown]
         away = rows - (rows.mean(axis=0) if means is None else means[own])
         for output, name in enumerate(classes):
@@ -77,6 +87,7 @@ def column_shapes(
                     "value": pd.Series(values, dtype=object),
                     "effect": effect,
                     "band": BAND * sizes,
+                    "seen": seen,
                 }
             )
             if name is not None:
@@ -86,11 +97,32 @@ def column_shapes(
     return pd.concat([part for _, part in found], ignore_index=True)
 
 
+def _error(estimator: Any) -> float:
+    """Return the standard error of the released means; 0 without privacy."""
+    listed = (x for x in estimator.privacy_.releases if x.what == Moments.what)
+    return sum(error_of_means(x.event.noise_multiplier, x.n) for x in listed)
+
+
+def _seen(
+    column: Column, features: Floats, means: Floats, error: float
+) -> npt.NDArray[np.bool_]:
+    """Return at which values there are records, by released means of what is 0 elsewhere."""
+    own = features > 0.0
+    if column.kind != "category":
+        own[:, 0] &= bool(column.bins) and not column.bent  # the value itself, not a knot
+    limit = _ERRORS * error
+    # Moments that would not show a value with an even share of the records say nothing.
+    silent = limit > np.where(own, features, 0.0).max(axis=1) / len(features)
+    found: npt.NDArray[np.bool_] = (own @ means > limit) | silent | ~own.any(axis=1)
+    return found
+
+
 def _clearness(part: pd.DataFrame) -> float:
-    """Return the largest effect in units of its band."""
+    """Return the largest effect, of those seen, in units of its band."""
+    part = part[part["seen"]]
     effect, band = part["effect"].abs().to_numpy(), part["band"].to_numpy()
     clear = np.divide(effect, band, out=effect.copy(), where=band > 0.0)
-    return float(clear.max())
+    return float(clear.max(initial=0.0))
 
 
 def _points(column: Column, bounds: Bounds) -> tuple[list[Any], Floats]:

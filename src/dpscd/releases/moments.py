@@ -18,7 +18,7 @@ from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
 from dpscd.releases.query import Query, SomeRecords
 from dpscd.standard import standard_of
 
-__all__ = ["Moments", "MomentsQuery"]
+__all__ = ["Moments", "MomentsQuery", "error_of_means"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -118,5 +118,9 @@ class Moments(SumRelease):
     def estimates(self, query: MomentsQuery, parties: Parties) -> tuple[Floats, Floats, float]:
         """Return estimates of the means and mean squares, and the standard error of each."""
         noisy = self.noisy(query, parties) * (np.sqrt(2.0) / self.n)
-        error = float(np.sqrt(2.0) * self.noise_multiplier / self.n)
-        return noisy[0], noisy[1], error
+        return noisy[0], noisy[1], error_of_means(self.noise_multiplier, self.n)
+
+
+def error_of_means(noise_multiplier: float, n: int) -> float:
+    """Return the standard error of released means and mean squares."""
+    return float(np.sqrt(2.0) * noise_multiplier / n)

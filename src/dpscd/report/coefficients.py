@@ -53,7 +53,8 @@ def _scale(subject: Subject) -> str:
         return "It belongs to a feature of a row that is divided by its own length."
     return (
         "It is what a record with the value named has more, or less, than the average of the "
-        "column; between two values of a number it changes evenly."
+        "column; between two values of a number it changes evenly. Values that the released "
+        "means cannot tell from ones that no record has are left out."
     )
 
 
@@ -61,7 +62,8 @@ def _noise(subject: Subject) -> Html:
     if not subject.card.private:
         return html("<p>No noise was added to this model, so there are no bands.</p>\n")
     proved = (
-        "For this kind of model, ridge regression, it is a proven upper bound."
+        "For this kind of model, ridge regression, it is a proven upper bound, if lots had no "
+        "more than their usual size; with larger ones it is an estimate."
         if subject.kind.band_proved
         else "It is an upper bound proved for ridge regression; for this kind of model it is "
         "an estimate."

@@ -129,11 +129,12 @@ class Subject:
     def weights(self, output: int) -> list[Weight]:
         """Return what the model of one output adds to a prediction, with its noise.
 
-        Of a table the effect of every column at its values, the clearest column first; else
-        the coefficients, in the order of the features.
+        Of a table the effect of every column at the values that the released means show, the
+        clearest column first; else the coefficients, in the order of the features.
         """
         if self._plain is not None:
             shapes = self._plain.shapes()
+            shapes = shapes[shapes["seen"]]
             if "class" in shapes:
                 shapes = shapes[shapes["class"] == self.estimator.classes_[output]]
             rows = shapes[["column", "value", "effect", "band"]].itertuples(index=False)

@@ -61,16 +61,18 @@ class Brake:
         place = number % self._period
         if self._separability == self._most or place >= _SEEN:
             return self._separability
-        if place == 0:
-            self._seen.clear()
         self._seen.append(shared.copy())
-        if place == _SEEN - 1 and self._swings():
-            self._separability = min(2.0 * self._separability, self._most)
+        if place == _SEEN - 1:
+            if self._swings():
+                self._separability = min(2.0 * self._separability, self._most)
+            self._seen.clear()
         return self._separability
 
     def _swings(self) -> bool:
         """Return whether what was seen moved much and got nowhere."""
-        moved = sum(_square(after - before) for before, after in pairwise(self._seen))
+        moved = 0.0
+        for before, after in pairwise(self._seen):
+            moved += _square(after - before)  # one after the other, whatever `sum` does
         left = _square(self._seen[-1] - self._seen[0])
         return moved > _MORE * self._expected and left < _LEFT * moved
 
