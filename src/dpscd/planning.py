@@ -50,15 +50,20 @@ _MOST_OF_ALL = 20
 _TRAVEL = 0.5
 _ENOUGH = 6000.0  # epsilon n from which the full travel pays
 _REGRESSION_TRAVEL = 3.5
-_LEAST_TRAVEL, _MOST_TRAVEL = 1.0, 14.0
-_MOST_NOISE, _LITTLE_NOISE = 0.2, 0.05
-_EXPLAINED = 0.15
-_ARRIVE = 20.0
-_PILOT_WEAKER = 1.0
+# A regression's is shorter, down to the first, where noise would move predictions by more than
+# _MOST_NOISE, and longer, up to the second, while it moves them by no more than
+# _LITTLE_NOISE, in units of the labels' spread.
+_LEAST_TRAVEL, _MOST_TRAVEL = 1.25, 14.0
+_MOST_NOISE, _LITTLE_NOISE = 0.1, 0.05
 
 # lam follows the noise; how large a model is expected sets the factor.
 _MODEL_SIZE = {"classification": 20.0, "regression": 5.0, "counts": 5.0}
 _LABEL_MODEL_SIZE = 1.3
+# Of a regression: the square that predictions are expected to explain, of labels of spread 1;
+# how many times the slowness of duals lam n should be; and d times a lam that hardly shrinks
+# a model.
+_EXPLAINED = 0.15
+_ARRIVE, _HARDLY = 10.0, 0.02
 _MUCH_NOISE = 0.02  # length of the noise of one Gaussian release, a record
 _PILOT_SHARE, _PILOT_EPOCHS = 0.05, 0.3  # of the budget, of the epochs
 _LEAST_PILOT_NOISE = 1.0  # with less, few large steps cost far more than many small ones
@@ -186,10 +191,10 @@ def plan_fit(
     pilots = pilots and _worth_a_pilot(facts, target, travel)
     rate = lot_size / n
     separability = _separability(facts, lot_size, usual_lot)
-    if lam is None:
+    if lam is None and label_noise > 0.0 and facts.task == "regression":
+        lam = _regression_lam(facts, target, travel, separability / epochs)
+    elif lam is None:
         lam = _lam(facts, target, travel, label_noise > 0.0)
-        if facts.task == "regression":
-            lam = max(lam, _ARRIVE * separability / (epochs * n))
     plan = Plan(
         epsilon=target.epsilon,
         delta=target.delta,
@@ -230,10 +235,7 @@ def _separability(facts: Facts, lot_size: int, usual_lot: int) -> float:
     longest = 1.0 if facts.standardised else facts.row_bound
     common = facts.constant**2 / (longest**2 + facts.constant**2)
     alike = max(1.0 / (facts.d + int(facts.constant != 0.0)), common)
-    least = 1.0 + (lot_size - 1.0) * alike
-    if facts.task != "regression":
-        least = max(float(usual_lot), least)
-    return min(float(lot_size), least)
+    return min(float(lot_size), max(float(usual_lot), 1.0 + (lot_size - 1.0) * alike))
 
 
 def _worth_a_trip(facts: Facts) -> int:
@@ -250,10 +252,9 @@ def _pilot(plan: Plan, target: PrivacyTarget) -> Plan:
     strength = math.sqrt(_PILOT_SHARE) / _gaussian(target)
     noise = 1.0 / math.sqrt(math.log1p(strength**2 / (plan.rate**2 * steps)))
     noise = max(noise, _LEAST_PILOT_NOISE)
-    weaker = _PILOT_WEAKER / math.sqrt(_PILOT_SHARE)
     return replace(
         plan,
-        lam=plan.lam * weaker,
+        lam=plan.lam / math.sqrt(_PILOT_SHARE),
         steps=steps,
         clip=plan.clip * plan.steps / steps,
         noise_multiplier=noise,
@@ -268,28 +269,41 @@ def _typical(facts: Facts) -> float:
 
 
 def _travel(facts: Facts, target: PrivacyTarget, *, labels_released: bool) -> float:
-    n = facts.n
     if not labels_released:
-        return _TRAVEL * min(1.0, math.sqrt(target.epsilon * n / _ENOUGH))
+        return _TRAVEL * min(1.0, math.sqrt(target.epsilon * facts.n / _ENOUGH))
     if facts.task == "counts":
         return _REGRESSION_TRAVEL
-    unit = _predicted_noise(facts, target, 1.0)
-    short = min(_REGRESSION_TRAVEL, _MOST_NOISE / unit)
-    return max(_LEAST_TRAVEL, short, min(_MOST_TRAVEL, _LITTLE_NOISE / unit))
+    noise = _predicted_noise(facts, target)
+    usual = max(_LEAST_TRAVEL, min(_REGRESSION_TRAVEL, _MOST_NOISE / noise))
+    return max(usual, min(_MOST_TRAVEL, _LITTLE_NOISE / noise))
 
 
-def _predicted_noise(facts: Facts, target: PrivacyTarget, travel: float) -> float:
-    return travel * _gaussian(target) * facts.d / facts.n
+def _predicted_noise(facts: Facts, target: PrivacyTarget) -> float:
+    """Return by how much noise moves predictions, as a standard deviation, at a travel of 1.
+
+    Rows having mean square length 1 with no direction preferred, and without regularisation:
+    each of d directions has the noise of a Gaussian release over its curvature, 1/d.
+    """
+    return _gaussian(target) * facts.d / facts.n
 
 
-def _lam(
-    facts: Facts, target: PrivacyTarget, travel: float, labels_released: bool
+def _regression_lam(
+    facts: Facts, target: PrivacyTarget, travel: float, slowness: float
 ) -> float:
+    """Return the regularisation of labels that have spread 1.
+
+    The one that is best against the noise in predictions if they can explain `_EXPLAINED` of
+    the labels' square. But duals arrive only if it is large enough for how slow they are.
+    """
+    noise = travel * _predicted_noise(facts, target)
+    best = noise**2 / (_EXPLAINED * facts.d)
+    return max(best, min(_ARRIVE * slowness / facts.n, _HARDLY / facts.d))
+
+
+def _lam(facts: Facts, target: PrivacyTarget, travel: float, labels_released: bool) -> float:
     """Return the regularisation that follows the noise."""
     noise = _gaussian(target)
     width = facts.d + (1 if facts.constant else 0)
-    if labels_released and facts.task == "regression":
-        return _predicted_noise(facts, target, travel)**2 / (_EXPLAINED * facts.d)
     if labels_released:
         inner = math.sqrt(width) * noise / (_LABEL_MODEL_SIZE * facts.n)
     else:
@@ -307,8 +321,8 @@ def _lam(
 
 def _worth_a_pilot(facts: Facts, target: PrivacyTarget, travel: float) -> bool:
     """Return whether the noise of a pilot would hardly be seen in predictions."""
-    noise = travel * _gaussian(target) / math.sqrt(_PILOT_SHARE) / facts.n
-    return (noise * facts.d) ** 2 < _PILOT_VARIANCE
+    noise = travel * _predicted_noise(facts, target)
+    return noise**2 / _PILOT_SHARE < _PILOT_VARIANCE
 
 
 def _gaussian(target: PrivacyTarget) -> float:

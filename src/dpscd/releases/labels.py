@@ -187,12 +187,17 @@ class LabelSpread(_Mean):
         return replace(state, problem=problem)
 
     def seen(self, spread: float) -> float:
-        """Return what to expect of a spread, given that it is positive and what was released."""
+        """Return what to expect of a spread that is positive, given what was released of it.
+
+        The mean of a normal number around `spread` with the release's error, if it is known to
+        be positive: `spread` itself where the error is small against it, about an error where
+        it is not. Too large a spread would cost more than one that is too small.
+        """
         error = 2.0 * self.noise_multiplier / self.n
         ratio = max(-30.0, spread / error)
-        more = math.exp(-0.5 * ratio * ratio) / math.sqrt(2.0 * math.pi)
-        more /= 0.5 * math.erfc(-ratio / math.sqrt(2.0))
-        return min(1.0, max(error * (ratio + more), 1e-3))
+        density = math.exp(-0.5 * ratio * ratio) / math.sqrt(2.0 * math.pi)
+        chance = 0.5 * math.erfc(-ratio / math.sqrt(2.0))
+        return min(1.0, max(error * ratio + error * density / chance, 1e-3))
 
 
 @dataclass(frozen=True)
