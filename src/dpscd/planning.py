@@ -63,7 +63,7 @@ _LABEL_MODEL_SIZE = 1.3
 # how many times the slowness of duals lam n should be; and d times a lam that hardly shrinks
 # a model.
 _EXPLAINED = 0.15
-_ARRIVE, _HARDLY = 10.0, 0.02
+_ARRIVE, _HARDLY = 40.0, 0.02
 _MUCH_NOISE = 0.02  # length of the noise of one Gaussian release, a record
 _PILOT_SHARE, _PILOT_EPOCHS = 0.05, 0.3  # of the budget, of the epochs
 _LEAST_PILOT_NOISE = 1.0  # with less, few large steps cost far more than many small ones
