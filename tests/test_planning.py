@@ -298,7 +298,7 @@ def test_the_travel_of_a_regression_follows_the_noise_that_predictions_would_hav
         plan = plan_fit(facts(n=n, task="regression", standardised=True), target)
         found.append(travel_of(plan))
     # Much noise, less, enough records for the usual travel, for a longer one, for the longest.
-    assert found == pytest.approx([1.25, 2.0, 3.5, 10.0, 14.0], rel=0.02)
+    assert found == pytest.approx([1.25, 2.0, 3.5, math.sqrt(35.0), 14.0], rel=0.02)
 
 
 def test_more_privacy_never_lengthens_the_travel_of_a_regression():
@@ -309,9 +309,14 @@ def test_more_privacy_never_lengthens_the_travel_of_a_regression():
     ]
     travels = [travel_of(plan) for plan in plans]
     assert travels == sorted(travels)
-    assert (travels[0], travels[-1]) == pytest.approx((1.25, 14.0))
-    lams = [plan.lam for plan in plans]
-    assert lams == sorted(lams, reverse=True)
+    assert travels[0] == pytest.approx(planning._LEAST_TRAVEL)
+    assert travels[-1] > 2.0 * planning._REGRESSION_TRAVEL
+    noises = [
+        travel * planning._predicted_noise(regression, PrivacyTarget(plan.epsilon, 1e-5))
+        for travel, plan in zip(travels, plans, strict=True)
+    ]
+    for falling in ([plan.lam for plan in plans], noises):
+        assert falling == pytest.approx(sorted(falling, reverse=True))
 
 
 def test_the_travel_of_counts_stays():

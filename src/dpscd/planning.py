@@ -51,7 +51,7 @@ _TRAVEL = 0.5
 _ENOUGH = 6000.0  # epsilon n from which the full travel pays
 _REGRESSION_TRAVEL = 3.5
 # A regression's is shorter, down to the first, where noise would move predictions by more than
-# _MOST_NOISE, and longer, up to the second, while it moves them by no more than
+# _MOST_NOISE, and longer, up to the second, where the usual one moves them by less than
 # _LITTLE_NOISE, in units of the labels' spread.
 _LEAST_TRAVEL, _MOST_TRAVEL = 1.25, 14.0
 _MOST_NOISE, _LITTLE_NOISE = 0.1, 0.05
@@ -274,8 +274,10 @@ def _travel(facts: Facts, target: PrivacyTarget, *, labels_released: bool) -> fl
     if facts.task == "counts":
         return _REGRESSION_TRAVEL
     noise = _predicted_noise(facts, target)
-    usual = max(_LEAST_TRAVEL, min(_REGRESSION_TRAVEL, _MOST_NOISE / noise))
-    return max(usual, min(_MOST_TRAVEL, _LITTLE_NOISE / noise))
+    if noise * _REGRESSION_TRAVEL <= _LITTLE_NOISE:
+        # By the root of what noise would allow, so that more epsilon still means less of it.
+        return min(_MOST_TRAVEL, math.sqrt(_REGRESSION_TRAVEL * _LITTLE_NOISE / noise))
+    return max(_LEAST_TRAVEL, min(_REGRESSION_TRAVEL, _MOST_NOISE / noise))
 
 
 def _predicted_noise(facts: Facts, target: PrivacyTarget) -> float:
