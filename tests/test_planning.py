@@ -283,12 +283,72 @@ def test_the_regularisation_of_standardised_rows_does_not_depend_on_the_row_boun
     assert len(lams) == 1
 
 
-def test_the_travel_of_a_regression_is_in_units_of_the_released_spread():
-    target = PrivacyTarget(1.0, 1e-5)
-    plan = plan_fit(facts(n=10**5, task="regression", standardised=True), target)
-    assert plan.travel == pytest.approx(
-        planning._REGRESSION_TRAVEL * planning._typical(facts(standardised=True))
-    )
+def travel_of(plan):
+    """Return the travel of a standardised plan, in units of the labels' spread."""
+    return plan.travel / planning._typical(facts(standardised=True))
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_the_travel_of_a_regression_follows_the_noise_that_predictions_would_have(relation):
+    target = PrivacyTarget(1.0, 1e-5, relation)
+    gaussian = gaussian_multiplier(1.0, 1e-5, relation)
+    d = facts().d
+    found = []
+    for n in (round(gaussian * d * factor) for factor in (5.0, 20.0, 50.0, 200.0, 2000.0)):
+        plan = plan_fit(facts(n=n, task="regression", standardised=True), target)
+        found.append(travel_of(plan))
+    # Much noise, less, enough records for the usual travel, for a longer one, for the longest.
+    assert found == pytest.approx([1.25, 2.0, 3.5, math.sqrt(35.0), 14.0], rel=0.02)
+
+
+def test_more_privacy_never_lengthens_the_travel_of_a_regression():
+    regression = facts(n=5000, d=30, task="regression", standardised=True)
+    plans = [
+        plan_fit(regression, PrivacyTarget(epsilon, 1e-5))
+        for epsilon in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+    ]
+    travels = [travel_of(plan) for plan in plans]
+    assert travels == sorted(travels)
+    assert travels[0] == pytest.approx(planning._LEAST_TRAVEL)
+    assert travels[-1] > 2.0 * planning._REGRESSION_TRAVEL
+    noises = [
+        travel * planning._predicted_noise(regression, PrivacyTarget(plan.epsilon, 1e-5))
+        for travel, plan in zip(travels, plans, strict=True)
+    ]
+    for falling in ([plan.lam for plan in plans], noises):
+        assert falling == pytest.approx(sorted(falling, reverse=True))
+
+
+def test_the_travel_of_counts_stays():
+    for epsilon in (0.1, 10.0):
+        counts = facts(n=10**5, task="counts", standardised=True)
+        plan = plan_fit(counts, PrivacyTarget(epsilon, 1e-5))
+        assert travel_of(plan) == pytest.approx(planning._REGRESSION_TRAVEL)
+
+
+def test_the_regularisation_of_a_regression_is_best_for_what_it_expects():
+    # Excess of predictions: what is shrunk away of what could be explained, and noise.
+    regression = facts(n=3000, d=40, task="regression", standardised=True)
+    target = PrivacyTarget(0.3, 1e-5)
+    plan = plan_fit(regression, target)
+    noise = travel_of(plan) * planning._predicted_noise(regression, target)
+
+    def excess(lam):
+        shrunk = 1.0 + lam * regression.d
+        explained = planning._EXPLAINED * (1.0 - 1.0 / shrunk) ** 2
+        return explained + (noise / shrunk) ** 2
+
+    assert excess(plan.lam) < min(excess(0.9 * plan.lam), excess(1.1 * plan.lam))
+
+
+@pytest.mark.parametrize(("d", "slow"), [(5, True), (500, False)])
+def test_duals_of_a_regression_arrive_where_there_is_little_noise(d, slow):
+    regression = facts(n=10**5, d=d, task="regression", standardised=True)
+    plan = plan_fit(regression, PrivacyTarget(50.0, 1e-5))
+    arrives = planning._ARRIVE * plan.separability / (plan.epochs * plan.n)
+    hardly = planning._HARDLY / d
+    assert (arrives < hardly) is slow
+    assert plan.lam == pytest.approx(min(arrives, hardly), rel=0.01)
 
 
 @pytest.mark.parametrize("relation", list(Relation))

@@ -50,13 +50,21 @@ _MOST_OF_ALL = 20
 _TRAVEL = 0.5
 _ENOUGH = 6000.0  # epsilon n from which the full travel pays
 _REGRESSION_TRAVEL = 3.5
+# A regression's is shorter, down to the first, where noise would move predictions by more than
+# _MOST_NOISE, and longer, up to the second, where the usual one moves them by less than
+# _LITTLE_NOISE, in units of the labels' spread.
+_LEAST_TRAVEL, _MOST_TRAVEL = 1.25, 14.0
+_MOST_NOISE, _LITTLE_NOISE = 0.1, 0.05
 
 # lam follows the noise; how large a model is expected sets the factor.
 _MODEL_SIZE = {"classification": 20.0, "regression": 5.0, "counts": 5.0}
 _LABEL_MODEL_SIZE = 1.3
+# Of a regression: the square that predictions are expected to explain, of labels of spread 1;
+# how many times the slowness of duals lam n should be; and d times a lam that hardly shrinks
+# a model.
+_EXPLAINED = 0.15
+_ARRIVE, _HARDLY = 40.0, 0.02
 _MUCH_NOISE = 0.02  # length of the noise of one Gaussian release, a record
-# The same for a pilot, whose noise the main training sees as signal, and for what it leaves.
-_PILOT_MODEL_SIZE, _AFTER_PILOT_SIZE = 8.0, 3.0
 _PILOT_SHARE, _PILOT_EPOCHS = 0.05, 0.3  # of the budget, of the epochs
 _LEAST_PILOT_NOISE = 1.0  # with less, few large steps cost far more than many small ones
 # Largest variance that a pilot's noise may add to predictions, labels having spread 1.
@@ -177,13 +185,16 @@ def plan_fit(
         raise ParameterError(f"epochs={epochs!r} must be greater than 0.")
     label_noise = _label_noise(n, target) if _releases_labels(facts) else 0.0
     if travel is None:
-        travel = _travel(n, target, labels_released=label_noise > 0.0)
+        travel = _travel(facts, target, labels_released=label_noise > 0.0)
     # What a pilot leaves of a count is no count.
     pilots = label_noise > 0.0 and facts.task == "regression"
     pilots = pilots and _worth_a_pilot(facts, target, travel)
-    if lam is None:
-        lam = _lam(facts, target, travel, label_noise > 0.0, pilots)
     rate = lot_size / n
+    separability = _separability(facts, lot_size, usual_lot)
+    if lam is None and label_noise > 0.0 and facts.task == "regression":
+        lam = _regression_lam(facts, target, travel, separability / epochs)
+    elif lam is None:
+        lam = _lam(facts, target, travel, label_noise > 0.0)
     plan = Plan(
         epsilon=target.epsilon,
         delta=target.delta,
@@ -196,7 +207,7 @@ def plan_fit(
         steps=math.ceil(epochs / rate),
         rate=rate,
         clip=travel * _typical(facts) / (rate * math.ceil(epochs / rate)),
-        separability=_separability(facts, lot_size, usual_lot),
+        separability=separability,
         averaging=_AVERAGING,
         most_separability=float(lot_size),
     )
@@ -241,10 +252,9 @@ def _pilot(plan: Plan, target: PrivacyTarget) -> Plan:
     strength = math.sqrt(_PILOT_SHARE) / _gaussian(target)
     noise = 1.0 / math.sqrt(math.log1p(strength**2 / (plan.rate**2 * steps)))
     noise = max(noise, _LEAST_PILOT_NOISE)
-    weaker = _AFTER_PILOT_SIZE / _PILOT_MODEL_SIZE / math.sqrt(_PILOT_SHARE)
     return replace(
         plan,
-        lam=plan.lam * weaker,
+        lam=plan.lam / math.sqrt(_PILOT_SHARE),
         steps=steps,
         clip=plan.clip * plan.steps / steps,
         noise_multiplier=noise,
@@ -258,21 +268,46 @@ def _typical(facts: Facts) -> float:
     return math.hypot(1.0, facts.constant) / math.hypot(LONGEST, facts.constant)
 
 
-def _travel(n: int, target: PrivacyTarget, *, labels_released: bool) -> float:
-    if labels_released:
+def _travel(facts: Facts, target: PrivacyTarget, *, labels_released: bool) -> float:
+    if not labels_released:
+        return _TRAVEL * min(1.0, math.sqrt(target.epsilon * facts.n / _ENOUGH))
+    if facts.task == "counts":
         return _REGRESSION_TRAVEL
-    return _TRAVEL * min(1.0, math.sqrt(target.epsilon * n / _ENOUGH))
+    noise = _predicted_noise(facts, target)
+    if noise * _REGRESSION_TRAVEL <= _LITTLE_NOISE:
+        # By the root of what noise would allow, so that more epsilon still means less of it.
+        return min(_MOST_TRAVEL, math.sqrt(_REGRESSION_TRAVEL * _LITTLE_NOISE / noise))
+    return max(_LEAST_TRAVEL, min(_REGRESSION_TRAVEL, _MOST_NOISE / noise))
 
 
-def _lam(
-    facts: Facts, target: PrivacyTarget, travel: float, labels_released: bool, pilots: bool
+def _predicted_noise(facts: Facts, target: PrivacyTarget) -> float:
+    """Return by how much noise moves predictions, as a standard deviation, at a travel of 1.
+
+    Rows having mean square length 1 with no direction preferred, and without regularisation:
+    each of d directions has the noise of a Gaussian release over its curvature, 1/d.
+    """
+    return _gaussian(target) * facts.d / facts.n
+
+
+def _regression_lam(
+    facts: Facts, target: PrivacyTarget, travel: float, slowness: float
 ) -> float:
+    """Return the regularisation of labels that have spread 1.
+
+    The one that is best against the noise in predictions if they can explain `_EXPLAINED` of
+    the labels' square. But duals arrive only if it is large enough for how slow they are.
+    """
+    noise = travel * _predicted_noise(facts, target)
+    best = noise**2 / (_EXPLAINED * facts.d)
+    return max(best, min(_ARRIVE * slowness / facts.n, _HARDLY / facts.d))
+
+
+def _lam(facts: Facts, target: PrivacyTarget, travel: float, labels_released: bool) -> float:
     """Return the regularisation that follows the noise."""
     noise = _gaussian(target)
     width = facts.d + (1 if facts.constant else 0)
     if labels_released:
-        model_size = _AFTER_PILOT_SIZE if pilots else _LABEL_MODEL_SIZE
-        inner = math.sqrt(width) * noise / (model_size * facts.n)
+        inner = math.sqrt(width) * noise / (_LABEL_MODEL_SIZE * facts.n)
     else:
         model_size = _MODEL_SIZE[facts.task]
         # Noise that is much even for a whole model of small size asks for more than its share.
@@ -288,8 +323,8 @@ def _lam(
 
 def _worth_a_pilot(facts: Facts, target: PrivacyTarget, travel: float) -> bool:
     """Return whether the noise of a pilot would hardly be seen in predictions."""
-    noise = travel * _gaussian(target) / math.sqrt(_PILOT_SHARE) / facts.n
-    return (noise * facts.d) ** 2 < _PILOT_VARIANCE
+    noise = travel * _predicted_noise(facts, target)
+    return noise**2 / _PILOT_SHARE < _PILOT_VARIANCE
 
 
 def _gaussian(target: PrivacyTarget) -> float:

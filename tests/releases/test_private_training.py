@@ -170,13 +170,22 @@ def test_a_label_that_cannot_be_used_does_not_spoil_the_others():
     assert error(model, X[2:], y[2:]) < 0.05 * np.var(y[2:])
 
 
-def test_a_released_spread_is_never_smaller_than_its_error():
+def test_a_released_spread_is_what_to_expect_of_a_positive_number():
     plan = planned()
     spread = planned_release(plan, "label spread")
-    noise = 2.0 * spread.noise_multiplier / plan.n
-    assert spread.seen(-1.0) == max(2.0 * noise, 1e-3)
-    assert spread.seen(0.5) == 0.5
+    spread = dataclasses.replace(spread, noise_multiplier=0.05 * plan.n)
+    error = 0.1
+    grid = np.linspace(0.0, 3.0, 300_001)
+    for released in (-0.3, 0.0, 0.1, 0.25):
+        weights = np.exp(-0.5 * ((grid - released) / error) ** 2)
+        mean = (grid * weights).sum() / weights.sum()
+        assert spread.seen(released) == pytest.approx(mean, rel=1e-3)
+    assert spread.seen(0.9) == pytest.approx(0.9)
     assert spread.seen(7.0) == 1.0
+    assert 1e-3 <= spread.seen(-1e9) < 0.1 * error
+    exact = dataclasses.replace(spread, noise_multiplier=1e-9 * plan.n)
+    assert exact.seen(0.5) == pytest.approx(0.5, rel=1e-15)
+    assert exact.seen(-1.0) == 1e-3
 
 
 def test_a_plan_of_another_problem_is_refused():

@@ -3,6 +3,7 @@
 Labels are taken in units in which their declared bounds are at most 1 away from the centre.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -186,9 +187,17 @@ class LabelSpread(_Mean):
         return replace(state, problem=problem)
 
     def seen(self, spread: float) -> float:
-        """Return a released spread, but no smaller than what is told from nothing."""
+        """Return what to expect of a spread that is positive, given what was released of it.
+
+        The mean of a normal number around `spread` with the release's error, if it is known to
+        be positive: `spread` itself where the error is small against it, about an error where
+        it is not. Too large a spread would cost more than one that is too small.
+        """
         error = 2.0 * self.noise_multiplier / self.n
-        return min(1.0, max(spread, 2.0 * error, 1e-3))
+        ratio = max(-30.0, spread / error)
+        density = math.exp(-0.5 * ratio * ratio) / math.sqrt(2.0 * math.pi)
+        chance = 0.5 * math.erfc(-ratio / math.sqrt(2.0))
+        return min(1.0, max(error * ratio + error * density / chance, 1e-3))
 
 
 @dataclass(frozen=True)
