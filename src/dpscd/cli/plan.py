@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
+from dpscd.errors import ParameterError
 from dpscd.privacy.relation import Relation
 
 __all__ = ["plan"]
@@ -53,7 +54,7 @@ def plan(
     with plain_errors():
         asked = epsilon or [0.1, 0.5, 1.0, 2.0, 4.0]
         if largest_class is not None and regression:
-            raise typer.BadParameter("--largest-class is for classes, not for --regression.")
+            raise ParameterError("--largest-class is for classes, not for --regression.")
         target = (classes, regression, largest_class)
         found = [_planned(n, d, one, delta, target, relation) for one in asked]
         if as_json:
@@ -85,7 +86,6 @@ def _planned(
     predicted: tuple[int, bool, float | None],
     relation: Relation,
 ) -> Any:
-    from dpscd.errors import ParameterError
     from dpscd.forecast import expect
     from dpscd.planning import (
         Facts,
