@@ -246,7 +246,7 @@ def _worth_a_trip(facts: Facts) -> int:
 
 
 def _pilot(plan: Plan, target: PrivacyTarget) -> Plan:
-    """Return the plan of the pilot: shorter, with more noise, and less regularised."""
+    """Return the plan of the pilot: shorter, with more noise, and more regularised for it."""
     steps = max(1, round(_PILOT_EPOCHS * plan.steps))
     # As for many small steps, which together look like one Gaussian release.
     strength = math.sqrt(_PILOT_SHARE) / _gaussian(target)

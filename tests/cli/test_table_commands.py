@@ -461,6 +461,17 @@ def test_inspect_puts_what_is_clear_before_what_is_large(run, trained, monkeypat
     assert "small " not in shown.split("differentially private")[0]
 
 
+def test_inspect_tells_values_apart_that_differ_late(run):
+    frame = people(2000)
+    frame["age"] = 20200000.0 + frame["age"]
+    frame.to_csv("days.csv", index=False)
+    Path("days.toml").write_text(SCHEMA.replace("[0, 100]", "[20200000, 20200100]\nbins = 9"))
+    run("fit", "days.csv", "--schema", "days.toml", "--epsilon", 8, "--out", "days.json")
+    seen = load("days.json").shapes().query("seen")
+    shown = run("inspect", "days.json", "--top", 100).stdout
+    assert f"of {len(seen)} effects" in " ".join(shown.split())
+
+
 def test_inspect_shows_and_draws_a_column(run, trained):
     found = run("inspect", trained / "model.json", "--column", "age", "--plot", "age.png")
     assert "effect on the score of ill = yes" in found.stdout.replace("\n", " ")

@@ -234,3 +234,16 @@ def test_a_file_whose_shape_is_not_as_declared_is_refused(table, shape, tmp_path
     file.write_text(sealed(values))
     with pytest.raises(ModelFileError, match="schema does not fit"):
         load(file)
+
+
+@pytest.mark.parametrize("shape", ["line", "smooth", "steps"])
+def test_a_projection_leaves_the_average_prediction_where_it_was(shape):
+    """Also where the direction is wrong, and records lie to one side."""
+    rng = np.random.default_rng(3)
+    age = 100.0 * rng.beta(8, 2, 20_000)
+    cost = np.clip(10.0 - age / 12.0 + rng.normal(size=len(age)), 0, 10)
+    frame = pd.DataFrame({"sex": "f", "age": age, "cost": cost})
+    model = TableModel(schema_of(SHAPES[shape]), DPRidge(2.0, random_state=0)).fit(frame)
+    found = model.predict(frame)
+    assert abs(np.mean(found - cost)) < 0.1
+    assert np.mean((found - cost) ** 2) < 1.1 * np.var(cost)

@@ -114,6 +114,17 @@ def test_values_without_records_are_told_by_released_means_alone(table):
         assert model.shapes()["seen"].all()
 
 
+def test_a_knot_does_not_count_its_neighbours_records(table):
+    """Knots in the user's unit and back again are a rounding away from themselves."""
+    age = {"kind": "number", "bounds": [0, 100], "shape": "smooth", "bins": 7}
+    schema = {**NUMBER, "columns": {**COLUMNS, "age": age}}
+    old = table.assign(age=75 + table["age"] / 4)
+    for seed in range(4):
+        model = TableModel(schema, DPRidge(10.0, random_state=seed)).fit(old)
+        shapes = model.shapes().query("column == 'age' and seen")
+        assert shapes["value"].min() > 70.0
+
+
 def test_bands_cover_what_fits_differ_by(table):
     fits = [
         TableModel(NUMBER, DPRidge(1.0, random_state=seed)).fit(table).shapes()

@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from forgery import sealed
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
 
@@ -26,6 +27,7 @@ from dpscd import (
     PrivacyCard,
     TableModel,
 )
+from dpscd.preprocessing.encoding import feature_names
 from dpscd.preprocessing.parsing import parse
 from dpscd.preprocessing.schema import Schema
 
@@ -150,7 +152,7 @@ def test_records_with_unknown_targets_contribute_nothing(table):
     np.testing.assert_array_equal(models[0].estimator_.coef_, models[1].estimator_.coef_)
 
 
-def test_private_bounds_are_a_release_on_the_card(table):
+def test_private_bounds_are_a_release_on_the_card(table, tmp_path):
     columns = {**COLUMNS, "age": {"kind": "number", "bounds": "private", "bins": 10}}
     schema = {"target": {"column": "cost", "bounds": "private"}, "columns": columns}
     model = TableModel(schema, DPRidge(epsilon=3.0, random_state=0)).fit(table)
@@ -168,6 +170,16 @@ def test_private_bounds_are_a_release_on_the_card(table):
     hidden = dataclasses.replace(card, releases=card.releases[1:])
     with pytest.raises(CardError, match="released bounds"):
         hidden.verify()
+    # Bounds that no release has are no file's either.
+    model.save(tmp_path / "model.json")
+    turned = json.loads((tmp_path / "model.json").read_text())
+    turned["table"]["bounds"]["age"].reverse()
+    turned["card"]["public"]["released_bounds"]["age"].reverse()
+    bounds = {name: tuple(pair) for name, pair in turned["table"]["bounds"].items()}
+    turned["features"] = feature_names(model.schema_, bounds)
+    (tmp_path / "turned.json").write_text(sealed(turned))
+    with pytest.raises(ModelFileError, match="schema does not fit"):
+        dpscd.load(tmp_path / "turned.json")
     # Without privacy they are the range of the values.
     plain = TableModel(schema, DPRidge(epsilon=math.inf)).fit(table)
     assert plain.bounds_["age"] == (table["age"].min(), table["age"].max())

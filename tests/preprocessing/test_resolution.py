@@ -14,7 +14,9 @@ from dpscd import (
     TableEncoder,
     TableModel,
 )
-from dpscd.preprocessing.resolution import intervals_for, shaped
+from dpscd.preprocessing.declarations import Column, Cross
+from dpscd.preprocessing.knots import written
+from dpscd.preprocessing.resolution import intervals_for, pair_intervals, shaped
 
 TARGET = {"column": "ill", "classes": ["no", "yes"]}
 NUMBER = {"kind": "number", "bounds": [0, 100]}
@@ -110,3 +112,27 @@ def test_transformers_choose_what_a_model_would_if_they_are_told():
 def test_what_auto_needs_is_said(told, word):
     with pytest.raises(ParameterError, match=word):
         TableEncoder(SCHEMA, **told).fit(records(10))
+
+
+def test_more_signal_than_a_number_holds_is_as_much_as_can_be():
+    ages = Column("age", "number", bounds=(0.0, 1.0), shape="smooth")
+    pair = Cross(ages, ages)
+    assert intervals_for(1e307, 1000, 3) == intervals_for(math.inf, 1000, 3)
+    assert pair_intervals(1e307, 1000, 3, pair) == pair_intervals(math.inf, 1000, 3, pair)
+
+
+def test_numbers_are_written_so_that_they_can_be_told_apart():
+    dates = [20200101.0, 20200102.0, 20200103.5]
+    assert list(written(dates, 6).values()) == ["20200101", "20200102", "20200104"]
+    assert written([1.0, 2.5, "(missing)"], 4) == {
+        1.0: "1",
+        2.5: "2.5",
+        "(missing)": "(missing)",
+    }
+    assert written([1 / 3], 4) == {1 / 3: "0.3333"}
+    day = {"kind": "number", "bounds": [20200101, 20200131], "shape": "smooth", "bins": 30}
+    schema = {"target": TARGET, "columns": {"day": day, "bins": {**day, "shape": "steps"}}}
+    names = (
+        TableEncoder(schema).fit(records(5).assign(day=1.0, bins=1.0)).get_feature_names_out()
+    )
+    assert len(set(names)) == len(names)

@@ -75,17 +75,23 @@ def _effects(found: Any) -> tuple[list[str], list[tuple[str, list[float], float]
     shapes = found.shapes()
     outputs = ["effect"] if "class" not in shapes else [str(x) for x in found.classes_]
     rows: dict[str, tuple[str, list[float], float]] = {}
-    for row in shapes[shapes["seen"]].to_dict(orient="records"):
-        name = f"{row['column']} {_value(row['value'])}"
-        if row.get("other") is not None:
-            name += f", {_value(row['other'])}"
-        _, effects, band = rows.get(name, (name, [], 0.0))
-        rows[name] = name, [*effects, row["effect"]], max(band, row["band"])
+    for column, own in shapes[shapes["seen"]].groupby("column", sort=False):
+        names = [f"{column} {value}" for value in _values(own["value"].tolist())]
+        if "other" in own and own["other"].notna().any():
+            others = _values(own["other"].tolist())
+            names = [f"{name}, {other}" for name, other in zip(names, others, strict=True)]
+        for name, effect, band in zip(names, own["effect"], own["band"], strict=True):
+            _, effects, most = rows.get(name, (name, [], 0.0))
+            rows[name] = name, [*effects, effect], max(most, band)
     return outputs, list(rows.values())
 
 
-def _value(value: Any) -> str:
-    return f"at {value:g}" if isinstance(value, float) else f"= {value}"
+def _values(values: list[Any]) -> list[str]:
+    """Return values of a column as a list of effects names them."""
+    from dpscd.preprocessing.knots import written
+
+    texts = written(values, 6)
+    return [f"{'at' if isinstance(x, float) else '='} {texts[x]}" for x in values]
 
 
 def _coefficients(inner: Any) -> tuple[list[str], list[tuple[str, list[float], float]]]:

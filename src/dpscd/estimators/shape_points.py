@@ -87,8 +87,9 @@ class Points:
         limit = _ERRORS * error
         # Moments that would not show a value with an even share of the records say nothing.
         silent = limit > own.max(axis=1, initial=0.0) / max(len(own), 1)
-        mean = ((own > 0.0) * means[self.places]).sum(axis=1)
-        found: npt.NDArray[np.bool_] = (mean > limit) | silent | ~own.any(axis=1)
+        mean = (own * means[self.places]).sum(axis=1)
+        shown = mean > limit * np.linalg.norm(own, axis=1)
+        found: npt.NDArray[np.bool_] = shown | silent | ~own.any(axis=1)
         return found
 
 

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import hashlib
 import json
+import math
 import os
 from typing import Any, Self, cast
 
@@ -127,7 +128,10 @@ class TableModel(BaseEstimator):
             model.set_params(classes=list(schema.target.classes), class_weight=weights)
             model.classes_ = np.array(schema.target.classes)
         model.privacy_ = _with_schema(model.privacy_, schema, found)
-        model.coef_ = made_monotone(schema, found, model)
+        projected, means = made_monotone(schema, found, model), model.released_means()
+        if means is not None:  # the average prediction stays where training put it
+            model.intercept_ = model.intercept_ + (model.coef_ - projected) @ means
+        model.coef_ = projected
         self.schema_, self.bounds_, self.estimator_ = schema, found, model
         return self
 
@@ -330,6 +334,7 @@ def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
     width = sum(width_of(part) for part in schema.parts)
     good = expected == model.privacy_.public and width == model.n_features_in_
     good = good and set(bounds) == {part.name for part in schema.private}
+    good = good and all(-math.inf < low < high < math.inf for low, high in bounds.values())
     levels = levels_of(schema)
     known = np.ones(width, dtype=bool) if levels is None else levels.value == 0.0
     good = good and not (model.unseen_features() & known).any()

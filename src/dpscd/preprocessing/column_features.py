@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dpscd.errors import SchemaError
 from dpscd.preprocessing.cells import MISSING, OTHER
 from dpscd.preprocessing.declarations import PRIVATE, Column, default_missing
-from dpscd.preprocessing.knots import between, intervals_of, scaled_knots
+from dpscd.preprocessing.knots import between, intervals_of, scaled_knots, written
 
 __all__ = [
     "Bounds",
@@ -178,7 +178,7 @@ def _limits(column: Column, bounds: Bounds) -> list[str]:
     edges = knots_of(column, bounds)
     if edges is None:
         return [f"bin {place}" for place in range(1, intervals_of(column) + 1)]
-    return [f"{a:.6g} to {b:.6g}" for a, b in pairwise(edges)]
+    return [f"{a} to {b}" for a, b in pairwise(written(edges.tolist(), 6).values())]
 
 
 def _knots(column: Column, bounds: Bounds) -> list[str]:
@@ -186,7 +186,7 @@ def _knots(column: Column, bounds: Bounds) -> list[str]:
     edges = knots_of(column, bounds)
     if edges is None:
         return [f"knot {place}" for place in range(1, intervals_of(column) + 2)]
-    return [f"at {edge:.6g}" for edge in edges]
+    return [f"at {edge}" for edge in written(edges.tolist(), 6).values()]
 
 
 def knots_of(column: Column, bounds: Bounds) -> Floats | None:

@@ -37,6 +37,7 @@ def checked_pairs(
     if not isinstance(values, list | tuple):
         raise complain(_WHERE, 'pairs must be a list, such as [["month", "hour"]].')
     pairs: list[Pair] = []
+    paired: set[frozenset[str]] = set()
     kinds = {column.name: column.kind for column in columns}
     for value in values:
         pair = _pair(value, complain)
@@ -47,10 +48,11 @@ def checked_pairs(
                 raise complain(_WHERE, f"pairs: column {name!r} is ignored.")
         if pair.columns[0] == pair.columns[1]:
             raise complain(_WHERE, f"pairs: column {name!r} is paired with itself.")
-        if any(set(pair.columns) == set(other.columns) for other in pairs):
+        if frozenset(pair.columns) in paired:
             both = " and ".join(map(repr, pair.columns))
             raise complain(_WHERE, f"pairs: {both} are paired twice.")
         pairs.append(pair)
+        paired.add(frozenset(pair.columns))
     crossed = {" x ".join(pair.columns) for pair in pairs}
     if len(crossed) < len(pairs) or crossed & set(kinds):
         raise complain(_WHERE, "pairs: two pairs, or a pair and a column, have one name.")

@@ -1,7 +1,8 @@
 """Shapes of numeric columns: hats and steps between knots, which bounds alone determine."""
 
 import math
-from typing import cast
+from collections.abc import Callable, Iterable
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ __all__ = [
     "intervals_of",
     "scaled_knots",
     "told_apart",
+    "written",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -24,6 +26,10 @@ Floats = npt.NDArray[np.float64]
 INTERVALS = 16
 #: Intervals that a shape, and a side of a pair, get from epsilon and n at most.
 MOST_INTERVALS, MOST_IN_PAIRS = 32, 16
+
+
+def _plain(value: float, digits: int) -> str:
+    return f"{value:.{digits}g}"
 
 
 def intervals_of(column: Column) -> int:
@@ -54,6 +60,18 @@ def told_apart(column: Column) -> bool:
     """Return whether declared knots still grow when they are scaled."""
     low, high = cast("tuple[float, float]", column.bounds)
     return bool((np.diff(scaled_knots(column, low, high)) > 0.0).all())
+
+
+def written(
+    values: Iterable[Any], digits: int, write: Callable[[float, int], str] = _plain
+) -> dict[Any, str]:
+    """Return values as text: numbers with as many digits as tell them apart, or with more."""
+    values = list(dict.fromkeys(values))
+    for own in range(digits, 18):
+        found = {x: write(x, own) if isinstance(x, float) else str(x) for x in values}
+        if len(set(found.values())) == len(values):
+            break
+    return found
 
 
 def between(scaled: Floats, knots: Floats) -> tuple[npt.NDArray[np.intp], Floats]:

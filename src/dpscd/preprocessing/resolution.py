@@ -42,7 +42,7 @@ def intervals_for(epsilon: float, n: int, columns: int) -> int:
     that. On generated tables (``python benchmarks/resolution.py``) half of it to all of it is
     about as good for waves, jumps and sharp edges; above that, lines pay for noise.
     """
-    if math.isinf(epsilon):
+    if math.isinf(epsilon * n):
         return MOST_INTERVALS
     wished = (epsilon * n / math.sqrt(columns)) ** (1.0 / 3.0)
     return 0 if wished < _FEWEST - 0.5 else min(round(wished), MOST_INTERVALS)
@@ -80,7 +80,7 @@ def pair_intervals(epsilon: float, n: int, parts: int, pair: Cross) -> int | Non
     growing = [grows(column) for column in (pair.first, pair.second)]
     if not any(growing):
         return None
-    if math.isinf(epsilon):
+    if math.isinf(epsilon * n):
         return MOST_IN_PAIRS
     signal = epsilon * n / math.sqrt(parts)
     if all(growing):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dpscd.cards.card import PrivacyCard
 from dpscd.errors import CardError
@@ -14,6 +15,7 @@ from dpscd.estimators.shapes import BAND
 from dpscd.estimators.table import TableModel
 from dpscd.preprocessing.declarations import Column, Cross
 from dpscd.preprocessing.encoding import width_of
+from dpscd.preprocessing.knots import written
 from dpscd.preprocessing.schema import Schema
 from dpscd.report.html import number
 
@@ -147,7 +149,8 @@ class Subject:
             shapes = shapes[shapes["seen"]]
             if "class" in shapes:
                 shapes = shapes[shapes["class"] == self.estimator.classes_[output]]
-            return [_effect(row) for row in shapes.to_dict(orient="records")]
+            parts = [_effects(own) for _, own in shapes.groupby("column", sort=False)]
+            return [weight for part in parts for weight in part]
         values = np.atleast_2d(self.estimator.coef_)[output]
         bands = BAND * np.atleast_2d(self.estimator.coef_noise_)[output]
         return [
@@ -179,18 +182,23 @@ class Subject:
             first += width_of(part)
 
 
-def _effect(row: dict[str, Any]) -> Weight:
-    """Return a row of shapes as the reader of a page sees it."""
-    label, other = _text(row["value"]), row.get("other")
-    numbers = float(row["effect"]), float(row["band"])
-    if other is None:
-        return Weight(row["column"], label, *numbers)
-    pair = label, _text(other)
-    return Weight(row["column"], " x ".join(pair), *numbers, pair)
+def _effects(own: pd.DataFrame) -> list[Weight]:
+    """Return the effects of a column or a pair as the reader of a page sees them."""
+    group = str(own["column"].iloc[0])
+    labels = _texts(own["value"].tolist())
+    pairs: list[Any] = [None] * len(own)
+    if "other" in own and own["other"].notna().any():
+        pairs = list(zip(labels, _texts(own["other"].tolist()), strict=True))
+        labels = [" x ".join(pair) for pair in pairs]
+    rows = zip(labels, own["effect"], own["band"], pairs, strict=True)
+    return [Weight(group, label, float(x), float(band), pair) for label, x, band, pair in rows]
 
 
-def _text(value: Any) -> str:
-    """Return a value of a column as people write it."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return number(value, 4) if isinstance(value, float) else str(value)
+def _texts(values: list[Any]) -> list[str]:
+    """Return values of a column as people write them, and so that they can be told apart."""
+    numbers = written((x for x in values if isinstance(x, float)), 4, number)
+    signs = {True: "yes", False: "no"}
+    return [
+        signs[x] if isinstance(x, bool) else numbers[x] if isinstance(x, float) else str(x)
+        for x in values
+    ]
