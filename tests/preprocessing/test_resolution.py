@@ -17,6 +17,7 @@ from dpscd import (
 from dpscd.preprocessing.declarations import Column, Cross
 from dpscd.preprocessing.knots import written
 from dpscd.preprocessing.resolution import intervals_for, pair_intervals, shaped
+from dpscd.report.html import number
 
 TARGET = {"column": "ill", "classes": ["no", "yes"]}
 NUMBER = {"kind": "number", "bounds": [0, 100]}
@@ -130,6 +131,8 @@ def test_numbers_are_written_so_that_they_can_be_told_apart():
         "(missing)": "(missing)",
     }
     assert written([1 / 3], 4) == {1 / 3: "0.3333"}
+    assert written([1.0, "1"], 4) == {1.0: "1", "1": "1"}  # no digits will do
+    assert len(set(written(dates, 4, number).values())) == 3
     day = {"kind": "number", "bounds": [20200101, 20200131], "shape": "smooth", "bins": 30}
     schema = {"target": TARGET, "columns": {"day": day, "bins": {**day, "shape": "steps"}}}
     names = (

@@ -24,6 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 #: Intervals of a shape of which nothing else is declared.
 INTERVALS = 16
+_MOST_DIGITS = 17  # of a number: all that it has
 #: Intervals that a shape, and a side of a pair, get from epsilon and n at most.
 MOST_INTERVALS, MOST_IN_PAIRS = 32, 16
 
@@ -66,11 +67,10 @@ def written(
     values: Iterable[Any], digits: int, write: Callable[[float, int], str] = _plain
 ) -> dict[Any, str]:
     """Return values as text: numbers with as many digits as tell them apart, or with more."""
-    values = list(dict.fromkeys(values))
-    for own in range(digits, 18):
-        found = {x: write(x, own) if isinstance(x, float) else str(x) for x in values}
-        if len(set(found.values())) == len(values):
-            break
+    found = {x: write(x, digits) if isinstance(x, float) else str(x) for x in values}
+    while len(set(found.values())) < len(found) and digits < _MOST_DIGITS:
+        digits += 1
+        found = {x: write(x, digits) if isinstance(x, float) else str(x) for x in found}
     return found
 
 

@@ -84,7 +84,7 @@ def number(value: float, digits: int = 3) -> str:
     """Return a number for people: few digits, a true minus sign."""
     if value != 0.0 and not 1e-3 <= abs(value) < 1e5:
         mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
-        text = f"{float(mantissa):g}e{int(exponent)}"
+        text = f"{float(mantissa):.{digits}g}e{int(exponent)}"
     else:
         text = f"{value:.{digits}g}"
         if "e" in text:
