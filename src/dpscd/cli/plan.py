@@ -71,9 +71,9 @@ def plan(
         typer.echo(
             "noise: its standard deviation over the largest contribution of a record to a lot. "
             + (
-                "lost: mean squared error added, over that without privacy."
+                "lost: mean squared error added, in percent of that without privacy."
                 if regression
-                else "lost: accuracy, over that without privacy."
+                else "lost: accuracy, below that without privacy."
             )
         )
 
