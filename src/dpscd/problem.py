@@ -34,6 +34,9 @@ _SHORTEST, _LONGEST = 1e-120, 1e120
 _BLOCK = 4096
 _WHOLE = slice(None)
 
+# Lengths that differ by no more than this part are equal.
+_SAME = 2.0**-40
+
 # A released mean of counts is taken for no smaller than this part of their scale.
 _LEAST_MEAN = 1e-3
 
@@ -51,6 +54,10 @@ class Model:
     runs : tuple of Problem
         The problems whose models add up to this one, all public: what the noise is computed
         from. A pilot that was used comes first.
+    curvature : float
+        What the shift of a calibrated intercept was divided by; 0 if it was not shifted.
+    longest_row : float
+        Rows are cut to this length when predictions are made: the row bound, or infinity.
     """
 
     coef: Floats
@@ -58,6 +65,8 @@ class Model:
     coef_noise: Floats | float = 0.0
     intercept_noise: Floats | float = 0.0
     runs: "tuple[Problem, ...]" = ()
+    curvature: float = 0.0
+    longest_row: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -144,6 +153,15 @@ class Problem:
     def plain_rows(self, X: Any) -> Rows:
         """Return rows of length at most 1, not standardised and without constant column."""
         return _measured(X, self.d, self.row_bound, 0.0)
+
+    def parts_within(self, X: Any) -> Floats:
+        """Return by what each row is multiplied to be no longer than `row_bound`.
+
+        Exactly by 1 if it is not longer anyway.
+        """
+        parts: Floats = self.plain_rows(X).factor * self.row_bound
+        parts[parts > 1.0 - _SAME] = 1.0
+        return parts
 
     def _standardised(self, X: Any, standard: Standard) -> Any:
         factor = _measured(X, self.d, self.row_bound, 0.0).factor

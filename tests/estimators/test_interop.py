@@ -23,7 +23,7 @@ from dpscd import (
     to_onnx,
     to_sklearn,
 )
-from dpscd.estimators.link import Link
+from dpscd.link import Link
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.uniform(-0.5, 0.5, size=(600, 3))

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from dpscd import DPLogisticRegression, TableModel
-from dpscd.estimators.link import Link, _balance, link_for
+from dpscd.link import Link, _balance, link_for
 
 RNG = np.random.default_rng(0)
 X = np.clip(RNG.normal(size=(6000, 5)), -3, 3) / (3 * math.sqrt(5))

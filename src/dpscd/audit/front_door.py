@@ -287,8 +287,8 @@ def _claims(card: PrivacyCard) -> dict[str, float]:
         return epsilon_of([event], card.delta, card.relation, interval).epsilon
 
     claims = {}
-    for release in card.releases[:-1]:
+    for release in card.releases:
         # Of two trainings the pilot is the first.
-        name = "pilot" if release.what == "shared vector" else release.what
-        claims[name] = alone(release)
-    return {**claims, "shared vector": alone(card.training)}
+        pilot = release.what == "shared vector" and release is not card.training
+        claims["pilot" if pilot else release.what] = alone(release)
+    return claims

@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from dpscd.cards.statements import agrees, check_facts, check_releases
+from dpscd.cards.statements import agrees, check_facts, check_releases, training_place
 from dpscd.errors import CardError
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.release import Claim, Release, claim
@@ -115,10 +115,10 @@ class PrivacyCard:
 
     @property
     def training(self) -> Release:
-        """The release of the training itself, the last of the list."""
+        """The release of the training itself; a pilot's comes before it."""
         if not self.releases:
             raise CardError("a model trained with epsilon=inf has no private release.")
-        return self.releases[-1]
+        return self.releases[training_place(self.releases)]
 
     @property
     def rate(self) -> float:
@@ -259,6 +259,7 @@ class PrivacyCard:
             if self.seeded
             else "AES-256 keyed by the operating system"
         )
+        place = training_place(self.releases)
         return "\n".join(
             [
                 f"({self.epsilon:g}, {self.delta:.3g})-differentially private, "
@@ -270,14 +271,10 @@ class PrivacyCard:
                     f"NOT COVERED: {text} was read off the records."
                     for text in self._read_off()
                 ),
-                *(
-                    f"Released before: {x.what}, noise multiplier "
-                    f"{x.event.noise_multiplier:.6g}, {x.event.steps} at rate "
-                    f"{x.event.rate:.6g}."
-                    for x in self.releases[:-1]
-                ),
+                *(f"Released before: {_short(x)}." for x in self.releases[:place]),
                 f"Mechanism: {self.steps} lots at rate {self.rate:.6g}, clip {self.clip:.6g} "
                 f"(travel {self.travel:.4g}), noise multiplier {self.noise_multiplier:.6g}.",
+                *(f"Released after: {_short(x)}." for x in self.releases[place + 1 :]),
                 f"Accountant: {self.accountant}, interval {self.interval:g}, "
                 f"dp-accounting {self.versions.get('dp-accounting')}; finite precision "
                 f"{self.precision_epsilon:.1e} of epsilon.",
@@ -285,3 +282,11 @@ class PrivacyCard:
                 *(f"Assumes: {line}." for line in self.assumptions),
             ]
         )
+
+
+def _short(release: Release) -> str:
+    event = release.event
+    return (
+        f"{release.what}, noise multiplier {event.noise_multiplier:.6g}, {event.steps} at "
+        f"rate {event.rate:.6g}"
+    )

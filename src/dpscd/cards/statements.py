@@ -10,10 +10,16 @@ from typing import Any
 
 from dpscd.errors import CardError
 from dpscd.privacy.release import Release
-from dpscd.releases.base import PlannedRelease, SumRelease, in_order
+from dpscd.releases.base import (
+    TRAINING,
+    TRAINING_PLACE,
+    PlannedRelease,
+    SumRelease,
+    in_order,
+)
 from dpscd.releases.kinds import all_kinds
 
-__all__ = ["agrees", "check_facts", "check_releases"]
+__all__ = ["agrees", "check_facts", "check_releases", "training_place"]
 
 Kind = type[PlannedRelease]
 
@@ -75,30 +81,47 @@ def check_releases(releases: Sequence[Release], public: Mapping[str, Any]) -> No
     kinds = all_kinds()
     if any(x.what not in {kind.what for kind in kinds} for x in releases):
         raise CardError("the card has a release that this version does not know.")
-    if releases[-1].what != kinds[-1].what:
-        raise CardError("the last release of the card is not that of the training.")
+    training = releases[training_place(releases)]
     if any(public.get("n", x.n) != x.n for x in releases) or len({x.n for x in releases}) > 1:
         raise CardError("the card states another n than its releases.")
     listed = _placed(releases, kinds)
-    _check_first(listed, releases[-1])
+    _check_sizes(listed, training)
     _check_labels(releases, public)
     for kind in kinds:
         kind.check_listed(listed.get(kind), public)
-    _check_training(releases[-1], public)
+    _check_training(training, public)
+
+
+def training_place(releases: Sequence[Release]) -> int:
+    """Return where among releases the training itself stands: the last shared vector.
+
+    Parameters
+    ----------
+    releases : sequence of Release
+        Of a card that claims privacy.
+    """
+    places = [place for place, x in enumerate(releases) if x.what == TRAINING]
+    if not places:
+        raise CardError("the card lists no training.")
+    return places[-1]
 
 
 def _placed(releases: Sequence[Release], kinds: Sequence[Kind]) -> dict[Kind, Release]:
     """Return which kind each release is: each once, in their order and no other."""
-    rest = iter(kinds[:-1])
-    found = [next((k for k in rest if k.what == x.what), None) for x in releases[:-1]]
-    first = [kind for kind in found if kind is not None]
-    if len(first) < len(found) or not in_order(first):
+    place = training_place(releases)
+    training = next(kind for kind in kinds if kind.place == TRAINING_PLACE)
+    before = iter([kind for kind in kinds if kind.place < TRAINING_PLACE])
+    behind = iter([kind for kind in kinds if kind.place > TRAINING_PLACE])
+    first = [next((k for k in before if k.what == x.what), None) for x in releases[:place]]
+    after = [next((k for k in behind if k.what == x.what), None) for x in releases[place + 1 :]]
+    known = [kind for kind in first if kind], [kind for kind in after if kind]
+    if None in (*first, *after) or not in_order(*known):
         raise CardError("the card lists its releases twice or in another order.")
-    return dict(zip([*first, kinds[-1]], releases, strict=True))
+    return dict(zip([*known[0], training, *known[1]], releases, strict=True))
 
 
-def _check_first(listed: Mapping[Kind, Release], training: Release) -> None:
-    """Refuse releases before training that are not one of all records, cut to length 1."""
+def _check_sizes(listed: Mapping[Kind, Release], training: Release) -> None:
+    """Refuse releases besides training that are not one of all records, cut to length 1."""
     for kind, x in listed.items():
         if issubclass(kind, SumRelease):
             good = (x.clip, x.event.rate, x.event.steps) == (1.0, 1.0, kind.times)
@@ -123,6 +146,6 @@ def _check_training(training: Release, public: Mapping[str, Any]) -> None:
     rate, steps = training.event.rate, training.event.steps
     for name, found in (("epochs", rate * steps), ("lot_size", rate * training.n)):
         if not agrees(public.get(name, found), found):
-            raise CardError(f"the card's {name} is not that of its last release.")
+            raise CardError(f"the card's {name} is not that of its training.")
     if public.get("averaging", 0.0) > 1.0:
         raise CardError("the card's averaging must lie in [0, 1].")

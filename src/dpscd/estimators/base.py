@@ -20,6 +20,7 @@ from dpscd.estimators.parameters import check_shared, given, is_auto, threads_of
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.sources import Arrays, DaskArrays, Opened, RecordSource
 from dpscd.estimators.validation import check_number, check_rows, look_at_records, warn_user
+from dpscd.linear import products
 from dpscd.losses import Loss
 from dpscd.planning import Facts, default_constant, default_delta, worth_standardising
 from dpscd.preprocessing.containers import is_dask
@@ -34,7 +35,6 @@ __all__ = ["DPLinearModel"]
 Floats = npt.NDArray[np.float64]
 
 _LARGE_EPSILON = 10.0
-_BLOCK = 2**14  # rows that are multiplied together
 
 
 class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
@@ -65,6 +65,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     intercept_noise_: Any
     privacy_: PrivacyCard
     _runs: tuple[Problem, ...]
+    _curvature: float
 
     @property
     def _kind(self) -> ModelKind:
@@ -97,8 +98,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     def _set_model(self, model: Model, classes: Any) -> None:
         """Store the coefficients in the shape of this kind of model."""
 
-    def _set_link(self, classes: Any) -> None:
-        """Store how probabilities follow from decisions, where a model has them."""
+    def _set_released(self, state: State) -> None:
+        """Store what else follows from what was released, where a model has it."""
+        del state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train the model; only noisy sums of the records influence it.
@@ -150,14 +152,16 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         if source.on_dask:
             self._check_for_dask()
         with source.opened(self._labels(classes), threads_of(self.n_jobs)) as records:
-            fitting = self._fitting(records, classes, source.bounded)
+            fitting = self._fitting(
+                records, classes, source.bounded, any_length=source.any_length
+            )
             state, card = fitting.run(records.read)
         # The model and what it guarantees, together: a fit that fails changes neither.
         model = cast(Model, state.model)
         self._set_model(model, classes)
-        self._runs = model.runs
+        self._runs, self._curvature = model.runs, model.curvature
         self.privacy_ = card
-        self._set_link(classes)
+        self._set_released(state)
         if isinstance(source, DaskArrays):
             self._set_features(source.features, source.names)
         return state
@@ -247,7 +251,12 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self._check_own_parameters()
 
     def _fitting(
-        self, records: Opened, classes: npt.NDArray[Any] | None, bounded: int = 0
+        self,
+        records: Opened,
+        classes: npt.NDArray[Any] | None,
+        bounded: int = 0,
+        *,
+        any_length: bool = False,
     ) -> Fitting:
         """Return what is public about a fit."""
         n = records.count if self.n is None else int(self.n)
@@ -285,6 +294,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             bounded=bounded,
             workers=records.workers,
             lam_unit=losses.unit(losses.rescaled(self._loss_of(meaning), scale)),
+            chances=self._kind.gives_chances and classes is not None and len(classes) == 2,
+            any_length=any_length,
         )
         return Fitting(
             name=type(self).__name__,
@@ -326,28 +337,16 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     def _linear(self, X: Any) -> Floats:
         """Return ``X coef + intercept``, one column per output."""
         check_is_fitted(self)
-        X = check_rows(self, X)
-        scores = _products(X, np.atleast_2d(self.coef_))
+        scores = self._products(check_rows(self, X))
         scores += np.atleast_1d(self.intercept_)
         return scores
+
+    def _products(self, X: Any) -> Floats:
+        """Return ``X coef``, one column per output, of rows that were read."""
+        return products(X, np.atleast_2d(self.coef_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
-
-
-def _products(X: Any, coef: Floats) -> Floats:
-    """Return ``X coef^T``, each number from its row alone.
-
-    Not by BLAS, whose last bits for a row depend on how many rows there are.
-    """
-    if hasattr(X, "indptr"):
-        sums: Floats = np.asarray(X @ coef.T)
-        return sums
-    scores = np.empty((X.shape[0], len(coef)))
-    for first in range(0, X.shape[0], _BLOCK):
-        block = np.ascontiguousarray(X[first : first + _BLOCK], dtype=np.float64)
-        np.einsum("ij,kj->ik", block, coef, out=scores[first : first + _BLOCK], optimize=False)
-    return scores

@@ -10,12 +10,14 @@ from sklearn.base import ClassifierMixin
 from dpscd.errors import ParameterError, PrivacyWarning
 from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import documented
-from dpscd.estimators.link import Link, link_for
 from dpscd.estimators.parameters import given
 from dpscd.estimators.validation import check_number, label_set, sorted_classes, warn_user
+from dpscd.link import Link
 from dpscd.preprocessing.cells import text_of
 from dpscd.problem import Model
 from dpscd.records.labels import ClassLabels
+from dpscd.releases.base import State
+from dpscd.releases.calibration import link_of
 
 __all__ = ["DPLinearClassifier", "DPLogisticRegression"]
 
@@ -236,14 +238,10 @@ class DPLogisticRegression(DPLinearClassifier):
 
     link_: Link
 
-    def _set_link(self, classes: npt.NDArray[Any]) -> None:
+    def _set_released(self, state: State) -> None:
         self.link_ = Link()
-        if len(classes) == 2:
-            own = self._labels(classes).weights or (1.0, 1.0)
-            coef, intercept = self.coef_[0], float(self.intercept_[0])
-            self.link_ = link_for(
-                self._runs[-1], self.privacy_, coef, intercept, (own[0], own[1])
-            )
+        if len(self.classes_) == 2:
+            self.link_ = state.link or link_of(state)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probability of each class.

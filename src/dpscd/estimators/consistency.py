@@ -5,6 +5,7 @@ asks what today's planning would choose. Whoever changes all parts consistently 
 of their own, which only a signature tells: docs/reference/card.md.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import reduce
@@ -20,14 +21,22 @@ from dpscd.losses import Loss, rescaled
 from dpscd.plan import shared_noise
 from dpscd.planning import default_delta
 from dpscd.problem import Problem
+from dpscd.releases.calibration import shift_noise
 from dpscd.standard import Standard
 
-__all__ = ["check_noise", "check_parameters", "check_public", "runs_of", "runs_to_dict"]
+__all__ = [
+    "after_of",
+    "check_noise",
+    "check_parameters",
+    "check_public",
+    "runs_of",
+    "runs_to_dict",
+]
 
 Floats = npt.NDArray[np.float64]
 
 # What delta="auto" meant, by the rule that planned the fit; older rules stay here.
-_AUTO_DELTA: dict[int, Callable[[int], float]] = dict.fromkeys((1, 2, 3), default_delta)
+_AUTO_DELTA: dict[int, Callable[[int], float]] = dict.fromkeys((1, 2, 3, 4), default_delta)
 
 _ALWAYS = {"n", "d", "lam", "row_bound", "intercept", "standardised", "rule"}
 _PRIVATE = {"epochs", "lot_size", "averaging", "reaches"}
@@ -192,8 +201,6 @@ def runs_of(
         Label scale before anything was released; 1 for a classifier.
     """
     public = card.public
-    if set(training) != {"standard", "runs"}:
-        raise ModelFileError("its training is malformed.")
     standard = _standard_of(training["standard"], public)
     runs = training["runs"]
     if any(set(run) != {"lam", "label_scale"} for run in runs):
@@ -251,8 +258,38 @@ def _standard_of(values: Any, public: Mapping[str, Any]) -> Standard | None:
     return Standard(centre, scale, direction, shrink)
 
 
+def after_of(training: Any, card: PrivacyCard) -> tuple[float, float]:
+    """Return what releases after training gave, or raise ModelFileError.
+
+    Parameters
+    ----------
+    training : dict
+        As in the file; one of an earlier format has none of it.
+    card : PrivacyCard
+        Verified, and with the facts of :func:`check_public`.
+
+    Returns
+    -------
+    curvature, longest_row : float
+        As of a :class:`~dpscd.problem.Model`.
+    """
+    listed = {x.what for x in card.releases}
+    curvature = float(training.get("curvature", 0.0))
+    longest = training.get("longest_row")
+    good = 0.0 < curvature <= 0.25 if "calibration" in listed else curvature == 0.0
+    if longest is not None:
+        good = good and "long rows" in listed and float(longest) == card.public["row_bound"]
+    if not good:
+        raise ModelFileError("what was released after its training does not fit its card.")
+    return curvature, math.inf if longest is None else float(longest)
+
+
 def check_noise(
-    runs: Sequence[Problem], card: PrivacyCard, coef: Floats, intercept: Floats
+    runs: Sequence[Problem],
+    card: PrivacyCard,
+    coef: Floats,
+    intercept: Floats,
+    curvature: float = 0.0,
 ) -> None:
     """Refuse a noise of coefficients that is not the one of the card's releases.
 
@@ -264,6 +301,8 @@ def check_noise(
         Verified, and with the facts of :func:`check_public`.
     coef, intercept : arrays
         The noise in the file, in the shapes of coefficients and intercepts.
+    curvature : float
+        Of :func:`after_of`.
     """
     if not card.private:
         if coef.any() or intercept.any():
@@ -280,6 +319,10 @@ def check_noise(
             parts.append(run.model(np.zeros((run.outputs, run.width)), noise))
         found = reduce(np.hypot, (np.asarray(part.coef_noise) for part in parts))
         constant = reduce(np.hypot, (np.asarray(part.intercept_noise) for part in parts))
+        if curvature:
+            (release,) = (x for x in card.releases if x.what == "calibration")
+            own = shift_noise(release.event.noise_multiplier, release.n, curvature)
+            constant = np.hypot(constant, own)
     for stated, expected in ((coef, found), (intercept, constant)):
         if not np.allclose(stated, expected.reshape(stated.shape), rtol=1e-9, atol=0.0):
             raise ModelFileError("the noise of its coefficients is not that of its releases.")

@@ -49,6 +49,11 @@ clip_predictions : bool, default=True
         Whether predictions are moved into `y_bounds`, as the labels of training were; False
         gives the bare line. Public, and free to change after the fit."""
 
+_LONGEST = """\
+longest_row_ : float
+        Predictions cut rows to this length: `row_bound` where a release ("long rows") showed
+        that this is better, as it is for training, else infinity."""
+
 _LAST = """\
 ledger : str, optional
         File of the privacy budget (``dpscd budget init``). Each fit is charged to it before
@@ -80,14 +85,14 @@ coef_noise_, intercept_noise_ : arrays, shaped like the coefficients and interce
 _NOTES = """\
 There is no ``partial_fit`` and no ``warm_start``: going on with a fit is a second release
     of the same records and would have to be paid for as such. Predictions use rows as they
-    are, without the scaling to `row_bound`: the fitted model is a plain linear model
-    (docs/guides/regression.md has numbers)."""
+    are, without the scaling to `row_bound`, unless a regression's `longest_row_` says
+    otherwise (docs/guides/regression.md has numbers)."""
 
 
 def documented(estimator: T) -> T:
-    """Fill the marks {first}, {clip}, {last}, {fitted} and {notes} in a class's docstring."""
+    """Fill the marks {first}, {clip}, {last}, {longest} and so on in a class's docstring."""
     if estimator.__doc__:  # absent under python -OO
         marks = {"first": _FIRST, "clip": _CLIP, "last": _LAST}
-        marks |= {"fitted": _FITTED, "notes": _NOTES}
+        marks |= {"longest": _LONGEST, "fitted": _FITTED, "notes": _NOTES}
         estimator.__doc__ = estimator.__doc__.format(**marks)
     return estimator

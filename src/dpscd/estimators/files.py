@@ -4,12 +4,14 @@ A file holds the coefficients and the noise in them, the classes, the names of t
 the parameters of the estimator except `random_state`, `ledger` and `dataset`, the released
 numbers from which the noise is computed, the link of a logistic regression, and the privacy
 card. When a file is read, all of it is compared: :mod:`dpscd.estimators.consistency`. Files of
-format 2 have no link and lack parameters that came later: they predict as they did. Those of
-format 1 lack more and are read only when asked for.
+format 3 have nothing that was released after training; those of format 2 have no link either
+and lack parameters that came later: they predict as they did. Those of format 1 lack more and
+are read only when asked for.
 """
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -21,24 +23,25 @@ from dpscd.atomic import atomic_write
 from dpscd.cards.card import PrivacyCard
 from dpscd.errors import DpscdError, ModelFileError
 from dpscd.estimators.consistency import (
+    after_of,
     check_noise,
     check_parameters,
     check_public,
     runs_of,
     runs_to_dict,
 )
-from dpscd.estimators.link import Link
 from dpscd.estimators.plain_values import (
     from_plain,
     labels_from_plain,
     labels_to_plain,
     to_plain,
 )
+from dpscd.link import Link
 from dpscd.privacy.strict_json import read_json
 
 __all__ = ["read_content", "read_model", "write_model"]
 
-_OLD, _FORMAT = 1, 3
+_OLD, _FORMAT = 1, 4
 # What parameters that files of earlier formats lack would have been.
 _BEFORE = {"clip_predictions": False}
 # Parameters that stay behind: a seed must be secret, and a path belongs to one machine.
@@ -49,7 +52,9 @@ _FIELDS = {
     "classes", "features", "card", "checksum", "training", "link",
 }  # fmt: skip
 # Which fields files of a format have not.
-_LACKING = {1: {"training", "link"}, 2: {"link"}, _FORMAT: set()}
+_LACKING: dict[int, set[str]] = {1: {"training", "link"}, 2: {"link"}, 3: set(), 4: set()}
+_TRAINING = {"standard", "runs"}
+_AFTER = {"curvature", "longest_row"}
 
 
 def write_model(
@@ -86,7 +91,12 @@ def write_model(
         "card": json.loads(model.privacy_.to_json()),
     }
     if runs:
-        values["training"] = runs_to_dict(runs)
+        longest = getattr(model, "longest_row_", math.inf)
+        values["training"] = {
+            **runs_to_dict(runs),
+            "curvature": getattr(model, "_curvature", 0.0),
+            "longest_row": longest if longest < math.inf else None,
+        }
         link = getattr(model, "link_", None)
         values["link"] = None if link is None else link.to_dict()
     if table is not None:
@@ -152,7 +162,7 @@ def _restored(values: Any, types: dict[str, type], *, old: bool) -> Any:
     card.verify()
     parameters = {name: from_plain(value) for name, value in values["parameters"].items()}
     family = types[values["type"]]
-    if values["format"] != _FORMAT:
+    if values["format"] < 3:
         if set(parameters) & set(_BEFORE):
             raise ModelFileError("it has a parameter that came after its format.")
         own = {name: old for name, old in _BEFORE.items() if hasattr(family(), name)}
@@ -232,9 +242,16 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
         raise ModelFileError("it has an intercept, but was trained without.")
     outputs = len(np.atleast_2d(model.coef_))
     unit = meaning.scaling(centred=bool(model.fit_intercept))[1]
-    runs = runs_of(values["training"], card, model._loss_of(meaning), outputs, unit)
-    check_noise(runs, card, model.coef_noise_, np.asarray(model.intercept_noise_))
-    model._runs = runs
+    training = values["training"]
+    if set(training) != (_TRAINING if values["format"] < 4 else _TRAINING | _AFTER):
+        raise ModelFileError("its training is malformed.")
+    runs = runs_of(training, card, model._loss_of(meaning), outputs, unit)
+    curvature, longest = after_of(training, card)
+    noise = np.asarray(model.intercept_noise_)
+    check_noise(runs, card, model.coef_noise_, noise, curvature)
+    model._runs, model._curvature = runs, curvature
+    if classes is None:
+        model.longest_row_ = longest
     unseen = model.unseen_features()
     if np.atleast_2d(model.coef_)[:, unseen].any() or (unseen.any() and "table" not in values):
         raise ModelFileError("it has coefficients that its map of rows leaves out.")

@@ -41,6 +41,7 @@ class DPHuberRegressor(DPLinearRegressor):
         Coefficients, in the user's units.
     intercept_ : float
         Intercept.
+    {longest}
     {fitted}
 
     Notes

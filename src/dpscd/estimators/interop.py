@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import math
 import os
 from typing import Any
 
@@ -19,11 +20,12 @@ from dpscd.atomic import atomic_write
 from dpscd.errors import DpscdError, ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
-from dpscd.estimators.link import Link
 from dpscd.estimators.linked import LinkedClassifier
 from dpscd.estimators.registry import kind_of
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.unseen import averages_in
+from dpscd.link import Link
+from dpscd.preprocessing.row_scaler import RowScaler
 from dpscd.preprocessing.table_encoder import TableEncoder
 
 __all__ = ["to_onnx", "to_sklearn"]
@@ -49,7 +51,8 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
         classes are one against the rest, as here; one of two classes whose probabilities are
         not sigmoids is in a :class:`dpscd.LinkedClassifier`. A regression whose predictions
         stay within `y_bounds` is in a TransformedTargetRegressor that clips what it returns
-        (its `regressor_` is the bare line). It has no privacy card: keep the model's own file
+        (its `regressor_` is the bare line, after a :class:`dpscd.RowScaler` where predictions
+        cut long rows). It has no privacy card: keep the model's own file
         with it.
 
     Examples
@@ -90,6 +93,9 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
         linked = LinkedClassifier(clone(plain), link.scale, link.caps)
         linked.classifier_ = plain
         return linked
+    longest = getattr(model, "longest_row_", math.inf)
+    if longest < math.inf:
+        plain = _after_cut(plain, longest)
     if getattr(model, "clip_predictions", False):
         return _clipped(plain, *model._bounds())
     return plain
@@ -154,8 +160,19 @@ def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:
         _append_link(made.graph, link)
     if getattr(model, "clip_predictions", False):
         _append_clip(made.graph, *model._bounds())
+    if getattr(model, "longest_row_", math.inf) < math.inf:
+        _prepend_cut(made.graph, model.longest_row_)
     with atomic_write(path, binary=True) as file:
         file.write(made.SerializeToString())
+
+
+def _after_cut(plain: Any, longest: float) -> Any:
+    """Return a fitted model that gets rows cut to a length."""
+    scaler = RowScaler(longest).fit(np.zeros((1, plain.n_features_in_)))
+    if hasattr(plain, "feature_names_in_"):
+        scaler.feature_names_in_ = plain.feature_names_in_
+        del plain.feature_names_in_  # what it gets are arrays
+    return make_pipeline(scaler, plain)
 
 
 def _clipped(plain: Any, low: float, high: float) -> Any:
@@ -193,6 +210,27 @@ def _append_clip(graph: Any, low: float, high: float) -> None:
     parts: Parts = [("Max", ["lowest"], {}), ("Min", ["highest"], {})]
     numbers = {"lowest": [low], "highest": [high]}
     _append(graph, graph.output[0].name, parts, numbers, helper)
+
+
+def _prepend_cut(graph: Any, longest: float) -> None:
+    """Cut the rows that a graph takes: multiply each by min(1, longest / its length)."""
+    from onnx import helper
+
+    for node in graph.node:
+        names = ["X_cut" if name == "X" else name for name in node.input]
+        del node.input[:]
+        node.input.extend(names)
+    for name, value in (("longest", longest), ("whole", 1.0)):
+        graph.initializer.append(helper.make_tensor(name, _ONNX_FLOAT, [1], [value]))
+    nodes = [
+        helper.make_node("ReduceL2", ["X"], ["X_length"], axes=[1], keepdims=1),
+        helper.make_node("Div", ["longest", "X_length"], ["X_relative"]),
+        helper.make_node("Min", ["X_relative", "whole"], ["X_part"]),
+        helper.make_node("Mul", ["X", "X_part"], ["X_cut"]),
+    ]
+    own = list(graph.node)
+    del graph.node[:]
+    graph.node.extend([*nodes, *own])
 
 
 def _append(

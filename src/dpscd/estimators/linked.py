@@ -7,7 +7,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from dpscd.estimators.link import Link
+from dpscd.link import Link
 
 __all__ = ["LinkedClassifier"]
 

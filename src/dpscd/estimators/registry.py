@@ -55,6 +55,11 @@ class ModelKind(NamedTuple):
         """Whether classes are predicted, not numbers."""
         return self.task == "classification"
 
+    @property
+    def gives_chances(self) -> bool:
+        """Whether its decisions become probabilities."""
+        return self.loss == "Logistic"
+
 
 #: In the order in which the command line lists them; the first of a task is its usual one.
 MODELS = (

@@ -1,7 +1,7 @@
 """Differentially private ridge regression, and what regressions share."""
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -11,12 +11,15 @@ from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import documented
 from dpscd.problem import Model
 from dpscd.records.labels import NumberLabels
+from dpscd.releases.base import State
 
 __all__ = ["DPLinearRegressor", "DPRidge"]
 
 
 class DPLinearRegressor(RegressorMixin, DPLinearModel):
     """What the regressions share: bounds of the labels, and predictions."""
+
+    longest_row_: float
 
     def __init__(
         self,
@@ -67,7 +70,7 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Records, in the units of the fit.
+            Records, in the units of the fit. Rows longer than `longest_row_` are cut to it.
 
         Returns
         -------
@@ -76,6 +79,15 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         """
         line = self._linear(X)[:, 0]
         return np.clip(line, *self._bounds()) if self.clip_predictions else line
+
+    def _products(self, X: Any) -> Floats:
+        scores = super()._products(X)
+        if getattr(self, "longest_row_", math.inf) < math.inf:
+            scores *= self._runs[-1].parts_within(X)[:, None]
+        return scores
+
+    def _set_released(self, state: State) -> None:
+        self.longest_row_ = cast("Model", state.model).longest_row
 
     def _bounds(self) -> tuple[float, float]:
         try:
@@ -144,6 +156,7 @@ class DPRidge(DPLinearRegressor):
         Coefficients, in the user's units.
     intercept_ : float
         Intercept.
+    {longest}
     {fitted}
 
     Notes

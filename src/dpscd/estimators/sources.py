@@ -61,10 +61,13 @@ class RecordSource(Protocol):
         Number of columns whose bounds are released first.
     on_dask : bool
         Whether they stay on the workers of a cluster.
+    any_length : bool
+        Whether rows may be longer than the row bound; those of a schema are made to fit.
     """
 
     bounded: int
     on_dask: bool
+    any_length: bool
 
     def opened(self, labels: Labels, threads: int) -> AbstractContextManager[Opened]:
         """Return the records as they can be read, labels having a given meaning."""
@@ -75,6 +78,7 @@ class Arrays:
 
     bounded = 0
     on_dask = False
+    any_length = True
 
     def __init__(self, rows: RowSource, labels: pd.Series, *others: Any) -> None:
         self._rows, self._labels, self._others = rows, labels, others
@@ -103,6 +107,7 @@ class DaskArrays:
 
     bounded = 0
     on_dask = True
+    any_length = True
 
     def __init__(self, X: Any, y: Any, *others: Any) -> None:
         from dpscd.distributed.collections import columns_of, partitions_of
@@ -146,6 +151,7 @@ class Table:
     """
 
     on_dask = False
+    any_length = False
 
     def __init__(self, table: Any, y: Any, schema: Schema, epsilon: float, n: Any) -> None:
         self._table, self._y, self._epsilon, self._n = table, y, epsilon, n
@@ -174,6 +180,7 @@ class DaskTable:
     """Records of a table where the partitions of a Dask dataframe are; see :class:`Table`."""
 
     on_dask = True
+    any_length = False
 
     def __init__(self, table: Any, y: Any, schema: Schema, epsilon: float, n: Any) -> None:
         from dpscd.distributed.collections import partitions_of

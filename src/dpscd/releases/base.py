@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import ParameterError
+from dpscd.link import Link
 from dpscd.losses import Loss
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.random import Purpose, Source
@@ -34,7 +35,7 @@ __all__ = [
 ]
 
 TRAINING, TRAINING_PLACE = "shared vector", 100
-"""Name and place of the last release of every fit."""
+"""Name and place of the release that every fit makes."""
 
 WRONG_SIZE = "the size of the card's release {!r} fits no such model."
 """What is said of a listed release of more or fewer numbers than public facts make it."""
@@ -66,7 +67,11 @@ class State:
     residuals : Residuals, optional
         What the main training is fitted to then.
     model : Model, optional
-        The result.
+        The result of training; what is released after it may still change it.
+    link : Link, optional
+        How probabilities follow from decisions, where a release after training needed it.
+    plan : Plan, optional
+        What is being run.
     loss_of : callable, optional
         Given what labels mean, returns the loss for labels in the user's units.
     """
@@ -80,6 +85,8 @@ class State:
     start: Model | None = None
     residuals: Residuals | None = None
     model: Model | None = None
+    link: Link | None = None
+    plan: "Plan | None" = None
     loss_of: Callable[[Any], Loss] | None = None
 
 
@@ -115,7 +122,8 @@ class PlannedRelease(ABC):
     """The page of docs/proofs that proves it."""
 
     place: ClassVar[int]
-    """Where it stands among the releases of a fit; no two kinds share one."""
+    """Where it stands among the releases of a fit, before or after the training's own place;
+    no two kinds share one."""
     needs: ClassVar[str | None] = None
     """The release that must come before it, if there is one."""
     followed_by: ClassVar[str | None] = None
@@ -148,10 +156,13 @@ class PlannedRelease(ABC):
         """Release it, and return what is public from then on."""
 
 
-def in_order(first: Sequence[PlannedRelease | type[PlannedRelease]]) -> bool:
-    """Return whether releases may precede a training so: each once, and in their order."""
-    places = [*(one.place for one in first), TRAINING_PLACE]
-    names = [*(one.what for one in first), TRAINING]
+def in_order(
+    first: Sequence[PlannedRelease | type[PlannedRelease]],
+    after: Sequence[PlannedRelease | type[PlannedRelease]] = (),
+) -> bool:
+    """Return whether releases may stand so around a training: each once, in their order."""
+    places = [*(one.place for one in first), TRAINING_PLACE, *(one.place for one in after)]
+    names = [*(one.what for one in first), TRAINING, *(one.what for one in after)]
     return places == sorted(set(places)) and all(
         (one.needs is None or one.needs in names[:number])
         and (one.followed_by is None or one.followed_by == names[number + 1])

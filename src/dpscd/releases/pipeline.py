@@ -43,11 +43,11 @@ def run_plan(
     Notes
     -----
     Guarantee: what is released, hence the model, satisfies ``plan.claim()``.
-    Proof: docs/proofs/moments.md and docs/proofs/shared_vector.md.
+    Proof: docs/proofs/moments.md, docs/proofs/shared_vector.md and docs/proofs/after.md.
     """
-    state = State(store.meaning, problem, problem, loss_of=loss_of)
+    state = State(store.meaning, problem, problem, plan=plan, loss_of=loss_of)
     source_of = functools.cache(source_of)  # a stream that is used twice is noticed
     parties = Parties(store, source_of, source_of(""), progress)
-    for release in (*plan.first, SharedVector(plan)):
+    for release in (*plan.first, SharedVector(plan), *plan.after):
         state = release.run(state, parties)
     return state

@@ -2,7 +2,7 @@
 
 Travel caps the slope of the logistic loss, so its minimiser is not the log-odds, and a sigmoid
 of it is no probability. The derivation: docs/understanding/probabilities.md. All of this is
-post-processing: it is computed from the card, the released model and the released moments.
+post-processing: it is computed from the plan, the released model and the released moments.
 """
 
 import math
@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.cards.card import PrivacyCard
 from dpscd.errors import ModelFileError
-from dpscd.plan import shared_noise
 from dpscd.problem import Problem
 
 __all__ = ["Link", "link_for"]
@@ -47,7 +45,7 @@ class Link:
 
     Examples
     --------
-    >>> from dpscd.estimators.link import Link
+    >>> from dpscd.link import Link
     >>> Link(caps=(0.5, 0.5)).log_chances([-2.0]).round(2)
     array([[-0.21, -1.65]])
     """
@@ -79,6 +77,26 @@ class Link:
         slopes = np.minimum(logs, np.log(self.caps[::-1]))
         return slopes - np.logaddexp(slopes[:, :1], slopes[:, 1:])
 
+    def slopes(self, decisions: Any) -> Floats:
+        """Return by how much the probability of the second class grows with the decision.
+
+        Parameters
+        ----------
+        decisions : array of shape (n_samples,)
+            Positive towards the second class.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            At most the product of both probabilities. Where a cap begins, the slope beyond it.
+        """
+        away = self.scale * np.asarray(decisions, dtype=np.float64)
+        second, first = np.exp(-np.logaddexp(0.0, -away)), np.exp(-np.logaddexp(0.0, away))
+        odds = np.where(second < self.caps[0], first, 0.0)
+        odds += np.where(first < self.caps[1], second, 0.0)
+        both: Floats = np.exp(self.log_chances(decisions).sum(axis=1))
+        return self.scale * both * odds
+
     def to_dict(self) -> dict[str, Any]:
         """Return the link as plain JSON values."""
         return {"scale": self.scale, "caps": list(self.caps)}
@@ -97,19 +115,21 @@ class Link:
 
 def link_for(
     problem: Problem,
-    card: PrivacyCard,
+    travel: float,
+    noise: float,
     coef: Floats,
     intercept: float,
     weights: tuple[float, float],
 ) -> Link:
-    """Return the link of a model of two classes, from public numbers only.
+    """Return the link of a private model of two classes, from public numbers only.
 
     Parameters
     ----------
     problem : Problem
         That was trained, with its map of rows.
-    card : PrivacyCard
-        What was released.
+    travel, noise : float
+        How far a dual could move in expectation, and the standard deviation of the noise in
+        the averaged shared vector: those of the plan.
     coef, intercept : array of shape (d,), float
         The model, in the user's units.
     weights : tuple of two floats
@@ -121,9 +141,9 @@ def link_for(
     them if features are uncorrelated. Of the links in the order of their confidence, the one is
     returned under which the expected slopes of the capped loss hold the balance to the penalty.
     """
-    if not card.private or min(weights) <= 0.0:
+    if min(weights) <= 0.0:
         return Link()
-    reach, pull, mean, deviation = _public_numbers(problem, card, coef, intercept)
+    reach, pull, mean, deviation = _public_numbers(problem, travel, noise, coef, intercept)
     caps = tuple(min(1.0, max(_LEAST_CAP, reach / weight)) for weight in weights)
 
     def member(place: float) -> Link:
@@ -144,21 +164,19 @@ def link_for(
 
 
 def _public_numbers(
-    problem: Problem, card: PrivacyCard, coef: Floats, intercept: float
+    problem: Problem, travel: float, shared: float, coef: Floats, intercept: float
 ) -> tuple[float, float, float, float]:
     """Return a typical dual's reach, the penalty's pull, and decisions' mean and spread."""
     standard, constant = problem.standard, problem.constant
     if standard is None:
-        inner, mean, reach = coef, intercept, card.travel
+        inner, mean, reach = coef, intercept, travel
         deviation = problem.row_bound * math.sqrt(float(inner @ inner) / problem.d)
     else:
         inner = standard.inner(coef * problem.row_bound)
         mean = intercept + float(coef @ standard.centre) * problem.row_bound
-        reach = card.travel * problem.scale / math.hypot(1.0, constant)
+        reach = travel * problem.scale / math.hypot(1.0, constant)
         deviation = math.sqrt(float(inner**2 @ standard.shares()))
-    noise = shared_noise(
-        card.clip, card.noise_multiplier, card.steps, card.public["averaging"]
-    ) / (problem.strength * problem.scale)
+    noise = shared / (problem.strength * problem.scale)
     size = float(inner @ inner) + ((mean / constant) ** 2 if constant else 0.0)
     pull = problem.lam * max(0.0, size - problem.width * noise * noise)
     return reach, pull, mean, max(deviation, 1e-6)

@@ -1,0 +1,120 @@
+"""Long rows: whether predictions are better with rows cut as training cuts them, or not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import CardError, ParameterError
+from dpscd.kernels.margin import MARGIN
+from dpscd.linear import products
+from dpscd.plan import Plan
+from dpscd.privacy.release import Release
+from dpscd.problem import Model, Problem
+from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
+from dpscd.releases.query import Query, SomeRecords
+
+__all__ = ["LongRows", "LongRowsQuery"]
+
+Floats = npt.NDArray[np.float64]
+
+# Errors beyond so many times the labels' spread count as that.
+_FAR = 3.0
+# Rows are cut only if what that gains is so many times its noise.
+_SEEN = 1.0
+
+
+@dataclass(frozen=True)
+class LongRowsQuery(Query):
+    """The sum of what cutting rows in prediction takes away from squared errors.
+
+    Attributes
+    ----------
+    declared : Problem
+        How long rows may be.
+    model : Model
+        Released.
+    bounds : tuple of two floats
+        Predictions stay within these.
+    far : float
+        Larger errors count as this.
+
+    Notes
+    -----
+    A record adds its squared error with the whole row less the one with the row cut to the
+    row bound, in units of ``far^2``; one whose row is not longer adds 0.
+    Proof: docs/proofs/after.md.
+    """
+
+    declared: Problem
+    model: Model
+    bounds: tuple[float, float]
+    far: float
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A single number."""
+        return (1,)
+
+    def total(self, records: SomeRecords) -> Floats:
+        """Return the exact sum; what is no number does not count."""
+        with np.errstate(all="ignore"):
+            line = products(records.X, self.model.coef)[:, 0]
+            cut = line * self.declared.parts_within(records.X)
+            each = self._squares(line, records.labels) - self._squares(cut, records.labels)
+            each *= np.minimum(records.weights, 1.0)
+            usable = np.isfinite(each) & (records.weights > 0.0)
+            whole = np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))
+        return np.array([whole.sum()])  # whole numbers below 2^53: exact in any order
+
+    def _squares(self, line: Floats, labels: Floats) -> Floats:
+        """Return squared errors, at most 1."""
+        guess = np.clip(line + float(self.model.intercept[0]), *self.bounds)
+        found: Floats = np.minimum(np.abs(guess - labels) / self.far, 1.0) ** 2
+        return found
+
+
+@dataclass(frozen=True)
+class LongRows(SumRelease):
+    """The release "long rows": whether predictions cut rows to the row bound.
+
+    Notes
+    -----
+    Proof: docs/proofs/after.md.
+    """
+
+    what: ClassVar[str] = "long rows"
+    words: ClassVar[str] = "what cutting long rows in predictions would gain"
+    proof: ClassVar[str] = "after"
+    place: ClassVar[int] = 120
+
+    @classmethod
+    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
+        """Refuse it for a classifier, or of more than one number."""
+        if listed and "classes" in public:
+            raise CardError("the card states classes but lists a release of numeric labels.")
+        if listed and listed.size != 1:
+            raise CardError(WRONG_SIZE.format(cls.what))
+
+    def check_fits(self, plan: Plan) -> None:
+        """Raise ParameterError if a plan has more than one output."""
+        super().check_fits(plan)
+        if plan.outputs != 1:
+            raise ParameterError("long rows are for one output.")
+
+    @property
+    def size(self) -> int:
+        """A single number."""
+        return 1
+
+    def run(self, state: State, parties: Parties) -> State:
+        """Release it, and cut rows in prediction if that gains."""
+        model, meaning = cast("Model", state.model), cast("Any", state.meaning)
+        far = min(_FAR * state.problem.label_scale, meaning.high - meaning.low)
+        bounds = (meaning.low, meaning.high)
+        query = LongRowsQuery(self.n, state.declared, model, bounds, far)
+        if self.noisy(query, parties)[0] <= _SEEN * self.noise_multiplier:
+            return state
+        return replace(state, model=replace(model, longest_row=state.declared.row_bound))
