@@ -240,8 +240,10 @@ def plan_fit(
 
 
 def _after(facts: Facts, target: PrivacyTarget) -> tuple[PlannedRelease, ...]:
-    """Return what is released after training: what it can mend, if that can be seen."""
+    """Return what is released after training, if it can be seen and more may be released."""
     n = facts.n
+    if not facts.standardised:
+        return ()
     if facts.chances and facts.constant:
         noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, _MOST_CALIBRATION)
         return (Calibration(n, noise),) if noise / n <= _USELESS_CHANCE else ()
