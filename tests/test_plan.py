@@ -216,6 +216,7 @@ def test_a_plan_is_plain_json():
     one = plan(noise_multiplier=3.0)
     values = json.loads(json.dumps(one.to_dict(), allow_nan=False))
     assert (values.pop("relation"), values.pop("first")) == ("zero-out", [])
+    assert values.pop("after") == []
     assert Plan(relation=Relation.ZERO_OUT, **values) == one
 
 
@@ -378,6 +379,7 @@ def test_a_plan_with_a_pilot_is_plain_json():
     assert values.pop("relation") == "zero-out"
     first = tuple(Release.from_dict(each) for each in values.pop("first"))
     assert first == one.first_releases()
+    assert values.pop("after") == []
     assert Plan(relation=Relation.ZERO_OUT, first=one.first, **values) == one
 
 

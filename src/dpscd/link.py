@@ -77,26 +77,6 @@ class Link:
         slopes = np.minimum(logs, np.log(self.caps[::-1]))
         return slopes - np.logaddexp(slopes[:, :1], slopes[:, 1:])
 
-    def slopes(self, decisions: Any) -> Floats:
-        """Return by how much the probability of the second class grows with the decision.
-
-        Parameters
-        ----------
-        decisions : array of shape (n_samples,)
-            Positive towards the second class.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            At most the product of both probabilities. Where a cap begins, the slope beyond it.
-        """
-        away = self.scale * np.asarray(decisions, dtype=np.float64)
-        second, first = np.exp(-np.logaddexp(0.0, -away)), np.exp(-np.logaddexp(0.0, away))
-        odds = np.where(second < self.caps[0], first, 0.0)
-        odds += np.where(first < self.caps[1], second, 0.0)
-        both: Floats = np.exp(self.log_chances(decisions).sum(axis=1))
-        return self.scale * both * odds
-
     def to_dict(self) -> dict[str, Any]:
         """Return the link as plain JSON values."""
         return {"scale": self.scale, "caps": list(self.caps)}

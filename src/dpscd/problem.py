@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dpscd import losses
 from dpscd.errors import ParameterError
-from dpscd.kernels.dual import Records
+from dpscd.kernels.dual import Records, predictions
 from dpscd.kernels.norms import measure_rows
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows
 from dpscd.kernels.sdca import objectives
@@ -159,9 +159,29 @@ class Problem:
 
         Exactly by 1 if it is not longer anyway.
         """
-        parts: Floats = self.plain_rows(X).factor * self.row_bound
-        parts[parts > 1.0 - _SAME] = 1.0
-        return parts
+        return _parts(self.plain_rows(X), self.row_bound)
+
+    def lines(self, X: Any, model: Model) -> tuple[Floats, Floats]:
+        """Return a model's decisions for rows as they are, and cut to `row_bound`.
+
+        Parameters
+        ----------
+        X : array or CSR matrix
+            Rows in the user's units.
+        model : Model
+            Of one output.
+
+        Notes
+        -----
+        Guarantee: each is a function of its row and the model, to the last bit; NaN for a row
+        that cannot be used.
+        """
+        rows = self.plain_rows(X)
+        cut = np.empty(len(rows.norm))
+        predictions(rows, model.coef[0] * self.row_bound, 1.0, cut)
+        intercept = float(model.intercept[0])
+        with np.errstate(all="ignore"):
+            return cut / _parts(rows, self.row_bound) + intercept, cut + intercept
 
     def _standardised(self, X: Any, standard: Standard) -> Any:
         factor = _measured(X, self.d, self.row_bound, 0.0).factor
@@ -293,6 +313,12 @@ def _measured(X: Any, d: int, longest: float, constant: float) -> Rows:
         rows = DenseRows(_sealed(X), factor, norm, tail)
     measure_rows(rows, longest, scale)
     return rows
+
+
+def _parts(rows: Rows, row_bound: float) -> Floats:
+    parts: Floats = rows.factor * row_bound
+    parts[parts > 1.0 - _SAME] = 1.0
+    return parts
 
 
 def _sealed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from dpscd import DPLogisticRegression, TableModel
 from dpscd.link import Link, _balance, link_for
+from dpscd.plan import shared_noise
 
 RNG = np.random.default_rng(0)
 X = np.clip(RNG.normal(size=(6000, 5)), -3, 3) / (3 * math.sqrt(5))
@@ -55,6 +56,17 @@ def test_probabilities_grow_with_decisions_and_are_even_at_zero(link, decisions)
     np.testing.assert_allclose(mirrored, logs)
 
 
+@given(LINKS, st.floats(-30, 30))
+def test_slopes_are_those_of_probabilities_and_no_steeper_than_their_product(link, u):
+    (slope,), chances = link.slopes([u]), np.exp(link.log_chances([u]))[0]
+    assert 0.0 <= slope <= chances.prod() * (1.0 + 1e-12)
+    step = 1e-5
+    corners = [math.log(cap / (1.0 - cap)) / link.scale for cap in link.caps if cap < 1.0]
+    if all(abs(abs(u) - corner) > 2.0 * step for corner in corners):
+        low, high = np.exp(link.log_chances([u - step, u + step]))[:, 1]
+        assert slope == pytest.approx((high - low) / (2.0 * step), rel=1e-3, abs=1e-9)
+
+
 def test_without_caps_it_is_the_sigmoid():
     u = np.linspace(-700, 700, 101)
     assert Link().is_sigmoid
@@ -93,11 +105,15 @@ def test_every_way_of_training_has_a_link(parameters):
 
 
 def test_the_link_is_a_function_of_public_numbers_alone():
-    model = DPLogisticRegression(2.0, classes=[0, 1], random_state=0).fit(X, RARE)
-    again = link_for(
-        model._runs[-1], model.privacy_, model.coef_[0], float(model.intercept_[0]), (1.0, 1.0)
+    model = DPLogisticRegression(2.0, classes=[0, 1], fit_intercept=False, random_state=0).fit(
+        X, RARE
     )
+    card = model.privacy_
+    numbers = (card.clip, card.noise_multiplier, card.steps, card.public["averaging"])
+    noise = shared_noise(*numbers)
+    again = link_for(model._runs[-1], card.travel, noise, model.coef_[0], 0.0, (1.0, 1.0))
     assert again == model.link_
+    assert not again.is_sigmoid
 
 
 def test_a_shorter_travel_means_less_confidence_and_a_penalty_more():

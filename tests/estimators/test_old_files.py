@@ -1,7 +1,7 @@
 """Files that earlier versions wrote are read as docs/policies/versions.md promises.
 
-The files were written by the sources of formats 1 and 2; data/make_format_1.py and
-data/make_format_2.py say how.
+The files were written by the sources of formats 1 to 3; data/make_format_1.py and
+data/make_formats_2_and_3.py say how.
 """
 
 import json
@@ -73,16 +73,22 @@ def test_an_old_model_is_neither_signed_nor_verified(tmp_path):
     assert CliRunner().invoke(app, ["verify", str(path)]).exit_code == 1
 
 
-SECOND = FOLDER.with_name("format_2")
-SHOWN_BY_SECOND = json.loads((SECOND / "predictions.json").read_text())
+LATER = {number: FOLDER.with_name(f"format_{number}") for number in (2, 3)}
+SHOWN_LATER = {
+    number: json.loads((folder / "predictions.json").read_text())
+    for number, folder in LATER.items()
+}
+SECOND, SHOWN_BY_SECOND = LATER[2], SHOWN_LATER[2]
 
 
-@pytest.mark.parametrize("kind", sorted(SHOWN_BY_SECOND))
-def test_a_model_of_format_2_is_checked_and_predicts_what_it_predicted(kind, tmp_path):
-    path = SECOND / f"{kind}.json"
-    assert json.loads(path.read_text())["format"] == 2
-    model, shown = load(path), SHOWN_BY_SECOND[kind]
-    model.save(tmp_path / "again.json")  # as format 3, which can say what was
+@pytest.mark.parametrize(
+    ("number", "kind"), [(x, kind) for x in LATER for kind in sorted(SHOWN_LATER[x])]
+)
+def test_a_later_model_is_checked_and_predicts_what_it_predicted(number, kind, tmp_path):
+    path = LATER[number] / f"{kind}.json"
+    assert json.loads(path.read_text())["format"] == number
+    model, shown = load(path), SHOWN_LATER[number][kind]
+    model.save(tmp_path / "again.json")  # in today's format, which can say what was
     for each in (model, load(tmp_path / "again.json")):
         rows = shown["rows"]
         if shown["columns"]:
@@ -94,7 +100,16 @@ def test_a_model_of_format_2_is_checked_and_predicts_what_it_predicted(kind, tmp
             assert found.tolist() == shown["predicted"]
         if "chances" in shown:
             np.testing.assert_allclose(each.predict_proba(rows), shown["chances"], rtol=1e-12)
-    assert json.loads((tmp_path / "again.json").read_text())["format"] == 3
+    assert json.loads((tmp_path / "again.json").read_text())["format"] == 4
+
+
+def test_a_file_of_format_3_has_nothing_of_after_its_training(tmp_path):
+    values = json.loads((LATER[3] / "ridge.json").read_text())
+    values["training"] |= {"curvature": 0.0, "longest_row": None}
+    values["checksum"] = _checksum(values)
+    (tmp_path / "model.json").write_text(json.dumps(values))
+    with pytest.raises(ModelFileError, match="its training is malformed"):
+        load(tmp_path / "model.json")
 
 
 def test_a_regression_of_format_2_can_be_clipped_after_all(tmp_path):

@@ -58,7 +58,7 @@ def common_mean(n, d=20, seed=0):
 def test_moments_are_released_and_on_the_card(choice):
     X, score = records()
     model = classifier(standardise=choice).fit(X, score > 0)
-    assert names(model) == [*MOMENTS, "shared vector"]
+    assert names(model) == [*MOMENTS, "shared vector", "calibration"]
     assert model.privacy_.public["standardised"] is True
     assert names(ridge(standardise=choice).fit(X, score))[:3] == MOMENTS + LABELS
     bare = ridge(standardise=choice, fit_intercept=False).fit(X, score)
@@ -83,7 +83,7 @@ def test_a_number_in_the_users_units_turns_auto_off(given):
     assert names(auto) == ["shared vector"]
     np.testing.assert_array_equal(auto.coef_, plain.coef_)
     asked = classifier(standardise=True, **given).fit(X, score > 0)
-    assert names(asked) == [*MOMENTS, "shared vector"]
+    assert names(asked) == [*MOMENTS, "shared vector", "calibration"]
 
 
 def test_auto_leaves_out_what_would_not_be_seen():
@@ -122,8 +122,12 @@ def test_all_releases_together_keep_the_promise(make, relation):
     assert card.training.what == "shared vector"
     alone = make(relation=relation, n=3000, standardise=False).fit(X, y).privacy_
     assert card.noise_multiplier > 1.001 * alone.noise_multiplier
-    for what in {release.what for release in card.releases[:-1]}:
-        assert f"Released before: {what}" in str(card)
+    place = card.releases.index(card.training)
+    for release in card.releases[:place]:
+        assert f"Released before: {release.what}" in str(card)
+    for release in card.releases[place + 1 :]:
+        assert f"Released after: {release.what}" in str(card)
+    assert (make is classifier) == (len(card.releases) > place + 1)
 
 
 def test_a_ledger_is_charged_for_all_releases(tmp_path):

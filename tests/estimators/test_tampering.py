@@ -67,7 +67,10 @@ def test_the_kinds_are_what_their_names_say(content):
     def listed(kind):
         return [x["what"] for x in content(kind)["card"]["releases"]]
 
-    assert listed("standardised") == ["moments", "shared vector"]
+    assert listed("standardised") == ["moments", "shared vector", "calibration"]
+    assert listed("cut")[-2:] == ["shared vector", "long rows"]
+    assert content("cut")["training"]["longest_row"] == 1.0
+    assert content("pilot")["training"]["longest_row"] is None
     assert listed("plain") == listed("ridge") == ["shared vector"]
     assert listed("bounds")[0] == "bounds"
     assert [len(content(x)["training"]["runs"]) for x in ("pilot", "unused pilot")] == [2, 1]
@@ -125,6 +128,25 @@ ATTACKS = {
     "a pilot that was used": ("pilot", without_pilot),
     "a pilot that was used, repriced": ("pilot", both(without_pilot, repriced)),
     "a pilot that was not used": ("unused pilot", without_pilot),
+    "calibration": ("standardised", both(without("calibration"), repriced)),
+    "calibration and its shift": ("standardised", both(
+        without("calibration"), put("training", "curvature", value=0.0), repriced)),
+    "a calibration twice": ("standardised", lambda v: v["card"]["releases"].append(
+        v["card"]["releases"][-1])),
+    "a calibration before training": ("standardised", both(
+        lambda v: v["card"]["releases"].insert(1, v["card"]["releases"].pop()), repriced)),
+    "a calibration of one number": ("standardised", both(
+        put(*CARD, "releases", -1, "size", value=1), repriced)),
+    "curvature": ("standardised", times(0.5, "training", "curvature")),
+    "no curvature": ("standardised", put("training", "curvature", value=0.0)),
+    "too much curvature": ("standardised", put("training", "curvature", value=0.3)),
+    "curvature of nothing": ("plain", put("training", "curvature", value=0.1)),
+    "long rows": ("cut", both(without("long rows"), repriced)),
+    "long rows of two numbers": ("cut", both(
+        put(*CARD, "releases", -1, "size", value=2), repriced)),
+    "a longer row": ("cut", put("training", "longest_row", value=2.0)),
+    "a row cut for nothing": ("ridge", put("training", "longest_row", value=1.0)),
+    "a row cut as a text": ("cut", put("training", "longest_row", value="long")),
     "bounds": ("bounds", no_bounds),
     "bounds, repriced": ("bounds", both(no_bounds, repriced)),
     "bounds said to be declared": ("bounds", bounds_declared),
@@ -205,9 +227,9 @@ ATTACKS = {
     "sizes of moments": ("standardised", both(
         put(*CARD, "releases", 0, "size", value=2), repriced)),
     "sizes of a pilot": ("pilot", both(
-        put(*CARD, "releases", -3, "size", value=1), repriced)),
+        put(*CARD, "releases", -4, "size", value=1), repriced)),
     "rate of a pilot": ("unused pilot", both(
-        times(0.5, *CARD, "releases", -3, "event", "rate"), repriced)),
+        times(0.5, *CARD, "releases", -4, "event", "rate"), repriced)),
     "unequal label noise": ("pilot", both(
         times(2.0, *CARD, "releases", 1, "event", "noise_multiplier"), repriced)),
     "fewer steps": ("plain", smaller_steps),
@@ -294,7 +316,8 @@ ATTACKS = {
         put(*PUBLIC, "lam", value=1e-299), put("training", "runs", 0, "lam", value=1e-299))),
     "true for one": ("plain", put(*PUBLIC, "d", value=True)),
     "one for false": ("plain", put(*PUBLIC, "standardised", value=0)),
-    "format as a float": ("plain", put("format", value=3.0)),
+    "format as a float": ("plain", put("format", value=4.0)),
+    "an earlier format": ("plain", put("format", value=3)),
     "an older format": ("plain", lambda v: (
         v.pop("training"), v.pop("link"), v.update(format=1))),
     # Parts of a guarantee without one.

@@ -20,7 +20,6 @@ from dpscd.estimators.parameters import check_shared, given, is_auto, threads_of
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.sources import Arrays, DaskArrays, Opened, RecordSource
 from dpscd.estimators.validation import check_number, check_rows, look_at_records, warn_user
-from dpscd.linear import products
 from dpscd.losses import Loss
 from dpscd.planning import Facts, default_constant, default_delta, worth_standardising
 from dpscd.preprocessing.containers import is_dask
@@ -35,6 +34,7 @@ __all__ = ["DPLinearModel"]
 Floats = npt.NDArray[np.float64]
 
 _LARGE_EPSILON = 10.0
+_BLOCK = 2**14  # rows that are multiplied together
 
 
 class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
@@ -343,7 +343,17 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
 
     def _products(self, X: Any) -> Floats:
         """Return ``X coef``, one column per output, of rows that were read."""
-        return products(X, np.atleast_2d(self.coef_))
+        coef = np.atleast_2d(self.coef_)
+        if hasattr(X, "indptr"):
+            sums: Floats = np.asarray(X @ coef.T)
+            return sums
+        scores = np.empty((X.shape[0], len(coef)))
+        for first in range(0, X.shape[0], _BLOCK):
+            block, out = X[first : first + _BLOCK], scores[first : first + _BLOCK]
+            block = np.ascontiguousarray(block, dtype=np.float64)
+            # Not by BLAS, whose last bits for a row depend on how many rows there are.
+            np.einsum("ij,kj->ik", block, coef, out=out, optimize=False)
+        return scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

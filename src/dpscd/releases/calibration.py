@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import CardError, ParameterError
+from dpscd.kernels.chances import fill_chances
 from dpscd.kernels.margin import MARGIN
-from dpscd.linear import products
 from dpscd.link import Link, link_for
 from dpscd.plan import Plan
 from dpscd.privacy.release import Release
-from dpscd.problem import Model
+from dpscd.problem import Model, Problem
 from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
 from dpscd.releases.query import Query, SomeRecords
 
@@ -33,8 +33,10 @@ class CalibrationQuery(Query):
 
     Attributes
     ----------
-    coef, intercept : array of shape (1, d), float
-        A released model of two classes.
+    declared : Problem
+        How long rows may be.
+    model : Model
+        Released; of two classes.
     link : Link
         How its probabilities follow from decisions.
 
@@ -45,8 +47,8 @@ class CalibrationQuery(Query):
     docs/proofs/after.md.
     """
 
-    coef: Floats
-    intercept: float
+    declared: Problem
+    model: Model
     link: Link
 
     @property
@@ -56,12 +58,12 @@ class CalibrationQuery(Query):
 
     def total(self, records: SomeRecords) -> Floats:
         """Return the exact sums; what is no number does not count."""
+        decisions, _ = self.declared.lines(records.X, self.model)
+        each = np.empty((2, len(decisions)))
+        fill_chances(decisions, self.link.scale, np.array(self.link.caps), *each)
         with np.errstate(all="ignore"):
-            decisions = products(records.X, self.coef)[:, 0] + self.intercept
-            chances = np.exp(self.link.log_chances(decisions)[:, 1])
-            each = np.stack(
-                [(records.labels > 0.0) - chances, _STEEP * self.link.slopes(decisions)]
-            )
+            each[0] = (records.labels > 0.0) - each[0]
+            each[1] *= _STEEP
             each *= np.minimum(records.weights, 1.0) / np.maximum(1.0, np.hypot(*each))
             usable = np.isfinite(each).all(axis=0) & (records.weights > 0.0)
             whole = np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))
@@ -107,7 +109,7 @@ class Calibration(SumRelease):
     def run(self, state: State, parties: Parties) -> State:
         """Release it, and shift the intercept; the link stays."""
         model, link = cast("Model", state.model), link_of(state)
-        query = CalibrationQuery(self.n, model.coef, float(model.intercept[0]), link)
+        query = CalibrationQuery(self.n, state.declared, model, link)
         missed, steep = self.noisy(query, parties) / self.n
         least = 2.0 * self.noise_multiplier / self.n
         curvature = min(0.25, max(float(steep), least) / _STEEP)

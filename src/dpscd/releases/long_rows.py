@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from dpscd.errors import CardError, ParameterError
 from dpscd.kernels.margin import MARGIN
-from dpscd.linear import products
 from dpscd.plan import Plan
 from dpscd.privacy.release import Release
 from dpscd.problem import Model, Problem
@@ -60,19 +59,18 @@ class LongRowsQuery(Query):
 
     def total(self, records: SomeRecords) -> Floats:
         """Return the exact sum; what is no number does not count."""
+        whole, cut = self.declared.lines(records.X, self.model)
         with np.errstate(all="ignore"):
-            line = products(records.X, self.model.coef)[:, 0]
-            cut = line * self.declared.parts_within(records.X)
-            each = self._squares(line, records.labels) - self._squares(cut, records.labels)
+            each = self._squares(whole, records.labels) - self._squares(cut, records.labels)
             each *= np.minimum(records.weights, 1.0)
             usable = np.isfinite(each) & (records.weights > 0.0)
-            whole = np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))
-        return np.array([whole.sum()])  # whole numbers below 2^53: exact in any order
+            cells = np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))
+        return np.array([cells.sum()])  # whole numbers below 2^53: exact in any order
 
     def _squares(self, line: Floats, labels: Floats) -> Floats:
         """Return squared errors, at most 1."""
-        guess = np.clip(line + float(self.model.intercept[0]), *self.bounds)
-        found: Floats = np.minimum(np.abs(guess - labels) / self.far, 1.0) ** 2
+        guess = np.clip(line, *self.bounds)
+        found: Floats = np.square(np.minimum(np.abs(guess - labels) / self.far, 1.0))
         return found
 
 

@@ -1,8 +1,8 @@
-"""Write the stored files of format 2: models, and what they predict.
+"""Write the stored files of formats 2 and 3: models, and what they predict.
 
-It was run with the sources of commit 6191f29, the last that wrote this format, and is kept to
-say what is in them: ``PYTHONPATH=src python make_format_2.py FOLDER``. Later sources write a
-later format.
+It was run with the sources of commits 6191f29 and ba1342e, the last that wrote these formats,
+and is kept to say what is in them: ``PYTHONPATH=src python make_formats_2_and_3.py FOLDER``.
+Later sources write a later format.
 """
 
 import json

@@ -1,0 +1,309 @@
+"""What is released after training: what a record can move, and what becomes of the model."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.special import expit
+
+from dpscd.errors import CardError, ParameterError
+from dpscd.kernels.chances import fill_chances
+from dpscd.link import Link
+from dpscd.losses import Logistic, Squared
+from dpscd.plan import Plan
+from dpscd.privacy.random import SeededSource
+from dpscd.privacy.relation import Relation
+from dpscd.problem import Model, Problem
+from dpscd.records.labels import ClassLabels, NumberLabels
+from dpscd.releases.base import State
+from dpscd.releases.calibration import Calibration, CalibrationQuery, link_of, shift_noise
+from dpscd.releases.long_rows import LongRows, LongRowsQuery
+from dpscd.solvers.local import LocalRecords
+from plans import parties
+
+N, D = 4000, 2
+LINKS = st.builds(
+    Link, st.floats(0.01, 1.0), st.tuples(st.floats(0.5, 1.0), st.floats(0.5, 1.0))
+)
+
+
+def plan(**changes):
+    values = {
+        "epsilon": 1.0,
+        "delta": 1e-5,
+        "relation": Relation.ZERO_OUT,
+        "n": N,
+        "d": D,
+        "outputs": 1,
+        "intercept": True,
+        "lam": 0.01,
+        "steps": 100,
+        "rate": 0.01,
+        "clip": 0.5,
+        "separability": 40.0,
+        "averaging": 0.4,
+        "noise_multiplier": 1.0,
+    }
+    return Plan(**{**values, **changes})
+
+
+def problem_of(loss=None, **changes):
+    return Problem(loss or Logistic(), 0.01, N, D, constant=0.3, **changes)
+
+
+def model_of(coef, intercept, problem):
+    return Model(np.array([coef]), np.array([intercept]), runs=(problem,))
+
+
+def held(X, labels, weights=None, meaning=None):
+    weights = np.ones(len(labels)) if weights is None else np.array(weights)
+    labels = np.asarray(labels, dtype=np.float64)
+    return LocalRecords(X, labels, weights, meaning or ClassLabels((0, 1)))
+
+
+# --- what a record can move ------------------------------------------------------------------
+
+
+extreme = st.sampled_from(
+    [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, 0.0, 1.0, -1.0, 1.0 + 2**-52, 2.0]
+)
+number = st.one_of(st.floats(-3.0, 3.0), st.floats(), extreme)
+record = st.tuples(number, number, number, st.one_of(st.just(1.0), number))
+
+
+def queries(coef, intercept, link):
+    declared = problem_of()
+    model = model_of(coef, intercept, declared)
+    yield CalibrationQuery(N, declared, model, link)
+    for bounds, far in (((-1.0, 1.0), 2.0), ((-1e300, 1e300), 1e-3), ((0.0, 1.0), 1e300)):
+        yield LongRowsQuery(N, problem_of(Squared()), model, bounds, far)
+
+
+def total(query, records, as_sparse=False):
+    table = np.array(records, dtype=np.float64).reshape(len(records), 4)
+    X = np.ascontiguousarray(table[:, :2])
+    return query.total(held(sparse.csr_matrix(X) if as_sparse else X, table[:, 2], table[:, 3]))
+
+
+@settings(max_examples=300)
+@given(
+    records=st.lists(record, min_size=1, max_size=4),
+    other=record,
+    coef=st.tuples(number, number),
+    intercept=number,
+    link=LINKS,
+    as_sparse=st.booleans(),
+)
+def test_no_record_moves_a_sum_by_more_than_one(
+    records, other, coef, intercept, link, as_sparse
+):
+    for query in queries(coef, intercept, link):
+        whole = total(query, records, as_sparse)
+        assert np.isfinite(whole).all()
+        np.testing.assert_array_equal(whole, np.trunc(whole))
+        gone = total(query, records[1:], as_sparse)
+        silent = total(query, [(*records[0][:3], 0.0), *records[1:]], as_sparse)
+        np.testing.assert_array_equal(gone, silent)
+        changed = total(query, [other, *records[1:]], as_sparse)
+        for found, most in ((gone, 1.0), (changed, 2.0)):
+            assert math.hypot(*(whole - found)) * query.unit <= most
+        # What a record adds is its own: whoever else is there, and wherever it stands.
+        alone = total(query, records[:1], as_sparse)
+        np.testing.assert_array_equal(whole - gone, alone)
+        turned = total(query, [*records[1:], records[0]], as_sparse)
+        np.testing.assert_array_equal(turned, whole)
+
+
+def test_a_record_can_move_a_sum_by_nearly_one():
+    sure = CalibrationQuery(N, problem_of(), model_of((40.0, 0.0), 0.0, None), Link())
+    found = total(sure, [(1.0, 0.0, -1.0, 1.0)])
+    assert 0.999 < math.hypot(*found) * sure.unit <= 1.0
+    far = LongRowsQuery(N, problem_of(), model_of((1.0, 0.0), 0.0, None), (-9.0, 9.0), 1.0)
+    assert 0.999 < total(far, [(9.0, 0.0, 1.0, 1.0)])[0] * far.unit <= 1.0
+
+
+@given(LINKS, st.floats(-60.0, 60.0))
+def test_what_is_missed_and_slopes_are_together_no_longer_than_one(link, u):
+    query = CalibrationQuery(N, problem_of(), model_of((0.0, 0.0), u, None), link)
+    chance = np.exp(link.log_chances([u]))[0]
+    for label in (-1.0, 1.0):
+        missed, steep = total(query, [(0.0, 0.0, label, 1.0)]) * query.unit
+        assert missed == pytest.approx((label > 0.0) - chance[1], abs=1e-5)
+        # Nothing is lost to shortening: the pair is short enough by itself.
+        assert 0.0 <= steep <= 3.25 * chance.prod() * (1.0 + 1e-9)
+
+
+# --- probabilities and slopes ---------------------------------------------------------------
+
+
+def filled(link, decisions):
+    out = np.empty((2, len(decisions)))
+    fill_chances(np.array(decisions), link.scale, np.array(link.caps), *out)
+    return out
+
+
+@given(LINKS, st.floats(-30.0, 30.0))
+def test_chances_are_the_links_and_slopes_their_growth(link, u):
+    (chance,), (slope,) = filled(link, [u])
+    assert chance == pytest.approx(np.exp(link.log_chances([u])[0, 1]), rel=1e-12)
+    step = 1e-5
+    corners = [math.log(cap / (1.0 - cap)) / link.scale for cap in link.caps if cap < 1.0]
+    if all(abs(abs(u) - corner) > 2.0 * step for corner in corners):
+        low, high = np.exp(link.log_chances([u - step, u + step]))[:, 1]
+        assert slope == pytest.approx((high - low) / (2.0 * step), rel=1e-3, abs=1e-9)
+
+
+def test_certain_decisions_and_none():
+    chances, slopes = filled(Link(caps=(0.5, 0.7)), [math.inf, -math.inf, math.nan, 0.0])
+    np.testing.assert_array_equal(chances, [1.0, 0.0, math.nan, 0.5])
+    np.testing.assert_array_equal(slopes[:3], [0.0, 0.0, math.nan])
+
+
+# --- calibration ------------------------------------------------------------------------------
+
+
+def rare(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-0.5, 0.5, size=(N, D))
+    return X, np.where(rng.random(N) < expit(4.0 * X[:, 0] - 2.0), 1.0, -1.0)
+
+
+def calibrated(X, y, intercept, noise, weights=None, seed=b"s"):
+    problem = problem_of()
+    model = model_of((4.0, 0.0), intercept, problem)
+    state = State(ClassLabels((0, 1)), problem, problem, model=model, plan=plan(steps=10**4))
+    return Calibration(N, noise).run(state, parties(held(X, y, weights), SeededSource(seed)))
+
+
+@pytest.mark.parametrize("intercept", [-2.4, -2.0, -1.7])
+def test_the_shift_brings_the_mean_chance_to_the_share(intercept):
+    X, y = rare()
+    state = calibrated(X, y, intercept, noise=0.1)
+    assert state.link == Link()  # travel is long: no cap binds
+    model = state.model
+    np.testing.assert_array_equal(model.coef, [[4.0, 0.0]])
+    before = expit(4.0 * X[:, 0] + intercept).mean()
+    after = expit(4.0 * X[:, 0] + model.intercept[0]).mean()
+    share = (y > 0).mean()
+    assert abs(after - share) < 0.2 * abs(before - share) + 1e-3
+    assert 0.0 < model.curvature < 0.25
+    assert float(model.intercept_noise) == shift_noise(0.1, N, model.curvature)
+
+
+def test_a_shift_that_noise_hides_is_not_made():
+    X, y = rare()
+    shifts = [
+        calibrated(X, y, -2.0, noise=0.1 * N, seed=b"%d" % k).model.intercept[0] + 2.0
+        for k in range(20)
+    ]
+    assert 0.0 < np.abs(shifts).max() < 0.2
+    exact = calibrated(X, y, -2.0, noise=0.1).model
+    assert shift_noise(0.1 * N, N, exact.curvature) < 0.1
+
+
+def test_a_shift_is_no_longer_than_one():
+    X, y = rare()
+    for intercept, moved in ((-9.0, 1.0), (5.0, -1.0)):
+        found = calibrated(X, y, intercept, noise=1e-3).model.intercept[0]
+        assert found == intercept + moved
+
+
+def test_weights_count_up_to_one():
+    X, y = rare()
+    half, double = (np.where(y > 0, weight, 1.0) for weight in (0.5, 2.0))
+    plain = calibrated(X, y, -2.0, noise=1e-3).model.intercept[0]
+    assert calibrated(X, y, -2.0, 1e-3, double).model.intercept[0] == plain
+    assert calibrated(X, y, -2.0, 1e-3, half).model.intercept[0] < plain - 0.1
+
+
+def test_a_link_without_privacy_is_the_sigmoid():
+    problem = problem_of()
+    state = State(
+        ClassLabels((0, 1)), problem, problem, model=model_of((1.0, 0.0), 0.0, problem)
+    )
+    assert link_of(state) == Link()
+
+
+# --- long rows --------------------------------------------------------------------------------
+
+
+def regression(kind, noise=1.0, seed=b"s", row_bound=1.0):
+    """Return the length to which a true line cuts rows, labels following them or not."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, size=(N, D)) * rng.choice([1.0, 8.0], size=(N, 1))
+    lengths = np.linalg.norm(X, axis=1)
+    line = X[:, 0] if kind == "a line" else X[:, 0] / np.maximum(1.0, lengths)
+    X = X * row_bound
+    problem = problem_of(Squared(), row_bound=row_bound)
+    model = model_of((1.0 / row_bound, 0.0), 0.0, problem)
+    state = State(NumberLabels(-5.0, 5.0), problem, problem, model=model)
+    store = held(X, line + 0.1 * rng.normal(size=N), meaning=state.meaning)
+    return LongRows(N, noise).run(state, parties(store, SeededSource(seed))).model.longest_row
+
+
+@pytest.mark.parametrize("row_bound", [1.0, 0.3])
+def test_rows_are_cut_where_labels_say_so_and_not_where_they_do_not(row_bound):
+    assert regression("levels off", row_bound=row_bound) == row_bound
+    assert regression("a line", row_bound=row_bound) == math.inf
+
+
+def test_noise_alone_seldom_cuts():
+    found = [regression("a line", noise=1e6, seed=b"%d" % k) for k in range(40)]
+    assert 0 < sum(x < math.inf for x in found) < 20  # one in six
+
+
+# --- plans and cards --------------------------------------------------------------------------
+
+
+def test_what_comes_after_training_is_listed_after_it_and_paid_for():
+    one = plan(after=(Calibration(N, 20.0),))
+    names = [x.what for x in one.releases()]
+    assert names == ["shared vector", "calibration"]
+    assert one.lists("calibration")
+    assert one.to_dict()["after"] == [one.releases()[1].to_dict()]
+    bare, paid = plan().calibrated(), one.calibrated()
+    assert paid.noise_multiplier > 1.001 * bare.noise_multiplier
+    assert bare.claim().epsilon <= 1.0 >= paid.claim().epsilon > 0.98
+    assert (
+        dataclasses.replace(paid, noise_multiplier=bare.noise_multiplier).claim().epsilon > 1.0
+    )
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        [Calibration(N, 1.0)],
+        (Calibration(N, 1.0), Calibration(N, 1.0)),
+        (LongRows(N, 1.0), Calibration(N, 1.0)),
+        (Calibration(N + 1, 1.0),),
+    ],
+)
+def test_other_lists_are_refused(after):
+    with pytest.raises(ParameterError):
+        plan(after=after)
+
+
+def test_each_is_refused_before_training_and_where_it_has_no_use():
+    for one in (Calibration(N, 1.0), LongRows(N, 1.0)):
+        with pytest.raises(ParameterError, match="in their order"):
+            plan(first=(one,))
+        with pytest.raises(ParameterError, match=r"two classes|one output"):
+            plan(outputs=3, after=(one,))
+    with pytest.raises(ParameterError, match="intercept"):
+        plan(intercept=False, after=(Calibration(N, 1.0),))
+
+
+def test_a_card_with_classes_lists_no_long_rows_and_the_other_way_round():
+    calibration, long_rows = Calibration(N, 1.0).release(), LongRows(N, 1.0).release()
+    Calibration.check_listed(calibration, {"classes": [0, 1], "intercept": 0.3})
+    LongRows.check_listed(long_rows, {"y_bounds": [0, 1]})
+    bad = ({"classes": [0, 1, 2]}, {"y_bounds": [0, 1]}, {"classes": [0, 1], "intercept": 0.0})
+    for public in bad:
+        with pytest.raises(CardError, match="no such model"):
+            Calibration.check_listed(calibration, public)
+    with pytest.raises(CardError, match="numeric labels"):
+        LongRows.check_listed(long_rows, {"classes": [0, 1]})
