@@ -103,7 +103,7 @@ def test_tags():
 @pytest.mark.parametrize("model", [DPRidge(y_bounds=(-1, 1)), DPLinearSVC(classes=[0, 1])])
 def test_a_pickle_has_one_size_and_no_dual(model):
     sizes = []
-    for n in (4000, 9000):  # both with the same releases
+    for n in (5000, 9000):  # both with the same releases
         X, y = records(n)
         y = (y > 0).astype(int) if hasattr(model, "classes") else y
         fitted = clone(model).fit(X, y)

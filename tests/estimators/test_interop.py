@@ -3,6 +3,7 @@
 import builtins
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ from dpscd.link import Link
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.uniform(-0.5, 0.5, size=(600, 3))
 TWO = np.where(X[:, 0] > 0, "yes", "no")
+LONG = np.tile(X, (4, 1)) * np.resize([1.0, 30.0], (2400, 1))
 THREE = np.array(["c", "a", "b"])[np.digitize(X[:, 0], [-0.2, 0.2])]
 
 MODELS = {
@@ -36,11 +38,12 @@ MODELS = {
     "poisson": DPPoissonRegressor(y_bounds=(0, 3), random_state=0).fit(X, X[:, 0] > 0),
     "logistic": DPLogisticRegression(classes=["no", "yes"], random_state=0).fit(X, TWO),
     "logistic 3": DPLogisticRegression(classes=["a", "b", "c"], random_state=0).fit(X, THREE),
+    "cut": DPRidge(9.0, y_bounds=(-1, 1), random_state=0).fit(LONG, np.tile(X[:, 0], 4)),
     "svm": DPLinearSVC(classes=["no", "yes"], random_state=0).fit(X, TWO),
     "svm 3": DPLinearSVC(classes=["a", "b", "c"], random_state=0).fit(X, THREE),
 }
 
-REGRESSIONS = ["ridge", "huber", "poisson"]
+REGRESSIONS = ["ridge", "huber", "poisson", "cut"]
 FAR = 30.0 * X  # predicted beyond the bounds of the labels
 
 
@@ -73,8 +76,8 @@ def test_plain_models_predict_the_same(name):
     if name in REGRESSIONS:
         low, high = model.y_bounds
         np.testing.assert_allclose(plain.predict(FAR), model.predict(FAR))
-        assert low <= plain.predict(FAR).min() < plain.predict(FAR).max() == high
-        assert plain.regressor_.predict(FAR).max() > high
+        assert low <= plain.predict(FAR).min() < plain.predict(FAR).max() <= high
+        assert (plain.regressor_.predict(FAR).max() > high) == (name != "cut")
     else:
         np.testing.assert_array_equal(plain.predict(X), model.predict(X))
         np.testing.assert_allclose(plain.decision_function(X), model.decision_function(X))
@@ -93,6 +96,25 @@ def test_names_are_passed_on():
         np.testing.assert_array_equal(plain.predict(table), model.predict(table))
     model = DPRidge(y_bounds=(-1, 1), random_state=0).fit(table, X[:, 0])
     assert to_sklearn(model).feature_names_in_.tolist() == ["p", "q", "r"]
+
+
+def test_a_model_that_cuts_long_rows_is_a_pipeline_that_does():
+    table = pd.DataFrame(LONG, columns=["p", "q", "r"])
+    model = DPRidge(9.0, y_bounds=(-1, 1), random_state=0).fit(table, np.tile(X[:, 0], 4))
+    assert model.longest_row_ == model.row_bound == 1.0
+    plain = to_sklearn(model)
+    assert plain.feature_names_in_.tolist() == ["p", "q", "r"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(plain.predict(table), model.predict(table), rtol=1e-9)
+    rows = table.to_numpy()
+    cut = rows / np.maximum(1.0, np.linalg.norm(rows, axis=1))[:, None]
+    bare = model.set_params(clip_predictions=False)
+    expected = np.clip(bare.predict(cut), -1, 1)
+    np.testing.assert_allclose(plain.predict(table), expected, rtol=1e-9)
+    # The bare line cuts nothing.
+    np.testing.assert_allclose(to_sklearn(bare).predict(table), bare.predict(table))
+    np.testing.assert_allclose(bare.predict(rows), rows @ bare.coef_ + bare.intercept_)
 
 
 def test_a_linked_classifier_is_one_of_scikit_learn():

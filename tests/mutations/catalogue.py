@@ -23,6 +23,7 @@ _NOISE = "tests/estimators/test_privacy.py::test_without_signal_the_model_is_exa
 _EMPTY = "tests/kernels/test_dual.py::test_empty_lots_still_add_noise"
 _BITS = "tests/privacy/test_sampling.py::test_bits_are_independent_with_the_stated_rate"
 _DRAWN = "tests/releases/test_private_training.py::test_what_is_drawn_is_what_the_plan_lists"
+_AFTER = "tests/releases/test_after_training.py::test_no_record_moves_a_sum_by_more_than_one"
 _LAZY_NOISE = (
     "tests/solvers/test_lazy_scd.py::test_without_signal_the_result_is_exactly_the_stated_noise"
 )
@@ -632,13 +633,13 @@ MUTATIONS = [
     Mutation(
         "the dual in the pickle",
         "estimators/base.py",
-        (("        self._runs = model.runs\n", "        self._runs = model.runs\n        self.kept_ = records.read().labels\n"),),
+        (("        self._runs, self._curvature = model.runs, model.curvature\n", "        self._runs, self._curvature = model.runs, model.curvature\n        self.kept_ = records.read().labels\n"),),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(
         "the lots in the pickle",
         "estimators/base.py",
-        (("        self._runs = model.runs\n", "        self._runs = model.runs\n        plan = plan_fit(fitting.facts, fitting.target, **fitting.fixed)\n        self.lots_ = plan.lots.draw(source_for(self.random_state, ''), 0, 9, plan.n)\n"), ("import PrivacyTarget, Relation\n", "import PrivacyTarget, Relation\nfrom dpscd.planning import plan_fit\nfrom dpscd.privacy.random import source_for\n")),
+        (("        self._runs, self._curvature = model.runs, model.curvature\n", "        self._runs, self._curvature = model.runs, model.curvature\n        plan = plan_fit(fitting.facts, fitting.target, **fitting.fixed)\n        self.lots_ = plan.lots.draw(source_for(self.random_state, ''), 0, 9, plan.n)\n"), ("import PrivacyTarget, Relation\n", "import PrivacyTarget, Relation\nfrom dpscd.planning import plan_fit\nfrom dpscd.privacy.random import source_for\n")),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(
@@ -715,6 +716,67 @@ MUTATIONS = [
         "plan.py",
         (("tuple(one.release() for one in self.first)", 'tuple(one.release() for one in self.first if not hasattr(one, "plan"))'),),
         _DRAWN,
+    ),
+    Mutation(
+        "what is released after training nobody pays for",
+        "plan.py",
+        (("return (*self.first, *self.after)", "return self.first"),),
+        "tests/releases/test_after_training.py::test_what_comes_after_training_is_listed_after_it_and_paid_for",
+    ),
+    Mutation(
+        "what is released after training left off the list",
+        "plan.py",
+        (("(*self.first_releases(), self.release(), *after)", "(*self.first_releases(), self.release())"),),
+        "tests/releases/test_after_training.py::test_what_comes_after_training_is_listed_after_it_and_paid_for",
+    ),
+    Mutation(
+        "a calibration in which weights count in full",
+        "releases/calibration.py",
+        (("np.minimum(records.weights, 1.0)", "records.weights"),),
+        _AFTER,
+    ),
+    Mutation(
+        "a calibration whose pair is not bounded together",
+        "releases/calibration.py",
+        (("_STEEP = 3.25", "_STEEP = 8.0"), (" / np.maximum(1.0, np.hypot(*each))", "")),
+        _AFTER,
+    ),
+    Mutation(
+        "a calibration of records that say nothing",
+        "releases/calibration.py",
+        (("np.isfinite(each).all(axis=0) & (records.weights > 0.0)", "np.isfinite(each).all(axis=0)"),
+         ("np.minimum(records.weights, 1.0)", "1.0")),
+        _AFTER,
+    ),
+    Mutation(
+        "a calibration not in whole cells",
+        "releases/calibration.py",
+        (("whole = np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))", "whole = np.where(usable, each, 0.0) * (MARGIN / self.unit)"),),
+        _AFTER,
+    ),
+    Mutation(
+        "gains of cut rows that are not bounded",
+        "releases/long_rows.py",
+        (("np.minimum(np.abs(guess - labels) / self.far, 1.0)", "np.abs(guess - labels) / self.far"),),
+        _AFTER,
+    ),
+    Mutation(
+        "gains of cut rows in which weights count in full",
+        "releases/long_rows.py",
+        (("np.minimum(records.weights, 1.0)", "records.weights"),),
+        _AFTER,
+    ),
+    Mutation(
+        "gains of cut rows relative to the longest record",
+        "releases/long_rows.py",
+        (("whole, cut = self.declared.lines(records.X, self.model)\n", "whole, cut = self.declared.lines(records.X / max(1.0, np.nanmax(np.abs(records.X), initial=0.0)), self.model)\n"),),
+        _AFTER,
+    ),
+    Mutation(
+        "noise of a shift left out of the intercept's",
+        "releases/calibration.py",
+        (("np.hypot(model.intercept_noise, noise)", "model.intercept_noise"),),
+        "tests/releases/test_after_training.py::test_the_shift_brings_the_mean_chance_to_the_share",
     ),
     Mutation(
         "moments left off the card",
@@ -948,7 +1010,7 @@ MUTATIONS = [
     Mutation(
         "a file: the noise of coefficients believed",
         "estimators/files.py",
-        (("    check_noise(runs, card, model.coef_noise_, np.asarray(model.intercept_noise_))\n", ""),),
+        (("    check_noise(runs, card, model.coef_noise_, noise, curvature)\n", ""),),
         f"{_FORGED}[noise times ten]",
     ),
     Mutation(
@@ -1111,7 +1173,7 @@ MUTATIONS = [
     Mutation(
         "predictions by a matrix product",
         "estimators/base.py",
-        (("    scores = np.empty((X.shape[0], len(coef)))\n", "    return np.asarray(X @ coef.T)\n    scores = np.empty((X.shape[0], len(coef)))\n"),),
+        (("        scores = np.empty((X.shape[0], len(coef)))\n", "        return np.asarray(X @ coef.T)\n        scores = np.empty((X.shape[0], len(coef)))\n"),),
         "tests/properties/test_door_charge.py::test_a_prediction_is_the_same_alone_and_among_others",
     ),
     Mutation(

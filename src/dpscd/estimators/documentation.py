@@ -48,8 +48,9 @@ epsilon : float, default=1.0
 
 _CLIP = """\
 clip_predictions : bool, default=True
-        Whether predictions are moved into `y_bounds`, as the labels of training were; False
-        gives the bare line. Public, and free to change after the fit."""
+        Whether predictions are moved into `y_bounds`, as the labels of training were, and rows
+        cut to `longest_row_`; False gives the bare line. Public, and free to change after the
+        fit."""
 
 _LONGEST = """\
 longest_row_ : float

@@ -93,11 +93,10 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
         linked = LinkedClassifier(clone(plain), link.scale, link.caps)
         linked.classifier_ = plain
         return linked
-    longest = getattr(model, "longest_row_", math.inf)
-    if longest < math.inf:
-        plain = _after_cut(plain, longest)
     if getattr(model, "clip_predictions", False):
-        return _clipped(plain, *model._bounds())
+        longest = getattr(model, "longest_row_", math.inf)
+        cut = _after_cut(plain, longest) if longest < math.inf else plain
+        return _clipped(cut, *model._bounds())
     return plain
 
 
@@ -160,8 +159,8 @@ def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:
         _append_link(made.graph, link)
     if getattr(model, "clip_predictions", False):
         _append_clip(made.graph, *model._bounds())
-    if getattr(model, "longest_row_", math.inf) < math.inf:
-        _prepend_cut(made.graph, model.longest_row_)
+        if getattr(model, "longest_row_", math.inf) < math.inf:
+            _prepend_cut(made.graph, model.longest_row_)
     with atomic_write(path, binary=True) as file:
         file.write(made.SerializeToString())
 

@@ -70,19 +70,20 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Records, in the units of the fit. Rows longer than `longest_row_` are cut to it.
+            Records, in the units of the fit.
 
         Returns
         -------
         array of shape (n_samples,)
-            ``X coef_ + intercept_``, moved into `y_bounds` unless `clip_predictions` is False.
+            ``X coef_ + intercept_``. Rows longer than `longest_row_` are cut to it first, and
+            what comes out is moved into `y_bounds`, unless `clip_predictions` is False.
         """
         line = self._linear(X)[:, 0]
         return np.clip(line, *self._bounds()) if self.clip_predictions else line
 
     def _products(self, X: Any) -> Floats:
         scores = super()._products(X)
-        if getattr(self, "longest_row_", math.inf) < math.inf:
+        if self.clip_predictions and getattr(self, "longest_row_", math.inf) < math.inf:
             scores *= self._runs[-1].parts_within(X)[:, None]
         return scores
 
