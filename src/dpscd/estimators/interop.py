@@ -160,7 +160,7 @@ def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:
     if getattr(model, "clip_predictions", False):
         _append_clip(made.graph, *model._bounds())
         if getattr(model, "longest_row_", math.inf) < math.inf:
-            _prepend_cut(made.graph, model.longest_row_)
+            _prepend_cut(made.graph, model.n_features_in_, model.longest_row_)
     with atomic_write(path, binary=True) as file:
         file.write(made.SerializeToString())
 
@@ -211,7 +211,7 @@ def _append_clip(graph: Any, low: float, high: float) -> None:
     _append(graph, graph.output[0].name, parts, numbers, helper)
 
 
-def _prepend_cut(graph: Any, longest: float) -> None:
+def _prepend_cut(graph: Any, width: int, longest: float) -> None:
     """Cut the rows that a graph takes: multiply each by min(1, longest / its length)."""
     from onnx import helper
 
@@ -219,12 +219,17 @@ def _prepend_cut(graph: Any, longest: float) -> None:
         names = ["X_cut" if name == "X" else name for name in node.input]
         del node.input[:]
         node.input.extend(names)
-    for name, value in (("longest", longest), ("whole", 1.0)):
+    for name, value in (("longest", longest), ("one", 1.0)):
         graph.initializer.append(helper.make_tensor(name, _ONNX_FLOAT, [1], [value]))
+    graph.initializer.append(
+        helper.make_tensor("column_of_ones", _ONNX_FLOAT, [width, 1], [1.0] * width)
+    )
     nodes = [
-        helper.make_node("ReduceL2", ["X"], ["X_length"], axes=[1], keepdims=1),
+        helper.make_node("Mul", ["X", "X"], ["X_squares"]),
+        helper.make_node("MatMul", ["X_squares", "column_of_ones"], ["X_square"]),
+        helper.make_node("Sqrt", ["X_square"], ["X_length"]),
         helper.make_node("Div", ["longest", "X_length"], ["X_relative"]),
-        helper.make_node("Min", ["X_relative", "whole"], ["X_part"]),
+        helper.make_node("Min", ["X_relative", "one"], ["X_part"]),
         helper.make_node("Mul", ["X", "X_part"], ["X_cut"]),
     ]
     own = list(graph.node)
