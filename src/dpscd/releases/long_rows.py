@@ -20,7 +20,7 @@ __all__ = ["LongRows", "LongRowsQuery"]
 Floats = npt.NDArray[np.float64]
 
 # Errors beyond so many times the labels' spread count as that.
-_FAR = 3.0
+_FAR = 5.0
 # Rows are cut only if what that gains is so many times its noise.
 _SEEN = 1.0
 
