@@ -1,4 +1,7 @@
-"""Mean probability and log loss of private logistic regressions, by their link and by sigmoids.
+"""Mean probability and log loss of private logistic regressions, by three ways to get them.
+
+Sigmoids and the link of a fit that releases nothing after training; and the link of one whose
+intercept is shifted by a calibration.
 
 Run as ``DPSCD_DATA=... python benchmarks/link.py [tables|generated] [SEEDS] [EPSILON]``.
 
@@ -12,14 +15,16 @@ import gzip
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from sklearn.metrics import log_loss
 
 from dpscd import DPLogisticRegression, Schema, TableModel
 from dpscd.data.adult import packaged
+from dpscd.link import Link
 from dpscd.records.tables import table_source
 
 NUMBERS = {
@@ -104,32 +109,55 @@ def judged(labels: np.ndarray, chance: np.ndarray) -> tuple[float, float]:
     return float(chance.mean()), log_loss(labels, np.clip(chance, 1e-15, 1.0 - 1e-15))
 
 
-def both(model: DPLogisticRegression, X: np.ndarray, y: np.ndarray) -> list[float]:
+def both(decisions: np.ndarray, link: Link, y: np.ndarray) -> list[float]:
     """Return mean probability and log loss by sigmoids and by the model's link."""
-    sigmoid = 1.0 / (1.0 + np.exp(-np.clip(model.decision_function(X), -700.0, 700.0)))
-    return [*judged(y, sigmoid), *judged(y, model.predict_proba(X)[:, 1])]
+    return [
+        number
+        for each in (Link(), link)
+        for number in judged(y, np.exp(each.log_chances(decisions)[:, 1]))
+    ]
+
+
+def three(fit: Callable[[], tuple[np.ndarray, Link]], y: np.ndarray) -> list[float]:
+    """Return the same for fits without a calibration, and by the link of one with it."""
+    with mock.patch("dpscd.planning._after", return_value=()):
+        found = both(*fit(), y)
+    return [*found, *both(*fit(), y)[2:]]
+
+
+def open_fit(table: TableModel, train: Path, test: Path) -> tuple[float, float]:
+    """Return mean probability and log loss of the same features without privacy."""
+    parsed = [table_source(path, table.schema_).parsed() for path in (train, test)]
+    X, X_test = (np.asarray(table.features(part)) for part in parsed)
+    known = parsed[0].target >= 0
+    model = DPLogisticRegression(np.inf, lam=1e-6, classes=[0, 1])
+    model.fit(X[known], parsed[0].target[known])
+    return judged(parsed[1].target, model.predict_proba(X_test)[:, 1])
 
 
 def show_tables(seeds: int, epsilon: float) -> None:
     """Fit and print what the tables give."""
     with tempfile.TemporaryDirectory() as name:
         for title, schema, train, test in tables(Path(name)):
-            open_ = TableModel(schema, DPLogisticRegression(np.inf, lam=1e-6)).fit(train)
-            parsed = table_source(test, schema).parsed()
-            X, y = np.asarray(open_.features(parsed)), parsed.target
-            aim = judged(y, open_.predict_proba(parsed)[:, 1])
-            found = []
+            y = table_source(test, schema).parsed().target
+            found, fitted = [], []
             for seed in range(seeds):
-                estimator = DPLogisticRegression(epsilon, delta=1e-5, random_state=seed)
-                model = TableModel(schema, estimator).fit(train).estimator_
-                del model.feature_names_in_
-                found.append(both(model, X, y))
+
+                def fit(schema=schema, train=train, test=test, fitted=fitted, seed=seed):
+                    estimator = DPLogisticRegression(epsilon, delta=1e-5, random_state=seed)
+                    table = TableModel(schema, estimator).fit(train)
+                    fitted[:] = [table]
+                    model, rows = table.estimator_, np.asarray(table.features(test))
+                    return rows @ model.coef_[0] + model.intercept_, model.link_
+
+                found.append(three(fit, y))
+            aim = open_fit(fitted[0], train, test)
             mean, spread = np.mean(found, axis=0), np.std(found, axis=0, ddof=1)
             print(  # noqa: T201
                 f"| {title} | {y.mean():.4f} | {aim[0]:.4f} / {aim[1]:.4f} "
-                f"| {mean[0]:.4f} / {mean[1]:.4f} "
-                f"| {mean[2]:.4f} ({spread[2]:.4f}) / {mean[3]:.4f} ({spread[3]:.4f}) "
-                f"| {mean[2] / aim[0] - 1:+.1%} / {mean[3] / aim[1] - 1:+.1%} |",
+                f"| {mean[0]:.4f} / {mean[1]:.4f} | {mean[2]:.4f} / {mean[3]:.4f} "
+                f"| {mean[4]:.4f} ({spread[4]:.4f}) / {mean[5]:.4f} ({spread[5]:.4f}) "
+                f"| {mean[4] / aim[0] - 1:+.1%} / {mean[5] / aim[1] - 1:+.1%} |",
                 flush=True,
             )
 
@@ -140,16 +168,20 @@ def show_generated(seeds: int, epsilon: float) -> None:
         found, links = [], []
         for seed in range(seeds):
             X, y, X_test, y_test, chance = generated(kind, seed)
-            model = DPLogisticRegression(
-                epsilon, delta=1e-5, classes=[0, 1], random_state=seed
-            ).fit(X, y)
-            found.append([*judged(y_test, chance), *both(model, X_test, y_test)])
+            model = DPLogisticRegression(epsilon, delta=1e-5, classes=[0, 1], random_state=seed)
+
+            def fit(model=model, X=X, y=y, X_test=X_test):
+                model.fit(X, y)
+                return model.decision_function(X_test), model.link_
+
+            found.append([*judged(y_test, chance), *three(fit, y_test)])
             links.append([model.link_.scale, *model.link_.caps])
         mean = np.mean(found, axis=0)
         scale, cap = np.mean(links, axis=0)[:2]
         print(  # noqa: T201
             f"| {kind} | {mean[1]:.4f} | {mean[2] / mean[0]:.2f} / {mean[3]:.4f} "
-            f"| {mean[4] / mean[0]:.2f} / {mean[5]:.4f} | {scale:.2f}, {cap:.2f} |",
+            f"| {mean[4] / mean[0]:.2f} / {mean[5]:.4f} "
+            f"| {mean[6] / mean[0]:.2f} / {mean[7]:.4f} | {scale:.2f}, {cap:.2f} |",
             flush=True,
         )
 

@@ -216,7 +216,8 @@ class DPLogisticRegression(DPLinearClassifier):
         The classes, sorted.
     link_ : Link
         How probabilities follow from decisions: `scale` and `caps`, computed from released
-        numbers (docs/understanding/probabilities.md). The sigmoid without privacy and for
+        numbers (docs/understanding/probabilities.md). Where a release after training showed
+        what chances miss on average, the intercept makes up for it. The sigmoid without privacy and for
         more than two classes.
     {fitted}
 
