@@ -452,3 +452,34 @@ def test_on_workers_lots_are_never_smaller_than_on_one_machine():
     target = PrivacyTarget(1.0, 1e-5)
     for n in (10, 1000):
         assert plan_fit(facts(n=n, workers=3), target).rate >= plan_fit(facts(n=n), target).rate
+
+
+def after(epsilon=1.0, **changes):
+    made = plan_fit(facts(**{"standardised": True, **changes}), PrivacyTarget(epsilon, 1e-6))
+    return made.after
+
+
+def test_chances_of_two_classes_are_calibrated_where_that_can_be_seen():
+    (one,) = after(n=30_000, chances=True)
+    assert one.what == "calibration"
+    # Exact enough, within its share of the budget.
+    many, few = after(n=10**7, chances=True)[0], after(n=10_000, chances=True)[0]
+    gaussian = planning._gaussian(PrivacyTarget(1.0, 1e-6))
+    assert many.noise_multiplier == pytest.approx(gaussian / math.sqrt(0.002))
+    assert few.noise_multiplier == pytest.approx(gaussian / math.sqrt(0.02))
+    middle = after(n=10**5, chances=True)[0].noise_multiplier
+    assert middle == pytest.approx(0.0005 * 10**5)
+    assert after(n=1000, epsilon=0.5, chances=True) == ()
+    assert after(n=30_000) == after(n=30_000, chances=True, constant=0.0) == ()
+    assert after(n=30_000, chances=True, standardised=False) == ()
+
+
+def test_long_rows_are_looked_at_where_there_may_be_some_and_they_can_be_seen():
+    rows = {"task": "regression", "any_length": True}
+    (one,) = after(n=30_000, **rows)
+    assert one.what == "long rows"
+    gaussian = planning._gaussian(PrivacyTarget(1.0, 1e-6))
+    assert one.noise_multiplier == pytest.approx(gaussian / math.sqrt(0.04))
+    assert after(n=3000, **rows) == ()
+    for changes in ({"any_length": False}, {"task": "counts"}, {"standardised": False}):
+        assert after(**{"n": 30_000, **rows, **changes}) == ()

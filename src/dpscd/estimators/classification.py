@@ -217,8 +217,8 @@ class DPLogisticRegression(DPLinearClassifier):
     link_ : Link
         How probabilities follow from decisions: `scale` and `caps`, computed from released
         numbers (docs/understanding/probabilities.md). Where a release after training showed
-        what chances miss on average, the intercept makes up for it. The sigmoid without privacy and for
-        more than two classes.
+        what chances miss on average, the intercept makes up for it. The sigmoid without
+        privacy and for more than two classes.
     {fitted}
 
     Notes

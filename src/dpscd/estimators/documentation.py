@@ -40,11 +40,10 @@ epsilon : float, default=1.0
         Whether to spend a small part of the budget (at most a tenth, stated on the card) on
         noisy means and mean squares of the features, and for regression on where the
         labels lie, and to train on features standardised with them; and after training on
-        what chances miss on average, or on whether predictions should cut long rows. False
-        releases nothing but the model. The fitted model is in
-        the user's units all the same. 'auto' does so when `lam` and `intercept_scaling` are
-        'auto' and the moments can be seen through their noise. Sparse features are scaled
-        but not centred."""
+        what chances miss on average, or on whether predictions should cut long rows. False does
+        none of this. The fitted model is in the user's units all the same. 'auto' does so when
+        `lam` and `intercept_scaling` are 'auto' and the moments can be seen through their
+        noise. Sparse features are scaled but not centred."""
 
 _CLIP = """\
 clip_predictions : bool, default=True

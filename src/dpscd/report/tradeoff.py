@@ -165,6 +165,8 @@ def _plan(subject: Subject, epsilon: float) -> Plan:
         constant=public["intercept"],
         standardised=public["standardised"],
         bounded=len(subject.bounds),
+        chances=any(x.what == "calibration" for x in card.releases),
+        any_length=any(x.what == "long rows" for x in card.releases),
     )
     return plan_fit(
         facts,
