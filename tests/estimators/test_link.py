@@ -56,17 +56,6 @@ def test_probabilities_grow_with_decisions_and_are_even_at_zero(link, decisions)
     np.testing.assert_allclose(mirrored, logs)
 
 
-@given(LINKS, st.floats(-30, 30))
-def test_slopes_are_those_of_probabilities_and_no_steeper_than_their_product(link, u):
-    (slope,), chances = link.slopes([u]), np.exp(link.log_chances([u]))[0]
-    assert 0.0 <= slope <= chances.prod() * (1.0 + 1e-12)
-    step = 1e-5
-    corners = [math.log(cap / (1.0 - cap)) / link.scale for cap in link.caps if cap < 1.0]
-    if all(abs(abs(u) - corner) > 2.0 * step for corner in corners):
-        low, high = np.exp(link.log_chances([u - step, u + step]))[:, 1]
-        assert slope == pytest.approx((high - low) / (2.0 * step), rel=1e-3, abs=1e-9)
-
-
 def test_without_caps_it_is_the_sigmoid():
     u = np.linspace(-700, 700, 101)
     assert Link().is_sigmoid
