@@ -122,9 +122,10 @@ class Facts:
         What a `lam` in the user's units is divided by for labels that are divided by their
         declared scale; 1 for a loss that grows with their square.
     chances : bool
-        Whether probabilities of two classes follow from decisions.
+        Whether probabilities follow from decisions, of records that have no weights of their
+        own.
     any_length : bool
-        Whether rows may be longer than `row_bound`, which are cut to it.
+        Whether rows may be longer than `row_bound`, which are cut to it; no weights either.
     """
 
     n: int
@@ -244,7 +245,7 @@ def _after(facts: Facts, target: PrivacyTarget) -> tuple[PlannedRelease, ...]:
     n = facts.n
     if not facts.standardised:
         return ()
-    if facts.chances and facts.constant:
+    if facts.chances and facts.outputs == 1 and facts.constant:
         noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, _MOST_CALIBRATION)
         return (Calibration(n, noise),) if noise / n <= _USELESS_CHANCE else ()
     if facts.task == "regression" and facts.any_length:

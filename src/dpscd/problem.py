@@ -154,12 +154,15 @@ class Problem:
         """Return rows of length at most 1, not standardised and without constant column."""
         return _measured(X, self.d, self.row_bound, 0.0)
 
-    def parts_within(self, X: Any) -> Floats:
-        """Return by what each row is multiplied to be no longer than `row_bound`.
+    def cut_rows(self, X: Any) -> tuple[Rows, Floats]:
+        """Return rows cut to `row_bound` and divided by it, and by what they were cut.
 
-        Exactly by 1 if it is not longer anyway.
+        Exactly by 1 if a row is not longer anyway.
         """
-        return _parts(self.plain_rows(X), self.row_bound)
+        rows = self.plain_rows(X)
+        parts: Floats = rows.factor * self.row_bound
+        parts[parts > 1.0 - _SAME] = 1.0
+        return rows, parts
 
     def lines(self, X: Any, model: Model) -> tuple[Floats, Floats]:
         """Return a model's decisions for rows as they are, and cut to `row_bound`.
@@ -176,12 +179,12 @@ class Problem:
         Guarantee: each is a function of its row and the model, to the last bit; NaN for a row
         that cannot be used.
         """
-        rows = self.plain_rows(X)
-        cut = np.empty(len(rows.norm))
-        predictions(rows, model.coef[0] * self.row_bound, 1.0, cut)
-        intercept = float(model.intercept[0])
+        rows, parts = self.cut_rows(X)
+        cut = np.empty(len(parts))
         with np.errstate(all="ignore"):
-            return cut / _parts(rows, self.row_bound) + intercept, cut + intercept
+            predictions(rows, model.coef[0] * self.row_bound, 1.0, cut)
+            intercept = float(model.intercept[0])
+            return cut / parts + intercept, cut + intercept
 
     def _standardised(self, X: Any, standard: Standard) -> Any:
         factor = _measured(X, self.d, self.row_bound, 0.0).factor
@@ -313,12 +316,6 @@ def _measured(X: Any, d: int, longest: float, constant: float) -> Rows:
         rows = DenseRows(_sealed(X), factor, norm, tail)
     measure_rows(rows, longest, scale)
     return rows
-
-
-def _parts(rows: Rows, row_bound: float) -> Floats:
-    parts: Floats = rows.factor * row_bound
-    parts[parts > 1.0 - _SAME] = 1.0
-    return parts
 
 
 def _sealed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -31,7 +31,7 @@ from dpscd import (
 )
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
-from dpscd.estimators.sources import Opened
+from dpscd.estimators.sources import Arrays, Opened
 from dpscd.planning import plan_fit
 from dpscd.preprocessing.resolution import shaped
 from dpscd.privacy.random import LotsSource, SeededSource, source_for
@@ -81,7 +81,7 @@ def same(found, expected):
 
 
 def planned(model, X):
-    fitting = model._fitting(Opened(*X.shape, None), None)
+    fitting = model._fitting(Opened(*X.shape, None), None, Arrays(None, None))
     plan = plan_fit(fitting.facts, fitting.target, **fitting.fixed)
     return plan, fitting.problem(plan.lam, model._labels(None))
 

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from dpscd import (
+    DataError,
     DPHuberRegressor,
     DPLinearSVC,
     DPLogisticRegression,
@@ -112,6 +113,8 @@ def test_a_model_that_cuts_long_rows_is_a_pipeline_that_does():
     bare = model.set_params(clip_predictions=False)
     expected = np.clip(cut @ bare.coef_ + bare.intercept_, -1, 1)
     np.testing.assert_allclose(plain.predict(table), expected, rtol=1e-9)
+    with pytest.raises(DataError, match="in their order"):
+        plain.predict(table[["q", "p", "r"]])
     # The bare line cuts nothing.
     np.testing.assert_allclose(to_sklearn(bare).predict(table), bare.predict(table))
     line = rows @ bare.coef_ + bare.intercept_

@@ -140,13 +140,21 @@ ATTACKS = {
     "curvature": ("standardised", times(0.5, "training", "curvature")),
     "no curvature": ("standardised", put("training", "curvature", value=0.0)),
     "too much curvature": ("standardised", put("training", "curvature", value=0.3)),
+    "next to no curvature": ("standardised", both(
+        put("training", "curvature", value=1e-12), put("intercept_noise", value=[1e9]))),
+    "curvature as a text": ("standardised", lambda v: v["training"].update(
+        curvature=str(v["training"]["curvature"]))),
+    "a calibration by an earlier rule": ("standardised", put(*PUBLIC, "rule", value=3)),
+    "a calibration without chances": ("standardised", both(
+        put("type", value="DPLinearSVC"), put("link", value=None))),
     "curvature of nothing": ("plain", put("training", "curvature", value=0.1)),
     "long rows": ("cut", both(without("long rows"), repriced)),
     "long rows of two numbers": ("cut", both(
         put(*CARD, "releases", -1, "size", value=2), repriced)),
     "a longer row": ("cut", put("training", "longest_row", value=2.0)),
     "a row cut for nothing": ("ridge", put("training", "longest_row", value=1.0)),
-    "a row cut as a text": ("cut", put("training", "longest_row", value="long")),
+    "a row cut as a text": ("cut", put("training", "longest_row", value="1")),
+    "a row cut as a yes": ("cut", put("training", "longest_row", value=True)),
     "bounds": ("bounds", no_bounds),
     "bounds, repriced": ("bounds", both(no_bounds, repriced)),
     "bounds said to be declared": ("bounds", bounds_declared),

@@ -738,7 +738,7 @@ MUTATIONS = [
     Mutation(
         "a calibration whose pair is not bounded together",
         "releases/calibration.py",
-        (("_STEEP = 3.25", "_STEEP = 8.0"), (" / np.maximum(1.0, np.hypot(*each))", "")),
+        (("_STEEP = 3.25", "_STEEP = 8.0"), (" / np.maximum(1.0, length)", "")),
         _AFTER,
     ),
     Mutation(

@@ -141,9 +141,13 @@ def test_what_is_missed_and_slopes_are_together_no_longer_than_one(link, u):
 
 
 def filled(link, decisions):
-    out = np.empty((2, len(decisions)))
-    fill_chances(np.array(decisions), link.scale, np.array(link.caps), *out)
-    return out
+    rows, parts = problem_of().cut_rows(np.array([[0.5, 0.0], [9.0, 0.0]]))
+    out = np.empty((len(decisions), 2, 2))
+    for u, (chances, slopes) in zip(decisions, out, strict=True):
+        scale, caps = link.scale, np.array(link.caps)
+        fill_chances(rows, parts, np.zeros(2), u, scale, caps, chances, slopes)
+        np.testing.assert_array_equal(chances[0], chances[1])
+    return out[:, :, 0].T
 
 
 @given(LINKS, st.floats(-30.0, 30.0))
@@ -210,6 +214,15 @@ def test_a_shift_is_no_longer_than_one():
     for intercept, moved in ((-9.0, 1.0), (5.0, -1.0)):
         found = calibrated(X, y, intercept, noise=1e-3).model.intercept[0]
         assert found == intercept + moved
+
+
+def test_chances_are_those_of_whole_rows():
+    rows = np.array([[0.5, 0.0], [3.0, 0.0], [0.0, 40.0]])
+    model = model_of((0.7, -0.1), 0.2, None)
+    query = CalibrationQuery(N, problem_of(), model, Link())
+    for row, u in zip(rows, rows @ [0.7, -0.1] + 0.2, strict=True):
+        missed = total(query, [(*row, 1.0, 1.0)])[0] * query.unit
+        assert missed == pytest.approx(1.0 - expit(u), abs=1e-5)
 
 
 def test_weights_count_up_to_one():

@@ -110,7 +110,7 @@ def _planned(
         row_bound=1.0,
         constant=default_constant(1.0, standardised=standardised),
         standardised=standardised,
-        chances=not regression and classes == 2,
+        chances=not regression,
     )
     made = plan_fit(facts, target)
     return made, expect(made, regression=regression, largest_class=largest)

@@ -116,7 +116,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         sample_weight : float or array-like of shape (n_samples,), optional
             How much each record's loss counts. The contribution of a record to the
             model stays bounded by the same clip, so privacy does not change; neither
-            does the public n by which the loss is divided.
+            does the public n by which the loss is divided. With weights nothing is released
+            after training: chances are not calibrated, and predictions do not cut long rows.
 
         Returns
         -------
@@ -152,9 +153,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         if source.on_dask:
             self._check_for_dask()
         with source.opened(self._labels(classes), threads_of(self.n_jobs)) as records:
-            fitting = self._fitting(
-                records, classes, source.bounded, any_length=source.any_length
-            )
+            fitting = self._fitting(records, classes, source)
             state, card = fitting.run(records.read)
         # The model and what it guarantees, together: a fit that fails changes neither.
         model = cast(Model, state.model)
@@ -251,12 +250,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self._check_own_parameters()
 
     def _fitting(
-        self,
-        records: Opened,
-        classes: npt.NDArray[Any] | None,
-        bounded: int = 0,
-        *,
-        any_length: bool = False,
+        self, records: Opened, classes: npt.NDArray[Any] | None, source: RecordSource
     ) -> Fitting:
         """Return what is public about a fit."""
         n = records.count if self.n is None else int(self.n)
@@ -291,11 +285,11 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             row_bound=float(self.row_bound),
             constant=constant,
             standardised=standardised,
-            bounded=bounded,
+            bounded=source.bounded,
             workers=records.workers,
             lam_unit=losses.unit(losses.rescaled(self._loss_of(meaning), scale)),
-            chances=self._kind.gives_chances and classes is not None and len(classes) == 2,
-            any_length=any_length,
+            chances=self._kind.gives_chances and not source.weighted,
+            any_length=source.any_length and not source.weighted,
         )
         return Fitting(
             name=type(self).__name__,

@@ -21,7 +21,7 @@ from dpscd.losses import Loss, rescaled
 from dpscd.plan import shared_noise
 from dpscd.planning import default_delta
 from dpscd.problem import Problem
-from dpscd.releases.calibration import shift_noise
+from dpscd.releases.calibration import least_curvature, shift_noise
 from dpscd.standard import Standard
 
 __all__ = [
@@ -37,6 +37,9 @@ Floats = npt.NDArray[np.float64]
 
 # What delta="auto" meant, by the rule that planned the fit; older rules stay here.
 _AUTO_DELTA: dict[int, Callable[[int], float]] = dict.fromkeys((1, 2, 3, 4), default_delta)
+
+# The first rule that releases anything after training.
+_FIRST_AFTER = 4
 
 _ALWAYS = {"n", "d", "lam", "row_bound", "intercept", "standardised", "rule"}
 _PRIVATE = {"epochs", "lot_size", "averaging", "reaches"}
@@ -273,15 +276,21 @@ def after_of(training: Any, card: PrivacyCard) -> tuple[float, float]:
     curvature, longest_row : float
         As of a :class:`~dpscd.problem.Model`.
     """
-    listed = {x.what for x in card.releases}
-    curvature = float(training.get("curvature", 0.0))
-    longest = training.get("longest_row")
-    good = 0.0 < curvature <= 0.25 if "calibration" in listed else curvature == 0.0
+    listed = {x.what: x for x in card.releases}
+    curvature, longest = training.get("curvature", 0.0), training.get("longest_row")
+    good = type(curvature) is float and (longest is None or type(longest) is float)
+    if good and "calibration" in listed:
+        release = listed["calibration"]
+        least = least_curvature(release.event.noise_multiplier, release.n)
+        good = least <= curvature <= 0.25
+    elif good:
+        good = curvature == 0.0
     if longest is not None:
-        good = good and "long rows" in listed and float(longest) == card.public["row_bound"]
-    if not good:
+        good = good and "long rows" in listed and longest == card.public["row_bound"]
+    new = {"calibration", "long rows"} & set(listed)
+    if not good or (new and card.public["rule"] < _FIRST_AFTER):
         raise ModelFileError("what was released after its training does not fit its card.")
-    return curvature, math.inf if longest is None else float(longest)
+    return curvature, math.inf if longest is None else longest
 
 
 def check_noise(

@@ -37,7 +37,7 @@ epsilon : float, default=1.0
         Value of the constant column; 'auto' is 0.3 row_bound, or 0.25 of the length of
         a typical standardised row.
     standardise : bool or 'auto', default='auto'
-        Whether to spend a small part of the budget (at most a tenth, stated on the card) on
+        Whether to spend small parts of the budget (each stated on the card) on
         noisy means and mean squares of the features, and for regression on where the
         labels lie, and to train on features standardised with them; and after training on
         what chances miss on average, or on whether predictions should cut long rows. False does

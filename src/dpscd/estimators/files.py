@@ -94,8 +94,8 @@ def write_model(
         longest = getattr(model, "longest_row_", math.inf)
         values["training"] = {
             **runs_to_dict(runs),
-            "curvature": getattr(model, "_curvature", 0.0),
-            "longest_row": longest if longest < math.inf else None,
+            "curvature": float(getattr(model, "_curvature", 0.0)),
+            "longest_row": float(longest) if longest < math.inf else None,
         }
         link = getattr(model, "link_", None)
         values["link"] = None if link is None else link.to_dict()
@@ -247,6 +247,8 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
         raise ModelFileError("its training is malformed.")
     runs = runs_of(training, card, model._loss_of(meaning), outputs, unit)
     curvature, longest = after_of(training, card)
+    if curvature and not model._kind.gives_chances:
+        raise ModelFileError("its card lists a calibration, but it has no probabilities.")
     noise = np.asarray(model.intercept_noise_)
     check_noise(runs, card, model.coef_noise_, noise, curvature)
     model._runs, model._curvature = runs, curvature

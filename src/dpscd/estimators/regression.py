@@ -84,7 +84,7 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
     def _products(self, X: Any) -> Floats:
         scores = super()._products(X)
         if self.clip_predictions and getattr(self, "longest_row_", math.inf) < math.inf:
-            scores *= self._runs[-1].parts_within(X)[:, None]
+            scores *= self._runs[-1].cut_rows(X)[1][:, None]
         return scores
 
     def _set_released(self, state: State) -> None:

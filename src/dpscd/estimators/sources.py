@@ -63,11 +63,14 @@ class RecordSource(Protocol):
         Whether they stay on the workers of a cluster.
     any_length : bool
         Whether rows may be longer than the row bound; those of a schema are made to fit.
+    weighted : bool
+        Whether records have weights of their own.
     """
 
     bounded: int
     on_dask: bool
     any_length: bool
+    weighted: bool
 
     def opened(self, labels: Labels, threads: int) -> AbstractContextManager[Opened]:
         """Return the records as they can be read, labels having a given meaning."""
@@ -82,6 +85,7 @@ class Arrays:
 
     def __init__(self, rows: RowSource, labels: pd.Series, *others: Any) -> None:
         self._rows, self._labels, self._others = rows, labels, others
+        self.weighted = any(x is not None for x in others)
 
     @contextmanager
     def opened(self, labels: Labels, threads: int) -> Iterator[Opened]:
@@ -113,6 +117,7 @@ class DaskArrays:
         from dpscd.distributed.collections import columns_of, partitions_of
 
         self._parts = partitions_of(X, y, *others)
+        self.weighted = any(x is not None for x in others)
         self.names, self.features, self._sparse = columns_of(X)
 
     @contextmanager
@@ -152,6 +157,7 @@ class Table:
 
     on_dask = False
     any_length = False
+    weighted = False
 
     def __init__(self, table: Any, y: Any, schema: Schema, epsilon: float, n: Any) -> None:
         self._table, self._y, self._epsilon, self._n = table, y, epsilon, n
@@ -181,6 +187,7 @@ class DaskTable:
 
     on_dask = True
     any_length = False
+    weighted = False
 
     def __init__(self, table: Any, y: Any, schema: Schema, epsilon: float, n: Any) -> None:
         from dpscd.distributed.collections import partitions_of

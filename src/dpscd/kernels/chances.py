@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.kernels._jit import jit
+from dpscd.kernels.rows import Rows, ordered_dot
 
 __all__ = ["fill_chances"]
 
@@ -14,28 +15,46 @@ Floats = npt.NDArray[np.float64]
 
 @jit
 def fill_chances(
-    decisions: Floats, scale: float, caps: Floats, chances: Floats, slopes: Floats
+    rows: Rows,
+    parts: Floats,
+    coef: Floats,
+    intercept: float,
+    scale: float,
+    caps: Floats,
+    chances: Floats,
+    slopes: Floats,
 ) -> None:
     """Fill in each record's probability of the second class, and its growth with the decision.
 
     Parameters
     ----------
-    decisions : array of shape (n,)
-        Positive towards the second class.
+    rows : Rows
+        Cut to some length.
+    parts : array of shape (n,)
+        Which part of each row that is: products with `coef` are divided by it.
+    coef, intercept : array of shape (d,), float
+        The model.
     scale : float
         Decisions are multiplied by this.
     caps : array of shape (2,)
         Largest slope of the loss of a record of each class, as in :class:`dpscd.link.Link`.
     chances, slopes : arrays of shape (n,)
-        Written; NaN where the decision is.
+        Written; NaN where there is no decision.
 
     Notes
     -----
-    Guarantee: both are functions of the record's own decision, to the last bit. Exponentials of
-    whole arrays may round differently from one place of an array to another.
+    Guarantee: both are functions of the record's own row, to the last bit. Exponentials of
+    whole arrays may round differently from one place of an array to another, so this is not
+    split into a loop over rows and one over decisions: compilers make vectors of innermost
+    loops only.
     """
-    for i in range(decisions.shape[0]):
-        away = scale * decisions[i]
+    for i in range(chances.shape[0]):
+        chances[i] = slopes[i] = np.nan
+        if not rows.norm[i] >= 0.0:
+            continue
+        away = scale * (ordered_dot(rows, i, coef) / parts[i] + intercept)
+        if math.isnan(away):
+            continue
         small = math.exp(-abs(away))
         likely, unlikely = 1.0 / (1.0 + small), small / (1.0 + small)
         second, first = (likely, unlikely) if away >= 0.0 else (unlikely, likely)
@@ -49,5 +68,3 @@ def fill_chances(
         chance = odds / (odds + against)
         chances[i] = chance
         slopes[i] = scale * growth * chance * (against / (odds + against))
-        if math.isnan(away):
-            chances[i] = slopes[i] = np.nan

@@ -78,6 +78,9 @@ class RowScaler(TransformerMixin, BaseEstimator):
         source = RowSource(X)
         if source.features != self.n_features_in_:
             raise DataError(f"X must have {self.n_features_in_} columns, as in the fit.")
+        names = [str(x) for x in getattr(source.X, "columns", ())]
+        if names and names != list(getattr(self, "feature_names_in_", names)):
+            raise DataError("X must have the columns of the fit, in their order.")
         rows = source.read(finite=False).astype(np.float64)
         if sparse.issparse(rows):
             owner = np.repeat(np.arange(source.count), np.diff(rows.indptr))

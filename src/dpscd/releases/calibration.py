@@ -17,7 +17,7 @@ from dpscd.problem import Model, Problem
 from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
 from dpscd.releases.query import Query, SomeRecords
 
-__all__ = ["Calibration", "CalibrationQuery", "link_of", "shift_noise"]
+__all__ = ["Calibration", "CalibrationQuery", "least_curvature", "link_of", "shift_noise"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,13 +58,16 @@ class CalibrationQuery(Query):
 
     def total(self, records: SomeRecords) -> Floats:
         """Return the exact sums; what is no number does not count."""
-        decisions, _ = self.declared.lines(records.X, self.model)
-        each = np.empty((2, len(decisions)))
-        fill_chances(decisions, self.link.scale, np.array(self.link.caps), *each)
+        rows, parts = self.declared.cut_rows(records.X)
+        coef = self.model.coef[0] * self.declared.row_bound
+        intercept, caps = float(self.model.intercept[0]), np.array(self.link.caps)
+        each = np.empty((2, len(parts)))
         with np.errstate(all="ignore"):
+            fill_chances(rows, parts, coef, intercept, self.link.scale, caps, *each)
             each[0] = (records.labels > 0.0) - each[0]
             each[1] *= _STEEP
-            each *= np.minimum(records.weights, 1.0) / np.maximum(1.0, np.hypot(*each))
+            length = np.sqrt(np.square(each).sum(axis=0))
+            each *= np.minimum(records.weights, 1.0) / np.maximum(1.0, length)
             usable = np.isfinite(each).all(axis=0) & (records.weights > 0.0)
             whole = np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))
         sums: Floats = whole.sum(axis=1)  # whole numbers below 2^53: exact in any order
@@ -111,8 +114,8 @@ class Calibration(SumRelease):
         model, link = cast("Model", state.model), link_of(state)
         query = CalibrationQuery(self.n, state.declared, model, link)
         missed, steep = self.noisy(query, parties) / self.n
-        least = 2.0 * self.noise_multiplier / self.n
-        curvature = min(0.25, max(float(steep), least) / _STEEP)
+        least = least_curvature(self.noise_multiplier, self.n)
+        curvature = min(0.25, max(float(steep) / _STEEP, least))
         shift = _kept(self.noise_multiplier, self.n, curvature) * float(missed) / curvature
         shift = min(_LARGEST, max(-_LARGEST, shift))
         noise = shift_noise(self.noise_multiplier, self.n, curvature)
@@ -145,6 +148,17 @@ def link_of(state: State) -> Link:
         float(model.intercept[0]),
         weights,
     )
+
+
+def least_curvature(noise_multiplier: float, n: int) -> float:
+    """Return the mean slope that a smaller released one is taken for: two of its errors.
+
+    Parameters
+    ----------
+    noise_multiplier, n
+        Of the release.
+    """
+    return min(0.25, 2.0 * noise_multiplier / (n * _STEEP))
 
 
 def shift_noise(noise_multiplier: float, n: int, curvature: float) -> float:

@@ -1,5 +1,6 @@
 """Long rows: whether predictions are better with rows cut as training cuts them, or not."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
@@ -19,8 +20,9 @@ __all__ = ["LongRows", "LongRowsQuery"]
 
 Floats = npt.NDArray[np.float64]
 
-# Errors beyond so many times the labels' spread count as that.
-_FAR = 5.0
+# Errors beyond so many times the labels' spread count as that; beyond more where what is
+# released is still so exact, in squares of that spread.
+_FAR, _EXACT = 5.0, 0.025
 # Rows are cut only if what that gains is so many times its noise.
 _SEEN = 1.0
 
@@ -110,7 +112,9 @@ class LongRows(SumRelease):
     def run(self, state: State, parties: Parties) -> State:
         """Release it, and cut rows in prediction if that gains."""
         model, meaning = cast("Model", state.model), cast("Any", state.meaning)
-        far = min(_FAR * state.problem.label_scale, meaning.high - meaning.low)
+        factor = max(_FAR, math.sqrt(_EXACT * self.n / self.noise_multiplier))
+        # Of labels: the first problem's, a later one is of what a pilot leaves.
+        far = min(factor * model.runs[0].label_scale, meaning.high - meaning.low)
         bounds = (meaning.low, meaning.high)
         query = LongRowsQuery(self.n, state.declared, model, bounds, far)
         if self.noisy(query, parties)[0] <= _SEEN * self.noise_multiplier:

@@ -88,7 +88,7 @@ class Pilot(SharedVector):
                 "a pilot must have the epsilon, delta and relation of its plan."
             )
         shapes = [(x.d, x.outputs, x.intercept, x.rate) for x in (own, plan)]
-        if shapes[0] != shapes[1] or own.first:
+        if shapes[0] != shapes[1] or own.first or own.after:
             raise ParameterError("a pilot must be one of the plan's own problem.")
 
     def run(self, state: State, parties: Parties) -> State:
