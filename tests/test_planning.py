@@ -466,7 +466,7 @@ def test_chances_of_two_classes_are_calibrated_where_that_can_be_seen():
     many, few = after(n=10**7, chances=True)[0], after(n=10_000, chances=True)[0]
     gaussian = planning._gaussian(PrivacyTarget(1.0, 1e-6))
     assert many.noise_multiplier == pytest.approx(gaussian / math.sqrt(0.002))
-    assert few.noise_multiplier == pytest.approx(gaussian / math.sqrt(0.02))
+    assert few.noise_multiplier == pytest.approx(gaussian / math.sqrt(0.01))
     middle = after(n=10**5, chances=True)[0].noise_multiplier
     assert middle == pytest.approx(0.0005 * 10**5)
     assert after(n=1000, epsilon=0.5, chances=True) == ()
