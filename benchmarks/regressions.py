@@ -64,7 +64,7 @@ KINDS = {
     "skewed labels": ("t3", 10_000, 20, 0.3, ("skewed",)),
     "outliers": ("normal", 10_000, 20, 0.5, ("outliers",)),
 }
-DRAW = 3
+DRAW = 6
 
 
 def generated(name):

@@ -22,9 +22,9 @@ Floats = npt.NDArray[np.float64]
 
 # Errors beyond so many times the labels' spread count as that; beyond more where what is
 # released is still so exact, in squares of that spread.
-_FAR, _EXACT = 5.0, 0.025
+_FAR, _EXACT = 5.0, 0.01
 # Rows are cut only if what that gains is so many times its noise.
-_SEEN = 1.0
+_SEEN = 1.5
 
 
 @dataclass(frozen=True)
