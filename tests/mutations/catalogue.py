@@ -761,12 +761,6 @@ MUTATIONS = [
         _AFTER,
     ),
     Mutation(
-        "gains of cut rows in which weights count in full",
-        "releases/long_rows.py",
-        (("np.minimum(records.weights, 1.0)", "records.weights"),),
-        _AFTER,
-    ),
-    Mutation(
         "gains of cut rows relative to the longest record",
         "releases/long_rows.py",
         (("whole, cut = self.declared.lines(records.X, self.model)\n", "whole, cut = self.declared.lines(records.X / max(1.0, np.nanmax(np.abs(records.X), initial=0.0)), self.model)\n"),),

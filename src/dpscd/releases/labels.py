@@ -26,6 +26,8 @@ __all__ = [
     "LabelMean",
     "LabelQuery",
     "LabelSpread",
+    "MeanRelease",
+    "OneNumberQuery",
     "ResidualQuery",
     "ResidualSpread",
 ]
@@ -37,7 +39,7 @@ _MUCH = 0.85
 
 
 @dataclass(frozen=True)
-class _OneNumber(Query):
+class OneNumberQuery(Query):
     """A sum of one number of size at most 1 per record."""
 
     @property
@@ -60,7 +62,7 @@ class _OneNumber(Query):
 
 
 @dataclass(frozen=True)
-class LabelQuery(_OneNumber):
+class LabelQuery(OneNumberQuery):
     """The sum of the labels.
 
     Attributes
@@ -94,7 +96,7 @@ class DistanceQuery(LabelQuery):
 
 
 @dataclass(frozen=True)
-class ResidualQuery(_OneNumber):
+class ResidualQuery(OneNumberQuery):
     """The sum of half the sizes of what a pilot leaves, cut at 2 in declared units.
 
     Attributes
@@ -117,7 +119,7 @@ def _half(distances: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Mean(SumRelease):
+class MeanRelease(SumRelease):
     """The mean of one number per record."""
 
     proof: ClassVar[str] = "moments"
@@ -141,7 +143,7 @@ class _Mean(SumRelease):
 
 
 @dataclass(frozen=True)
-class LabelMean(_Mean):
+class LabelMean(MeanRelease):
     """The release "label mean", where there is an intercept to take it up.
 
     Notes
@@ -162,7 +164,7 @@ class LabelMean(_Mean):
 
 
 @dataclass(frozen=True)
-class LabelSpread(_Mean):
+class LabelSpread(MeanRelease):
     """The release "label spread": the mean distance from the centre, which scales labels.
 
     Notes

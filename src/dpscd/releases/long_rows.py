@@ -1,20 +1,18 @@
 """Long rows: whether predictions are better with rows cut as training cuts them, or not."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import CardError, ParameterError
-from dpscd.kernels.margin import MARGIN
+from dpscd.errors import ParameterError
 from dpscd.plan import Plan
-from dpscd.privacy.release import Release
 from dpscd.problem import Model, Problem
-from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
-from dpscd.releases.query import Query, SomeRecords
+from dpscd.releases.base import Parties, State
+from dpscd.releases.labels import MeanRelease, OneNumberQuery
+from dpscd.releases.query import SomeRecords
 
 __all__ = ["LongRows", "LongRowsQuery"]
 
@@ -28,7 +26,7 @@ _SEEN = 1.5
 
 
 @dataclass(frozen=True)
-class LongRowsQuery(Query):
+class LongRowsQuery(OneNumberQuery):
     """The sum of what cutting rows in prediction takes away from squared errors.
 
     Attributes
@@ -54,20 +52,11 @@ class LongRowsQuery(Query):
     bounds: tuple[float, float]
     far: float
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """A single number."""
-        return (1,)
-
-    def total(self, records: SomeRecords) -> Floats:
-        """Return the exact sum; what is no number does not count."""
+    def each(self, records: SomeRecords) -> Floats:
+        """Return the differences, each between -1 and 1."""
         whole, cut = self.declared.lines(records.X, self.model)
         with np.errstate(all="ignore"):
-            each = self._squares(whole, records.labels) - self._squares(cut, records.labels)
-            each *= np.minimum(records.weights, 1.0)
-            usable = np.isfinite(each) & (records.weights > 0.0)
-            cells = np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))
-        return np.array([cells.sum()])  # whole numbers below 2^53: exact in any order
+            return self._squares(whole, records.labels) - self._squares(cut, records.labels)
 
     def _squares(self, line: Floats, labels: Floats) -> Floats:
         """Return squared errors, at most 1."""
@@ -77,7 +66,7 @@ class LongRowsQuery(Query):
 
 
 @dataclass(frozen=True)
-class LongRows(SumRelease):
+class LongRows(MeanRelease):
     """The release "long rows": whether predictions cut rows to the row bound.
 
     Notes
@@ -90,33 +79,21 @@ class LongRows(SumRelease):
     proof: ClassVar[str] = "after"
     place: ClassVar[int] = 120
 
-    @classmethod
-    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
-        """Refuse it for a classifier, or of more than one number."""
-        if listed and "classes" in public:
-            raise CardError("the card states classes but lists a release of numeric labels.")
-        if listed and listed.size != 1:
-            raise CardError(WRONG_SIZE.format(cls.what))
-
     def check_fits(self, plan: Plan) -> None:
         """Raise ParameterError if a plan has more than one output."""
         super().check_fits(plan)
         if plan.outputs != 1:
             raise ParameterError("long rows are for one output.")
 
-    @property
-    def size(self) -> int:
-        """A single number."""
-        return 1
-
     def run(self, state: State, parties: Parties) -> State:
         """Release it, and cut rows in prediction if that gains."""
         model, meaning = cast("Model", state.model), cast("Any", state.meaning)
-        factor = max(_FAR, math.sqrt(_EXACT * self.n / self.noise_multiplier))
-        # Of labels: the first problem's, a later one is of what a pilot leaves.
-        far = min(factor * model.runs[0].label_scale, meaning.high - meaning.low)
+        error = self.noise_multiplier / self.n
+        # Of labels: the first problem's spread, a later one is of what a pilot leaves.
+        far = max(_FAR, math.sqrt(_EXACT / error)) * model.runs[0].label_scale
         bounds = (meaning.low, meaning.high)
+        far = min(far, meaning.high - meaning.low)
         query = LongRowsQuery(self.n, state.declared, model, bounds, far)
-        if self.noisy(query, parties)[0] <= _SEEN * self.noise_multiplier:
+        if self.mean(query, parties) <= _SEEN * error:
             return state
         return replace(state, model=replace(model, longest_row=state.declared.row_bound))
