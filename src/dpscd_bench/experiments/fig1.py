@@ -14,7 +14,7 @@ __all__ = ["cells", "findings", "text"]
 
 
 def cells(spec: Mapping[str, Any], quick: bool) -> list[Cell]:
-    """Return the cells of fig1a, fig1b or fig1c.
+    """Return the cells of fig1a, fig1b, fig1c or fig1a-flights.
 
     Parameters
     ----------

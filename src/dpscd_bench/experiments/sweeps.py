@@ -119,9 +119,14 @@ def ours(cell: Cell) -> Metrics:
         untuned(task, cell.epsilon, cell.delta, seed)
         for seed in range(int(_number(cell, "seeds")))
     ]
-    tests = [(float(seed), task.score(run[0], "test")) for seed, run in enumerate(runs)]
-    validation = median(task.score(run[0], "validation") for run in runs)
-    return {task.measure: tests, "validation": validation, "sigma": runs[0][1], "tried": 1}
+    tests = [
+        (float(seed), task.score(coef, "test", intercept))
+        for seed, (coef, intercept, _) in enumerate(runs)
+    ]
+    validation = median(
+        task.score(coef, "validation", intercept) for coef, intercept, _ in runs
+    )
+    return {task.measure: tests, "validation": validation, "sigma": runs[0][2], "tried": 1}
 
 
 def tune(cell: Cell) -> tuple[Task, Winner]:

@@ -71,14 +71,14 @@ class Task:
         """The name of the score: 'mse' or 'accuracy'."""
         return "mse" if self.data.task == "regression" else "accuracy"
 
-    def score(self, coef: Floats, part: str) -> float:
+    def score(self, coef: Floats, part: str, intercept: float = 0.0) -> float:
         """Return the score of a model on the part 'validation' or 'test'; NaN if it is broken.
 
-        No intercept, as in the paper; a decision of 0 is the class -1.
+        The paper's methods have no intercept; a decision of 0 is the class -1.
         """
         X, y = getattr(self.data, f"X_{part}"), getattr(self.data, f"y_{part}")
         with np.errstate(over="ignore", invalid="ignore"):
-            guess = X @ coef
+            guess = X @ coef + intercept
             if not np.isfinite(guess).all():
                 return math.nan
             if self.measure == "mse":
@@ -189,8 +189,8 @@ def _unit_plan(
     ).calibrated()
 
 
-def untuned(task: Task, epsilon: float, delta: float, seed: int) -> tuple[Floats, float]:
-    """Return the coefficients of our estimator as it comes, and its noise multiplier."""
+def untuned(task: Task, epsilon: float, delta: float, seed: int) -> tuple[Floats, float, float]:
+    """Return our estimator's coefficients, intercept and noise multiplier, as it comes."""
     estimator = _ESTIMATORS[task.loss](
         epsilon=epsilon, delta=delta, random_state=seed, **task.data.fit_parameters
     )
@@ -198,4 +198,8 @@ def untuned(task: Task, epsilon: float, delta: float, seed: int) -> tuple[Floats
         # The paper's delta is above 1/n, and its seeds are known: both are warned of.
         warnings.simplefilter("ignore", PrivacyWarning)
         estimator.fit(task.data.X, task.data.y)
-    return np.ravel(estimator.coef_), float(estimator.privacy_.noise_multiplier)
+    return (
+        np.ravel(estimator.coef_),
+        float(np.ravel(estimator.intercept_)[0]),
+        float(estimator.privacy_.noise_multiplier),
+    )

