@@ -1,6 +1,7 @@
 """Figures of the accuracy bench: a metric against epsilon, and calibration curves."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import quantiles
 from typing import Any
@@ -138,18 +139,21 @@ def _limit(axes: Any, middles: Sequence[tuple[str, float, float]], measure: str)
     """Leave out medians far worse than the rest; an arrow and their number remain."""
     rises = measure != "mse"
     ordered = sorted((value for _, _, value in middles), reverse=rises)  # best first
-    best, usual = ordered[0], ordered[(3 * (len(ordered) - 1)) // 4]
+    best, usual = ordered[0], ordered[(2 * (len(ordered) - 1)) // 3]
     reach = 2.0 * abs(usual - best) or 1.0
     kept = [value for value in ordered if abs(value - best) <= reach]
     room = 0.08 * (max(kept) - min(kept)) or 0.01
     low, high = min(kept) - room, max(kept) + room
     axes.set_ylim(low, high)
+    above: Counter[float] = Counter()  # numbers that stand at an epsilon already
     for method, epsilon, value in middles:
         if not low <= value <= high:
+            away = 12 * above[epsilon] + (6 if rises else 12)
+            above[epsilon] += 1
             axes.annotate(
                 f"{value:.2f} \u2193" if rises else f"{value:.0f} \u2191",
                 (epsilon, low if rises else high),
-                xytext=(6, 6 if rises else -12),
+                xytext=(6, away if rises else -away),
                 textcoords="offset points",
                 fontsize=9,
                 color=LOOKS[method]["color"],
