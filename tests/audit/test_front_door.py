@@ -111,6 +111,7 @@ class Mistake:
     def __init__(self, source, wrong):
         self.source, self.wrong = source, wrong
         self.bounded, self.on_dask = source.bounded, source.on_dask
+        self.any_length, self.weighted = source.any_length, source.weighted
 
     @contextmanager
     def opened(self, labels, threads):

@@ -61,7 +61,8 @@ def here(model, X, y, *others):
     """Fit by the single-machine kernel, with the bits that divided records have."""
 
     class Here:
-        bounded, on_dask = 0, False
+        bounded, on_dask, any_length = 0, False, True
+        weighted = any(x is not None for x in others)
 
         @contextmanager
         def opened(self, labels, threads):  # noqa: ARG002

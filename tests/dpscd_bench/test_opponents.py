@@ -173,9 +173,10 @@ def test_the_grid_of_dp_sgd_is_the_one_that_was_promised():
         "averaging": {0.0, 0.5},
     }
     lots = {"lot_size": {200, 1000, 2000}}
-    thinned = {"huge": lots, "vast": lots | {"epochs": {10, 50}}}
+    rates = {"learning_rate": promised["learning_rate"] | {100.0, 300.0}}
+    other = {"huge": lots, "vast": lots | {"epochs": {10, 50}}, "wide": rates}
     for grid, stages in spec.items():
-        for name, values in (promised | thinned.get(grid, {})).items():
+        for name, values in (promised | other.get(grid, {})).items():
             assert {value for stage in stages for value in stage.get(name, [])} == values
     first = list(dp_sgd.proposals(spec["small"][0], []))
     assert len(first) == len({tuple(one.items()) for one in first}) == 315
