@@ -127,7 +127,9 @@ def test_all_releases_together_keep_the_promise(make, relation):
         assert f"Released before: {release.what}" in str(card)
     for release in card.releases[place + 1 :]:
         assert f"Released after: {release.what}" in str(card)
-    assert (make is classifier) == (len(card.releases) > place + 1)
+    # Under replace-one, with twice the noise, chances would not be seen.
+    seen = make is classifier and relation != "replace-one"
+    assert seen == (len(card.releases) > place + 1)
 
 
 def test_a_ledger_is_charged_for_all_releases(tmp_path):
