@@ -320,3 +320,9 @@ def test_a_card_with_classes_lists_no_long_rows_and_the_other_way_round():
             Calibration.check_listed(calibration, public)
     with pytest.raises(CardError, match="numeric labels"):
         LongRows.check_listed(long_rows, {"classes": [0, 1]})
+    for kind, one, public in (
+        (Calibration, calibration, {"classes": [0, 1]}),
+        (LongRows, long_rows, {"y_bounds": [0, 1]}),
+    ):
+        with pytest.raises(CardError, match="fits no such model"):
+            kind.check_listed(dataclasses.replace(one, size=3), public)
