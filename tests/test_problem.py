@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import CsrRows, DenseRows, dot
-from dpscd.losses import Hinge, Logistic, Squared
+from dpscd.losses import Hinge, Logistic, Poisson, Squared
 from dpscd.privacy.random import SeededSource
-from dpscd.problem import Problem
+from dpscd.problem import DeferredRows, Problem, labels_of, rows_of
 from dpscd.solvers.sdca import sdca
 from dpscd.standard import LONGEST, Standard, standard_of
 
@@ -283,3 +283,42 @@ def test_records_that_cannot_be_used_stay_so_when_standardised():
     assert found.tolist() == [True, True, True, False]
     double = scipy.sparse.csr_array(([0.1, 0.1, 0.1], [1, 1, 3], [0, 2, 3]), shape=(2, 4))
     assert np.isnan(problem.rows(double).norm).tolist() == [True, False]
+
+
+def cut(problem, rows):
+    """Return which part of each row is trained on, and the labels -2 and 3 of it."""
+    X = np.array(rows)
+    parts = DeferredRows(problem, X).parts()
+    labels = [labels_of(problem, rows_of(problem, X), np.full(len(X), y)) for y in (-2.0, 3.0)]
+    return parts, labels
+
+
+def test_the_label_of_a_row_that_is_cut_is_cut_with_it():
+    middle = Standard(np.array([0.1, 0.0]), np.array([1.0, 8.0]), np.zeros(2), 0.0)
+    problem = Problem(
+        Squared(), 0.01, 100, 2, row_bound=2.0, constant=0.25, label_centre=1.0, label_scale=2.0
+    )
+    standardised = dataclasses.replace(problem, standard=middle)
+    rows = [[0.5, 0.0], [4.0, 0.0], [0.0, 2.0], [0.0, 8.0], [np.nan, 0.0]]
+    parts, labels = cut(standardised, rows)
+    # Whole; cut to the row bound; standardised to 8.0 and cut to 4; both; no number.
+    expected = [1.0, 0.5, 4.0 / np.hypot(0.1, 8.0), 0.25 * 4.0 / np.hypot(0.025, 8.0)]
+    np.testing.assert_allclose(parts[:4], expected, rtol=1e-6)
+    assert parts[0] == 1.0
+    for found, inner in zip(labels, (-1.5, 1.0), strict=True):
+        np.testing.assert_allclose(found[:4], inner * parts[:4], rtol=1e-15)
+    # A line that fits a record fits what is left of it, but for the constant column.
+    own = standardised.rows(np.array(rows[:4]))
+    whole = (np.array(rows[:4]) / 2.0 - middle.centre) * middle.scale
+    left = own.values * (own.factor * standardised.scale)[:, None]
+    np.testing.assert_allclose(left, whole * parts[:4, None], rtol=1e-6)
+    # Rows as they are, classes, counts and sparse rows keep their labels.
+    assert cut(problem, rows)[0].tolist() == [1.0] * 5
+    for loss in (Logistic(), Poisson(1.0, 1.0)):
+        _, (low, high) = cut(dataclasses.replace(standardised, loss=loss), rows)
+        assert (set(low), set(high)) == ({-1.5}, {1.0})
+    thin = dataclasses.replace(
+        standardised, standard=dataclasses.replace(middle, centre=np.zeros(2))
+    )
+    rows_of_zeros = rows_of(thin, scipy.sparse.csr_array(np.array(rows)))
+    assert set(labels_of(thin, rows_of_zeros, np.full(5, 3.0))) == {1.0}

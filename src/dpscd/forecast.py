@@ -19,8 +19,8 @@ __all__ = ["Forecast", "expect", "relative_noise"]
 
 # Where bands end, over the relative noise, and where they begin: privacy costs less than
 # nothing where regularisation against noise happens to suit the data.
-_ACCURACY = (3.6, -0.005)
-_ERROR = (17.0, -0.01)
+_ACCURACY = (3.8, -0.005)
+_ERROR = (15.0, -0.01)
 
 # Seconds: a fit, a step, a number of noise, a record in a lot and a number of its row.
 # Fitted to benchmarks/expected_time.py, one core.

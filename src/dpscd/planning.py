@@ -18,6 +18,7 @@ from dpscd.releases.calibration import Calibration
 from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
 from dpscd.releases.long_rows import LongRows
 from dpscd.releases.moments import Moments
+from dpscd.releases.rescaling import Rescaling
 from dpscd.releases.shared_vector import Pilot
 from dpscd.standard import LONGEST
 
@@ -52,11 +53,14 @@ _MOST_OF_ALL = 20
 _TRAVEL = 0.5
 _ENOUGH = 6000.0  # epsilon n from which the full travel pays
 _REGRESSION_TRAVEL = 3.5
-# A regression's is shorter, down to the first, where noise would move predictions by more than
-# _MOST_NOISE, and longer, up to the second, where the usual one moves them by less than
-# _LITTLE_NOISE, in units of the labels' spread.
-_LEAST_TRAVEL, _MOST_TRAVEL = 1.25, 14.0
-_MOST_NOISE, _LITTLE_NOISE = 0.1, 0.05
+# A regression's is shorter, down to the first, where the usual one would let noise move
+# predictions by more than _MOST_NOISE (by two thirds of a power of it), and longer, up to the
+# second, where it would by less than _LITTLE_NOISE, in units of the labels' spread.
+_LEAST_TRAVEL, _MOST_TRAVEL = 0.8, 14.0
+_MOST_NOISE, _LITTLE_NOISE = 0.07, 0.05
+
+# Steps of standardised regressions are damped as if rows of a lot were alike by this part.
+_DAMPED = 0.25
 
 # lam follows the noise; how large a model is expected sets the factor.
 _MODEL_SIZE = {"classification": 20.0, "regression": 5.0, "counts": 5.0}
@@ -88,12 +92,13 @@ _GOOD_TAIL, _SEEN = 0.005, 4.0
 # The same for each of the two label moments.
 _MOST_LABEL, _LEAST_LABEL = 0.04, 0.002
 _GOOD_LABEL = 0.005
-# What is released after training, a mean of numbers up to 1: of a classifier what its chances
-# miss, of a regression what cutting long rows gains. How exact it should be, beyond which error
-# it is of no use, and its part of the budget.
+# What is released after training, means of numbers up to 1: of a classifier what its chances
+# miss, of a regression what cutting long rows gains, and the line from predictions to labels.
+# How exact they should be, beyond which error they are of no use, and what they may cost.
 _GOOD_CHANCE, _USELESS_CHANCE = 0.0005, 0.02
 _GOOD_GAIN, _USELESS_GAIN = 0.0001, 0.004
-_LEAST_AFTER, _MOST_CALIBRATION, _MOST_LONG_ROWS = 0.002, 0.01, 0.04
+_GOOD_LINE, _USELESS_LINE = 0.0002, 0.1
+_LEAST_AFTER, _MOST_CALIBRATION, _MOST_CHECK = 0.002, 0.01, 0.04
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,8 @@ class Facts:
         own.
     any_length : bool
         Whether rows may be longer than `row_bound`, which are cut to it; no weights either.
+    means : bool
+        Whether predictions are meant as means of numeric labels; no weights either.
     """
 
     n: int
@@ -140,6 +147,7 @@ class Facts:
     lam_unit: float = 1.0
     chances: bool = False
     any_length: bool = False
+    means: bool = False
 
 
 def default_delta(n: int) -> float:
@@ -237,10 +245,13 @@ def plan_fit(
         first.append(LabelSpread(n, label_noise))
     if pilots:
         first += [Pilot(_pilot(plan, target)), ResidualSpread(n, label_noise)]
-    return replace(plan, first=tuple(first), after=_after(facts, target)).calibrated()
+    after = _after(facts, target, labels_released=label_noise > 0.0)
+    return replace(plan, first=tuple(first), after=after).calibrated()
 
 
-def _after(facts: Facts, target: PrivacyTarget) -> tuple[PlannedRelease, ...]:
+def _after(
+    facts: Facts, target: PrivacyTarget, *, labels_released: bool
+) -> tuple[PlannedRelease, ...]:
     """Return what is released after training, if it can be seen and more may be released."""
     n = facts.n
     if not facts.standardised:
@@ -248,10 +259,14 @@ def _after(facts: Facts, target: PrivacyTarget) -> tuple[PlannedRelease, ...]:
     if facts.chances and facts.outputs == 1 and facts.constant:
         noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, _MOST_CALIBRATION)
         return (Calibration(n, noise),) if noise / n <= _USELESS_CHANCE else ()
+    found: tuple[PlannedRelease, ...] = ()
     if facts.task == "regression" and facts.any_length:
-        noise = _within_share(_GOOD_GAIN * n, target, _LEAST_AFTER, _MOST_LONG_ROWS)
-        return (LongRows(n, noise),) if noise / n <= _USELESS_GAIN else ()
-    return ()
+        noise = _within_share(_GOOD_GAIN * n, target, _LEAST_AFTER, _MOST_CHECK)
+        found += (LongRows(n, noise),) if noise / n <= _USELESS_GAIN else ()
+    if facts.task == "regression" and facts.means and labels_released:
+        noise = _within_share(_GOOD_LINE * n, target, _LEAST_AFTER, _MOST_CHECK)
+        found += (Rescaling(n, noise),) if noise / n <= _USELESS_LINE else ()
+    return found
 
 
 def _separability(facts: Facts, lot_size: int, usual_lot: int) -> float:
@@ -261,6 +276,8 @@ def _separability(facts: Facts, lot_size: int, usual_lot: int) -> float:
     stable from half of ``1 + (lot_size - 1) alike`` on. From public facts `alike` is bounded
     from below: by one over the rank, and by what all rows have in common, the constant.
     """
+    if facts.task == "regression" and facts.standardised:
+        usual_lot = max(1, round(_DAMPED * usual_lot))
     longest = 1.0 if facts.standardised else facts.row_bound
     common = facts.constant**2 / (longest**2 + facts.constant**2)
     alike = max(1.0 / (facts.d + int(facts.constant != 0.0)), common)
@@ -306,7 +323,9 @@ def _travel(facts: Facts, target: PrivacyTarget, *, labels_released: bool) -> fl
     if noise * _REGRESSION_TRAVEL <= _LITTLE_NOISE:
         # By the root of what noise would allow, so that more epsilon still means less of it.
         return min(_MOST_TRAVEL, math.sqrt(_REGRESSION_TRAVEL * _LITTLE_NOISE / noise))
-    return max(_LEAST_TRAVEL, min(_REGRESSION_TRAVEL, _MOST_NOISE / noise))
+    usual = _REGRESSION_TRAVEL * noise
+    shorter = _REGRESSION_TRAVEL * math.pow(_MOST_NOISE / usual, 2.0 / 3.0)
+    return max(_LEAST_TRAVEL, min(_REGRESSION_TRAVEL, shorter))
 
 
 def _predicted_noise(facts: Facts, target: PrivacyTarget) -> float:

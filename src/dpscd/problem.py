@@ -23,7 +23,7 @@ from dpscd.kernels.sdca import objectives
 from dpscd.losses import Loss
 from dpscd.standard import LONGEST, Levels, Standard
 
-__all__ = ["DeferredRows", "Model", "Problem", "rows_of"]
+__all__ = ["DeferredRows", "Model", "Problem", "labels_of", "rows_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,6 +58,8 @@ class Model:
         What the shift of a calibrated intercept was divided by; 0 if it was not shifted.
     longest_row : float
         Rows are cut to this length when predictions are made: the row bound, or infinity.
+    slope : float
+        By what a regression was multiplied after training.
     """
 
     coef: Floats
@@ -67,6 +69,7 @@ class Model:
     runs: "tuple[Problem, ...]" = ()
     curvature: float = 0.0
     longest_row: float = math.inf
+    slope: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -160,9 +163,7 @@ class Problem:
         Exactly by 1 if a row is not longer anyway.
         """
         rows = self.plain_rows(X)
-        parts: Floats = rows.factor * self.row_bound
-        parts[parts > 1.0 - _SAME] = 1.0
-        return rows, parts
+        return rows, _parts(rows.factor, self.row_bound)
 
     def lines(self, X: Any, model: Model) -> tuple[Floats, Floats]:
         """Return a model's decisions for rows as they are, and cut to `row_bound`.
@@ -189,7 +190,7 @@ class Problem:
     def _standardised(self, X: Any, standard: Standard) -> Any:
         factor = _measured(X, self.d, self.row_bound, 0.0).factor
         if not hasattr(X, "indptr"):
-            return standard.dense(X, factor)
+            return standard.dense(X, factor, _parts(factor, self.row_bound))
         values = np.empty(len(X.data), np.float32)
         for first in range(0, X.shape[0], _BLOCK):
             ends = X.indptr[first : first + _BLOCK + 1]
@@ -291,9 +292,35 @@ class DeferredRows:
         firsts = range(0, self.count, _BLOCK)
         return [slice(first, first + _BLOCK) for first in firsts]
 
+    def parts(self) -> Floats:
+        """Return which part of each row is trained on: 1, or less if it is cut.
+
+        A function of the row; of rows that are not standardised all parts are 1.
+        """
+        if self.problem.standard is None:
+            return np.ones(self.count)
+        found = np.empty(self.count)
+        for block in self.blocks:
+            first = self.problem.cut_rows(self.X[block])[1]
+            found[block] = first * _parts(self.read(block).factor, self.problem.scale)
+        return found
+
     def read(self, block: slice = _WHOLE) -> DenseRows:
         """Return rows, all of them if no block is given."""
         return cast("DenseRows", self.problem.rows(self.X[block]))
+
+
+def labels_of(problem: Problem, rows: Rows | DeferredRows, labels: Floats) -> Floats:
+    """Return labels in the units of the inner problem, shortened where their rows are cut.
+
+    A regression's record whose row is cut to a part of itself has its label's distance from
+    the centre cut to the same part: a line that fits the whole record fits what is left of it,
+    which only counts less. Sparse rows are not centred, so theirs are not cut.
+    """
+    inner = problem.labels(labels)
+    if isinstance(rows, DeferredRows) and losses.is_of_errors(problem.loss):
+        inner = inner * rows.parts()
+    return inner
 
 
 def rows_of(problem: Problem, X: Any) -> Rows | DeferredRows:
@@ -316,6 +343,13 @@ def _measured(X: Any, d: int, longest: float, constant: float) -> Rows:
         rows = DenseRows(_sealed(X), factor, norm, tail)
     measure_rows(rows, longest, scale)
     return rows
+
+
+def _parts(factor: Floats, unit: float) -> Floats:
+    """Return which parts of rows are left, once divided by `unit`: exactly 1 of whole ones."""
+    parts: Floats = factor * unit
+    parts[parts > 1.0 - _SAME] = 1.0
+    return parts
 
 
 def _sealed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

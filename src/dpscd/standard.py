@@ -70,8 +70,13 @@ class Standard:
     direction: Floats
     shrink: float
 
-    def dense(self, X: npt.NDArray[Any], factor: Floats) -> npt.NDArray[np.float32]:
+    def dense(
+        self, X: npt.NDArray[Any], factor: Floats, parts: Floats | float = 1.0
+    ) -> npt.NDArray[np.float32]:
         """Return the standardised rows of a matrix whose row i is multiplied by factor[i].
+
+        A row that was cut to a part of itself is seen from the same part of the centre: it
+        becomes that part of what the whole row would be.
 
         Notes
         -----
@@ -81,10 +86,12 @@ class Standard:
         Proof: docs/proofs/moments.md, "Together with training".
         """
         out = np.empty(X.shape, dtype=np.float32)
+        parts = np.broadcast_to(parts, len(X))
         for first in range(0, X.shape[0], _BLOCK):
             block = slice(first, first + _BLOCK)
             with np.errstate(all="ignore"):  # rows that hold no number stay without one
-                rows = (X[block] * factor[block, None] - self.centre) * self.scale
+                rows = X[block] * factor[block, None] - parts[block, None] * self.centre
+                rows *= self.scale
                 if self.shrink:
                     # Not a matrix product: its last bits depend on where a row stands. Rows
                     # one after the other: sums along columns have another order.

@@ -59,19 +59,21 @@ def test_all_that_the_card_lists_is_recorded():
         "shared vector",
         "label spread",
         "shared vector",
+        "rescaling",
     ]
     assert set(recording.sums) == {
         (Purpose.LABEL_MEAN, 0),
         (Purpose.LABEL_SPREAD, 0),
         (Purpose.MOMENTS, 0),
         (Purpose.LABEL_SPREAD, 1),
+        (Purpose.SUM, 1),
     }
     pilot, main = recording.trainings
     assert main.plan.pilot == pilot.plan
     # The model is a function of what was recorded, and of nothing else.
     within = main.vectors[main.plan.average_from :]
     found = main.problem.model(np.mean(within, axis=0))
-    np.testing.assert_allclose(found.coef[0], model.coef_, rtol=1e-9)
+    np.testing.assert_allclose(found.coef[0] * model._slope, model.coef_, rtol=1e-9)
 
 
 @pytest.mark.full

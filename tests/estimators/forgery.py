@@ -51,6 +51,9 @@ def fitted(kind):
     if kind == "cut":  # rows that are long enough to be cut, and better so
         rows = X * np.where(np.arange(len(X)) % 4, 1.0, 40.0)[:, None]
         return DPRidge(3.0, y_bounds=(-1, 1), epochs=20, **secret).fit(rows, X[:, 0])
+    if kind == "stretched":  # errors that are clipped more on one side
+        model = DPRidge(3.0, y_bounds=(-1, 30), epochs=20, travel=0.3, **secret)
+        return model.fit(X, np.exp(3.0 * X[:, 0]))
     if kind == "bounds":
         table = FRAME.assign(y=X[:, 0])
         return TableModel(SCHEMA, DPRidge(3.0, epochs=2, **secret)).fit(table)
@@ -64,8 +67,8 @@ def fitted(kind):
 
 
 KINDS = (
-    "standardised", "plain", "three", "ridge", "pilot", "unused pilot", "cut", "bounds",
-    "classes", "open",
+    "standardised", "plain", "three", "ridge", "pilot", "unused pilot", "cut", "stretched",
+    "bounds", "classes", "open",
 )  # fmt: skip
 
 

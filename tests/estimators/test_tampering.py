@@ -68,9 +68,11 @@ def test_the_kinds_are_what_their_names_say(content):
         return [x["what"] for x in content(kind)["card"]["releases"]]
 
     assert listed("standardised") == ["moments", "shared vector", "calibration"]
-    assert listed("cut")[-2:] == ["shared vector", "long rows"]
+    assert listed("cut")[-3:] == ["shared vector", "long rows", "rescaling"]
     assert content("cut")["training"]["longest_row"] == 1.0
     assert content("pilot")["training"]["longest_row"] is None
+    assert content("stretched")["training"]["slope"] > 1.05
+    assert content("pilot")["training"]["slope"] == 1.0
     assert listed("plain") == listed("ridge") == ["shared vector"]
     assert listed("bounds")[0] == "bounds"
     assert [len(content(x)["training"]["runs"]) for x in ("pilot", "unused pilot")] == [2, 1]
@@ -109,6 +111,14 @@ def quiet_bounds(values):
     bounds.update(what="bounds", clip=1.0, size=128)
     bounds["event"].update(rate=1.0, steps=2, noise_multiplier=1e9)
     values["card"]["releases"].insert(0, bounds)
+
+
+def stretched_by(factor):
+    """Multiply the slope and all that follows from it."""
+    return both(*(
+        times(factor, *path)
+        for path in (("training", "slope"), ("coef_noise",), ("intercept_noise",))
+    ))  # fmt: skip
 
 
 def junk(*path):
@@ -150,11 +160,31 @@ ATTACKS = {
     "curvature of nothing": ("plain", put("training", "curvature", value=0.1)),
     "long rows": ("cut", both(without("long rows"), repriced)),
     "long rows of two numbers": ("cut", both(
-        put(*CARD, "releases", -1, "size", value=2), repriced)),
+        put(*CARD, "releases", -2, "size", value=2), repriced)),
     "a longer row": ("cut", put("training", "longest_row", value=2.0)),
     "a row cut for nothing": ("ridge", put("training", "longest_row", value=1.0)),
     "a row cut as a text": ("cut", put("training", "longest_row", value="1")),
     "a row cut as a yes": ("cut", put("training", "longest_row", value=True)),
+    "rescaling": ("stretched", both(without("rescaling"), repriced)),
+    "rescaling and its slope": ("stretched", both(
+        without("rescaling"), put("training", "slope", value=1.0), repriced)),
+    "the slope alone": ("stretched", put("training", "slope", value=1.0)),
+    "another slope": ("stretched", times(1.1, "training", "slope")),
+    "a slope as a text": ("stretched", lambda v: v["training"].update(
+        slope=str(v["training"]["slope"]))),
+    "no slope": ("stretched", lambda v: v["training"].pop("slope")),
+    "a slope of nothing": ("ridge", both(
+        put("training", "slope", value=2.0), times(2.0, "coef_noise"),
+        times(2.0, "intercept_noise"))),
+    "a slope too steep": ("stretched", stretched_by(10.0)),
+    "a slope below zero": ("stretched", put("training", "slope", value=-1.0)),
+    "rescaling of three numbers": ("stretched", both(
+        put(*CARD, "releases", -1, "size", value=3), repriced)),
+    "rescaling by an earlier rule": ("stretched", put(*PUBLIC, "rule", value=3)),
+    "a rescaling of medians": ("stretched", both(
+        put("type", value="DPHuberRegressor"),
+        put("parameters", "threshold", value=1.0),
+        put(*PUBLIC, "threshold", value=1.0))),
     "bounds": ("bounds", no_bounds),
     "bounds, repriced": ("bounds", both(no_bounds, repriced)),
     "bounds said to be declared": ("bounds", bounds_declared),
@@ -235,7 +265,7 @@ ATTACKS = {
     "sizes of moments": ("standardised", both(
         put(*CARD, "releases", 0, "size", value=2), repriced)),
     "sizes of a pilot": ("pilot", both(
-        put(*CARD, "releases", -4, "size", value=1), repriced)),
+        put(*CARD, "releases", 3, "size", value=1), repriced)),
     "rate of a pilot": ("unused pilot", both(
         times(0.5, *CARD, "releases", -4, "event", "rate"), repriced)),
     "unequal label noise": ("pilot", both(

@@ -767,6 +767,42 @@ MUTATIONS = [
         _AFTER,
     ),
     Mutation(
+        "a rescaling whose sums are not bounded together",
+        "releases/rescaling.py",
+        (("each /= np.maximum(1.0, length)", "each /= 1.0"),),
+        _AFTER,
+    ),
+    Mutation(
+        "a rescaling not in whole cells",
+        "releases/rescaling.py",
+        (("np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))", "np.where(usable, each, 0.0) * (MARGIN / self.unit)"),),
+        _AFTER,
+    ),
+    Mutation(
+        "a rescaling around the mean of the predictions",
+        "releases/rescaling.py",
+        (("(guess - self.centre) / self.wide", "(guess - np.nanmean(guess)) / self.wide"),),
+        _AFTER,
+    ),
+    Mutation(
+        "a slope that its noise does not follow",
+        "releases/rescaling.py",
+        (("coef_noise=slope * np.asarray(model.coef_noise)", "coef_noise=np.asarray(model.coef_noise)"),),
+        "tests/releases/test_rescaling.py::test_predictions_are_stretched_and_shifted_to_fit",
+    ),
+    Mutation(
+        "octaves that count beyond one",
+        "releases/labels.py",
+        (("return np.maximum(found, 0.0)", "return found"),),
+        "tests/releases/test_label_octaves.py::test_no_record_moves_the_sum_by_more_than_one",
+    ),
+    Mutation(
+        "labels cut by the longest row of all",
+        "problem.py",
+        (("found[block] = first * _parts(self.read(block).factor, self.problem.scale)", "found[block] = (first * _parts(self.read(block).factor, self.problem.scale)).min()"),),
+        "tests/properties/test_record_alone.py::test_how_a_label_is_cut_with_its_row_is_a_function_of_the_record",
+    ),
+    Mutation(
         "noise of a shift left out of the intercept's",
         "releases/calibration.py",
         (("np.hypot(model.intercept_noise, noise)", "model.intercept_noise"),),
@@ -1004,7 +1040,7 @@ MUTATIONS = [
     Mutation(
         "a file: the noise of coefficients believed",
         "estimators/files.py",
-        (("    check_noise(runs, card, model.coef_noise_, noise, curvature)\n", ""),),
+        (("    check_noise(runs, card, model.coef_noise_, noise, after)\n", ""),),
         f"{_FORGED}[noise times ten]",
     ),
     Mutation(

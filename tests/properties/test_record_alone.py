@@ -19,7 +19,7 @@ from dpscd.kernels.pack import empty_pack
 from dpscd.losses import Logistic, Squared
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
-from dpscd.problem import DeferredRows, Problem
+from dpscd.problem import DeferredRows, Problem, labels_of
 from dpscd.releases.moments import MomentsQuery
 from dpscd.releases.store import Residuals
 from dpscd.solvers.dp_scd import dp_scd
@@ -158,6 +158,19 @@ def test_moments_are_sums_of_what_each_record_adds_alone(situation):
     for kept in kinds_of(X):
         found = held(kept[chosen], labels[chosen]).total(query)
         np.testing.assert_array_equal(found, sum(alone[i] for i in chosen))
+
+
+@settings(max_examples=40)
+@given(situations(["none", "centred", "turned"]))
+def test_how_a_label_is_cut_with_its_row_is_a_function_of_the_record(situation):
+    problem, X, labels, chosen, size = situation
+    expected = labels_of(problem, DeferredRows(problem, X), labels)
+    first, second = in_blocks(size)
+    with first, second:
+        for kept in containers(X):
+            some = DeferredRows(problem, np.ascontiguousarray(kept[chosen]))
+            found = labels_of(problem, some, labels[chosen])
+            np.testing.assert_array_equal(found, expected[chosen])
 
 
 @settings(max_examples=40)

@@ -22,6 +22,7 @@ from dpscd.records.labels import ClassLabels, NumberLabels
 from dpscd.releases.base import State
 from dpscd.releases.calibration import Calibration, CalibrationQuery, link_of, shift_noise
 from dpscd.releases.long_rows import LongRows, LongRowsQuery
+from dpscd.releases.rescaling import RescalingQuery
 from dpscd.solvers.local import LocalRecords
 from plans import parties
 
@@ -81,6 +82,9 @@ def queries(coef, intercept, link):
     yield CalibrationQuery(N, declared, model, link)
     for bounds, far in (((-1.0, 1.0), 2.0), ((-1e300, 1e300), 1e-3), ((0.0, 1.0), 1e300)):
         yield LongRowsQuery(N, problem_of(Squared()), model, bounds, far)
+        for longest in (1.0, math.inf):
+            own = dataclasses.replace(model, longest_row=longest)
+            yield RescalingQuery(N, problem_of(Squared()), own, bounds, 0.5, far, far)
 
 
 def total(query, records, as_sparse=False):
@@ -124,6 +128,9 @@ def test_a_record_can_move_a_sum_by_nearly_one():
     assert 0.999 < math.hypot(*found) * sure.unit <= 1.0
     far = LongRowsQuery(N, problem_of(), model_of((1.0, 0.0), 0.0, None), (-9.0, 9.0), 1.0)
     assert 0.999 < total(far, [(9.0, 0.0, 1.0, 1.0)])[0] * far.unit <= 1.0
+    still = model_of((0.0, 0.0), 0.0, None)
+    line = RescalingQuery(N, problem_of(), still, (-9.0, 9.0), 0.0, 1.0, 1.0)
+    assert 0.999 < math.hypot(*total(line, [(0.0, 0.0, 9.0, 1.0)])) * line.unit <= 1.0
 
 
 @given(LINKS, st.floats(-60.0, 60.0))

@@ -29,6 +29,7 @@ from dpscd.kernels.margin import MARGIN
 from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose
 from dpscd.privacy.release import BOUND_CELLS, Release
+from dpscd.problem import labels_of, rows_of
 
 __all__ = ["Canaries", "Evidence", "evidence"]
 
@@ -196,7 +197,9 @@ def saturated_shifts(training: Training, X: Any, labels: Floats, features: Ints)
     problem, plan = training.problem, training.plan
     numbers = plan.constants(problem.strength)
     rows = problem.rows(X)
-    inner = problem.labels(labels) if problem.outputs == 1 else labels
+    inner = labels
+    if problem.outputs == 1:
+        inner = labels_of(problem, rows_of(problem, X), labels)
     records = Records(inner, np.ones(len(inner)))
     own = rows.factor * _own(_values(X, rows), features)
     shifts = np.empty((problem.outputs, len(inner)))

@@ -66,6 +66,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     privacy_: PrivacyCard
     _runs: tuple[Problem, ...]
     _curvature: float
+    _slope: float
 
     @property
     def _kind(self) -> ModelKind:
@@ -117,7 +118,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             How much each record's loss counts. The contribution of a record to the
             model stays bounded by the same clip, so privacy does not change; neither
             does the public n by which the loss is divided. With weights nothing is released
-            after training: chances are not calibrated, and predictions do not cut long rows.
+            after training: chances are not calibrated, and predictions neither cut long rows
+            nor are stretched.
 
         Returns
         -------
@@ -159,6 +161,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         model = cast(Model, state.model)
         self._set_model(model, classes)
         self._runs, self._curvature = model.runs, model.curvature
+        self._slope = model.slope
         self.privacy_ = card
         self._set_released(state)
         if isinstance(source, DaskArrays):
@@ -290,6 +293,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             lam_unit=losses.unit(losses.rescaled(self._loss_of(meaning), scale)),
             chances=self._kind.gives_chances and not source.weighted,
             any_length=source.any_length and not source.weighted,
+            means=self._kind.predicts_means and not source.weighted,
         )
         return Fitting(
             name=type(self).__name__,

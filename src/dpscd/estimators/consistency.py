@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,11 @@ from dpscd.plan import shared_noise
 from dpscd.planning import default_delta
 from dpscd.problem import Problem
 from dpscd.releases.calibration import least_curvature, shift_noise
+from dpscd.releases.rescaling import SLOPES
 from dpscd.standard import Standard
 
 __all__ = [
+    "After",
     "after_of",
     "check_noise",
     "check_parameters",
@@ -261,7 +263,15 @@ def _standard_of(values: Any, public: Mapping[str, Any]) -> Standard | None:
     return Standard(centre, scale, direction, shrink)
 
 
-def after_of(training: Any, card: PrivacyCard) -> tuple[float, float]:
+class After(NamedTuple):
+    """What releases after training gave, as of a :class:`~dpscd.problem.Model`."""
+
+    curvature: float
+    longest_row: float
+    slope: float
+
+
+def after_of(training: Any, card: PrivacyCard) -> After:
     """Return what releases after training gave, or raise ModelFileError.
 
     Parameters
@@ -270,11 +280,6 @@ def after_of(training: Any, card: PrivacyCard) -> tuple[float, float]:
         As in the file; one of an earlier format has none of it.
     card : PrivacyCard
         Verified, and with the facts of :func:`check_public`.
-
-    Returns
-    -------
-    curvature, longest_row : float
-        As of a :class:`~dpscd.problem.Model`.
     """
     listed = {x.what: x for x in card.releases}
     curvature, longest = training.get("curvature", 0.0), training.get("longest_row")
@@ -287,10 +292,15 @@ def after_of(training: Any, card: PrivacyCard) -> tuple[float, float]:
         good = curvature == 0.0
     if longest is not None:
         good = good and "long rows" in listed and longest == card.public["row_bound"]
-    new = {"calibration", "long rows"} & set(listed)
+    slope = training.get("slope", 1.0)
+    good = good and type(slope) is float
+    good = good and (
+        slope == 1.0 or ("rescaling" in listed and SLOPES[0] <= slope <= SLOPES[1])
+    )
+    new = {"calibration", "long rows", "rescaling"} & set(listed)
     if not good or (new and card.public["rule"] < _FIRST_AFTER):
         raise ModelFileError("what was released after its training does not fit its card.")
-    return curvature, math.inf if longest is None else longest
+    return After(curvature, math.inf if longest is None else longest, slope)
 
 
 def check_noise(
@@ -298,7 +308,7 @@ def check_noise(
     card: PrivacyCard,
     coef: Floats,
     intercept: Floats,
-    curvature: float = 0.0,
+    after: After,
 ) -> None:
     """Refuse a noise of coefficients that is not the one of the card's releases.
 
@@ -310,7 +320,7 @@ def check_noise(
         Verified, and with the facts of :func:`check_public`.
     coef, intercept : arrays
         The noise in the file, in the shapes of coefficients and intercepts.
-    curvature : float
+    after : After
         Of :func:`after_of`.
     """
     if not card.private:
@@ -322,16 +332,17 @@ def check_noise(
     parts = []
     with np.errstate(all="ignore"):
         for run, x in zip(runs, releases, strict=True):
-            noise = shared_noise(
+            shared = shared_noise(
                 x.clip, x.event.noise_multiplier, x.event.steps, card.public["averaging"]
             )
-            parts.append(run.model(np.zeros((run.outputs, run.width)), noise))
+            parts.append(run.model(np.zeros((run.outputs, run.width)), shared))
         found = reduce(np.hypot, (np.asarray(part.coef_noise) for part in parts))
         constant = reduce(np.hypot, (np.asarray(part.intercept_noise) for part in parts))
-        if curvature:
+        if after.curvature:
             (release,) = (x for x in card.releases if x.what == "calibration")
-            own = shift_noise(release.event.noise_multiplier, release.n, curvature)
+            own = shift_noise(release.event.noise_multiplier, release.n, after.curvature)
             constant = np.hypot(constant, own)
+        found, constant = after.slope * found, after.slope * constant
     for stated, expected in ((coef, found), (intercept, constant)):
         if not np.allclose(stated, expected.reshape(stated.shape), rtol=1e-9, atol=0.0):
             raise ModelFileError("the noise of its coefficients is not that of its releases.")

@@ -40,10 +40,10 @@ epsilon : float, default=1.0
         Whether to spend small parts of the budget (each stated on the card) on
         noisy means and mean squares of the features, and for regression on where the
         labels lie, and to train on features standardised with them; and after training on
-        what chances miss on average, or on whether predictions should cut long rows. False does
-        none of this. The fitted model is in the user's units all the same. 'auto' does so when
-        `lam` and `intercept_scaling` are 'auto' and the moments can be seen through their
-        noise. Sparse features are scaled but not centred."""
+        what chances miss on average, or on whether predictions should cut long rows and be
+        stretched. False does none of this. The fitted model is in the user's units all
+        the same. 'auto' does so when `lam` and `intercept_scaling` are 'auto' and the moments
+        can be seen through their noise. Sparse features are scaled but not centred."""
 
 _CLIP = """\
 clip_predictions : bool, default=True
@@ -75,8 +75,8 @@ ledger : str, optional
 _FITTED = """\
 coef_noise_, intercept_noise_ : arrays, shaped like the coefficients and intercepts
         Standard deviation that the noise of training adds to each number, at most; computed
-        without the records. Proved for DPRidge with lots of the usual size, an estimate
-        otherwise (docs/proofs/noise_band.md).
+        without the records. Proved for DPRidge as it is trained, unless rows are nearly
+        parallel; an estimate otherwise (docs/proofs/noise_band.md).
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : array of shape (n_features,)

@@ -54,7 +54,7 @@ _FIELDS = {
 # Which fields files of a format have not.
 _LACKING: dict[int, set[str]] = {1: {"training", "link"}, 2: {"link"}, 3: set(), 4: set()}
 _TRAINING = {"standard", "runs"}
-_AFTER = {"curvature", "longest_row"}
+_AFTER = {"curvature", "longest_row", "slope"}
 
 
 def write_model(
@@ -96,6 +96,7 @@ def write_model(
             **runs_to_dict(runs),
             "curvature": float(getattr(model, "_curvature", 0.0)),
             "longest_row": float(longest) if longest < math.inf else None,
+            "slope": float(getattr(model, "_slope", 1.0)),
         }
         link = getattr(model, "link_", None)
         values["link"] = None if link is None else link.to_dict()
@@ -246,14 +247,16 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
     if set(training) != (_TRAINING if values["format"] < 4 else _TRAINING | _AFTER):
         raise ModelFileError("its training is malformed.")
     runs = runs_of(training, card, model._loss_of(meaning), outputs, unit)
-    curvature, longest = after_of(training, card)
-    if curvature and not model._kind.gives_chances:
+    after = after_of(training, card)
+    if after.curvature and not model._kind.gives_chances:
         raise ModelFileError("its card lists a calibration, but it has no probabilities.")
+    if after.slope != 1.0 and not model._kind.predicts_means:
+        raise ModelFileError("its card lists a rescaling, but it predicts no means.")
     noise = np.asarray(model.intercept_noise_)
-    check_noise(runs, card, model.coef_noise_, noise, curvature)
-    model._runs, model._curvature = runs, curvature
+    check_noise(runs, card, model.coef_noise_, noise, after)
+    model._runs, model._curvature, model._slope = runs, after.curvature, after.slope
     if classes is None:
-        model.longest_row_ = longest
+        model.longest_row_ = after.longest_row
     unseen = model.unseen_features()
     if np.atleast_2d(model.coef_)[:, unseen].any() or (unseen.any() and "table" not in values):
         raise ModelFileError("it has coefficients that its map of rows leaves out.")

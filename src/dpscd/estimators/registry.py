@@ -31,8 +31,8 @@ class ModelKind(NamedTuple):
     sklearn : str
         The class of scikit-learn that predicts as it does.
     band_proved : bool
-        Whether the stated noise of coefficients is a proved bound, with lots of the usual size,
-        not an estimate.
+        Whether the stated noise of coefficients is a proved bound, unless the rows of a lot are
+        nearly parallel, not an estimate.
     """
 
     name: str
@@ -59,6 +59,11 @@ class ModelKind(NamedTuple):
     def gives_chances(self) -> bool:
         """Whether its decisions become probabilities."""
         return self.loss == "Logistic"
+
+    @property
+    def predicts_means(self) -> bool:
+        """Whether its predictions are meant as means of numeric labels."""
+        return self.loss == "Squared"
 
 
 #: In the order in which the command line lists them; the first of a task is its usual one.

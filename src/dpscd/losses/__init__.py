@@ -33,6 +33,7 @@ __all__ = [
     "dual_step",
     "has_log_link",
     "in_inner_unit",
+    "is_of_errors",
     "project",
     "rescaled",
     "slope",
@@ -46,6 +47,8 @@ Loss = Squared | Logistic | Hinge | Huber | Poisson
 _WITH_UNIT = (Poisson,)
 # Losses whose predictions are logarithms of means, over a `rate` of their own.
 _WITH_LOG_LINK = (Poisson,)
+# Losses of the difference of prediction and label.
+_OF_ERRORS = (Squared, Huber)
 
 
 def value(loss: Loss, u: float, y: float) -> float:
@@ -96,6 +99,11 @@ def unit(loss: Loss) -> float:
 def in_inner_unit(loss: Loss) -> Loss:
     """Return the loss as it is for labels divided by their scale: a lam for it has no unit."""
     return loss._replace(unit=1.0) if isinstance(loss, _WITH_UNIT) else loss
+
+
+def is_of_errors(loss: Loss) -> bool:
+    """Return whether the loss depends on the difference of prediction and label alone."""
+    return isinstance(loss, _OF_ERRORS)
 
 
 def has_log_link(loss: Loss) -> TypeGuard[Poisson]:

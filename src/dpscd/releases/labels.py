@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from dpscd import losses
 from dpscd.errors import CardError, DataError, ParameterError
 from dpscd.kernels.margin import MARGIN
 from dpscd.privacy.random import Purpose
@@ -33,6 +34,13 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
+
+# A mean distance whose error is more than this, in halves of the declared range, is not asked
+# for, but the mean of so many octaves: its error is relative, whatever part of that range
+# labels use. For normal labels the distance at the mean octave is this part of the mean one.
+_FINE = 0.005
+_OCTAVES = 8.0
+_OF_MEAN = 0.668
 
 # What a pilot leaves must be less than this part of the spread before it, to start from it.
 _MUCH = 0.85
@@ -93,6 +101,27 @@ class DistanceQuery(LabelQuery):
     def each(self, records: SomeRecords) -> Floats:
         """Return half the distances, each at most 1."""
         return _half(super().each(records) - self.centre)
+
+
+@dataclass(frozen=True)
+class OctaveQuery(DistanceQuery):
+    """The sum of the octaves of labels' distances from a released centre.
+
+    Half a distance of 1 is in octave 1, of ``2^-k`` in octave ``1 - k / 8``, and of ``2^-8`` or
+    less in octave 0; between powers of two octaves grow in a straight line.
+    """
+
+    def each(self, records: SomeRecords) -> Floats:
+        """Return the octaves, each between 0 and 1.
+
+        From mantissa and exponent: logarithms of whole arrays may round the same number
+        differently in different places.
+        """
+        half = super().each(records)
+        mantissa, exponent = np.frexp(half)
+        found: Floats = 1.0 + (exponent + 2.0 * mantissa - 2.0) / _OCTAVES
+        found[half == 0.0] = 0.0  # whose exponent says nothing
+        return np.maximum(found, 0.0)
 
 
 @dataclass(frozen=True)
@@ -179,14 +208,25 @@ class LabelSpread(MeanRelease):
 
     def run(self, state: State, parties: Parties) -> State:
         """Release the spread, and scale labels with it."""
-        query = DistanceQuery(self.n, state.declared, state.centre)
         declared = state.declared
         unit = declared.label_scale
+        fine = 2.0 * self.noise_multiplier / self.n <= _FINE
+        if fine or not losses.is_of_errors(declared.loss):
+            query = DistanceQuery(self.n, declared, state.centre)
+            spread = self.seen(2.0 * self.mean(query, parties))
+        else:
+            octaves = OctaveQuery(self.n, declared, state.centre)
+            spread = self.at_octave(self.mean(octaves, parties))
         problem = state.problem.with_labels(
-            declared.label_centre + unit * state.centre,
-            unit * self.seen(2.0 * self.mean(query, parties)),
+            declared.label_centre + unit * state.centre, unit * spread
         )
         return replace(state, problem=problem)
+
+    def at_octave(self, mean: float) -> float:
+        """Return the mean distance of normal labels that have a mean octave."""
+        whole, part = divmod(_OCTAVES * min(1.0, max(0.0, mean)), 1.0)
+        half = math.ldexp(1.0 + part, int(whole - _OCTAVES))
+        return min(1.0, 2.0 * half / _OF_MEAN)
 
     def seen(self, spread: float) -> float:
         """Return what to expect of a spread that is positive, given what was released of it.

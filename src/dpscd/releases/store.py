@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dpscd.kernels.dual import predictions
 from dpscd.kernels.rows import Rows
 from dpscd.privacy.random import Source
-from dpscd.problem import DeferredRows, Problem
+from dpscd.problem import DeferredRows, Problem, labels_of
 from dpscd.releases.query import Query
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Residuals:
 
     def labels(self, rows: Rows | DeferredRows, labels: Floats) -> Floats:
         """Return what is left of labels in the user's units."""
-        left = self.pilot.labels(labels) - _predicted(self.pilot, rows, self.shared)
+        left = labels_of(self.pilot, rows, labels) - _predicted(self.pilot, rows, self.shared)
         return left * self.factor
 
 

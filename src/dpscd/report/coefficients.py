@@ -68,13 +68,17 @@ def _scale(subject: Subject) -> str:
 def _noise(subject: Subject) -> Html:
     if not subject.card.private:
         return html("<p>No noise was added to this model, so there are no bands.</p>\n")
-    proved = (
-        "For this kind of model, ridge regression, it is a proven upper bound, if lots had no "
-        "more than their usual size; with larger ones it is an estimate."
-        if subject.kind.band_proved
-        else "It is an upper bound proved for ridge regression; for this kind of model it is "
-        "an estimate."
-    )
+    rescaled = any(x.what == "rescaling" for x in subject.card.releases)
+    if subject.kind.band_proved and not rescaled:
+        proved = (
+            "For this kind of model, ridge regression, it is a proven upper bound, unless the "
+            "rows that a step uses are nearly alike; then it is an estimate."
+        )
+    else:
+        proved = (
+            "It is an upper bound proved for ridge regression as it is trained; for this model "
+            "it is an estimate."
+        )
     return html(
         "<p>The <strong>band</strong> around each {noun} is what the noise that protects "
         "people adds to it: one standard deviation to each side (thick) and two (thin). "

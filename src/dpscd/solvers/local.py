@@ -12,7 +12,7 @@ from dpscd.kernels.dual import Records
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
 from dpscd.privacy.sums import check_capacity
-from dpscd.problem import Problem, rows_of
+from dpscd.problem import Problem, labels_of, rows_of
 from dpscd.releases.query import Query, sum_over
 from dpscd.releases.store import LabelFacts, Residuals
 from dpscd.solvers.dp_scd import dp_scd
@@ -72,7 +72,7 @@ class LocalRecords:
         """Return the shared vector of a training, on labels or on what a pilot left."""
         rows = rows_of(problem, self.X)
         inner = (
-            problem.labels(self.labels)
+            labels_of(problem, rows, self.labels)
             if residuals is None
             else residuals.labels(rows, self.labels)
         )

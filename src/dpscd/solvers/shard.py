@@ -17,7 +17,7 @@ from dpscd.kernels.packed import add_packed_lot
 from dpscd.kernels.rows import Rows
 from dpscd.plan import Plan
 from dpscd.privacy.random import LotsSource
-from dpscd.problem import DeferredRows, Problem, rows_of
+from dpscd.problem import DeferredRows, Problem, labels_of, rows_of
 from dpscd.releases.query import Query, sum_over
 from dpscd.releases.store import Residuals
 from dpscd.solvers.brake import Brake
@@ -285,7 +285,9 @@ class Shard:
 def _inner(
     problem: Problem, residuals: Residuals | None, rows: Rows | DeferredRows, labels: Floats
 ) -> Floats:
-    return problem.labels(labels) if residuals is None else residuals.labels(rows, labels)
+    if residuals is None:
+        return labels_of(problem, rows, labels)
+    return residuals.labels(rows, labels)
 
 
 def _zeros(size: int) -> npt.NDArray[np.uint8]:

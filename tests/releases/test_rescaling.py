@@ -1,0 +1,158 @@
+"""The line from predictions to labels: what is found, what noise adds, where it is refused."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from dpscd.errors import CardError, ParameterError
+from dpscd.losses import Squared
+from dpscd.planning import Facts, plan_fit
+from dpscd.privacy.random import SeededSource
+from dpscd.privacy.relation import PrivacyTarget
+from dpscd.problem import Model, Problem
+from dpscd.records.labels import NumberLabels
+from dpscd.releases.base import State
+from dpscd.releases.labels import LabelSpread
+from dpscd.releases.rescaling import Rescaling, RescalingQuery
+from dpscd.solvers.local import LocalRecords
+from dpscd.standard import standard_of
+from plans import parties
+
+N, D = 20_000, 2
+BOUNDS = (-20.0, 20.0)
+
+
+def data(slope, shift, seed=0):
+    """Return rows, and labels that are a line of ``4 x_0`` with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-0.5, 0.5, size=(N, D))
+    return X, slope * 4.0 * X[:, 0] + shift + rng.normal(size=N)
+
+
+def state_of(X, y, intercept=0.0, constant=0.25):
+    rows = standard_of(X.mean(axis=0), (X**2).mean(axis=0), 1e-6, centred=True, turned=False)
+    declared = Problem(Squared(), 0.01, N, D, constant=constant)
+    spread = float(np.mean(np.abs(y - y.mean())))
+    trained = dataclasses.replace(declared, standard=rows, label_scale=spread)
+    coef, noise = np.array([[4.0, 0.0]]), np.array([[0.03, 0.04]])
+    start = np.array([intercept])
+    model = Model(coef, start, noise, np.array([0.02]), runs=(trained,))
+    return State(NumberLabels(*BOUNDS), declared, trained, model=model)
+
+
+def rescaled(X, y, noise=0.5, seed=b"s", **more):
+    state = state_of(X, y, **more)
+    store = LocalRecords(X, y, np.ones(N), state.meaning)
+    return Rescaling(N, noise).run(state, parties(store, SeededSource(seed))).model
+
+
+@pytest.mark.parametrize(("slope", "shift"), [(1.5, 0.2), (0.6, -0.1), (1.0, 0.0)])
+def test_predictions_are_stretched_and_shifted_to_fit(slope, shift):
+    X, y = data(slope, shift)
+    found = rescaled(X, y)
+    assert found.coef[0] / 4.0 == pytest.approx([slope, 0.0], abs=0.05)
+    assert found.intercept[0] == pytest.approx(shift, abs=0.05)
+    before = state_of(X, y).model
+    assert found.coef[0, 0] == 4.0 * found.slope
+    np.testing.assert_array_equal(found.coef_noise, found.slope * before.coef_noise)
+    np.testing.assert_array_equal(found.intercept_noise, found.slope * before.intercept_noise)
+
+
+def test_where_noise_hides_the_line_the_model_stays():
+    X, y = data(1.1, 0.1)
+    found = [rescaled(X, y, noise=0.05 * N, seed=b"%d" % k) for k in range(60)]
+    moved = [x for x in found if x.slope != 1.0 or x.intercept[0]]
+    assert 0 < len(moved) < 20  # about one in ten
+    assert min(x.slope for x in found) > 0.5
+
+
+def test_slopes_and_shifts_have_ends():
+    X, y = data(30.0, 0.0)
+    assert rescaled(X, y, noise=1e-4).slope == 4.0
+    X, y = data(-9.0, 15.0)
+    found = rescaled(X, y, noise=1e-4)
+    assert found.slope == 0.25
+    assert found.intercept[0] == state_of(X, y).model.runs[0].label_scale
+
+
+def test_the_centre_of_the_labels_stays_where_a_slope_changes():
+    X, y = data(1.5, 0.0)
+    declared = state_of(X, y)
+    state = dataclasses.replace(
+        declared,
+        declared=dataclasses.replace(declared.declared, label_centre=3.0, label_scale=20.0),
+        centre=0.1,
+        model=dataclasses.replace(declared.model, intercept=np.array([5.0])),
+    )
+    store = LocalRecords(X, y + 5.0, np.ones(N), state.meaning)
+    found = Rescaling(N, 0.5).run(state, parties(store, SeededSource(b"s"))).model
+    assert found.coef[0, 0] == pytest.approx(6.0, abs=0.2)
+    assert found.intercept[0] == pytest.approx(5.0, abs=0.05)
+
+
+def test_without_an_intercept_there_is_no_shift_and_the_mean_error_bends_nothing():
+    X, y = data(1.0, 2.0)
+    found = rescaled(X, y, constant=0.0)
+    assert found.intercept[0] == 0.0
+    assert found.slope == pytest.approx(1.0, abs=0.1)
+
+
+def test_rows_that_predictions_cut_are_cut_here_too():
+    X, y = data(1.0, 0.0)
+    long = 6.0 * X
+    state = state_of(X, y)
+    store = LocalRecords(long, y, np.ones(N), state.meaning)
+    totals = []
+    for longest in (math.inf, 1.0):
+        model = dataclasses.replace(state.model, longest_row=longest)
+        query = RescalingQuery(N, state.declared, model, BOUNDS, 0.0, 3.0, 5.0)
+        totals.append(query.total(store) * query.unit / N)
+    lengths = np.maximum(1.0, np.linalg.norm(long, axis=1))
+    for total, line in zip(totals, (long[:, 0], long[:, 0] / lengths), strict=True):
+        error, guess = (y - 4.0 * line) / 5.0, np.clip(4.0 * line / 3.0, -1.0, 1.0)
+        each = np.stack([error, error * guess, guess / 2.0, guess**2 / 2.0])
+        each /= np.maximum(1.0, np.linalg.norm(each, axis=0))
+        np.testing.assert_allclose(total, each.mean(axis=1), atol=1e-5)
+
+
+# --- plans and cards --------------------------------------------------------------------------
+
+
+def planned(**changes):
+    facts = {"n": 5000, "d": 5, "outputs": 1, "task": "regression", "row_bound": 1.0}
+    facts |= {"constant": 0.25, "standardised": True, "means": True}
+    return plan_fit(Facts(**{**facts, **changes}), PrivacyTarget(1.0, 1e-5))
+
+
+def test_it_is_planned_for_means_of_labels_and_paid_for():
+    one = planned()
+    assert [x.what for x in one.after] == ["rescaling"]
+    assert one.claim().epsilon <= 1.0
+    assert one.noise_multiplier > planned(means=False).noise_multiplier
+    assert [x.what for x in planned(any_length=True).after] == ["long rows", "rescaling"]
+    one = planned(n=200_000)
+    assert one.after[0].noise_multiplier > 30.0  # no more than is of use
+    for without in ({"standardised": False}, {"task": "counts"}, {"n": 60}):
+        assert not planned(**without).lists("rescaling")
+
+
+def test_a_plan_without_a_spread_or_with_classes_is_refused():
+    one, wide = planned(), Rescaling(5000, 9.0)
+    with pytest.raises(ParameterError, match="released spread"):
+        dataclasses.replace(one, first=(), after=(wide,))
+    with pytest.raises(ParameterError, match="one output"):
+        dataclasses.replace(one, outputs=3, first=(LabelSpread(5000, 9.0),), after=(wide,))
+
+
+def test_cards_of_classifiers_and_of_other_sizes_are_refused():
+    listed = Rescaling(N, 1.0).release()
+    Rescaling.check_listed(listed, {"y_bounds": [0, 1]})
+    Rescaling.check_listed(None, {"classes": [0, 1]})
+    with pytest.raises(CardError, match="no classifier has"):
+        Rescaling.check_listed(listed, {"classes": [0, 1]})
+    with pytest.raises(CardError, match="not standardised"):
+        Rescaling.check_listed(listed, {"y_bounds": [0, 1], "standardised": False})
+    with pytest.raises(CardError, match="fits no such model"):
+        Rescaling.check_listed(dataclasses.replace(listed, size=3), {"y_bounds": [0, 1]})
