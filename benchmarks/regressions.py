@@ -50,7 +50,7 @@ def tailed(kind, rng, shape):
 
 
 # Tails of features, records, columns, share of noise in labels, and what else. The rule was
-# chosen on the first nine among others, drawn once (DRAW = 0), and not on the last two.
+# chosen on other draws of these kinds, and on the MSD part.
 KINDS = {
     "t2.5, a line": ("t2.5", 20_000, 10, 0.3, ()),
     "t2.5, levels off": ("t2.5", 20_000, 10, 0.3, ("levels",)),
