@@ -306,9 +306,9 @@ def shared_noise(clip: float, noise_multiplier: float, steps: int, averaging: fl
 
     Notes
     -----
-    In any direction; for the squared loss with usual lots, and an estimate otherwise. The
-    noise of a step counts in full, that of a step within the average by the share of it to
-    come.
+    In any direction; for the squared loss where rows of a lot are not nearly parallel, and an
+    estimate otherwise. The noise of a step counts in full, that of a step within the average
+    by the share of it to come.
     Proof: docs/proofs/noise_band.md.
     """
     first = _average_from(steps, averaging)

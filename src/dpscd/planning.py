@@ -54,8 +54,8 @@ _TRAVEL = 0.5
 _ENOUGH = 6000.0  # epsilon n from which the full travel pays
 _REGRESSION_TRAVEL = 3.5
 # A regression's is shorter, down to the first, where the usual one would let noise move
-# predictions by more than _MOST_NOISE (by two thirds of a power of it), and longer, up to the
-# second, where it would by less than _LITTLE_NOISE, in units of the labels' spread.
+# predictions by more than _MOST_NOISE (by the power 2/3 of how many times more), and longer,
+# up to the second, where it would by less than _LITTLE_NOISE, in units of the labels' spread.
 _LEAST_TRAVEL, _MOST_TRAVEL = 0.8, 14.0
 _MOST_NOISE, _LITTLE_NOISE = 0.07, 0.05
 
@@ -275,6 +275,7 @@ def _separability(facts: Facts, lot_size: int, usual_lot: int) -> float:
     Rows whose directions have a mean square of `alike` at most along every direction are
     stable from half of ``1 + (lot_size - 1) alike`` on. From public facts `alike` is bounded
     from below: by one over the rank, and by what all rows have in common, the constant.
+    Standardised regressions start with a quarter of the usual lot size.
     """
     if facts.task == "regression" and facts.standardised:
         usual_lot = max(1, round(_DAMPED * usual_lot))

@@ -59,7 +59,7 @@ class Model:
     longest_row : float
         Rows are cut to this length when predictions are made: the row bound, or infinity.
     slope : float
-        By what a regression was multiplied after training.
+        By what a ridge regression was multiplied after training; 1 if it was not.
     """
 
     coef: Floats
@@ -313,9 +313,10 @@ class DeferredRows:
 def labels_of(problem: Problem, rows: Rows | DeferredRows, labels: Floats) -> Floats:
     """Return labels in the units of the inner problem, shortened where their rows are cut.
 
-    A regression's record whose row is cut to a part of itself has its label's distance from
-    the centre cut to the same part: a line that fits the whole record fits what is left of it,
-    which only counts less. Sparse rows are not centred, so theirs are not cut.
+    Those of standardised ridge and Huber regressions: a record whose row is cut to a part of
+    itself has its label's distance from the centre cut to the same part. A line that fits the
+    whole record fits what is left of it, which only counts less. Sparse rows are not centred,
+    so their labels are not cut.
     """
     inner = problem.labels(labels)
     if isinstance(rows, DeferredRows) and losses.is_of_errors(problem.loss):

@@ -111,6 +111,8 @@ def _planned(
         constant=default_constant(1.0, standardised=standardised),
         standardised=standardised,
         chances=not regression,
+        any_length=regression,
+        means=regression,
     )
     made = plan_fit(facts, target)
     return made, expect(made, regression=regression, largest_class=largest)

@@ -75,8 +75,8 @@ ledger : str, optional
 _FITTED = """\
 coef_noise_, intercept_noise_ : arrays, shaped like the coefficients and intercepts
         Standard deviation that the noise of training adds to each number, at most; computed
-        without the records. Proved for DPRidge as it is trained, unless rows are nearly
-        parallel; an estimate otherwise (docs/proofs/noise_band.md).
+        without the records. Proved for DPRidge if its card lists no rescaling and rows are
+        not nearly parallel; an estimate otherwise (docs/proofs/noise_band.md).
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : array of shape (n_features,)

@@ -1,4 +1,4 @@
-"""Where numeric labels lie: a noisy mean, and noisy mean distances from what is public.
+"""Where numeric labels lie: a noisy mean, and noisy mean distances, or octaves of them.
 
 Labels are taken in units in which their declared bounds are at most 1 away from the centre.
 """
@@ -28,6 +28,7 @@ __all__ = [
     "LabelQuery",
     "LabelSpread",
     "MeanRelease",
+    "OctaveQuery",
     "OneNumberQuery",
     "ResidualQuery",
     "ResidualSpread",
@@ -37,7 +38,8 @@ Floats = npt.NDArray[np.float64]
 
 # A mean distance whose error is more than this, in halves of the declared range, is not asked
 # for, but the mean of so many octaves: its error is relative, whatever part of that range
-# labels use. For normal labels the distance at the mean octave is this part of the mean one.
+# labels use. For normal labels the distance at the mean octave is about this part of the mean
+# one, if few distances lie below the last octave.
 _FINE = 0.005
 _OCTAVES = 8.0
 _OF_MEAN = 0.668
@@ -196,13 +198,15 @@ class LabelMean(MeanRelease):
 class LabelSpread(MeanRelease):
     """The release "label spread": the mean distance from the centre, which scales labels.
 
+    Where noise is large, of regressions the mean octave of distances.
+
     Notes
     -----
     It depends on the centre, which is public by then. Proof: docs/proofs/moments.md.
     """
 
     what: ClassVar[str] = "label spread"
-    words: ClassVar[str] = "mean distance of what is predicted from its centre"
+    words: ClassVar[str] = "typical distance of what is predicted from its centre"
     place: ClassVar[int] = 40
     purpose: ClassVar[Purpose] = Purpose.LABEL_SPREAD
 
@@ -223,7 +227,7 @@ class LabelSpread(MeanRelease):
         return replace(state, problem=problem)
 
     def at_octave(self, mean: float) -> float:
-        """Return the mean distance of normal labels that have a mean octave."""
+        """Return about the mean distance of normal labels that have a mean octave."""
         whole, part = divmod(_OCTAVES * min(1.0, max(0.0, mean)), 1.0)
         half = math.ldexp(1.0 + part, int(whole - _OCTAVES))
         return min(1.0, 2.0 * half / _OF_MEAN)

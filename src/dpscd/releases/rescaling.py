@@ -102,11 +102,11 @@ class Rescaling(SumRelease):
     words: ClassVar[str] = "how predictions should be stretched and shifted to fit on average"
     proof: ClassVar[str] = "after"
     place: ClassVar[int] = 130
-    begins: ClassVar[int] = 1  # those of long rows are of time 0, for whoever records both
+    begins: ClassVar[int] = 1  # long rows have time 0: a recorder tells them apart
 
     @classmethod
     def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
-        """Refuse it for a classifier, or of another number of sums."""
+        """Refuse it for a classifier, of rows as they are, or of another number of sums."""
         if listed and "classes" in public:
             raise CardError("the card lists a rescaling that no classifier has.")
         if listed and not public.get("standardised", True):
@@ -115,7 +115,7 @@ class Rescaling(SumRelease):
             raise CardError(WRONG_SIZE.format(cls.what))
 
     def check_fits(self, plan: Plan) -> None:
-        """Raise ParameterError if a plan has more than one output, or no spread of labels."""
+        """Raise ParameterError if a plan has several outputs, no spread or no moments."""
         super().check_fits(plan)
         if plan.outputs != 1 or not (plan.lists("label spread") and plan.lists("moments")):
             raise ParameterError(

@@ -167,6 +167,7 @@ def _plan(subject: Subject, epsilon: float) -> Plan:
         bounded=len(subject.bounds),
         chances=any(x.what == "calibration" for x in card.releases),
         any_length=any(x.what == "long rows" for x in card.releases),
+        means=any(x.what == "rescaling" for x in card.releases),
     )
     return plan_fit(
         facts,
