@@ -417,3 +417,10 @@ def test_a_map_leaves_values_that_are_not_known_empty():
     assert found.count("<td></td>") == 2
     assert "up5" in found
     assert "down0" in found
+
+
+def test_other_epsilons_are_planned_with_all_that_the_model_released():
+    model = ridge(epsilon=1.0)
+    listed = [x.what for x in model.privacy_.releases]
+    assert "rescaling" in listed
+    assert [x.what for x in tradeoff._plan(Subject(model), 1.0).releases()] == listed
