@@ -12,6 +12,7 @@ from dpscd.errors import CardError
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.release import Release, claim
+from dpscd.privacy.unit import RECORD, Unit
 
 RELEASE = Release("shared vector", SampledGaussian(0.1, 3.9485, 100), 0.01, 5, 1000)
 CLAIM = claim([RELEASE], 1.0, 1e-5, Relation.ZERO_OUT, 1e-3)
@@ -363,6 +364,87 @@ def test_texts_must_be_texts(changes):
 def test_a_card_with_other_words_is_refused(changes):
     with pytest.raises(CardError, match=r"unit|release that this version"):
         card(**changes).verify()
+
+
+# --- persons -------------------------------------------------------------------------------
+
+PERSONS = {"n": 1000, "max_rows": 100, "person_weight": "share"}
+PATIENT = Unit(person="patient")
+
+
+def person_card(unit=PATIENT, **changes):
+    return card(**{"unit": unit.text, "public": PERSONS, **changes})
+
+
+@pytest.mark.parametrize("unit", [PATIENT, Unit(groups=True), Unit(person="it's \\")])
+def test_a_card_of_persons_comes_back_and_is_verified(unit):
+    found = PrivacyCard.from_json(person_card(unit).to_json())
+    assert found == person_card(unit)
+    assert found.protected == unit
+    assert 0.99 < found.verify() <= 1.0
+
+
+def test_the_unit_of_a_card_is_a_record_by_default():
+    assert card().protected == RECORD
+    assert json.loads(card().to_json())["unit"] == RECORD.text
+
+
+@pytest.mark.parametrize("unit", ["", "a record", "a person: everybody", PATIENT.text + " "])
+def test_a_unit_that_nobody_knows_is_refused_when_the_card_is_read(unit):
+    with pytest.raises(CardError, match="another unit"):
+        PrivacyCard.from_json(changed(["unit"], unit))
+
+
+@pytest.mark.parametrize(
+    ("unit", "public"),
+    [
+        (PATIENT, {"n": 1000}),
+        (PATIENT, {"n": 1000, "max_rows": 100}),
+        (PATIENT, {"n": 1000, "person_weight": "share"}),
+        (RECORD, PERSONS),
+        (RECORD, {"n": 1000, "max_rows": 100}),
+    ],
+)
+def test_a_unit_that_the_public_facts_contradict_is_refused(unit, public):
+    with pytest.raises(CardError, match="if, and only if, its unit is a person"):
+        card(unit=unit.text, public=public).verify()
+
+
+def test_a_card_of_persons_without_privacy_says_how_they_were_counted():
+    closed = dataclasses.replace(open_card(), unit=PATIENT.text, public=PERSONS)
+    assert closed.verify() == math.inf
+    assert str(closed).startswith("Not private")
+    assert closed.statement == "Not private: trained with epsilon=inf."
+
+
+@pytest.mark.parametrize(
+    ("relation", "words", "count"),
+    [
+        ("zero-out", "took part, with all their records, or was replaced by an empty one",
+         "protected less, at epsilon 2 and delta 3.72e-05"),
+        ("add-remove", "with all their records, was in the data at all",
+         "protected less, at epsilon 2 and delta 3.72e-05"),
+        ("replace-one", "with all their records, was this one or any other",
+         "any number of records, 1 or more"),
+    ],
+)  # fmt: skip
+def test_the_text_of_persons_says_what_is_protected(relation, words, count):
+    text = str(person_card(relation=Relation(relation)))
+    first, second, third, fourth, *_ = text.splitlines()
+    assert first.endswith(f"relation {relation}:")
+    assert second.startswith("  the model hardly depends on whether a person")
+    assert words in second
+    assert third == "Unit: a person: all records with the same value of 'patient'."
+    assert fourth.startswith("Number of records: ")
+    assert count in fourth
+    assert "max_rows=100, person_weight=share" in text
+    assert "Number of records" not in str(card())
+
+
+def test_the_statement_has_the_guarantee_and_the_unit_in_a_line():
+    before = "(1, 1e-05)-differentially private, relation zero-out. Unit: "
+    assert card().statement == f"{before}{RECORD.text}."
+    assert person_card().statement == f"{before}{PATIENT.text}."
 
 
 def test_a_card_with_its_releases_twice_is_refused_before_it_is_computed(monkeypatch):

@@ -10,6 +10,7 @@ from dpscd.errors import CardError
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.release import Release
+from dpscd.privacy.unit import RECORD, Unit
 from plans import make_plan
 
 
@@ -168,6 +169,33 @@ def test_a_shared_vector_of_another_width_is_refused(made, facts):
 def test_facts_that_mean_nothing_are_refused(name, value):
     with pytest.raises(CardError, match=name):
         check_facts({**FACTS, name: value})
+
+
+PERSONS = {**FACTS, "max_rows": 1, "person_weight": "sum"}
+
+
+@pytest.mark.parametrize("unit", [Unit(person="patient"), Unit(groups=True)])
+def test_facts_about_persons_are_there_if_they_are_the_unit(unit):
+    check_facts(PERSONS, unit)
+    for name in ("max_rows", "person_weight"):
+        with pytest.raises(CardError, match="its unit is a person"):
+            check_facts({k: v for k, v in PERSONS.items() if k != name}, unit)
+        with pytest.raises(CardError, match="its unit is a person"):
+            check_facts({**FACTS, name: PERSONS[name]}, RECORD)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_rows", 0), ("max_rows", -1), ("max_rows", 1.0), ("max_rows", True),
+        ("max_rows", None), ("max_rows", 10**400), ("max_rows", "1"), ("person_weight", None),
+        ("person_weight", ""), ("person_weight", "Share"), ("person_weight", 1),
+        ("person_weight", ["share"]),
+    ],
+)  # fmt: skip
+def test_facts_about_persons_that_mean_nothing_are_refused(name, value):
+    with pytest.raises(CardError, match=f"{name} of the card"):
+        check_facts({**PERSONS, name: value}, Unit(groups=True))
 
 
 def test_numbers_agree_but_for_rounding():

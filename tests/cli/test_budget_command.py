@@ -27,6 +27,9 @@ def file(tmp_path, budget):
     return path
 
 
+PATIENT = "a person: all records with the same value of 'patient'"
+
+
 def charge(path, dataset="adult", **more):
     plan = Plan(
         epsilon=0.5, delta=1e-6, relation=Relation.ZERO_OUT, n=1000, d=3, outputs=1,
@@ -98,6 +101,27 @@ def test_fits_with_a_seed_are_marked(file, budget):
     assert [x["seeded"] for x in listed] == [False, True]
 
 
+def test_a_budget_for_persons_says_so(file, budget):
+    words = ("--dataset", "visits", "--epsilon", 2, "--delta", "1e-5", "--person", "patient")
+    assert f"visits: the unit is {PATIENT}." in budget("init", file, *words).stdout
+    assert "the unit is" not in budget("history", file).stdout
+    charge(file, "visits", unit=PATIENT)
+    charge(file)
+    for verb in ("show", "history"):
+        lines = budget(verb, file).stdout.splitlines()
+        assert [x for x in lines if "unit" in x] == [f"visits: the unit is {PATIENT}."]
+    shown = json.loads(budget("show", file, "--json").stdout)
+    assert [x["unit"].partition(";")[0] for x in shown] == ["a record", PATIENT]
+    listed = json.loads(budget("history", file, "--json").stdout)
+    assert [x["unit"].partition(";")[0] for x in listed] == [PATIENT, "a record"]
+
+
+def test_a_budget_for_groups_given_to_fit(file, budget):
+    words = ("--dataset", "rows", "--epsilon", 2, "--delta", "1e-5", "--groups", "--json")
+    state = json.loads(budget("init", file, *words).stdout)
+    assert state["unit"].endswith("the groups given to fit")
+
+
 def test_verify_gives_the_head(file, budget):
     found = json.loads(budget("verify", file, "--json").stdout)
     assert found["ok"]
@@ -117,6 +141,10 @@ def test_verify_gives_the_head(file, budget):
           "--relation", "equal"), "must be one of"),
         (("init", "{file}", "--dataset", "b", "--epsilon", "1", "--delta", "1e-5",
           "--relation", "replace-one", "--filter", "renyi"), "Use filter='basic'"),
+        (("init", "{file}", "--dataset", "b", "--epsilon", "1", "--delta", "1e-5",
+          "--person", "a", "--groups"), "told apart in one way"),
+        (("init", "{file}", "--dataset", "b", "--epsilon", "1", "--delta", "1e-5",
+          "--person", ""), "name of a column"),
         (("show", "{file}", "--dataset", "b"), "dpscd budget init"),
         (("history", "{file}.none"), "dpscd budget init"),
         (("verify", "{file}", "--head", "0" * 64), "older copy"),

@@ -1,6 +1,7 @@
 """The verbs for tables: what they write, what they print, and how they fail."""
 
 import contextlib
+import dataclasses
 import gzip
 import json
 import os
@@ -21,6 +22,7 @@ from dpscd import DataError, Ledger, Schema, load
 from dpscd.cli import common
 from dpscd.cli.app import app
 from dpscd.preprocessing.reading import TableFiles
+from dpscd.privacy.unit import RECORD, Unit
 
 SCHEMA = """\
 [target]
@@ -531,6 +533,42 @@ def test_verify_recomputes_the_claim(run, trained):
     assert "not a usable model file" in run("verify", "m.json", code=1).stderr
 
 
+GROUPS = Unit(groups=True).text
+
+
+def of_persons(path):
+    """Return a model whose card says that it protects persons."""
+    model = load(path)
+    card = model.estimator_.privacy_
+    public = {**card.public, "max_rows": 100, "person_weight": "share"}
+    model.estimator_.privacy_ = dataclasses.replace(card, unit=GROUPS, public=public)
+    return model
+
+
+def test_inspect_and_verify_name_the_unit(run, trained):
+    of_persons(trained / "model.json").save("m.json")
+    shown = run("inspect", "m.json", "--top", 0).stdout
+    assert f"\nUnit: {GROUPS}.\nNumber of records: epsilon protects whether" in shown
+    assert json.loads(run("inspect", "m.json", "--json").stdout)["card"]["unit"] == GROUPS
+    assert f"it holds.\nm.json: the unit is {GROUPS}.\n" in run("verify", "m.json").stdout
+    assert json.loads(run("verify", "m.json", "--json").stdout)["unit"] == GROUPS
+    record = run("verify", trained / "model.json").stdout
+    assert record.count("\n") == 1
+    values = json.loads(run("verify", trained / "model.json", "--json").stdout)
+    assert values["unit"] == RECORD.text
+
+
+def test_fit_counts_persons_where_they_are_the_unit(run, trained, monkeypatch):
+    model = of_persons(trained / "model.json")
+    monkeypatch.setattr("dpscd.cli.fit._train", lambda *_: model)
+    words = ("fit", "train.csv", "--schema", "s.toml", "--out", "m.json")
+    shown = run(*words).stdout
+    assert "4,000 persons, 27 features.\n" in shown
+    assert f"\nUnit: {GROUPS}.\n" in shown
+    values = json.loads(run(*words, "--json").stdout)
+    assert (values["unit"], values["records"]) == (GROUPS, 4000)
+
+
 def test_plan_needs_no_data(run):
     found = run("plan", "--n", 30000, "--d", 100)
     assert "30,000 records, 100 features, 2 classes" in found.stdout
@@ -756,3 +794,97 @@ def test_fit_on_a_cluster_of_this_machine(run):
                "nowhere", code=1)  # fmt: skip
     assert "no Dask scheduler answers" in lost.stderr
     assert not Path("x.json").exists()
+
+
+# --- persons ----------------------------------------------------------------------------
+
+
+def visits(count=400):
+    return people(count).assign(id=lambda table: [f"p{k % 150}" for k in table["id"]])
+
+
+def test_a_schema_may_name_the_column_of_persons(run):
+    run("schema", "init", "train.csv", "--out", "asked.toml")
+    assert '\n# person = "id"\n' in Path("asked.toml").read_text()
+    found = run("schema", "init", "train.csv", "--person", "id", "--out", "named.toml")
+    assert "named.toml: 5 places" not in found.stdout
+    text = Path("named.toml").read_text()
+    assert '[table]\nperson = "id"\n' in text
+    assert "[columns.id]" not in text
+    flag = "--read-values-from-data-not-private"
+    run("schema", "init", "train.csv", flag, "--person", "id", "--out", "read.toml")
+    assert (
+        "same value of 'id', which is no feature" in run("schema", "check", "read.toml").stdout
+    )
+    assert json.loads(run("schema", "check", "read.toml", "--json").stdout)["person"] == "id"
+    assert "same value" not in run("schema", "check", "s.toml").stdout
+    assert json.loads(run("schema", "check", "s.toml", "--json").stdout)["person"] is None
+    words = ("schema", "init", "train.csv", "--out", "x.toml", "--person")
+    assert "no column 'x' to identify" in run(*words, "x", code=1).stderr
+    assert "is the target" in run(*words, "ill", code=1).stderr
+    assert not Path("x.toml").exists()
+
+
+@pytest.fixture
+def given(monkeypatch):
+    """Return what `fit` gave to the estimator and to the training, in place of training."""
+    seen = {}
+
+    def estimator(name, _classes, **parameters):
+        seen.update(parameters)
+        return name
+
+    def train(schema, estimator, records):
+        del estimator, records
+        seen["person"] = schema.person
+        raise DataError("seen enough.")
+
+    monkeypatch.setattr("dpscd.cli.fit._estimator", estimator)
+    monkeypatch.setattr("dpscd.cli.fit._train", train)
+    return seen
+
+
+def test_fit_takes_the_column_of_persons_from_the_schema_or_by_name(run, given):
+    words = ("fit", "train.csv", "--out", "m.json", "--schema")
+    Path("person.toml").write_text('[table]\nperson = "id"\n' + SCHEMA)
+    run(*words, "s.toml", code=1)
+    assert given["person"] is None
+    assert not {"max_rows", "person_weight"} & set(given)
+    run(*words, "person.toml", code=1)
+    assert given["person"] == "id"
+    assert not {"max_rows", "person_weight"} & set(given)
+    run(*words, "s.toml", "--person", "id", "--max-rows", 7, code=1)
+    assert (given["person"], given["max_rows"]) == ("id", 7)
+    assert "person_weight" not in given
+    run(*words, "person.toml", "--person", "id", "--person-weight", "sum", code=1)
+    assert (given["person"], given["person_weight"]) == ("id", "sum")
+
+
+def test_fit_refuses_persons_that_contradict_the_schema(run, given):
+    words = ("fit", "train.csv", "--out", "m.json", "--schema")
+    Path("person.toml").write_text('[table]\nperson = "id"\n' + SCHEMA)
+    for schema, more, says in (
+        ("person.toml", ("--person", "nr"), "column 'id' identifies persons, not 'nr'"),
+        (
+            "s.toml",
+            ("--person", "age"),
+            "'age' identifies persons, so it must not be a feature",
+        ),
+        ("s.toml", ("--person", "ill"), "'ill' is the target"),
+        ("s.toml", ("--person", ""), "person must be the name of one column"),
+        ("s.toml", ("--max-rows", 7), "go with --person"),
+        ("s.toml", ("--person-weight", "share"), "go with --person"),
+    ):
+        assert says in run(*words, schema, *more, code=1).stderr
+    run(*words, "s.toml", "--person", "id", "--max-rows", 0, code=2)
+    run(*words, "s.toml", "--person", "id", "--person-weight", "all", code=2)
+    assert given == {}
+
+
+def test_fit_protects_persons(run):
+    visits().to_csv("visits.csv", index=False)
+    words = ("visits.csv", "--schema", "s.toml", "--out", "m.json", "--person", "id")
+    assert "150 persons" in run("fit", *words, "--max-rows", 5).stdout
+    assert load("m.json").schema_.person == "id"
+    absent = ("train.csv", "--schema", "s.toml", "--out", "n.json", "--person", "nr")
+    assert "no column 'nr'" in run("fit", *absent, code=1).stderr

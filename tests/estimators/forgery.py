@@ -62,13 +62,20 @@ def fitted(kind):
         weights = {"yes": 2.0}
         model = DPLogisticRegression(epochs=2, class_weight=weights, **secret)
         return TableModel(CLASSES, model).fit(table)
+    if kind == "persons":
+        model = DPLogisticRegression(classes=[0, 1], epochs=2, **secret)
+        return model.fit(X, two, groups=np.arange(len(X)) // 5)
+    if kind == "persons by column":
+        table = FRAME.assign(y=np.where(two == 1, "yes", "no"), patient=np.arange(len(X)) // 5)
+        schema = {**CLASSES, "table": {"person": "patient"}}
+        return TableModel(schema, DPLogisticRegression(epochs=2, **secret)).fit(table)
     assert kind == "open"
     return DPLogisticRegression(float("inf"), classes=[0, 1], lam=0.1).fit(X, two)
 
 
 KINDS = (
     "standardised", "plain", "three", "ridge", "pilot", "unused pilot", "cut", "stretched",
-    "bounds", "classes", "open",
+    "bounds", "classes", "persons", "persons by column", "open",
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import builtins
 import copy
+import dataclasses
 import pickle
 import warnings
 
@@ -26,6 +27,7 @@ from dpscd import (
     to_sklearn,
 )
 from dpscd.link import Link
+from dpscd.privacy.unit import Unit
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.uniform(-0.5, 0.5, size=(600, 3))
@@ -193,3 +195,43 @@ def test_onnx_needs_its_package(tmp_path, monkeypatch):
     with pytest.raises(DpscdError, match=r"pip install 'dpscd\[onnx\]'"):
         to_onnx(MODELS["ridge"], tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())
+
+
+def of_persons(model):
+    """Return a model whose card says that it protects persons."""
+    model = copy.copy(model)
+    model.privacy_ = dataclasses.replace(model.privacy_, unit=Unit(person="patient").text)
+    return model
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_plain_models_say_what_is_protected(name):
+    model = MODELS[name]
+    assert to_sklearn(model).privacy_statement_ == model.privacy_.statement
+    again = pickle.loads(pickle.dumps(to_sklearn(of_persons(model))))
+    assert again.privacy_statement_.endswith(
+        "Unit: a person: all records with the same value of 'patient'."
+    )
+
+
+def test_a_plain_pipeline_says_what_is_protected():
+    table = pd.DataFrame({"a": X[:, 0], "y": TWO})
+    schema = {
+        "target": {"column": "y", "classes": ["no", "yes"]},
+        "columns": {"a": {"kind": "number", "bounds": [-1, 1]}},
+    }
+    model = TableModel(schema, DPLogisticRegression(epochs=1)).fit(table)
+    assert to_sklearn(model).privacy_statement_ == model.privacy_.statement
+
+
+def test_onnx_says_what_is_protected(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("skl2onnx")
+    for model in (MODELS["ridge"], of_persons(MODELS["logistic"])):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            to_onnx(model, tmp_path / "model.onnx")
+        read = onnx.load(tmp_path / "model.onnx")
+        assert {x.key: x.value for x in read.metadata_props} == {
+            "privacy": model.privacy_.statement
+        }

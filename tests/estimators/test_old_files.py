@@ -18,6 +18,7 @@ from dpscd import BudgetExceeded, DPRidge, Ledger, ModelFileError, load, sign_mo
 from dpscd.cli.app import app
 from dpscd.estimators.files import _checksum
 from dpscd.privacy.signing import new_key
+from dpscd.privacy.unit import RECORD, Unit
 
 FOLDER = Path(__file__).parent / "data" / "format_1"
 SHOWN = json.loads((FOLDER / "predictions.json").read_text())
@@ -132,6 +133,30 @@ def test_a_file_of_format_2_has_no_later_parameter(tmp_path):
         load(tmp_path / "model.json")
 
 
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("given", [{"max_rows": 100}, {"person_weight": "share"}])
+def test_an_earlier_file_says_nothing_of_persons(tmp_path, number, given):
+    values = json.loads((FOLDER.with_name(f"format_{number}") / "ridge.json").read_text())
+    values["parameters"] |= given
+    values["checksum"] = _checksum(values)
+    (tmp_path / "model.json").write_text(json.dumps(values))
+    with pytest.raises(ModelFileError, match="came after its format"):
+        load(tmp_path / "model.json", old=True)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_an_earlier_file_protects_records(tmp_path, number):
+    source = FOLDER.with_name(f"format_{number}") / "ridge.json"
+    assert load(source, old=True).privacy_.protected == RECORD
+    values = json.loads(source.read_text())
+    values["card"]["unit"] = Unit(groups=True).text
+    values["card"]["public"] |= {"max_rows": 100, "person_weight": "share"}
+    values["checksum"] = _checksum(values)
+    (tmp_path / "model.json").write_text(json.dumps(values))
+    with pytest.raises(ModelFileError, match="one of persons"):
+        load(tmp_path / "model.json", old=True)
+
+
 @pytest.fixture(params=["basic", "renyi"])
 def old_ledger(request, tmp_path):
     path = tmp_path / "budget.db"
@@ -144,6 +169,7 @@ def test_an_old_ledger_says_what_was_spent(old_ledger):
     assert (state.reserved, state.committed, state.seeded) == (2, 1, 0)
     assert 0.0 < state.spent_epsilon < 3.0
     assert [x.label for x in old_ledger.history("people")] == ["DPRidge", "DPRidge"]
+    assert {state.unit, *(x.unit for x in old_ledger.history("people"))} == {RECORD.text}
     assert old_ledger.verify().entries == 5
 
 

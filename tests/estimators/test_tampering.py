@@ -27,12 +27,14 @@ from typer.testing import CliRunner
 from dpscd import CardError, ModelFileError, PrivacyCard, load, sign_model
 from dpscd.cli.app import app
 from dpscd.privacy.signing import new_key
+from dpscd.privacy.unit import RECORD, Unit
 
 CARD = ("card",)
 PUBLIC = ("card", "public")
 TRAINING = ("card", "releases", -1)
 EVENT = (*TRAINING, "event")
 UNIT = "a person with all their records"
+GROUPS = Unit(groups=True).text
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +95,25 @@ def other_n(values, n=4000):
     values["card"]["public"]["n"] = n
     for release in values["card"]["releases"]:
         release["n"] = n
+
+
+PERSONS = {"max_rows": 100, "person_weight": "share"}
+
+
+def of_persons(unit=GROUPS):
+    """Return a change of the unit and of all that a file says of persons."""
+    return both(
+        put(*CARD, "unit", value=unit),
+        lambda v: v["card"]["public"].update(PERSONS),
+        lambda v: v["parameters"].update(PERSONS),
+    )
+
+
+def of_records(values):
+    """Say that records were protected, not persons."""
+    values["card"]["unit"] = RECORD.text
+    for name in PERSONS:
+        del values["card"]["public"][name], values["parameters"][name]
 
 
 def swapped_classes(values):
@@ -213,6 +234,22 @@ ATTACKS = {
     "accountant": ("plain", put(*CARD, "accountant", value="RDP")),
     "unit": ("plain", put(*CARD, "unit", value=UNIT)),
     "unit without privacy": ("open", put(*CARD, "unit", value=UNIT)),
+    "a person without facts": ("plain", put(*CARD, "unit", value=GROUPS)),
+    "facts without a person": ("plain", put(*PUBLIC, "max_rows", value=100)),
+    "a column without a table": ("plain", of_persons(Unit(person="patient").text)),
+    "a record with facts": ("persons", put(*CARD, "unit", value=RECORD.text)),
+    "another cap of rows": ("persons", put(*PUBLIC, "max_rows", value=7)),
+    "another weight of rows": ("persons", put(*PUBLIC, "person_weight", value="sum")),
+    "asked for another cap": ("persons", put("parameters", "max_rows", value=7)),
+    "asked for another weight": ("persons", put("parameters", "person_weight", value="sum")),
+    "asked for no cap": ("persons", lambda v: v["parameters"].pop("max_rows")),
+    "a column that the schema does not name": (
+        "classes", of_persons(Unit(person="a").text)),
+    "no column of persons": ("persons by column", of_records),
+    "another column of persons": (
+        "persons by column", put(*CARD, "unit", value=Unit(person="a").text)),
+    "groups in place of a column": (
+        "persons by column", put(*CARD, "unit", value=GROUPS)),
     "assumptions": ("plain", put(*CARD, "assumptions", value=[])),
     "price of precision": ("plain", put(*CARD, "precision_delta", value=1e-20)),
     "what the releases reach": ("plain", times(0.5, *PUBLIC, "reaches")),
@@ -508,6 +545,8 @@ UNSEEN = {
     "the rule that planned": ("plain", put(*PUBLIC, "rule", value=1)),
     "versions": ("plain", put(*CARD, "versions", "dpscd", value="9")),
     "a release, everywhere": ("bounds", both(bounds_declared, repriced)),
+    "groups that were not": ("plain", of_persons()),
+    "groups that were": ("persons", of_records),
 }
 
 

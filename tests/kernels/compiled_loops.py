@@ -37,7 +37,7 @@ def kernels():
     ints, floats = np.zeros(2, np.int64), np.zeros(2)
     table, words = np.zeros((2, 2)), np.zeros((2, 4), np.uint64)
     pack = Pack(np.zeros((2, 128), np.int16), np.zeros((2, 32)), 90, 96, 24)
-    buffer = BlockBuffer(*[floats] * 5, table, table, np.zeros((2, 2), np.int32))
+    buffer = BlockBuffer(*[floats] * 6, table, table, np.zeros((2, 2), np.int32))
     records = Records(floats, floats)
     values, columns = np.zeros(2, np.float32), np.zeros(2, np.int32)
     for array in (values, columns, sealed := ints.copy()):

@@ -479,6 +479,25 @@ MUTATIONS = [
         "tests/privacy/test_ledger.py::test_a_seeded_fit_is_marked_and_old_entries_are_not",
     ),
     Mutation(
+        "a fit charged to a budget of another unit",
+        "privacy/budget.py",
+        (("        if unit == self.unit:\n", "        if True:\n"),
+         ("if reservation.unit != self.unit.text:", "if False:")),
+        "tests/privacy/test_ledger.py::test_a_fit_with_another_unit_is_refused_in_words",
+    ),
+    Mutation(
+        "a card whose unit and facts about persons disagree",
+        "cards/statements.py",
+        (("    _check_persons(public, unit)\n", ""),),
+        "tests/cards/test_card.py::test_a_unit_that_the_public_facts_contradict_is_refused",
+    ),
+    Mutation(
+        "the number of a person's records said to be protected at epsilon",
+        "privacy/unit.py",
+        (('epsilon {2.0 * epsilon:g} and delta {_up(more)}', 'epsilon {epsilon:g} and delta {_up(delta)}'),),
+        "tests/privacy/test_unit.py::test_taking_part_is_what_is_protected_at_epsilon",
+    ),
+    Mutation(
         "any seed charged to a ledger",
         "estimators/parameters.py",
         (('if model.ledger is not None and not isinstance(model.random_state, SecretSeed | None):', 'if False:'),),

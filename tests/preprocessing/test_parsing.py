@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpscd import Schema, SchemaError
+from dpscd import ParameterError, Schema, SchemaError
+from dpscd.preprocessing.identifiers import Numbering
 from dpscd.preprocessing.parsing import MISSING, OTHER, Parsed, parse
 
 SCHEMA = Schema.from_dict(
@@ -187,3 +188,59 @@ def test_dates_and_other_things_are_texts():
     assert np.isnan(parse(SCHEMA, frame(a=days)).columns["a"]).all()
     huge = pd.Series([10**400, "9" * 400], dtype=object)
     np.testing.assert_array_equal(parse(SCHEMA, frame(a=huge)).columns["a"], [np.inf, np.inf])
+
+
+PERSONS = SCHEMA.with_person("who")
+
+
+def test_persons_are_read_if_they_are_wanted():
+    table = frame(a=["1", "2", "3", "4"], who=["x", "NA", " x", "y"])
+    assert parse(PERSONS, table).persons is None
+    found = parse(PERSONS, table, person=True)
+    assert found.persons.dtype == np.int64
+    assert found.persons.tolist() == [0, -1, 0, 1]
+    assert set(found.columns) == set("acob")
+    assert parse(SCHEMA, table, person=True).persons is None
+    without = table.drop(columns="who")
+    assert len(parse(PERSONS, without)) == 4  # not needed for predictions
+    with pytest.raises(SchemaError, match="no column 'who'"):
+        parse(PERSONS, without, person=True)
+    twice = pd.concat([table, table[["who"]]], axis=1)
+    with pytest.raises(SchemaError, match="two columns called 'who'"):
+        parse(PERSONS, twice, person=True)
+    assert parse(PERSONS, table, target=False, person=True).target is None
+    numbered = table.set_axis([*table.columns[:-1], 7], axis=1)  # names of any type
+    assert parse(SCHEMA.with_person("7"), numbered, person=True).persons.tolist() == [
+        0,
+        -1,
+        0,
+        1,
+    ]
+
+
+def test_persons_of_parts_are_those_of_the_whole():
+    one = frame(a=["1", "2"], who=["7", "x"])
+    two = frame(a=["3", "4", "5"], who=pd.Series([8, 7, None]))
+    persons = Numbering(PERSONS.layout.missing)
+    whole = Parsed.joined([parse(PERSONS, part, person=persons) for part in (one, two)])
+    assert whole.persons.tolist() == [0, 1, 2, 0, -1]
+    again = Parsed.joined([whole, parse(PERSONS, one, person=persons)])
+    assert again.persons.tolist() == [0, 1, 2, 0, -1, 0, 1]
+    for apart in (
+        [parse(PERSONS, part, person=True) for part in (one, two)],
+        [parse(PERSONS, one, person=True), parse(PERSONS, two)],
+        [parse(PERSONS, one), parse(PERSONS, two, person=True)],
+    ):
+        with pytest.raises(ParameterError, match="not numbered together"):
+            Parsed.joined(apart)
+
+
+def test_rows_are_taken_in_any_order():
+    table = frame(a=["1", "2", "3"], y=["no", "yes", "no"], who=["x", "y", "x"])
+    found = parse(PERSONS, table, person=True).taken(np.array([2, 0]))
+    assert len(found) == 2
+    assert found.persons is None
+    assert found.columns["a"].tolist() == [3.0, 1.0]
+    assert found.target.tolist() == [0, 0]
+    assert {len(values) for values in found.columns.values()} == {2}
+    assert parse(PERSONS, table, target=False).taken(np.array([1])).target is None

@@ -12,7 +12,9 @@ import pytest
 from pyarrow import parquet
 
 from dpscd import DataError, Schema, SchemaError
+from dpscd.preprocessing import refusals
 from dpscd.preprocessing.declarations import Layout
+from dpscd.preprocessing.delimited import CsvFile
 from dpscd.preprocessing.reading import TableFiles, read_frames
 
 SCHEMA = Schema.from_dict(
@@ -233,3 +235,123 @@ def test_parquet_needs_its_package(table, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(DataError, match=r"pip install 'dpscd\[parquet\]'"):
         list(read_frames(table(b"PAR1", "t.parquet"), Layout()))
+
+
+PERSONS = SCHEMA.with_person("p")
+
+
+def people(count, seed=0):
+    rng = np.random.default_rng(seed)
+    who = rng.integers(0, 40, count)
+    return pd.DataFrame({"a": rng.integers(0, 9, count), "p": who, "y": "no"})
+
+
+@pytest.fixture(params=["csv", "csv.gz", "parquet", "parquet of texts"])
+def files(request, tmp_path):
+    """Return what writes tables as several files of one kind."""
+
+    def write(*tables):
+        paths = []
+        for number, frame in enumerate(tables):
+            if request.param.startswith("parquet"):
+                path = tmp_path / f"{number}.parquet"
+                texts = frame.astype(str) if "texts" in request.param else frame
+                texts.to_parquet(path)
+            else:
+                path = tmp_path / f"{number}.{request.param}"
+                frame.to_csv(path, index=False)
+            paths.append(path)
+        return paths
+
+    return write
+
+
+def test_persons_are_counted_over_all_pieces_and_files(files, monkeypatch):
+    monkeypatch.setattr("dpscd.preprocessing.reading.CHUNK", 7)
+    tables = [people(50), people(30, 1), people(1, 2)]
+    paths = files(*tables)
+    whole = pd.concat(tables)["p"]
+    expected, values = pd.factorize(whole)
+    source = TableFiles(paths, PERSONS, person=True)
+    assert source.count == len(values)
+    found = source.parsed()
+    np.testing.assert_array_equal(found.persons, expected)
+    assert len(found) == 81
+    assert "p" not in found.columns
+    plain = TableFiles(paths, PERSONS)
+    assert (plain.count, plain.parsed().persons) == (81, None)
+    nobody = TableFiles(paths, SCHEMA, person=True)
+    assert (nobody.count, nobody.parsed().persons) == (81, None)
+
+
+def test_rows_without_a_person_are_nobody(table):
+    file = table("a,p,y\n1,x,no\n2,,yes\n3,NA,no\n4, x ,no\n5,007,no\n6,7,no\n7,7.0,no\n")
+    source = TableFiles([file], PERSONS, person=True)
+    assert source.count == 4
+    assert source.parsed().persons.tolist() == [0, -1, -1, 0, 1, 2, 3]
+    nobody = TableFiles([table("a,p,y\n1,,no\n", "n.csv")], PERSONS, person=True)
+    assert nobody.count == 0
+    assert nobody.parsed().persons.tolist() == [-1]
+
+
+def test_only_identifiers_are_looked_at_for_the_count(table, monkeypatch):
+    seen = []
+    frames = CsvFile.frames
+
+    def noted(self, wanted, chunk):
+        seen.append(wanted)
+        return frames(self, wanted, chunk)
+
+    monkeypatch.setattr(CsvFile, "frames", noted)
+    source = TableFiles([table("a,p,y\n1,x,no\n2,y,no\n")], PERSONS, person=True)
+    assert (source.count, seen) == (2, [["p"]])
+    source.parsed()
+    assert seen[1:] == [["a", "y", "p"]]
+
+
+@pytest.mark.parametrize("after", ["1,x,no\n2,y,no\n", "1,x,no\n2,y,no\n3,y,no\n", ""])
+def test_a_file_that_changes_between_both_readings_is_refused(table, after):
+    file = table("a,p,y\n1,x,no\n2,x,no\n")
+    source = TableFiles([file], PERSONS, person=True)
+    table(f"a,p,y\n{after}")
+    with pytest.raises(DataError) as caught:
+        source.parsed()
+    assert str(caught.value) == refusals.CHANGED
+    table("a,p,y\n")
+    with pytest.raises(DataError, match="no records"):
+        TableFiles([file], PERSONS, person=True).parsed()
+
+
+def test_the_column_of_persons_must_be_there(table):
+    with pytest.raises(SchemaError, match="no column 'p'"):
+        TableFiles([table(TEXT)], PERSONS, person=True)
+    assert TableFiles([table(TEXT)], PERSONS).count == 3
+
+
+def test_persons_come_through_a_pipe(monkeypatch):
+    text = b"a,p,y\n1,x,no\n2,x,no\n3,z,no\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    source = TableFiles(["-"], PERSONS, person=True)
+    assert source.count == 2
+    assert source.parsed().persons.tolist() == [0, 0, 1]
+
+
+def test_a_table_that_cannot_be_read_has_no_persons(table):
+    for content, says in (
+        (f'a,p,y\n1,"{SECRET},no\n2,x",no\n', "quoted cell that goes on"),
+        (f"a,p,y\n1,{SECRET},no,5\n2,x,no,5,6\n", "different numbers"),
+        (b"a,p,y\n1,\xff\xfe,no\n", "is not a text in UTF-8"),
+    ):
+        with pytest.raises(DataError, match=says) as caught:
+            TableFiles([table(content)], PERSONS, person=True)
+        assert SECRET not in str(caught.value)
+        assert caught.value.__context__ is None
+
+
+def test_numbers_that_stand_for_several_persons_are_refused(tmp_path):
+    file = tmp_path / "t.parquet"
+    cells = [2.0**60, 2.0**60 + 2**9]
+    pd.DataFrame({"a": 1, "p": cells, "y": "no"}).to_parquet(file)
+    with pytest.raises(DataError) as caught:
+        TableFiles([file], PERSONS, person=True)
+    assert str(caught.value) == refusals.ROUNDED_PERSONS

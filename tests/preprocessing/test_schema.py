@@ -205,3 +205,55 @@ def test_lines_are_found_behind_texts_of_several_lines():
     )
     with pytest.raises(SchemaError, match=r"^schema line 2"):
         Schema.parse(text)
+
+
+PERSON = '[table]\nperson = "patient"\n\n' + GOOD.split("\n\n", 1)[1]
+
+
+def test_a_column_may_identify_persons():
+    schema = Schema.parse(PERSON)
+    assert schema.person == "patient"
+    assert schema.to_dict()["table"] == {"person": "patient"}
+    assert Schema.from_dict(schema.to_dict()) == schema
+    assert "patient" not in {column.name for column in schema.columns}
+    ignored = Schema.parse(PERSON.replace('"patient"', '"name"'))
+    assert ignored.person == "name"
+
+
+def test_a_schema_without_persons_is_written_as_before():
+    schema = Schema.parse(GOOD)
+    assert schema.person is None
+    assert "person" not in schema.to_dict()["table"]
+    assert "table" not in Schema.parse(GOOD.split("\n\n", 1)[1]).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("person", "says"),
+    [
+        ('""', "person must be the name of one column"),
+        ('"  "', "person must be the name of one column"),
+        ("7", "person must be the name of one column"),
+        ("true", "person must be the name of one column"),
+        ('["patient", "visit"]', "person must be the name of one column"),
+        ('["patient"]', "person must be the name of one column"),
+        ('"ill"', "column 'ill' is the target: it cannot identify persons as well"),
+        ('"age"', "column 'age' identifies persons, so it must not be a feature"),
+    ],
+)
+def test_messages_about_persons_name_the_line(person, says):
+    with pytest.raises(SchemaError) as caught:
+        Schema.parse(PERSON.replace('"patient"', person), "people.toml")
+    assert str(caught.value).startswith(f"people.toml line 2: {says}")
+
+
+def test_a_column_of_persons_can_be_named_later():
+    plain = Schema.parse(GOOD)
+    schema = plain.with_person("patient")
+    assert schema.person == "patient"
+    assert schema.with_person("patient") == schema
+    assert (schema.layout, schema.columns) == (plain.layout, plain.columns)
+    assert Schema.parse(GOOD.split("\n\n", 1)[1]).with_person("name").person == "name"
+    with pytest.raises(SchemaError, match="says that column 'patient' identifies persons, not"):
+        schema.with_person("name")
+    with pytest.raises(SchemaError, match="'age' identifies persons, so it must not be"):
+        plain.with_person("age")

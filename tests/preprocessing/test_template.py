@@ -5,6 +5,7 @@ import pytest
 
 from dpscd import DataError, Schema, SchemaError
 from dpscd.preprocessing.declarations import Layout
+from dpscd.preprocessing.person_question import may_identify
 from dpscd.preprocessing.template import ReadTemplate, template
 
 TABLE = pd.DataFrame(
@@ -124,3 +125,64 @@ def test_tables_without_or_with_double_columns_are_refused():
     for names in ([], ["a", "a"]):
         with pytest.raises(DataError, match="no two of one name"):
             ReadTemplate(names, Layout())
+
+
+LOOK_LIKE_ONE = ["id", "ID", "patient_id", "patientId", "PatientID", "patient", "Person No",
+                 "customer-number", "USER_ID", "client", "member.nr", "account", "SSN",
+                 "Household", "subject2", "my id"]  # fmt: skip
+DO_NOT = ["age", "idle", "paid", "video", "patience", "personal", "users", "Guid3d", "grid",
+          "humid", "accountant", "é"]  # fmt: skip
+
+
+def test_names_that_look_as_if_they_identified_persons():
+    assert [name for name in LOOK_LIKE_ONE if not may_identify(name)] == []
+    assert [name for name in DO_NOT if may_identify(name)] == []
+
+
+def test_a_template_asks_for_the_column_of_persons():
+    for names in (["age", "ill"], ["age", "patient_id"]):
+        text = template(dict.fromkeys(names, ""), Layout())  # the last one is the target
+        assert "\n[table]\n# Does a column say which person" in text
+        assert '\n# person = "..."\n' in text
+        assert "# If none does, each record is protected by itself: somebody with k" in text
+    text = template(dict.fromkeys(["patient_id", "age", "user name", "ill"], ""), Layout())
+    assert '\n# person = "patient_id"\n# person = "user name"\n# If none' in text
+    assert "[columns.patient_id]" in text
+    assert "\nperson =" not in text
+
+
+def test_a_template_of_names_that_are_answered_has_persons():
+    columns = {"patient_id": "number", "sick": "boolean", "ill": "number"}
+    text = template(columns, Layout(delimiter=";"))
+    text = text.replace("classes = []", "bounds = [0, 1]").replace(
+        "bounds = []", "bounds = [0, 1]"
+    )
+    assert Schema.parse(text).person is None
+    answered = text.replace("# person", "person")
+    with pytest.raises(SchemaError, match="so it must not be a feature"):
+        Schema.parse(answered)
+    start, end = answered.index("[columns.patient_id]"), answered.index("[columns.sick]")
+    assert Schema.parse(answered[:start] + answered[end:]).person == "patient_id"
+
+
+@pytest.mark.parametrize("layout", [Layout(), Layout(delimiter=";", comment="|")])
+def test_a_column_of_persons_that_is_named_is_no_feature(layout):
+    text = template(NAMES, layout, person="odd name [x]")
+    assert '\nperson = "odd name [x]"\n' in text
+    assert 'columns."odd' not in text
+    assert "Does a column say" not in text
+    found = ReadTemplate(list(TABLE.columns), layout)
+    found.look(TABLE)
+    schema = Schema.parse(found.text(None, "age"))
+    assert schema.person == "age"
+    assert "age" not in {column.name for column in schema.columns}
+    assert "age" not in schema.read_from_data
+    assert schema.layout == layout
+    for make in (lambda **own: template(NAMES, layout, **own), lambda **own: found.text(
+            own.get("target"), own["person"])):  # fmt: skip
+        with pytest.raises(DataError, match="no column 'x' to identify persons"):
+            make(person="x")
+        with pytest.raises(DataError, match="'ill' is the target: it cannot identify"):
+            make(person="ill")
+        with pytest.raises(DataError, match="'age' is the target: it cannot identify"):
+            make(person="age", target="age")

@@ -19,6 +19,7 @@ from dpscd.privacy import ledger_file
 from dpscd.privacy.books import Books, canonical, link
 from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.relation import Relation
+from dpscd.privacy.unit import RECORD, Unit
 
 TESTS = Path(__file__).parent.parent
 
@@ -596,3 +597,110 @@ def test_a_seal_is_one_of_its_kind(tmp_path, monkeypatch):
             with pytest.raises(LedgerError, match="no reservation"):
                 ledger.seal(wrong)
     assert len(seals) == 4
+
+
+# --- units ---------------------------------------------------------------------------------
+
+PATIENT, DOCTOR, GROUPS = Unit(person="patient"), Unit(person="doctor"), Unit(groups=True)
+
+
+def spend_as(ledger, unit, dataset="d"):
+    return ledger.reserve(dataset, [RELEASE], 0.1, 1e-6, "zero-out", unit=unit.text)
+
+
+def with_unit(path, unit):
+    return Ledger.init(path, "d", 1.0, 1e-4, person=unit.person, groups=unit.groups)
+
+
+@pytest.mark.parametrize("unit", [RECORD, PATIENT, GROUPS])
+def test_a_budget_has_a_unit_and_says_so(tmp_path, unit):
+    ledger = with_unit(tmp_path / "budget.db", unit)
+    ledger.commit(spend_as(ledger, unit))
+    assert ledger.show("d").unit == ledger.show("d").to_dict()["unit"] == unit.text
+    (fit,) = ledger.history("d")
+    assert fit.unit == fit.to_dict()["unit"] == unit.text
+    assert ledger.show("d").spent_epsilon == 0.1
+    assert ledger.verify().entries == 4
+    stated = [json.loads(body).get("unit") for _, body, _ in rows(ledger.path)]
+    # Entries of records are what they were before there were units.
+    assert stated == [None, *[unit.text if unit.is_person else None] * 2, None]
+
+
+@pytest.mark.parametrize(
+    ("budget", "fit", "why"),
+    [
+        (PATIENT, RECORD, "a charge for records never covers a person"),
+        (GROUPS, RECORD, "a charge for records never covers a person"),
+        (RECORD, PATIENT, "not one of their records"),
+        (RECORD, GROUPS, "not one of their records"),
+        (PATIENT, DOCTOR, "neither covers the other"),
+        (PATIENT, GROUPS, "neither covers the other"),
+        (GROUPS, PATIENT, "neither covers the other"),
+    ],
+)
+def test_a_fit_with_another_unit_is_refused_in_words(tmp_path, budget, fit, why):
+    ledger = with_unit(tmp_path / "budget.db", budget)
+    before = rows(ledger.path)
+    with pytest.raises(LedgerError, match=why) as refused:
+        spend_as(ledger, fit)
+    for part in ("dataset='d'", repr(budget.text), repr(fit.text), "dpscd budget init"):
+        assert part in str(refused.value)
+    assert rows(ledger.path) == before
+
+
+def test_budgets_with_several_units_live_in_one_file(ledger):
+    Ledger.init(ledger.path, "visits", 1.0, 1e-4, person="patient")
+    spend(ledger)
+    spend_as(ledger, PATIENT, "visits")
+    with pytest.raises(LedgerError, match="has a budget"):
+        Ledger.init(ledger.path, "d", 1.0, 1e-4, person="patient")
+    assert [ledger.show(x).unit for x in ("d", "visits")] == [RECORD.text, PATIENT.text]
+
+
+def test_a_unit_that_nobody_knows_is_refused(ledger, tmp_path):
+    for bad in ("", "a person", None, PATIENT):
+        with pytest.raises(ParameterError, match="unit must be"):
+            ledger.reserve("d", [RELEASE], 0.1, 1e-6, "zero-out", unit=bad)
+    for options in ({"person": ""}, {"person": "a", "groups": True}, {"person": "a\nb"}):
+        with pytest.raises(ParameterError):
+            Ledger.init(tmp_path / "none.db", "d", 1.0, 1e-4, **options)
+    assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.parametrize("budget", [RECORD, PATIENT])
+@pytest.mark.parametrize("unit", [None, "a record", DOCTOR.text, GROUPS.text, ["a"], 7])
+def test_a_forged_charge_with_another_unit_stops_the_ledger(tmp_path, budget, unit):
+    ledger = with_unit(tmp_path / "budget.db", budget)
+    spend_as(ledger, budget)
+    entry = json.loads(rows(ledger.path)[-1][1])
+    del entry["seq"]
+    forge(ledger.path, {**entry, "unit": unit})
+    with pytest.raises(LedgerError, match="not one that this version"):
+        ledger.show("d")
+
+
+def test_a_charge_without_its_unit_is_one_of_a_record(tmp_path):
+    ledger = with_unit(tmp_path / "budget.db", PATIENT)
+    spend_as(ledger, PATIENT)
+    entry = json.loads(rows(ledger.path)[-1][1])
+    del entry["seq"], entry["unit"]
+    forge(ledger.path, entry)
+    with pytest.raises(LedgerError, match="not one that this version"):
+        ledger.verify()
+
+
+def test_a_forged_budget_with_a_strange_unit_stops_the_ledger(ledger):
+    entry = json.loads(rows(ledger.path)[1][1])
+    del entry["seq"]
+    forge(ledger.path, {**entry, "dataset": "e", "unit": "everybody"})
+    with pytest.raises(LedgerError, match="not one that this version"):
+        ledger.show("d")
+
+
+def test_a_unit_that_is_replaced_meanwhile_is_noticed(ledger, tmp_path, monkeypatch):
+    other = with_unit(tmp_path / "other.db", PATIENT)
+    monkeypatch.setattr(
+        module, "fit_cost", lambda *_: os.replace(other.path, ledger.path) or {"epsilon": 0.1}
+    )
+    with pytest.raises(LedgerError, match="replaced"):
+        spend(ledger)

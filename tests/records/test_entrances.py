@@ -159,10 +159,10 @@ def test_only_tables_have_columns_whose_bounds_are_released():
     schema = {**SCHEMA, "columns": {"z": {"kind": "number", "bounds": "private"}}}
     door = TableDoor(ClassLabels((0, 1)), Schema.from_dict(schema), {})
     table = pd.DataFrame({"z": ["1", None, 1.5], "y": ["a", "b", "a"]})
-    (values,) = door.columns(table)
+    (values,), _ = door.columns(table)
     np.testing.assert_array_equal(values, [1.0, np.nan, 1.5])
     assert door.with_bounds([(0.0, 2.0)]).bounds == {"z": (0.0, 2.0)}
-    assert PLAIN.columns(()) == ()
+    assert PLAIN.columns(()) == ((), None)
     with pytest.raises(ParameterError, match="no columns for 1 released bounds"):
         PLAIN.with_bounds([(0.0, 1.0)])
 

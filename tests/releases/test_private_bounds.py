@@ -51,6 +51,8 @@ def plan(**changes):
 class Columns:
     """A store of columns alone."""
 
+    persons = None
+
     def __init__(self, columns):
         self.columns = columns
 

@@ -1,5 +1,6 @@
 """Small models for tests of the page about a model: quick to train, varied to show."""
 
+import dataclasses
 import math
 import warnings
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, Ledger, TableModel
+from dpscd.privacy.unit import Unit
 
 #: A name that would do harm if it were not escaped.
 EVIL = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>\"'&{x}"
@@ -120,3 +122,14 @@ def careless():
         warnings.simplefilter("ignore")
         model = DPLogisticRegression(20.0, delta=0.01, epochs=2, random_state=0)
         return model.fit(X, np.where(X[:, 0] > 0, 1, 0))
+
+
+PATIENT = Unit(person="patient")
+
+
+def of_persons(model, unit=PATIENT, weight="share"):
+    """Return a model whose card says that it protects persons."""
+    inner = getattr(model, "estimator_", model)
+    public = {**inner.privacy_.public, "max_rows": 100, "person_weight": weight}
+    inner.privacy_ = dataclasses.replace(inner.privacy_, unit=unit.text, public=public)
+    return model

@@ -17,6 +17,7 @@ from model_files import (
     evil_model,
     many_classes,
     not_private,
+    of_persons,
     paired,
     ridge,
     table_model,
@@ -27,6 +28,7 @@ from dpscd import DPLogisticRegression, Ledger, SecretSeed, load
 from dpscd.cli.app import app
 from dpscd.errors import CardError
 from dpscd.privacy.relation import Relation
+from dpscd.privacy.unit import Unit
 from dpscd.report import tradeoff
 from dpscd.report.html import Html, fixed, html, number
 from dpscd.report.model_page import model_page, write_report
@@ -424,3 +426,80 @@ def test_other_epsilons_are_planned_with_all_that_the_model_released():
     listed = [x.what for x in model.privacy_.releases]
     assert "rescaling" in listed
     assert [x.what for x in tradeoff._plan(Subject(model), 1.0).releases()] == listed
+
+
+# --- persons -------------------------------------------------------------------------------
+
+
+def test_the_first_screen_names_the_person_as_the_unit():
+    page = model_page(of_persons(ridge(epsilon=1.0)), "m")
+    first = Checker(page).words.partition("What is protected")[0]
+    assert "Trained on 600 persons with 1 feature" in first
+    assert "Protecteda personall records with the same value of 'patient'" in first
+    assert "Best guess about a person" in first
+    assert "record" not in first.replace("all records with the same value", "")
+
+
+def test_the_page_of_persons_speaks_of_persons():
+    model = of_persons(ridge(epsilon=1.0, delta=1e-5), Unit(groups=True), "sum")
+    words = Checker(model_page(model, "m", today=DAY)).words
+    for part in (
+        "hardly depends on any single person",
+        "knows all other persons and their records, can hardly tell whether a person took "
+        "part, with all their records, or was replaced by an empty one",
+        "a certain person took part or all their records were left empty",
+        "the most exposed person against",
+        "Number of records. Epsilon protects whether a person took part; how many records "
+        "somebody who took part has is protected less, at epsilon 2 and delta 3.72e-05.",
+        "Persons who belong together, such as a household: they are protected as a group only",
+        "Number of persons600",
+        "Records of a person in one step, at most100",
+        "Weight in training1 for each record",
+        "best guess about one person",
+        "Persons hidden",
+        "contribution of this many persons",
+        "For 600 persons and 1 feature",
+        "the most that one person can contribute",
+        "the unit is a person: all records with the same value of the groups given to fit",
+    ):
+        assert part in words
+    for part in ("A person with several records", "600 records", "Records hidden"):
+        assert part not in words
+
+
+def test_the_page_of_persons_says_what_replacing_protects():
+    model = of_persons(ridge(epsilon=1.0, relation="replace-one"))
+    words = Checker(model_page(model, "m")).words
+    assert "whether a person, with all their records, was this one or any other" in words
+    assert "Number of records. How many records a person has is protected as all else" in words
+    assert "Weight in training1 for each person, shared by their records" in words
+
+
+def test_warnings_about_numbers_speak_of_persons():
+    words = Checker(model_page(of_persons(careless()), "m")).words
+    assert "a person is protected only in a formal sense" in words
+    assert "publishing all records of a random person would pass. With 600 persons" in words
+
+
+def test_the_page_about_records_says_nothing_of_persons_as_a_unit(shown):
+    words = Checker(shown[2]).words
+    for part in ("Number of records.", "The unit is a person", "household", "persons"):
+        assert part not in words
+    assert "Protecteda" not in words
+
+
+def test_the_budget_of_persons_names_its_unit(tmp_path):
+    unit = Unit(person="<b>patient")
+    ledger = Ledger.init(tmp_path / "b.db", "visits", 2.0, 1e-3, person=unit.person)
+    page = model_page(of_persons(ridge(epsilon=1.0), unit), "m", ledger)
+    checked = Checker(page)
+    assert f"is refused. The unit is {unit.text}. " in checked.words
+    assert "b" not in checked.tags
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_model_of_persons_without_privacy_protects_nobody():
+    words = Checker(model_page(of_persons(not_private()), "m")).words
+    assert "This model is not private" in words
+    assert "Trained on 600 persons" in words
+    assert "Number of records." not in words

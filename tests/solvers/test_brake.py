@@ -154,7 +154,7 @@ class Some:
 class Reader:
     """A reader of such parts."""
 
-    sparse, features = False, D
+    sparse, features, persons = False, D, None
 
     def count(self, part):
         return len(part[1])

@@ -96,6 +96,7 @@ class Plain:
     sparse: bool = False
     features: int = D
     bounds: tuple = ()
+    persons = None
 
     def count(self, part):
         return part[0].shape[0]
@@ -103,7 +104,7 @@ class Plain:
     labels = NumberLabels(5.0, 15.0)
 
     def columns(self, part):
-        return [part[0][:, 0]]
+        return [part[0][:, 0]], None
 
     def with_bounds(self, pairs):
         return dataclasses.replace(self, bounds=tuple(pairs))
@@ -428,7 +429,7 @@ def test_cells_are_counted_over_all_shards():
     pool = ShardPool(Near(arrays, [130]))
     query = HistogramQuery(N, (np.linspace(-1.0, 2.0, 129),))
     total = np.sum(pool.ask("total", query), axis=0)
-    expected = bin_counts(Plain().columns(arrays), query.limits)
+    expected = bin_counts(Plain().columns(arrays)[0], query.limits)
     np.testing.assert_array_equal(total / total.max(), expected / expected.max())
     assert expected.max() > 1
 

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from dpscd.cards.statements import agrees, check_facts, check_releases, training_place
-from dpscd.errors import CardError
+from dpscd.errors import CardError, ParameterError
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.release import Claim, Release, claim
 from dpscd.privacy.strict_json import read_json
+from dpscd.privacy.unit import RECORD, Unit, about_record_count
 
 __all__ = ["PrivacyCard"]
-
-_UNIT = "a record; a person with several records is protected only as a group of them"
 
 # What a card may state; wider than any plan, narrow enough that it can be recomputed.
 _LARGEST = 1e4  # epsilon
@@ -56,7 +55,8 @@ class PrivacyCard:
     versions : dict
         Versions of this library and of the accounting library.
     unit : str
-        What is protected.
+        What is protected: a record, or a person with all their records. The text of a
+        :class:`~dpscd.privacy.unit.Unit`.
     assumptions : tuple of str
         What the guarantee assumes.
 
@@ -80,7 +80,7 @@ class PrivacyCard:
     seeded: bool
     public: dict[str, Any]
     versions: dict[str, str]
-    unit: str = _UNIT
+    unit: str = RECORD.text
     assumptions: tuple[str, ...] = field(default=_ASSUMPTIONS)
 
     def __post_init__(self) -> None:
@@ -93,6 +93,10 @@ class PrivacyCard:
         for name in ("public", "versions"):
             if not isinstance(getattr(self, name), dict):
                 raise CardError(f"{name} of the card must be a dict.")
+        try:
+            Unit.parse(self.unit)
+        except ParameterError:
+            raise CardError("the card states another unit than this version knows.") from None
         if not all(isinstance(x, str) for x in (*self.assumptions, *self.versions.values())):
             raise CardError("assumptions and versions of the card must be texts.")
         if not (self.epsilon > 0.0 and 0.0 < self.delta < 1.0):
@@ -114,6 +118,25 @@ class PrivacyCard:
         return math.isfinite(self.epsilon)
 
     @property
+    def protected(self) -> Unit:
+        """What is protected, as a unit."""
+        return Unit.parse(self.unit)
+
+    @property
+    def statement(self) -> str:
+        """The guarantee and its unit in one line, for what leaves without its card."""
+        if not self.private:
+            return "Not private: trained with epsilon=inf."
+        return f"{self._claimed}. Unit: {self.unit}."
+
+    @property
+    def _claimed(self) -> str:
+        return (
+            f"({self.epsilon:g}, {self.delta:.3g})-differentially private, "
+            f"relation {self.relation}"
+        )
+
+    @property
     def training(self) -> Release:
         """The release of the training itself; a pilot's comes before it."""
         if not self.releases:
@@ -122,7 +145,7 @@ class PrivacyCard:
 
     @property
     def rate(self) -> float:
-        """Chance of each record to be in a lot."""
+        """Chance of each record, or person, to be in a lot."""
         return self.training.event.rate
 
     @property
@@ -132,7 +155,7 @@ class PrivacyCard:
 
     @property
     def clip(self) -> float:
-        """Longest contribution of a record to a lot."""
+        """Longest contribution of a record, or a person, to a lot."""
         return self.training.clip
 
     @property
@@ -160,9 +183,9 @@ class PrivacyCard:
         compared. Whoever changes all of it consistently writes a card of their own; only a
         signature tells that.
         """
-        if (self.unit, self.assumptions) != (_UNIT, _ASSUMPTIONS):
+        if self.assumptions != _ASSUMPTIONS:
             raise CardError("the card states another unit or other assumptions.")
-        check_facts(self.public)
+        check_facts(self.public, self.protected)
         if not self.private:
             self._check_nothing_is_claimed()
             return math.inf
@@ -247,13 +270,20 @@ class PrivacyCard:
             found.append("the set of classes")
         return found
 
+    def _record_count(self) -> list[str]:
+        """Return what is said of the number of a person's records."""
+        if not self.protected.is_person:
+            return []
+        text = about_record_count(self.relation, self.epsilon, self.delta)
+        return [f"Number of records: {text}."]
+
     def __str__(self) -> str:
         public = ", ".join(
             f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
             for name, value in self.public.items()
         )
         if not self.private:
-            return f"Not private: trained with epsilon=inf.\nTaken as public: {public}."
+            return f"{self.statement}\nTaken as public: {public}."
         source = (
             "from a seed: privacy holds only while the seed is secret and used for no other fit"
             if self.seeded
@@ -262,10 +292,10 @@ class PrivacyCard:
         place = training_place(self.releases)
         return "\n".join(
             [
-                f"({self.epsilon:g}, {self.delta:.3g})-differentially private, "
-                f"relation {self.relation}:",
-                f"  the model hardly depends on {self.relation.words}.",
+                f"{self._claimed}:",
+                f"  the model hardly depends on {self.protected.words(self.relation)}.",
                 f"Unit: {self.unit}.",
+                *self._record_count(),
                 f"Taken as public: {public}.",
                 *(
                     f"NOT COVERED: {text} was read off the records."

@@ -10,6 +10,7 @@ from typing import Any
 
 from dpscd.errors import CardError
 from dpscd.privacy.release import Release
+from dpscd.privacy.unit import RECORD, Unit
 from dpscd.releases.base import (
     TRAINING,
     TRAINING_PLACE,
@@ -19,14 +20,18 @@ from dpscd.releases.base import (
 )
 from dpscd.releases.kinds import all_kinds
 
-__all__ = ["agrees", "check_facts", "check_releases", "training_place"]
+__all__ = ["PERSON_FACTS", "agrees", "check_facts", "check_releases", "training_place"]
 
 Kind = type[PlannedRelease]
 
-_INTEGERS = ("n", "d", "rule")
+_INTEGERS = ("n", "d", "rule", "max_rows")
 _NUMBERS = ("lam", "row_bound", "intercept", "epochs", "lot_size", "averaging", "reaches")
 _MAY_BE_ZERO = ("intercept", "averaging")
 _LARGEST = 1e300
+
+#: What a card states if, and only if, its unit is a person.
+PERSON_FACTS = frozenset({"max_rows", "person_weight"})
+_WEIGHTS = ("share", "sum")
 
 
 def agrees(one: float, other: float, *, within: float = 1e-9) -> bool:
@@ -34,14 +39,17 @@ def agrees(one: float, other: float, *, within: float = 1e-9) -> bool:
     return math.isclose(one, other, rel_tol=within, abs_tol=0.0)
 
 
-def check_facts(public: Mapping[str, Any]) -> None:
+def check_facts(public: Mapping[str, Any], unit: Unit = RECORD) -> None:
     """Refuse public facts that are no numbers, or numbers that mean nothing.
 
     Parameters
     ----------
     public : dict
         Of a card.
+    unit : Unit
+        Of the same card.
     """
+    _check_persons(public, unit)
     for name in _INTEGERS:
         count = public.get(name, 1)
         if type(count) is not int or not 0 < count <= 2**62:
@@ -66,6 +74,15 @@ def check_facts(public: Mapping[str, Any]) -> None:
         and -_LARGEST < bounds[0] < bounds[1] < _LARGEST
     ):
         raise CardError("y_bounds of the card must be two finite numbers, the lower one first.")
+
+
+def _check_persons(public: Mapping[str, Any], unit: Unit) -> None:
+    """Refuse facts about persons where the unit is a record, and their absence elsewhere."""
+    if set(public) & PERSON_FACTS != (PERSON_FACTS if unit.is_person else frozenset()):
+        names = " and ".join(sorted(PERSON_FACTS))
+        raise CardError(f"the card must state {names} if, and only if, its unit is a person.")
+    if public.get("person_weight", "share") not in _WEIGHTS:
+        raise CardError("person_weight of the card must be 'share' or 'sum'.")
 
 
 def check_releases(releases: Sequence[Release], public: Mapping[str, Any]) -> None:

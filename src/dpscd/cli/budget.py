@@ -40,18 +40,33 @@ def init(
             "when fits are many and small; not for replace-one."
         ),
     ] = "basic",
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help="Column whose values tell persons apart, who are then protected with all "
+            "their records; of all fits.",
+            metavar="COLUMN",
+            show_default="a record is protected",
+        ),
+    ] = None,
+    groups: Annotated[
+        bool, typer.Option("--groups", help="Persons are the groups given to fit in Python.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Give a data set its budget, for good.
 
-    The file is created, or the data set is added to those it holds.
+    The file is created, or the data set is added to those it holds. A budget protects records,
+    or persons with --person or --groups; fits with another unit are refused.
 
     Example: dpscd budget init budget.db --dataset adult --epsilon 2 --delta 1e-5
     """
     from dpscd.privacy.ledger import Ledger
 
     with plain_errors():
-        ledger = Ledger.init(file, dataset, epsilon, delta, relation, filter)
+        ledger = Ledger.init(
+            file, dataset, epsilon, delta, relation, filter, person=person, groups=groups
+        )
         state = ledger.show(dataset)
     if as_json:
         print_json(state.to_dict())
@@ -104,6 +119,8 @@ def history(file: File, dataset: SomeName = None, as_json: AsJson = False) -> No
     ]
     headings = ("id", "charged at", "dataset", "fit", "epsilon", "delta", "state")
     print_table(f"Fits charged in {file}", headings, rows)
+    for name, unit in dict.fromkeys((x.dataset, x.unit) for x in fits):
+        _print_unit(name, unit)
 
 
 @budget.command()
@@ -161,8 +178,17 @@ def _print_states(states: "list[BudgetState]") -> None:
     print_table("Privacy budgets", headings, rows)
     for x in states:
         typer.echo(f"{x.dataset}, filter {x.filter}: {x.note}")
+        _print_unit(x.dataset, x.unit)
         if x.seeded:
             typer.echo(
                 f"{x.dataset}: {x.seeded} of its fits drew noise from a seed; the total holds "
                 "only while nobody knows it."
             )
+
+
+def _print_unit(dataset: str, text: str) -> None:
+    """Say what is protected where it is not a record."""
+    from dpscd.privacy.unit import Unit
+
+    if Unit.parse(text).is_person:
+        typer.echo(f"{dataset}: the unit is {text}.")

@@ -40,7 +40,8 @@ def evaluate(
 
     Records whose target is missing or not one of the classes are left out (of the noisy
     score: they count as wrong). The noisy score is charged before any value is used: it reads
-    the file twice, once to count the records.
+    the file twice, once to count the records. Where the schema names a column of persons, it
+    is private for a person with all their records: the mean over persons of each one's mean.
 
     Example: dpscd evaluate model.json test.csv
     """
@@ -143,19 +144,22 @@ def _print_noisy(
     import numpy as np
 
     from dpscd.errors import DataError, ParameterError
+    from dpscd.persons import person_means
     from dpscd.planning import default_delta
     from dpscd.preprocessing.reading import TableFiles
     from dpscd.privacy.ledger import Ledger
     from dpscd.privacy.random import SecureSource
     from dpscd.privacy.relation import PrivacyTarget
     from dpscd.privacy.score import plan_score, release_score
+    from dpscd.privacy.unit import Unit
 
     if (ledger is None) != (dataset is None):
         raise ParameterError("--ledger and --dataset must be given together.")
     if not 0.0 < epsilon < float("inf"):
         raise ParameterError("--private-epsilon must be a positive number.")
-    # 1. The number of records, public under zero-out; 2. the charge; 3. the values.
-    files = TableFiles([data], model.schema_)
+    # 1. The number of units, public under zero-out; 2. the charge; 3. the values.
+    unit = Unit(model.schema_.person)
+    files = TableFiles([data], model.schema_, person=unit.is_person)
     count = files.count
     if not count:
         raise DataError("the table has no records.")
@@ -164,11 +168,12 @@ def _print_noisy(
     reservation = None
     if ledger is not None:
         reservation = Ledger(ledger).reserve(
-            str(dataset), (release,), epsilon, target.delta, target.relation.value, "score"
-        )
+            str(dataset), (release,), epsilon, target.delta, target.relation.value, "score",
+            unit=unit.text,
+        )  # fmt: skip
     parsed = files.parsed()
     labels, answers = parsed.target, model.predict(parsed)
-    if len(labels) != count:
+    if not unit.is_person and len(labels) != count:
         raise DataError("the table changed while it was read; what was charged stays charged.")
     if model.schema_.target.classes:
         name = "accuracy"
@@ -177,20 +182,22 @@ def _print_noisy(
         name = "1 - mean absolute error / range"
         low, high = model.estimator_.y_bounds
         each = 1.0 - np.abs(np.clip(labels, low, high) - answers) / (high - low)
-    score = release_score(release, np.asarray(each, dtype=float), SecureSource())
+    each = np.asarray(each, dtype=float)
+    if unit.is_person:
+        each = person_means(np.where(np.isfinite(each), each, 0.0), parsed.persons)
+    score = release_score(release, each, SecureSource())
     if ledger is not None and reservation is not None:
         Ledger(ledger).commit(reservation)
     if as_json:
         guarantee = {"epsilon": epsilon, "delta": target.delta, "relation": target.relation}
-        print_json(
-            {"private": True, "measure": name, "records": count, **guarantee, **score.to_dict()}
-        )
+        facts = {"private": True, "measure": name, f"{unit.noun}s": count, "unit": unit.text}
+        print_json({**facts, **guarantee, **score.to_dict()})
         return
     typer.echo(
-        f"{name} on {count:,} records: {score.value:.4f}, give or take {2 * score.error:.4f} "
+        f"{name} on {count:,} {unit.noun}s: {score.value:.4f}, give or take {2 * score.error:.4f} "
         "from the noise (two standard deviations)"
     )
     typer.echo(
         f"This number is ({epsilon:g}, {target.delta:.3g})-differentially private for the test "
-        f"records, relation {target.relation}; asking again costs again."
+        f"{unit.noun}s, relation {target.relation}; asking again costs again."
     )

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,13 @@ from dpscd.estimators.registry import kind_called, usual_kind
 from dpscd.privacy.relation import Relation
 
 __all__ = ["fit"]
+
+
+class PersonWeight(StrEnum):
+    """How much rows of one person count together."""
+
+    SHARE = "share"
+    SUM = "sum"
 
 
 def fit(
@@ -43,6 +51,24 @@ def fit(
     ] = Relation.ZERO_OUT,
     n: Annotated[
         int | None, typer.Option("--n", help="Declared number of records; for add-remove.")
+    ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that identifies persons, who are protected with all their records.",
+            show_default="the schema's, else every record by itself",
+        ),
+    ] = None,
+    max_rows: Annotated[
+        int | None,
+        typer.Option(min=1, help="Rows of a person in one step, at most.", show_default="100"),
+    ] = None,
+    person_weight: Annotated[
+        PersonWeight | None,
+        typer.Option(
+            help="share: rows of a person share one unit of weight; sum: each counts fully.",
+            show_default="share",
+        ),
     ] = None,
     ledger: Annotated[
         str | None, typer.Option(help="File of the privacy budget to charge.")
@@ -93,6 +119,7 @@ def fit(
         from dpscd.preprocessing.schema import Schema
 
         known = Schema.read(schema)
+        known = known if person is None else known.with_person(person)
         check_writable(out)
         estimator = _estimator(
             model.value,
@@ -105,6 +132,7 @@ def fit(
             dataset=dataset,
             n_jobs=jobs,
             random_state=_random_state(seed, secret=seed_is_secret, ledger=ledger),
+            **_of_persons(known.person, max_rows, person_weight),
         )
         start = time.perf_counter()
         if dask is None:
@@ -137,6 +165,21 @@ def _cluster(address: str, data: Sequence[str]) -> Iterator[Any]:
 def _estimator(name: str, classes: bool, **parameters: Any) -> Any:
     kind = usual_kind(classifies=classes) if name == "auto" else kind_called(name)
     return kind.estimator(**parameters)
+
+
+def _of_persons(
+    person: str | None, max_rows: int | None, weight: PersonWeight | None
+) -> dict[str, Any]:
+    """Return the parameters of persons that were given, or raise ParameterError."""
+    from dpscd import ParameterError
+
+    given = {"max_rows": max_rows, "person_weight": weight and weight.value}
+    given = {name: value for name, value in given.items() if value is not None}
+    if given and person is None:
+        raise ParameterError(
+            "--max-rows and --person-weight go with --person, or with person in the schema."
+        )
+    return given
 
 
 def _random_state(seed: int | None, *, secret: bool, ledger: str | None) -> Any:
@@ -172,6 +215,7 @@ def _train(schema: Any, estimator: Any, records: Any) -> Any:
 def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool) -> None:
     """Print public facts of the fit; times only if they were asked for."""
     card, schema = model.privacy_, model.schema_
+    unit = card.protected
     if as_json:
         values = {
             "model": str(out),
@@ -184,6 +228,8 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
             "read_from_data": list(schema.read_from_data),
             "seeded": card.seeded,
         }
+        if unit.is_person:
+            values["unit"] = unit.text
         if seconds is not None:
             values["seconds"] = round(seconds, 3)
         print_json(values)
@@ -196,8 +242,10 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
     plural = "" if card.public["d"] == 1 else "s"
     typer.echo(
         f"{type(model.estimator_).__name__} for {schema.target.name!r}: {claim}, "
-        f"{card.public['n']:,} records, {card.public['d']} feature{plural}."
+        f"{card.public['n']:,} {unit.noun}s, {card.public['d']} feature{plural}."
     )
+    if card.private and unit.is_person:
+        typer.echo(f"Unit: {unit.text}.")
     if schema.read_from_data:
         typer.echo(
             "warning: what the schema says of "

@@ -13,7 +13,10 @@ __all__ = ["plan"]
 
 
 def plan(
-    n: Annotated[int, typer.Option("--n", min=1, help="Number of records.")],
+    n: Annotated[
+        int,
+        typer.Option("--n", min=1, help="Number of records; of persons if they are protected."),
+    ],
     d: Annotated[int, typer.Option("--d", min=1, help="Number of features.")],
     epsilon: Annotated[
         list[float] | None,

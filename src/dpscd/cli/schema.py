@@ -25,6 +25,13 @@ def init(
     target: Annotated[
         str | None, typer.Option(help="Column to predict.", show_default="the last")
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that identifies persons, who are protected with all their records.",
+            show_default="every record by itself",
+        ),
+    ] = None,
     names: Annotated[
         str | None,
         typer.Option(help="Names of the columns, with commas, of a file without header."),
@@ -46,6 +53,7 @@ def init(
 
     No record is read: of a CSV file the line of names, of a Parquet file its own schema, which
     has types too. The rest is left for you: it must be known without looking at the records.
+    Whether a column identifies persons is asked by the names too, unless --person says it.
 
     Example: dpscd schema init patients.csv --target ill --out patients.toml
     """
@@ -68,9 +76,10 @@ def init(
             found = ReadTemplate([str(name) for name in first.columns], layout)
             for frame in chain((first,), frames):
                 found.look(frame)
-            text = found.text(target)
+            text = found.text(target, person)
         else:
-            text = template(declared_columns(data, layout), layout, target=target)
+            columns = declared_columns(data, layout)
+            text = template(columns, layout, target=target, person=person)
         with atomic_write(out) as file:
             file.write(text)
         left = text.count("FILL IN")
@@ -121,6 +130,7 @@ def check(
                     "sparse": is_sparse(found),
                     "read_from_data": list(found.read_from_data),
                     "private_bounds": [column.name for column in found.private],
+                    "person": found.person,
                 }
             )
             return
@@ -140,6 +150,11 @@ def check(
             rows,
             right=(2,),
         )
+        if found.person is not None:
+            typer.echo(
+                "Protected is a person: all records with the same value of "
+                f"{found.person!r}, which is no feature."
+            )
         if any(column.undecided for column in found.columns):
             typer.echo(
                 "Numbers get more features in a fit, by epsilon and n: give --epsilon and --n."

@@ -38,6 +38,7 @@ def verify(
                     "recomputed": found if card.private else "inf",
                     "delta": card.delta,
                     "relation": card.relation.value,
+                    "unit": card.unit,
                     "private": card.private,
                     "signed": key is not None,
                 }
@@ -47,6 +48,8 @@ def verify(
                 f"{model.name}: claims epsilon {card.epsilon:g} at delta {card.delta:.3g}, "
                 f"{card.relation}; its releases come to {found:.6g}: it holds."
             )
+            if card.protected.is_person:
+                typer.echo(f"{model.name}: the unit is {card.unit}.")
         else:
             typer.echo(f"{model.name}: trained with epsilon inf. It claims no privacy.")
         if key is not None and not as_json:

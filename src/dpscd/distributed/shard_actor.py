@@ -19,6 +19,7 @@ _METHODS = frozenset(
     {
         "begin",
         "count",
+        "keys",
         "read_with",
         "replay",
         "step",

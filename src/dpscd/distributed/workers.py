@@ -7,6 +7,7 @@ vectors, the schema) or a key for the bits of its records; what comes back passe
 
 import asyncio
 import pydoc
+import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,7 +22,8 @@ from distributed.client import default_client
 from dpscd._version import __version__
 from dpscd.distributed.collections import Partition
 from dpscd.distributed.shard_actor import ShardActor, StaleShardError
-from dpscd.errors import DpscdError, ParameterError, WorkerError
+from dpscd.errors import DataError, DpscdError, ParameterError, WorkerError
+from dpscd.preprocessing import refusals
 from dpscd.solvers.reader import Reader
 from dpscd.solvers.sharded import LOST, Sharded, ShardPool
 
@@ -215,7 +217,7 @@ class Workers:
     Attributes
     ----------
     count : int
-        Number of records; secret under add-remove.
+        Number of persons, or of records; secret under add-remove.
     workers : int
         Number of workers of the cluster: public, and the same however records are divided.
     """
@@ -226,6 +228,21 @@ class Workers:
         self._reader = reader
         self._counts: list[int] = self._pool.ask("count")
         self.count = sum(self._counts)
+        if reader.persons is not None:
+            self._check_together()
+
+    def _check_together(self) -> None:
+        """Refuse persons whose rows lie in several partitions.
+
+        Notes
+        -----
+        Guarantee: each person's rows are in one partition, but for a chance of
+        ``n^2 2^-129`` that two of `n` persons have the same hash: then a fit is refused that
+        need not be. What is compared are hashes under a key of this call.
+        """
+        keys = np.concatenate(self._pool.ask("keys", secrets.token_bytes(32)))
+        if len(np.unique(keys, axis=0)) != len(keys):
+            raise DataError(refusals.APART)
 
     def read_with(self, reader: Reader) -> None:
         """Let all shards read their records so: with features that follow from their number."""

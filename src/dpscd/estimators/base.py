@@ -18,9 +18,16 @@ from dpscd.estimators.files import write_model
 from dpscd.estimators.fitting import Fitting
 from dpscd.estimators.parameters import check_shared, given, is_auto, threads_of
 from dpscd.estimators.registry import ModelKind, kind_of
-from dpscd.estimators.sources import Arrays, DaskArrays, Opened, RecordSource
-from dpscd.estimators.validation import check_number, check_rows, look_at_records, warn_user
+from dpscd.estimators.sources import Arrays, DaskArrays, Given, Opened, RecordSource
+from dpscd.estimators.validation import (
+    check_number,
+    check_rows,
+    look_at_records,
+    warn_of_split_groups,
+    warn_user,
+)
 from dpscd.losses import Loss
+from dpscd.persons import PersonFacts
 from dpscd.planning import Facts, default_constant, default_delta, worth_standardising
 from dpscd.preprocessing.containers import is_dask
 from dpscd.privacy.relation import PrivacyTarget, Relation
@@ -53,6 +60,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     fit_intercept: bool
     intercept_scaling: float | str
     standardise: bool | str
+    max_rows: int
+    person_weight: str
     ledger: str | None
     dataset: str | None
     n_jobs: int | None
@@ -103,7 +112,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """Store what else follows from what was released, where a model has it."""
         del state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Train the model; only noisy sums of the records influence it.
 
         Parameters
@@ -119,7 +128,14 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             model stays bounded by the same clip, so privacy does not change; neither
             does the public n by which the loss is divided. With weights nothing is released
             after training: chances are not calibrated, and predictions neither cut long rows
-            nor are stretched.
+            nor are stretched. With `groups` they say how the rows of one person compare: they
+            are divided by their mean over the person's rows.
+        groups : array-like of shape (n_samples,), optional
+            Whose row each is: any hashable values, equal for the rows of one person. Then a
+            person with all its rows is what is protected, and n is the number of persons.
+            Rows without an identifier (None, NaN, empty text) contribute nothing. None
+            protects each row by itself. On Dask all rows of a person must lie in one
+            partition.
 
         Returns
         -------
@@ -128,7 +144,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """
         with redact_memory_errors:
             self._check_parameters()
-            self._fit_source(*self._source_of(X, y, sample_weight))
+            self._fit_source(*self._source_of(X, y, Given(sample_weight, None, groups)))
         return self
 
     def fit_source(self, source: RecordSource, classes: Any = None) -> State:
@@ -168,16 +184,28 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             self._set_features(source.features, source.names)
         return state
 
-    def _source_of(self, X: Any, y: Any, *others: Any) -> tuple[RecordSource, Any]:
-        """Return the records of arrays, here or on Dask, and their classes.
-
-        `others` are further columns, or None.
-        """
+    def _source_of(self, X: Any, y: Any, others: Given) -> tuple[RecordSource, Any]:
+        """Return the records of arrays, here or on Dask, and their classes."""
+        persons = None
+        if others.groups is None:
+            warn_of_split_groups()
+        else:
+            persons = self.persons_in(None)
         if is_dask(X, y, *others):
             self._check_for_dask()
-            return DaskArrays(X, y, *others), self._classes_of(None)
+            return DaskArrays(X, y, others, persons), self._classes_of(None)
         rows, column = look_at_records(self, X, y)
-        return Arrays(rows, column, *others), self._classes_of(column)
+        return Arrays(rows, column, others, persons), self._classes_of(column)
+
+    def persons_in(self, column: str | None) -> PersonFacts:
+        """Return what is public about persons, if those are the unit of privacy.
+
+        Parameters
+        ----------
+        column : str or None
+            That identifies them; None if identifiers are given to `fit`.
+        """
+        return PersonFacts(column, str(self.person_weight), int(self.max_rows))
 
     def _set_features(self, count: int, names: Sequence[str] | None) -> None:
         """Store what scikit-learn wants to know of the columns."""
@@ -307,6 +335,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             random_state=self.random_state,
             shown=bool(self.verbose),
             levels=records.levels,
+            persons=source.persons,
         )
 
     def _warn(self, target: PrivacyTarget, n: int) -> None:

@@ -42,6 +42,8 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         standardise: bool | str = "auto",
         classes: Sequence[Any] | None = None,
         class_weight: Mapping[Any, float] | None = None,
+        max_rows: int = 100,
+        person_weight: str = "sum",
         ledger: str | None = None,
         dataset: str | None = None,
         n_jobs: int | None = None,
@@ -62,6 +64,8 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         self.standardise = standardise
         self.classes = classes
         self.class_weight = class_weight
+        self.max_rows = max_rows
+        self.person_weight = person_weight
         self.ledger = ledger
         self.dataset = dataset
         self.n_jobs = n_jobs

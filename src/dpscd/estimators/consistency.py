@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.cards.card import PrivacyCard
-from dpscd.cards.statements import agrees
+from dpscd.cards.statements import PERSON_FACTS, agrees
 from dpscd.errors import ModelFileError
 from dpscd.losses import Loss, rescaled
 from dpscd.plan import shared_noise
@@ -64,12 +64,15 @@ def check_public(card: PrivacyCard, *, own: Set[str], table: bool) -> None:
     public = card.public
     expected = _ALWAYS | own
     expected |= (_PRIVATE if card.private else set()) | (_TABLE if table else set())
+    expected |= PERSON_FACTS if card.protected.is_person else set()
     if set(public) - {"dataset"} != expected or set(card.versions) != _VERSIONS:
         raise ModelFileError("its card states other facts than a card of such a model.")
     if not isinstance(public.get("dataset", ""), str):
         raise ModelFileError("its card states a data set that is no name.")
     if not table and any(x.what == "bounds" for x in card.releases):
         raise ModelFileError("its card lists bounds of columns, but it has no table.")
+    if not table and card.protected.person is not None:
+        raise ModelFileError("its card names a column of persons, but it has no table.")
     if public["rule"] not in _AUTO_DELTA:
         raise ModelFileError("it was planned by a rule that this version does not know.")
 
@@ -132,6 +135,8 @@ def _stated(parameters: Mapping[str, Any], card: PrivacyCard) -> list[tuple[str,
         found.append(("lam", public["lam"]))
     if parameters["intercept_scaling"] != "auto" and parameters["fit_intercept"]:
         found.append(("intercept_scaling", public["intercept"]))
+    if card.protected.is_person:
+        found += [(name, public[name]) for name in sorted(PERSON_FACTS)]
     return found
 
 

@@ -8,7 +8,8 @@ T = TypeVar("T", bound=type)
 
 _FIRST = """\
 epsilon : float, default=1.0
-        How much a record may influence the model; ``float('inf')`` is not private.
+        How much a record, or with `groups` a person, may influence the model;
+        ``float('inf')`` is not private.
     delta : float or 'auto', default='auto'
         Small extra probability in the bound, to be far below 1/n; 'auto' is
         min(1e-5, 1/(10 n)).
@@ -29,7 +30,8 @@ epsilon : float, default=1.0
     row_bound : float, default=1.0
         Longer rows of X are scaled down to this length in training, silently.
     n : int, optional
-        Declared number of records, used instead of ``len(X)`` everywhere. Required by
+        Declared number of records, or with `groups` of persons, used instead of the true
+        one everywhere. Required by
         relation='add-remove', under which the true number is secret.
     fit_intercept : bool, default=True
         Whether to add a constant column; it is penalised like the others.
@@ -57,7 +59,13 @@ longest_row_ : float
         that this is better, as it is for training, else infinity."""
 
 _LAST = """\
-ledger : str, optional
+max_rows : int, default=100
+        With `groups`: rows of a person that step together, at most. A person with more lets
+        them take turns. Public; it bounds the time and memory that one person can take.
+    person_weight : {'sum', 'share'}, default='sum'
+        With `groups`: whether every row of a person counts one, up to the clip of a person,
+        or all of them one together (docs/guides/persons.md says for whom that is better).
+    ledger : str, optional
         File of the privacy budget (``dpscd budget init``). Each fit is charged to it before
         it uses the data, and refused with BudgetExceeded when the budget does not suffice.
     dataset : str, optional

@@ -3,7 +3,8 @@
 A file holds the coefficients and the noise in them, the classes, the names of the features,
 the parameters of the estimator except `random_state`, `ledger` and `dataset`, the released
 numbers from which the noise is computed, the link of a logistic regression, and the privacy
-card. When a file is read, all of it is compared: :mod:`dpscd.estimators.consistency`. Files of
+card. When a file is read, all of it is compared: :mod:`dpscd.estimators.consistency`. What is
+asked of persons is written where they are the unit or where it is not the usual. Files of
 format 3 have nothing that was released after training; those of format 2 have no link either
 and lack parameters that came later: they predict as they did. Those of format 1 lack more and
 are read only when asked for.
@@ -44,6 +45,8 @@ __all__ = ["read_content", "read_model", "write_model"]
 _OLD, _FORMAT = 1, 4
 # What parameters that files of earlier formats lack would have been.
 _BEFORE = {"clip_predictions": False}
+# Parameters about persons, which files of records need not have, and their usual values.
+_PERSONS = {"max_rows": 100, "person_weight": "share"}
 # Parameters that stay behind: a seed must be secret, and a path belongs to one machine.
 _LOCAL = ("random_state", "ledger", "dataset")
 _LARGEST = 2**31  # bytes; a linear model is far smaller
@@ -78,6 +81,10 @@ def write_model(
     runs = getattr(model, "_runs", ())
     if not runs:
         parameters = _as_before(parameters)
+    elif not model.privacy_.protected.is_person:
+        for name, usual in _PERSONS.items():
+            if parameters[name] == usual:
+                del parameters[name]
     values: dict[str, Any] = {
         "format": _FORMAT if runs else _OLD,
         "type": type(model).__name__,
@@ -163,6 +170,7 @@ def _restored(values: Any, types: dict[str, type], *, old: bool) -> Any:
     card.verify()
     parameters = {name: from_plain(value) for name, value in values["parameters"].items()}
     family = types[values["type"]]
+    parameters = _with_persons(parameters, card, values["format"])
     if values["format"] < 3:
         if set(parameters) & set(_BEFORE):
             raise ModelFileError("it has a parameter that came after its format.")
@@ -176,6 +184,16 @@ def _restored(values: Any, types: dict[str, type], *, old: bool) -> Any:
     if values["format"] != _OLD:
         _check_agreement(model, values, parameters)
     return model
+
+
+def _with_persons(parameters: dict[str, Any], card: PrivacyCard, number: int) -> dict[str, Any]:
+    """Return the parameters of a file of this format with all those about persons."""
+    given = set(parameters) & set(_PERSONS)
+    if given and number < 4:
+        raise ModelFileError("it has a parameter that came after its format.")
+    if card.protected.is_person and given != set(_PERSONS):
+        raise ModelFileError("its card is one of persons, its parameters are not.")
+    return {**_PERSONS, **parameters}
 
 
 def _check_fields(values: Any, *, old: bool) -> None:
@@ -264,12 +282,13 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
 
 def _as_before(parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that a file of format 1 has room for."""
-    for name in set(_BEFORE) & set(parameters):
-        if parameters[name] != _BEFORE[name]:
+    before = {**_BEFORE, **_PERSONS}
+    for name in set(before) & set(parameters):
+        if parameters[name] != before[name]:
             raise ModelFileError(
                 f"{name}={parameters[name]!r} cannot be saved with a model of format 1."
             )
-    return {name: value for name, value in parameters.items() if name not in _BEFORE}
+    return {name: value for name, value in parameters.items() if name not in before}
 
 
 def _noise(values: Any, like: Any) -> Any:

@@ -14,12 +14,14 @@ from dpscd.errors import BudgetExceeded, WorkerError
 from dpscd.estimators.validation import warn_user
 from dpscd.kernels.dual import Records
 from dpscd.losses import Loss
+from dpscd.persons import PersonFacts
 from dpscd.plan import Plan
 from dpscd.planning import RULE, Facts, plan_fit
 from dpscd.privacy.accountants import library_version
 from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.random import Source, source_for
 from dpscd.privacy.relation import PrivacyTarget
+from dpscd.privacy.unit import RECORD, Unit
 from dpscd.problem import Problem
 from dpscd.progress import step_bar
 from dpscd.records.redaction import redact_errors
@@ -60,6 +62,8 @@ class Fitting:
         Whether a bar shows the steps.
     levels : Levels or None
         Which features are levels of categories.
+    persons : PersonFacts or None
+        If persons are the unit of privacy.
     """
 
     name: str
@@ -73,6 +77,7 @@ class Fitting:
     random_state: Any = None
     shown: bool = False
     levels: Levels | None = None
+    persons: PersonFacts | None = None
 
     def run(self, read: Callable[[], Any]) -> tuple[State, PrivacyCard]:
         """Plan, reserve, and only then read the records and train.
@@ -166,7 +171,15 @@ class Fitting:
             self.target.relation.value,
             label=self.name,
             seeded=self.random_state is not None,
+            unit=self.unit.text,
         )
+
+    @property
+    def unit(self) -> Unit:
+        """What is protected: a record, or a person with all its rows."""
+        if self.persons is None:
+            return RECORD
+        return Unit(self.persons.column, groups=self.persons.column is None)
 
     def _seal(self, reservation: int | None) -> str:
         """Return what keeps the noise of this fit apart from that of others with its seed."""
@@ -188,6 +201,9 @@ class Fitting:
             **self.public_of(state.meaning),
             "rule": RULE,
         }
+        if self.persons is not None:
+            public["max_rows"] = self.persons.most
+            public["person_weight"] = self.persons.weight
         if self.dataset is not None:
             public["dataset"] = str(self.dataset)
         if plan and claim:
@@ -207,12 +223,13 @@ class Fitting:
             seeded=seeded,
             public=public,
             versions={"dpscd": __version__, "dp-accounting": library_version()},
+            unit=self.unit.text,
         )
 
 
 def _without_privacy(problem: Problem, store: Any, source: Source) -> State:
     """Return the optimum for epsilon=inf."""
-    records = Records(problem.labels(store.labels), store.weights)
+    records = Records(problem.labels(store.labels), store.training_weights)
     shared, converged = sdca(problem, problem.rows(store.X), records, source)
     if not converged:
         warn_user(

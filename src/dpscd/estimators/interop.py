@@ -53,7 +53,7 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
         stay within `y_bounds` is in a TransformedTargetRegressor that clips what it returns
         (its `regressor_` is the bare line, after a :class:`dpscd.RowScaler` where predictions
         cut long rows). It has no privacy card: keep the model's own file
-        with it.
+        with it. Its `privacy_statement_` says the guarantee and what it protects in one line.
 
     Examples
     --------
@@ -65,6 +65,13 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
     True
     """
     check_is_fitted(model)
+    plain = _plain(model)
+    plain.privacy_statement_ = model.privacy_.statement
+    return plain
+
+
+def _plain(model: Any) -> Any:
+    """Return what :func:`to_sklearn` returns, but for its statement."""
     if isinstance(model, TableModel):
         columns = tuple(
             dataclasses.replace(column, bounds=model.bounds_.get(column.name, column.bounds))
@@ -87,7 +94,7 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
         )
         inner.coef_ = coef.reshape(inner.coef_.shape)
         inner.intercept_ = intercept.reshape(np.shape(inner.intercept_))
-        return make_pipeline(encoder, to_sklearn(inner))
+        return make_pipeline(encoder, _plain(inner))
     plain, link = _bare(model), getattr(model, "link_", Link())
     if not link.is_sigmoid:
         linked = LinkedClassifier(clone(plain), link.scale, link.caps)
@@ -134,7 +141,8 @@ def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:
     ----------
     model : estimator
         Fitted; of a model of tables its `estimator_`, which takes features. The input is
-        ``X``, float32, one row per record.
+        ``X``, float32, one row per record. The file's metadata say the guarantee and what it
+        protects under ``privacy``.
     path : path
         The file, replaced if it exists.
     """
@@ -161,6 +169,7 @@ def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:
         _append_clip(made.graph, *model._bounds())
         if getattr(model, "longest_row_", math.inf) < math.inf:
             _prepend_cut(made.graph, model.n_features_in_, model.longest_row_)
+    made.metadata_props.add(key="privacy", value=model.privacy_.statement)
     with atomic_write(path, binary=True) as file:
         file.write(made.SerializeToString())
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpscd.errors import ParameterError
 from dpscd.estimators.validation import check_integer, check_number
+from dpscd.persons import MOST_ROWS, SHARE, SUM
 from dpscd.privacy.random import SecretSeed
 from dpscd.privacy.relation import Relation
 
@@ -61,6 +62,13 @@ def check_shared(model: Any) -> None:
         raise ParameterError(
             f"relation={relation.value!r} needs n=, a declared number of records: the true "
             "one is secret under this relation and must not enter any formula."
+        )
+    check_integer("max_rows", model.max_rows)
+    if model.max_rows > MOST_ROWS:
+        raise ParameterError(f"max_rows={model.max_rows!r} must be at most {MOST_ROWS}.")
+    if model.person_weight not in (SHARE, SUM):
+        raise ParameterError(
+            f"person_weight={model.person_weight!r} must be {SHARE!r} or {SUM!r}."
         )
     threads_of(model.n_jobs)
     _check_budget(model)

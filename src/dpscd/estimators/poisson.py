@@ -9,6 +9,7 @@ from dpscd.errors import ParameterError
 from dpscd.estimators.base import Floats
 from dpscd.estimators.documentation import documented
 from dpscd.estimators.regression import DPLinearRegressor
+from dpscd.estimators.sources import Given
 from dpscd.losses import Poisson
 from dpscd.problem import Model
 from dpscd.records.labels import CountLabels, exposures_of
@@ -88,6 +89,8 @@ class DPPoissonRegressor(DPLinearRegressor):
         y_bounds: tuple[float, float] | None = None,
         clip_predictions: bool = True,
         exposure_bounds: tuple[float, float] | None = None,
+        max_rows: int = 100,
+        person_weight: str = "sum",
         ledger: str | None = None,
         dataset: str | None = None,
         n_jobs: int | None = None,
@@ -109,6 +112,8 @@ class DPPoissonRegressor(DPLinearRegressor):
             standardise=standardise,
             y_bounds=y_bounds,
             clip_predictions=clip_predictions,
+            max_rows=max_rows,
+            person_weight=person_weight,
             ledger=ledger,
             dataset=dataset,
             n_jobs=n_jobs,
@@ -117,7 +122,14 @@ class DPPoissonRegressor(DPLinearRegressor):
         )
         self.exposure_bounds = exposure_bounds
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        exposure: Any = None,
+    ) -> Self:
         """Train the model; only noisy sums of the records influence it.
 
         Parameters
@@ -127,7 +139,9 @@ class DPPoissonRegressor(DPLinearRegressor):
         y : array-like of shape (n_samples,)
             Counts.
         sample_weight : float or array-like of shape (n_samples,), optional
-            How much each record's loss counts.
+            How much each record's loss counts; with `groups` as for the other estimators.
+        groups : array-like of shape (n_samples,), optional
+            Whose row each is; then a person with all its rows is what is protected.
         exposure : float or array-like of shape (n_samples,), optional
             What each count was taken over: hours, persons, kilometres. 1 if not given.
 
@@ -143,7 +157,7 @@ class DPPoissonRegressor(DPLinearRegressor):
                     f"exposure_bounds={self.exposure_bounds!r} goes with exposure: a range "
                     "read from the data would not be private."
                 )
-            self._fit_source(*self._source_of(X, y, sample_weight, exposure))
+            self._fit_source(*self._source_of(X, y, Given(sample_weight, exposure, groups)))
         return self
 
     def predict(self, X: Any, exposure: Any = 1.0) -> Floats:

@@ -38,6 +38,8 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         standardise: bool | str = "auto",
         y_bounds: tuple[float, float] | None = None,
         clip_predictions: bool = True,
+        max_rows: int = 100,
+        person_weight: str = "sum",
         ledger: str | None = None,
         dataset: str | None = None,
         n_jobs: int | None = None,
@@ -58,6 +60,8 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         self.standardise = standardise
         self.y_bounds = y_bounds
         self.clip_predictions = clip_predictions
+        self.max_rows = max_rows
+        self.person_weight = person_weight
         self.ledger = ledger
         self.dataset = dataset
         self.n_jobs = n_jobs

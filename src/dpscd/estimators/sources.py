@@ -4,26 +4,30 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpscd.errors import ParameterError
+from dpscd.errors import DataError, ParameterError
+from dpscd.persons import PersonFacts, count_of
+from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource
+from dpscd.preprocessing.identifiers import person_codes
 from dpscd.preprocessing.levels import levels_of
 from dpscd.preprocessing.parsing import check_columns, used_columns
 from dpscd.preprocessing.resolution import shaped
 from dpscd.preprocessing.schema import Schema
 from dpscd.records.door import ArrayDoor, TableDoor
 from dpscd.records.labels import ClassLabels, NumberLabels
+from dpscd.records.redaction import redact_errors
 from dpscd.records.table_records import TableRecords
 from dpscd.records.tables import table_source
 from dpscd.solvers.local import LocalRecords
 from dpscd.standard import Levels
 
-__all__ = ["Arrays", "DaskArrays", "DaskTable", "Opened", "RecordSource", "Table"]
+__all__ = ["Arrays", "DaskArrays", "DaskTable", "Given", "Opened", "RecordSource", "Table"]
 
 Floats = npt.NDArray[np.float64]
 Labels = ClassLabels | NumberLabels
@@ -36,7 +40,7 @@ class Opened:
     Attributes
     ----------
     count, features : int
-        How many records and features there are.
+        How many persons, or records, and features there are.
     read : callable
         Returns the record store; cells are read here and not before.
     workers : int
@@ -65,15 +69,31 @@ class RecordSource(Protocol):
         Whether rows may be longer than the row bound; those of a schema are made to fit.
     weighted : bool
         Whether records have weights of their own.
+    persons : PersonFacts or None
+        If persons are the unit of privacy.
     """
 
     bounded: int
     on_dask: bool
     any_length: bool
     weighted: bool
+    persons: PersonFacts | None
 
     def opened(self, labels: Labels, threads: int) -> AbstractContextManager[Opened]:
         """Return the records as they can be read, labels having a given meaning."""
+
+
+class Given(NamedTuple):
+    """What may be given for each record besides its row and label; None where it is not."""
+
+    sample_weight: Any = None
+    exposure: Any = None
+    groups: Any = None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether records have weights of their own."""
+        return self.sample_weight is not None or self.exposure is not None
 
 
 class Arrays:
@@ -83,21 +103,30 @@ class Arrays:
     on_dask = False
     any_length = True
 
-    def __init__(self, rows: RowSource, labels: pd.Series, *others: Any) -> None:
-        self._rows, self._labels, self._others = rows, labels, others
-        self.weighted = any(x is not None for x in others)
+    def __init__(
+        self, rows: RowSource, labels: pd.Series, given: Given, persons: PersonFacts | None
+    ) -> None:
+        self._rows, self._labels, self._given = rows, labels, given
+        self.weighted = given.weighted
+        self.persons = persons
 
     @contextmanager
     def opened(self, labels: Labels, threads: int) -> Iterator[Opened]:
         """Yield the records, as :class:`RecordSource` says."""
-        rows = self._rows
-        door = ArrayDoor(labels, rows.features, rows.sparse)
+        rows, given = self._rows, self._given
+        door = ArrayDoor(labels, rows.features, rows.sparse, self.persons)
+        codes = None
+        if self.persons is not None:
+            codes = redact_errors(lambda: codes_of(given.groups, rows.count))
 
         def read() -> LocalRecords:
-            triples = door.whole(rows, self._labels, *self._others)
-            return LocalRecords(*triples, labels, threads)
+            triples = door.whole(
+                rows, self._labels, given.sample_weight, given.exposure, codes
+            )
+            return LocalRecords(*triples[:3], labels, threads, triples.persons)
 
-        yield Opened(rows.count, rows.features, read)
+        count = rows.count if codes is None else count_of(codes)
+        yield Opened(count, rows.features, read)
 
 
 class DaskArrays:
@@ -113,11 +142,12 @@ class DaskArrays:
     on_dask = True
     any_length = True
 
-    def __init__(self, X: Any, y: Any, *others: Any) -> None:
+    def __init__(self, X: Any, y: Any, given: Given, persons: PersonFacts | None) -> None:
         from dpscd.distributed.collections import columns_of, partitions_of
 
-        self._parts = partitions_of(X, y, *others)
-        self.weighted = any(x is not None for x in others)
+        self._parts = partitions_of(X, y, *given)
+        self.weighted = given.weighted
+        self.persons = persons
         self.names, self.features, self._sparse = columns_of(X)
 
     @contextmanager
@@ -126,7 +156,7 @@ class DaskArrays:
         del threads
         from dpscd.distributed.workers import workers_with
 
-        door = ArrayDoor(labels, self.features, self._sparse)
+        door = ArrayDoor(labels, self.features, self._sparse, self.persons)
         with workers_with(self._parts, door) as workers:
             yield Opened(workers.count, self.features, workers.held, workers.workers)
 
@@ -145,7 +175,11 @@ class Table:
     epsilon : float
         Of the fit. Bounds that are not declared are released; without privacy they are read.
     n : int or None
-        The declared number of records; None if the true one is public.
+        The declared number of persons, or of records; None if the true one is public.
+    persons : PersonFacts or None
+        If persons are the unit of privacy.
+    groups : array-like or None
+        Identifiers of persons, if the schema names no column of them.
 
     Attributes
     ----------
@@ -159,27 +193,45 @@ class Table:
     any_length = False
     weighted = False
 
-    def __init__(self, table: Any, y: Any, schema: Schema, epsilon: float, n: Any) -> None:
+    def __init__(
+        self,
+        table: Any,
+        y: Any,
+        schema: Schema,
+        epsilon: float,
+        n: Any,
+        persons: PersonFacts | None = None,
+        groups: Any = None,
+    ) -> None:
         self._table, self._y, self._epsilon, self._n = table, y, epsilon, n
+        self._groups, self.persons = groups, persons
         self.schema, self.bounded = schema, len(schema.private)
         self.seen: list[tuple[float, float]] = []
 
     @contextmanager
     def opened(self, labels: Labels, threads: int) -> Iterator[Opened]:
         """Yield the records, as :class:`RecordSource` says."""
-        records = table_source(self._table, self.schema, self._y)
-        count = records.count if self._n is None else int(self._n)
+        person = self.persons is not None and self.persons.column is not None
+        records = table_source(self._table, self.schema, self._y, person=person)
+        found, codes = records.count, None
+        if self._groups is not None:
+            codes = redact_errors(lambda: codes_of(self._groups, records.count))
+            found = count_of(codes)
+        count = found if self._n is None else int(self._n)
         self.schema = shaped(self.schema, self._epsilon, count)
-        door = TableDoor(labels, self.schema, {})
+        door = TableDoor(labels, self.schema, {}, self.persons)
 
         def read() -> TableRecords:
-            held = TableRecords(door, records.parsed(), threads)
+            parsed = records.parsed()
+            if codes is not None:
+                parsed.persons = codes
+            held = TableRecords(door, parsed, threads)
             if self.bounded and math.isinf(self._epsilon):
                 self.seen = _ranges(held.columns)
                 held.bound(self.seen)
             return held
 
-        yield Opened(records.count, door.features, read, levels=levels_of(self.schema))
+        yield Opened(found, door.features, read, levels=levels_of(self.schema))
 
 
 class DaskTable:
@@ -189,13 +241,29 @@ class DaskTable:
     any_length = False
     weighted = False
 
-    def __init__(self, table: Any, y: Any, schema: Schema, epsilon: float, n: Any) -> None:
+    def __init__(
+        self,
+        table: Any,
+        y: Any,
+        schema: Schema,
+        epsilon: float,
+        n: Any,
+        persons: PersonFacts | None = None,
+        groups: Any = None,
+    ) -> None:
         from dpscd.distributed.collections import partitions_of
 
         if y is not None:
             raise ParameterError("y is not available on Dask: the table must have the target.")
-        check_columns(schema, [str(name) for name in table.columns], target=True)
-        self._parts = partitions_of(table[used_columns(schema, target=True)])
+        if groups is not None:
+            raise ParameterError(
+                "groups is not available on Dask: name the column in the schema, person = ..."
+            )
+        person = persons is not None
+        names = [str(name) for name in table.columns]
+        check_columns(schema, names, target=True, person=person)
+        self.persons = persons
+        self._parts = partitions_of(table[used_columns(schema, target=True, person=person)])
         self._epsilon, self._n = epsilon, n
         self.schema, self.bounded = schema, len(schema.private)
 
@@ -205,15 +273,24 @@ class DaskTable:
         del threads
         from dpscd.distributed.workers import workers_with
 
-        with workers_with(self._parts, TableDoor(labels, self.schema, {})) as workers:
+        first = TableDoor(labels, self.schema, {}, self.persons)
+        with workers_with(self._parts, first) as workers:
             count = workers.count if self._n is None else int(self._n)
             self.schema = shaped(self.schema, self._epsilon, count)
-            door = TableDoor(labels, self.schema, {})
+            door = TableDoor(labels, self.schema, {}, self.persons)
             workers.read_with(door)
             levels = levels_of(self.schema)
             yield Opened(
                 workers.count, door.features, workers.held, workers.workers, levels=levels
             )
+
+
+def codes_of(groups: Any, count: int) -> npt.NDArray[np.int64]:
+    """Return the number of each row's person, below 0 if it has none."""
+    codes = person_codes(groups)
+    if len(codes) != count:
+        raise DataError(refusals.UNEQUAL)
+    return codes
 
 
 def _ranges(columns: Sequence[Floats]) -> list[tuple[float, float]]:

@@ -25,6 +25,7 @@ from dpscd.estimators.regression import DPLinearRegressor
 from dpscd.estimators.shapes import column_shapes
 from dpscd.estimators.sources import DaskTable, Table
 from dpscd.estimators.unseen import as_average
+from dpscd.estimators.validation import warn_of_split_groups
 from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
 from dpscd.preprocessing.levels import levels_of
@@ -89,7 +90,7 @@ class TableModel(BaseEstimator):
         self.estimator = estimator
 
     @redact_memory_errors
-    def fit(self, table: Any, y: Any = None) -> Self:
+    def fit(self, table: Any, y: Any = None, groups: Any = None) -> Self:
         """Train on a table that has the target among its columns.
 
         Parameters
@@ -102,6 +103,9 @@ class TableModel(BaseEstimator):
             or not one of the classes contributes nothing.
         y : array-like, optional
             The target, when a table in memory does not have it; not on Dask.
+        groups : array-like, optional
+            Whose row each is, where the schema names no column of persons; not on Dask. Then,
+            as with such a column, a person with all its rows is what is protected.
 
         Returns
         -------
@@ -109,13 +113,22 @@ class TableModel(BaseEstimator):
         """
         schema = schema_of(self.schema)
         model: Any = self._unfitted(schema)
+        persons = None
+        if groups is not None or schema.person is not None:
+            if groups is not None and schema.person is not None:
+                raise ParameterError(
+                    f"groups cannot be given: the schema's person is {schema.person!r}."
+                )
+            persons = model.persons_in(schema.person)
+        else:
+            warn_of_split_groups()
         classes = np.arange(len(schema.target.classes)) if schema.target.classes else None
         source: Table | DaskTable
         if is_dask(table, y):
-            source = DaskTable(table, y, schema, model.epsilon, model.n)
+            source = DaskTable(table, y, schema, model.epsilon, model.n, persons, groups)
             pairs = model.fit_source(source, classes).bounds
         else:
-            source = Table(table, y, schema, model.epsilon, model.n)
+            source = Table(table, y, schema, model.epsilon, model.n, persons, groups)
             pairs = model.fit_source(source, classes).bounds or source.seen
         schema = source.schema
         found = dict(zip((part.name for part in schema.private), pairs, strict=True))
@@ -339,6 +352,7 @@ def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
     known = np.ones(width, dtype=bool) if levels is None else levels.value == 0.0
     good = good and not (model.unseen_features() & known).any()
     good = good and is_monotone(schema, bounds, model)
+    good = good and model.privacy_.protected.person == schema.person
     if model.privacy_.private:
         sizes = [x.size for x in model.privacy_.releases if x.what == "bounds"]
         good = good and sizes == ([BOUND_CELLS * len(bounds)] if bounds else [])

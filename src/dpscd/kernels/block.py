@@ -1,4 +1,4 @@
-"""A block of members of a lot: their predictions become clipped steps and new duals."""
+"""A block of rows of a lot: their predictions become clipped steps and new duals."""
 
 import math
 from typing import NamedTuple
@@ -11,19 +11,28 @@ from dpscd.kernels.dual import StepConstants
 from dpscd.kernels.margin import MARGIN
 from dpscd.losses import Loss, dual_step
 
-__all__ = ["BlockBuffer", "new_buffer", "solve_block"]
+__all__ = [
+    "BlockBuffer",
+    "cut_steps",
+    "move_duals",
+    "new_buffer",
+    "shorten_alone",
+    "solve_block",
+    "step_block",
+]
 
 Floats = npt.NDArray[np.float64]
 
 
 class BlockBuffer(NamedTuple):
-    """Room for a block: one number a member, or one an output and member."""
+    """Room for a block: one number a row, or one an output and row."""
 
     scale: Floats
     norm: Floats
     label: Floats
     weight: Floats
-    squares: Floats
+    mass: Floats  # weight of all rows of the same unit that step together
+    squares: Floats  # of steps; then what steps are multiplied by
     steps: Floats  # predictions at first
     duals: Floats
     cells: npt.NDArray[np.int32]
@@ -31,8 +40,9 @@ class BlockBuffer(NamedTuple):
 
 @jit
 def new_buffer(outputs: int, block: int) -> BlockBuffer:
-    """Return room for so many members."""
+    """Return room for so many rows."""
     return BlockBuffer(
+        np.empty(block),
         np.empty(block),
         np.empty(block),
         np.empty(block),
@@ -45,15 +55,13 @@ def new_buffer(outputs: int, block: int) -> BlockBuffer:
 
 
 @jit
-def solve_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
-    """Turn predictions into clipped steps, new duals and whole numbers of cells.
+def step_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
+    """Turn predictions into steps, not yet clipped, and add up their squares over outputs.
 
     Notes
     -----
-    Guarantee: the vector of all ``cells[k, b] cell q_b`` of member b, over all outputs k, is
-    no longer than the clip, for every input, NaN and infinity included; it depends on
-    record b, its own duals and the released vector alone.
-    Proof: docs/proofs/shared_vector.md, "Fixed point".
+    The steps of a row depend on this row, on its own duals, on the weight of the rows that step
+    with it and on the released vector alone.
     """
     outputs = buffer.steps.shape[0]
     for b in range(count):
@@ -65,23 +73,61 @@ def solve_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockB
             weight = weight if weight > 0.0 else 1.0  # it will not speak
             if outputs > 1:
                 label = 1.0 if label == k else -1.0
-            curvature = weight * constants.separability * norm * norm / constants.strength
+            curvature = (
+                buffer.mass[b] * constants.separability * norm * norm / constants.strength
+            )
             # A loss of weight w has w times the conjugate, at the dual divided by w.
             step = weight * dual_step(loss, steps[b], duals[b] / weight, label, curvature)
             steps[b] = step
             buffer.squares[b] += step * step
+
+
+@jit
+def shorten_alone(constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
+    """Put in the place of squares what the steps of a row, a unit by itself, are cut to."""
     limit = constants.clip * MARGIN
     for b in range(count):
         length = math.sqrt(buffer.squares[b]) * buffer.norm[b]
         speaks = (buffer.norm[b] > 0.0) & (buffer.weight[b] > 0.0) & (length < np.inf)
         factor = limit / length if length > limit else 1.0
         buffer.squares[b] = factor if speaks else 0.0
+
+
+@jit
+def cut_steps(constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
+    """Multiply steps by their factors, and give whole numbers of cells, toward zero."""
     fine = 1.0 / constants.cell
-    for k in range(outputs):
-        steps, duals, cells = buffer.steps[k], buffer.duals[k], buffer.cells[k]
+    for k in range(buffer.steps.shape[0]):
+        steps, cells = buffer.steps[k], buffer.cells[k]
         for b in range(count):
             factor = buffer.squares[b]
             step = steps[b] * factor if factor > 0.0 else 0.0
             steps[b] = step
-            duals[b] += step
             cells[b] = np.int32(step * buffer.scale[b] * fine)  # toward zero
+
+
+@jit
+def move_duals(count: int, buffer: BlockBuffer) -> None:
+    """Add the steps to the duals."""
+    for k in range(buffer.steps.shape[0]):
+        steps, duals = buffer.steps[k], buffer.duals[k]
+        for b in range(count):
+            duals[b] += steps[b]
+
+
+@jit
+def solve_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
+    """Turn predictions into clipped steps, new duals and whole numbers of cells.
+
+    Notes
+    -----
+    Guarantee: where each row is a unit by itself, the vector of all ``cells[k, b] cell q_b`` of
+    row b, over all outputs k, is no longer than the clip, for every input, NaN and infinity
+    included; it depends on record b, its own duals and the released vector alone.
+    Requires: masses are weights.
+    Proof: docs/proofs/shared_vector.md, "Fixed point".
+    """
+    step_block(loss, constants, count, buffer)
+    shorten_alone(constants, count, buffer)
+    cut_steps(constants, count, buffer)
+    move_duals(count, buffer)

@@ -16,6 +16,7 @@ __all__ = [
     "StepConstants",
     "add_lot",
     "advance",
+    "plain_steps",
     "predictions",
     "release",
     "shorten",
@@ -90,6 +91,46 @@ def shorten(steps: Floats, norm: float, clip: float) -> bool:
 
 
 @jit
+def plain_steps(
+    loss: Loss,
+    rows: Rows,
+    records: Records,
+    constants: StepConstants,
+    shared: Floats,
+    dual: Floats,
+    i: int,
+    mass: float,
+    steps: Floats,
+) -> bool:
+    """Compute record i's steps for all outputs, not clipped.
+
+    Parameters
+    ----------
+    mass : float
+        The weight of all records that step with this one as one unit, its own included.
+
+    Notes
+    -----
+    Returns whether the record has steps; `steps` is then filled. They depend on record i, its
+    own duals, `mass` and the released `shared` alone.
+    """
+    weight = records.weights[i]
+    norm = rows.norm[i]
+    if not (norm > 0.0 and weight > 0.0):
+        return False
+    outputs = steps.shape[0]
+    curvature = mass * constants.separability * norm * norm / constants.strength
+    for k in range(outputs):
+        label = records.labels[i]
+        if outputs > 1:
+            label = 1.0 if label == k else -1.0
+        prediction = ordered_dot(rows, i, shared[k]) / constants.strength
+        # A loss of weight w has w times the conjugate, at the dual divided by w.
+        steps[k] = weight * dual_step(loss, prediction, dual[i, k] / weight, label, curvature)
+    return True
+
+
+@jit
 def step_of(
     loss: Loss,
     rows: Rows,
@@ -110,20 +151,10 @@ def step_of(
     included; the steps depend on record i, its own duals and the released `shared` alone.
     Proof: docs/proofs/shared_vector.md, "The contribution of one record".
     """
-    weight = records.weights[i]
-    norm = rows.norm[i]
-    if not (norm > 0.0 and weight > 0.0):
+    mass = records.weights[i]
+    if not plain_steps(loss, rows, records, constants, shared, dual, i, mass, steps):
         return False
-    outputs = steps.shape[0]
-    curvature = weight * constants.separability * norm * norm / constants.strength
-    for k in range(outputs):
-        label = records.labels[i]
-        if outputs > 1:
-            label = 1.0 if label == k else -1.0
-        prediction = ordered_dot(rows, i, shared[k]) / constants.strength
-        # A loss of weight w has w times the conjugate, at the dual divided by w.
-        steps[k] = weight * dual_step(loss, prediction, dual[i, k] / weight, label, curvature)
-    return shorten(steps, norm, constants.clip)
+    return shorten(steps, rows.norm[i], constants.clip)
 
 
 @jit

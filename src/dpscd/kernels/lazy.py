@@ -123,7 +123,8 @@ def _read_block(
         speaks = norms[i] > 0.0 and weights[i] > 0.0
         buffer.scale[b] = 0.0  # contributions are not those of a pack
         buffer.norm[b] = norms[i] if speaks else 0.0
-        buffer.weight[b], buffer.label[b] = weights[i], labels[i]
+        buffer.weight[b] = buffer.mass[b] = weights[i]
+        buffer.label[b] = labels[i]
         for k in range(outputs):
             buffer.duals[k, b] = dual[i, k]
             buffer.steps[k, b] = 0.0

@@ -7,11 +7,25 @@ import numpy.typing as npt
 
 from dpscd.kernels._jit import jit
 from dpscd.kernels.margin import MARGIN
-from dpscd.kernels.rows import Rows, add_squares_truncated, add_truncated
+from dpscd.kernels.rows import (
+    Rows,
+    add,
+    add_squares,
+    add_squares_truncated,
+    add_truncated,
+    move_out,
+)
 
-__all__ = ["add_moments"]
+__all__ = ["add_moments", "add_person_moments", "fill_person_means"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@jit
+def _counts(rows: Rows, weights: Floats, i: int) -> bool:
+    """Return whether record i counts; a norm of NaN marks one that cannot be used."""
+    return rows.norm[i] <= 1.0 + 2.0**-30 and weights[i] > 0.0
 
 
 @jit
@@ -37,7 +51,86 @@ def add_moments(rows: Rows, weights: Floats, cell: float, total: Floats) -> None
     """
     scale = MARGIN * math.sqrt(0.5) / cell
     for i in range(weights.shape[0]):
-        # A norm of NaN marks a record that cannot be used.
-        if rows.norm[i] <= 1.0 + 2.0**-30 and weights[i] > 0.0:
+        if _counts(rows, weights, i):
             add_truncated(rows, i, scale, total[0])
             add_squares_truncated(rows, i, scale, total[1])
+
+
+@jit
+def add_person_moments(
+    rows: Rows, weights: Floats, starts: Ints, cell: float, total: Floats
+) -> None:
+    """Add every person's mean of ``(x, x * x) / sqrt(2)``, in multiples of `cell`, to `total`.
+
+    Parameters
+    ----------
+    rows, weights, cell, total
+        As for :func:`add_moments`.
+    starts : array of int
+        Where the rows of each person begin; the mean is over those that count.
+
+    Notes
+    -----
+    Guarantee: a person adds a vector of length at most 1, however many rows it has: a mean of
+    such vectors, cut toward zero once. A person of one row adds what :func:`add_moments` lets
+    a record add, to the last bit.
+    Proof: docs/proofs/persons.md, "Other releases".
+    """
+    scale = MARGIN * math.sqrt(0.5) / cell
+    width = total.shape[1]
+    sums = np.zeros((2, width))
+    places, entries = np.empty(width, np.int64), np.empty(width)
+    for g in range(starts.shape[0] - 1):
+        first, last = starts[g], starts[g + 1]
+        usable = 0
+        for i in range(first, last):
+            if _counts(rows, weights, i):
+                usable += 1
+        for i in range(first, last):
+            if not _counts(rows, weights, i):
+                continue
+            if last - first == 1:
+                add_truncated(rows, i, scale, total[0])
+                add_squares_truncated(rows, i, scale, total[1])
+            else:
+                add(rows, i, scale / usable, sums[0])
+                add_squares(rows, i, scale / usable, sums[1])
+        for k in range(2 if last - first > 1 else 0):
+            for i in range(first, last):
+                if _counts(rows, weights, i):
+                    count = move_out(rows, i, sums[k], places, entries, 0)
+                    for q in range(count):
+                        total[k, places[q]] += np.trunc(entries[q])
+
+
+@jit
+def fill_person_means(
+    each: Floats, usable: npt.NDArray[np.bool_], starts: Ints, out: Floats
+) -> None:
+    """Fill in every person's mean of numbers of its usable rows.
+
+    Parameters
+    ----------
+    each : array of shape (numbers, rows)
+        The numbers.
+    usable : array of bool, one a row
+        Others are left out.
+    starts : array of int
+        Where the rows of each person begin.
+    out : array of shape (numbers, persons)
+        Written; 0 where no row is usable.
+
+    Notes
+    -----
+    Guarantee: a function of the person's own rows to the last bit, added in their order; of
+    one row, the number itself.
+    Requires: strict floating point; no fastmath.
+    """
+    for k in range(each.shape[0]):
+        for g in range(starts.shape[0] - 1):
+            total, count = 0.0, 0
+            for i in range(starts[g], starts[g + 1]):
+                if usable[i]:
+                    total += each[k, i]
+                    count += 1
+            out[k, g] = total / count if count else 0.0

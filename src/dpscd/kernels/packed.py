@@ -12,9 +12,24 @@ from numba.extending import register_jitable
 
 from dpscd.kernels._jit import REORDERED, jit
 from dpscd.kernels._memory import GATE, LINE, barrier, prefetch
-from dpscd.kernels.block import BlockBuffer, new_buffer, solve_block
+from dpscd.kernels.block import (
+    BlockBuffer,
+    cut_steps,
+    move_duals,
+    new_buffer,
+    solve_block,
+    step_block,
+)
 from dpscd.kernels.dual import StepConstants
 from dpscd.kernels.pack import LABEL, NORM, SCALE, WEIGHT, Pack
+from dpscd.kernels.persons import (
+    Persons,
+    first_factors,
+    gather,
+    new_desk,
+    shorten_sum,
+    weigh,
+)
 from dpscd.losses import Loss
 
 __all__ = [
@@ -77,7 +92,7 @@ def _read(
         buffer.scale[b] = scale
         buffer.norm[b] = pack.state[i, pack.place + NORM]
         buffer.label[b] = pack.state[i, pack.place + LABEL]
-        buffer.weight[b] = pack.state[i, pack.place + WEIGHT]
+        buffer.weight[b] = buffer.mass[b] = pack.state[i, pack.place + WEIGHT]
         for k in range(outputs):
             buffer.duals[k, b] = dual[i, k]
             product = np.float64(_product(pack.cells, i, models[k], pack.padded))
@@ -160,6 +175,66 @@ def _add_members(
 
 
 @jit
+def _add_joint(
+    pack: Pack, constants: StepConstants, ids: Ints, first: int, last: int, own: Ints,
+    buffer: BlockBuffer, total: Ints,
+) -> None:  # fmt: skip
+    """Add what a person, rows `first` to `last` of a block, contributes, as one vector."""
+    for k in range(total.shape[0]):
+        for j in range(own.shape[1]):
+            own[k, j] = 0
+        _add(pack, ids[first:last], buffer.cells[k, first:last], own[k])
+    factor = shorten_sum(own, constants)
+    for k in range(total.shape[0]):
+        for j in range(total.shape[1]):
+            total[k, j] += own[k, j]
+        for b in range(first, last):
+            buffer.steps[k, b] *= factor
+
+
+@jit
+def _add_persons(
+    loss: Loss, pack: Pack, constants: StepConstants, ids: Ints, persons: Persons,
+    models: Singles, gains: Floats, dual: Floats, buffer: BlockBuffer, total: Ints,
+) -> None:  # fmt: skip
+    """Add what persons contribute to `total`, each no more than the clip; move their duals.
+
+    Notes
+    -----
+    Guarantee: that of :func:`~dpscd.kernels.persons.first_factors` for persons whose lengths
+    add up to no more than the clip, of :func:`~dpscd.kernels.persons.shorten_sum` for others.
+    """
+    outputs = total.shape[0]
+    desk, own = new_desk(buffer.norm.shape[0]), np.empty((outputs, total.shape[1]), np.int64)
+    place, done = 0, 0
+    taken, count = gather(persons, ids, 0, desk.rows[0], desk.ends[0])
+    while taken > 0:
+        rows, ends = desk.rows[place, :count], desk.ends[place, :taken]
+        done, place = done + taken, 1 - place
+        taken, count = gather(persons, ids, done, desk.rows[place], desk.ends[place])
+        _read(pack, rows, desk.rows[place, :count], models, gains, dual, buffer)
+        weigh(ends, buffer)
+        step_block(loss, constants, rows.shape[0], buffer)
+        first_factors(constants, ends, buffer, desk.joint)
+        cut_steps(constants, rows.shape[0], buffer)
+        # Persons that need no common clip are added together, as far as they are neighbours.
+        begin, last = 0, 0
+        for p in range(ends.shape[0]):
+            first, last = last, ends[p]
+            if desk.joint[p]:
+                for k in range(outputs):
+                    _add(pack, rows[begin:first], buffer.cells[k, begin:first], total[k])
+                _add_joint(pack, constants, rows, first, last, own, buffer, total)
+                begin = last
+        for k in range(outputs):
+            _add(pack, rows[begin:last], buffer.cells[k, begin:last], total[k])
+        move_duals(rows.shape[0], buffer)
+        for k in range(outputs):
+            for b in range(rows.shape[0]):
+                dual[rows[b], k] = buffer.duals[k, b]
+
+
+@jit
 def add_packed_lot(
     loss: Loss,
     pack: Pack,
@@ -168,6 +243,7 @@ def add_packed_lot(
     dual: Floats,
     shared: Floats,
     total: Cells,
+    persons: Persons | None = None,
 ) -> None:
     """Add what the members `ids` of one lot contribute to `total`, and move their duals.
 
@@ -183,19 +259,26 @@ def add_packed_lot(
         As it was before the lot.
     total : int64 array of shape (outputs, padded)
         Sums in cells, to be added to.
+    persons : Persons or None
+        Whose rows are whose: members are persons. None if they are records.
 
     Notes
     -----
-    Guarantee: that of :func:`~dpscd.kernels.block.solve_block` for every member. The total is
-    exact, so parts of a lot may be added up anywhere; it is not yet noisy.
+    Guarantee: that of :func:`~dpscd.kernels.block.solve_block` for every member that is a
+    record, of :func:`_add_persons` for every one that is a person. The total is exact, so
+    parts of a lot may be added up anywhere; it is not yet noisy.
     """
     outputs = shared.shape[0]
     block = _block_of(pack)
-    buffer = new_buffer(outputs, block)
     models = np.zeros((outputs, pack.padded), np.float32)
     gains = np.empty(outputs)
     for k in range(outputs):
         gains[k] = _model(shared[k], constants.strength, models[k])
+    if persons is not None:
+        room = new_buffer(outputs, max(block, persons.most))
+        _add_persons(loss, pack, constants, ids, persons, models, gains, dual, room, total)
+        return
+    buffer = new_buffer(outputs, block)
     for first in range(0, ids.shape[0], block):
         members = ids[first : first + block]
         coming = ids[first + block : first + 2 * block]
@@ -224,6 +307,7 @@ def advance_part(
     part: int,
     totals: Cells,
     gate: Ints,
+    persons: Persons | None = None,
 ) -> None:
     """Do one thread's part of :func:`advance_packed`; the others run at the same time.
 
@@ -239,11 +323,13 @@ def advance_part(
         Room for the sums.
     gate : array of length GATE
         Zeros at first; where the threads meet.
+    persons : Persons or None
+        As for :func:`add_packed_lot`.
     """
     outputs, width = shared.shape
     parts = totals.shape[0]
     block = _block_of(pack)
-    buffer = new_buffer(outputs, block)
+    buffer = new_buffer(outputs, block if persons is None else max(block, persons.most))
     models = np.zeros((outputs, pack.padded), np.float32)
     gains = np.empty(outputs)
     bits = math.frexp(constants.grid / constants.cell)[1] - 1
@@ -254,6 +340,11 @@ def advance_part(
             gains[k] = _model(shared[k], constants.strength, models[k])
         own[:] = 0
         begin, end = _share(starts, t, part, parts)
+        if persons is not None:
+            _add_persons(
+                loss, pack, constants, ids[begin:end], persons, models, gains, dual, buffer, own
+            )
+            begin = end
         for first in range(begin, end, block):
             members = ids[first : min(first + block, end)]
             coming = ids[first + block : min(first + 2 * block, end)]
@@ -290,11 +381,12 @@ def advance_packed(
     dual: Floats,
     shared: Floats,
     average: Floats,
+    *persons: Persons,
 ) -> None:
     """Run a chunk of steps on packed records.
 
     Parameters are those of :func:`dpscd.kernels.dual.advance`, with a pack for rows and
-    records, and a grid of 2^0 to 2^52 cells.
+    records, a grid of 2^0 to 2^52 cells, and whose rows are whose if members are persons.
 
     Notes
     -----
@@ -308,5 +400,5 @@ def advance_packed(
     # Not compiled itself: one machine code serves one thread and several.
     advance_part(
         loss, pack, constants, ids, starts, normals, average_from, dual, shared, average,
-        0, totals, gate,
+        0, totals, gate, *persons,
     )  # fmt: skip

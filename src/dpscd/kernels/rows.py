@@ -20,10 +20,12 @@ __all__ = [
     "DenseRows",
     "Rows",
     "add",
+    "add_squares",
     "add_squares_truncated",
     "add_truncated",
     "dot",
     "look_ahead",
+    "move_out",
     "ordered_dot",
     "pick_layout",
     "row_width",
@@ -147,6 +149,42 @@ def _add_squares_truncated_csr(rows, i, scale, vector):
         vector[rows.indices[p]] += np.trunc(scale * part * part)
 
 
+def _add_squares_dense(rows, i, scale, vector):
+    x = rows.values[i]
+    for j in range(x.shape[0]):
+        part = rows.factor[i] * np.float64(x[j])
+        vector[j] += scale * part * part
+
+
+def _add_squares_csr(rows, i, scale, vector):
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        part = rows.factor[i] * np.float64(rows.values[p])
+        vector[rows.indices[p]] += scale * part * part
+
+
+def _move_out_dense(rows, i, vector, places, entries, count):
+    for j in range(vector.shape[0]):
+        if vector[j] != 0.0:
+            places[count], entries[count] = j, vector[j]
+            vector[j] = 0.0
+            count += 1
+    return count
+
+
+def _move_out_csr(rows, i, vector, places, entries, count):
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        j = rows.indices[p]
+        if vector[j] != 0.0:
+            places[count], entries[count] = j, vector[j]
+            vector[j] = 0.0
+            count += 1
+    if rows.tail != 0.0 and vector[rows.width] != 0.0:
+        places[count], entries[count] = rows.width, vector[rows.width]
+        vector[rows.width] = 0.0
+        count += 1
+    return count
+
+
 def _look_ahead_dense(rows, ids, p, vector):
     if p + _ROWS_AHEAD < ids.shape[0]:
         i = ids[p + _ROWS_AHEAD]
@@ -227,6 +265,34 @@ def add_squares_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> N
     pick(rows, i, scale, vector)
 
 
+def add_squares(rows: Rows, i: int, scale: float, vector: Floats) -> None:
+    """Add `scale` times the squares of record `i`'s features to `vector`."""
+    pick_layout(rows, _add_squares_dense, _add_squares_csr)(rows, i, scale, vector)
+
+
+def move_out(
+    rows: Rows, i: int, vector: Floats, places: Any, entries: Floats, count: int
+) -> int:
+    """Move what `vector` has where record `i` has entries into a list, and leave zeros.
+
+    Parameters
+    ----------
+    rows, i
+        The record; of dense rows every one has all entries.
+    vector : array
+        Changed in place.
+    places, entries : arrays
+        The list, `count` long until now; it has room for all of `vector`.
+
+    Returns
+    -------
+    int
+        How long the list is then. No place is in it twice.
+    """
+    pick = pick_layout(rows, _move_out_dense, _move_out_csr)
+    return int(pick(rows, i, vector, places, entries, count))
+
+
 def look_ahead(rows: Rows, ids: npt.NDArray[np.int64], p: int, vector: Floats) -> None:
     """Ask the memory for what records after ``ids[p]`` need that will meet `vector`."""
     pick_layout(rows, _look_ahead_dense, _look_ahead_csr)(rows, ids, p, vector)
@@ -267,6 +333,16 @@ def _add_truncated(rows, i, scale, vector):
 @overload(add_squares_truncated)
 def _add_squares_truncated(rows, i, scale, vector):
     return pick_layout(rows, _add_squares_truncated_dense, _add_squares_truncated_csr)
+
+
+@overload(add_squares)
+def _add_squares(rows, i, scale, vector):
+    return pick_layout(rows, _add_squares_dense, _add_squares_csr)
+
+
+@overload(move_out)
+def _move_out(rows, i, vector, places, entries, count):
+    return pick_layout(rows, _move_out_dense, _move_out_csr)
 
 
 @overload(look_ahead)

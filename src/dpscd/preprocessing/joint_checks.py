@@ -10,7 +10,7 @@ from dpscd.preprocessing.declarations import Column, Cross, Pair, Target
 from dpscd.preprocessing.knots import MOST_IN_PAIRS, MOST_INTERVALS
 from dpscd.preprocessing.pair_features import pair_width
 
-__all__ = ["MOST_FEATURES", "check_monotone", "check_size", "checked_pairs"]
+__all__ = ["MOST_FEATURES", "check_monotone", "check_size", "checked_pairs", "checked_person"]
 
 Complaint = Callable[[tuple[str, ...], str], SchemaError]
 
@@ -125,3 +125,25 @@ def check_size(columns: Sequence[Column], pairs: Sequence[Pair], complain: Compl
 
 def _too_many(what: str) -> str:
     return f"with {what} there can be more than {MOST_FEATURES:,} features."
+
+
+def checked_person(
+    value: Any, columns: tuple[Column, ...], target: Target, complain: Complaint
+) -> str | None:
+    """Return the name of the column that identifies persons, or raise SchemaError."""
+    where = ("table", "person")
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip():
+        raise complain(where, "person must be the name of one column.")
+    if value == target.name:
+        raise complain(
+            where, f"column {value!r} is the target: it cannot identify persons as well."
+        )
+    if any(column.name == value and column.kind != "ignore" for column in columns):
+        raise complain(
+            where,
+            f"column {value!r} identifies persons, so it must not be a feature: take "
+            f'[columns.{value}] away, or give it kind = "ignore".',
+        )
+    return value

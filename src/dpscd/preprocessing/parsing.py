@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpscd.errors import SchemaError
+from dpscd.errors import ParameterError, SchemaError
 from dpscd.preprocessing.cells import MISSING, OTHER, Listed, NumberCells, TruthCells
 from dpscd.preprocessing.columns import codes, numbers
 from dpscd.preprocessing.declarations import Column, Layout, Target
+from dpscd.preprocessing.identifiers import Numbering
 from dpscd.preprocessing.schema import Schema
 
 __all__ = [
@@ -40,37 +41,74 @@ class Parsed:
         in the list of values, OTHER or MISSING).
     target : array or None
         The same for the target.
+    persons : array of int64 or None
+        The number of each row's person, -1 if it has none; None if nobody asked.
+    numbering : object or None
+        Of which numbering these are: the token of a :class:`Numbering`, which is no identifier.
     """
 
-    def __init__(self, columns: dict[str, npt.NDArray[Any]], target: Any, count: int) -> None:
+    def __init__(
+        self,
+        columns: dict[str, npt.NDArray[Any]],
+        target: Any,
+        count: int,
+        persons: npt.NDArray[np.int64] | None = None,
+        numbering: object = None,
+    ) -> None:
         self.columns = columns
         self.target = target
         self.count = count
+        self.persons = persons
+        self.numbering = numbering
 
     def __len__(self) -> int:
         return self.count
 
     @classmethod
     def joined(cls, parts: "Sequence[Parsed]") -> "Parsed":
-        """Return the records of all parts, in order."""
+        """Return the records of all parts, in order.
+
+        Notes
+        -----
+        Requires: persons of all parts were numbered together, else one number would stand for
+        two of them; it is refused if not.
+        """
+        first = parts[0]
+        if any(part.numbering is not first.numbering for part in parts):
+            raise ParameterError("the persons of these parts were not numbered together.")
         columns = {
             name: np.concatenate([part.columns[name] for part in parts])
-            for name in parts[0].columns
+            for name in first.columns
         }
-        with_target = parts[0].target is not None
-        target = np.concatenate([part.target for part in parts]) if with_target else None
-        return cls(columns, target, sum(len(part) for part in parts))
+        target = first.target
+        if target is not None:
+            target = np.concatenate([part.target for part in parts])
+        persons = None if first.numbering is None else _all_persons(parts)
+        return cls(columns, target, sum(map(len, parts)), persons, first.numbering)
+
+    def taken(self, order: npt.NDArray[np.int64]) -> "Parsed":
+        """Return the records of these rows, in this order, without their persons."""
+        columns = {name: values[order] for name, values in self.columns.items()}
+        target = None if self.target is None else self.target[order]
+        return Parsed(columns, target, len(order))
 
 
-def used_columns(schema: Schema, *, target: bool) -> list[str]:
+def _all_persons(parts: Sequence[Parsed]) -> npt.NDArray[np.int64]:
+    return np.concatenate([np.asarray(part.persons, dtype=np.int64) for part in parts])
+
+
+def used_columns(schema: Schema, *, target: bool, person: bool = False) -> list[str]:
     """Return the names of the columns that are read."""
     names = [column.name for column in schema.features]
-    return [*names, schema.target.name] if target else names
+    names += [schema.target.name] if target else []
+    return [*names, schema.person] if person and schema.person is not None else names
 
 
-def check_columns(schema: Schema, names: Sequence[str], *, target: bool) -> None:
+def check_columns(
+    schema: Schema, names: Sequence[str], *, target: bool, person: bool = False
+) -> None:
     """Raise SchemaError if a table with these names of columns lacks one or has it twice."""
-    used = used_columns(schema, target=target)
+    used = used_columns(schema, target=target, person=person)
     absent = [name for name in used if name not in set(names)]
     if absent:
         more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
@@ -83,7 +121,13 @@ def check_columns(schema: Schema, names: Sequence[str], *, target: bool) -> None
             raise SchemaError(f"the table has two columns called {name!r}.")
 
 
-def parse(schema: Schema, frame: pd.DataFrame, *, target: bool = True) -> Parsed:
+def parse(
+    schema: Schema,
+    frame: pd.DataFrame,
+    *,
+    target: bool = True,
+    person: bool | Numbering = False,
+) -> Parsed:
     """Return the numbers of a table, or raise SchemaError if columns are missing or double.
 
     Parameters
@@ -94,9 +138,12 @@ def parse(schema: Schema, frame: pd.DataFrame, *, target: bool = True) -> Parsed
         The records; columns that the schema ignores or does not name may be absent.
     target : bool, default=True
         Whether the target is wanted.
+    person : bool or Numbering, default=False
+        Whether persons are wanted, if the schema names their column. Parts of a table that are
+        joined must be given one :class:`Numbering`, which numbers those of all parts.
     """
     names = [str(name) for name in frame.columns]
-    check_columns(schema, names, target=target)
+    check_columns(schema, names, target=target, person=person is not False)
     frame = frame.set_axis(names, axis=1)
     columns = {
         column.name: parse_column(column, frame[column.name], schema.layout)
@@ -107,7 +154,11 @@ def parse(schema: Schema, frame: pd.DataFrame, *, target: bool = True) -> Parsed
         if target
         else None
     )
-    return Parsed(columns, labels, len(frame))
+    if person is False or schema.person is None:
+        return Parsed(columns, labels, len(frame))
+    numbering = Numbering(schema.layout.missing) if person is True else person
+    codes = numbering.codes(frame[schema.person])
+    return Parsed(columns, labels, len(frame), codes, numbering.token)
 
 
 def parse_column(column: Column | Target, cells: pd.Series, layout: Layout) -> npt.NDArray[Any]:

@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from dpscd.errors import DataError
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.delimited import CsvFile
+from dpscd.preprocessing.identifiers import Numbering, count_of
 from dpscd.preprocessing.parsing import Parsed, check_columns, parse, used_columns
 from dpscd.preprocessing.schema import Schema
 
@@ -54,33 +57,57 @@ class TableFiles:
         What their columns mean.
     target : bool, default=True
         Whether the target is wanted.
+    person : bool, default=False
+        Whether persons are wanted, if the schema names their column.
 
     Attributes
     ----------
     count : int
-        Number of records.
+        Number of records; of persons, where these are wanted: of all cells only their
+        identifiers are looked at for it.
     """
 
     def __init__(
-        self, paths: Sequence[str | os.PathLike[str]], schema: Schema, *, target: bool = True
+        self,
+        paths: Sequence[str | os.PathLike[str]],
+        schema: Schema,
+        *,
+        target: bool = True,
+        person: bool = False,
     ) -> None:
         self._schema = schema
         self._target = target
         self._files = [open_table(path, schema.layout) for path in paths]
         for file in self._files:
-            check_columns(schema, file.names(), target=target)
-        self.count = sum(file.count() for file in self._files)
+            check_columns(schema, file.names(), target=target, person=person)
+        self._codes = None
+        if person and schema.person is not None:
+            self._codes = self._persons(schema.person)
+            self.count = count_of(self._codes)
+        else:
+            self.count = sum(file.count() for file in self._files)
+
+    def _persons(self, column: str) -> npt.NDArray[np.int64]:
+        """Return the number of each row's person; of all cells only these are looked at."""
+        numbering = Numbering(self._schema.layout.missing)
+        frames = (frame for file in self._files for frame in file.frames([column], CHUNK))
+        return np.concatenate([numbering.codes(frame[column]) for frame in frames])
 
     def parsed(self, progress: Callable[[], None] | None = None) -> Parsed:
         """Return the numbers of all records; `progress` is called after every piece."""
-        wanted = used_columns(self._schema, target=self._target)
+        schema, target = self._schema, self._target
+        person = Numbering(schema.layout.missing) if self._codes is not None else False
+        wanted = used_columns(schema, target=target, person=person is not False)
         parts = []
         for file in self._files:
             for frame in file.frames(wanted, CHUNK):
-                parts.append(parse(self._schema, frame, target=self._target))
+                parts.append(parse(schema, frame, target=target, person=person))
                 if progress:
                     progress()
         found = Parsed.joined(parts)
+        counted = self._codes
+        if counted is not None and not np.array_equal(counted, np.asarray(found.persons)):
+            raise DataError(refusals.CHANGED)
         if not len(found):
             raise DataError(refusals.NO_RECORDS)
         return found

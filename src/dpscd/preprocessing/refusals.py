@@ -39,6 +39,25 @@ ROUNDED = (
     "compared with a column of these: give the column as texts or as whole numbers (in pandas "
     "dtype=str, 'Int64' or object), or the path of the file."
 )
+NOT_A_PERSON_EACH = "groups must hold one identifier of a person per record (1D array)."
+NOT_AN_IDENTIFIER = (
+    "an identifier of a person cannot be compared with the others: each must be a text, a "
+    "number, a date or another hashable value, and no part of it may be missing."
+)
+ROUNDED_PERSONS = (
+    "an identifier of a person is a floating-point number so large that it may stand for "
+    "several whole numbers: give identifiers as texts or as whole numbers (in pandas "
+    "dtype=str, 'Int64' or object), or the path of the file."
+)
+NO_TEXT_OF_PERSON = (
+    "an identifier of a person has no exact text, which a cluster needs: give texts, numbers "
+    "or dates."
+)
+APART = (
+    "the records of a person lie in several partitions: bring them together first, for "
+    "instance with shuffle(on=...) of the column that identifies persons."
+)
+CHANGED = "a file changed while it was read: its persons are not those that were counted."
 NO_RECORDS = "the table has no records."
 EMPTY = "{} is empty."
 NOT_UTF8 = "{} is not a text in UTF-8."
@@ -76,6 +95,12 @@ REFUSALS = (
     NOT_FLAT,
     NO_WEIGHT,
     ROUNDED,
+    NOT_A_PERSON_EACH,
+    NOT_AN_IDENTIFIER,
+    ROUNDED_PERSONS,
+    NO_TEXT_OF_PERSON,
+    APART,
+    CHANGED,
     NO_RECORDS,
     EMPTY,
     NOT_UTF8,

@@ -44,6 +44,9 @@ class Schema:
         which bounds its length by 1, or by its own length. A pair counts as a column.
     pairs : tuple of Pair
         Pairs of columns that have features of their own.
+    person : str or None
+        The column that identifies persons, all of whose records are protected together; None if
+        every record is protected by itself.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Schema:
     layout: Layout = Layout()  # noqa: RUF009 - frozen
     rows: str = "scale"
     pairs: tuple[Pair, ...] = ()
+    person: str | None = None
 
     @property
     def features(self) -> tuple[Column, ...]:
@@ -130,6 +134,17 @@ class Schema:
         """Return the schema of plain values, as TOML or :meth:`to_dict` gives them."""
         return Schema(*schema_parts(values, lines or Lines("", "schema")))
 
+    def with_person(self, column: str) -> "Schema":
+        """Return the schema with a column that identifies persons, or raise SchemaError."""
+        if self.person not in (None, column):
+            raise SchemaError(
+                f"the schema says that column {self.person!r} identifies persons, not "
+                f"{column!r}."
+            )
+        values = self.to_dict()
+        values["table"] = {**values.get("table", {}), "person": column}
+        return Schema.from_dict(values)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain values, all that is not a default."""
         out: dict[str, Any] = {}
@@ -143,6 +158,8 @@ class Schema:
                 else {"columns": list(pair.columns), "bins": pair.bins}
                 for pair in self.pairs
             ]
+        if self.person is not None:
+            table["person"] = self.person
         if table:
             out["table"] = table
         target = _changed(self.target, Target(""))

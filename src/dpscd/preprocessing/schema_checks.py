@@ -16,7 +16,12 @@ from dpscd.preprocessing.declarations import (
     Target,
     default_missing,
 )
-from dpscd.preprocessing.joint_checks import check_monotone, check_size, checked_pairs
+from dpscd.preprocessing.joint_checks import (
+    check_monotone,
+    check_size,
+    checked_pairs,
+    checked_person,
+)
 from dpscd.preprocessing.knots import told_apart
 from dpscd.preprocessing.lines import Lines
 
@@ -35,13 +40,14 @@ _MOST_VALUES = 100_000
 _ROWS = ("scale", "normalise")
 _TABLE_KEYS = {
     "header", "names", "delimiter", "comment", "missing", "multiline", "rows", "pairs",
+    "person",
 }  # fmt: skip
 
-Parts = tuple[tuple[Column, ...], Target, Layout, str, tuple[Pair, ...]]
+Parts = tuple[tuple[Column, ...], Target, Layout, str, tuple[Pair, ...], str | None]
 
 
 def schema_parts(values: Any, lines: Lines) -> Parts:
-    """Return columns, target, layout, rows and pairs of plain values, or raise SchemaError."""
+    """Return the parts of a schema, in the order of its fields, or raise SchemaError."""
     return _Reader(lines).parts(values)
 
 
@@ -76,7 +82,8 @@ class _Reader:
         pairs = checked_pairs(table.get("pairs", []), columns, self.error)
         check_monotone(columns, pairs, target, rows, self.error)
         check_size(columns, pairs, self.error)
-        return columns, target, layout, rows, pairs
+        person = checked_person(table.get("person"), columns, target, self.error)
+        return columns, target, layout, rows, pairs, person
 
     def layout(self, values: dict[str, Any]) -> Layout:
         where = ("table",)

@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,13 +12,20 @@ import pandas as pd
 from dpscd.errors import DataError
 from dpscd.preprocessing.declarations import Column, Layout
 from dpscd.preprocessing.parsing import parse_column
+from dpscd.preprocessing.person_question import may_identify, question
 
 __all__ = ["ReadTemplate", "template"]
 
 _MOST_LISTED = 100  # different values up to which a column read from data is a category
 
 
-def template(columns: Mapping[str, str], layout: Layout, *, target: str | None = None) -> str:
+def template(
+    columns: Mapping[str, str],
+    layout: Layout,
+    *,
+    target: str | None = None,
+    person: str | None = None,
+) -> str:
     """Return a schema to fill in, as TOML; what a person has to fill in is marked.
 
     Parameters
@@ -29,6 +36,8 @@ def template(columns: Mapping[str, str], layout: Layout, *, target: str | None =
         How the file is written.
     target : str, optional
         What to predict; the last column if not given.
+    person : str, optional
+        The column that identifies persons, which is no feature; asked for if not given.
 
     Notes
     -----
@@ -37,7 +46,8 @@ def template(columns: Mapping[str, str], layout: Layout, *, target: str | None =
     names = list(columns)
     _check(names)
     own = ["classes = []  # FILL IN: its labels, or bounds = [lowest, highest] instead"]
-    return _document(_HEAD, names, layout, target, lambda _: own, lambda x: _LINES[columns[x]])
+    asked = _Asked(names, layout, target, person)
+    return _document(_HEAD, asked, lambda _: own, lambda x: _LINES[columns[x]])
 
 
 _LINES = {
@@ -93,11 +103,10 @@ class ReadTemplate:
             if len(self._listed[name]) <= _MOST_LISTED:
                 self._listed[name].update(dict.fromkeys(sorted(set(known))))
 
-    def text(self, target: str | None) -> str:
+    def text(self, target: str | None, person: str | None = None) -> str:
         """Return the schema as TOML, every column marked as read from data."""
-        return _document(
-            _HEAD_READ, self.names, self.layout, target, self._target, self._column
-        )
+        asked = _Asked(self.names, self.layout, target, person)
+        return _document(_HEAD_READ, asked, self._target, self._column)
 
     def _target(self, name: str) -> list[str]:
         listed = list(self._listed[name])
@@ -141,23 +150,41 @@ _HEAD_READ = """\
 # mark away."""
 
 
+class _Asked(NamedTuple):
+    """What a schema is to be of: the target is the last column if it is not named."""
+
+    names: Sequence[str]
+    layout: Layout
+    target: str | None
+    person: str | None
+
+
 def _document(
     head: str,
-    names: Sequence[str],
-    layout: Layout,
-    target: str | None,
+    asked: _Asked,
     of_target: Callable[[str], list[str]],
     of_column: Callable[[str], list[str]],
 ) -> str:
+    names, layout, target, person = asked
     if target is not None and target not in names:
         raise DataError(f"the table has no column {target!r} to be the target.")
+    if person is not None and person not in names:
+        raise DataError(f"the table has no column {person!r} to identify persons.")
     target = names[-1] if target is None else target
-    parts = [head, *_table(layout)]
+    if person == target:
+        raise DataError(f"column {target!r} is the target: it cannot identify persons as well.")
+    features = [name for name in names if name not in (target, person)]
+    parts = [head, "", "[table]", *_table(layout), *_person(person, features)]
     parts += ["", "[target]", f"column = {_quoted(target)}", *of_target(target)]
-    for name in names:
-        if name != target:
-            parts += ["", f"[columns.{_key(name)}]", *of_column(name)]
+    for name in features:
+        parts += ["", f"[columns.{_key(name)}]", *of_column(name)]
     return "\n".join(parts) + "\n"
+
+
+def _person(person: str | None, others: Sequence[str]) -> list[str]:
+    if person is not None:
+        return [f"person = {_quoted(person)}"]
+    return question([_quoted(name) for name in others if may_identify(name)])
 
 
 def _table(layout: Layout) -> list[str]:
@@ -169,7 +196,7 @@ def _table(layout: Layout) -> list[str]:
         lines.append(f"delimiter = {_quoted(layout.delimiter)}")
     if layout.comment is not None:
         lines.append(f"comment = {_quoted(layout.comment)}")
-    return ["", "[table]", *lines] if lines else []
+    return lines
 
 
 def _check(names: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from dpscd.errors import LedgerError, ParameterError
 from dpscd.privacy.budget import Account, Reservation
 from dpscd.privacy.filters import filter_from_dict
 from dpscd.privacy.relation import Relation
+from dpscd.privacy.unit import RECORD, Unit
 
 __all__ = [
     "Books",
@@ -133,6 +134,7 @@ class Books:
             dataset=dataset,
             relation=Relation(values["relation"]),
             filter=filter_from_dict(values["filter"], values["numbers"]),
+            unit=Unit.parse(values.get("unit", RECORD.text)),
         )
 
     def _reserve(self, values: dict[str, Any]) -> None:
@@ -152,6 +154,7 @@ class Books:
             releases=tuple(dict(x) for x in values["releases"]),
             cost=cost,
             seeded=seeded,
+            unit=values.get("unit", RECORD.text),
         )
         self.accounts[reservation.dataset].charge(reservation)
         self.reservations[reservation.id] = reservation

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpscd.errors import BudgetExceeded
+from dpscd.errors import BudgetExceeded, LedgerError
 from dpscd.privacy.decimals import above, below, exact
 from dpscd.privacy.filters import Filter
 from dpscd.privacy.relation import Relation
+from dpscd.privacy.unit import RECORD, Unit
 
 __all__ = ["Account", "BudgetState", "Reservation"]
 
@@ -23,6 +24,8 @@ class BudgetState:
         Name of the data set.
     epsilon, delta, relation, filter
         The budget and how fits are added up.
+    unit : str
+        What the budget protects: a record, or a person with all their records.
     order : int or None
         The order of a Rényi filter.
     spent_epsilon, left_epsilon : float
@@ -42,6 +45,7 @@ class BudgetState:
     epsilon: float
     delta: float
     relation: Relation
+    unit: str
     filter: str
     order: int | None
     spent_epsilon: float
@@ -78,6 +82,8 @@ class Reservation:
         Whether the fit came to its end.
     seeded : bool
         Whether its noise came from a seed: the claim holds while that seed is secret.
+    unit : str
+        What it protects: the budget's unit.
     """
 
     id: int
@@ -90,6 +96,7 @@ class Reservation:
     cost: dict[str, float]
     committed: bool = False
     seeded: bool = False
+    unit: str = RECORD.text
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reservation as plain JSON values."""
@@ -103,6 +110,7 @@ class Account:
     dataset: str
     relation: Relation
     filter: Filter
+    unit: Unit = RECORD
     reservations: list[Reservation] = field(default_factory=list)
     sums: dict[str, Fraction] = field(default_factory=dict)
 
@@ -113,6 +121,25 @@ class Account:
     def exceeded(self, sums: Mapping[str, Fraction]) -> list[str]:
         """Return the names of the capacities that `sums` exceed."""
         return [key for key, x in self.filter.capacity.items() if sums[key] > exact(x)]
+
+    def check_unit(self, unit: Unit) -> None:
+        """Raise LedgerError, saying why, unless a fit has the unit of the budget."""
+        if unit == self.unit:
+            return
+        if not unit.is_person:
+            why = "a charge for records never covers a person, who may have many"
+        elif not self.unit.is_person:
+            why = (
+                "a charge for persons covers whether a person took part, not one of their "
+                "records (under replace-one it would, for a record that stays with its person)"
+            )
+        else:
+            why = "who is a person is told in another way, so that neither covers the other"
+        raise LedgerError(
+            f"the unit of the budget of dataset={self.dataset!r} is {self.unit.text!r}; a fit "
+            f"whose unit is {unit.text!r} cannot be charged to it: {why}. A budget has one "
+            "unit, named when it is made with `dpscd budget init`."
+        )
 
     def admit(self, epsilon: float, delta: float, cost: Mapping[str, float]) -> None:
         """Raise BudgetExceeded, saying what is left, unless the budget holds the fit."""
@@ -140,6 +167,8 @@ class Account:
     def charge(self, reservation: Reservation) -> None:
         """Add a fit; the filter must have admitted it."""
         sums = self.with_cost(reservation.cost)
+        if reservation.unit != self.unit.text:
+            raise ValueError("a fit was charged that has another unit")
         if set(sums) != set(self.filter.capacity) or self.exceeded(sums):
             raise ValueError("a fit was charged that the filter does not admit")
         self.sums = sums
@@ -155,6 +184,7 @@ class Account:
             epsilon=self.filter.epsilon,
             delta=self.filter.delta,
             relation=self.relation,
+            unit=self.unit.text,
             filter=self.filter.name,
             order=getattr(self.filter, "order", None),
             spent_epsilon=above(epsilon),

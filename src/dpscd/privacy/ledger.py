@@ -12,6 +12,7 @@ from dpscd.privacy.budget import BudgetState, Reservation
 from dpscd.privacy.filters import LARGEST_EPSILON, check_target, fit_cost, new_filter
 from dpscd.privacy.ledger_file import append, check_integrity, transaction
 from dpscd.privacy.relation import Relation
+from dpscd.privacy.unit import RECORD, Unit
 
 if TYPE_CHECKING:
     from dpscd.privacy.release import Release
@@ -30,8 +31,8 @@ class Ledger:
     Notes
     -----
     Guarantee: what `reserve` admitted is spent from then on, across processes, crashes and
-    power cuts; all of it together is (epsilon, delta)-private under the budget's relation,
-    even though fits are chosen after seeing earlier ones.
+    power cuts; all of it together is (epsilon, delta)-private for the budget's unit under its
+    relation, even though fits are chosen after seeing earlier ones.
     Requires: a fit uses no value of the data before `reserve` returned; one name for one
     set of records (two names are two budgets); a file system with working locks.
     Proof: ``dpscd.privacy.filters.BasicFilter`` and
@@ -62,6 +63,9 @@ class Ledger:
         delta: float,
         relation: str = "zero-out",
         filter: str = "basic",  # noqa: A002 - the word of the command line
+        *,
+        person: str | None = None,
+        groups: bool = False,
     ) -> "Ledger":
         """Give a data set its budget, in a new file or one that holds others.
 
@@ -78,6 +82,11 @@ class Ledger:
         filter : {'basic', 'renyi'}
             How fits are added up. 'renyi' admits more fits when they are many and small;
             it is not valid for replace-one.
+        person : str, optional
+            The column whose values tell persons apart, as in the schema of all its fits: they
+            are the unit of the budget then. By default the unit is a record.
+        groups : bool, default=False
+            Whether the unit is a person, told by the groups given to ``fit``.
 
         Returns
         -------
@@ -86,6 +95,7 @@ class Ledger:
         """
         check_text("dataset", dataset)
         parsed = Relation.parse(relation)
+        unit = Unit(person, groups)
         check_target(epsilon, delta)
         rule = new_filter(filter, float(epsilon), float(delta), parsed)
         ledger = cls(path)
@@ -102,6 +112,7 @@ class Ledger:
                 "filter": rule.name,
                 "numbers": asdict(rule),
                 "time": _now(),
+                **_stated(unit),
             }
             append(connection, books, entry)
         return ledger
@@ -116,6 +127,7 @@ class Ledger:
         label: str = "",
         *,
         seeded: bool = False,
+        unit: str = RECORD.text,
     ) -> int:
         """Charge a fit before it uses any data, and return the id to commit.
 
@@ -136,6 +148,10 @@ class Ledger:
         seeded : bool, default=False
             Whether the noise will come from a seed, which somebody might know; the entry
             is marked.
+        unit : str, optional
+            What the card will say is protected; by default a record. It must be the budget's:
+            a charge for records never covers a person, and one for persons covers a record
+            under replace-one only, where the record stays with its person.
 
         Returns
         -------
@@ -156,6 +172,7 @@ class Ledger:
         releases = tuple(releases)
         check_text("label", label, empty=True)
         Relation.parse(relation)
+        protected = Unit.parse(unit)
         check_target(epsilon, delta)
         epsilon, delta = float(epsilon), float(delta)
         if not releases:
@@ -169,6 +186,7 @@ class Ledger:
                 f"{account.relation.value!r}; a fit with relation={relation!r} cannot be "
                 "charged to it."
             )
+        account.check_unit(protected)
         if epsilon > LARGEST_EPSILON:
             raise BudgetExceeded(
                 f"a fit with epsilon={epsilon:g} exceeds every budget; to train without "
@@ -185,10 +203,13 @@ class Ledger:
             "cost": cost,
             "seeded": bool(seeded),
             "time": _now(),
+            **_stated(protected),
         }
         with transaction(self.path) as (connection, books):
             now = books.account(dataset)
-            if (now.filter, now.relation) != (account.filter, account.relation):
+            if (now.filter, now.relation, now.unit) != (
+                account.filter, account.relation, account.unit,
+            ):  # fmt: skip
                 raise LedgerError(f"the ledger {self.path!r} was replaced meanwhile.")
             now.admit(epsilon, delta, cost)
             return append(connection, books, entry)
@@ -263,6 +284,11 @@ class Ledger:
                     "older copy or was rewritten."
                 )
             return Verified(len(books.hashes), books.head)
+
+
+def _stated(unit: Unit) -> dict[str, str]:
+    """Return what an entry says of its unit: nothing if it is a record, as entries ever did."""
+    return {"unit": unit.text} if unit.is_person else {}
 
 
 def _now() -> str:

@@ -20,6 +20,8 @@ class RelationFacts(StrEnum):
         What the relation protects, as a clause of a sentence.
     suspicion : str
         What somebody may want to find out about a record.
+    person_words, person_suspicion : str
+        The same where the unit is a person with all their records.
     absent : str
         What a record's neighbour has in its place: 'empty' (a record that contributes
         nothing), 'other' (any other record) or 'nothing'.
@@ -38,6 +40,8 @@ class RelationFacts(StrEnum):
 
     words: str
     suspicion: str
+    person_words: str
+    person_suspicion: str
     absent: str
     reach: int
     directions: tuple[str, ...]
@@ -71,6 +75,10 @@ class Relation(RelationFacts):
         {
             "words": "whether a record took part or was replaced by an empty one",
             "suspicion": "a certain record took part or was left empty",
+            "person_words": "whether a person took part, with all their records, or was "
+            "replaced by an empty one",
+            "person_suspicion": "a certain person took part or all their records were left "
+            "empty",
             "absent": "empty",
             "reach": 1,
             "directions": ("remove", "add"),
@@ -86,6 +94,9 @@ class Relation(RelationFacts):
         {
             "words": "whether a record was this one or any other",
             "suspicion": "a certain record was in the data or another in its place",
+            "person_words": "whether a person, with all their records, was this one or any "
+            "other",
+            "person_suspicion": "a certain person was in the data or another in their place",
             "absent": "other",
             "reach": 2,
             "directions": ("replace",),
@@ -101,6 +112,8 @@ class Relation(RelationFacts):
         {
             "words": "whether a record was in the data at all",
             "suspicion": "a certain record was in the data or not",
+            "person_words": "whether a person, with all their records, was in the data at all",
+            "person_suspicion": "a certain person was in the data or not",
             "absent": "nothing",
             "reach": 1,
             "directions": ("remove", "add"),

@@ -8,7 +8,7 @@ Doors carry public facts only, so they may be sent to the workers of a cluster.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +16,16 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dpscd.errors import DataError, ParameterError
+from dpscd.persons import PersonFacts, PersonRows, count_of, training_weights
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource
 from dpscd.preprocessing.encoding import encode, is_sparse, width_of
+from dpscd.preprocessing.identifiers import (
+    keyed_hashes,
+    order_of,
+    person_codes,
+    person_keys,
+)
 from dpscd.preprocessing.parsing import Parsed, parse
 from dpscd.preprocessing.schema import Schema
 from dpscd.records.labels import (
@@ -33,14 +40,19 @@ from dpscd.records.labels import (
 __all__ = ["ArrayDoor", "TableDoor", "Triples"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 class Triples(NamedTuple):
-    """Rows, labels in the user's units, and weights of records: a secret."""
+    """Rows, labels in the user's units, and weights of records: a secret.
+
+    With persons as unit the rows of a person stand together, in the order of their first ones.
+    """
 
     X: Any
     labels: Floats
     weights: Floats
+    persons: PersonRows | None = None
 
 
 @dataclass(frozen=True)
@@ -55,20 +67,32 @@ class ArrayDoor:
         Number of features.
     sparse : bool
         Whether rows are sparse.
+    persons : PersonFacts or None
+        If persons are the unit of privacy.
     """
 
     labels: ClassLabels | NumberLabels
     features: int
     sparse: bool
+    persons: PersonFacts | None = None
 
-    def triples(self, X: Any, y: Any, sample_weight: Any, exposure: Any = None) -> Triples:
+    def triples(
+        self, X: Any, y: Any, sample_weight: Any, exposure: Any = None, codes: Any = None
+    ) -> Triples:
         """Return the triples, or raise DataError with one of the fixed texts.
+
+        Parameters
+        ----------
+        X, y, sample_weight, exposure
+            As given to `fit`.
+        codes : array of int, optional
+            The number of each row's person, below 0 if it has none; with `persons`.
 
         Notes
         -----
         Guarantee: the triple of a record is a function of its own cells, label, weight and
-        exposure.
-        Proof: docs/proofs/door.md.
+        exposure. How much a row counts in training is one of the rows of the same person.
+        Proof: docs/proofs/door.md, docs/proofs/persons.md.
         """
         source = X if isinstance(X, RowSource) else RowSource(X)
         rows = source.read()
@@ -80,24 +104,42 @@ class ArrayDoor:
             raise DataError(refusals.UNEQUAL)
         if exposure is not None and isinstance(self.labels, CountLabels):
             labels, weights = self.labels.exposed(labels, weights, exposure, source.count)
+        persons = None
+        if self.persons is not None:
+            if len(codes) != source.count:
+                raise DataError(refusals.UNEQUAL)
+            order, starts = order_of(codes)
+            if order is not None:
+                rows, labels = rows[order], labels[order]
+                given, weights = given[order], weights[order]
+            own = training_weights(starts, given, weights, self.persons.weight)
+            persons = PersonRows(starts, own, self.persons.most)
         with np.errstate(all="ignore"):  # a warning would tell of large weights
             both = np.minimum(given * weights, np.finfo(np.float64).max)
-        return Triples(rows, labels, both)
+        return Triples(rows, labels, both, persons)
 
-    def whole(self, X: Any, y: Any, sample_weight: Any, exposure: Any = None) -> Triples:
+    def whole(
+        self, X: Any, y: Any, sample_weight: Any, exposure: Any = None, codes: Any = None
+    ) -> Triples:
         """Return the triples of all records, of which at least one must count."""
-        found = self.triples(X, y, sample_weight, exposure)
+        found = self.triples(X, y, sample_weight, exposure, codes)
         check_some([found.weights])
         return found
 
     def count(self, part: Sequence[Any]) -> int:
-        """Return the number of records of a partition."""
+        """Return the number of persons, or of records, of a partition."""
+        if self.persons is not None:
+            return count_of(person_codes(part[-1]))
         return int(part[0].shape[0])
 
-    def columns(self, part: Sequence[Any]) -> Sequence[Floats]:
+    def keys(self, part: Sequence[Any], key: bytes) -> Ints:
+        """Return a keyed hash of every person's identifier, in the order of their numbers."""
+        return keyed_hashes(person_keys(part[-1])[1], key)
+
+    def columns(self, part: Sequence[Any]) -> tuple[Sequence[Floats], PersonRows | None]:
         """Return none: only columns of tables can have private bounds."""
         del part
-        return ()
+        return (), None
 
     def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "ArrayDoor":
         """Refuse: arrays have no columns with private bounds."""
@@ -105,13 +147,18 @@ class ArrayDoor:
 
     def records(self, part: Sequence[Any]) -> Triples:
         """Return the triples of a partition."""
-        if self.count(part) == 0:
+        if int(part[0].shape[0]) == 0:
             empty = (0, self.features)
             rows = sparse.csr_array(empty, dtype=np.float32) if self.sparse else np.empty(empty)
-            return Triples(rows, np.empty(0), np.empty(0))
+            nobody = PersonRows(np.zeros(1, np.int64), np.empty(0), 1)
+            persons = None if self.persons is None else nobody
+            return Triples(rows, np.empty(0), np.empty(0), persons)
         if len({_length(piece) for piece in part if piece is not None}) != 1:
-            raise DataError("X, y and sample_weight are not divided alike.")
-        return self.triples(*part)
+            raise DataError("X, y, sample_weight and groups are not divided alike.")
+        if self.persons is None:
+            return self.triples(*part)
+        X, y, sample_weight, exposure, groups = part
+        return self.triples(X, y, sample_weight, exposure, person_codes(groups))
 
 
 @dataclass(frozen=True)
@@ -126,11 +173,14 @@ class TableDoor:
         What the columns mean.
     bounds : dict
         Released bounds of columns that have private ones, by name.
+    persons : PersonFacts or None
+        If persons are the unit of privacy, told by the schema's column.
     """
 
     labels: ClassLabels | NumberLabels
     schema: Schema
     bounds: Mapping[str, tuple[float, float]]
+    persons: PersonFacts | None = None
 
     @property
     def features(self) -> int:
@@ -143,16 +193,24 @@ class TableDoor:
         return is_sparse(self.schema)
 
     def count(self, part: Any) -> int:
-        """Return the number of records of a partition."""
+        """Return the number of persons, or of records, of a partition."""
+        if self.persons is not None:
+            return count_of(person_codes(self._identifiers(part), self.schema.layout.missing))
         return len(part)
 
-    def columns(self, part: Any) -> Sequence[Floats]:
+    def keys(self, part: Any, key: bytes) -> Ints:
+        """Return a keyed hash of every person's identifier, in the order of their numbers."""
+        missing = self.schema.layout.missing
+        return keyed_hashes(person_keys(self._identifiers(part), missing)[1], key)
+
+    def columns(self, part: Any) -> tuple[Sequence[Floats], PersonRows | None]:
         """Return the values of the columns with private bounds, in the schema's order."""
-        parsed = self._parsed(part)
-        return [
+        parsed, persons = self.grouped(part)
+        values = [
             parsed.target if column is self.schema.target else parsed.columns[column.name]
             for column in self.schema.private
         ]
+        return values, persons
 
     def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "TableDoor":
         """Return the door with released bounds, in the schema's order."""
@@ -160,7 +218,7 @@ class TableDoor:
         bounds = dict(zip(names, pairs, strict=True))
         target = bounds.get(self.schema.target.name)
         labels = self.labels if target is None else NumberLabels(*target)
-        return TableDoor(labels, self.schema, bounds)
+        return TableDoor(labels, self.schema, bounds, self.persons)
 
     def records(self, part: Any) -> Triples:
         """Return the triples of a table, or of a partition of one.
@@ -171,12 +229,31 @@ class TableDoor:
         anything.
         Proof: docs/proofs/door.md.
         """
-        parsed = self._parsed(part)
+        parsed, persons = self.grouped(part)
         rows = encode(self.schema, parsed, self.bounds, as_sparse=self.sparse)
-        return Triples(rows, *self.labels.weighed(parsed.target))
+        labels, weights = self.labels.weighed(parsed.target)
+        if persons is not None and self.persons is not None:
+            own = training_weights(persons.starts, None, weights, self.persons.weight)
+            persons = replace(persons, weights=own)
+        return Triples(rows, labels, weights, persons)
 
-    def _parsed(self, part: Any) -> Parsed:
-        return part if isinstance(part, Parsed) else parse(self.schema, part)
+    def grouped(self, part: Any) -> tuple[Parsed, PersonRows | None]:
+        """Return the numbers of a table, and whose rows are whose if persons are the unit.
+
+        The weights of rows are not known yet: all are 1.
+        """
+        person = self.persons is not None
+        parsed = part
+        if not isinstance(part, Parsed):
+            parsed = parse(self.schema, part, person=person)
+        if self.persons is None:
+            return parsed, None
+        order, starts = order_of(parsed.persons)
+        parsed = parsed if order is None else parsed.taken(order)
+        return parsed, PersonRows(starts, np.ones(len(parsed)), self.persons.most)
+
+    def _identifiers(self, part: Any) -> Any:
+        return part.set_axis([str(name) for name in part.columns], axis=1)[self.schema.person]
 
 
 def _length(piece: Any) -> int:

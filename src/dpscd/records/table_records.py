@@ -34,6 +34,11 @@ class TableRecords:
     threads : int
         How many to use at most for training.
 
+    Attributes
+    ----------
+    persons : PersonRows or None
+        Whose rows are whose, all of weight 1; None if every record is a unit by itself.
+
     Notes
     -----
     Rows are made at once where all bounds are declared, else when they were released; no error
@@ -42,11 +47,14 @@ class TableRecords:
 
     def __init__(self, door: TableDoor, parsed: Parsed, threads: int) -> None:
         self._door, self._parsed, self._threads = door, parsed, threads
+        self.persons = redact_errors(lambda: door.grouped(parsed)[1])
         self._rows = None if door.schema.private else self._encoded()
 
     def _encoded(self) -> LocalRecords:
         triples = redact_errors(lambda: self._door.records(self._parsed))
-        return LocalRecords(*triples, self._door.labels, self._threads)
+        return LocalRecords(
+            *triples[:3], self._door.labels, self._threads, triples.persons
+        )
 
     @property
     def rows(self) -> LocalRecords:
@@ -71,6 +79,11 @@ class TableRecords:
         return self.rows.weights
 
     @property
+    def training_weights(self) -> Floats:
+        """How much each row counts in training."""
+        return self.rows.training_weights
+
+    @property
     def dense(self) -> bool:
         """Whether rows are dense."""
         return not self._door.sparse
@@ -83,11 +96,11 @@ class TableRecords:
     @property
     def columns(self) -> Sequence[Floats]:
         """Values of the columns whose bounds are not declared."""
-        return redact_errors(lambda: self._door.columns(self._parsed))
+        return redact_errors(lambda: self._door.columns(self._parsed)[0])
 
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over all records."""
-        check_capacity(query.n, len(self._parsed))
+        check_capacity(query.n, len(self._parsed) if not self.persons else self.persons.count)
         return sum_over(query, [self])
 
     def bound(self, pairs: Sequence[tuple[float, float]]) -> LabelFacts:

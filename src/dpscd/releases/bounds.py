@@ -23,7 +23,7 @@ from dpscd.privacy.release import BOUND_CELLS, Release
 from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
 from dpscd.releases.query import Query, SomeRecords
 
-__all__ = ["Bounds", "HistogramQuery", "bin_counts", "magnitude_limits"]
+__all__ = ["Bounds", "HistogramQuery", "bin_counts", "magnitude_limits", "person_bins"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,6 +37,8 @@ _STANDARD_ERRORS = 4.0  # a tail must be so many times its noise to be seen
 @dataclass(frozen=True)
 class HistogramQuery(Query):
     """How many values of each column lie in each bin, a value counting 1/sqrt(columns).
+
+    Rows of a person share what one value counts.
 
     Attributes
     ----------
@@ -58,8 +60,10 @@ class HistogramQuery(Query):
         columns = records.columns
         if len(columns) != len(self.limits):
             raise ParameterError("the plan does not release bounds of these columns.")
-        whole = math.floor(MARGIN / math.sqrt(len(columns)) / self.unit)
-        return bin_counts(columns, self.limits) * float(whole)
+        whole = float(math.floor(MARGIN / math.sqrt(len(columns)) / self.unit))
+        if records.persons is None:
+            return bin_counts(columns, self.limits) * whole
+        return person_bins(columns, self.limits, records.persons.starts, whole)
 
 
 @dataclass(frozen=True)
@@ -141,11 +145,41 @@ def bin_counts(columns: Sequence[Floats], limits: Sequence[Floats]) -> Floats:
     """Return how many values of each column lie in each bin; NaN in none: not yet noisy."""
     total = np.zeros((len(columns), BOUND_CELLS))
     for row, values, own in zip(total, columns, limits, strict=True):
-        known = values[~np.isnan(values)]
-        places = np.searchsorted(own, known, side="right") - 1
-        places = np.clip(places, 0, BOUND_CELLS - 1)
+        places = _bins_of(values[~np.isnan(values)], own)
         row += np.bincount(places, minlength=BOUND_CELLS)
     return total
+
+
+def person_bins(
+    columns: Sequence[Floats], limits: Sequence[Floats], starts: Any, whole: float
+) -> Floats:
+    """Return the sum over persons of the parts of their values in each bin: not yet noisy.
+
+    Parameters
+    ----------
+    columns, limits
+        As for :func:`bin_counts`.
+    starts : array of int
+        Where the rows of each person begin.
+    whole : float
+        What all rows of a person count together; a part of it is cut toward zero.
+    """
+    sizes = np.diff(starts)
+    person = np.repeat(np.arange(len(sizes)), sizes)
+    total = np.zeros((len(columns), BOUND_CELLS))
+    for row, values, own in zip(total, columns, limits, strict=True):
+        known = ~np.isnan(values)
+        cells = person[known] * BOUND_CELLS + _bins_of(values[known], own)
+        found, counts = np.unique(cells, return_counts=True)
+        parts = np.trunc(whole * (counts / sizes[found // BOUND_CELLS]))
+        row += np.bincount(found % BOUND_CELLS, weights=parts, minlength=BOUND_CELLS)
+    return total
+
+
+def _bins_of(values: Floats, limits: Floats) -> npt.NDArray[np.intp]:
+    """Return the bin of each value; the outermost ones have what lies beyond."""
+    places = np.searchsorted(limits, values, side="right") - 1
+    return np.clip(places, 0, BOUND_CELLS - 1)
 
 
 def magnitude_limits() -> Floats:

@@ -9,13 +9,12 @@ import numpy.typing as npt
 
 from dpscd.errors import CardError, ParameterError
 from dpscd.kernels.chances import fill_chances
-from dpscd.kernels.margin import MARGIN
 from dpscd.link import Link, link_for
 from dpscd.plan import Plan
 from dpscd.privacy.release import Release
 from dpscd.problem import Model, Problem
 from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
-from dpscd.releases.query import Query, SomeRecords
+from dpscd.releases.query import Query, SomeRecords, whole_sums
 
 __all__ = ["Calibration", "CalibrationQuery", "least_curvature", "link_of", "shift_noise"]
 
@@ -68,10 +67,7 @@ class CalibrationQuery(Query):
             each[1] *= _STEEP
             length = np.sqrt(np.square(each).sum(axis=0))
             each *= np.minimum(records.weights, 1.0) / np.maximum(1.0, length)
-            usable = np.isfinite(each).all(axis=0) & (records.weights > 0.0)
-            whole = np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))
-        sums: Floats = whole.sum(axis=1)  # whole numbers below 2^53: exact in any order
-        return sums
+            return whole_sums(each, np.isfinite(each).all(axis=0), records, self.unit)
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from dpscd import losses
 from dpscd.errors import CardError, DataError, ParameterError
-from dpscd.kernels.margin import MARGIN
 from dpscd.privacy.random import Purpose
 from dpscd.privacy.release import Release
 from dpscd.problem import Problem, rows_of
 from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
-from dpscd.releases.query import Query, SomeRecords
+from dpscd.releases.query import Query, SomeRecords, whole_sums
 from dpscd.releases.store import Residuals
 
 __all__ = [
@@ -63,12 +62,10 @@ class OneNumberQuery(Query):
 
     def total(self, records: SomeRecords) -> Floats:
         """Return the exact sum; records of weight 0 do not count."""
-        each, weights = self.each(records), records.weights
-        if len(each) != len(weights):
+        each = self.each(records)
+        if len(each) != len(records.weights):
             raise DataError("labels and weights are not equally many.")
-        usable = np.isfinite(each) & (weights > 0.0)
-        whole = np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))
-        return np.array([whole.sum()])  # whole numbers below 2^53: exact in any order
+        return whole_sums(each[None], np.isfinite(each), records, self.unit)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import CardError, DataError, ParameterError
-from dpscd.kernels.moments import add_moments
+from dpscd.kernels.moments import add_moments, add_person_moments
 from dpscd.kernels.rows import Rows, row_width
+from dpscd.persons import PersonRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose
 from dpscd.privacy.release import Release
@@ -34,7 +35,8 @@ class MomentsQuery(Query):
 
     Notes
     -----
-    A record adds ``(x, x * x) / sqrt(2)``, of length at most 1: docs/proofs/moments.md.
+    A record adds ``(x, x * x) / sqrt(2)``, of length at most 1: docs/proofs/moments.md. A
+    person adds the mean of what its rows would: docs/proofs/persons.md.
     """
 
     problem: Problem
@@ -46,16 +48,22 @@ class MomentsQuery(Query):
 
     def total(self, records: SomeRecords) -> Floats:
         """Return the exact sums."""
-        return self.total_of(self.problem.plain_rows(records.X), records.weights)
+        rows = self.problem.plain_rows(records.X)
+        return self.total_of(rows, records.weights, records.persons)
 
-    def total_of(self, rows: Rows, weights: Floats) -> Floats:
+    def total_of(
+        self, rows: Rows, weights: Floats, persons: PersonRows | None = None
+    ) -> Floats:
         """Return the exact sums of rows; records of weight 0 do not count."""
         if row_width(rows) != self.problem.d or rows.tail != 0.0:
             raise DataError("the rows do not have the plan's columns.")
         if not len(weights) == len(rows.factor) == len(rows.norm):
             raise DataError("rows and weights are not equally many.")
         total = np.zeros(self.shape)
-        add_moments(rows, weights, self.unit, total)
+        if persons is None:
+            add_moments(rows, weights, self.unit, total)
+        else:
+            add_person_moments(rows, weights, persons.starts, self.unit, total)
         return total
 
 

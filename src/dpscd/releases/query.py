@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import WorkerError
+from dpscd.kernels.margin import MARGIN
+from dpscd.persons import PersonRows
 from dpscd.privacy.sums import unit_of
 
-__all__ = ["Query", "SomeRecords", "only_sums", "sum_over"]
+__all__ = ["Query", "SomeRecords", "only_sums", "sum_over", "whole_sums"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,6 +37,10 @@ class SomeRecords(Protocol):
     def columns(self) -> Sequence[Floats]:
         """Values of the columns of a table whose bounds are not declared."""
 
+    @property
+    def persons(self) -> PersonRows | None:
+        """Whose rows are whose; None if every record is a unit by itself."""
+
 
 @dataclass(frozen=True)
 class Query(ABC):
@@ -47,8 +53,9 @@ class Query(ABC):
 
     Notes
     -----
-    Requires: a record moves ``unit * total`` by at most 1, whatever it holds. Each query
-    states why; the tests of its release try it on neighbouring data sets.
+    Requires: a record, or a person with all its rows, moves ``unit * total`` by at most 1,
+    whatever it holds. Each query states why; the tests of its release try it on neighbouring
+    data sets.
     """
 
     reads_columns: ClassVar[bool] = False
@@ -69,6 +76,30 @@ class Query(ABC):
     @abstractmethod
     def total(self, records: SomeRecords) -> Floats:
         """Return the exact sum over records, in units: not yet noisy."""
+
+
+def whole_sums(each: Floats, usable: Any, records: SomeRecords, unit: float) -> Floats:
+    """Return exact sums of numbers of records, in units.
+
+    Parameters
+    ----------
+    each : array of shape (numbers, rows)
+        Of every usable row a vector of length at most 1.
+    usable : array of bool, one a row
+        Others add nothing.
+    records : SomeRecords
+        Of which rows of weight 0 do not count. Of persons the mean of all rows that count
+        is taken, which is no longer than one row: docs/proofs/persons.md, "Other releases".
+    unit : float
+        A power of two.
+    """
+    counted = records.weights > 0.0
+    each = np.where(usable & counted, each, 0.0)
+    if records.persons is not None:
+        each = records.persons.means(each, counted)
+    whole = np.trunc(each * (MARGIN / unit))
+    sums: Floats = whole.sum(axis=1)  # whole numbers below 2^53: exact in any order
+    return sums
 
 
 def sum_over(query: Query, parts: Any) -> Floats:

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import CardError, ParameterError
-from dpscd.kernels.margin import MARGIN
 from dpscd.plan import Plan
 from dpscd.privacy.release import Release
 from dpscd.problem import Model, Problem
 from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
-from dpscd.releases.query import Query, SomeRecords
+from dpscd.releases.query import Query, SomeRecords, whole_sums
 
 __all__ = ["SLOPES", "Rescaling", "RescalingQuery"]
 
@@ -83,10 +82,7 @@ class RescalingQuery(Query):
             squares = np.square(each)
             length = np.sqrt((squares[0] + squares[1]) + (squares[2] + squares[3]))
             each /= np.maximum(1.0, length)
-            usable = np.isfinite(each).all(axis=0) & (records.weights > 0.0)
-            whole_numbers = np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))
-        sums: Floats = whole_numbers.sum(axis=1)  # below 2^53: exact in any order
-        return sums
+            return whole_sums(each, np.isfinite(each).all(axis=0), records, self.unit)
 
 
 @dataclass(frozen=True)

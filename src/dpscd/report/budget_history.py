@@ -5,6 +5,7 @@ from typing import Any
 from dpscd.cards.card import PrivacyCard
 from dpscd.privacy.budget import BudgetState, Reservation
 from dpscd.privacy.ledger import Ledger
+from dpscd.privacy.unit import Unit
 from dpscd.report.html import Html, data_table, html, joined, number
 from dpscd.report.words import chance
 
@@ -48,7 +49,8 @@ def _one(state: BudgetState, fits: tuple[Reservation, ...], own: list[dict[str, 
         '<rect class="whole" width="100%" height="20" rx="4"/>'
         '<rect class="spent" width="{share}" height="20" rx="4"/></svg>\n'
         "<p>The budget is epsilon {budget} at a delta of {delta} for all models of these "
-        "people together; a fit that would exceed it is refused. {note}</p>\n{seeds}{table}",
+        "people together; a fit that would exceed it is refused. {unit}{note}</p>\n"
+        "{seeds}{table}",
         name=state.dataset,
         spent=number(state.spent_epsilon, 4),
         budget=f"{state.epsilon:g}",
@@ -56,6 +58,7 @@ def _one(state: BudgetState, fits: tuple[Reservation, ...], own: list[dict[str, 
         label=f"{100.0 * share:.0f} % of the budget is spent",
         share=f"{100.0 * share:.2f}%",
         delta=chance(state.delta),
+        unit=f"The unit is {state.unit}. " if Unit.parse(state.unit).is_person else "",
         note=state.note[:1].upper() + state.note[1:],
         seeds=html(
             '<p class="note">Some fits drew their noise from a seed ({count}): the total holds '

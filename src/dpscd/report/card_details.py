@@ -24,10 +24,11 @@ def _releases(card: PrivacyCard) -> Html:
     return html(
         "<p>All that was computed from the records and left, with the noise that was added "
         "each time. The noise multiplier is the standard deviation over the clip, the most "
-        "that one record can contribute.</p>\n{table}"
+        "that one {noun} can contribute.</p>\n{table}"
         "<p>Accountant: {accountant}, interval {interval}, dp-accounting {version}. Of "
         "epsilon, {precision} pays for computing with floats instead of real numbers. "
         "Randomness: {source}.</p>\n",
+        noun=card.protected.noun,
         table=data_table("Releases", headings, rows, numeric=6),
         accountant=card.accountant,
         interval=f"{card.interval:.3g}",

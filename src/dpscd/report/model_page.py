@@ -9,10 +9,12 @@ from pathlib import Path
 
 from dpscd._version import __version__
 from dpscd.atomic import atomic_write
+from dpscd.cards.card import PrivacyCard
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.loading import load
 from dpscd.estimators.table import TableModel
 from dpscd.privacy.ledger import Ledger
+from dpscd.privacy.unit import Unit, about_record_count
 from dpscd.report.budget_history import budget_history
 from dpscd.report.card_details import card_details
 from dpscd.report.coefficients import coefficients
@@ -157,7 +159,8 @@ def model_page(
 
 def _subtitle(subject: Subject) -> str:
     public = subject.card.public
-    what = f"Trained on {counted(public['n'], 'record')} with {counted(public['d'], 'feature')}"
+    units = counted(public["n"], subject.protected.noun)
+    what = f"Trained on {units} with {counted(public['d'], 'feature')}"
     if subject.classes:
         shown = ", ".join(f"“{x}”" for x in subject.classes[:6])
         more = f" and {len(subject.classes) - 6} more" if len(subject.classes) > 6 else ""
@@ -201,9 +204,10 @@ def _facts(subject: Subject, check: _Check) -> Html:
     card = subject.card
     if card.private:
         facts = [
+            *_unit(card.protected),
             ("Epsilon", number(card.epsilon, 4), f"{strength(card.epsilon)} protection"),
             (
-                "Best guess about a record",
+                f"Best guess about a {card.protected.noun}",
                 percent(best_guess(card.epsilon, card.delta)),
                 "where 50 % is a coin toss",
             ),
@@ -227,6 +231,14 @@ def _facts(subject: Subject, check: _Check) -> Html:
     return html('<dl class="facts" aria-label="Key facts">{x}</dl>\n', x=items)
 
 
+def _unit(unit: Unit) -> list[tuple[str, str, str]]:
+    """Return the key fact of what is protected where it is not a record."""
+    if not unit.is_person:
+        return []
+    name, _, records = unit.text.partition(": ")
+    return [("Protected", name, records)]
+
+
 def _protected(subject: Subject, check: _Check) -> Html:
     card = subject.card
     if not card.private:
@@ -234,9 +246,10 @@ def _protected(subject: Subject, check: _Check) -> Html:
             "<p>Nothing. The model was trained without noise, and whoever sees it may be able "
             "to tell whether a person took part, or read out what their record said.</p>\n"
         )
+    unit = card.protected
     return html(
-        '<p class="lead">This model hardly depends on any single record. Whoever sees it, and '
-        "even knows all other records, can hardly tell {secret}.</p>\n"
+        '<p class="lead">This model hardly depends on any single {noun}. Whoever sees it, and '
+        "even knows all other {others}, can hardly tell {secret}.</p>\n"
         "<p><strong>In numbers.</strong> Suppose somebody finds it equally likely, 50 %, that "
         "{doubt}. With the best possible attack on this model they are right in at most "
         "<strong>{guess}</strong> of such cases. Put otherwise: whatever comes out is more "
@@ -244,21 +257,27 @@ def _protected(subject: Subject, check: _Check) -> Html:
         "(e to the power of epsilon), plus a probability of {delta} (delta).</p>\n"
         "<p>An epsilon of {epsilon} is called {strength} protection: strong up to 1, "
         "reasonable up to 10, weak above (Ponomareva et al., 2023). It is a bound for the "
-        "worst case, the most exposed record against the best informed attacker; for most "
-        "people the risk is smaller.</p>\n"
+        "worst case, the most exposed {noun} against the best informed attacker; for most "
+        "people the risk is smaller.</p>\n{counts}"
         "<p><strong>Checked on {day}.</strong> From the list of releases at the end of this "
         "page epsilon was computed again: {found}, which is not more than the {epsilon} that "
         "the model claims.</p>\n"
         "<h3>What is not protected</h3>\n<ul>"
-        "<li>A person with several records: they are protected as a group only, with as "
+        "<li>{group}: they are protected as a group only, with as "
         "many times the epsilon.</li>"
         "<li>What is true of many: if the model shows that a group earns more, it says so "
         "about each of its members, whether or not they took part.</li>"
         "<li>What was assumed public, in the next section.</li>"
         "<li>Other models, scores and tables from the same records: each adds its own "
         "epsilon.</li></ul>\n",
-        secret=card.relation.words,
-        doubt=card.relation.suspicion,
+        noun=unit.noun,
+        others="persons and their records" if unit.is_person else "records",
+        counts=_counts(card),
+        group="Persons who belong together, such as a household"
+        if unit.is_person
+        else "A person with several records",
+        secret=unit.words(card.relation),
+        doubt=unit.suspicion(card.relation),
         guess=percent(best_guess(card.epsilon, card.delta)),
         odds=odds(card.epsilon),
         delta=chance(card.delta),
@@ -266,4 +285,14 @@ def _protected(subject: Subject, check: _Check) -> Html:
         strength=strength(card.epsilon),
         day=check.day,
         found=check.found,
+    )
+
+
+def _counts(card: PrivacyCard) -> Html:
+    """Return what is said of the number of a person's records, where persons are the unit."""
+    if not card.protected.is_person:
+        return html("")
+    text = about_record_count(card.relation, card.epsilon, card.delta)
+    return html(
+        "<p><strong>Number of records.</strong> {text}.</p>\n", text=text[:1].upper() + text[1:]
     )

@@ -84,11 +84,28 @@ def _origin(subject: Subject, part: Column | Target) -> Html:
     return html("declared")
 
 
+def _persons(subject: Subject) -> list[list[str]]:
+    """Return what is public about how persons take part, where they are the unit."""
+    if not subject.protected.is_person:
+        return []
+    public = subject.card.public
+    weights = {
+        "share": "1 for each person, shared by their records",
+        "sum": "1 for each record",
+    }
+    return [
+        ["Records of a person in one step, at most", whole(public["max_rows"])],
+        ["Weight in training", weights[public["person_weight"]]],
+    ]
+
+
 def _rest(subject: Subject) -> Html:
     public, card = subject.card.public, subject.card
-    declared = "declared number of records" if subject.estimator.n else "number of records"
+    number_of = f"number of {subject.protected.noun}s"
+    declared = f"declared {number_of}" if subject.estimator.n else number_of
     rows = [
         [declared.capitalize(), whole(public["n"])],
+        *_persons(subject),
         ["Features made of the columns" if subject.schema else "Features", whole(public["d"])],
     ]
     if subject.classes and subject.schema is None:

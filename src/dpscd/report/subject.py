@@ -17,6 +17,7 @@ from dpscd.preprocessing.declarations import Column, Cross
 from dpscd.preprocessing.encoding import width_of
 from dpscd.preprocessing.knots import written
 from dpscd.preprocessing.schema import Schema
+from dpscd.privacy.unit import Unit
 from dpscd.report.html import number
 
 __all__ = ["BAND", "Subject", "Weight"]
@@ -86,6 +87,11 @@ class Subject:
         """What the model guarantees."""
         card: PrivacyCard = self.estimator.privacy_
         return card
+
+    @property
+    def protected(self) -> Unit:
+        """What the guarantee is about: a record or a person."""
+        return self.card.protected
 
     @property
     def kind(self) -> ModelKind:

@@ -27,13 +27,13 @@ class Point:
     Attributes
     ----------
     epsilon, guess : float
-        The guarantee, and how often the best guess about one record is right.
+        The guarantee, and how often the best guess about one record, or person, is right.
     noise : float
         Band over the size of a typical coefficient of this model.
     stand_out : int
         Coefficients of this model that would lie outside that band.
     hidden : float
-        Noise in each trained number, in contributions of one record.
+        Noise in each trained number, in contributions of one record, or person.
     """
 
     epsilon: float
@@ -90,10 +90,12 @@ def tradeoff(subject: Subject) -> Html:
     own = subject.card.epsilon
     here = next(x for x in every if x.epsilon == own)
     count = int(np.size(subject.estimator.coef_))
+    noun = subject.protected.noun
+    hidden = f"{noun.capitalize()}s hidden"
     charts = joined(
         [
             LineChart(
-                "Protection: best guess about one record",
+                f"Protection: best guess about one {noun}",
                 _guesses(every, subject.card.delta),
                 own,
                 percent(here.guess),
@@ -123,19 +125,21 @@ def tradeoff(subject: Subject) -> Html:
         for x in every
     ]
     headings = (
-        "Epsilon", "Best guess", "Odds change by", "Records hidden", "Band over typical weight",
+        "Epsilon", "Best guess", "Odds change by", hidden, "Band over typical weight",
         "Would stand out",
     )  # fmt: skip
     return html(
         "<p>A smaller epsilon protects better and needs more noise. For {n} and {d}, "
         "with all else as in this model:</p>\n"
         '<div class="charts">{charts}</div>\n{table}'
-        "<p>“Records hidden”: the noise in each trained number is as large as the largest "
-        "joint contribution of this many records. Computed by planning the same training again "
+        "<p>“{hidden}”: the noise in each trained number is as large as the largest "
+        "joint contribution of this many {nouns}. Computed by planning the same training again "
         "for each epsilon, without records and with the regularisation of this model. A new "
         "training would also regularise more when epsilon is small, and its weights would be "
         "smaller. How well a model predicts cannot be known without records.</p>\n",
-        n=counted(subject.card.public["n"], "record"),
+        hidden=hidden,
+        nouns=f"{noun}s",
+        n=counted(subject.card.public["n"], noun),
         d=counted(subject.card.public["d"], "feature"),
         charts=charts,
         table=data_table("What another epsilon would mean", headings, rows, numeric=5),

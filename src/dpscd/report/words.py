@@ -97,19 +97,21 @@ def _about_randomness(card: PrivacyCard) -> list[tuple[str, str]]:
 
 def _about_numbers(card: PrivacyCard) -> list[tuple[str, str]]:
     found = []
+    noun = card.protected.noun
     if card.epsilon > _LARGE_EPSILON:
         found.append(
             (
                 "Epsilon is large",
-                f"Above {_LARGE_EPSILON:g} a record is protected only in a formal sense.",
+                f"Above {_LARGE_EPSILON:g} a {noun} is protected only in a formal sense.",
             )
         )
     if card.delta * card.public["n"] >= 1.0:
+        published = "all records of a random person" if noun == "person" else "a random record"
         found.append(
             (
                 "Delta is large",
-                f"At a delta of {chance(card.delta)} publishing a random record would pass. "
-                f"With {whole(card.public['n'])} records it should be far smaller.",
+                f"At a delta of {chance(card.delta)} publishing {published} would pass. "
+                f"With {whole(card.public['n'])} {noun}s it should be far smaller.",
             )
         )
     return found

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import CsrRows, Rows, row_width
+from dpscd.persons import PersonRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
 from dpscd.privacy.sampling import Lots
@@ -38,6 +39,7 @@ def dp_scd(
     records: Records,
     source: Source,
     *,
+    persons: PersonRows | None = None,
     threads: int = 1,
     progress: Callable[[int], None] | None = None,
     observer: Observer | None = None,
@@ -52,6 +54,8 @@ def dp_scd(
         The data; only the returned vector may leave.
     source : Source
         A fresh source of randomness.
+    persons : PersonRows, optional
+        Whose rows are whose, if persons are drawn and not records.
     threads : int
         How many to use at most. The result is the same.
     progress : callable, optional
@@ -65,17 +69,17 @@ def dp_scd(
     ``plan.claim()``. The duals live in this call and die with it. An audit that watches
     (:mod:`dpscd.privacy.watched`) sees that path, step by step.
     Requires: `source` was not used for a training before.
-    Proof: docs/proofs/shared_vector.md.
+    Proof: docs/proofs/shared_vector.md, docs/proofs/persons.md.
     """
-    count = len(records.labels)
-    check_plan(problem, plan, rows, records)
+    count = len(records.labels) if persons is None else persons.count
+    check_plan(problem, plan, rows, records, persons)
     epoch = epoch_of(plan)
-    if plan.lazy and isinstance(rows, CsrRows):
+    if plan.lazy and isinstance(rows, CsrRows) and persons is None:
         return lazy_scd(
             problem, plan, rows, records, source,
             epoch=epoch, progress=progress, observer=observer,
         )  # fmt: skip
-    dual = np.zeros((count, problem.outputs))
+    dual = np.zeros((len(records.labels), problem.outputs))
     shared = np.zeros((problem.outputs, problem.width))
     average = np.zeros_like(shared)
     first = 0
@@ -84,7 +88,8 @@ def dp_scd(
     if audit is not None:
         audit.trains(problem, plan)
     pause = 1 if audit else epoch if observer else plan.steps
-    with kernel_for(problem, plan, rows, records, threads) as (run, used):
+    drawn = None if persons is None else persons.drawn()
+    with kernel_for(problem, plan, rows, records, threads, drawn) as (run, used):
         for lots, normals in draws(plan, source, count, pause=pause, draw_ahead=used < threads):
             begin = 0
             while begin < len(normals):
@@ -104,7 +109,11 @@ def dp_scd(
 
 
 def check_plan(
-    problem: Problem, plan: Plan, rows: Rows | DeferredRows, records: Records
+    problem: Problem,
+    plan: Plan,
+    rows: Rows | DeferredRows,
+    records: Records,
+    persons: PersonRows | None = None,
 ) -> None:
     """Refuse a plan that is not calibrated or not one for this problem and these records."""
     check_problem(problem, plan)
@@ -117,6 +126,10 @@ def check_plan(
         raise DataError("rows, labels and weights are not equally many.")
     if width != problem.d or (rows.tail != 0.0) != plan.intercept:
         raise DataError("the rows do not have the problem's columns.")
+    if persons is not None:
+        if persons.starts[-1] != count:
+            raise DataError("persons do not have all rows.")
+        count = persons.count
     check_capacity(plan.n, count)
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records
+from dpscd.persons import PersonRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
 from dpscd.privacy.sums import check_capacity
@@ -34,6 +35,8 @@ class LocalRecords:
         What labels mean.
     threads : int
         How many to use at most for training.
+    persons : PersonRows or None
+        Whose rows are whose; None if every record is a unit by itself.
     """
 
     X: Any
@@ -41,6 +44,7 @@ class LocalRecords:
     weights: Floats
     meaning: LabelFacts
     threads: int = 1
+    persons: PersonRows | None = None
 
     @property
     def dense(self) -> bool:
@@ -52,9 +56,19 @@ class LocalRecords:
         """Only a table has columns whose bounds are not declared."""
         return ()
 
+    @property
+    def count(self) -> int:
+        """Number of persons, or of records."""
+        return len(self.weights) if self.persons is None else self.persons.count
+
+    @property
+    def training_weights(self) -> Floats:
+        """How much each row counts in training."""
+        return self.weights if self.persons is None else self.persons.weights
+
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over all records."""
-        check_capacity(query.n, len(self.weights))
+        check_capacity(query.n, self.count)
         return sum_over(query, [self])
 
     def bound(self, pairs: Sequence[tuple[float, float]]) -> LabelFacts:
@@ -76,7 +90,8 @@ class LocalRecords:
             if residuals is None
             else residuals.labels(rows, self.labels)
         )
-        records = Records(inner, self.weights)
+        records = Records(inner, self.training_weights)
         return dp_scd(
-            problem, plan, rows, records, source, threads=self.threads, progress=progress
-        )
+            problem, plan, rows, records, source,
+            persons=self.persons, threads=self.threads, progress=progress,
+        )  # fmt: skip

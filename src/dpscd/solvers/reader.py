@@ -1,17 +1,27 @@
 """What a shard reads: records as they are stored, and what makes triples of them."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from dpscd.persons import PersonFacts, PersonRows
 from dpscd.releases.store import LabelFacts
 
 __all__ = ["Part", "Read", "Reader"]
 
 Floats = npt.NDArray[np.float64]
-Read = tuple[Any, Floats, Floats]
+Ints = npt.NDArray[np.int64]
+
+
+class Read(NamedTuple):
+    """Records that were read: rows, labels, weights, and whose rows are whose."""
+
+    X: Any
+    labels: Floats
+    weights: Floats
+    persons: PersonRows | None = None
 
 
 class Part(Protocol):
@@ -19,7 +29,7 @@ class Part(Protocol):
 
     @property
     def count(self) -> int | None:
-        """Their number, if it is known without reading them."""
+        """Their number of rows, if it is known without reading them."""
 
     def load(self) -> Any:
         """Return the records as they are stored."""
@@ -43,11 +53,18 @@ class Reader(Protocol):
     def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "Reader":
         """Return what reads with released bounds of columns."""
 
+    @property
+    def persons(self) -> PersonFacts | None:
+        """What is public about persons, if they are the unit of privacy."""
+
     def count(self, part: Any) -> int:
-        """Return the number of records."""
+        """Return the number of persons, or of records."""
 
-    def columns(self, part: Any) -> Sequence[Floats]:
-        """Return the values of the columns whose bounds are not declared."""
+    def keys(self, part: Any, key: bytes) -> Ints:
+        """Return a keyed hash of every person's identifier, two whole numbers each."""
 
-    def records(self, part: Any) -> Read:
-        """Return rows, labels in the user's units, and weights."""
+    def columns(self, part: Any) -> tuple[Sequence[Floats], PersonRows | None]:
+        """Return the values of the columns whose bounds are not declared, and of whom."""
+
+    def records(self, part: Any) -> Any:
+        """Return rows, labels in the user's units, weights, and whose rows are whose."""

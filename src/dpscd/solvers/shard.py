@@ -14,7 +14,9 @@ from dpscd.errors import WorkerError
 from dpscd.kernels.dual import Records, add_lot
 from dpscd.kernels.pack import Pack, empty_pack
 from dpscd.kernels.packed import add_packed_lot
+from dpscd.kernels.persons import Persons, add_lot_of_persons
 from dpscd.kernels.rows import Rows
+from dpscd.persons import PersonRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import LotsSource
 from dpscd.problem import DeferredRows, Problem, labels_of, rows_of
@@ -41,6 +43,7 @@ class _Part(NamedTuple):
     X: Any = None
     labels: Any = None
     weights: Any = None
+    persons: PersonRows | None = None
     columns: Sequence[Floats] = ()
 
 
@@ -54,6 +57,7 @@ class _Training(NamedTuple):
     dual: Floats
     rows: Pack | tuple[Rows, Records]
     brake: Brake
+    persons: Persons | None
 
 
 class _OnDisk:
@@ -112,7 +116,8 @@ class Shard:
         self._reader = reader
         self._room, self._folder = room, folder
         self._kept: list[Read] | None = None
-        self._counts: list[int] | None = None
+        self._counts: list[int] | None = None  # of units: persons, or records
+        self._sizes: list[int] | None = None  # of rows
         self._training: _Training | None = None
         self._done = 0
         self._so_far: Ints = np.empty(0, np.int64)
@@ -123,18 +128,31 @@ class Shard:
         self._reader, self._kept = reader, None
 
     def count(self) -> int:
-        """Return the number of records."""
+        """Return the number of persons, or of records."""
         if self._counts is None:
+            known = self._reader.persons is None
             self._counts = [
-                self._reader.count(part.load()) if part.count is None else part.count
+                part.count
+                if known and part.count is not None
+                else self._reader.count(part.load())
                 for part in self._parts
             ]
         return sum(self._counts)
 
+    def keys(self, key: bytes) -> Ints:
+        """Return a keyed hash of every person's identifier, by which others compare them.
+
+        Notes
+        -----
+        Guarantee: an identifier does not leave. Whoever has the key can try identifiers.
+        """
+        found = [self._reader.keys(part.load(), key) for part in self._parts]
+        return np.concatenate([np.empty((0, 2), np.int64), *found])
+
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over the records here."""
         if query.reads_columns:
-            read = (_Part(columns=self._reader.columns(part.load())) for part in self._parts)
+            read = (self._columns(part) for part in self._parts)
         else:
             read = (_Part(*part) for part in self._records())
         return sum_over(query, read)
@@ -154,7 +172,7 @@ class Shard:
         start : int
             Number of the first record.
         count : int
-            How many records there were when they were first counted.
+            How many persons, or records, there were when they were first counted.
 
         Notes
         -----
@@ -164,11 +182,15 @@ class Shard:
         if self.count() != count:
             raise WorkerError("a part has another number of records than before.")
         if self._reader.sparse or not plan.fixed_point:
-            dual = np.zeros((count, problem.outputs))
-            rows: Pack | tuple[Rows, Records] = self._stacked(problem, residuals)
+            rows: Pack | tuple[Rows, Records]
+            stacked, records, persons = self._stacked(problem, residuals)
+            rows = (stacked, records)
+            dual = np.zeros((len(records.labels), problem.outputs))
         else:
-            rows, dual = self._packed(problem, residuals, count)
-        self._training = _Training(problem, plan, lots, start, dual, rows, Brake(plan))
+            rows, dual, persons = self._packed(problem, residuals)
+        self._training = _Training(
+            problem, plan, lots, start, dual, rows, Brake(plan), persons
+        )
         self._done = 0
         self._so_far = np.zeros((problem.outputs, problem.width), np.int64)
 
@@ -182,22 +204,29 @@ class Shard:
         """
         if self._training is None or number != self._done:
             raise WorkerError("a step was asked for out of turn.")
-        problem, plan, lots, start, dual, rows, brake = self._training
+        problem, plan, lots, start, dual, rows, brake, persons = self._training
         shared = np.array(shared)  # one that was sent is read-only: another compiled kernel
-        ids = plan.lots.members(lots, number, start, start + len(dual)) - start
+        units = len(dual) if persons is None else len(persons.turns)
+        ids = plan.lots.members(lots, number, start, start + units) - start
         packed = isinstance(rows, Pack)
         constants = plan.constants(problem.strength, fixed_point=packed)
         constants = constants._replace(separability=brake.before(number, shared))
         if isinstance(rows, Pack):
             total: Total = np.zeros((problem.outputs, rows.padded), np.int64)
-            for piece in self._pieces(ids, rows):
-                add_packed_lot(problem.loss, rows, constants, piece, dual, shared, total)
+            own = () if persons is None else (persons,)
+            for piece in self._pieces(ids, rows, persons):
+                add_packed_lot(problem.loss, rows, constants, piece, dual, shared, total, *own)
                 if self._disk is not None:
                     self._disk.forget()
             total = total[:, : rows.width].copy()
         else:
             total = np.zeros((problem.outputs, problem.width))
-            add_lot(problem.loss, *rows, constants, ids, dual, shared, total)
+            if persons is None:
+                add_lot(problem.loss, *rows, constants, ids, dual, shared, total)
+            else:
+                add_lot_of_persons(
+                    problem.loss, *rows, persons, constants, ids, dual, shared, total
+                )
         self._done += 1
         self._so_far += total.astype(np.int64)
         return total
@@ -219,24 +248,44 @@ class Shard:
         self.count()
         kept: list[Read] | None = []
         size = 0
+        sizes = []
         for part, count in zip(self._parts, cast(list[int], self._counts), strict=True):
-            read = self._reader.records(part.load())
-            if {read[0].shape[0], len(read[1]), len(read[2])} != {count}:
+            read = Read(*self._reader.records(part.load()))
+            rows = int(read.X.shape[0])
+            units = rows if read.persons is None else read.persons.count
+            if {rows, len(read.labels), len(read.weights)} != {rows} or units != count:
                 raise WorkerError("a part has another number of records than before.")
-            size += sum(map(_size, read))
+            sizes.append(rows)
+            size += sum(map(_size, read[:3]))
             if kept is not None and self._fits(size, _KEPT):
                 kept.append(read)
             else:
                 kept = None
             yield read
-        self._kept = kept
+        if self._sizes not in (None, sizes):
+            raise WorkerError("a part has another number of records than before.")
+        self._kept, self._sizes = kept, sizes
+
+    def _columns(self, part: Part) -> _Part:
+        columns, persons = self._reader.columns(part.load())
+        return _Part(columns=columns, persons=persons)
+
+    def _rows(self) -> int:
+        """Return the number of rows, which is that of records where these are the unit."""
+        if self._reader.persons is None:
+            return self.count()
+        if self._sizes is None:
+            for _ in self._records():
+                pass
+        return sum(cast(list[int], self._sizes))
 
     def _fits(self, size: int, share: float) -> bool:
         return self._room is None or size <= share * self._room
 
     def _packed(
-        self, problem: Problem, residuals: Residuals | None, count: int
-    ) -> tuple[Pack, Floats]:
+        self, problem: Problem, residuals: Residuals | None
+    ) -> tuple[Pack, Floats, Persons | None]:
+        count = self._rows()
         tail = problem.constant / problem.scale
         small = empty_pack(1, problem.d, tail)
         size = count * (small.cells.strides[0] + 8 * problem.outputs)
@@ -247,39 +296,54 @@ class Shard:
         pack = empty_pack(count, problem.d, tail, memory_of)
         dual = memory_of(max(1, 8 * count * problem.outputs))
         at = 0
-        for X, labels, weights in self._records():
-            rows = DeferredRows(problem, X)
-            inner = _inner(problem, residuals, rows, labels)
+        found = []
+        for read in self._records():
+            rows = DeferredRows(problem, read.X)
+            inner = _inner(problem, residuals, rows, read.labels)
             own = slice(at, at + rows.count)
             place = pack._replace(cells=pack.cells[own], state=pack.state[own])
-            fill_deferred(rows, Records(inner, weights), place)
+            fill_deferred(rows, Records(inner, _training_weights(read)), place)
+            found.append(read.persons)
             at = own.stop
             if self._disk is not None:
                 self._disk.forget()
         own_dual = dual[: 8 * count * problem.outputs].view(np.float64)
-        return pack, own_dual.reshape(count, problem.outputs)
+        return pack, own_dual.reshape(count, problem.outputs), self._drawn(found)
 
-    def _stacked(self, problem: Problem, residuals: Residuals | None) -> tuple[Rows, Records]:
+    def _drawn(self, found: Sequence[PersonRows | None]) -> Persons | None:
+        """Return the persons of all parts, as a kernel reads them: no two parts share one."""
+        if self._reader.persons is None:
+            return None
+        sizes = [np.diff(own.starts) for own in found if own is not None]
+        starts = np.concatenate([np.zeros(1, np.int64), *sizes]).cumsum()
+        return PersonRows(starts, np.empty(0), self._reader.persons.most).drawn()
+
+    def _stacked(
+        self, problem: Problem, residuals: Residuals | None
+    ) -> tuple[Rows, Records, Persons | None]:
         parts = list(self._records())
         if self._reader.sparse:
             empty = sparse.csr_array((0, problem.d), dtype=np.float32)
-            X = sparse.vstack([empty, *(X for X, *_ in parts)], format="csr")
+            X = sparse.vstack([empty, *(part.X for part in parts)], format="csr")
         else:
-            X = np.concatenate([np.empty((0, problem.d), np.float32), *(X for X, *_ in parts)])
-        labels, weights = (
-            np.concatenate([np.empty(0), *(part[i] for part in parts)]) for i in (1, 2)
-        )
+            X = np.concatenate([np.empty((0, problem.d), np.float32), *(x.X for x in parts)])
+        labels = np.concatenate([np.empty(0), *(part.labels for part in parts)])
+        weights = np.concatenate([np.empty(0), *map(_training_weights, parts)])
         rows = problem.rows(X)
-        return rows, Records(_inner(problem, residuals, rows_of(problem, X), labels), weights)
+        records = Records(_inner(problem, residuals, rows_of(problem, X), labels), weights)
+        return rows, records, self._drawn([part.persons for part in parts])
 
-    def _pieces(self, ids: Ints, pack: Pack) -> Iterator[Ints]:
+    def _pieces(
+        self, ids: Ints, pack: Pack, persons: Persons | None = None
+    ) -> Iterator[Ints]:
         """Yield the members of a lot in pieces that lie close together on disk."""
         if self._disk is None or self._room is None:
             yield ids
             return
         records = max(1, int(_PIECE * self._room) // pack.cells.strides[0])
         ends = np.arange(records, len(pack.cells) + records, records)
-        yield from np.split(ids, np.searchsorted(ids, ends[:-1]))
+        places = ids if persons is None else persons.starts[ids]
+        yield from np.split(ids, np.searchsorted(places, ends[:-1]))
 
 
 def _inner(
@@ -288,6 +352,10 @@ def _inner(
     if residuals is None:
         return labels_of(problem, rows, labels)
     return residuals.labels(rows, labels)
+
+
+def _training_weights(read: Read) -> Floats:
+    return read.weights if read.persons is None else read.persons.weights
 
 
 def _zeros(size: int) -> npt.NDArray[np.uint8]:

@@ -14,6 +14,7 @@ from dpscd.kernels._memory import CALLED_OFF, GATE
 from dpscd.kernels.dual import Records, advance
 from dpscd.kernels.pack import Pack, empty_pack, fill_pack, pack_rows
 from dpscd.kernels.packed import advance_packed, advance_part
+from dpscd.kernels.persons import Persons, advance_persons
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows
 from dpscd.plan import Plan
 from dpscd.problem import DeferredRows, Problem
@@ -30,7 +31,12 @@ _LEAST_WORK = 2**14
 
 @contextmanager
 def kernel_for(
-    problem: Problem, plan: Plan, rows: Rows | DeferredRows, records: Records, threads: int
+    problem: Problem,
+    plan: Plan,
+    rows: Rows | DeferredRows,
+    records: Records,
+    threads: int,
+    persons: Persons | None = None,
 ) -> Iterator[tuple[Run, int]]:
     """Yield the function that runs a chunk of steps, and how many threads it uses.
 
@@ -44,7 +50,10 @@ def kernel_for(
 
         def floats(separability: float, *chunk: Any) -> None:
             damped = constants._replace(separability=separability)
-            advance(problem.loss, plain, records, damped, *chunk)
+            if persons is None:
+                advance(problem.loss, plain, records, damped, *chunk)
+            else:
+                advance_persons(problem.loss, plain, records, persons, damped, *chunk)
 
         yield floats, 1
         return
@@ -55,11 +64,12 @@ def kernel_for(
         pack = empty_pack(rows.count, int(rows.X.shape[1]), rows.tail)
         fill_deferred(rows, records, pack)
     parts = min(threads, _most_parts(plan))
+    units = () if persons is None else (persons,)
     if parts == 1:
 
         def packed(separability: float, *chunk: Any) -> None:
             damped = constants._replace(separability=separability)
-            advance_packed(problem.loss, pack, damped, *chunk)
+            advance_packed(problem.loss, pack, damped, *chunk, *units)
 
         yield packed, 1
         return
@@ -71,7 +81,7 @@ def kernel_for(
             totals, gate = _room(pack, problem.outputs, parts)
             damped = constants._replace(separability=separability)
             data = (problem.loss, pack, damped, *chunk)
-            together(pool, lambda part: kernel(*data, part, totals, gate), parts, gate)
+            together(pool, lambda part: kernel(*data, part, totals, gate, *units), parts, gate)
 
         yield run, parts
 

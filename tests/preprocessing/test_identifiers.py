@@ -1,0 +1,585 @@
+"""Identifiers of persons: who is one person with whom, in every container."""
+
+import array
+import builtins
+import collections
+import datetime
+import hashlib
+import itertools
+import uuid
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from dpscd import DataError, DataTypeError, ParameterError
+from dpscd.preprocessing import refusals
+from dpscd.preprocessing.declarations import Layout
+from dpscd.preprocessing.identifiers import (
+    Numbering,
+    count_of,
+    keyed_hashes,
+    order_of,
+    person_codes,
+    person_keys,
+)
+
+SECRET = "canary-5521"
+DEFAULT = Layout().missing
+
+
+def refused(call, text, kind=DataError):
+    with pytest.raises(kind) as caught:
+        call()
+    assert str(caught.value) == text
+    assert text in refusals.REFUSALS
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def codes(cells, missing=()):
+    found = person_codes(cells, missing)
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(Numbering(missing).codes(cells), found)  # without short cuts
+    return found.tolist()
+
+
+def arrow(values, kind=None):
+    return pd.Series(pd.arrays.ArrowExtensionArray(pa.array(values, kind)))
+
+
+# --- one person ------------------------------------------------------------------------------
+
+
+ONE = [
+    [7, 7.0, "7", " 7\t", np.int8(7), np.uint64(7), np.float16(7), np.float32(7), b"7", 7 + 0j,
+     np.longdouble(7), Decimal(7), Decimal("7.00"), Decimal("0.7E1"), Fraction(14, 2),
+     np.array(7), np.array("7"), np.str_("7"), np.bytes_(b" 7 "), np.complex64(7)],
+    [0, -0.0, "0", Decimal("-0"), np.float32(-0.0), False + 0],
+    [0.1, "0.1", Decimal("0.1"), Decimal("0.10"), Fraction(1, 10), np.float64(0.1)],
+    [np.float32(0.1), float(np.float32(0.1)), "0.10000000149011612"],
+    [1e-7, "1e-07", Decimal("1E-7")],
+    [True, np.True_, "true"],
+    [False, "false"],
+    [2**53 + 1, str(2**53 + 1), np.int64(2**53 + 1), Decimal(2**53 + 1), Fraction(2**53 + 1)],
+    [10**999, "1" + "0" * 999, Decimal(10) ** 999],
+    [datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1), pd.Timestamp("2020-01-01"),
+     np.datetime64("2020-01-01"), np.datetime64("2020-01-01", "ns"), "2020-01-01"],
+    [datetime.datetime(2020, 1, 1, 3), "2020-01-01 03:00:00", np.datetime64("2020-01-01T03")],
+    [datetime.timedelta(1), pd.Timedelta(days=1), np.timedelta64(24, "h"), "1 days 00:00:00"],
+    [datetime.time(1), "01:00:00"],
+    [uuid.UUID(int=5), "00000000-0000-0000-0000-000000000005"],
+    ["é", "é".encode(), " é"],
+    [Fraction(1, 3), Fraction(2, 6)],
+    [Decimal("0.1000000000000000055511151231257827021181583404541015625"),
+     Fraction(0.1), Fraction(0.1)],
+    [10**1001, Decimal("1E+1001"), Fraction(10**1001)],
+    [b"\xff", np.bytes_(b"\xff")],
+    [(1, "a"), (1, "a"), (1.0, "a")],
+    [frozenset("ab"), frozenset("ba")],
+    [1 + 2j, np.complex128(1 + 2j)],
+    [pd.Interval(0, 1), pd.Interval(0.0, 1.0)],
+    [pd.Period("2020-01", "M"), pd.Period("2020-01", "M")],
+    [datetime.timedelta.max, datetime.timedelta.max],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cells", ONE, ids=lambda cells: type(cells[0]).__name__)
+def test_one_value_is_one_person_in_every_type(cells):
+    assert codes(cells) == [0] * len(cells)
+    assert codes(list(reversed(cells))) == [0] * len(cells)
+    for cell in cells:
+        assert codes([cell]) == [0]
+
+
+APART = [
+    *[cells[0] for cells in ONE],
+    1, "True", "007", "7.0", "+7", "7,", "\u0661", "TRUE", "1e3", "1000", 1e-300, -7, "-0",
+    "0.10", 2**53, 2**53 + 2, -(2**53), 2**64, 10**999 + 1, 10**1001 + 1, 10**1002,
+    Decimal("1E+999999"), Decimal("1E-999999"), Decimal("Infinity"), "Infinity", "infinity",
+    Decimal("0.1000000000001"), Decimal("0.10000000000000000001"), "1/3", 1 / 3,
+    Fraction(1, 3) + Fraction(1, 10**30),
+    np.longdouble("0.1"), np.longdouble(0.1) + np.longdouble(2) ** -58,
+    "\0", "a\0", "a", "a\0b", "a\0c", "A", "a b", "a  b", "\ud800", "\\xff", "b'\\xff'",
+    b"\xfe",
+    datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), datetime.date(2020, 1, 2),
+    pd.Timestamp("2020-01-01 00:00:00.000000001"), pd.Timestamp("2020-01-01 00:00:00.000001"),
+    np.datetime64("1999-01-01T00:00:00.000000000001", "ps"), np.datetime64(10**18, "s"),
+    np.datetime64("1999-01-01T00:00:00.000000000002", "ps"), np.datetime64(1, "3D"),
+    pd.Timestamp("1999-01-01"), np.timedelta64(3, "Y"), np.timedelta64(3, "M"),
+    np.timedelta64(3, "ps"), pd.Timedelta(1), datetime.time(1, 0, 0, 1),
+    (1,), (1, "b"), ("1", "a"), "(1, 'a')", frozenset("abc"), 1 + 3j, 2j, pd.Interval(0, 2),
+    pd.Period("2020", "Y-DEC"), pd.Period("2020", "Y-JAN"), 2020, "2020-01",
+    pd.Interval(0, 1, closed="left"), "(0, 1]", object, int, len, "None", "nan",
+]  # fmt: skip
+
+
+def test_different_values_are_different_persons():
+    assert codes(APART) == list(range(len(APART)))
+    for some in (APART[::-1], APART[::2], APART[1::2]):
+        assert codes(some) == list(range(len(some)))
+
+
+def test_persons_are_numbered_as_they_appear():
+    assert codes(["b", "a", None, "b", "c", "a"]) == [0, 1, -1, 0, 2, 1]
+    assert codes(np.array([9, 3, 9, -1])) == [0, 1, 0, 2]
+    assert codes([]) == codes(np.array([])) == codes(pd.Series([], dtype="Int64")) == []
+
+
+# --- missing ---------------------------------------------------------------------------------
+
+
+def test_what_is_missing_is_nobody():
+    cells = [
+        None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT"),
+        np.float32("nan"), np.longdouble("nan"), Decimal("NaN"), Decimal("sNaN"), "", "  ", b"",
+        complex("nan"), complex(1, float("nan")), np.complex64(complex("nan")), np.array(None),
+        np.array(np.nan), np.ma.masked,
+    ]  # fmt: skip
+    assert codes(cells) == [-1] * len(cells)
+    assert codes([*cells, "x", *cells, "x"]) == [-1] * 20 + [0] + [-1] * 20 + [0]
+
+
+def test_texts_that_count_as_missing():
+    cells = ["?", "NA", " nan", "None", "x", "NAN"]
+    assert codes(cells, DEFAULT) == [-1, -1, -1, -1, 0, 1]
+    assert codes(cells) == [0, 1, 2, 3, 4, 5]
+    # One that spells a number stands for it, however it is written.
+    cells = ["999", 999, "0999", 999.0, Decimal("999.0"), "9990", 5]
+    for absent in (["999"], [" 999.0 "], ["x", "9.99e2"]):
+        assert codes(cells, absent) == [-1] * 5 + [0, 1]
+    assert codes([True, "TRUE", "1", False], ["true"]) == [-1, -1, 0, 1]
+    assert codes([True, "TRUE", "1", False], ["1"]) == [0, 1, -1, 2]
+
+
+@pytest.mark.parametrize(
+    ("cells", "absent", "expected"),
+    [
+        (np.array([5, 999, 5, 7]), ["999"], [0, -1, 0, 1]),
+        (np.array([999, 5, 7], dtype=np.uint16), ["999.0"], [-1, 0, 1]),
+        (np.array([5.5, 0.1, np.nan, 5.5]), ["0.1"], [0, -1, -1, 0]),
+        (np.array([2**53 + 1, 2**53, 2**53 + 2]), [str(2**53 + 1)], [-1, 0, 1]),
+        (np.array([True, False]), ["true"], [-1, 0]),
+        (np.array([True, False]), ["1"], [0, 1]),
+        (np.array([5, 7]), ["?", "inf"], [0, 1]),
+        (pd.Series([5, None, 7], dtype="Int8"), ["5"], [-1, -1, 0]),
+        (pd.Series(["5", "?", "7"], dtype="category"), ["?"], [0, -1, 1]),
+    ],
+)
+def test_numbers_that_count_as_missing(cells, absent, expected):
+    assert codes(cells, absent) == expected
+
+
+# --- containers ------------------------------------------------------------------------------
+
+
+WHOLE = [3, 1, 3, 2, 1]
+EXPECTED = [0, 1, 0, 2, 1]
+KINDS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">i8", "<u4",
+         "float16", "float32", "float64", ">f8", "longdouble", "complex64", "complex128", "U3",
+         "S3", "object", "datetime64[D]", "datetime64[ns]", "timedelta64[s]"]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_of_every_type(kind):
+    values = np.array(WHOLE)
+    if kind.startswith(("dat", "tim")):
+        values = values.astype("int64")
+    cells = values.astype(kind)
+    assert codes(cells) == EXPECTED
+    assert codes(cells[::-1]) == [0, 1, 2, 0, 2]
+    if kind not in (">i8", ">f8", "float16"):  # which pandas does not take
+        assert codes(pd.Index(cells)) == EXPECTED
+    hidden = np.ma.array(cells, mask=[0, 0, 0, 1, 0])
+    assert codes(hidden) == [0, 1, 0, -1, 1]
+    assert codes(np.ma.array(cells)) == EXPECTED
+
+
+TYPED = {
+    **{kind: pd.Series(WHOLE, dtype=kind) for kind in
+       ("int8", "float32", "Int8", "UInt64", "Float32", "Float64", "object", "string", "str",
+        "string[python]", "string[pyarrow]", "category", "Sparse[int]", "Sparse[float32]")},
+    "truth": pd.Series([False, True, False, True, True]).map({False: 3, True: 1}),
+    "texts as categories": pd.Series(map(str, WHOLE), dtype="category"),
+    "floats as categories": pd.Series(map(float, WHOLE), dtype="category"),
+    **{str(kind): arrow(WHOLE, kind) for kind in
+       (pa.int8(), pa.uint64(), pa.float32(), pa.float64(), pa.date32(),
+        pa.timestamp("ns"), pa.timestamp("s", "Europe/Zurich"), pa.duration("ns"),
+        pa.time32("s"), pa.time64("us"))},
+    "date64": arrow([x * 86_400_000 for x in WHOLE], pa.date64()),
+    "half": arrow(np.array(WHOLE, dtype=np.float16), pa.float16()),
+    **{str(kind): arrow(list(map(Decimal, WHOLE)), kind) for kind in
+       (pa.decimal128(9, 2), pa.decimal256(50, 0))},
+    **{str(kind): arrow(list(map(str, WHOLE)), kind) for kind in
+       (pa.string(), pa.large_string())},
+    **{str(kind): arrow([str(x).encode() for x in WHOLE], kind) for kind in
+       (pa.binary(), pa.large_binary(), pa.binary(1))},
+    "dictionary": pd.Series(pd.arrays.ArrowExtensionArray(
+        pa.array(list(map(str, WHOLE))).dictionary_encode())),
+    "dictionary of floats": pd.Series(pd.arrays.ArrowExtensionArray(
+        pa.array(WHOLE, pa.float32()).dictionary_encode())),
+    "dates": pd.Series(pd.to_datetime(WHOLE, unit="D")),
+    "dates of a zone": pd.Series(pd.to_datetime(WHOLE, unit="D", utc=True)),
+    "periods": pd.Series(pd.PeriodIndex([f"200{x}-01" for x in WHOLE], freq="M")),
+    "intervals": pd.Series(pd.IntervalIndex.from_tuples([(0, x) for x in WHOLE])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TYPED)
+def test_columns_of_every_type(kind):
+    cells = TYPED[kind]
+    if kind == "truth":
+        assert codes(pd.Series([False, True, False, True, True])) == [0, 1, 0, 1, 1]
+        assert codes(pd.Series([False, None, True], dtype="boolean")) == [0, -1, 1]
+        assert codes(arrow([False, None, True])) == [0, -1, 1]
+        return
+    assert codes(cells) == EXPECTED
+    assert codes(cells.set_axis([9, 9, 9, 0, 0])) == EXPECTED
+    assert codes(cells.iloc[::-1]) == [0, 1, 2, 0, 2]
+    assert codes(cells.array) == codes(pd.Index(cells)) == EXPECTED
+    assert codes(list(cells)) == EXPECTED
+    if not isinstance(cells.dtype, pd.SparseDtype):
+        known = pd.Series([True, True, False, True, True])
+        assert codes(cells.where(known)) == [0, 1, -1, 2, 1]
+
+
+def test_lists_of_every_kind():
+    for make in (list, tuple, collections.deque, lambda x: array.array("h", x), pa.array):
+        assert codes(make(WHOLE)) == EXPECTED
+    texts = list(map(str, WHOLE))
+    chunks = pa.chunked_array([texts[:2], [], texts[2:]])
+    assert codes(chunks) == codes(pa.array(texts)) == EXPECTED
+    assert codes(memoryview(np.array(WHOLE))) == EXPECTED
+    assert codes(range(3)) == [0, 1, 2]
+    assert codes(pa.array([None, "a", None, "a"])) == [-1, 0, -1, 0]
+    assert codes(np.array(texts, dtype=np.dtypes.StringDType())) == EXPECTED
+
+    class Others:
+        """A column of another library."""
+
+        def __init__(self, cells):
+            self.cells = cells
+
+        def __array__(self, *_, **__):
+            return self.cells
+
+    assert codes(Others(np.array(WHOLE, dtype=np.float32))) == EXPECTED
+    refused(lambda: person_codes(Others(np.ones((2, 2)))), refusals.NOT_A_PERSON_EACH)
+
+
+def test_other_libraries_need_pyarrow(monkeypatch):
+    cells, real = pa.array(WHOLE), builtins.__import__
+
+    def without(name, *rest, **more):
+        if name.startswith("pyarrow"):
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(DataTypeError, match=r"pip install 'dpscd\[parquet\]'"):
+        person_codes(cells)
+
+
+def test_categories_that_no_row_has_are_nobody():
+    wide = pd.Categorical(["b", None, "a"], categories=["x", "", "a", "y", "b"])
+    assert codes(wide) == [0, -1, 1]
+    large = pd.Categorical([5.0, 5.0], categories=[2.0**60, 5.0])
+    assert codes(large) == [0, 0]
+    mixed = pd.Series([7, "7", True, None], dtype="category")
+    assert codes(mixed) == [0, 0, 1, -1]
+
+
+def test_large_whole_numbers_are_told_apart():
+    for values, kinds in (
+        ([2**63 - 1, 2**63 - 2], ["int64", "Int64", "int64[pyarrow]"]),
+        ([2**64 - 1, 2**64 - 2], ["uint64", "UInt64", "uint64[pyarrow]"]),
+    ):
+        expected = [0, 1, 0]
+        cells = [*values, values[0]]
+        assert codes(cells) == codes(list(map(str, cells))) == expected
+        for kind in kinds:
+            assert codes(pd.Series(cells, dtype=kind)) == expected
+            keys = [str(x).encode() for x in values]
+            assert person_keys(pd.Series(cells, dtype=kind))[1] == keys
+        for kind in kinds[1:]:
+            assert codes(pd.Series([None, *cells], dtype=kind)) == [-1, *expected]
+
+
+def test_texts_are_told_apart_to_the_end():
+    cells = ["a\0b", "a\0c", "a", "a\0", "\0", "\0a"]
+    for kind in (object, "string[python]", "string[pyarrow]", "str", "category"):
+        assert codes(pd.Series(cells, dtype=kind)) == list(range(6))
+    assert codes(np.array(cells, dtype=object)) == list(range(6))
+    spaced = pd.Series([" a", "a ", "a"], dtype="string[pyarrow]")
+    assert codes(spaced) == codes(spaced.astype("category")) == [0, 0, 0]
+
+
+def test_what_pandas_cuts_off_is_told_apart():
+    assert codes(np.array([1, 2], dtype="datetime64[ps]")) == [0, 1]
+    assert codes(np.array([1, 2], dtype="datetime64[as]")) == [0, 1]
+    whole = np.longdouble(1)
+    longs = np.array([whole, whole + np.finfo(np.longdouble).eps])
+    assert codes(longs) == codes(pd.Series(longs)) == codes(list(longs)) == [0, 1]
+    days = arrow([1, 2, 86_400_000], pa.int64()).array
+    dates = pd.Series(pd.arrays.ArrowExtensionArray(pa.array(days).view(pa.date64())))
+    assert codes(dates) == [0, 1, 2]
+    refused(lambda: person_codes(arrow([1, 2], pa.time64("ns"))), refusals.NOT_AN_IDENTIFIER)
+
+
+# --- refusals --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        "abc", b"abc", 5, None, {"a": 1}, {1, 2}, frozenset([1]), np.array(5), np.ones((2, 1)),
+        np.ones((1, 2)), pd.DataFrame({"a": [1]}), pa.table({"a": [1]}),
+        (x for x in "ab"), np.ma.ones((2, 2)), bytearray(b"ab"), object(),
+        pd.MultiIndex.from_arrays([[1, 2], [3, 4]]),
+    ],
+    ids=lambda cells: type(cells).__name__,
+)  # fmt: skip
+def test_what_is_no_column(cells):
+    text = refusals.NOT_A_PERSON_EACH
+    refused(lambda: person_codes(cells), text)
+    refused(lambda: Numbering().codes(cells), text)
+    refused(lambda: person_keys(cells), text)
+
+
+def test_sparse_matrices_are_no_column():
+    from scipy import sparse
+
+    refused(lambda: person_codes(sparse.csr_array([[1]])), refusals.NOT_A_PERSON_EACH)
+
+
+class Shy:
+    def _refuse(self, *_):
+        raise RuntimeError(SECRET)
+
+    __eq__ = __hash__ = __str__ = __bool__ = _refuse
+
+
+class ShyHash:
+    def __hash__(self):
+        raise RuntimeError(SECRET)
+
+    def __eq__(self, other):
+        return True
+
+
+class ShyEqual:
+    """Hashes as others do, and says nothing when it is compared with them."""
+
+    def __hash__(self):
+        return 1
+
+    def __eq__(self, other):
+        if other is self:
+            return True
+        raise RuntimeError(SECRET)
+
+
+class Nobody:
+    """Does not equal itself."""
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return False
+
+
+class Everybody:
+    """Says that it equals whatever it is compared with."""
+
+    def __init__(self, like):
+        self.like = like
+
+    def __hash__(self):
+        return hash(self.like)
+
+    def __eq__(self, other):
+        return True
+
+
+BAD = [
+    [[1]], [{"a": 1}], [{1}], [np.array([1])], [np.array([1, 2])], [bytearray(b"a")],
+    [np.void(b"ab")], [Shy()], [ShyHash()], [ShyEqual(), ShyEqual()], [Nobody()],
+    [(1, [2])], [(1, float("nan"))], [("a", pd.NaT)], [("a", pd.NA)], [(Nobody(),)],
+    [(complex("nan"),)], [np.timedelta64(5)], [pd.DataFrame({"a": [1]})],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cells", BAD, ids=lambda cells: type(cells[0]).__name__)
+def test_what_cannot_be_compared_is_refused_in_fixed_words(cells):
+    for made in (["x", *cells], tuple(cells)):
+        refused(lambda made=made: person_codes(made), refusals.NOT_AN_IDENTIFIER, DataTypeError)
+    column = pd.Series([*cells], dtype=object)
+    refused(lambda: person_codes(column), refusals.NOT_AN_IDENTIFIER, DataTypeError)
+
+
+def test_columns_that_cannot_be_read_are_refused_in_fixed_words():
+    text = refusals.NOT_AN_IDENTIFIER
+    for cells in (arrow([[1]]), arrow([{"a": 1}]), [[1], [2]]):
+        refused(lambda cells=cells: person_codes(cells), text, DataTypeError)
+    broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    refused(lambda: person_codes(broken), text, DataTypeError)
+
+    class Rows(list):
+        def __iter__(self):
+            raise RuntimeError(SECRET)
+
+    refused(lambda: person_codes(Rows()), text, DataTypeError)
+
+
+def test_what_an_object_says_of_itself_holds_among_objects_only():
+    cells = ["a", Everybody("a"), "a", 7, Everybody("7"), None, True]
+    assert codes(cells) == [0, 1, 0, 2, 3, -1, 4]
+    cells = [Everybody(1), Everybody(1), "a"]
+    assert codes(cells) == [0, 0, 1]
+
+
+ROUNDED = [
+    2.0**53, -(2.0**53), 2.0**60, float("inf"), float("-inf"), np.float32(2**24),
+    np.float16(2**11), np.float64(2**53), np.float32("inf"), np.longdouble(2**53),
+    complex(2**53, 0), complex(0, 2**53), np.complex64(2**24), (1, 2.0**53),
+    ("a", np.float32(2**24)), (("a", 1e300),),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", ROUNDED, ids=repr)
+def test_numbers_that_stand_for_several_are_refused(cell):
+    text = refusals.ROUNDED_PERSONS
+    refused(lambda: person_codes(["a", cell]), text, DataTypeError)
+    column = pd.Series([cell], dtype=object)
+    refused(lambda: person_codes(column), text, DataTypeError)
+    if isinstance(cell, float | np.floating):
+        kind = np.asarray(cell).dtype
+        for made in (np.array([1, cell], dtype=kind), pd.Series([cell], dtype=kind)):
+            refused(lambda made=made: person_codes(made), text, DataTypeError)
+
+
+def test_numbers_below_are_let_in():
+    for kind, most in ((np.float16, 2**11), (np.float32, 2**24), (np.float64, 2**53)):
+        cells = np.array([most - 1, 1 - most, most - 2], dtype=kind)
+        assert codes(cells) == codes(list(cells)) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pd.Series([2.0**24], dtype="Float32"),
+        pd.Series([2.0**24], dtype="Sparse[float32]"),
+        pd.Series(np.array([2.0**24], dtype=np.float32)).astype("category"),
+        arrow(np.array([2.0**24], dtype=np.float32)),
+        arrow(np.array([2.0**11], dtype=np.float16)),
+        pd.Series(pd.arrays.ArrowExtensionArray(
+            pa.array(np.array([2.0**24], dtype=np.float32)).dictionary_encode())),
+        pa.array(np.array([2.0**24], dtype=np.float32)),
+        np.ma.array(np.array([2.0**24], dtype=np.float32)),
+        array.array("f", [2.0**24]),
+        pd.Series([2.0**53], dtype="Float64"),
+    ],
+)  # fmt: skip
+def test_every_container_keeps_the_precision_of_its_numbers(cells):
+    refused(lambda: person_codes(cells), refusals.ROUNDED_PERSONS, DataTypeError)
+
+
+def test_hidden_numbers_refuse_nothing():
+    assert codes(np.ma.array([1.0, 2.0**60], mask=[0, 1])) == [0, -1]
+    assert codes(pd.Series([1.0, None], dtype="Float32")) == [0, -1]
+
+
+def test_the_users_own_decimal_context_changes_nothing():
+    with localcontext() as context:
+        context.prec = 2
+        assert codes([Decimal("1.001"), "1.001", Decimal("1.002"), 1.001]) == [0, 0, 1, 0]
+        assert codes([Decimal(10**20 + 1), 10**20 + 1, 10**20]) == [0, 0, 1]
+
+
+# --- part by part ----------------------------------------------------------------------------
+
+
+def test_parts_of_a_column_are_numbered_together():
+    parts = [
+        pd.Series(["5", "7"]),
+        np.array([7, 5, 8]),
+        [],
+        pd.Series([8.0, None]),
+        [Fraction(1, 3), "9"],
+        pd.Series(["9", "5", Fraction(1, 3)], dtype="category"),
+    ]
+    persons = Numbering(["?"])
+    found = [persons.codes(part).tolist() for part in parts]
+    assert found == [[0, 1], [1, 0, 2], [], [2, -1], [3, 4], [4, 0, 3]]
+    assert persons.count == 5
+    whole = codes(list(itertools.chain(*parts[:5], [9, 5, Fraction(1, 3)])), ["?"])
+    assert whole == list(itertools.chain(*found))
+
+
+def test_missing_texts_are_missing_in_every_part():
+    persons = Numbering(["999"])
+    assert persons.codes(["a", "999"]).tolist() == [0, -1]
+    assert persons.codes(np.array([999, 5])).tolist() == [-1, 1]
+    assert persons.count == 2
+
+
+# --- keys, hashes, order ---------------------------------------------------------------------
+
+
+def test_keys_are_the_exact_texts():
+    found, keys = person_keys(["b", 7, None, 7.0, " b", True, "\ud800"])
+    assert found.tolist() == [0, 1, -1, 1, 0, 2, 3]
+    assert keys == [b"b", b"7", b"true", b"\xed\xa0\x80"]
+    assert person_keys(np.array([7.0, np.nan]))[1] == person_keys(np.array([7]))[1] == [b"7"]
+    assert person_keys(["?", "x"], ["?"])[1] == [b"x"]
+    assert person_keys([])[1] == []
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [Fraction(1, 3), (1, 2), object, b"\xff", 10**1001],
+    ids=lambda cell: type(cell).__name__,
+)
+def test_what_has_no_exact_text_has_no_key(cell):
+    refused(lambda: person_keys(["a", cell]), refusals.NO_TEXT_OF_PERSON, DataTypeError)
+
+
+def test_hashes_are_those_of_the_key():
+    key, keys = bytes(range(32)), [b"a", b"b", b""]
+    found = keyed_hashes(keys, key)
+    assert (found.shape, found.dtype) == ((3, 2), np.int64)
+    expected = [hashlib.blake2b(own, key=key, digest_size=16).digest() for own in keys]
+    assert [row.astype("<i8").tobytes() for row in found] == expected
+    assert (keyed_hashes(keys, bytes(32)) != found).all()
+    assert keyed_hashes([], key).shape == (0, 2)
+    for bad in (b"", b"short", bytes(65)):
+        with pytest.raises(ParameterError, match="16 to 64 bytes"):
+            keyed_hashes(keys, bad)
+
+
+@pytest.mark.parametrize(
+    ("rows", "order", "starts"),
+    [
+        ([0, 1, 0, 2, 1], [0, 2, 1, 4, 3], [0, 2, 4, 5]),
+        ([-1, 0, 1, -1, 0], [1, 4, 2], [0, 2, 3]),
+        ([-1, 0, 1], [1, 2], [0, 1, 2]),
+        ([0, 1, -1], [0, 1], [0, 1, 2]),
+        ([0, 0, 1, 2], None, [0, 2, 3, 4]),
+        ([0], None, [0, 1]),
+        ([], None, [0]),
+        ([-1, -1], [], [0]),
+    ],
+)
+def test_rows_of_a_person_follow_each_other(rows, order, starts):
+    given = np.array(rows, dtype=np.int64)
+    found, begins = order_of(given)
+    assert begins.dtype == np.int64
+    assert begins.tolist() == starts
+    assert count_of(given) == len(starts) - 1
+    assert (found is None) == (order is None)
+    if found is not None:
+        assert found.dtype == np.int64
+        assert found.tolist() == order

@@ -1,0 +1,218 @@
+"""Brute force over whole persons: no neighbour moves a lot's sum by more than the clip.
+
+Persons have 0 to 50 rows, near-parallel or not, with numbers of all sizes. As in
+test_sensitivity, one step of the shipped kernel is run without noise on a grid of one cell, so
+that differences of sums are judged in integers.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dpscd.kernels.dual import Records, StepConstants, advance
+from dpscd.kernels.pack import pack_rows
+from dpscd.kernels.packed import advance_packed
+from dpscd.kernels.persons import Persons, advance_persons
+from dpscd.losses import Hinge, Huber, Logistic, Poisson, Squared
+from dpscd.plan import Plan
+from dpscd.privacy.relation import Relation
+from dpscd.problem import Problem
+
+LOSSES = [Squared(), Huber(0.7), Logistic(), Hinge(), Poisson(1.0)]
+PERSONS, FEATURES, MOST = 5, 4, 20
+EXTREMES = [math.nan, math.inf, -math.inf, 1e308, -1e308, 1e200, 5e-324, 1e-170, 0.0, 1e16]
+
+
+class Situation:
+    """Persons with rows, labels, weights, duals and turns, and a released state."""
+
+    def __init__(self, rng):
+        self.outputs = int(rng.choice([1, 3]))
+        self.row_bound = float(rng.choice([1.0, 0.25, 100.0]))
+        self.constant = float(rng.choice([0.0, 0.3, 50.0]))
+        self.strength = float(rng.choice([1e-6, 1.0, 100.0]))
+        self.clip = float(rng.choice([1.0, 0.3, 1e-3, 7.0, 1e-30, 1e10]))
+        self.most = int(rng.choice([1, 3, MOST, 64]))
+        self.shared = rng.uniform(-9.0, 9.0, self.outputs * (FEATURES + 1))
+        self.persons = [self.person(rng) for _ in range(PERSONS)]
+        self.other = self.person(rng, least=1)
+
+    def person(self, rng, least=0):
+        size = int(rng.choice([least, 1, 2, 5, 19, 21, 50]))
+        rows = rng.normal(size=(size, FEATURES)) * 10.0 ** rng.integers(-3, 3)
+        if rng.random() < 0.4:  # nearly parallel rows, all pulling one way
+            rows = rng.normal(size=FEATURES) + 1e-3 * rng.normal(size=(size, FEATURES))
+        labels = rng.choice([-1.0, 1.0, 0.0, 2.0, 50.0], size=size)
+        weights = rng.choice([1.0, 1.0 / max(size, 1), 0.0, 3.0], size=size)
+        if rng.random() < 0.3:
+            weights[:] = 1.0
+        dual = rng.uniform(-1.0, 1.0, (size, self.outputs))
+        for values in (rows, labels, weights):
+            hit = rng.random(values.shape) < rng.choice([0.0, 0.0, 0.05])
+            values[hit] = rng.choice(EXTREMES, size=int(hit.sum()))
+        turn = int(rng.integers(size)) if size > self.most else 0
+        return rows, labels, weights, dual, turn
+
+
+def lot_sum(loss, s, persons, layout, dtype=np.float64, lot=None):
+    """Return the lot's pre-noise sum in whole cells, and the clip in cells."""
+    rows, labels, weights, dual = (
+        np.concatenate([person[i] for person in persons]) for i in range(4)
+    )
+    problem = Problem(
+        loss=loss, lam=1.0, n=PERSONS, d=FEATURES, outputs=s.outputs, row_bound=s.row_bound,
+        constant=s.constant,
+    )  # fmt: skip
+    plan = Plan(
+        epsilon=1.0, delta=1e-5, relation=Relation.ZERO_OUT, n=PERSONS, d=FEATURES,
+        outputs=s.outputs, intercept=s.constant != 0.0, lam=1.0, steps=1, rate=1.0,
+        clip=s.clip, separability=float(PERSONS), averaging=0.0, noise_multiplier=1.0,
+    )  # fmt: skip
+    numbers = plan.constants(s.strength, fixed_point=layout == "packed")
+    numbers = StepConstants(**{**numbers._asdict(), "grid": numbers.cell, "spread": 0.0})
+    with np.errstate(over="ignore"):
+        X = np.ascontiguousarray(rows, dtype=dtype)
+        X = sparse.csr_array(X) if layout == "csr" else X
+        measured, records = problem.rows(X), Records(labels, weights)
+    starts = np.cumsum([0, *(len(person[1]) for person in persons)])
+    own = Persons(starts, np.array([person[4] for person in persons]), s.most)
+    width = FEATURES + (1 if s.constant else 0)
+    before = np.round(s.shared[: s.outputs * width] * 2**20).reshape(s.outputs, width)
+    before = before * numbers.cell
+    shared = before.copy()
+    ids = np.arange(len(persons)) if lot is None else np.array(lot, dtype=np.int64)
+    chunk = (
+        ids, np.array([0, len(ids)]), np.zeros((1, shared.size)), 1, dual.copy(), shared,
+        np.zeros_like(shared),
+    )  # fmt: skip
+    if layout == "packed":
+        advance_packed(loss, pack_rows(measured, records), numbers, *chunk, own)
+    else:
+        advance_persons(loss, measured, records, own, numbers, *chunk)
+    assert np.isfinite(shared).all()
+    moved = (shared - before) / numbers.cell
+    assert (moved == np.round(moved)).all()
+    return [int(x) for x in moved.ravel()], Fraction(s.clip) / Fraction(numbers.cell), chunk[4]
+
+
+def squared_distance(one, other):
+    return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+
+
+def empty(s, person):
+    """Return what is left of a person that was zeroed out: a row that holds nothing."""
+    del person
+    return np.zeros((1, FEATURES)), np.zeros(1), np.zeros(1), np.zeros((1, s.outputs)), 0
+
+
+@pytest.mark.parametrize(
+    "layout", [pytest.param("dense", marks=pytest.mark.full), "csr", "packed"]
+)
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+def test_no_person_moves_a_lot_by_more_than_the_clip(loss, layout):
+    rng = np.random.default_rng(16)
+    for number in range(60):
+        s = Situation(rng)
+        dtype = (np.float64, np.float32)[number % 2]
+        full, clip, _ = lot_sum(loss, s, s.persons, layout, dtype)
+        for k in range(2):
+            without = [*s.persons]
+            without[k] = empty(s, s.persons[k])
+            silent, _, _ = lot_sum(loss, s, without, layout, dtype)
+            assert squared_distance(full, silent) <= clip**2
+            others = [g for g in range(PERSONS) if g != k]
+            assert lot_sum(loss, s, s.persons, layout, dtype, others)[0] == silent
+            gone = [person for g, person in enumerate(s.persons) if g != k]
+            assert lot_sum(loss, s, gone, layout, dtype)[0] == silent
+            without[k] = s.other
+            replaced, _, _ = lot_sum(loss, s, without, layout, dtype)
+            assert squared_distance(full, replaced) <= (2 * clip) ** 2
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "packed"])
+@pytest.mark.parametrize("rows", [2, 5, 50])
+def test_a_person_whose_rows_pull_together_attains_the_clip(layout, rows):
+    s = Situation(np.random.default_rng(0))
+    s.outputs, s.row_bound, s.constant, s.strength, s.clip = 1, 1.0, 0.0, 1.0, 0.3
+    s.shared, s.most = np.zeros(FEATURES), 64
+    X = np.zeros((rows, FEATURES))
+    X[:, 0] = 1.0
+    person = X, np.full(rows, 100.0), np.full(rows, 1.0), np.zeros((rows, 1)), 0
+    total, clip, _ = lot_sum(Squared(), s, [person], layout)
+    assert 0.99999 * clip < total[0] <= clip
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "packed"])
+def test_duals_move_by_what_was_contributed(layout):
+    """The shared vector stays the sum of duals times rows, but for what is cut to cells."""
+    s = Situation(np.random.default_rng(3))
+    s.outputs, s.row_bound, s.constant, s.strength, s.clip = 1, 1.0, 0.0, 1.0, 0.3
+    s.shared, s.most = np.zeros(FEATURES), 64
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(7, FEATURES)) / 4.0
+    person = X, rng.choice([-3.0, 3.0], 7), np.ones(7), np.zeros((7, 1)), 0
+    total, clip, dual = lot_sum(Squared(), s, [person], layout)
+    found = np.array(total) * s.clip / float(clip)
+    assert np.linalg.norm(found) > 0.29  # it was shortened
+    assert np.allclose(dual[:, 0] @ X, found, atol=2e-4 if layout == "packed" else 1e-6)
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "packed"])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+def test_a_person_of_one_row_is_a_record_to_the_last_bit(loss, layout):
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        s = Situation(rng)
+        persons = [(p[0][:1], p[1][:1], p[2][:1], p[3][:1], 0) for p in s.persons if len(p[1])]
+        total, _, dual = lot_sum(loss, s, persons, layout)
+        # The same with the kernel of records.
+        expected, duals = record_sum(loss, s, persons, layout)
+        assert total == expected
+        assert np.array_equal(dual, duals, equal_nan=True)
+
+
+def record_sum(loss, s, persons, layout):
+    rows, labels, weights, dual = (
+        np.concatenate([person[i] for person in persons]) for i in range(4)
+    )
+    problem = Problem(
+        loss=loss, lam=1.0, n=PERSONS, d=FEATURES, outputs=s.outputs, row_bound=s.row_bound,
+        constant=s.constant,
+    )  # fmt: skip
+    plan = Plan(
+        epsilon=1.0, delta=1e-5, relation=Relation.ZERO_OUT, n=PERSONS, d=FEATURES,
+        outputs=s.outputs, intercept=s.constant != 0.0, lam=1.0, steps=1, rate=1.0,
+        clip=s.clip, separability=float(PERSONS), averaging=0.0, noise_multiplier=1.0,
+    )  # fmt: skip
+    numbers = plan.constants(s.strength, fixed_point=layout == "packed")
+    numbers = StepConstants(**{**numbers._asdict(), "grid": numbers.cell, "spread": 0.0})
+    X = sparse.csr_array(rows) if layout == "csr" else np.ascontiguousarray(rows)
+    with np.errstate(over="ignore"):
+        measured, records = problem.rows(X), Records(labels, weights)
+    width = FEATURES + (1 if s.constant else 0)
+    before = np.round(s.shared[: s.outputs * width] * 2**20).reshape(s.outputs, width)
+    before = before * numbers.cell
+    shared, duals = before.copy(), dual.copy()
+    chunk = (
+        np.arange(len(persons)), np.array([0, len(persons)]), np.zeros((1, shared.size)), 1,
+        duals, shared, np.zeros_like(shared),
+    )  # fmt: skip
+    if layout == "packed":
+        advance_packed(loss, pack_rows(measured, records), numbers, *chunk)
+    else:
+        advance(loss, measured, records, numbers, *chunk)
+    return [int(x) for x in ((shared - before) / numbers.cell).ravel()], duals
+
+
+@pytest.mark.parametrize("layout", ["csr", "packed"])
+def test_rows_beyond_the_most_take_turns(layout):
+    s = Situation(np.random.default_rng(1))
+    s.outputs, s.row_bound, s.constant, s.strength, s.clip = 1, 1.0, 0.0, 1.0, 1e10
+    s.shared, s.most = np.zeros(FEATURES), 3
+    rng = np.random.default_rng(2)
+    person = [rng.normal(size=(7, FEATURES)), np.ones(7), np.ones(7), np.zeros((7, 1)), 5]
+    _, _, dual = lot_sum(Squared(), s, [tuple(person)], layout)
+    assert list(np.flatnonzero(dual[:, 0])) == [0, 5, 6]
