@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dpscd.errors import ModelFileError
 from dpscd.problem import Problem
 
-__all__ = ["Link", "link_for"]
+__all__ = ["Link", "expected_decisions", "link_for"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -143,19 +143,41 @@ def link_for(
     return member(1.0) if abs(low - 1.0) < 1e-6 else member(low)
 
 
+def expected_decisions(
+    problem: Problem, coef: Floats, intercept: float
+) -> tuple[float, float]:
+    """Return the mean and the standard deviation that decisions are expected to have.
+
+    Parameters
+    ----------
+    problem : Problem
+        That was trained, with its map of rows.
+    coef, intercept : array of shape (d,), float
+        The model, in the user's units.
+
+    Notes
+    -----
+    By released moments, as if features were unrelated; without them, of rows that point
+    anywhere.
+    """
+    standard = problem.standard
+    if standard is None:
+        return intercept, problem.row_bound * math.sqrt(float(coef @ coef) / problem.d)
+    inner = standard.inner(coef * problem.row_bound)
+    mean = intercept + float(coef @ standard.centre) * problem.row_bound
+    return mean, math.sqrt(float(inner**2 @ standard.shares()))
+
+
 def _public_numbers(
     problem: Problem, travel: float, shared: float, coef: Floats, intercept: float
 ) -> tuple[float, float, float, float]:
     """Return a typical dual's reach, the penalty's pull, and decisions' mean and spread."""
     standard, constant = problem.standard, problem.constant
-    if standard is None:
-        inner, mean, reach = coef, intercept, travel
-        deviation = problem.row_bound * math.sqrt(float(inner @ inner) / problem.d)
-    else:
+    mean, deviation = expected_decisions(problem, coef, intercept)
+    inner, reach = coef, travel
+    if standard is not None:
         inner = standard.inner(coef * problem.row_bound)
-        mean = intercept + float(coef @ standard.centre) * problem.row_bound
         reach = travel * problem.scale / math.hypot(1.0, constant)
-        deviation = math.sqrt(float(inner**2 @ standard.shares()))
     noise = shared / (problem.strength * problem.scale)
     size = float(inner @ inner) + ((mean / constant) ** 2 if constant else 0.0)
     pull = problem.lam * max(0.0, size - problem.width * noise * noise)

@@ -20,6 +20,7 @@ from dpscd.releases.long_rows import LongRows
 from dpscd.releases.moments import Moments
 from dpscd.releases.rescaling import Rescaling
 from dpscd.releases.shared_vector import Pilot
+from dpscd.releases.steepness import Steepness
 from dpscd.standard import LONGEST
 
 __all__ = [
@@ -99,6 +100,8 @@ _GOOD_CHANCE, _USELESS_CHANCE = 0.0005, 0.02
 _GOOD_GAIN, _USELESS_GAIN = 0.0001, 0.004
 _GOOD_LINE, _USELESS_LINE = 0.0002, 0.1
 _LEAST_AFTER, _MOST_CALIBRATION, _MOST_CHECK = 0.002, 0.01, 0.04
+# The same of the two sums that say how bold the chances of a model of persons are.
+_USELESS_STEEPNESS, _MOST_STEEPNESS = 0.03, 0.02
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,8 @@ class Facts:
         Whether rows may be longer than `row_bound`, which are cut to it; no weights either.
     means : bool
         Whether predictions are meant as means of numeric labels; no weights either.
+    persons : bool
+        Whether n is of persons, each with one row or several.
     """
 
     n: int
@@ -148,6 +153,7 @@ class Facts:
     chances: bool = False
     any_length: bool = False
     means: bool = False
+    persons: bool = False
 
 
 def default_delta(n: int) -> float:
@@ -256,10 +262,15 @@ def _after(
     n = facts.n
     if not facts.standardised:
         return ()
-    if facts.chances and facts.outputs == 1 and facts.constant:
-        noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, _MOST_CALIBRATION)
-        return (Calibration(n, noise),) if noise / n <= _USELESS_CHANCE else ()
     found: tuple[PlannedRelease, ...] = ()
+    if facts.chances and facts.outputs == 1:
+        noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, _MOST_CALIBRATION)
+        if noise / n <= _USELESS_CHANCE and facts.constant:
+            found += (Calibration(n, noise),)
+        noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, _MOST_STEEPNESS)
+        if noise / n <= _USELESS_STEEPNESS and facts.persons:
+            found += (Steepness(n, noise),)
+        return found
     if facts.task == "regression" and facts.any_length:
         noise = _within_share(_GOOD_GAIN * n, target, _LEAST_AFTER, _MOST_CHECK)
         found += (LongRows(n, noise),) if noise / n <= _USELESS_GAIN else ()

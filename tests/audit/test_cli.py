@@ -44,6 +44,32 @@ def test_table(tmp_path, monkeypatch):
     assert (tmp_path / "audit.png").exists()
 
 
+def test_canaries_can_be_persons_in_any_relation(tmp_path):
+    options = ("--model", "logistic", "--through", "core", "--trials", "200", "--seed", "0")
+    options += ("--person-rows", "3", "--relation", "add-remove", "--out")
+    found = run(*options, str(tmp_path / "a.png"), "--json")
+    assert found.exit_code == 0
+    (values,) = json.loads(found.stdout)["models"].values()
+    assert values["person_rows"] == values["black_box"]["person_rows"] == 3
+    assert values["relation"] == "add-remove"
+    said = run(*options, str(tmp_path / "a.png"))
+    assert "Audited: add-remove, canaries are persons with 3 rows each" in said.stdout
+
+
+def test_persons_go_through_the_doors(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ("--model", "svm", "--through", "table", "--trials", "200", "--seed", "0")
+    found = run(*options, "--person-rows", "2", "--json")
+    assert found.exit_code == 0
+    (door,) = json.loads(found.stdout)["doors"]
+    assert door["name"] == "table: SVM, private bounds, persons of 2"
+    assert door["person_rows"] == 2
+
+
+def test_a_person_without_rows_is_refused():
+    assert run("--person-rows", "0").exit_code == 2
+
+
 def test_without_matplotlib_one_line_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(audit_verb, "_can_plot", lambda: False)
@@ -80,6 +106,7 @@ def test_the_doors_need_no_figure_and_say_what_each_release_showed(tmp_path, mon
         "ridge, sparse",
         "ridge, standardised, pilot, intercept",
         "ridge, replace-one",
+        "ridge, replace-one, sparse, persons of 5",
     ]
     for door in found["doors"]:
         assert door["trials"] == 80

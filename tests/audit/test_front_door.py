@@ -112,6 +112,7 @@ class Mistake:
         self.source, self.wrong = source, wrong
         self.bounded, self.on_dask = source.bounded, source.on_dask
         self.any_length, self.weighted = source.any_length, source.weighted
+        self.persons = source.persons
 
     @contextmanager
     def opened(self, labels, threads):

@@ -540,7 +540,8 @@ def of_persons(path):
     """Return a model whose card says that it protects persons."""
     model = load(path)
     card = model.estimator_.privacy_
-    public = {**card.public, "max_rows": 100, "person_weight": "share"}
+    asked = {name: getattr(model.estimator_, name) for name in ("max_rows", "person_weight")}
+    public = {**card.public, **asked}
     model.estimator_.privacy_ = dataclasses.replace(card, unit=GROUPS, public=public)
     return model
 

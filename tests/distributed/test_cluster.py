@@ -31,7 +31,7 @@ from dpscd import (
 )
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
-from dpscd.estimators.sources import Arrays, Opened
+from dpscd.estimators.sources import Arrays, Given, Opened
 from dpscd.planning import plan_fit
 from dpscd.preprocessing.resolution import shaped
 from dpscd.privacy.random import LotsSource, SeededSource, source_for
@@ -61,13 +61,13 @@ def here(model, X, y, *others):
     """Fit by the single-machine kernel, with the bits that divided records have."""
 
     class Here:
-        bounded, on_dask, any_length = 0, False, True
+        bounded, on_dask, any_length, persons = 0, False, True, None
         weighted = any(x is not None for x in others)
 
         @contextmanager
         def opened(self, labels, threads):  # noqa: ARG002
             door = ArrayDoor(labels, X.shape[1], sparse.issparse(X))
-            held = OneMachine(*door.triples(X, y, *(others or [None])), labels)
+            held = OneMachine(*door.triples(X, y, *(others or [None]))[:3], labels)
             yield Opened(*X.shape, lambda: held)
 
     model.fit_source(Here(), model._classes_of(y))
@@ -82,7 +82,7 @@ def same(found, expected):
 
 
 def planned(model, X):
-    fitting = model._fitting(Opened(*X.shape, None), None, Arrays(None, None))
+    fitting = model._fitting(Opened(*X.shape, None), None, Arrays(None, None, Given(), None))
     plan = plan_fit(fitting.facts, fitting.target, **fitting.fixed)
     return plan, fitting.problem(plan.lam, model._labels(None))
 

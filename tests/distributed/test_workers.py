@@ -27,7 +27,7 @@ from dpscd import (
 from dpscd.distributed.cluster import connected
 from dpscd.distributed.collections import columns_of, partitions_of
 from dpscd.distributed.shard_actor import ShardActor, StaleShardError, _room
-from dpscd.estimators.sources import Arrays, Opened
+from dpscd.estimators.sources import Arrays, Given, Opened
 from dpscd.preprocessing.containers import is_dask
 from dpscd.releases.moments import MomentsQuery
 from dpscd.releases.query import only_sums
@@ -96,7 +96,7 @@ def test_errors_of_a_worker_hold_nothing_of_the_records():
     bad = da.where(X == X, np.nan, X)
     actor = actor_of(partitions_of(bad, y, None))
     model = DPRidge(y_bounds=(0, 1), standardise=True, epochs=1, lot_size=6)
-    fitting = model._fitting(Opened(12, 3, None), None, Arrays(None, None))
+    fitting = model._fitting(Opened(12, 3, None), None, Arrays(None, None, Given(), None))
     query = MomentsQuery(12, fitting.problem(1.0, model._labels(None)))
     with pytest.raises(DataError, match="NaN, infinity") as caught:
         actor.ask("token", "total", query)
@@ -160,7 +160,7 @@ def test_partitions_that_are_not_as_announced_are_refused():
 
 def test_empty_partitions_and_partitions_without_weight_are_fine():
     for sparse in (False, True):
-        X, labels, weights = reader(sparse=sparse).records(
+        X, labels, weights, _ = reader(sparse=sparse).records(
             (np.empty((0, 3)), np.empty(0), None)
         )
         assert X.shape == (0, 3)

@@ -60,6 +60,19 @@ def test_class_weights_and_numpy_parameters_survive(tmp_path):
     assert load(tmp_path / "model.json").class_weight == {0: 2.0}
 
 
+def test_what_is_asked_of_persons_survives_and_is_left_out_where_it_is_usual(tmp_path):
+    path = tmp_path / "model.json"
+    fitted().save(path)
+    assert not {"max_rows", "person_weight"} & set(json.loads(path.read_text())["parameters"])
+    again = load(path)
+    assert (again.max_rows, again.person_weight) == (
+        DPRidge().max_rows, DPRidge().person_weight,
+    )  # fmt: skip
+    fitted(max_rows=7, person_weight="share").save(path)
+    again = load(path)
+    assert (again.max_rows, again.person_weight) == (7, "share")
+
+
 def test_a_file_holds_no_seed_and_nothing_per_record(tmp_path):
     fitted(random_state=987654321).save(tmp_path / "model.json")
     text = (tmp_path / "model.json").read_text()

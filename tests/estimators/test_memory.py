@@ -96,7 +96,7 @@ def test_nothing_of_a_collection_on_dask_is_said(monkeypatch):
 
 def test_nothing_of_a_source_is_said():
     class Large:
-        bounded, on_dask, any_length, weighted = 0, False, True, False
+        bounded, on_dask, any_length, weighted, persons = 0, False, True, False, None
         opened = staticmethod(out_of_memory)
 
     with pytest.raises(MemoryError, match="not enough memory for this fit") as error:

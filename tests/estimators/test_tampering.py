@@ -239,9 +239,9 @@ ATTACKS = {
     "a column without a table": ("plain", of_persons(Unit(person="patient").text)),
     "a record with facts": ("persons", put(*CARD, "unit", value=RECORD.text)),
     "another cap of rows": ("persons", put(*PUBLIC, "max_rows", value=7)),
-    "another weight of rows": ("persons", put(*PUBLIC, "person_weight", value="sum")),
+    "another weight of rows": ("persons", put(*PUBLIC, "person_weight", value="share")),
     "asked for another cap": ("persons", put("parameters", "max_rows", value=7)),
-    "asked for another weight": ("persons", put("parameters", "person_weight", value="sum")),
+    "asked for another weight": ("persons", put("parameters", "person_weight", value="share")),
     "asked for no cap": ("persons", lambda v: v["parameters"].pop("max_rows")),
     "a column that the schema does not name": (
         "classes", of_persons(Unit(person="a").text)),

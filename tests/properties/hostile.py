@@ -249,7 +249,7 @@ def apart(found):
     if isinstance(found, list):
         return found  # it was taken apart before
     if isinstance(found, tuple):
-        parts = [apart(part) for part in found]
+        parts = [apart(part) for part in found if part is not None]
         return list(zip(*parts, strict=True))
     if sparse.issparse(found):
         found = found.tocsr()

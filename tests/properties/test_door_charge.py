@@ -180,3 +180,19 @@ def test_a_prediction_is_the_same_alone_and_among_others(features):
     model = DPRidge(5.0, y_bounds=(-1, 1), epochs=1, random_state=0).fit(rows, rows[:, 0])
     whole = outcome(model.predict, rows)
     assert whole == [outcome(model.predict, rows[[i]])[0] for i in range(N)]
+
+
+def test_persons_are_counted_before_anything_is_paid_for(budget, tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_bytes(b'a,y,p\n1,0,x\n"1,0,y\n1",1,z\n')
+    people = pd.DataFrame({"a": ["1"] * N, "y": Y})
+    for records, text in (
+        (people.assign(p=2.0**60), refusals.ROUNDED_PERSONS),
+        (people.assign(p=[Shy()] * N), refusals.NOT_AN_IDENTIFIER),
+        (file, refusals.NOT_LINES.format("t.csv")),
+    ):
+        with pytest.raises(DataError) as caught:
+            table(budget, person="p").fit(records)
+        check_refusal(caught.value)
+        assert str(caught.value) == text
+    assert spent(budget) == 0.0

@@ -28,7 +28,7 @@ OTHERS = ["999", "5", "999.0", "7.5"]
 
 def others(triples):
     """Return the triples of all records but the last, to be compared bit for bit."""
-    X, labels, weights = triples
+    X, labels, weights = triples[:3]
     rows = X.toarray() if hasattr(X, "indptr") else X
     return [
         np.asarray(part[:-1], dtype=np.float64).tobytes() for part in (rows, labels, weights)

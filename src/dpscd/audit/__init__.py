@@ -7,7 +7,7 @@ at least. A bound above the claim, beyond its confidence, is a bug.
 from dpscd.audit.attacks import Attack, LikelihoodRatio
 from dpscd.audit.audit import AuditResult, audit
 from dpscd.audit.bounds import LowerBounds, gaussian_epsilon, gaussian_mu, lower_bounds
-from dpscd.audit.canaries import Game
+from dpscd.audit.canaries import PERSON_ROWS, Game
 from dpscd.audit.door_games import EstimatorGame
 from dpscd.audit.front_door import DoorResult, audit_door
 from dpscd.audit.mechanism import Mechanism
@@ -15,6 +15,7 @@ from dpscd.audit.recording import Recording, recorded
 from dpscd.audit.table_game import TableGame
 
 __all__ = [
+    "PERSON_ROWS",
     "Attack",
     "AuditResult",
     "DoorResult",

@@ -10,13 +10,12 @@ import numpy.typing as npt
 
 from dpscd.audit.attacks import Attack
 from dpscd.audit.bounds import lower_bounds, roc
-from dpscd.audit.canaries import SATURATING_LAM, Game, check_saturated, saturating_travel
+from dpscd.audit.canaries import Game, check_saturated
 from dpscd.audit.mechanism import Mechanism
+from dpscd.audit.subject import fit_to, game_for, saturated
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.registry import kind_of
 from dpscd.privacy.random import SecureSource, SeededSource
-from dpscd.privacy.relation import Relation
 
 __all__ = ["AuditResult", "audit"]
 
@@ -53,6 +52,8 @@ class AuditResult:
         Canaries observed in each of the two worlds.
     canaries, runs : int
         Canaries in a run, and runs.
+    person_rows : int or None
+        Rows of a canary, if canaries are persons; None if they are records.
     steps, rate, noise_multiplier : int, float, float
         The plan that was audited.
     fpr, fnr : float
@@ -77,6 +78,7 @@ class AuditResult:
     trials: int
     canaries: int
     runs: int
+    person_rows: int | None
     steps: int
     rate: float
     noise_multiplier: float
@@ -115,14 +117,17 @@ def audit(
     subject : estimator or Mechanism
         An estimator, fitted or not: what is audited is the claim it makes on its card,
         with its epsilon, delta, relation, epochs, lot size and intercept, at the data
-        set of the game and the `lam` and `travel` that saturate the canaries. Or a
-        mechanism, perhaps wrong on purpose.
+        set of the game and the `lam` and `travel` that saturate the canaries. Fitted, with a
+        card whose unit is a person, it is audited with persons. Or a mechanism, perhaps wrong
+        on purpose.
     kind : {'white-box', 'black-box'}
         Whether the attack sees the released path, or the coefficients of a fitted model.
     trials : int
         Canaries to observe in each of the two worlds.
     game : Game, optional
         The records; 1000 canaries a run by default, fewer if fewer trials are asked for.
+        With `person_rows` canaries are persons with so many rows, given to `fit` by groups;
+        of a subject that protects persons they have 5 rows by default.
     attack : callable, optional
         Returns a fresh attack on the path of one run; the likelihood ratio by default.
     confidence : float
@@ -160,8 +165,7 @@ def audit(
         raise ParameterError(f"kind={kind!r} must be 'white-box' or 'black-box'.")
     if trials < 1:
         raise ParameterError(f"trials={trials!r} must be a positive integer.")
-    if game is None:
-        game = Game(canaries=min(Game.canaries, 2 * trials))
+    game = game_for(subject, game, trials)
     name = type(subject).__name__
     estimator = None
     if isinstance(subject, Mechanism):
@@ -169,11 +173,19 @@ def audit(
         if kind == "black-box":
             raise ParameterError("kind='black-box' needs an estimator, which has a model.")
     else:
-        estimator = _saturated(subject, game)
-        _fit(estimator, game, np.ones(game.canaries, dtype=bool))
+        estimator = saturated(subject, game)
+        fit_to(estimator, game, np.ones(game.canaries, dtype=bool))
         mechanism = Mechanism.of_fit(estimator)
-    check_saturated(mechanism.problem, mechanism.plan, game.records)
+    check_saturated(
+        mechanism.problem,
+        mechanism.plan,
+        game.records,
+        persons=mechanism.persons,
+        person_rows=game.person_rows,
+    )
     seed = None if random_state is None else f"audit {random_state}, {name}, {kind}"
+    if seed is not None and game.person_rows is not None:
+        seed += f", persons of {game.person_rows}"  # trials of their own
     if estimator is not None and kind == "black-box":
         runs = _black_box(estimator, game, seed)
     else:
@@ -194,6 +206,7 @@ def audit(
         trials=trials,
         canaries=game.canaries,
         runs=count,
+        person_rows=game.person_rows,
         steps=plan.steps,
         rate=plan.rate,
         noise_multiplier=plan.noise_multiplier,
@@ -246,7 +259,7 @@ def _black_box(estimator: DPLinearModel, game: Game, seed: str | None) -> Iterat
     while True:
         present, number = game.worlds(_source(seed, run), run)
         estimator.set_params(random_state=None if seed is None else number)
-        _fit(estimator, game, present)
+        fit_to(estimator, game, present)
         yield np.ravel(estimator.coef_)[: game.canaries].copy(), present
         run += 1
 
@@ -254,41 +267,3 @@ def _black_box(estimator: DPLinearModel, game: Game, seed: str | None) -> Iterat
 def _source(seed: str | None, run: int) -> SecureSource:
     """Return a fresh source for each run."""
     return SecureSource() if seed is None else SeededSource(f"{seed}, run {run}".encode())
-
-
-def _saturated(estimator: DPLinearModel, game: Game) -> DPLinearModel:
-    """Return an unfitted copy whose public numbers saturate the canaries.
-
-    Whatever is changed is a public number on which the claim does not depend.
-    """
-    parameters = estimator.get_params(deep=False)
-    if not parameters["epsilon"] < np.inf:
-        raise ParameterError("epsilon=inf claims no privacy; there is nothing to audit.")
-    n = parameters["n"] or game.records
-    parameters.update(
-        n=n,
-        travel=saturating_travel(n),
-        lam=SATURATING_LAM * parameters["row_bound"] ** 2,
-        ledger=None,  # an attack on made-up records spends nobody's budget
-        dataset=None,
-        verbose=0,
-    )
-    if kind_of(estimator).task == "counts":
-        raise ParameterError("counts cannot be audited: a canary's label is -1 or 1.")
-    if not kind_of(estimator).classifies:
-        parameters["y_bounds"] = (-1.0, 1.0)
-    else:
-        if len(set(parameters["classes"] or (-1, 1))) != 2:
-            raise ParameterError("only models with two classes can be audited.")
-        parameters.update(classes=(-1, 1), class_weight=None)
-    return type(estimator)(**parameters)
-
-
-def _fit(estimator: DPLinearModel, game: Game, present: npt.NDArray[np.bool_]) -> None:
-    """Fit the estimator to the records of the game."""
-    relation = Relation.parse(estimator.relation)
-    data = game.dataset(present, relation, float(estimator.row_bound))
-    y: Any = data.targets
-    if kind_of(estimator).classifies:
-        y = data.targets.astype(int)
-    estimator.fit(data.X, y, sample_weight=data.weights)

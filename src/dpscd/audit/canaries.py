@@ -10,9 +10,15 @@ A claim of privacy covers every `lam` and every `travel`, so the audit chooses t
 ``steps clip = travel / rate <= travel n <= 1/8`` a canary's dual stays within 1/8 of zero
 whatever the lots, and with a large `lam` predictions stay there as well. From such a state
 every loss wants to move its dual by far more than 1/8, hence more than the clip.
+
+Where persons are the unit a canary is a person, all of whose rows are such a row: each of them
+would be clipped by itself, and all pull the same way. Clipped together they contribute the
+clip, which is what is accounted; clipped one by one they would contribute it once a row.
 """
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,18 +27,31 @@ from scipy import sparse
 from dpscd.errors import ParameterError
 from dpscd.kernels.draws import LARGEST_NORMAL, shuffle
 from dpscd.losses import dual_step
+from dpscd.persons import SHARE, PersonFacts
 from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 
-__all__ = ["SATURATING_LAM", "Dataset", "Game", "check_saturated", "saturating_travel"]
+__all__ = [
+    "PERSON_ROWS",
+    "SATURATING_LAM",
+    "Dataset",
+    "Game",
+    "check_saturated",
+    "row_weights",
+    "saturating_travel",
+]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 #: Regularisation of an audit, in units of the squared row bound: predictions vanish.
 SATURATING_LAM = 1e9
+
+#: Rows of a canary where persons are audited and nobody says how many rows they have.
+PERSON_ROWS = 5
 
 _NEAR = 1.0 / 8.0
 _ORDINARY_FEATURES = 4
@@ -40,12 +59,35 @@ _ORDINARY_FEATURES = 4
 
 @dataclass(frozen=True)
 class Dataset:
-    """The data of one run, in the user's units; `present` says which canaries took part."""
+    """The data of one run, in the user's units.
+
+    Attributes
+    ----------
+    X, targets, weights
+        One row after the other; those of a person stand together.
+    present : array of bool
+        Which canaries took part.
+    starts : array of int
+        The rows of a person, or the row of a record, begin here, and those of the last one end.
+    """
 
     X: sparse.csr_array
     targets: Floats
     weights: Floats
     present: Bools
+    starts: Ints
+
+    @property
+    def groups(self) -> Ints:
+        """Whose row each is."""
+        sizes = np.diff(self.starts)
+        return np.repeat(np.arange(len(sizes)), sizes)
+
+    @property
+    def scattered(self) -> Ints:
+        """An order of rows in which everybody's first row comes before anybody's second."""
+        place = np.arange(self.starts[-1]) - self.starts[self.groups]
+        return np.argsort(place, kind="stable")
 
 
 @dataclass(frozen=True)
@@ -61,19 +103,28 @@ class Game:
     companions : int
         For each canary, records on its feature that pull the other way. They hide it
         under Poisson sampling, and give it away when lots have a fixed size.
+    person_rows : int or None
+        Rows of each canary, which is a person then, as all others are: a companion has one row,
+        an ordinary person one, two and so on up to as many as a canary. None if every row is
+        a record by itself.
     """
 
     canaries: int = 1000
     ordinary: int = 100
     companions: int = 0
+    person_rows: int | None = None
 
     def __post_init__(self) -> None:
         if self.canaries < 1 or self.ordinary < 0 or self.companions < 0:
             raise ParameterError("canaries must be at least 1, other records at least 0.")
+        if self.person_rows is not None and self.person_rows < 1:
+            raise ParameterError(
+                f"person_rows={self.person_rows!r} must be at least 1, or None."
+            )
 
     @property
     def records(self) -> int:
-        """Number of records when every canary is there."""
+        """Number of records, or of persons, when every canary is there."""
         return self.canaries * (1 + self.companions) + self.ordinary
 
     @property
@@ -97,50 +148,98 @@ class Game:
 
         An absent canary has weight zero (zero-out), is not in the data at all
         (add-remove), or pulls the other way (replace-one). A canary and its companions
-        are neighbouring rows.
+        are neighbouring rows. An absent person has one row of weight zero, none, or some
+        number of rows that pull the other way.
         """
         block = 1 + self.companions
-        signs = np.full((self.canaries, block), -1.0)
-        signs[:, 0] = np.where(present | (relation.absent != "other"), 1.0, -1.0)
-        features = np.repeat(np.arange(self.canaries), block)
-        own = sparse.csr_array(
-            (row_bound * signs.ravel(), features, np.arange(len(features) + 1)),
-            shape=(len(features), self.features),
+        own = self.canaries * block
+        sizes = self._sizes(present, relation)
+        owner = np.repeat(np.arange(self.records), sizes)
+        canaries = owner[owner < own]
+        signs = np.full(own, -1.0)
+        signs[::block] = np.where(present | (relation.absent != "other"), 1.0, -1.0)
+        rows = sparse.csr_array(
+            (row_bound * signs[canaries], canaries // block, np.arange(len(canaries) + 1)),
+            shape=(len(canaries), self.features),
         )
         weights = np.ones(self.records)
         if relation.absent == "empty":
-            weights[: len(features) : block] = present
-        targets = np.ones(self.records)
-        targets[len(features) :: 2] = -1.0
-        X = sparse.csr_array(sparse.vstack([own, self._ordinary(row_bound)]))
-        kept = np.ones(self.records, dtype=bool)
-        if relation.absent == "nothing":
-            kept[: len(features) : block] = present
-        return Dataset(X[kept], targets[kept], weights[kept], present)
+            weights[:own:block] = present
+        targets = np.ones(len(owner))
+        targets[len(canaries) :: 2] = -1.0
+        others = self._ordinary(len(owner) - len(canaries), row_bound)
+        X = sparse.csr_array(sparse.vstack([rows, others]))
+        starts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
+        return Dataset(X, targets, weights[owner], present, starts)
 
-    def _ordinary(self, row_bound: float) -> sparse.csr_array:
-        """Return records of different lengths and directions, the same in every run."""
+    def _sizes(self, present: Bools, relation: Relation) -> Ints:
+        """Return how many rows each record (one, or none) or each person has."""
+        most = self.person_rows or 1
+        any_number = 1 + np.arange(self.records) % most
+        absent: dict[str, Any] = {
+            "empty": 1,
+            "nothing": 0,
+            "other": any_number[: self.canaries],
+        }
+        sizes = np.ones(self.records, dtype=np.int64)
+        own = self.canaries * (1 + self.companions)
+        sizes[: own : 1 + self.companions] = np.where(present, most, absent[relation.absent])
+        sizes[own:] = any_number[: self.ordinary]
+        return sizes
+
+    def _ordinary(self, rows: int, row_bound: float) -> sparse.csr_array:
+        """Return rows of different lengths and directions, the same in every run."""
         width = _ORDINARY_FEATURES if self.ordinary else 0
-        angles = np.outer(np.arange(self.ordinary), np.arange(1, width + 1))
+        angles = np.outer(np.arange(rows), np.arange(1, width + 1))
         values = row_bound * np.cos(angles) / np.sqrt(max(width, 1))
-        empty = sparse.csr_array((self.ordinary, self.canaries))
+        empty = sparse.csr_array((rows, self.canaries))
         return sparse.csr_array(sparse.hstack([empty, sparse.csr_array(values)]))
 
 
-def saturating_travel(n: int) -> float:
-    """Return a travel at which no dual can leave 1/8, whichever lots are drawn."""
-    return _NEAR / n
+def row_weights(persons: PersonFacts | None, rows: int) -> tuple[float, float]:
+    """Return what a row of a canary counts in training, and all that step together with it.
+
+    Parameters
+    ----------
+    persons : PersonFacts or None
+        What is public about persons, if they are the unit.
+    rows : int
+        Rows of the canary.
+    """
+    if persons is None:
+        return 1.0, 1.0
+    weight = 1.0 / rows if persons.weight == SHARE else 1.0
+    return weight, weight * min(rows, persons.most)
 
 
-def check_saturated(problem: Problem, plan: Plan, records: int) -> float:
-    """Return how many times longer than the clip a canary's step is at the least.
+def saturating_travel(n: int, person_rows: int | None = None) -> float:
+    """Return a travel at which no dual can leave 1/8, whichever lots are drawn.
+
+    That of a person's row is compared with the row's weight, which may be 1 over the rows.
+    """
+    return _NEAR / (n * (person_rows or 1))
+
+
+def check_saturated(
+    problem: Problem,
+    plan: Plan,
+    records: int,
+    *,
+    persons: PersonFacts | None = None,
+    person_rows: int | None = None,
+) -> float:
+    """Return how many times longer than the clip a step of a canary's row is at the least.
 
     Parameters
     ----------
     problem, plan
         What is audited.
     records : int
-        Number of records of a run.
+        Number of records, or persons, of a run.
+    persons : PersonFacts or None
+        What is public about persons, if they are the unit.
+    person_rows : int or None
+        Rows of a canary then.
 
     Raises
     ------
@@ -153,15 +252,25 @@ def check_saturated(problem: Problem, plan: Plan, records: int) -> float:
     largest of both. The dual is at most steps times clip; a coordinate of the shared
     vector at most steps times (the clips of all records and the largest noise); a
     record of length 1 meets at most two coordinates, its feature and the constant.
+
+    The rows of a person move together by a clip at most, so no row's dual by more. All numbers
+    of rows up to `person_rows` are tried: those of who stands in a canary's place. If each row
+    alone would be clipped, so are those that step together, which pull the same way.
     """
     largest = plan.steps * plan.clip
     noise = LARGEST_NORMAL * plan.noise.std + plan.noise.grid
     reach = 2.0 * plan.steps * (records * plan.clip + noise)
     curvature = plan.constants(problem.strength).separability / problem.strength
-    shortest = dual_step(problem.loss, reach / problem.strength, largest, 1.0, curvature)
+    shortest = math.inf
+    for rows in range(1, (person_rows or 1) + 1):
+        weight, mass = row_weights(persons, rows)
+        step = dual_step(
+            problem.loss, reach / problem.strength, largest / weight, 1.0, mass * curvature
+        )
+        shortest = min(shortest, weight * float(step))
     if not shortest > plan.clip:
         raise ParameterError(
             f"travel={plan.travel:g} and lam={plan.lam:g} leave steps of the canary "
             "unclipped; an audit needs a smaller travel or a larger lam."
         )
-    return float(shortest / plan.clip)
+    return shortest / plan.clip

@@ -1,4 +1,4 @@
-"""Games through the door of the estimators: ``fit(X, y, sample_weight)``."""
+"""Games through the door of the estimators: ``fit(X, y, sample_weight, groups)``."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.audit.canaries import SATURATING_LAM, Game
+from dpscd.audit.canaries import SATURATING_LAM, Game, row_weights
 from dpscd.audit.evidence import Canaries
+from dpscd.audit.mechanism import persons_of
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.registry import kind_of
 from dpscd.privacy.relation import Relation
@@ -22,7 +23,7 @@ Bools = npt.NDArray[np.bool_]
 _TRAVEL = 1e-4
 
 
-def saturating(n: int, **chosen: Any) -> dict[str, Any]:
+def saturating(n: int, *, rows: int | None = None, **chosen: Any) -> dict[str, Any]:
     """Return public numbers with which steps of canaries are clipped every time.
 
     The claim does not depend on them. Lots are a quarter of the records.
@@ -30,7 +31,9 @@ def saturating(n: int, **chosen: Any) -> dict[str, Any]:
     Parameters
     ----------
     n : int
-        Declared number of records.
+        Declared number of records, or of persons.
+    rows : int, optional
+        Rows of a canary, if it is a person.
     chosen
         Other parameters of the estimator, or other values of these.
     """
@@ -40,7 +43,7 @@ def saturating(n: int, **chosen: Any) -> dict[str, Any]:
         "lot_size": max(1, n // 4),
         "epochs": 25,
         "lam": SATURATING_LAM,
-        "travel": _TRAVEL / n,
+        "travel": _TRAVEL / (n * (rows or 1)),
         "standardise": False,
         "fit_intercept": False,
         **chosen,
@@ -58,14 +61,17 @@ class EstimatorGame:
     model : type
         One of the estimators.
     parameters : dict
-        Of the estimator, as :func:`saturating` gives them; n is the number of records of the
-        game unless it is declared here.
+        Of the estimator, as :func:`saturating` gives them; n is the number of records, or of
+        persons, of the game unless it is declared here.
     canaries, ordinary : int
-        Records of a fit, of either kind.
+        Records, or persons, of a fit, of either kind.
     dense : bool
         Whether X is an array; CSR if not.
     classes : int
         Number of classes; canaries are of the last.
+    person_rows : int or None
+        Rows of a canary, which is a person then: rows come with groups, those of a person far
+        from each other. None if every row is a record by itself.
     """
 
     name: str
@@ -75,10 +81,11 @@ class EstimatorGame:
     ordinary: int = 100
     dense: bool = False
     classes: int = 2
+    person_rows: int | None = None
 
     @property
     def _game(self) -> Game:
-        return Game(self.canaries, self.ordinary)
+        return Game(self.canaries, self.ordinary, person_rows=self.person_rows)
 
     @property
     def _regression(self) -> bool:
@@ -86,7 +93,9 @@ class EstimatorGame:
 
     def estimator(self, seed: int | None) -> DPLinearModel:
         """Return the estimator, unfitted."""
-        given = saturating(**{"n": self._game.records, **self.parameters})
+        given = saturating(
+            **{"n": self._game.records, "rows": self.person_rows, **self.parameters}
+        )
         own: dict[str, Any] = (
             {"y_bounds": (-1.0, 1.0)}
             if self._regression
@@ -106,22 +115,33 @@ class EstimatorGame:
             others = np.arange(len(y)) % (self.classes - 1)
             y = np.where(data.targets > 0.0, self.classes - 1, others)
         X = data.X.toarray() if self.dense else data.X
-        fitted: DPLinearModel = estimator.fit(X, y, sample_weight=data.weights)
+        order, groups = data.scattered, None
+        if self.person_rows is not None:
+            groups = data.groups[order]
+        fitted: DPLinearModel = estimator.fit(
+            X[order], y[order], sample_weight=data.weights[order], groups=groups
+        )
         return fitted
 
     def suspects(self, model: DPLinearModel) -> Canaries:
-        """Return the canaries, which no release changes before they are standardised."""
+        """Return the canaries, which no release changes before they are standardised.
+
+        Of a person one row: all of them are alike.
+        """
         relation = Relation.parse(model.relation)
         there = np.ones(self.canaries, dtype=bool)
         labels = np.full(self.canaries, 1.0 if self._regression else self._inner_label())
 
         def rows(present: Bools) -> Any:
-            X = self._game.dataset(present, relation, float(model.row_bound)).X
-            X = X[: self.canaries]
+            data = self._game.dataset(present, relation, float(model.row_bound))
+            X = data.X[data.starts[: self.canaries]]
             return X.toarray() if self.dense else X
 
         absent = (rows(~there), labels) if relation.absent == "other" else None
-        return Canaries(rows(there), labels, np.arange(self.canaries), absent)
+        weights = row_weights(persons_of(model.privacy_), self.person_rows or 1)
+        return Canaries(
+            rows(there), labels, np.arange(self.canaries), absent, row_weights=weights
+        )
 
     def model_scores(self, model: DPLinearModel) -> Floats:
         """Return the canaries' coefficients: their class's, less those of the others."""

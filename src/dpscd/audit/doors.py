@@ -1,7 +1,9 @@
 """The fits that the command line audits through the front door, one for each of its parts."""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
+from dpscd.audit.canaries import PERSON_ROWS
 from dpscd.audit.door_games import EstimatorGame
 from dpscd.audit.front_door import DoorGame
 from dpscd.audit.table_game import TableGame
@@ -11,13 +13,25 @@ from dpscd.estimators.svc import DPLinearSVC
 
 __all__ = ["estimator_doors", "table_doors"]
 
+G = TypeVar("G", EstimatorGame, TableGame)
+
 # A constant column that takes little of a canary's length away from its own feature, whose
 # standardised rows are short.
 _SMALL = {"fit_intercept": True, "intercept_scaling": 0.05}
 
 
-def estimator_doors(epsilon: float, delta: float) -> list[EstimatorGame]:
-    """Return games on ``fit(X, y, sample_weight)``, all at one claim."""
+def estimator_doors(
+    epsilon: float, delta: float, person_rows: int | None = None
+) -> list[EstimatorGame]:
+    """Return games on ``fit(X, y, sample_weight, groups)``, all at one claim.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The claim.
+    person_rows : int, optional
+        Rows of a canary, if all canaries are to be persons. If not, they are in some games.
+    """
 
     def game(name: str, model: Any, options: dict[str, Any], **records: Any) -> EstimatorGame:
         return EstimatorGame(
@@ -25,7 +39,7 @@ def estimator_doors(epsilon: float, delta: float) -> list[EstimatorGame]:
         )
 
     standardised = {"standardise": True, **_SMALL}
-    return [
+    games = [
         game("ridge, sparse", DPRidge, {}),
         game("logistic, dense", DPLogisticRegression, {}, canaries=500, dense=True),
         game("SVM, dense, intercept", DPLinearSVC, {"fit_intercept": True},
@@ -39,17 +53,31 @@ def estimator_doors(epsilon: float, delta: float) -> list[EstimatorGame]:
         game("ridge, replace-one", DPRidge, {"relation": "replace-one"}),
         game("SVM, add-remove", DPLinearSVC, {"relation": "add-remove"}),
     ]  # fmt: skip
+    if person_rows is not None:
+        # Noise of persons is never lazy.
+        eager = [one for one in games if "lazy" not in one.name]
+        return [_with_persons(one, person_rows) for one in eager]
+    persons = [
+        game("ridge, replace-one, sparse", DPRidge, {"relation": "replace-one"}),
+        game("logistic, standardised, dense", DPLogisticRegression, {"standardise": True},
+             canaries=500, ordinary=500, dense=True),
+        game("SVM, add-remove, dense, shared weight", DPLinearSVC,
+             {"relation": "add-remove", "person_weight": "share"}, canaries=500, dense=True),
+    ]  # fmt: skip
+    return [*games, *(_with_persons(one, PERSON_ROWS) for one in persons)]
 
 
-def table_doors(epsilon: float, delta: float) -> list[TableGame]:
-    """Return games on ``TableModel.fit(table)``, all at one claim."""
+def table_doors(
+    epsilon: float, delta: float, person_rows: int | None = None
+) -> list[TableGame]:
+    """Return games on ``TableModel.fit(table)``, with parameters of :func:`estimator_doors`."""
 
     def game(name: str, model: Any, options: dict[str, Any], **records: Any) -> TableGame:
         return TableGame(
             name, model, {"epsilon": epsilon, "delta": delta, **options}, **records
         )
 
-    return [
+    games = [
         game("table: logistic, intercept", DPLogisticRegression, {"fit_intercept": True}),
         game("table: SVM, private bounds", DPLinearSVC, {}, canaries=94, private=True),
         game("table: ridge, standardised, pilot", DPRidge, {"standardise": True, **_SMALL}),
@@ -58,8 +86,17 @@ def table_doors(epsilon: float, delta: float) -> list[TableGame]:
         game("table: CSV, logistic, add-remove", DPLogisticRegression,
              {"relation": "add-remove"}, csv=True, rows="scale"),
     ]  # fmt: skip
+    if person_rows is not None:
+        return [_with_persons(one, person_rows) for one in games]
+    persons = game("table: logistic", DPLogisticRegression, {"fit_intercept": True})
+    return [*games, _with_persons(persons, PERSON_ROWS)]
 
 
-def door_games(epsilon: float, delta: float) -> list[DoorGame]:
+def _with_persons(game: G, rows: int) -> G:
+    return replace(game, name=f"{game.name}, persons of {rows}", person_rows=rows)
+
+
+def door_games(epsilon: float, delta: float, person_rows: int | None = None) -> list[DoorGame]:
     """Return all of them."""
-    return [*estimator_doors(epsilon, delta), *table_doors(epsilon, delta)]
+    claim = (epsilon, delta, person_rows)
+    return [*estimator_doors(*claim), *table_doors(*claim)]

@@ -24,7 +24,7 @@ from scipy.special import gammaln
 
 from dpscd.audit.recording import Recording, Training
 from dpscd.errors import ParameterError
-from dpscd.kernels.dual import Records, step_of
+from dpscd.kernels.dual import Records, plain_steps, shorten
 from dpscd.kernels.margin import MARGIN
 from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose
@@ -53,6 +53,9 @@ class Canaries:
         What stands in the place of an absent canary (replace-one); None if nothing does.
     cells : array of int, optional
         The cell of the first histogram of bounds that is a canary's own; -1 for none.
+    row_weights : pair of float
+        What a row of a canary counts in training, and all that step together with it. A
+        person's rows are alike, so one of them shows where all of them, clipped together, move.
     """
 
     X: Any
@@ -60,6 +63,7 @@ class Canaries:
     features: Ints
     absent: tuple[Any, Floats] | None = None
     cells: Ints | None = None
+    row_weights: tuple[float, float] = (1.0, 1.0)
 
 
 class Evidence(NamedTuple):
@@ -143,10 +147,10 @@ def _gaussian(seen: Floats, there: Floats, absent: Any, std: float) -> Floats:
 
 def _shifts(training: Training, canaries: Canaries) -> tuple[Floats, Floats | None]:
     """Return how far a canary moves its coordinates, and what stands in its place does."""
-    there = saturated_shifts(training, canaries.X, canaries.labels, canaries.features)
+    there = saturated_shifts(training, canaries, canaries.X, canaries.labels)
     if canaries.absent is None:
         return there, None
-    return there, saturated_shifts(training, *canaries.absent, canaries.features)
+    return there, saturated_shifts(training, canaries, *canaries.absent)
 
 
 def _path(
@@ -186,8 +190,17 @@ def _mixture(own: Floats, shift: Floats, plan: Plan, steps: int) -> Floats:
     return ratio
 
 
-def saturated_shifts(training: Training, X: Any, labels: Floats, features: Ints) -> Floats:
+def saturated_shifts(training: Training, canaries: Canaries, X: Any, labels: Floats) -> Floats:
     """Return how far each canary moves its own coordinate when it is drawn, per output.
+
+    Parameters
+    ----------
+    training : Training
+        With all that is public of it.
+    canaries : Canaries
+        Whose features and weights these rows have.
+    X, labels
+        Rows of the canaries, or of what stands in their place.
 
     Raises
     ------
@@ -200,18 +213,24 @@ def saturated_shifts(training: Training, X: Any, labels: Floats, features: Ints)
     inner = labels
     if problem.outputs == 1:
         inner = labels_of(problem, rows_of(problem, X), labels)
-    records = Records(inner, np.ones(len(inner)))
-    own = rows.factor * _own(_values(X, rows), features)
+    weight, mass = canaries.row_weights
+    records = Records(inner, np.full(len(inner), weight))
+    own = rows.factor * _own(_values(X, rows), canaries.features)
     shifts = np.empty((problem.outputs, len(inner)))
     steps = np.empty(problem.outputs)
     last = training.vectors[-1].copy()
     begin, end = np.zeros((2, len(inner), problem.outputs))
+
+    def step(i: int, shared: Floats, dual: Floats) -> None:
+        plain_steps(problem.loss, rows, records, numbers, shared, dual, i, mass, steps)
+        shorten(steps, rows.norm[i], numbers.clip)
+
     for i in range(len(inner)):
-        step_of(problem.loss, rows, records, numbers, np.zeros_like(last), begin, i, steps)
+        step(i, np.zeros_like(last), begin)
         shifts[:, i] = steps * own[i]
         first = steps.copy()
         end[i] = plan.steps * first
-        step_of(problem.loss, rows, records, numbers, last, end, i, steps)
+        step(i, last, end)
         shortest = rows.norm[i] * min(np.linalg.norm(first), np.linalg.norm(steps))
         if not (shortest >= _CLIPPED * plan.clip and first @ steps > 0.0):
             raise ParameterError(

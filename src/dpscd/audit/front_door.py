@@ -39,6 +39,10 @@ class DoorGame(Protocol):
     def canaries(self) -> int:
         """Number of canaries in a fit."""
 
+    @property
+    def person_rows(self) -> int | None:
+        """Rows of a canary that is a person; None of one that is a record."""
+
     def fit(self, present: Bools, seed: int | None) -> Any:
         """Fit as a user does, and return the fitted model."""
 
@@ -96,6 +100,8 @@ class DoorResult:
         The same for each release against its own claim.
     trials, canaries, fits : int
         Canaries observed in each world; canaries in a fit; fits.
+    person_rows : int or None
+        Rows of a canary, if canaries are persons; None if they are records.
     steps, rate, noise_multiplier : int, float, float
         The training.
     seed : int or None
@@ -117,6 +123,7 @@ class DoorResult:
     trials: int
     canaries: int
     fits: int
+    person_rows: int | None
     steps: int
     rate: float
     noise_multiplier: float
@@ -199,6 +206,7 @@ def audit_door(
         trials=trials,
         canaries=game.canaries,
         fits=played.fits,
+        person_rows=game.person_rows,
         steps=card.steps,
         rate=card.rate,
         noise_multiplier=card.noise_multiplier,

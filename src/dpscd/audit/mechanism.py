@@ -13,12 +13,14 @@ from dpscd.audit.canaries import Dataset
 from dpscd.cards.card import PrivacyCard
 from dpscd.estimators.base import DPLinearModel
 from dpscd.kernels.dual import Records, advance
+from dpscd.kernels.persons import advance_persons
+from dpscd.persons import PersonFacts, PersonRows, training_weights
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
 from dpscd.privacy.sampling import Lots
 from dpscd.problem import Problem
 
-__all__ = ["Mechanism", "NoiseLike", "Sampler"]
+__all__ = ["Mechanism", "NoiseLike", "Sampler", "persons_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,7 +59,10 @@ class Mechanism:
     noise : NoiseLike
         Draws the noise.
     step : callable
-        Takes the arguments of :func:`dpscd.kernels.dual.advance` for a single step.
+        Takes the arguments of :func:`dpscd.kernels.dual.advance` for a single step, or those
+        of :func:`dpscd.kernels.persons.advance_persons` if persons are the unit.
+    persons : PersonFacts or None
+        What is public about persons, if they are the unit.
     """
 
     problem: Problem
@@ -65,15 +70,19 @@ class Mechanism:
     lots: Sampler
     noise: NoiseLike
     step: Callable[..., None] = advance
+    persons: PersonFacts | None = None
 
     @classmethod
-    def planned(cls, problem: Problem, plan: Plan) -> "Mechanism":
-        """Return the mechanism as it ships."""
-        return cls(problem, plan, plan.lots, plan.noise)
+    def planned(
+        cls, problem: Problem, plan: Plan, persons: PersonFacts | None = None
+    ) -> "Mechanism":
+        """Return the mechanism as it ships, of records or of persons."""
+        step = advance if persons is None else advance_persons
+        return cls(problem, plan, plan.lots, plan.noise, step, persons)
 
     @classmethod
     def of_fit(cls, estimator: DPLinearModel) -> "Mechanism":
-        """Return the mechanism that a fitted model's card describes."""
+        """Return the mechanism that a fitted model's card describes, of the card's unit."""
         card = estimator.privacy_
         public = card.public
         meaning = estimator._labels(getattr(estimator, "classes_", None))
@@ -85,7 +94,7 @@ class Mechanism:
             row_bound=public["row_bound"],
             constant=public["intercept"],
         )
-        return cls.planned(problem, _plan(card, problem))
+        return cls.planned(problem, _plan(card, problem), persons_of(card))
 
     @property
     def shift(self) -> float:
@@ -104,9 +113,16 @@ class Mechanism:
     def play(self, data: Dataset, source: Source, attack: Attack) -> None:
         """Run the mechanism once and show every step of the canaries to the attack."""
         plan, canaries = self.plan, len(data.present)
-        rows, records = self.problem.rows(data.X), Records(data.targets, data.weights)
-        count = len(data.targets)
-        dual = np.zeros((count, 1))
+        rows, weights = self.problem.rows(data.X), data.weights
+        persons: tuple[Any, ...] = ()
+        if self.persons is not None:
+            weights = training_weights(
+                data.starts, weights, np.ones_like(weights), self.persons.weight
+            )
+            persons = (PersonRows(data.starts, weights, self.persons.most).drawn(),)
+        records = Records(data.targets, weights)
+        count = len(data.starts) - 1
+        dual = np.zeros((len(data.targets), 1))
         shared = np.zeros((1, self.problem.width))
         unused = np.zeros_like(shared)
         numbers = plan.constants(self.problem.strength)
@@ -122,6 +138,7 @@ class Mechanism:
                     self.problem.loss,
                     rows,
                     records,
+                    *persons,
                     numbers,
                     ids,
                     np.array([0, len(ids)]),
@@ -132,6 +149,14 @@ class Mechanism:
                     unused,
                 )
                 attack.see(shared[0, :canaries] - before)
+
+
+def persons_of(card: PrivacyCard) -> PersonFacts | None:
+    """Return what a card says about persons, if they are its unit."""
+    if not card.protected.is_person:
+        return None
+    public: dict[str, Any] = card.public
+    return PersonFacts(card.protected.person, public["person_weight"], public["max_rows"])
 
 
 def _plan(card: PrivacyCard, problem: Problem) -> Plan:

@@ -5,6 +5,9 @@ numbers, sentinels, None and NaN, huge numbers, values out of bounds or not list
 types in one column. A canary has a level of a category, or a column of numbers, of its own;
 that cell is spelled in turn as text, whole number and float. Its other cells are missing, which
 is the middle of the bounds; numbers are lines, so its row has one entry.
+
+Where persons are the unit a column identifies them, spelled in turn like the canaries' own
+cells, and the rows of a person do not follow each other.
 """
 
 import tempfile
@@ -18,8 +21,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpscd.audit.canaries import row_weights
 from dpscd.audit.door_games import saturating
 from dpscd.audit.evidence import Canaries
+from dpscd.audit.mechanism import persons_of
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.registry import kind_of
 from dpscd.estimators.table import TableModel
@@ -44,6 +49,8 @@ _CLASSES = ("no", "yes", "no", "yes", "maybe", None)
 _TARGETS = (1.0, -1.0, "1", "-1", 50, "?", None)
 # The smallest and largest power of two of canaries' values in that column.
 _POWERS = range(-16, 31)
+# The column of persons, and the first of their numbers: no sentinel is among these.
+_PERSON, _FIRST_PERSON = "who", 10_000
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ class TableGame:
     parameters : dict
         Of the estimator, as :func:`~dpscd.audit.door_games.saturating` gives them.
     canaries : int
-        Canaries in a fit, and as many ordinary records.
+        Canaries in a fit, and as many ordinary records, or persons.
     columns : bool
         Whether a canary has a column of numbers of its own, which makes rows dense, rather
         than a level of a category, which makes them sparse.
@@ -70,6 +77,9 @@ class TableGame:
     rows : {'normalise', 'scale'}
         How the schema bounds the length of rows. Normalised, a canary's entry is as long as
         can be, which moments and a constant column ask for; scaled, it is shorter.
+    person_rows : int or None
+        Rows of a canary, which is a person then, named in a column; None if every record is by
+        itself.
     door : callable
         What is fitted, given schema and estimator: TableModel.
     """
@@ -82,6 +92,7 @@ class TableGame:
     private: bool = False
     csv: bool = False
     rows: str = "normalise"
+    person_rows: int | None = None
     door: Callable[..., Any] = TableModel
 
     @property
@@ -110,30 +121,33 @@ class TableGame:
         target: dict[str, Any] = {"column": "target", "classes": ["no", "yes"]}
         if self._regression:
             target = {"column": "target", "bounds": [-1, 1]}
-        table = {"missing": ["?", "999", "NA"], "rows": self.rows}
+        table: dict[str, Any] = {"missing": ["?", "999", "NA"], "rows": self.rows}
+        if self.person_rows is not None:
+            table["person"] = _PERSON
         return Schema.from_dict({"table": table, "target": target, "columns": columns})
 
     def table(self, present: Bools) -> pd.DataFrame:
         """Return the records: canaries, absent ones as the relation says, and ordinary ones."""
         names = [*(column.name for column in self.schema.columns), "target"]
-        records = []
+        if self.person_rows is not None:
+            names.append(_PERSON)
+        records: list[Record] = []
+        later: list[Record] = []
         for c, there in enumerate(present):
-            own = self._canary(c)
-            if there:
-                records.append(own)
-            elif self._relation.absent == "other":
-                records.append({**own, "target": -1 if self._regression else "no"})
-            elif self._relation.absent == "empty":
-                # What contributes nothing: an empty record, or one whose label is no class.
-                keep = c % 2 == 0 and not self._regression and not self.private
-                records.append({**own, "target": "maybe"} if keep else {})
-            records.append(self._ordinary(c))
+            canary, other = self._records(c, there=bool(there)), self._ordinary_records(c)
+            for own, who in ((canary, c), (other, self.canaries + c)):
+                for r, record in enumerate(own):
+                    person = {_PERSON: self._spelled(_FIRST_PERSON + who, r)}
+                    (later if r else records).append({**record, **person})
+        records += later
         cells = {name: [record.get(name) for record in records] for name in names}
         return pd.DataFrame({name: pd.Series(x, dtype=object) for name, x in cells.items()})
 
     def fit(self, present: Bools, seed: int | None) -> TableModel:
         """Fit the table as a user does."""
-        given = saturating(**{"n": 2 * self.canaries, **self.parameters})
+        given = saturating(
+            **{"n": 2 * self.canaries, "rows": self.person_rows, **self.parameters}
+        )
         estimator = self.model(**given, random_state=seed)
         model: TableModel = self.door(self.schema, estimator)
         table = self.table(present)
@@ -158,17 +172,36 @@ class TableGame:
                 for c in range(self.canaries)
             ]
             cells = np.array(places, dtype=np.int64)
-        return Canaries(rows, labels, np.arange(self.canaries), absent, cells)
+        weights = row_weights(persons_of(model.privacy_), self.person_rows or 1)
+        return Canaries(rows, labels, np.arange(self.canaries), absent, cells, weights)
 
     def model_scores(self, model: TableModel) -> Floats:
         """Return the coefficients of the canaries' own features."""
         coef: Floats = np.ravel(model.estimator_.coef_)[: self.canaries]
         return coef
 
+    def _records(self, c: int, *, there: bool) -> list[Record]:
+        """Return the rows of a canary, or what is in the place of an absent one."""
+        own, most = self._canary(c), self.person_rows or 1
+        if there:
+            return [own] * most
+        if self._relation.absent == "nothing":
+            return []
+        if self._relation.absent == "other":
+            return [{**own, "target": -1 if self._regression else "no"}] * (1 + c % most)
+        # What contributes nothing: an empty record, or those whose label is no class.
+        keep = c % 2 == 0 and not self._regression and not self.private
+        return [{**own, "target": "maybe"}] * most if keep else [{}]
+
+    def _ordinary_records(self, c: int) -> list[Record]:
+        return [self._ordinary(c + r) for r in range(1 + c % (self.person_rows or 1))]
+
+    def _spelled(self, number: int, turn: int) -> Any:
+        # In a file all cells are texts, and 1000.0 is neither the level nor the person 1000.
+        return str(number) if self.csv else (str(number), number, float(number))[turn % 3]
+
     def _canary(self, c: int) -> Record:
-        number = 1000 if self.columns else 1000 + c
-        # In a file all cells are texts, and 1000.0 is not the level 1000.
-        spelled = str(number) if self.csv else (str(number), number, float(number))[c % 3]
+        spelled = self._spelled(1000 if self.columns else 1000 + c, c)
         own: Record = {f"own {c}" if self.columns else "level": spelled}
         if self.private:
             own["far"] = self._far(c)

@@ -12,9 +12,11 @@ import typer
 from dpscd.cli.audit_doors import print_doors
 from dpscd.cli.models import ALL, AuditedModel
 from dpscd.estimators.registry import MODELS, ModelKind, kind_of
+from dpscd.privacy.relation import Relation
 
 if TYPE_CHECKING:
     from dpscd.audit import AuditResult, DoorResult
+    from dpscd.audit.front_door import DoorGame
 
     Results = dict[str, dict[str, AuditResult]]
 
@@ -46,6 +48,20 @@ def audit(
     ] = Through.ALL,
     epsilon: Annotated[float, typer.Option(help="The epsilon that is claimed.")] = 1.0,
     delta: Annotated[float, typer.Option(help="The delta that is claimed.")] = 1e-5,
+    relation: Annotated[
+        Relation,
+        typer.Option(
+            help="Neighbouring data sets of the core mechanism; fits have their own ones."
+        ),
+    ] = Relation.ZERO_OUT,
+    person_rows: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Canaries are persons with so many rows each; records if not given, and in "
+            "some fits persons with 5 rows.",
+        ),
+    ] = None,
     trials: Annotated[
         int,
         typer.Option(
@@ -70,6 +86,9 @@ def audit(
     moments, bounds, a pilot's path and the main one. Each release is also held against its
     own claim.
 
+    A canary that is a person has several rows that all pull the same way, given to fit by
+    groups, or by a column of the table.
+
     Example: dpscd audit --quick --through table
     """
     from dpscd.errors import DpscdError
@@ -88,8 +107,10 @@ def audit(
     results: Results = {}
     try:
         if core:
-            results = _audit(kinds, epsilon, delta, wanted, seed)
-        doors = _audit_doors(through, kinds, epsilon, delta, int(_FEWER * wanted), seed)
+            claim = {"epsilon": epsilon, "delta": delta, "relation": relation.value}
+            results = _audit(kinds, claim, person_rows, wanted, seed)
+        games = _games(through, kinds, epsilon, delta, person_rows)
+        doors = _audit_doors(games, int(_FEWER * wanted), seed)
     except DpscdError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None
@@ -109,7 +130,11 @@ def audit(
 
 
 def _audit(
-    kinds: Sequence[ModelKind], epsilon: float, delta: float, trials: int, seed: int | None
+    kinds: Sequence[ModelKind],
+    claim: dict[str, Any],
+    person_rows: int | None,
+    trials: int,
+    seed: int | None,
 ) -> "Results":
     from rich.console import Console
     from rich.progress import Progress
@@ -117,7 +142,7 @@ def _audit(
     from dpscd.audit import Game
     from dpscd.audit import audit as run_audit
 
-    game = Game(canaries=min(_CANARIES, 2 * trials))
+    game = Game(canaries=min(_CANARIES, 2 * trials), person_rows=person_rows)
     results: Results = {}
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -126,8 +151,8 @@ def _audit(
             # The constant column takes a share of a canary's length away from its own
             # feature; without it the attack is as strong as theory allows.
             estimator = each.estimator(
-                epsilon=epsilon,
-                delta=delta,
+                **claim,
+                n=game.records,
                 lot_size=game.records // _LOTS_PER_EPOCH,
                 fit_intercept=False,
             )
@@ -145,29 +170,32 @@ def _audit(
     return results
 
 
-def _audit_doors(
+def _games(
     through: Through,
     kinds: Sequence[ModelKind],
     epsilon: float,
     delta: float,
-    trials: int,
-    seed: int | None,
-) -> "list[DoorResult]":
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from dpscd.audit import audit_door
+    person_rows: int | None,
+) -> "list[DoorGame]":
     from dpscd.audit.doors import estimator_doors, table_doors
 
     games: list[Any] = []
     if through in (Through.ALL, Through.ESTIMATOR):
-        games += estimator_doors(epsilon, delta)
+        games += estimator_doors(epsilon, delta, person_rows)
     if through in (Through.ALL, Through.TABLE):
-        games += table_doors(epsilon, delta)
-    chosen = [game for game in games if kind_of(game.model) in kinds]
+        games += table_doors(epsilon, delta, person_rows)
+    return [game for game in games if kind_of(game.model) in kinds]
+
+
+def _audit_doors(games: "list[DoorGame]", trials: int, seed: int | None) -> "list[DoorResult]":
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from dpscd.audit import audit_door
+
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("attacking", total=len(chosen) * 2 * trials)
+        task = bar.add_task("attacking", total=len(games) * 2 * trials)
         return [
             audit_door(
                 game,
@@ -175,7 +203,7 @@ def _audit_doors(
                 random_state=seed,
                 progress=lambda done: bar.advance(task, done),
             )
-            for game in chosen
+            for game in games
         ]
 
 
@@ -233,8 +261,11 @@ def _print_table(results: "Results") -> None:
     seconds = sum(r.seconds for by_kind in results.values() for r in by_kind.values())
     console = Console(width=None if sys.stdout.isatty() else 100)
     console.print(table)
+    rows = first.person_rows
     console.print(
-        f"Audited: {first.steps} steps at rate {first.rate:.3g}, noise multiplier "
+        f"Audited: {first.relation}, "
+        f"canaries are {'records' if rows is None else f'persons with {rows} rows each'}, "
+        f"{first.steps} steps at rate {first.rate:.3g}, noise multiplier "
         f"{first.noise_multiplier:g}. {seconds:.0f} seconds.",
         highlight=False,
     )

@@ -322,6 +322,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             chances=self._kind.gives_chances and not source.weighted,
             any_length=source.any_length and not source.weighted,
             means=self._kind.predicts_means and not source.weighted,
+            persons=source.persons is not None,
         )
         return Fitting(
             name=type(self).__name__,

@@ -300,9 +300,12 @@ def after_of(training: Any, card: PrivacyCard) -> After:
     slope = training.get("slope", 1.0)
     good = good and type(slope) is float
     good = good and (
-        slope == 1.0 or ("rescaling" in listed and SLOPES[0] <= slope <= SLOPES[1])
+        slope == 1.0
+        or (
+            bool({"rescaling", "steepness"} & set(listed)) and SLOPES[0] <= slope <= SLOPES[1]
+        )
     )
-    new = {"calibration", "long rows", "rescaling"} & set(listed)
+    new = {"calibration", "long rows", "rescaling", "steepness"} & set(listed)
     if not good or (new and card.public["rule"] < _FIRST_AFTER):
         raise ModelFileError("what was released after its training does not fit its card.")
     return After(curvature, math.inf if longest is None else longest, slope)

@@ -22,6 +22,7 @@ import numpy as np
 
 from dpscd.atomic import atomic_write
 from dpscd.cards.card import PrivacyCard
+from dpscd.cards.statements import PERSON_FACTS
 from dpscd.errors import DpscdError, ModelFileError
 from dpscd.estimators.consistency import (
     after_of,
@@ -45,8 +46,6 @@ __all__ = ["read_content", "read_model", "write_model"]
 _OLD, _FORMAT = 1, 4
 # What parameters that files of earlier formats lack would have been.
 _BEFORE = {"clip_predictions": False}
-# Parameters about persons, which files of records need not have, and their usual values.
-_PERSONS = {"max_rows": 100, "person_weight": "share"}
 # Parameters that stay behind: a seed must be secret, and a path belongs to one machine.
 _LOCAL = ("random_state", "ledger", "dataset")
 _LARGEST = 2**31  # bytes; a linear model is far smaller
@@ -79,10 +78,11 @@ def write_model(
         del parameters[local]
     # A model that was read from a file of format 1 stays what it is.
     runs = getattr(model, "_runs", ())
+    persons = _usual_persons(type(model))
     if not runs:
-        parameters = _as_before(parameters)
+        parameters = _as_before(parameters, {**_BEFORE, **persons})
     elif not model.privacy_.protected.is_person:
-        for name, usual in _PERSONS.items():
+        for name, usual in persons.items():
             if parameters[name] == usual:
                 del parameters[name]
     values: dict[str, Any] = {
@@ -170,7 +170,12 @@ def _restored(values: Any, types: dict[str, type], *, old: bool) -> Any:
     card.verify()
     parameters = {name: from_plain(value) for name, value in values["parameters"].items()}
     family = types[values["type"]]
-    parameters = _with_persons(parameters, card, values["format"])
+    given = set(parameters) & PERSON_FACTS
+    if given and values["format"] < 4:
+        raise ModelFileError("it has a parameter that came after its format.")
+    if card.protected.is_person and given != PERSON_FACTS:
+        raise ModelFileError("its card is one of persons, its parameters are not.")
+    parameters = {**_usual_persons(family), **parameters}
     if values["format"] < 3:
         if set(parameters) & set(_BEFORE):
             raise ModelFileError("it has a parameter that came after its format.")
@@ -186,14 +191,10 @@ def _restored(values: Any, types: dict[str, type], *, old: bool) -> Any:
     return model
 
 
-def _with_persons(parameters: dict[str, Any], card: PrivacyCard, number: int) -> dict[str, Any]:
-    """Return the parameters of a file of this format with all those about persons."""
-    given = set(parameters) & set(_PERSONS)
-    if given and number < 4:
-        raise ModelFileError("it has a parameter that came after its format.")
-    if card.protected.is_person and given != set(_PERSONS):
-        raise ModelFileError("its card is one of persons, its parameters are not.")
-    return {**_PERSONS, **parameters}
+def _usual_persons(family: type) -> dict[str, Any]:
+    """Return what an estimator asks of persons by default; files of records need not say it."""
+    usual = family()
+    return {name: getattr(usual, name) for name in PERSON_FACTS}
 
 
 def _check_fields(values: Any, *, old: bool) -> None:
@@ -268,7 +269,8 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
     after = after_of(training, card)
     if after.curvature and not model._kind.gives_chances:
         raise ModelFileError("its card lists a calibration, but it has no probabilities.")
-    if after.slope != 1.0 and not model._kind.predicts_means:
+    kind = model._kind
+    if after.slope != 1.0 and not (kind.predicts_means or kind.gives_chances):
         raise ModelFileError("its card lists a rescaling, but it predicts no means.")
     noise = np.asarray(model.intercept_noise_)
     check_noise(runs, card, model.coef_noise_, noise, after)
@@ -280,9 +282,8 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
         raise ModelFileError("it has coefficients that its map of rows leaves out.")
 
 
-def _as_before(parameters: dict[str, Any]) -> dict[str, Any]:
+def _as_before(parameters: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that a file of format 1 has room for."""
-    before = {**_BEFORE, **_PERSONS}
     for name in set(before) & set(parameters):
         if parameters[name] != before[name]:
             raise ModelFileError(

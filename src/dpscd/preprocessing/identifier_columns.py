@@ -61,7 +61,7 @@ def _flat(cells: Any) -> Any:
     if several or getattr(cells, "ndim", 1) != 1:
         raise DataError(refusals.NOT_A_PERSON_EACH)
     if isinstance(cells, pd.Index | pd.api.extensions.ExtensionArray):
-        return pd.Series(cells)
+        return pd.Series(cells, dtype=cells.dtype)  # as it is: pandas might find another type
     if hasattr(cells, "__arrow_c_array__") or hasattr(cells, "__arrow_c_stream__"):
         return _from_arrow(cells)
     if hasattr(cells, "__array__") or isinstance(cells, array.array | memoryview):
@@ -98,7 +98,8 @@ def _of_series(cells: pd.Series) -> Different:
         # Those that no row has are nobody.
         places, used = pd.factorize(cells.cat.codes.to_numpy().astype(np.int64))
         own = used >= 0
-        inner, found = _of_series(pd.Series(cells.cat.categories[used[own]]))
+        categories = cells.cat.categories[used[own]]
+        inner, found = _of_series(pd.Series(categories, dtype=categories.dtype))
         return _through(np.where(own, np.cumsum(own) - 1, -1)[places], inner), found
     if isinstance(kind, pd.ArrowDtype):
         return _of_arrow(cells)

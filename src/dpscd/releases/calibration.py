@@ -132,6 +132,8 @@ def link_of(state: State) -> Link:
     state : State
         After training, with privacy or without.
     """
+    if state.link is not None:
+        return state.link
     model, plan = cast("Model", state.model), state.plan
     weights = cast("Any", state.meaning).weights or (1.0, 1.0)
     if plan is None:

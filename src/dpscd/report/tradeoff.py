@@ -169,7 +169,8 @@ def _plan(subject: Subject, epsilon: float) -> Plan:
         constant=public["intercept"],
         standardised=public["standardised"],
         bounded=len(subject.bounds),
-        chances=any(x.what == "calibration" for x in card.releases),
+        chances=any(x.what in ("calibration", "steepness") for x in card.releases),
+        persons=card.protected.is_person,
         any_length=any(x.what == "long rows" for x in card.releases),
         means=any(x.what == "rescaling" for x in card.releases),
     )

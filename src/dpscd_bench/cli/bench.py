@@ -136,6 +136,62 @@ def tables(
 
 
 @bench.command()
+def persons(
+    out: Annotated[Path, typer.Option(help="Folder for the results.", file_okay=False)],
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Three generated sets, one epsilon, two seeds: a minute."),
+    ] = False,
+    data: Annotated[
+        list[str] | None, typer.Option(help="Run only this data set; may be repeated.")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Run only this one; may be repeated.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="At most so many seeds [default: all].")
+    ] = None,
+    again: Annotated[
+        list[str] | None,
+        typer.Option(help="Forget the stored rows of this method first; may be repeated."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes [default: all cores].")
+    ] = None,
+) -> None:
+    """Compare privacy of persons with many rows with group privacy.
+
+    Writes persons.csv, persons.md and figures to the folder, from all rows in persons.jsonl
+    there: an interrupted run goes on from it, and data sets, methods and seeds can be run
+    piece by piece. The flights are read from the folder in the environment variable
+    DPSCD_DATA; all other persons are generated.
+
+    Example: dpscd bench persons --quick --out results
+    """
+    _need_plots()
+    from dpscd.errors import DpscdError
+    from dpscd_bench.pages.persons import bench_persons
+
+    try:
+        files = bench_persons(
+            out,
+            quick=quick,
+            datasets=data or (),
+            methods=method or (),
+            seeds=seeds,
+            again=again or (),
+            processes=jobs if jobs is not None else _usable_cores(),
+        )
+    except (DpscdError, OSError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("Interrupted; the same command goes on from here.", err=True)
+        raise typer.Exit(130) from None
+    typer.echo(f"persons: {', '.join(str(file) for file in files)}")
+
+
+@bench.command()
 def speed(
     out: Annotated[Path, typer.Option(help="Folder for the results.", file_okay=False)],
     quick: Annotated[

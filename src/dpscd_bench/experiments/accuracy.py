@@ -47,6 +47,11 @@ class Result:
         found = [row for row in self.rows if row["metric"] == metric and row["at"] is None]
         return tuple(row["value"] for row in sorted(found, key=lambda row: row["seed"]))
 
+    def by_seed(self, metric: str) -> dict[int, float]:
+        """Return a metric at each seed."""
+        own = (row for row in self.rows if row["metric"] == metric and row["at"] is None)
+        return {row["seed"]: row["value"] for row in own}
+
     def curve(self, metric: str) -> list[tuple[float, float]]:
         """Return the points of a curve, those of all seeds."""
         return [(row["at"], row["value"]) for row in self.rows if row["metric"] == metric]

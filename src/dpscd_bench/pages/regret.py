@@ -9,10 +9,18 @@ from dpscd_bench.experiments.accuracy import Result
 from dpscd_bench.opponents.registry import METHODS, Method
 from dpscd_bench.opponents.setting import measure_of
 
-__all__ = ["Regret", "best_rival", "mean_worth", "regret"]
+__all__ = ["Regret", "best_rival", "mean_worth", "paired_regret", "regret"]
 
 #: Metrics of which less is better.
-_FALLING = ("mse", "log_loss", "brier", "calibration_error", "cpu_seconds")
+_FALLING = (
+    "mse",
+    "log_loss",
+    "brier",
+    "calibration_error",
+    "cpu_seconds",
+    "person_mse",
+    "person_log_loss",
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,24 @@ def regret(ours: Result, other: Result, metric: str | None = None) -> Regret:
     if mine == theirs == -math.inf:
         return Regret(0.0, 0.0)
     return Regret(mine - theirs, error)
+
+
+def paired_regret(ours: Result, other: Result, metric: str) -> Regret:
+    """Return our regret against another method that met the same data with the same seeds.
+
+    Parameters
+    ----------
+    ours, other : Result
+        Results in the same setting; what only one of them has a seed of is left out.
+    metric : str
+        What to compare.
+    """
+    mine, theirs = (one.by_seed(metric) for one in (ours, other))
+    apart = tuple(
+        _worth(metric, mine[seed]) - _worth(metric, theirs[seed])
+        for seed in sorted(mine.keys() & theirs.keys())
+    )
+    return Regret(fmean(apart), math.sqrt(_squared_error(apart)))
 
 
 def best_rival(

@@ -28,6 +28,17 @@ LOOKS: dict[str, dict[str, Any]] = {
     "mst": {"color": "#e69f00", "marker": "P"},
     "ebm": {"color": "black", "linestyle": "--"},
     "boosting": {"color": "black", "linestyle": ":"},
+    "sum": {"color": "#009e73", "marker": "D", "linewidth": 2.2},
+    "share": {"color": "#56b4e9", "marker": "d", "linewidth": 2.2},
+    "cap-1": {"color": "#d55e00", "marker": "o"},
+    "cap-3": {"color": "#e69f00", "marker": "^"},
+    "cap-10": {"color": "#cc79a7", "marker": "v"},
+    "cap-30": {"color": "#0072b2", "marker": "s"},
+    "cap-1-own": {"color": "#d55e00", "marker": "o", "linestyle": ":"},
+    "cap-3-own": {"color": "#e69f00", "marker": "^", "linestyle": ":"},
+    "cap-10-own": {"color": "#cc79a7", "marker": "v", "linestyle": ":"},
+    "cap-30-own": {"color": "#0072b2", "marker": "s", "linestyle": ":"},
+    "row": {"color": "black", "linestyle": "--"},
 }
 
 
