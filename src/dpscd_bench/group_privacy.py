@@ -2,8 +2,8 @@
 
 Group privacy, as tight as it gets. Of the k rows of a person a lot has a binomial number, and
 their contributions add up to at most that many clips: the mixture of Gaussians of Ganesh
-(2024, arXiv:2401.10294), which is the exact pair of a group. It is put on a grid and composed as
-:mod:`dpscd.privacy.distribution` does it for one record; tests compare with dp-accounting.
+(2024, arXiv:2401.10294), which is the exact pair of a group. It is put on a grid and composed
+as :mod:`dpscd.privacy.distribution` does it for one record; tests compare with dp-accounting.
 """
 
 import math
@@ -33,9 +33,7 @@ _MOST_TRIES = 30
 _NEVER = 1e-30
 
 
-def group_epsilon(
-    events: Sequence[Event], rows: int, epsilon: float, delta: float
-) -> float:
+def group_epsilon(events: Sequence[Event], rows: int, epsilon: float, delta: float) -> float:
     """Return the epsilon of a person with some rows, under zero-out or add-remove.
 
     Parameters

@@ -66,9 +66,7 @@ def split_persons(persons: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     return held_out[persons]
 
 
-def capped_rows(
-    persons: npt.NDArray[np.int64], most: int, seed: int
-) -> npt.NDArray[np.int64]:
+def capped_rows(persons: npt.NDArray[np.int64], most: int, seed: int) -> npt.NDArray[np.int64]:
     """Return which rows to keep so that no person has more than `most`: random ones.
 
     Parameters

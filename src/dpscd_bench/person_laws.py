@@ -113,9 +113,7 @@ def generate_persons(
     if task == "classification":
         y = np.where(ndtr(rest) < expit(_SIGNAL * score), 1, -1)
     else:
-        y = np.clip(
-            np.sqrt(_EXPLAINED) * score + np.sqrt(1.0 - _EXPLAINED) * rest, *_BOUNDS
-        )
+        y = np.clip(np.sqrt(_EXPLAINED) * score + np.sqrt(1.0 - _EXPLAINED) * rest, *_BOUNDS)
     train = whose < persons
     return PersonData(
         law, task, X[train], y[train], whose[train], X[~train], y[~train],

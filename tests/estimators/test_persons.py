@@ -6,11 +6,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 
-import sklearn
 from dpscd import (
     DataError,
     DPHuberRegressor,
@@ -189,7 +189,7 @@ BAD = {
     "two columns": (lambda person: np.stack([person, person], axis=1), "one"),
     "unhashable": (lambda person: [[int(i), 1] for i in person], "hash"),
     "rounded": (lambda person: person + 2.0**60, "floating-point|rounded|whole numbers"),
-    "a number": (lambda person: 5, "one"),
+    "a number": (len, "one"),
 }
 
 
@@ -250,9 +250,9 @@ def test_a_budget_has_one_unit(tmp_path):
     ours = {"ledger": path, "random_state": SecretSeed(2**100 + 1)}
     model = DPRidge(y_bounds=(-3, 3), dataset="people", **ours).fit(X, line, groups=person)
     assert ledger.history("people")[0].releases[-1]["n"] == N == model.privacy_.public["n"]
-    with pytest.raises(LedgerError, match="unit|person"):
+    with pytest.raises(LedgerError, match="person"):
         DPRidge(y_bounds=(-3, 3), dataset="people", **ours).fit(X, line)
-    with pytest.raises(LedgerError, match="unit|record"):
+    with pytest.raises(LedgerError, match="record"):
         DPRidge(y_bounds=(-3, 3), dataset="rows", **ours).fit(X, line, groups=person)
     assert len(ledger.history("people")) == 1
     assert not ledger.history("rows")

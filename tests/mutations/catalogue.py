@@ -34,7 +34,132 @@ _FORGED = (
 _LOST = "tests/solvers/test_sharded.py::test_whatever_is_lost_the_model_is_the_same"
 _BEHIND_THE_DOOR = "tests/audit/test_front_door.py::test_mistakes_behind_the_door_are_noticed"
 
+_PERSON = "tests/properties/test_person_sensitivity.py::"
+_PERSON_CLIP = f"{_PERSON}test_no_person_moves_a_lot_by_more_than_the_clip"
+_PERSON_SUMS = (
+    "tests/releases/test_person_releases.py::test_a_person_moves_a_sum_by_at_most_one"
+)
+
 MUTATIONS = [
+    Mutation(
+        "persons: every row clipped by itself",
+        "kernels/persons.py",
+        (("joint[p] = not reach <= limit and ends[p] - begin > 1", "joint[p] = False"),),
+        f"{_PERSON_CLIP}[Squared-packed]",
+    ),
+    Mutation(
+        "persons: every row clipped by itself, sparse rows",
+        "kernels/persons.py",
+        (("        if reach <= limit:", "        if largest <= limit:"),),
+        f"{_PERSON_CLIP}[Squared-csr]",
+    ),
+    Mutation(
+        "persons: duals that do not follow the common clip",
+        "kernels/packed.py",
+        (("buffer.steps[k, b] *= factor", "buffer.steps[k, b] *= 1.0"),),
+        f"{_PERSON}test_duals_move_by_what_was_contributed[packed]",
+    ),
+    Mutation(
+        "persons: the row's weight in the curvature",
+        "kernels/persons.py",
+        (("buffer.mass[b] = mass", "buffer.mass[b] = buffer.weight[b]"),),
+        f"{_PERSON}test_rows_that_step_together_do_not_overshoot[packed]",
+    ),
+    Mutation(
+        "persons: the row's weight in the curvature, sparse rows",
+        "kernels/persons.py",
+        (("dual, i, mass, steps[r]", "dual, i, records.weights[i], steps[r]"),),
+        f"{_PERSON}test_rows_that_step_together_do_not_overshoot[csr]",
+    ),
+    Mutation(
+        "persons: rows beyond the most never step",
+        "kernels/persons.py",
+        (("persons.turns[g] = (turn + taken) % size", "persons.turns[g] = 0"),),
+        f"{_PERSON}test_all_rows_have_their_turn",
+    ),
+    Mutation(
+        "persons: n counts rows",
+        "estimators/sources.py",
+        (("rows.count if codes is None else count_of(codes)", "rows.count"),),
+        "tests/estimators/test_persons.py::test_persons_are_counted_not_rows[ridge]",
+    ),
+    Mutation(
+        "persons: bits of rows",
+        "solvers/dp_scd.py",
+        (
+            ("count = len(records.labels) if persons is None else persons.count", "count = len(records.labels)"),
+            ("drawn = None if persons is None else persons.drawn()", "drawn = None"),
+        ),
+        f"{_PERSON}test_persons_are_drawn_not_rows",
+    ),
+    Mutation(
+        "persons: moments of rows",
+        "releases/moments.py",
+        (("        if persons is None:\n", "        if True:\n"),),
+        f"{_PERSON_SUMS}[moments-dense]",
+    ),
+    Mutation(
+        "persons: labels of rows",
+        "releases/query.py",
+        (("    if records.persons is not None:\n", "    if False:\n"),),
+        f"{_PERSON_SUMS}[label mean-dense]",
+    ),
+    Mutation(
+        "persons: histograms of rows",
+        "releases/bounds.py",
+        (("        if records.persons is None:\n", "        if True:\n"),),
+        f"{_PERSON_SUMS}[bounds-dense]",
+    ),
+    Mutation(
+        "persons: rows count fully in means",
+        "kernels/moments.py",
+        (("out[k, g] = total / count if count else 0.0", "out[k, g] = total"),),
+        f"{_PERSON_SUMS}[calibration-dense]",
+    ),
+    Mutation(
+        "persons: every row cut to whole numbers by itself",
+        "kernels/moments.py",
+        (("add(rows, i, scale / usable, sums[0])", "add_truncated(rows, i, scale / usable, total[0])"),),
+        "tests/releases/test_person_releases.py::test_many_small_terms_of_a_person_are_cut_once",
+    ),
+    Mutation(
+        "persons: given weights against others' rows",
+        "persons.py",
+        (("fill_person_means(given[None], usable, starts, means)", "means[:] = given.mean()"),),
+        "tests/releases/test_person_releases.py::test_given_weights_compare_the_rows_of_one_person",
+    ),
+    Mutation(
+        "persons: a budget of records pays for them",
+        "estimators/fitting.py",
+        (("            unit=self.unit.text,\n        )\n\n    @property", "        )\n\n    @property"),),
+        "tests/estimators/test_persons.py::test_a_budget_has_one_unit",
+    ),
+    Mutation(
+        "persons: identifiers without regard to case",
+        "preprocessing/identifier_cells.py",
+        (("        return str.strip(cell)\n", "        return str.strip(cell).lower()\n"),),
+        "tests/preprocessing/test_identifiers.py",
+    ),
+    Mutation(
+        "persons: rows of nobody are the last person's",
+        "preprocessing/identifiers.py",
+        (
+            ("known = codes[codes >= 0]", "codes = np.where(codes < 0, codes.max(), codes)\n    known = codes"),
+        ),
+        "tests/estimators/test_persons.py::test_rows_of_nobody_contribute_nothing",
+    ),
+    Mutation(
+        "persons: capacity counted in rows",
+        "solvers/local.py",
+        (("len(self.weights) if self.persons is None else self.persons.count", "len(self.weights)"),),
+        "tests/estimators/test_persons.py::test_capacity_is_of_persons",
+    ),
+    Mutation(
+        "persons: a steepness that is not shortened",
+        "releases/steepness.py",
+        (("np.minimum(records.weights, 1.0) / np.maximum(1.0, length)", "np.minimum(records.weights, 1.0)"),),
+        f"{_PERSON_SUMS}[steepness-dense]",
+    ),
     Mutation(
         "rows with pairs as long as if there were none",
         "preprocessing/encoding.py",
@@ -69,10 +194,7 @@ MUTATIONS = [
         "shapes by the true number of records",
         "estimators/sources.py",
         (
-            (
-                "count = records.count if self._n is None else int(self._n)",
-                "count = records.count",
-            ),
+            ("count = found if self._n is None else int(self._n)", "count = found"),
         ),
         "tests/preprocessing/test_resolution.py::test_a_fit_uses_the_public_number_of_records",
     ),
@@ -761,16 +883,15 @@ MUTATIONS = [
         _AFTER,
     ),
     Mutation(
-        "a calibration of records that say nothing",
-        "releases/calibration.py",
-        (("np.isfinite(each).all(axis=0) & (records.weights > 0.0)", "np.isfinite(each).all(axis=0)"),
-         ("np.minimum(records.weights, 1.0)", "1.0")),
-        _AFTER,
+        "sums of records that say nothing",
+        "releases/query.py",
+        (("np.where(usable & counted, each, 0.0)", "np.where(usable, each, 0.0)"),),
+        "tests/releases/test_released_moments.py",
     ),
     Mutation(
-        "a calibration not in whole cells",
-        "releases/calibration.py",
-        (("whole = np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))", "whole = np.where(usable, each, 0.0) * (MARGIN / self.unit)"),),
+        "sums not in whole cells",
+        "releases/query.py",
+        (("whole = np.trunc(each * (MARGIN / unit))", "whole = each * (MARGIN / unit)"),),
         _AFTER,
     ),
     Mutation(
@@ -789,12 +910,6 @@ MUTATIONS = [
         "a rescaling whose sums are not bounded together",
         "releases/rescaling.py",
         (("each /= np.maximum(1.0, length)", "each /= 1.0"),),
-        _AFTER,
-    ),
-    Mutation(
-        "a rescaling not in whole cells",
-        "releases/rescaling.py",
-        (("np.trunc(np.where(usable, each, 0.0) * (MARGIN / self.unit))", "np.where(usable, each, 0.0) * (MARGIN / self.unit)"),),
         _AFTER,
     ),
     Mutation(
@@ -860,13 +975,13 @@ MUTATIONS = [
     Mutation(
         "moments without margin for rounding",
         "kernels/moments.py",
-        (("scale = MARGIN * math.sqrt(0.5) / cell", "scale = math.sqrt(0.5) / cell"),),
+        (("return MARGIN * math.sqrt(0.5) / cell", "return math.sqrt(0.5) / cell"),),
         "tests/kernels/test_moments_kernel.py::test_the_bound_is_attained_and_rows_a_little_too_long_stay_below_it",
     ),
     Mutation(
         "moments of features and squares not bounded together",
         "kernels/moments.py",
-        (("scale = MARGIN * math.sqrt(0.5) / cell", "scale = MARGIN / cell"),),
+        (("return MARGIN * math.sqrt(0.5) / cell", "return MARGIN / cell"),),
         "tests/kernels/test_moments_kernel.py::test_no_neighbour_moves_the_moments_by_more_than_one",
     ),
     Mutation(
@@ -939,7 +1054,7 @@ MUTATIONS = [
     Mutation(
         "bits drawn by the place in a partition",
         "solvers/shard.py",
-        (("lots, number, start, start + len(dual)) - start", "lots, number, 0, len(dual))"),),
+        (("lots, number, start, start + units) - start", "lots, number, 0, units)"),),
         "tests/solvers/test_sharded.py::test_divided_records_give_the_model_of_one_machine",
     ),
     Mutation(
@@ -1005,7 +1120,7 @@ MUTATIONS = [
     Mutation(
         "more records added up than sums can hold",
         "solvers/local.py",
-        (("        check_capacity(query.n, len(self.weights))\n", ""),),
+        (("        check_capacity(query.n, self.count)\n", ""),),
         "tests/releases/test_released_moments.py::test_more_records_than_sums_can_hold_are_refused_before_any_draw",
     ),
     Mutation(

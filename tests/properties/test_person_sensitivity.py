@@ -17,11 +17,19 @@ from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.kernels.persons import Persons, advance_persons
 from dpscd.losses import Hinge, Huber, Logistic, Poisson, Squared
+from dpscd.persons import PersonRows
 from dpscd.plan import Plan
+from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
+from dpscd.solvers.dp_scd import dp_scd
 
 LOSSES = [Squared(), Huber(0.7), Logistic(), Hinge(), Poisson(1.0)]
+# Every loss is compiled for every layout: the first does for a first look.
+SOME = [
+    pytest.param(loss, marks=() if place < 1 else pytest.mark.full, id=type(loss).__name__)
+    for place, loss in enumerate(LOSSES)
+]
 PERSONS, FEATURES, MOST = 5, 4, 20
 EXTREMES = [math.nan, math.inf, -math.inf, 1e308, -1e308, 1e200, 5e-324, 1e-170, 0.0, 1e16]
 
@@ -57,7 +65,7 @@ class Situation:
         return rows, labels, weights, dual, turn
 
 
-def lot_sum(loss, s, persons, layout, dtype=np.float64, lot=None):
+def lot_sum(loss, s, persons, layout, dtype=np.float64, lot=None, separability=PERSONS):
     """Return the lot's pre-noise sum in whole cells, and the clip in cells."""
     rows, labels, weights, dual = (
         np.concatenate([person[i] for person in persons]) for i in range(4)
@@ -69,7 +77,7 @@ def lot_sum(loss, s, persons, layout, dtype=np.float64, lot=None):
     plan = Plan(
         epsilon=1.0, delta=1e-5, relation=Relation.ZERO_OUT, n=PERSONS, d=FEATURES,
         outputs=s.outputs, intercept=s.constant != 0.0, lam=1.0, steps=1, rate=1.0,
-        clip=s.clip, separability=float(PERSONS), averaging=0.0, noise_multiplier=1.0,
+        clip=s.clip, separability=float(separability), averaging=0.0, noise_multiplier=1.0,
     )  # fmt: skip
     numbers = plan.constants(s.strength, fixed_point=layout == "packed")
     numbers = StepConstants(**{**numbers._asdict(), "grid": numbers.cell, "spread": 0.0})
@@ -111,7 +119,7 @@ def empty(s, person):
 @pytest.mark.parametrize(
     "layout", [pytest.param("dense", marks=pytest.mark.full), "csr", "packed"]
 )
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("loss", SOME)
 def test_no_person_moves_a_lot_by_more_than_the_clip(loss, layout):
     rng = np.random.default_rng(16)
     for number in range(60):
@@ -135,9 +143,7 @@ def test_no_person_moves_a_lot_by_more_than_the_clip(loss, layout):
 @pytest.mark.parametrize("layout", ["dense", "csr", "packed"])
 @pytest.mark.parametrize("rows", [2, 5, 50])
 def test_a_person_whose_rows_pull_together_attains_the_clip(layout, rows):
-    s = Situation(np.random.default_rng(0))
-    s.outputs, s.row_bound, s.constant, s.strength, s.clip = 1, 1.0, 0.0, 1.0, 0.3
-    s.shared, s.most = np.zeros(FEATURES), 64
+    s = plain_situation(clip=0.3)
     X = np.zeros((rows, FEATURES))
     X[:, 0] = 1.0
     person = X, np.full(rows, 100.0), np.full(rows, 1.0), np.zeros((rows, 1)), 0
@@ -148,9 +154,7 @@ def test_a_person_whose_rows_pull_together_attains_the_clip(layout, rows):
 @pytest.mark.parametrize("layout", ["dense", "csr", "packed"])
 def test_duals_move_by_what_was_contributed(layout):
     """The shared vector stays the sum of duals times rows, but for what is cut to cells."""
-    s = Situation(np.random.default_rng(3))
-    s.outputs, s.row_bound, s.constant, s.strength, s.clip = 1, 1.0, 0.0, 1.0, 0.3
-    s.shared, s.most = np.zeros(FEATURES), 64
+    s = plain_situation(clip=0.3)
     rng = np.random.default_rng(4)
     X = rng.normal(size=(7, FEATURES)) / 4.0
     person = X, rng.choice([-3.0, 3.0], 7), np.ones(7), np.zeros((7, 1)), 0
@@ -161,7 +165,7 @@ def test_duals_move_by_what_was_contributed(layout):
 
 
 @pytest.mark.parametrize("layout", ["dense", "csr", "packed"])
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("loss", SOME)
 def test_a_person_of_one_row_is_a_record_to_the_last_bit(loss, layout):
     rng = np.random.default_rng(5)
     for _ in range(20):
@@ -207,11 +211,71 @@ def record_sum(loss, s, persons, layout):
     return [int(x) for x in ((shared - before) / numbers.cell).ravel()], duals
 
 
+@pytest.mark.parametrize("layout", ["dense", "csr", "packed"])
+def test_rows_that_step_together_do_not_overshoot(layout):
+    """Twenty rows that are all alike move the prediction to their label, not beyond it."""
+    s = plain_situation(clip=30.0)
+    X = np.tile([1.0, 0.0, 0.0, 0.0], (20, 1))
+    person = X, np.ones(20), np.ones(20), np.zeros((20, 1)), 0
+    total, clip, _ = lot_sum(Squared(), s, [person], layout, separability=1.0)
+    prediction = total[0] * s.clip / float(clip) / s.strength
+    assert 0.9 < prediction <= 1.0
+
+
+def test_all_rows_have_their_turn():
+    """Of ten rows three at a time, after four draws all have stepped, and no fifth time."""
+    rows = np.random.default_rng(0).normal(size=(10, FEATURES))
+    problem = Problem(Squared(), 1.0, 1, FEATURES)
+    measured, records = problem.rows(rows), Records(np.full(10, 5.0), np.ones(10))
+    own = PersonRows(np.array([0, 10]), records.weights, 3).drawn()
+    numbers = StepConstants(1.0, 1.0, 1e-3, 2.0**-40, 2.0**-40, 0.0)
+    dual, shared = np.zeros((10, 1)), np.zeros((1, FEATURES))
+    for drawn in range(1, 5):
+        chunk = np.zeros(1, np.int64), np.array([0, 1]), np.zeros((1, FEATURES)), 1
+        advance_persons(
+            Squared(), measured, records, own, numbers, *chunk, dual, shared, shared.copy()
+        )
+        assert np.count_nonzero(dual) == min(10, 3 * drawn)
+    assert own.turns[0] == 2
+
+
+def test_persons_are_drawn_not_rows():
+    """A fit's path is that of the kernel on lots of persons, drawn as the plan says."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 6, size=PERSONS * 8)
+    starts = np.concatenate([[0], sizes.cumsum()])
+    X, y = rng.normal(size=(starts[-1], FEATURES)) / 3.0, rng.normal(size=starts[-1])
+    plan = Plan(
+        epsilon=1.0, delta=1e-5, relation=Relation.ZERO_OUT, n=len(sizes), d=FEATURES,
+        outputs=1, intercept=False, lam=0.1, steps=50, rate=0.2, clip=0.1, separability=2.0,
+        averaging=0.5, noise_multiplier=1.0,
+    )  # fmt: skip
+    problem = Problem(Squared(), 0.1, len(sizes), FEATURES)
+    rows, records = problem.rows(sparse.csr_array(X)), Records(y, np.ones(len(y)))
+    own = PersonRows(starts, records.weights, 3)
+    found = dp_scd(problem, plan, rows, records, SeededSource(b"x"), persons=own)
+    source = SeededSource(b"x")
+    lots = plan.lots.draw(source, 0, plan.steps, len(sizes))
+    normals = plan.noise.draw(source, 0, plan.steps, plan.size)
+    dual, shared, average = np.zeros((len(y), 1)), *np.zeros((2, 1, FEATURES))
+    advance_persons(
+        problem.loss, rows, records, own.drawn(), plan.constants(problem.strength), lots.ids,
+        lots.starts, normals, plan.average_from, dual, shared, average,
+    )  # fmt: skip
+    np.testing.assert_array_equal(found, average / (plan.steps - plan.average_from))
+
+
+def plain_situation(clip):
+    s = Situation(np.random.default_rng(1))
+    s.outputs, s.row_bound, s.constant, s.strength, s.clip = 1, 1.0, 0.0, 1.0, clip
+    s.shared, s.most = np.zeros(FEATURES), 64
+    return s
+
+
 @pytest.mark.parametrize("layout", ["csr", "packed"])
 def test_rows_beyond_the_most_take_turns(layout):
-    s = Situation(np.random.default_rng(1))
-    s.outputs, s.row_bound, s.constant, s.strength, s.clip = 1, 1.0, 0.0, 1.0, 1e10
-    s.shared, s.most = np.zeros(FEATURES), 3
+    s = plain_situation(clip=1e10)
+    s.most = 3
     rng = np.random.default_rng(2)
     person = [rng.normal(size=(7, FEATURES)), np.ones(7), np.ones(7), np.zeros((7, 1)), 5]
     _, _, dual = lot_sum(Squared(), s, [tuple(person)], layout)

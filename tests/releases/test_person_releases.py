@@ -17,6 +17,7 @@ from dpscd.releases.labels import DistanceQuery, LabelQuery, OctaveQuery, Residu
 from dpscd.releases.long_rows import LongRowsQuery
 from dpscd.releases.moments import MomentsQuery
 from dpscd.releases.rescaling import RescalingQuery
+from dpscd.releases.steepness import SteepnessQuery
 from dpscd.releases.store import Residuals
 from dpscd.solvers.local import LocalRecords
 
@@ -25,6 +26,7 @@ PROBLEM = Problem(Squared(), 0.1, N, D, row_bound=2.0, constant=0.3, label_scale
 MODEL = Model(np.array([[0.7, -1.1, 0.4]]), np.array([0.2]), runs=(PROBLEM,))
 RESIDUALS = Residuals(PROBLEM, np.array([[0.3, -0.2, 0.1, 0.4]]), 1.5)
 CLASSES = Problem(Logistic(), 0.1, N, D, row_bound=2.0, constant=0.3)
+BOLD = Model(np.array([[3.0, 0.0, 0.0]]), np.zeros(1), runs=(CLASSES,))
 QUERIES = {
     "moments": MomentsQuery(N, PROBLEM),
     "label mean": LabelQuery(N, PROBLEM),
@@ -34,6 +36,7 @@ QUERIES = {
     "calibration": CalibrationQuery(N, CLASSES, MODEL, Link()),
     "long rows": LongRowsQuery(N, PROBLEM, MODEL, (-5.0, 5.0), 3.0),
     "rescaling": RescalingQuery(N, PROBLEM, MODEL, (-5.0, 5.0), 0.1, 2.0, 3.0),
+    "steepness": SteepnessQuery(N, CLASSES, BOLD, Link(), 1.0),
     "bounds": HistogramQuery(N, (magnitude_limits(), np.linspace(-1.0, 1.0, 129))),
 }
 
@@ -91,6 +94,8 @@ def test_a_person_moves_a_sum_by_at_most_one(name, as_sparse):
             emptied = held([EMPTY, *persons[1:]], as_sparse=as_sparse)
             assert moved(query, full, emptied) <= 1
             assert moved(query, gone, emptied) == 0
+        wrong = np.array([[-1.0, 0.0, 0.0]]), np.ones(1), np.ones(1)  # and sure of it
+        assert moved(query, held([wrong, *persons], as_sparse=as_sparse), full) <= 1
         other = held([person(rng, (1, 3, 20)), *persons[1:]], as_sparse=as_sparse)
         assert moved(query, full, other) <= 4
 

@@ -16,7 +16,7 @@ from dpscd.releases.bounds import HistogramQuery
 from dpscd.releases.pipeline import run_plan
 from dpscd.releases.query import sum_over
 from dpscd.solvers.shard import Shard
-from dpscd.solvers.sharded import ShardPool, Sharded
+from dpscd.solvers.sharded import Sharded, ShardPool
 
 ROWS = np.random.default_rng(1).choice([1, 2, 3, 30], size=N)  # of each person
 
@@ -26,7 +26,12 @@ def people(loss=None, outputs=1):
     X, y, weights = data(loss, outputs)
     person = np.repeat(np.arange(N), ROWS)
     rng = np.random.default_rng(2)
-    return X[person] + 0.1 * rng.normal(size=(len(person), D)), y[person], weights[person], person
+    return (
+        X[person] + 0.1 * rng.normal(size=(len(person), D)),
+        y[person],
+        weights[person],
+        person,
+    )
 
 
 def rows_of(person, weights):
@@ -64,7 +69,8 @@ class Between(Near):
         # Parts inside a shard begin where a person does.
         for number, pieces in enumerate(self.pieces):
             whole = [np.concatenate([a.arrays[i] for a in pieces]) for i in range(4)]
-            first = np.searchsorted(whole[3], whole[3][len(whole[3]) // 3 : 1 + len(whole[3]) // 3])
+            third = len(whole[3]) // 3
+            first = np.searchsorted(whole[3], whole[3][third : third + 1])
             cut = int(first[0]) if len(first) else 0
             self.pieces[number] = [
                 type(pieces[0])(*(a[:cut] for a in whole)),

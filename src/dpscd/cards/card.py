@@ -56,7 +56,7 @@ class PrivacyCard:
         Versions of this library and of the accounting library.
     unit : str
         What is protected: a record, or a person with all their records. The text of a
-        :class:`~dpscd.privacy.unit.Unit`.
+        ``Unit``.
     assumptions : tuple of str
         What the guarantee assumes.
 

@@ -183,7 +183,7 @@ def _print_noisy(
         low, high = model.estimator_.y_bounds
         each = 1.0 - np.abs(np.clip(labels, low, high) - answers) / (high - low)
     each = np.asarray(each, dtype=float)
-    if unit.is_person:
+    if parsed.persons is not None:
         each = person_means(np.where(np.isfinite(each), each, 0.0), parsed.persons)
     score = release_score(release, each, SecureSource())
     if ledger is not None and reservation is not None:
@@ -194,8 +194,8 @@ def _print_noisy(
         print_json({**facts, **guarantee, **score.to_dict()})
         return
     typer.echo(
-        f"{name} on {count:,} {unit.noun}s: {score.value:.4f}, give or take {2 * score.error:.4f} "
-        "from the noise (two standard deviations)"
+        f"{name} on {count:,} {unit.noun}s: {score.value:.4f}, give or take "
+        f"{2 * score.error:.4f} from the noise (two standard deviations)"
     )
     typer.echo(
         f"This number is ({epsilon:g}, {target.delta:.3g})-differentially private for the test "

@@ -301,9 +301,7 @@ def after_of(training: Any, card: PrivacyCard) -> After:
     good = good and type(slope) is float
     good = good and (
         slope == 1.0
-        or (
-            bool({"rescaling", "steepness"} & set(listed)) and SLOPES[0] <= slope <= SLOPES[1]
-        )
+        or (bool({"rescaling", "steepness"} & set(listed)) and SLOPES[0] <= slope <= SLOPES[1])
     )
     new = {"calibration", "long rows", "rescaling", "steepness"} & set(listed)
     if not good or (new and card.public["rule"] < _FIRST_AFTER):

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpscd.errors import DataError, ParameterError
-from dpscd.persons import PersonFacts, count_of
+from dpscd.persons import PersonFacts
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource
-from dpscd.preprocessing.identifiers import person_codes
+from dpscd.preprocessing.identifiers import count_of, person_codes
 from dpscd.preprocessing.levels import levels_of
 from dpscd.preprocessing.parsing import check_columns, used_columns
 from dpscd.preprocessing.resolution import shaped
@@ -120,9 +120,7 @@ class Arrays:
             codes = redact_errors(lambda: codes_of(given.groups, rows.count))
 
         def read() -> LocalRecords:
-            triples = door.whole(
-                rows, self._labels, given.sample_weight, given.exposure, codes
-            )
+            triples = door.whole(rows, self._labels, given.sample_weight, given.exposure, codes)
             return LocalRecords(*triples[:3], labels, threads, triples.persons)
 
         count = rows.count if codes is None else count_of(codes)

@@ -23,6 +23,12 @@ Ints = npt.NDArray[np.int64]
 
 
 @jit
+def _scale(cell: float) -> float:
+    """Return what features and squares are multiplied by, so that both are at most 1 long."""
+    return MARGIN * math.sqrt(0.5) / cell
+
+
+@jit
 def _counts(rows: Rows, weights: Floats, i: int) -> bool:
     """Return whether record i counts; a norm of NaN marks one that cannot be used."""
     return rows.norm[i] <= 1.0 + 2.0**-30 and weights[i] > 0.0
@@ -49,7 +55,7 @@ def add_moments(rows: Rows, weights: Floats, cell: float, total: Floats) -> None
     exact while they stay below 2^53 cells.
     Proof: docs/proofs/moments.md.
     """
-    scale = MARGIN * math.sqrt(0.5) / cell
+    scale = _scale(cell)
     for i in range(weights.shape[0]):
         if _counts(rows, weights, i):
             add_truncated(rows, i, scale, total[0])
@@ -76,7 +82,7 @@ def add_person_moments(
     a record add, to the last bit.
     Proof: docs/proofs/persons.md, "Other releases".
     """
-    scale = MARGIN * math.sqrt(0.5) / cell
+    scale = _scale(cell)
     width = total.shape[1]
     sums = np.zeros((2, width))
     places, entries = np.empty(width, np.int64), np.empty(width)

@@ -88,9 +88,7 @@ def _taken(persons: Persons, g: int, rows: Ints) -> int:
 
 
 @jit
-def gather(
-    persons: Persons, ids: Ints, first: int, rows: Ints, ends: Ints
-) -> tuple[int, int]:
+def gather(persons: Persons, ids: Ints, first: int, rows: Ints, ends: Ints) -> tuple[int, int]:
     """Take whole persons from ``ids[first]`` on while there is room for their rows.
 
     Parameters

@@ -16,11 +16,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dpscd.errors import DataError, ParameterError
-from dpscd.persons import PersonFacts, PersonRows, count_of, training_weights
+from dpscd.persons import PersonFacts, PersonRows, training_weights
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource
 from dpscd.preprocessing.encoding import encode, is_sparse, width_of
 from dpscd.preprocessing.identifiers import (
+    count_of,
     keyed_hashes,
     order_of,
     person_codes,

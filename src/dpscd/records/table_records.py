@@ -52,9 +52,7 @@ class TableRecords:
 
     def _encoded(self) -> LocalRecords:
         triples = redact_errors(lambda: self._door.records(self._parsed))
-        return LocalRecords(
-            *triples[:3], self._door.labels, self._threads, triples.persons
-        )
+        return LocalRecords(*triples[:3], self._door.labels, self._threads, triples.persons)
 
     @property
     def rows(self) -> LocalRecords:

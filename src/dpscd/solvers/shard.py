@@ -188,9 +188,7 @@ class Shard:
             dual = np.zeros((len(records.labels), problem.outputs))
         else:
             rows, dual, persons = self._packed(problem, residuals)
-        self._training = _Training(
-            problem, plan, lots, start, dual, rows, Brake(plan), persons
-        )
+        self._training = _Training(problem, plan, lots, start, dual, rows, Brake(plan), persons)
         self._done = 0
         self._so_far = np.zeros((problem.outputs, problem.width), np.int64)
 
@@ -333,9 +331,7 @@ class Shard:
         records = Records(_inner(problem, residuals, rows_of(problem, X), labels), weights)
         return rows, records, self._drawn([part.persons for part in parts])
 
-    def _pieces(
-        self, ids: Ints, pack: Pack, persons: Persons | None = None
-    ) -> Iterator[Ints]:
+    def _pieces(self, ids: Ints, pack: Pack, persons: Persons | None = None) -> Iterator[Ints]:
         """Yield the members of a lot in pieces that lie close together on disk."""
         if self._disk is None or self._room is None:
             yield ids

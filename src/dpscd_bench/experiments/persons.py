@@ -6,6 +6,7 @@ from typing import Any
 from dpscd.errors import ParameterError
 from dpscd_bench.experiments.specs import settings_of
 from dpscd_bench.opponents.setting import Setting
+from dpscd_bench.person_laws import LAWS
 
 __all__ = ["MEASURES", "person_settings"]
 
@@ -40,7 +41,7 @@ def person_settings(
             grid="",
             epsilon=epsilon,
             delta=chosen["delta"],
-            seeds=chosen["seeds"],
+            seeds=chosen["generated_seeds" if name in LAWS else "seeds"],
             tuning_seeds=(),
             finalists=0,
             experiment="persons",

@@ -17,7 +17,6 @@ WEIGHTS = ("sum", "share")
 CAPS = (1, 3, 10, 30)
 
 
-
 def _cap(rows: int, *, own: bool) -> Method:
     kept = "one random row" if rows == 1 else f"{rows} random rows"
     label = f"at most {rows} row{'' if rows == 1 else 's'}"
@@ -54,6 +53,6 @@ PERSON_METHODS = {
         "privacy of a row",
         by_person.cells_of_rows,
         False,
-        "our estimator without `groups`, at the same epsilon: a weaker guarantee, for reference",
+        "our estimator without `groups` at the same epsilon: a weaker guarantee, for reference",
     ),
 }

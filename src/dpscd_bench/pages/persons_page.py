@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from statistics import fmean, stdev
 
 from dpscd_bench.experiments.accuracy import Result
@@ -80,9 +81,7 @@ def verdicts(results: Sequence[Result], weight: str, *, person: bool = False) ->
             rival = best_rival(cell.values(), PERSON_METHODS, metric)
             if rival is not None and weight in cell:
                 ours = cell[weight]
-                found.append(
-                    Verdict(ours, rival, metric, paired_regret(ours, rival, metric))
-                )
+                found.append(Verdict(ours, rival, metric, paired_regret(ours, rival, metric)))
     return found
 
 
@@ -122,7 +121,7 @@ def numbers(results: Sequence[Result], figures: Sequence[str]) -> str:
         if any(one.rows for one in own)
     }
     parts = ["## Against group privacy", _counts(results)]
-    parts += [f"![{name}]({name})" for name in figures]
+    parts += [f"![{PurePosixPath(name).stem}]({name})" for name in figures]
     real = {p: own for p, own in by.items() if own[0].setting.dataset == FLIGHTS}
     for own in real.values():
         parts += [f"## {FLIGHTS}, {_TITLES[own[0].setting.loss]}", _flights(own)]
@@ -140,12 +139,12 @@ def _opening(results: Sequence[Result], quick: bool) -> str:
     kind = "Quick run: fewer data sets, seeds and epsilons. " if quick else ""
     return (
         f"{kind}Epsilon and delta {setting.delta:g} are those of a person with all rows, but "
-        "for \"privacy of a row\". Means over the seeds 0 to "
-        f"{setting.seeds - 1} and standard errors of these means. A seed decides the noise, "
+        'for "privacy of a row". Means over seeds, from 0 up, and standard errors of these '
+        "means; how many, each section says. A seed decides the noise, "
         "which rows a cap keeps and, of generated data, all persons. Differences are taken "
         "seed by seed: the other minus ours, so that positive means that ours is better, with "
         f"the standard error of their mean. {BELOW}: ours is worse by more than two standard "
-        f"errors; {ABOVE}: better by more than two. The best cap is the one with the least mean "
+        f"errors; {ABOVE}: better by more than two. The best cap has the least mean "
         "of the very metric that is compared, on test rows: chosen in its favour."
     )
 
@@ -173,7 +172,7 @@ def _counts(results: Sequence[Result]) -> str:
     head += ["behind by two errors"]
     return (
         "Cells (data, loss and epsilon) in which ours is better or worse than group privacy "
-        f"with the best cap. The default is \"{PERSON_METHODS[DEFAULT].label}\".\n\n"
+        f'with the best cap. The default is "{PERSON_METHODS[DEFAULT].label}".\n\n'
         + markdown_table(head, body)
     )
 
@@ -199,7 +198,8 @@ def _flights(results: Sequence[Result]) -> str:
                     ]
                 )
         head = ["method", *(f"epsilon {at:g}" for at in cells)]
-        parts += [f"Mean {_WORDS[measure]} per {words}:", markdown_table(head, body)]
+        seeds = f"{_seeds(results)} seeds"
+        parts += [f"Mean {_WORDS[measure]} per {words}; {seeds}:", markdown_table(head, body)]
     return "\n\n".join(parts)
 
 
@@ -233,8 +233,10 @@ def _generated(by: By) -> str:
         for words in ("rows", "persons")
     ]
     words = (
-        f"Mean {_WORDS[measure]} per test row, and differences of it (\"rows\") and of the mean "
-        "over persons of their means (\"persons\", whose best cap may be another)."
+        f'Mean {_WORDS[measure]} per test row, and differences of it ("rows") and of the '
+        'mean over persons of their means ("persons", whose best cap may be another); '
+        f"{_seeds(next(iter(by.values())))} seeds. After the best cap, in brackets, its rows; "
+        '"own": every row given as a person of its own.'
     )
     return f"{words}\n\n{markdown_table(head, body)}"
 
@@ -251,9 +253,9 @@ def _weights(by: By) -> str:
             line = [name, _TITLES[setting.loss], f"{epsilon:g}"]
             for prefix in ("", "person_"):
                 metric = prefix + MEASURES[setting.loss]
-                first, second = (cell[weight] for weight in WEIGHTS)
-                found = paired_regret(first, second, metric)
-                part = 100.0 / fmean(second.values(metric))
+                one, other = (cell[weight] for weight in WEIGHTS)
+                found = paired_regret(one, other, metric)
+                part = 100.0 / fmean(other.values(metric))
                 line.append(
                     f"{part * found.difference:+.1f} ± {part * found.error:.1f}{mark_of(found)}"
                 )
@@ -261,9 +263,14 @@ def _weights(by: By) -> str:
     first, second = (PERSON_METHODS[weight].label for weight in WEIGHTS)
     head = ["data", "loss", "epsilon", "per row", "per person"]
     return (
-        f"By how many percent the loss of \"{first}\" is below that of \"{second}\": positive "
+        f'By how many percent the loss of "{first}" is below that of "{second}": positive '
         f"where the former is better.\n\n{markdown_table(head, body)}"
     )
+
+
+def _seeds(results: Sequence[Result]) -> int:
+    """Return of how many seeds the results are, at most."""
+    return max(len(one.by_seed("cpu_seconds")) for one in results)
 
 
 def _mean(result: Result | None, metric: str) -> str:
