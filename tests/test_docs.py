@@ -38,7 +38,7 @@ def test_every_release_has_its_proof():
         any_length=True,
         means=True,
     )
-    two = dataclasses.replace(number, task="classification", chances=True)
+    two = dataclasses.replace(number, task="classification", chances=True, persons=True)
     plans = [plan_fit(facts, PrivacyTarget(1.0, 1e-5)) for facts in (number, two)]
     names = {release.what for plan in plans for release in plan.releases()}
     assert names == {kind.what for kind in all_kinds() if kind.__module__.startswith("dpscd.")}

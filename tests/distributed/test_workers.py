@@ -166,9 +166,9 @@ def test_empty_partitions_and_partitions_without_weight_are_fine():
         assert X.shape == (0, 3)
         assert scipy.sparse.issparse(X) == sparse
         assert len(labels) == len(weights) == 0
-    _, _, weights = reader().records((np.zeros((2, 3)), np.zeros(2), np.zeros(2)))
+    _, _, weights, _ = reader().records((np.zeros((2, 3)), np.zeros(2), np.zeros(2)))
     assert not weights.any()
-    assert reader().columns((np.zeros((2, 3)), np.zeros(2), None)) == ()
+    assert reader().columns((np.zeros((2, 3)), np.zeros(2), None)) == ((), None)
     with pytest.raises(ParameterError, match="no columns for 1 released bounds"):
         reader().with_bounds([(0.0, 1.0)])
 

@@ -81,7 +81,7 @@ MUTATIONS = [
         "persons: n counts rows",
         "estimators/sources.py",
         (("rows.count if codes is None else count_of(codes)", "rows.count"),),
-        "tests/estimators/test_persons.py::test_persons_are_counted_not_rows[ridge]",
+        "tests/estimators/test_person_fits.py::test_persons_are_counted_not_rows[ridge]",
     ),
     Mutation(
         "persons: bits of rows",
@@ -132,7 +132,7 @@ MUTATIONS = [
         "persons: a budget of records pays for them",
         "estimators/fitting.py",
         (("            unit=self.unit.text,\n        )\n\n    @property", "        )\n\n    @property"),),
-        "tests/estimators/test_persons.py::test_a_budget_has_one_unit",
+        "tests/estimators/test_person_fits.py::test_a_budget_has_one_unit",
     ),
     Mutation(
         "persons: identifiers without regard to case",
@@ -146,13 +146,13 @@ MUTATIONS = [
         (
             ("known = codes[codes >= 0]", "codes = np.where(codes < 0, codes.max(), codes)\n    known = codes"),
         ),
-        "tests/estimators/test_persons.py::test_rows_of_nobody_contribute_nothing",
+        "tests/estimators/test_person_fits.py::test_rows_of_nobody_contribute_nothing",
     ),
     Mutation(
         "persons: capacity counted in rows",
         "solvers/local.py",
         (("len(self.weights) if self.persons is None else self.persons.count", "len(self.weights)"),),
-        "tests/estimators/test_persons.py::test_capacity_is_of_persons",
+        "tests/estimators/test_person_fits.py::test_capacity_is_of_persons",
     ),
     Mutation(
         "persons: a steepness that is not shortened",

@@ -32,7 +32,7 @@ def test_an_exposure_is_its_own_records_alone(exposures, other, k, make):
     changed = [other if i == k else x for i, x in enumerate(exposures)]
     one, two = (DOOR.triples(X, y, None, make(x)) for x in (exposures, changed))
     kept = np.arange(n) != k
-    for first, second in zip(one, two, strict=True):
+    for first, second in zip(one[:3], two[:3], strict=True):
         np.testing.assert_array_equal(np.asarray(first)[kept], np.asarray(second)[kept])
     for i in range(n):
         alone = DOOR.triples(X[i : i + 1], y[i : i + 1], None, make(exposures[i : i + 1]))
