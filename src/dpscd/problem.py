@@ -59,7 +59,7 @@ class Model:
     longest_row : float
         Rows are cut to this length when predictions are made: the row bound, or infinity.
     slope : float
-        By what a ridge regression was multiplied after training; 1 if it was not.
+        By what the model was multiplied after training, if a release said so; 1 if it was not.
     """
 
     coef: Floats

@@ -24,7 +24,7 @@ def kernels():
     import numpy as np
 
     from dpscd.kernels import draws, lazy, packed
-    from dpscd.kernels.block import BlockBuffer, solve_block
+    from dpscd.kernels.block import BlockBuffer, solve_block, step_block
     from dpscd.kernels.dual import Records, StepConstants, predictions, step_of
     from dpscd.kernels.lazy_state import Law, new_state
     from dpscd.kernels.norms import measure_rows
@@ -53,6 +53,7 @@ def kernels():
         "predictions": (predictions, rows, floats, 1.0, floats),
         "_read": (packed._read, pack, ints, ints, np.zeros((1, 96), np.float32), floats, table,
                   buffer),
+        "step_block": (step_block, loss, numbers, 1, buffer),
         "solve_block": (solve_block, loss, numbers, 1, buffer),
         "_add": (packed._add, pack, ints, np.zeros(2, np.int32), ints),
         "_add_members": (
@@ -60,7 +61,8 @@ def kernels():
             floats, table, buffer, totals[0],
         ),
         "release_cells": (packed.release_cells, ints, floats, numbers, 1, floats),
-        "advance_part": (packed.advance_part, loss, pack, numbers, *chunk, 0, totals, ints),
+        "advance_part": (packed.advance_part, loss, pack, numbers, *chunk, 0, totals, ints,
+                         None),
         "_read_block": (lazy._read_block, rows, records, numbers, law, ints, 0, 1, 0, floats, 0,
                         table, state, buffer),
         "_owe_block": (lazy._owe_block, rows, 1.0, ints, table, state, buffer),

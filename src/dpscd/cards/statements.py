@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpscd.errors import CardError
+from dpscd.persons import MOST_ROWS, SHARE, SUM
 from dpscd.privacy.release import Release
 from dpscd.privacy.unit import RECORD, Unit
 from dpscd.releases.base import (
@@ -31,7 +32,7 @@ _LARGEST = 1e300
 
 #: What a card states if, and only if, its unit is a person.
 PERSON_FACTS = frozenset({"max_rows", "person_weight"})
-_WEIGHTS = ("share", "sum")
+_WEIGHTS = (SHARE, SUM)
 
 
 def agrees(one: float, other: float, *, within: float = 1e-9) -> bool:

@@ -66,8 +66,8 @@ def fit(
     person_weight: Annotated[
         PersonWeight | None,
         typer.Option(
-            help="share: rows of a person share one unit of weight; sum: each counts fully.",
-            show_default="share",
+            help="sum: each row counts, up to the clip; share: those of a person share a weight.",
+            show_default="sum",
         ),
     ] = None,
     ledger: Annotated[

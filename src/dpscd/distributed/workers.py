@@ -1,7 +1,8 @@
 """Shards on the workers of a Dask cluster: one actor each, replaced when it is lost.
 
 Dask schedules, carries and restarts. What is sent to a worker is public (problem, plan, shared
-vectors, the schema) or a key for the bits of its records; what comes back passes
+vectors, the schema) or a key, for the bits of its records or for hashes of identifiers; what
+comes back passes
 :func:`~dpscd.releases.query.only_sums`.
 """
 

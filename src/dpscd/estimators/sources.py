@@ -1,5 +1,6 @@
 """Where the records of a fit come from: arrays or a table, here or on a Dask cluster."""
 
+import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -222,6 +223,9 @@ class Table:
         def read() -> TableRecords:
             parsed = records.parsed()
             if codes is not None:
+                if len(parsed) != len(codes):
+                    raise DataError(refusals.CHANGED)
+                parsed = copy.copy(parsed)
                 parsed.persons = codes
             held = TableRecords(door, parsed, threads)
             if self.bounded and math.isinf(self._epsilon):

@@ -1,8 +1,9 @@
 """The closed list of what is said of data that are not well typed.
 
 Data whose containers do not hold what they must are refused, and the refusal is seen. This is
-all that is ever said: one of these texts, after the charge, and nothing of a cell. Public facts
-(the name of a file, the delimiter of a schema) are filled in at the braces.
+all that is ever said: one of these texts, and nothing of a cell; after the charge, but for what
+is about identifiers of persons, who are counted before it. Public facts (the name of a file, the
+delimiter of a schema) are filled in at the braces.
 """
 
 __all__ = ["REFUSALS"]

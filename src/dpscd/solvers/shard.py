@@ -101,7 +101,7 @@ class Shard:
     Notes
     -----
     Guarantee: every method returns a sum over records, exact and not yet noisy, a number
-    of records, or nothing.
+    of records, keyed hashes of persons' identifiers, or nothing.
     Requires: whoever receives the sums is trusted with them, and adds noise once.
     """
 
