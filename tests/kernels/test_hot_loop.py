@@ -75,7 +75,10 @@ EXPECTED = {
 
 
 # Kernels whose every number is a function of the values, to the last bit.
-STRICT = ("measure_rows", "fill_pack", "step_of", "predictions", "step_block", "solve_block", "advance_lazy")
+STRICT = (
+    "measure_rows", "fill_pack", "step_of", "predictions", "step_block", "solve_block",
+    "advance_lazy",
+)  # fmt: skip
 
 
 def compiled(source, cache, *kernels):
