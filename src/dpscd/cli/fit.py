@@ -66,7 +66,7 @@ def fit(
     person_weight: Annotated[
         PersonWeight | None,
         typer.Option(
-            help="sum: each row counts, up to the clip; share: those of a person share a weight.",
+            help="sum: each row counts, up to the clip; share: a person's rows share a weight.",
             show_default="sum",
         ),
     ] = None,

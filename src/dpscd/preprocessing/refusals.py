@@ -2,8 +2,8 @@
 
 Data whose containers do not hold what they must are refused, and the refusal is seen. This is
 all that is ever said: one of these texts, and nothing of a cell; after the charge, but for what
-is about identifiers of persons, who are counted before it. Public facts (the name of a file, the
-delimiter of a schema) are filled in at the braces.
+is about identifiers of persons, who are counted before it. Public facts (the name of a file,
+the delimiter of a schema) are filled in at the braces.
 """
 
 __all__ = ["REFUSALS"]
