@@ -187,7 +187,8 @@ def test_facts_about_persons_are_there_if_they_are_the_unit(unit):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("max_rows", 0), ("max_rows", 2**14 + 1), ("max_rows", -1), ("max_rows", 1.0), ("max_rows", True),
+        ("max_rows", 0), ("max_rows", 2**14 + 1), ("max_rows", -1), ("max_rows", 1.0),
+        ("max_rows", True),
         ("max_rows", None), ("max_rows", 10**400), ("max_rows", "1"), ("person_weight", None),
         ("person_weight", ""), ("person_weight", "Share"), ("person_weight", 1),
         ("person_weight", ["share"]),

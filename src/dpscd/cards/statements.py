@@ -84,7 +84,8 @@ def _check_persons(public: Mapping[str, Any], unit: Unit) -> None:
         raise CardError(f"the card must state {names} if, and only if, its unit is a person.")
     if public.get("person_weight", "share") not in _WEIGHTS:
         raise CardError("person_weight of the card must be 'share' or 'sum'.")
-    if public.get("max_rows", 1) > MOST_ROWS:
+    rows = public.get("max_rows", 1)
+    if type(rows) is int and rows > MOST_ROWS:  # what is no whole number is refused as such
         raise CardError(f"max_rows of the card must be at most {MOST_ROWS}.")
 
 

@@ -157,6 +157,11 @@ def _print_noisy(
         raise ParameterError("--ledger and --dataset must be given together.")
     if not 0.0 < epsilon < float("inf"):
         raise ParameterError("--private-epsilon must be a positive number.")
+    if model.privacy_.protected.groups:
+        raise ParameterError(
+            "the persons of this model were groups given to fit, which a file does not have: a "
+            "noisy score would protect single records. Name their column in the schema."
+        )
     # 1. The number of units, public under zero-out; 2. the charge; 3. the values.
     unit = Unit(model.schema_.person)
     files = TableFiles([data], model.schema_, person=unit.is_person)
