@@ -586,3 +586,12 @@ def test_rows_of_a_person_follow_each_other(rows, order, starts):
     if found is not None:
         assert found.dtype == np.int64
         assert found.tolist() == order
+
+
+def test_case_tells_persons_apart():
+    for cells in (
+        ["Ab", "ab", "AB"],
+        np.array(["Ab", "ab", "AB"]),
+        pd.Series(["Ab", "ab", "AB"]),
+    ):
+        assert person_codes(cells).tolist() == [0, 1, 2]
