@@ -6,6 +6,7 @@ import pytest
 from scipy import sparse
 
 from dpscd import DataError, Schema
+from dpscd.estimators.sources import Table
 from dpscd.persons import PersonFacts
 from dpscd.records.door import ArrayDoor, TableDoor
 from dpscd.records.labels import ClassLabels, NumberLabels
@@ -49,6 +50,25 @@ def test_an_empty_partition_has_nobody(as_sparse):
     read = door.records(part)
     assert read.persons.count == 0
     assert ArrayDoor(NumberLabels(0.0, 10.0), 2, as_sparse).records(part).persons is None
+
+
+def test_without_persons_records_are_counted():
+    part = [X, np.arange(6.0), None, None, None]
+    assert ArrayDoor(NumberLabels(0.0, 10.0), 2, False).count(part) == 6
+    assert TableDoor(ClassLabels((0, 1)), SCHEMA, {}).count(TABLE) == 6
+
+
+def test_groups_of_a_file_that_changed_are_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    TABLE.to_csv(path, index=False)
+    labels, facts = ClassLabels((0, 1)), PersonFacts()
+    source = Table(path, None, SCHEMA, 1.0, None, facts, GROUPS)
+    with source.opened(labels, 1) as opened:
+        assert opened.count == 3
+        assert opened.read().persons.count == 3
+        pd.concat([TABLE, TABLE]).to_csv(path, index=False)
+        with pytest.raises(DataError, match="changed while it was read"):
+            opened.read()
 
 
 def test_identifiers_of_another_length_are_refused():
