@@ -69,7 +69,7 @@ def test_a_real_lack_of_memory_is_said_in_fixed_words(kind, tmp_path):
     assert Ledger(path).show("people").reserved == 1
     # Frames of the failed call hold the arrays, and so does its error: only arguments are left.
     given = {
-        "array": ["fit", ["X", "sample_weight", "self", "y"]],
+        "array": ["fit", ["X", "groups", "sample_weight", "self", "y"]],
         "table": ["inner", ["args", "func", "kwds", "self"]],
     }
     assert found["frames"] == [given[kind], ["__exit__", ["kind", "self"]]]
@@ -77,9 +77,14 @@ def test_a_real_lack_of_memory_is_said_in_fixed_words(kind, tmp_path):
 
 def test_the_signature_of_fit_is_kept():
     assert list(inspect.signature(DPLinearSVC.fit).parameters) == [
-        "self", "X", "y", "sample_weight",
+        "self", "X", "y", "sample_weight", "groups",
     ]  # fmt: skip
-    assert list(inspect.signature(TableModel.fit).parameters) == ["self", "table", "y"]
+    assert list(inspect.signature(TableModel.fit).parameters) == [
+        "self",
+        "table",
+        "y",
+        "groups",
+    ]
 
 
 def out_of_memory(*_):
