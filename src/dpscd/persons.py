@@ -44,7 +44,7 @@ class PersonFacts:
     most: int = 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PersonRows:
     """The rows of persons, those of one after those of another: a secret but for `most`.
 

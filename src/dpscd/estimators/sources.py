@@ -91,6 +91,9 @@ class Given(NamedTuple):
     exposure: Any = None
     groups: Any = None
 
+    def __repr__(self) -> str:
+        return "Given()"  # identifiers are not for a traceback
+
     @property
     def weighted(self) -> bool:
         """Whether records have weights of their own."""
