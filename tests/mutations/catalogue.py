@@ -156,8 +156,8 @@ MUTATIONS = [
     ),
     Mutation(
         "persons: a steepness that is not shortened",
-        "releases/steepness.py",
-        (("np.minimum(records.weights, 1.0) / np.maximum(1.0, length)", "np.minimum(records.weights, 1.0)"),),
+        "releases/calibration.py",
+        ((" / np.maximum(1.0, length)", ""),),
         f"{_PERSON_SUMS}[steepness-dense]",
     ),
     Mutation(
@@ -879,7 +879,7 @@ MUTATIONS = [
     Mutation(
         "a calibration whose pair is not bounded together",
         "releases/calibration.py",
-        (("_STEEP = 3.25", "_STEEP = 8.0"), (" / np.maximum(1.0, length)", "")),
+        (("STEEP = 3.25", "STEEP = 8.0"), (" / np.maximum(1.0, length)", "")),
         _AFTER,
     ),
     Mutation(

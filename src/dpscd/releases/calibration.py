@@ -16,12 +16,19 @@ from dpscd.problem import Model, Problem
 from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
 from dpscd.releases.query import Query, SomeRecords, whole_sums
 
-__all__ = ["Calibration", "CalibrationQuery", "least_curvature", "link_of", "shift_noise"]
+__all__ = [
+    "STEEP",
+    "Calibration",
+    "CalibrationQuery",
+    "least_curvature",
+    "link_of",
+    "shift_noise",
+]
 
 Floats = npt.NDArray[np.float64]
 
-# What slopes are multiplied by: with up to 3.33 the pair is no longer than 1.
-_STEEP = 3.25
+STEEP = 3.25
+"""What slopes are multiplied by: with up to 3.33 the pair is no longer than 1."""
 # How large a shift is expected to be, as a standard deviation, and at most.
 _EXPECTED, _LARGEST = 0.2, 1.0
 
@@ -55,6 +62,11 @@ class CalibrationQuery(Query):
         """What is missed, and slopes."""
         return (2,)
 
+    def factors(self, records: SomeRecords) -> tuple[Any, Any]:
+        """Return what both numbers are multiplied by, functions of the record's own row."""
+        del records
+        return 1.0, 1.0
+
     def total(self, records: SomeRecords) -> Floats:
         """Return the exact sums; what is no number does not count."""
         rows, parts = self.declared.cut_rows(records.X)
@@ -63,8 +75,9 @@ class CalibrationQuery(Query):
         each = np.empty((2, len(parts)))
         with np.errstate(all="ignore"):
             fill_chances(rows, parts, coef, intercept, self.link.scale, caps, *each)
-            each[0] = (records.labels > 0.0) - each[0]
-            each[1] *= _STEEP
+            first, second = self.factors(records)
+            each[0] = ((records.labels > 0.0) - each[0]) * first
+            each[1] *= STEEP * second
             length = np.sqrt(np.square(each).sum(axis=0))
             each *= np.minimum(records.weights, 1.0) / np.maximum(1.0, length)
             return whole_sums(each, np.isfinite(each).all(axis=0), records, self.unit)
@@ -111,7 +124,7 @@ class Calibration(SumRelease):
         query = CalibrationQuery(self.n, state.declared, model, link)
         missed, steep = self.noisy(query, parties) / self.n
         least = least_curvature(self.noise_multiplier, self.n)
-        curvature = min(0.25, max(float(steep) / _STEEP, least))
+        curvature = min(0.25, max(float(steep) / STEEP, least))
         shift = _kept(self.noise_multiplier, self.n, curvature) * float(missed) / curvature
         shift = min(_LARGEST, max(-_LARGEST, shift))
         noise = shift_noise(self.noise_multiplier, self.n, curvature)
@@ -156,7 +169,7 @@ def least_curvature(noise_multiplier: float, n: int) -> float:
     noise_multiplier, n
         Of the release.
     """
-    return min(0.25, 2.0 * noise_multiplier / (n * _STEEP))
+    return min(0.25, 2.0 * noise_multiplier / (n * STEEP))
 
 
 def shift_noise(noise_multiplier: float, n: int, curvature: float) -> float:

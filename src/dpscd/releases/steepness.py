@@ -13,39 +13,32 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import CardError, ParameterError
-from dpscd.kernels.chances import fill_chances
 from dpscd.link import Link, expected_decisions
 from dpscd.plan import Plan
 from dpscd.privacy.release import Release
-from dpscd.problem import Model, Problem
+from dpscd.problem import Model
 from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
-from dpscd.releases.calibration import link_of
-from dpscd.releases.query import Query, SomeRecords, whole_sums
+from dpscd.releases.calibration import STEEP, CalibrationQuery, link_of
+from dpscd.releases.query import SomeRecords
 from dpscd.releases.rescaling import SLOPES
 
 __all__ = ["Steepness", "SteepnessQuery"]
 
 Floats = npt.NDArray[np.float64]
 
-# What slopes are multiplied by, as in the calibration.
-_STEEP = 3.25
 # How large the logarithm of a change is expected to be, as a standard deviation; at most so
 # much of it is made at once.
 _EXPECTED, _LARGEST = 0.4, 0.7
 
 
 @dataclass(frozen=True)
-class SteepnessQuery(Query):
+class SteepnessQuery(CalibrationQuery):
     """Sums of what probabilities miss along the decision, and of how steep they are there.
 
     Attributes
     ----------
-    declared : Problem
-        How long rows may be.
-    model : Model
-        Released; of two classes.
-    link : Link
-        How its probabilities follow from decisions.
+    declared, model, link
+        As of the calibration.
     wide : float
         The unit of decisions; v is a decision u in it, cut to [-1, 1].
 
@@ -56,31 +49,13 @@ class SteepnessQuery(Query):
     the mean over its rows: docs/proofs/after.md, docs/proofs/persons.md.
     """
 
-    declared: Problem
-    model: Model
-    link: Link
     wide: float
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """What is missed, and slopes."""
-        return (2,)
-
-    def total(self, records: SomeRecords) -> Floats:
-        """Return the exact sums; what is no number does not count."""
-        rows, parts = self.declared.cut_rows(records.X)
-        coef = self.model.coef[0] * self.declared.row_bound
-        intercept, caps = float(self.model.intercept[0]), np.array(self.link.caps)
-        each = np.empty((2, len(parts)))
+    def factors(self, records: SomeRecords) -> tuple[Any, Any]:
+        """Return v, and the decision times v."""
         decisions = self.declared.lines(records.X, self.model)[0]
-        with np.errstate(all="ignore"):
-            fill_chances(rows, parts, coef, intercept, self.link.scale, caps, *each)
-            v = np.clip(decisions / self.wide, -1.0, 1.0)
-            each[0] = ((records.labels > 0.0) - each[0]) * v
-            each[1] *= _STEEP * (decisions * v)
-            length = np.sqrt(np.square(each[0]) + np.square(each[1]))
-            each *= np.minimum(records.weights, 1.0) / np.maximum(1.0, length)
-            return whole_sums(each, np.isfinite(each).all(axis=0), records, self.unit)
+        v = np.clip(decisions / self.wide, -1.0, 1.0)
+        return v, decisions * v
 
 
 @dataclass(frozen=True)
@@ -139,7 +114,7 @@ class Steepness(SumRelease):
         missed, steep = self.noisy(query, parties, time) / self.n
         error = self.noise_multiplier / self.n
         # What is missed grows with the logarithm of the change by this, at least two errors.
-        growth = max(float(steep), 2.0 * error) / _STEEP
+        growth = max(float(steep), 2.0 * error) / STEEP
         kept = _EXPECTED**2 / (_EXPECTED**2 + (error / growth) ** 2)
         change = min(_LARGEST, max(-_LARGEST, kept * float(missed) / growth))
         slope = float(np.clip(model.slope * np.exp(change), *SLOPES))
