@@ -7,11 +7,14 @@ from statistics import fmean, stdev
 import pytest
 
 from dpscd_bench.experiments.accuracy import Result
-from dpscd_bench.experiments.persons import MEASURES
+from dpscd_bench.experiments.persons import MEASURES, person_settings
+from dpscd_bench.experiments.specs import load_spec
+from dpscd_bench.opponents.person_registry import PERSON_METHODS
 from dpscd_bench.opponents.setting import Setting
 from dpscd_bench.pages.persons_figure import draw_flights, draw_laws
 from dpscd_bench.pages.persons_page import numbers, page, verdicts
 from dpscd_bench.pages.regret import paired_regret
+from dpscd_bench.pages.reproduction import read_csv
 
 DOCS = Path(__file__).parents[3] / "docs" / "results"
 PROVENANCE = {
@@ -92,3 +95,36 @@ def test_flights_have_a_table_of_all_methods():
     assert axes.get_xlabel().startswith("epsilon of a plane")
     figure = draw_laws([result("sum", (0.5, 0.6)), result("cap-1", (0.6, 0.7))], False)
     assert len(figure.axes) == 4
+
+
+def stored_results():
+    """Return the results in the rows of the docs."""
+    rows = read_csv(DOCS / "rows" / "persons.csv")
+    found = []
+    for setting in person_settings(load_spec("persons"), False):
+        for method in PERSON_METHODS:
+            own = [
+                row
+                for row in rows
+                if (row["param.problem"], row["method"]) == (setting.problem, method)
+                and row["epsilon"] == setting.epsilon
+            ]
+            if own:
+                found.append(Result(setting, method, tuple(own), 0, ()))
+    return found
+
+
+def test_the_page_of_the_docs_is_made_of_its_rows():
+    files = [f"../figures/persons/persons-{name}.png" for name in ("flights", "laws")]
+    text = (DOCS / "persons.md").read_text(encoding="utf-8")
+    assert numbers(stored_results(), files) in text
+    for file in files:
+        assert (DOCS / file).exists()
+
+
+def test_no_cap_of_the_docs_has_more_than_epsilon():
+    rows = read_csv(DOCS / "rows" / "persons.csv")
+    rows = [row for row in rows if row["metric"] == "group_epsilon"]
+    assert len({row["method"] for row in rows}) == 8
+    for row in rows:
+        assert 0.98 * row["epsilon"] <= row["value"] <= 1.0005 * row["epsilon"]
