@@ -64,7 +64,7 @@ epsilon 1 and 2. Nobody counts more than the clip, and what is released after tr
 person as the mean of its rows: models fit persons, while a cap of 30 fits rows, thirty of
 everybody. Over persons ours is better there, but for logistic regression at epsilon 0.5 and 1,
 where `person_weight="share"` is level or better. Of nearly identical rows sums bring nothing
-but a wish for a larger clip: behind by 0.4 % at epsilon 2, within two errors, and "share" is not.
+but a wish for a larger clip: behind by 0.4 % at epsilon 2, within two errors; "share" is not.
 Without `groups` at the same epsilon, the weaker guarantee, flights have a lower loss in all
 cells but three of the means over planes.
 """
