@@ -308,6 +308,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             )
         meaning = self._labels(classes)
         scale = meaning.scaling(centred=constant != 0.0)[1]
+        loss = self._loss_of(meaning)
         facts = Facts(
             n=n,
             d=records.features,
@@ -318,11 +319,12 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             standardised=standardised,
             bounded=source.bounded,
             workers=records.workers,
-            lam_unit=losses.unit(losses.rescaled(self._loss_of(meaning), scale)),
+            lam_unit=losses.unit(losses.rescaled(loss, scale)),
             chances=self._kind.gives_chances and not source.weighted,
             any_length=source.any_length and not source.weighted,
             means=self._kind.predicts_means and not source.weighted,
             persons=source.persons is not None,
+            joint=losses.is_joint(loss),
         )
         return Fitting(
             name=type(self).__name__,
