@@ -24,6 +24,7 @@ from dpscd.releases.steepness import Steepness
 from dpscd.standard import LONGEST
 
 __all__ = [
+    "FIRST_JOINT_RULE",
     "RULE",
     "Facts",
     "default_constant",
@@ -35,6 +36,8 @@ __all__ = [
 #: Which rule this is; cards state it. Raise it with every change of what is planned here, of
 #: `default_delta` too, whose earlier versions :mod:`dpscd.estimators.consistency` keeps.
 RULE = 5
+#: The first rule by which logistic models of more than two classes are multinomial.
+FIRST_JOINT_RULE = 5
 
 # Epochs: 100, and up to four times as many where records are few and epochs cheap.
 _EPOCHS = 100.0

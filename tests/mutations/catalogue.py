@@ -351,6 +351,24 @@ MUTATIONS = [
         _PACKED_SENSITIVITY,
     ),
     Mutation(
+        "classes of a joint loss clipped one by one",
+        "kernels/block.py",
+        (("            squares += steps[k] * steps[k]\n        buffer.squares[b] = squares", "            squares = max(squares, steps[k] * steps[k])\n        buffer.squares[b] = squares"),),
+        _PACKED_SENSITIVITY.replace("Squared", "Softmax"),
+    ),
+    Mutation(
+        "steps of a joint loss that leave the simplex",
+        "losses/softmax.py",
+        (("part = weight * sizes / below", "part = 2.0 * weight * sizes / below"),),
+        "tests/losses/test_softmax.py::test_a_step_stays_in_the_simplex_and_ascends_by_its_part_of_the_gap",
+    ),
+    Mutation(
+        "models of one against the rest read as multinomial",
+        "estimators/classification.py",
+        ((' and self.privacy_.public["rule"] >= FIRST_JOINT_RULE', ""),),
+        "tests/estimators/test_old_files.py",
+    ),
+    Mutation(
         "clip skipped, sparse rows",
         "kernels/dual.py",
         (("    if length <= limit:", "    if length < np.inf:"),),

@@ -16,6 +16,7 @@ from dpscd.estimators.parameters import given
 from dpscd.estimators.validation import check_number, label_set, sorted_classes, warn_user
 from dpscd.link import Link
 from dpscd.losses import Loss
+from dpscd.planning import FIRST_JOINT_RULE
 from dpscd.preprocessing.cells import text_of
 from dpscd.problem import Model
 from dpscd.records.labels import ClassLabels
@@ -23,9 +24,6 @@ from dpscd.releases.base import State
 from dpscd.releases.calibration import link_of
 
 __all__ = ["DPLinearClassifier", "DPLogisticRegression"]
-
-# The first rule whose models of more than two classes are multinomial.
-_FIRST_JOINT = 5
 
 
 class DPLinearClassifier(ClassifierMixin, DPLinearModel):
@@ -254,7 +252,7 @@ class DPLogisticRegression(DPLinearClassifier):
     def is_multinomial(self) -> bool:
         """Whether all classes have one model together: more than two of them."""
         check_is_fitted(self)
-        return len(self.classes_) > 2 and self.privacy_.public["rule"] >= _FIRST_JOINT
+        return len(self.classes_) > 2 and self.privacy_.public["rule"] >= FIRST_JOINT_RULE
 
     def _loss_of(self, meaning: ClassLabels) -> Loss:
         return losses.Logistic() if len(meaning.classes) == 2 else losses.Softmax()
