@@ -59,8 +59,11 @@ EXPECTED = {
         300, 0, 40, frozenset({"dpscd _read", "dpscd solve_block", "dpscd _add", *COUNTING})
     ),
     "advance_part": Expected(
-        530, 0, 40,
-        frozenset({"dpscd _add_members", "dpscd _model", "dpscd _release_step", *COUNTING}),
+        1530, 2, 50,
+        frozenset({
+            "dpscd _add", "dpscd _read", "dpscd share_of", "dpscd solve_block", "numba_frexp",
+            "numba_ldexp", *COUNTING,
+        }),
     ),
     "_read_block": Expected(810, 0, 60),
     "_owe_block": Expected(630, 0, 40),

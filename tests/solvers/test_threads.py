@@ -367,10 +367,11 @@ def test_logistic_threads_agree_too():
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("count", [1, 4096, 5000])
-def test_rows_packed_block_by_block_are_those_packed_at_once(count):
+def test_rows_packed_block_by_block_are_those_packed_at_once(count, kind):
     rng = np.random.default_rng(4)
-    X = rng.normal(size=(count, 3)).astype(np.float32)
+    X = rng.normal(size=(count, 3)).astype(kind)
     standard = Standard(np.full(3, 0.1), np.array([1.0, 2.0, 3.0]), np.zeros(3), 0.0)
     problem = Problem(Squared(), 1e-3, count, 3, constant=0.25, standard=standard)
     records = Records(rng.normal(size=count), np.ones(count))
@@ -379,4 +380,5 @@ def test_rows_packed_block_by_block_are_those_packed_at_once(count):
     whole, parts = pack_rows(deferred.read(), records), empty_pack(count, 3, deferred.tail)
     fill_deferred(deferred, records, parts)
     np.testing.assert_array_equal(parts.cells, whole.cells)
+    assert problem.block(X).values.dtype == kind
     assert (parts.width, parts.padded, parts.place) == (whole.width, whole.padded, whole.place)

@@ -23,6 +23,7 @@ __all__ = [
     "REORDERED",
     "interrupts_wait",
     "jit",
+    "jit_inlined",
     "jit_uncounted",
     "source_hash",
 ]
@@ -81,6 +82,14 @@ def jit_uncounted(function: F) -> F:
     return _compile(function, _nrt=False)
 
 
+def jit_inlined(function: F) -> F:
+    """Write a small function into those that call it, before their types are known.
+
+    It is then compiled with them, once, and not by itself and again as a part of each.
+    """
+    return _compile(function, inline="always")
+
+
 @contextmanager
 def interrupts_wait() -> Iterator[None]:
     """Let an interrupt (Ctrl-C) come after the block instead of in it.
@@ -112,13 +121,15 @@ def _uninterrupted(compile_for: Callable[..., Any]) -> Callable[..., Any]:
     return compile_whole
 
 
-def _compile(function: F, **options: bool) -> F:
+def _compile(function: F, **options: Any) -> F:
     config: Any = numba.config
     previous = config.CACHE_DIR
     config.CACHE_DIR = _FOLDER
     try:
         njit: Any = numba.njit
-        compiled = njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+        # Nobody calls these from C.
+        strict = {"error_model": "numpy", "no_cfunc_wrapper": True}
+        compiled = njit(cache=True, nogil=True, **strict, **options)(function)
     finally:
         config.CACHE_DIR = previous
     if COMPILED:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import register_jitable
 
-from dpscd.kernels._jit import REORDERED, jit
+from dpscd.kernels._jit import REORDERED, jit, jit_inlined
 from dpscd.kernels._memory import LINE, look, prefetch
 from dpscd.kernels.block import (
     BlockBuffer,
@@ -81,7 +81,7 @@ def _product(cells: Shorts, i: int, model: Singles, size: int) -> np.float32:
     return total
 
 
-@jit
+@jit_inlined
 def _model(shared: Floats, strength: float, model: Singles) -> float:
     """Fill `model` with the shared vector over a power of two; return that over strength."""
     largest = 0.0
@@ -172,13 +172,13 @@ def release_cells(
         shared[j] += constants.grid * np.float64(moved)
 
 
-@jit
+@jit_inlined
 def _block_of(pack: Pack) -> int:
     """Return how many members are worked on at a time."""
     return max(4, min(_BLOCK, _BLOCK_BYTES // (2 * pack.cells.shape[1])))
 
 
-@jit
+@jit_inlined
 def _add_members(
     loss: Loss, pack: Pack, constants: StepConstants, ids: Ints, coming: Ints, models: Singles,
     gains: Floats, dual: Floats, buffer: BlockBuffer, total: Ints,
@@ -303,7 +303,7 @@ def add_packed_lot(
         _add_members(loss, pack, constants, members, coming, models, gains, dual, buffer, total)
 
 
-@jit
+@jit_inlined
 def _release_step(
     constants: StepConstants, t: int, normals: Floats, average_from: int, shared: Floats,
     average: Floats, part: int, totals: Cells, gate: Ints,
@@ -392,7 +392,8 @@ def advance_part(
                     take_part(gate, part, t)
                     for k in range(outputs):
                         gains[k] = _model(shared[k], constants.strength, models[k])
-                    own[:] = 0
+                        for j in range(pack.padded):
+                            own[k, j] = 0
                 members = ids[first : min(first + size, end)]
                 worked += members.shape[0]
                 if persons is not None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import register_jitable
 
+from dpscd.kernels._jit import jit_inlined
 from dpscd.kernels._memory import LINE, count_up, look, put, swap
 
 __all__ = [
@@ -61,7 +62,7 @@ def open_step(gate: Ints, starts: Ints, t: int, parts: int) -> None:
     put(gate, STEP, t)
 
 
-@register_jitable
+@jit_inlined
 def go_home(gate: Ints) -> None:
     """Count a thread that waited in vain."""
     count_up(gate, _IN_VAIN, 1)
@@ -80,7 +81,7 @@ def new_gate(starts: Ints, parts: int) -> Ints:
     return gate
 
 
-@register_jitable
+@jit_inlined
 def claim(gate: Ints, part: int, begin: int, end: int, size: int) -> int:
     """Claim up to `size` members of a share; return the first, or `end` if none is left.
 
@@ -96,25 +97,25 @@ def claim(gate: Ints, part: int, begin: int, end: int, size: int) -> int:
     return end
 
 
-@register_jitable
+@jit_inlined
 def take_part(gate: Ints, part: int, t: int) -> None:
     """Say that a thread has a sum of its own in step t, before its members count as done."""
     gate[_SHARES + part * _DONE + _JOINED] = t + 1
 
 
-@register_jitable
+@jit_inlined
 def in_step(gate: Ints, part: int, t: int) -> bool:
     """Return whether a thread has a sum of its own in step t."""
     return gate[_SHARES + part * _DONE + _JOINED] == t + 1
 
 
-@register_jitable
+@jit_inlined
 def done(gate: Ints, members: int) -> None:
     """Count members as done: what they add is in a sum, and their duals have moved."""
     count_up(gate, _DONE, members)
 
 
-@register_jitable
+@jit_inlined
 def mine_to_release(gate: Ints, starts: Ints, t: int) -> bool:
     """Return whether all members of step t are done and this thread is to release it.
 

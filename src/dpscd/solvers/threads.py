@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -126,8 +126,7 @@ class Crowd:
 def fill_deferred(rows: DeferredRows, records: Records, pack: Pack) -> None:
     """Put rows that are standardised when they are read into their places."""
     for block in rows.blocks:
-        standardised = cast("DenseRows", rows.problem.rows(rows.X[block]))
-        fill_pack(standardised, records, pack, block.start)
+        fill_pack(rows.problem.block(rows.X[block]), records, pack, block.start)
 
 
 def _most_parts(plan: Plan) -> int:
