@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.event import Event, Listener, install_listener
 
 __all__ = [
     "COMPILED",
     "REORDERED",
+    "compiling_said",
     "interrupts_wait",
     "jit",
     "jit_inlined",
@@ -88,6 +90,32 @@ def jit_inlined(function: F) -> F:
     It is then compiled with them, once, and not by itself and again as a part of each.
     """
     return _compile(function, inline="always")
+
+
+class _First(Listener):
+    """Calls a function when something begins to be compiled, the first time only."""
+
+    def __init__(self, say: Callable[[], None]) -> None:
+        self._say: Callable[[], None] | None = say
+
+    def on_start(self, event: Event) -> None:  # noqa: ARG002 - Numba's interface
+        """Say it, unless it was said."""
+        say, self._say = self._say, None
+        if say is not None:
+            say()
+
+    def on_end(self, event: Event) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def compiling_said(say: Callable[[], None]) -> Iterator[None]:
+    """Call `say` when something must be compiled in the block, once; not if it was cached.
+
+    Whether anything is follows from types, and from what this user ran before.
+    """
+    with install_listener("numba:compile", _First(say)):
+        yield
 
 
 @contextmanager
