@@ -153,6 +153,16 @@ class Problem:
             return _measured(X, self.d, self.row_bound, self.constant)
         return _measured(self._standardised(X, self.standard), self.d, LONGEST, self.constant)
 
+    def block(self, X: npt.NDArray[Any]) -> DenseRows:
+        """Return a few dense rows, the same numbers as :meth:`rows`, in the type of `X`.
+
+        What measures and reads them is compiled for that type anyway, not for another one too.
+        """
+        if self.standard is None:
+            return cast("DenseRows", self.rows(X))
+        wide = self._standardised(X, self.standard).astype(X.dtype, copy=False)
+        return cast("DenseRows", _measured(wide, self.d, LONGEST, self.constant))
+
     def plain_rows(self, X: Any) -> Rows:
         """Return rows of length at most 1, not standardised and without constant column."""
         return _measured(X, self.d, self.row_bound, 0.0)

@@ -313,9 +313,3 @@ def test_the_compiler_gets_a_loop_that_fetches_line_by_line():
     # Compiled code comes from a cache, so that this is not seen otherwise.
     fetch = _memory._prefetch(None, None, None)
     assert list(inspect.signature(fetch).parameters) == ["matrix", "row", "size"]
-
-
-def test_the_compiler_gets_a_gate_to_wait_at():
-    # The same: a test that compiles it may find it in the cache.
-    wait = _memory._barrier(None, None, None)
-    assert list(inspect.signature(wait).parameters) == ["gate", "turn", "parts"]

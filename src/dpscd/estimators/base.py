@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self, cast
@@ -26,12 +27,14 @@ from dpscd.estimators.validation import (
     warn_of_split_groups,
     warn_user,
 )
+from dpscd.kernels._jit import compiling_said
 from dpscd.losses import Loss
 from dpscd.persons import PersonFacts
 from dpscd.planning import Facts, default_constant, default_delta, worth_standardising
 from dpscd.preprocessing.containers import is_dask
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Model, Problem
+from dpscd.progress import say_compiling
 from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
 from dpscd.records.redaction import redact_memory_errors
 from dpscd.releases.base import State
@@ -172,7 +175,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             self._check_for_dask()
         with source.opened(self._labels(classes), threads_of(self.n_jobs)) as records:
             fitting = self._fitting(records, classes, source)
-            state, card = fitting.run(records.read)
+            with compiling_said(lambda: say_compiling(sys.stderr, shown=fitting.shown)):
+                state, card = fitting.run(records.read)
         # The model and what it guarantees, together: a fit that fails changes neither.
         model = cast(Model, state.model)
         self._set_model(model, classes)

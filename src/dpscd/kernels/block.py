@@ -42,13 +42,14 @@ class BlockBuffer(NamedTuple):
 @jit
 def new_buffer(outputs: int, block: int) -> BlockBuffer:
     """Return room for so many rows."""
+    rows = np.empty((6, block))
     return BlockBuffer(
-        np.empty(block),
-        np.empty(block),
-        np.empty(block),
-        np.empty(block),
-        np.empty(block),
-        np.empty(block),
+        rows[0],
+        rows[1],
+        rows[2],
+        rows[3],
+        rows[4],
+        rows[5],
         np.empty((outputs, block)),
         np.empty((outputs, block)),
         np.empty((outputs, block), np.int32),
