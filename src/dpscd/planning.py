@@ -68,7 +68,7 @@ _MOST_NOISE, _LITTLE_NOISE = 0.07, 0.05
 # part of what much noise asks for beyond that; and by which part rows of a lot are taken to be
 # alike at first.
 _JOINT_EPOCHS, _JOINT_STEPS, _LARGEST_JOINT_LOT = 40.0, 1000, 4096
-_JOINT_TRAVEL, _JOINT_NOISE, _JOINT_MUCH, _JOINT_ALIKE = 0.3, 1.6, 0.3, 0.01
+_JOINT_TRAVEL, _JOINT_NOISE, _JOINT_MUCH, _JOINT_ALIKE = 0.4, 1.6, 0.3, 0.01
 
 # Steps of standardised regressions are damped as if rows of a lot were alike by this part.
 _DAMPED = 0.25

@@ -86,10 +86,12 @@ def test_a_step_stays_in_the_simplex_and_ascends_by_its_part_of_the_gap():
         duals = np.eye(len(p))[y] - p
         steps = steps_of(margins, duals, y, k)
         whole = p - softmax(margins)
+        if np.abs(whole).max() < 1e-6:
+            continue  # nothing but rounding is left of it
         part = float(steps @ whole / (whole @ whole))
         np.testing.assert_allclose(steps, part * whole, atol=1e-12)
         assert 0.0 < part <= 1.0
-        assert part >= (1.0 - 1e-6) / (1.0 + 0.5 * k)  # of 1/2-smoothness alone
+        assert part >= (1.0 - 1e-9) / (1.0 + 0.5 * k)  # of 1/2-smoothness alone
         after = p - steps
         assert after.min() >= -1e-15
         assert after.sum() == pytest.approx(1.0)
