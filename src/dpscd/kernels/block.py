@@ -74,7 +74,7 @@ def _curvature(constants: StepConstants, buffer: BlockBuffer, b: int) -> float:
     return buffer.mass[b] * constants.separability * norm * norm / constants.strength
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def _fill_separate(
     loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer
 ) -> None:
@@ -120,7 +120,7 @@ def _fill_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockB
     (_fill_joint if is_joint(loss) else _fill_separate)(loss, constants, count, buffer)
 
 
-@overload(_fill_block)
+@overload(_fill_block, jit_options={"forceinline": True})
 def _fill_compiled(loss, constants, count, buffer):  # pragma: no cover - runs in the compiler
     call = _fill_joint if is_joint(loss.instance_class) else _fill_separate
     return lambda loss, constants, count, buffer: call(loss, constants, count, buffer)
