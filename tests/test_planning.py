@@ -156,6 +156,25 @@ def test_the_regularisation_follows_the_rule_in_the_users_units():
     assert scaled.intercept
 
 
+def test_a_joint_loss_has_its_own_rule():
+    target = PrivacyTarget(2.0, 1e-5)
+    usual = {"n": 60_000, "outputs": 10, "joint": True, "standardised": True, "constant": 0.25}
+    plan = plan_fit(facts(d=500, **usual), target)
+    assert (plan.epochs, plan.steps, plan.lot_size) == pytest.approx((40.0, 1000, 2400.0))
+    assert plan.separability == pytest.approx(1.0 + 2399.0 * 0.01)
+    assert plan.most_separability == plan.lot_size
+    # What noise does to a margin is the same for every number of features, much noise apart.
+    for d in (20, 4000):
+        other = plan_fit(facts(d=d, **usual), target)
+        assert other.lam == pytest.approx(plan.lam, rel=0.06)
+        assert other.travel == pytest.approx(plan.travel, rel=1e-6)
+    few = plan_fit(facts(d=500, **{**usual, "n": 3000}), target)
+    assert few.epochs == pytest.approx(40.0 * math.sqrt(10.0), rel=0.01)
+    many = plan_fit(facts(d=500, **{**usual, "n": 10**6}), target)
+    assert many.lot_size == pytest.approx(4096.0)
+    assert plan_fit(facts(d=5, **usual), target).separability == pytest.approx(1 + 2399 / 6)
+
+
 def test_relation_and_outputs_reach_the_plan():
     target = PrivacyTarget(1.0, 1e-5, Relation.REPLACE_ONE)
     plan = plan_fit(facts(outputs=3), target)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from dpscd.progress import step_bar, waiting
+from dpscd.progress import say_compiling, step_bar, waiting
 
 
 class Terminal(io.StringIO):
@@ -57,3 +57,13 @@ def test_a_word_stands_still_and_is_taken_away():
     with waiting("reading", plain):
         pass
     assert plain.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("terminal", "shown", "lines"), [(False, False, 0), (True, False, 1), (False, True, 1)]
+)
+def test_compiling_is_said_on_a_terminal_or_if_asked(terminal, shown, lines):
+    stream = Terminal() if terminal else io.StringIO()
+    say_compiling(stream, shown=shown)
+    assert stream.getvalue().count("compiling for the first time") == lines
+    say_compiling(None, shown=shown)

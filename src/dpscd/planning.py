@@ -24,6 +24,7 @@ from dpscd.releases.steepness import Steepness
 from dpscd.standard import LONGEST
 
 __all__ = [
+    "FIRST_JOINT_RULE",
     "RULE",
     "Facts",
     "default_constant",
@@ -34,7 +35,9 @@ __all__ = [
 
 #: Which rule this is; cards state it. Raise it with every change of what is planned here, of
 #: `default_delta` too, whose earlier versions :mod:`dpscd.estimators.consistency` keeps.
-RULE = 4
+RULE = 5
+#: The first rule by which logistic models of more than two classes are multinomial.
+FIRST_JOINT_RULE = 5
 
 # Epochs: 100, and up to four times as many where records are few and epochs cheap.
 _EPOCHS = 100.0
@@ -59,6 +62,13 @@ _REGRESSION_TRAVEL = 3.5
 # up to the second, where it would by less than _LITTLE_NOISE, in units of the labels' spread.
 _LEAST_TRAVEL, _MOST_TRAVEL = 0.8, 14.0
 _MOST_NOISE, _LITTLE_NOISE = 0.07, 0.05
+
+# A joint loss of many classes: epochs, in so many steps unless lots become too large; travel;
+# how far noise may move a margin before data hold against it, as a standard deviation; which
+# part of what much noise asks for beyond that; and by which part rows of a lot are taken to be
+# alike at first.
+_JOINT_EPOCHS, _JOINT_STEPS, _LARGEST_JOINT_LOT = 40.0, 1000, 4096
+_JOINT_TRAVEL, _JOINT_NOISE, _JOINT_MUCH, _JOINT_ALIKE = 0.4, 1.6, 0.3, 0.01
 
 # Steps of standardised regressions are damped as if rows of a lot were alike by this part.
 _DAMPED = 0.25
@@ -138,6 +148,8 @@ class Facts:
         Whether predictions are meant as means of numeric labels; no weights either.
     persons : bool
         Whether n is of persons, each with one row or several.
+    joint : bool
+        Whether the outputs have one loss together: the classes of a multinomial model.
     """
 
     n: int
@@ -154,6 +166,7 @@ class Facts:
     any_length: bool = False
     means: bool = False
     persons: bool = False
+    joint: bool = False
 
 
 def default_delta(n: int) -> float:
@@ -199,9 +212,7 @@ def plan_fit(
         How far a dual may move in all, in units of the label scale.
     """
     n = facts.n
-    usual = min(_MOST_EPOCHS, _EPOCHS * max(1.0, math.sqrt(_FEW / n)))
-    size = int(usual * n / _STEPS)
-    usual_lot = min(n, max(_SMALLEST_LOT, min(_LARGEST_LOT, size)))
+    usual, usual_lot = _usual(facts)
     if lot_size is None:
         lot_size = usual_lot
         if facts.workers:
@@ -255,6 +266,16 @@ def plan_fit(
     return replace(plan, first=tuple(first), after=after).calibrated()
 
 
+def _usual(facts: Facts) -> tuple[float, int]:
+    """Return the epochs, and the size of a lot, that suit so many records."""
+    epochs, steps, largest = _EPOCHS, _STEPS, _LARGEST_LOT
+    if facts.joint:
+        epochs, steps, largest = _JOINT_EPOCHS, _JOINT_STEPS, _LARGEST_JOINT_LOT
+    usual = epochs * min(_MOST_EPOCHS / _EPOCHS, max(1.0, math.sqrt(_FEW / facts.n)))
+    size = int(usual * facts.n / steps)
+    return usual, min(facts.n, max(_SMALLEST_LOT, min(largest, size)))
+
+
 def _after(
     facts: Facts, target: PrivacyTarget, *, labels_released: bool
 ) -> tuple[PlannedRelease, ...]:
@@ -290,6 +311,8 @@ def _separability(facts: Facts, lot_size: int, usual_lot: int) -> float:
     """
     if facts.task == "regression" and facts.standardised:
         usual_lot = max(1, round(_DAMPED * usual_lot))
+    if facts.joint:
+        return 1.0 + (lot_size - 1.0) * max(_JOINT_ALIKE, 1.0 / (facts.d + 1.0))
     longest = 1.0 if facts.standardised else facts.row_bound
     common = facts.constant**2 / (longest**2 + facts.constant**2)
     alike = max(1.0 / (facts.d + int(facts.constant != 0.0)), common)
@@ -328,7 +351,8 @@ def _typical(facts: Facts) -> float:
 
 def _travel(facts: Facts, target: PrivacyTarget, *, labels_released: bool) -> float:
     if not labels_released:
-        return _TRAVEL * min(1.0, math.sqrt(target.epsilon * facts.n / _ENOUGH))
+        full = _JOINT_TRAVEL if facts.joint else _TRAVEL
+        return full * min(1.0, math.sqrt(target.epsilon * facts.n / _ENOUGH))
     if facts.task == "counts":
         return _REGRESSION_TRAVEL
     noise = _predicted_noise(facts, target)
@@ -374,6 +398,8 @@ def _lam(facts: Facts, target: PrivacyTarget, travel: float, labels_released: bo
         much = noise * math.sqrt(width) / (_MUCH_NOISE * facts.n)
         follows = (0.5 * noise + 1.0) * (1.0 + much)
         inner = travel * math.sqrt(width) * follows / (model_size * facts.n)
+        if facts.joint:
+            inner = travel * noise * (1.0 + _JOINT_MUCH * much) / (_JOINT_NOISE * facts.n)
     if not labels_released:
         inner *= facts.lam_unit
     if facts.standardised:

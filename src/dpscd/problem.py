@@ -19,7 +19,7 @@ from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records, predictions
 from dpscd.kernels.norms import measure_rows
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows
-from dpscd.kernels.sdca import objectives
+from dpscd.kernels.sdca import joint_objectives, objectives
 from dpscd.losses import Loss
 from dpscd.standard import LONGEST, Levels, Standard
 
@@ -153,6 +153,16 @@ class Problem:
             return _measured(X, self.d, self.row_bound, self.constant)
         return _measured(self._standardised(X, self.standard), self.d, LONGEST, self.constant)
 
+    def block(self, X: npt.NDArray[Any]) -> DenseRows:
+        """Return a few dense rows, the same numbers as :meth:`rows`, in the type of `X`.
+
+        What measures and reads them is compiled for that type anyway, not for another one too.
+        """
+        if self.standard is None:
+            return cast("DenseRows", self.rows(X))
+        wide = self._standardised(X, self.standard).astype(X.dtype, copy=False)
+        return cast("DenseRows", _measured(wide, self.d, LONGEST, self.constant))
+
     def plain_rows(self, X: Any) -> Rows:
         """Return rows of length at most 1, not standardised and without constant column."""
         return _measured(X, self.d, self.row_bound, 0.0)
@@ -259,11 +269,20 @@ class Problem:
     def gap(
         self, rows: Rows, records: Records, dual: Floats, shared: Floats, output: int = 0
     ) -> tuple[float, float]:
-        """Return the primal objective and the duality gap of one output: not private."""
-        values, conjugates = objectives(
-            self.loss, rows, records, self.strength, output, dual, shared
-        )
-        size = float(shared[output] @ shared[output])
+        """Return the primal objective and the duality gap: not private.
+
+        Of one output, but of all together if the loss is joint.
+        """
+        if losses.is_joint(self.loss):
+            values, conjugates = joint_objectives(
+                self.loss, rows, records, self.strength, dual, shared
+            )
+            size = float(np.vdot(shared, shared))
+        else:
+            values, conjugates = objectives(
+                self.loss, rows, records, self.strength, output, dual, shared
+            )
+            size = float(shared[output] @ shared[output])
         ridge = size / (2.0 * self.strength * self.n)
         primal = values / self.n + ridge
         return primal, primal + conjugates / self.n + ridge

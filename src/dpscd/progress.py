@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
-__all__ = ["step_bar", "waiting"]
+__all__ = ["say_compiling", "step_bar", "waiting"]
 
 _FRAMES = 100  # at most so many are drawn
 
@@ -58,6 +58,22 @@ def step_bar(steps: int) -> Iterator[Callable[[int], None]]:
                 bar.refresh()
 
         yield advance
+
+
+def say_compiling(stream: IO[str] | None, *, shown: bool) -> None:
+    """Say why the first fit after an installation takes longer, on a terminal or if asked.
+
+    Parameters
+    ----------
+    stream : text file or None
+        Where; programs without a console have none.
+    shown : bool
+        Whether to say it where nobody looks, too.
+    """
+    if stream is not None and (shown or stream.isatty()):
+        line_of_its_own = "\n" if shown else ""  # a bar may stand there
+        stream.write(f"{line_of_its_own}dpscd: compiling for the first time ...\n")
+        stream.flush()
 
 
 @contextmanager

@@ -10,11 +10,12 @@ import scipy.sparse
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
+from scipy.special import softmax
 
 from dpscd.kernels.dual import Records, StepConstants, advance, release, step_of
 from dpscd.kernels.norms import measure_rows
 from dpscd.kernels.sdca import sweep
-from dpscd.losses import Hinge, Logistic, Squared
+from dpscd.losses import Hinge, Logistic, Softmax, Squared
 from dpscd.problem import Problem
 
 LOSSES = [Squared(), Logistic(), Hinge()]
@@ -26,6 +27,7 @@ def name_of(loss):
 
 
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=name_of)
+joint_too = pytest.mark.parametrize("loss", [*LOSSES, Softmax()], ids=name_of)
 
 
 # --- the mechanism, written to be read -----------------------------------------------
@@ -43,6 +45,20 @@ def plain_step(loss, u, a, y, k):
     return y / (1.0 + math.exp(-s)) - a
 
 
+def plain_steps_of(loss, margins, duals, label, k):
+    """Return the steps for all outputs of a record of weight 1."""
+    outputs = len(margins)
+    if isinstance(loss, Softmax):
+        p = (np.arange(outputs) == label) - duals
+        q = p - softmax(margins)
+        size, square = np.abs(q).sum() ** 2, q @ q
+        return size / (size + k * square) * q if size else q
+    labels = [label] if outputs == 1 else np.where(np.arange(outputs) == label, 1.0, -1.0)
+    return np.array(
+        [plain_step(loss, *each, k) for each in zip(margins, duals, labels, strict=True)]
+    )
+
+
 def plain_mechanism(loss, X, labels, weights, numbers, lots, normals, outputs):
     """Return the duals and the path of the shared vector; X holds scaled records."""
     dual = np.zeros((len(X), outputs))
@@ -56,11 +72,8 @@ def plain_mechanism(loss, X, labels, weights, numbers, lots, normals, outputs):
             if norm == 0.0 or weight == 0.0:
                 continue
             k = weight * numbers.separability * norm**2 / numbers.strength
-            z = np.empty(outputs)
-            for c in range(outputs):
-                y = labels[i] if outputs == 1 else (1.0 if labels[i] == c else -1.0)
-                u = x @ shared[c] / numbers.strength
-                z[c] = weight * plain_step(loss, u, dual[i, c] / weight, y, k)
+            margins = shared @ x / numbers.strength
+            z = weight * plain_steps_of(loss, margins, dual[i] / weight, labels[i], k)
             length = np.linalg.norm(z) * norm
             limit = numbers.clip * (1.0 - 2.0**-20)
             if length > limit:
@@ -152,7 +165,7 @@ class Case:
 @pytest.mark.parametrize("constant", [0.0, 0.3], ids=["no tail", "tail"])
 @pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
-@every_loss
+@joint_too
 def test_advance_is_the_mechanism(loss, sparse, outputs, constant, weighted):
     case = Case(loss, outputs=outputs, sparse=sparse, constant=constant, weighted=weighted)
     dual, shared, average = case.run(average_from=20)

@@ -59,10 +59,11 @@ EXPECTED = {
         300, 0, 40, frozenset({"dpscd _read", "dpscd solve_block", "dpscd _add", *COUNTING})
     ),
     "advance_part": Expected(
-        1770, 0, 40,
-        frozenset(
-            {"dpscd _add_members", "dpscd _model", "numba_ldexp", "sched_yield", *COUNTING}
-        ),
+        1530, 2, 50,
+        frozenset({
+            "dpscd _add", "dpscd _read", "dpscd share_of", "dpscd solve_block", "numba_frexp",
+            "numba_ldexp", *COUNTING,
+        }),
     ),
     "_read_block": Expected(810, 0, 60),
     "_owe_block": Expected(630, 0, 40),

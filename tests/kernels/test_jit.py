@@ -4,11 +4,12 @@ import os
 import signal
 import threading
 
+import numba
 import pytest
 from numba.extending import overload
 
 from dpscd.kernels import _jit
-from dpscd.kernels._jit import interrupts_wait
+from dpscd.kernels._jit import compiling_said, interrupts_wait
 
 
 @pytest.fixture(autouse=True)
@@ -96,3 +97,23 @@ def test_a_function_is_compiled_whole_or_not_at_all(decorator, tmp_path, monkeyp
         quarter(8.0)
     assert quarter.signatures
     assert quarter(8.0) == 2.0
+
+
+@pytest.mark.compiled
+def test_compiling_is_said_once_and_not_when_nothing_is_compiled():
+    said = []
+
+    def say():
+        said.append(True)
+
+    first, second = numba.njit(lambda x: x + 1), numba.njit(lambda x: x + 2)
+    with compiling_said(say):
+        pass
+    assert not said
+    with compiling_said(say):
+        assert first(1) + second(1) == 5
+    assert len(said) == 1
+    with compiling_said(say):
+        first(1)
+    numba.njit(lambda x: x + 3)(1)
+    assert len(said) == 1

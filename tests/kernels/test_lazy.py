@@ -23,7 +23,7 @@ from dpscd.kernels.lazy_state import (
     settle_all,
     shared_of,
 )
-from dpscd.losses import Hinge, Logistic, Squared
+from dpscd.losses import Hinge, Logistic, Softmax, Squared
 from dpscd.privacy.noise import LatticeGaussian, draw_normals
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.sampling import PoissonLots
@@ -133,7 +133,13 @@ class Lazy:
 
 every_case = pytest.mark.parametrize(
     ("loss", "outputs", "constant"),
-    [(Hinge(), 1, 0.0), (Squared(), 1, 0.25), (Logistic(), 3, 0.0), (Hinge(), 3, 0.25)],
+    [
+        (Hinge(), 1, 0.0),
+        (Squared(), 1, 0.25),
+        (Logistic(), 3, 0.0),
+        (Hinge(), 3, 0.25),
+        (Softmax(), 3, 0.25),
+    ],
     ids=lambda x: type(x).__name__ if isinstance(x, tuple) else str(x),
 )
 

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from test_dual import COUNT, LOSSES, NUMBERS, STEPS, D, every_loss, exactly_released
+from test_dual import (
+    COUNT,
+    LOSSES,
+    NUMBERS,
+    STEPS,
+    D,
+    every_loss,
+    exactly_released,
+    joint_too,
+)
 from test_dual import Case as FloatCase
 
 from dpscd.kernels import _memory
@@ -52,7 +61,7 @@ class Case(FloatCase):
 @pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weights"])
 @pytest.mark.parametrize("constant", [0.0, 0.3], ids=["no tail", "tail"])
 @pytest.mark.parametrize("outputs", [1, 3])
-@every_loss
+@joint_too
 def test_it_is_the_mechanism_on_rounded_records(loss, outputs, constant, weighted):
     case = Case(loss, outputs=outputs, constant=constant, weighted=weighted)
     dual, shared, average = case.run(average_from=20)
@@ -304,9 +313,3 @@ def test_the_compiler_gets_a_loop_that_fetches_line_by_line():
     # Compiled code comes from a cache, so that this is not seen otherwise.
     fetch = _memory._prefetch(None, None, None)
     assert list(inspect.signature(fetch).parameters) == ["matrix", "row", "size"]
-
-
-def test_the_compiler_gets_a_gate_to_wait_at():
-    # The same: a test that compiles it may find it in the cache.
-    wait = _memory._barrier(None, None, None)
-    assert list(inspect.signature(wait).parameters) == ["gate", "turn", "parts"]

@@ -225,8 +225,21 @@ MUTATIONS = [
     Mutation(
         "no noise after an empty lot",
         "kernels/packed.py",
-        (("range(outputs if added else 0)", "range(outputs if starts[t] < starts[t + 1] else 0)"),),
+        (("    for k in range(outputs):\n        total = totals[part, k]",
+          "    for k in range(outputs if joined else 0):\n        total = totals[part, k]"),),
         "tests/kernels/test_packed.py::test_empty_lots_still_add_noise",
+    ),
+    Mutation(
+        "a step that every thread releases",
+        "kernels/sharing.py",
+        (("    return swap(gate, _RELEASED, t, t + 1)", "    return True"),),
+        "tests/kernels/test_sharing.py::test_every_member_is_claimed_once_and_every_step_released_once",
+    ),
+    Mutation(
+        "a step released without those that are late",
+        "kernels/sharing.py",
+        (("    if look(gate, _DONE) < starts[t + 1] - starts[0]:", "    if starts[t + 1] < starts[0]:"),),
+        "tests/solvers/test_threads.py::test_a_step_is_released_when_those_that_are_late_have_delivered",
     ),
     Mutation(
         "no noise after an empty lot, sparse rows",
@@ -349,6 +362,24 @@ MUTATIONS = [
         "kernels/block.py",
         (("limit / length if length > limit else 1.0", "1.0"),),
         _PACKED_SENSITIVITY,
+    ),
+    Mutation(
+        "classes of a joint loss clipped one by one",
+        "kernels/block.py",
+        (("            squares += steps[k] * steps[k]\n        buffer.squares[b] = squares", "            squares = max(squares, steps[k] * steps[k])\n        buffer.squares[b] = squares"),),
+        _PACKED_SENSITIVITY.replace("Squared", "Softmax"),
+    ),
+    Mutation(
+        "steps of a joint loss that leave the simplex",
+        "losses/softmax.py",
+        (("part = weight * sizes / below", "part = 2.0 * weight * sizes / below"),),
+        "tests/losses/test_softmax.py::test_a_step_stays_in_the_simplex_and_ascends_by_its_part_of_the_gap",
+    ),
+    Mutation(
+        "models of one against the rest read as multinomial",
+        "estimators/classification.py",
+        ((' and self.privacy_.public["rule"] >= FIRST_JOINT_RULE', ""),),
+        "tests/estimators/test_old_files.py",
     ),
     Mutation(
         "clip skipped, sparse rows",
@@ -555,7 +586,7 @@ MUTATIONS = [
     Mutation(
         "the same noise for all classes",
         "kernels/packed.py",
-        (("normals[t, k * width + low : k * width + high]", "normals[t, low:high]"),),
+        (("normals[t, k * width : (k + 1) * width]", "normals[t, :width]"),),
         "tests/estimators/test_privacy.py::test_noise_differs_between_classes_and_fits",
     ),
     Mutation(

@@ -16,7 +16,7 @@ from dpscd.kernels.dual import Records, StepConstants, advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.kernels.persons import Persons, advance_persons
-from dpscd.losses import Hinge, Huber, Logistic, Poisson, Squared
+from dpscd.losses import Hinge, Huber, Logistic, Poisson, Softmax, Squared
 from dpscd.persons import PersonRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
@@ -24,7 +24,7 @@ from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 from dpscd.solvers.dp_scd import dp_scd
 
-LOSSES = [Squared(), Huber(0.7), Logistic(), Hinge(), Poisson(1.0)]
+LOSSES = [Squared(), Huber(0.7), Logistic(), Hinge(), Poisson(1.0), Softmax()]
 # Every loss is compiled for every layout: the first does for a first look.
 SOME = [
     pytest.param(loss, marks=() if place < 1 else pytest.mark.full, id=type(loss).__name__)

@@ -17,12 +17,12 @@ from scipy import sparse
 from dpscd.kernels.dual import Records, StepConstants, advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
-from dpscd.losses import Hinge, Logistic, Squared
+from dpscd.losses import Hinge, Logistic, Softmax, Squared
 from dpscd.plan import Plan
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 
-LOSSES = [Squared(), Logistic(), Hinge()]
+LOSSES = [Squared(), Logistic(), Hinge(), Softmax()]
 RECORDS, FEATURES = 5, 4
 
 ordinary = st.floats(-3.0, 3.0)

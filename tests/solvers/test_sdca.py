@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpscd.kernels.dual import Records
-from dpscd.losses import Hinge, Logistic, Squared
+from dpscd.losses import Hinge, Logistic, Softmax, Squared
 from dpscd.privacy.random import SeededSource
 from dpscd.problem import Problem
 from dpscd.solvers.sdca import sdca
@@ -18,7 +18,7 @@ def case(loss, outputs=1):
 
 @pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize(
-    "loss", [Squared(), Logistic(), Hinge()], ids=lambda x: type(x).__name__
+    "loss", [Squared(), Logistic(), Hinge(), Softmax()], ids=lambda x: type(x).__name__
 )
 def test_the_optimum_is_reached_from_any_order(loss, outputs):
     problem, rows, records = case(loss, outputs)

@@ -10,7 +10,7 @@ import scipy.sparse
 from one_machine import OneMachine
 
 from dpscd.errors import DataError, ParameterError, WorkerError
-from dpscd.losses import Hinge, Logistic, Squared
+from dpscd.losses import Hinge, Logistic, Softmax, Squared
 from dpscd.plan import Plan
 from dpscd.privacy import sampling
 from dpscd.privacy.random import LotsSource, Purpose, SeededSource
@@ -193,7 +193,9 @@ CUTS = [[], [130], [1, 1, 90, 399]]
 
 @pytest.mark.parametrize("cuts", CUTS, ids=len)
 @pytest.mark.parametrize(
-    ("loss", "outputs"), [(Squared(), 1), (Logistic(), 3), (Hinge(), 1)], ids=str
+    ("loss", "outputs"),
+    [(Squared(), 1), (Logistic(), 3), (Hinge(), 1), (Softmax(), 3)],
+    ids=str,
 )
 @pytest.mark.parametrize("kind", ["packed", "floats", "sparse"])
 def test_divided_records_give_the_model_of_one_machine(kind, loss, outputs, cuts):

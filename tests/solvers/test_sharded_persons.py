@@ -8,7 +8,7 @@ import scipy.sparse
 from one_machine import OneMachine
 from test_sharded import CUTS, D, N, Near, data, planned, problem_of, sources
 
-from dpscd.losses import Logistic, Squared
+from dpscd.losses import Logistic, Softmax, Squared
 from dpscd.persons import PersonFacts, PersonRows
 from dpscd.privacy import sampling
 from dpscd.records.labels import NumberLabels
@@ -106,7 +106,9 @@ def small_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize("cuts", CUTS, ids=len)
-@pytest.mark.parametrize(("loss", "outputs"), [(Squared(), 1), (Logistic(), 3)], ids=str)
+@pytest.mark.parametrize(
+    ("loss", "outputs"), [(Squared(), 1), (Logistic(), 3), (Softmax(), 3)], ids=str
+)
 @pytest.mark.parametrize("kind", ["packed", "floats", "sparse"])
 def test_divided_persons_give_the_model_of_one_machine(kind, loss, outputs, cuts):
     plan = planned(outputs=outputs, noise_multiplier=1e-4 if kind == "floats" else 0.5)

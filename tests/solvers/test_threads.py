@@ -2,17 +2,28 @@
 
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from dpscd.kernels._jit import COMPILED
-from dpscd.kernels._memory import CALLED_OFF, GATE, barrier
 from dpscd.kernels.dual import Records
 from dpscd.kernels.pack import empty_pack, pack_rows
-from dpscd.kernels.packed import advance_packed, advance_part
+from dpscd.kernels.packed import add_packed_lot, advance_packed, advance_part
+from dpscd.kernels.sharing import (
+    CALLED_OFF,
+    STEP,
+    claim,
+    done,
+    new_gate,
+    share_of,
+    take_part,
+    was_shared,
+)
 from dpscd.losses import Hinge, Logistic, Squared
+from dpscd.persons import PersonRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
@@ -96,105 +107,251 @@ def test_small_lots_are_worth_no_threads(records, threads, used):
         assert parts == (used if COMPILED else 1)
 
 
-def test_windows_has_no_yield(monkeypatch):
+def test_on_windows_one_thread_works(monkeypatch):
     monkeypatch.setattr(threads_module.sys, "platform", "win32")
     assert threads_module._most_parts(Plan(**{**PLAN.__dict__, "n": 10**6})) == 1
 
 
-def test_parts_are_shares_of_the_same_work():
-    rows, records = data()
-    pack, numbers = pack_rows(rows, records), PLAN.constants(PROBLEM.strength, fixed_point=True)
-    lots = PLAN.lots.draw(SeededSource(b"parts"), 0, 5, N)
-    normals = np.zeros((5, PLAN.size))
+class Chunk:
+    """Five steps, and threads that come when a test calls them."""
 
-    def state():
-        shared = np.zeros((OUTPUTS, PROBLEM.width))
-        return np.zeros((N, OUTPUTS)), shared, np.zeros_like(shared)
+    def __init__(self, parts, steps=5):
+        rows, records = data()
+        self.pack = pack_rows(rows, records)
+        self.constants = PLAN.constants(PROBLEM.strength, fixed_point=True)
+        self.lots = PLAN.lots.draw(SeededSource(b"parts"), 0, steps, N)
+        self.steps, self.parts = steps, parts
+        self.normals = np.random.default_rng(5).normal(size=(steps, PLAN.size))
+        self.dual = np.zeros((N, OUTPUTS))
+        self.shared = np.zeros((OUTPUTS, PROBLEM.width))
+        self.average = np.zeros_like(self.shared)
+        self.totals, self.gate = threads_module._room(
+            self.pack, OUTPUTS, self.lots.starts, parts
+        )
 
-    expected, found = state(), state()
-    advance_packed(Hinge(), pack, numbers, *lots, normals, 2, *expected)
-    totals, gate = threads_module._room(pack, OUTPUTS, 1)
-    advance_part(Hinge(), pack, numbers, *lots, normals, 2, *found, 0, totals, gate)
-    for one, other in zip(expected, found, strict=True):
-        np.testing.assert_array_equal(one, other)
+    @property
+    def state(self):
+        return self.dual, self.shared, self.average
+
+    def data(self):
+        chunk = (*self.lots, self.normals, 2, *self.state)
+        return Hinge(), self.pack, self.constants, *chunk
+
+    def work(self, part):
+        advance_part(*self.data(), part, self.totals, self.gate)
+
+    def hold(self, part, size):
+        """Claim members of a share for its thread, which is then not seen again."""
+        begin, end = share_of(self.lots.starts, 0, part, self.parts)
+        first = claim(self.gate, part, begin, end, size)
+        return self.lots.ids[first : min(first + size, end)]
+
+    def deliver(self, part, members):
+        """Do what the thread would have done with what it held."""
+        take_part(self.gate, part, 0)
+        self.totals[part] = 0
+        add_packed_lot(
+            Hinge(), self.pack, self.constants, members, self.dual, self.shared,
+            self.totals[part],
+        )  # fmt: skip
+        done(self.gate, len(members))
 
 
-@pytest.mark.skipif(COMPILED, reason="compiled, each part would wait for the other")
-def test_parts_add_up_and_release_their_coordinates():
-    """One after the other: what the last one releases is the sum of both."""
-    rows, records = data()
-    pack, numbers = pack_rows(rows, records), PLAN.constants(PROBLEM.strength, fixed_point=True)
-    lots = PLAN.lots.draw(SeededSource(b"parts"), 0, 1, N)
-    normals = np.ones((1, PLAN.size))
-    results = []
-    for parts in (1, 2):
-        totals, gate = threads_module._room(pack, OUTPUTS, parts)
-        totals[:] = 0
-        dual, shared = np.zeros((N, OUTPUTS)), np.zeros((OUTPUTS, PROBLEM.width))
-        for part in reversed(range(parts)):
-            moved = shared.copy() if part else shared
-            advance_part(
-                Hinge(), pack, numbers, *lots, normals, 1, dual, moved, shared.copy(), part,
-                totals, gate,
-            )  # fmt: skip
-        results.append((dual, shared[:, : PROBLEM.width // 2]))
-    np.testing.assert_array_equal(results[0][0], results[1][0])
-    np.testing.assert_array_equal(results[0][1], results[1][1])
+def expected_state():
+    chunk = Chunk(1)
+    advance_packed(*chunk.data())
+    return chunk.state
 
 
-def test_nothing_is_released_behind_a_closed_gate():
-    rows, records = data()
-    pack, numbers = pack_rows(rows, records), PLAN.constants(PROBLEM.strength, fixed_point=True)
-    lots = PLAN.lots.draw(SeededSource(b"closed"), 0, 2, N)
-    totals, gate = threads_module._room(pack, OUTPUTS, 2)
-    gate[CALLED_OFF] = 1
-    shared = np.zeros((OUTPUTS, PROBLEM.width))
-    advance_part(
-        Hinge(), pack, numbers, *lots, np.ones((2, PLAN.size)), 0, np.zeros((N, OUTPUTS)),
-        shared, shared, 0, totals, gate,
-    )  # fmt: skip
-    assert not shared.any()
+def assert_expected(chunk):
+    assert chunk.gate[STEP] == chunk.steps
+    for found, expected in zip(chunk.state, expected_state(), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("part", "parts"), [(0, 1), (0, 2), (1, 2), (2, 3), (4, 5)])
+def test_a_thread_does_the_shares_of_those_that_never_come(part, parts):
+    chunk = Chunk(parts)
+    chunk.work(part)
+    assert_expected(chunk)
+    assert not was_shared(chunk.gate, parts)
+
+
+def test_who_comes_when_all_is_done_changes_nothing():
+    chunk = Chunk(3)
+    for part in (1, 0, 2):
+        chunk.work(part)
+    assert_expected(chunk)
 
 
 @pytest.mark.compiled
-def test_a_gate_that_is_called_off_sends_a_thread_home():
-    rows, records = data()
-    pack, numbers = pack_rows(rows, records), PLAN.constants(PROBLEM.strength, fixed_point=True)
-    lots = PLAN.lots.draw(SeededSource(b"off"), 0, 5, N)
-    totals, gate = threads_module._room(pack, OUTPUTS, 2)
-    shared = np.zeros((OUTPUTS, PROBLEM.width))
-    work = threading.Thread(
-        target=advance_part,
-        args=(
-            Hinge(), pack, numbers, *lots, np.ones((5, PLAN.size)), 9,
-            np.zeros((N, OUTPUTS)), shared, shared.copy(), 0, totals, gate,
-        ),
-    )  # fmt: skip
-    work.start()
-    work.join(0.2)
-    assert work.is_alive()  # it waits for the other one
-    gate[CALLED_OFF] = 1
-    work.join(60.0)
-    assert not work.is_alive()
-    assert not shared.any()
+@pytest.mark.parametrize("delay", [0.0, 1e-5, 1e-4, 1e-3])
+def test_threads_may_come_at_any_time(delay):
+    for _ in range(5):
+        chunk = Chunk(5)
+
+        def work(part, chunk=chunk):
+            time.sleep(part * delay)
+            chunk.work(part)
+
+        with ThreadPoolExecutor(4) as pool:
+            threads_module.together(pool, work, 5, chunk.gate, chunk.steps)
+            assert_expected(chunk)
 
 
-def test_alone_nobody_is_waited_for():
-    assert barrier(np.zeros(GATE, np.int64), 1, 1)
+@pytest.mark.parametrize("size", [1, 40, 1000])
+def test_a_step_is_released_when_those_that_are_late_have_delivered(size):
+    chunk = Chunk(2)
+    held = chunk.hold(1, size)
+    chunk.work(0)
+    # It did what was left, waited, and went home: nothing is released without the others.
+    assert chunk.gate[STEP] == 0
+    assert not chunk.shared.any()
+    assert not chunk.dual[held].any()
+    chunk.work(0)
+    assert chunk.gate[STEP] == 0
+    chunk.deliver(1, held)
+    chunk.work(0)
+    assert_expected(chunk)
+    assert not was_shared(chunk.gate, 2)
+
+
+def test_nothing_is_released_behind_a_closed_gate():
+    chunk = Chunk(2)
+    chunk.gate[CALLED_OFF] = 1
+    chunk.work(0)
+    assert not chunk.shared.any()
+    assert not chunk.dual.any()
+
+
+@pytest.mark.compiled
+def test_a_gate_that_is_called_off_sends_a_waiting_thread_home():
+    chunk = Chunk(2)
+    chunk.hold(1, 40)
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            chunk.work(0)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    time.sleep(0.01)
+    chunk.gate[CALLED_OFF] = 1
+    stop.set()
+    thread.join(60.0)
+    assert not thread.is_alive()
+    assert not chunk.shared.any()
 
 
 @pytest.mark.parametrize("failing", [0, 1])
 def test_a_failure_in_one_thread_calls_all_off(failing):
-    gate = np.zeros(GATE, np.int64)
+    chunk = Chunk(2)
 
     def work(part):
         if part == failing:
+            chunk.hold(part, 10)
             raise KeyboardInterrupt
-        while not gate[CALLED_OFF]:
-            pass
+        chunk.work(part)
 
+    chunk.hold(failing, 1)  # else the other one might be done with everything before
     with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
-        threads_module.together(pool, work, 2, gate)
+        threads_module.together(pool, work, 2, chunk.gate, chunk.steps)
+    assert chunk.gate[CALLED_OFF]
+    assert not chunk.shared.any()
+
+
+def test_who_waited_in_vain_sleeps_until_the_other_is_done():
+    gate, calls = new_gate(np.array([0, 9]), 2), []
+
+    def work(part):
+        calls.append(part)
+        if part == 1:
+            time.sleep(0.05)
+            gate[STEP] = 1
+
+    with ThreadPoolExecutor(1) as pool:
+        threads_module.together(pool, work, 2, gate, 1)
+    assert gate[STEP] == 1
+    assert calls.count(0) <= 2
+
+
+def test_who_is_late_is_not_waited_for():
+    gate, late = new_gate(np.array([0, 9]), 3), threading.Event()
+
+    def work(part):
+        if part == 0:
+            gate[STEP] = 1
+        else:
+            late.wait(60.0)
+
+    with ThreadPoolExecutor(1) as pool:
+        threads_module.together(pool, work, 3, gate, 1)
+        assert not late.is_set()
+        late.set()
+    assert not gate[CALLED_OFF]
+
+
+def test_an_interrupt_of_the_sleep_calls_all_off(monkeypatch):
+    gate = new_gate(np.array([0, 9]), 2)
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threads_module, "wait", interrupt)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
+        threads_module.together(pool, lambda _: None, 2, gate, 1)
+    assert gate[CALLED_OFF]
+
+
+def test_after_waiting_in_vain_one_thread_works_for_a_while():
+    crowd = threads_module.Crowd()
+    asked = []
+    for _ in range(6):
+        alone = 0
+        while not crowd.has_room():
+            alone += 1
+        asked.append(alone)
+        crowd.learn(shared=False)
+    assert asked == [0, 1, 2, 4, 8, 16]
+    while not crowd.has_room():
+        alone += 1
+    assert alone == 16 + 16
+    crowd.learn(shared=True)
+    assert crowd.has_room()
+    crowd.learn(shared=False)
+    assert not crowd.has_room()
+    assert crowd.has_room()
+
+
+@pytest.mark.compiled
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("threads", [2, 3, 5])
+def test_one_thread_for_a_while_does_not_change_the_result(threads, monkeypatch):
+    expected = fit(1)
+    turns = np.random.default_rng(threads)
+    monkeypatch.setattr(threads_module.Crowd, "has_room", lambda _: turns.random() < 0.5)
+    monkeypatch.setattr("dpscd.solvers.dp_scd._CHUNK", 4 * N)
+    np.testing.assert_array_equal(fit(threads), expected)
+
+
+@pytest.mark.compiled
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("threads", [2, 3, 5])
+def test_threads_do_not_change_the_result_for_persons(threads):
+    starts = np.unique(np.concatenate([[0, N], np.random.default_rng(3).integers(0, N, 150)]))
+    count = len(starts) - 1
+    problem = Problem(Hinge(), 0.01, count, D, outputs=OUTPUTS, constant=0.3)
+    plan = Plan(**{**PLAN.__dict__, "n": count})
+    X = np.random.default_rng(1).normal(size=(N, D))
+    rows, records = problem.rows(X), data()[1]
+
+    def run(number):
+        own = PersonRows(starts, records.weights, 3)
+        source = SeededSource(b"persons")
+        return dp_scd(problem, plan, rows, records, source, threads=number, persons=own)
+
+    np.testing.assert_array_equal(run(threads), run(1))
 
 
 @pytest.mark.compiled
@@ -210,10 +367,11 @@ def test_logistic_threads_agree_too():
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("count", [1, 4096, 5000])
-def test_rows_packed_block_by_block_are_those_packed_at_once(count):
+def test_rows_packed_block_by_block_are_those_packed_at_once(count, kind):
     rng = np.random.default_rng(4)
-    X = rng.normal(size=(count, 3)).astype(np.float32)
+    X = rng.normal(size=(count, 3)).astype(kind)
     standard = Standard(np.full(3, 0.1), np.array([1.0, 2.0, 3.0]), np.zeros(3), 0.0)
     problem = Problem(Squared(), 1e-3, count, 3, constant=0.25, standard=standard)
     records = Records(rng.normal(size=count), np.ones(count))
@@ -222,4 +380,5 @@ def test_rows_packed_block_by_block_are_those_packed_at_once(count):
     whole, parts = pack_rows(deferred.read(), records), empty_pack(count, 3, deferred.tail)
     fill_deferred(deferred, records, parts)
     np.testing.assert_array_equal(parts.cells, whole.cells)
+    assert problem.block(X).values.dtype == kind
     assert (parts.width, parts.padded, parts.place) == (whole.width, whole.padded, whole.place)

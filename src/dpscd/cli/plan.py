@@ -116,6 +116,7 @@ def _planned(
         chances=not regression,
         any_length=regression,
         means=regression,
+        joint=not regression and classes > 2,
     )
     made = plan_fit(facts, target)
     return made, expect(made, regression=regression, largest_class=largest)

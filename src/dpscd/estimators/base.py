@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self, cast
@@ -26,12 +27,14 @@ from dpscd.estimators.validation import (
     warn_of_split_groups,
     warn_user,
 )
+from dpscd.kernels._jit import compiling_said
 from dpscd.losses import Loss
 from dpscd.persons import PersonFacts
 from dpscd.planning import Facts, default_constant, default_delta, worth_standardising
 from dpscd.preprocessing.containers import is_dask
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Model, Problem
+from dpscd.progress import say_compiling
 from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
 from dpscd.records.redaction import redact_memory_errors
 from dpscd.releases.base import State
@@ -172,7 +175,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             self._check_for_dask()
         with source.opened(self._labels(classes), threads_of(self.n_jobs)) as records:
             fitting = self._fitting(records, classes, source)
-            state, card = fitting.run(records.read)
+            with compiling_said(lambda: say_compiling(sys.stderr, shown=fitting.shown)):
+                state, card = fitting.run(records.read)
         # The model and what it guarantees, together: a fit that fails changes neither.
         model = cast(Model, state.model)
         self._set_model(model, classes)
@@ -308,6 +312,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             )
         meaning = self._labels(classes)
         scale = meaning.scaling(centred=constant != 0.0)[1]
+        loss = self._loss_of(meaning)
         facts = Facts(
             n=n,
             d=records.features,
@@ -318,11 +323,12 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             standardised=standardised,
             bounded=source.bounded,
             workers=records.workers,
-            lam_unit=losses.unit(losses.rescaled(self._loss_of(meaning), scale)),
+            lam_unit=losses.unit(losses.rescaled(loss, scale)),
             chances=self._kind.gives_chances and not source.weighted,
             any_length=source.any_length and not source.weighted,
             means=self._kind.predicts_means and not source.weighted,
             persons=source.persons is not None,
+            joint=losses.is_joint(loss),
         )
         return Fitting(
             name=type(self).__name__,

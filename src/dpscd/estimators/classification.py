@@ -6,13 +6,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
+from dpscd import losses
 from dpscd.errors import ParameterError, PrivacyWarning
 from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import documented
 from dpscd.estimators.parameters import given
 from dpscd.estimators.validation import check_number, label_set, sorted_classes, warn_user
 from dpscd.link import Link
+from dpscd.losses import Loss
+from dpscd.planning import FIRST_JOINT_RULE
 from dpscd.preprocessing.cells import text_of
 from dpscd.problem import Model
 from dpscd.records.labels import ClassLabels
@@ -194,9 +198,10 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
 class DPLogisticRegression(DPLinearClassifier):
     """Logistic regression with differential privacy.
 
-    Minimises ``mean log(1 + exp(-y (x.w + b))) + lam/2 |w|^2``, one model against the rest
-    for each class when there are more than two. There is no learning rate, clip norm or
-    batch size to choose: what is 'auto' is planned from public numbers.
+    Minimises ``mean log(1 + exp(-y (x.w + b))) + lam/2 |w|^2`` for two classes, and for more
+    the multinomial ``mean log(sum_k exp(m_k)) - m_y + lam/2 |W|^2`` with margins
+    ``m_k = x.w_k + b_k``. There is no learning rate, clip norm or batch size to choose: what
+    is 'auto' is planned from public numbers.
 
     Parameters
     ----------
@@ -222,7 +227,7 @@ class DPLogisticRegression(DPLinearClassifier):
         How probabilities follow from decisions: `scale` and `caps`, computed from released
         numbers (docs/understanding/probabilities.md). Where a release after training showed
         what chances miss on average, the intercept makes up for it. The sigmoid without
-        privacy and for more than two classes.
+        privacy, and not used for more than two classes.
     {fitted}
 
     Notes
@@ -243,6 +248,15 @@ class DPLogisticRegression(DPLinearClassifier):
 
     link_: Link
 
+    @property
+    def is_multinomial(self) -> bool:
+        """Whether all classes have one model together: more than two of them."""
+        check_is_fitted(self)
+        return len(self.classes_) > 2 and self.privacy_.public["rule"] >= FIRST_JOINT_RULE
+
+    def _loss_of(self, meaning: ClassLabels) -> Loss:
+        return losses.Logistic() if len(meaning.classes) == 2 else losses.Softmax()
+
     def _set_released(self, state: State) -> None:
         self.link_ = Link()
         if len(self.classes_) == 2:
@@ -259,13 +273,14 @@ class DPLogisticRegression(DPLinearClassifier):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            As `link_` says for two classes; for more, sigmoids of the decisions,
-            normalised over the classes.
+            As `link_` says for two classes; for more, the softmax of the decisions. Of models
+            trained one against the rest, before there were multinomial ones: sigmoids of
+            the decisions, normalised over the classes.
         """
         scores = self._linear(X)
         if scores.shape[1] == 1:
             return self.link_.log_chances(scores[:, 0])
-        logs = -np.logaddexp(0.0, -scores)
+        logs = scores if self.is_multinomial else -np.logaddexp(0.0, -scores)
         total: Floats = np.logaddexp.reduce(logs, axis=1, keepdims=True)
         return logs - total
 
@@ -280,8 +295,9 @@ class DPLogisticRegression(DPLinearClassifier):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            As `link_` says for two classes; for more, sigmoids of the decisions,
-            normalised over the classes.
+            As `link_` says for two classes; for more, the softmax of the decisions. Of models
+            trained one against the rest, before there were multinomial ones: sigmoids of
+            the decisions, normalised over the classes.
         """
         probabilities: Floats = np.exp(self.predict_log_proba(X))
         return probabilities

@@ -38,7 +38,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 # What delta="auto" meant, by the rule that planned the fit; older rules stay here.
-_AUTO_DELTA: dict[int, Callable[[int], float]] = dict.fromkeys((1, 2, 3, 4), default_delta)
+_AUTO_DELTA: dict[int, Callable[[int], float]] = dict.fromkeys(range(1, 6), default_delta)
 
 # The first rule that releases anything after training.
 _FIRST_AFTER = 4

@@ -78,7 +78,8 @@ max_rows : int, default=100
         privacy then rests on its secrecy. With a ledger only None and a
         :class:`~dpscd.SecretSeed` are accepted, and the charge of the latter is marked.
     verbose : int, default=0
-        1 shows how many steps of the plan are done, on stderr; neither time nor data."""
+        1 shows how many steps of the plan are done, on stderr; neither time nor data. That code
+        is compiled for the first time is said then, and always on a terminal."""
 
 _FITTED = """\
 coef_noise_, intercept_noise_ : arrays, shaped like the coefficients and intercepts

@@ -47,8 +47,8 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
     -------
     estimator of scikit-learn
         Fitted: the one of the same name, or a pipeline that begins with
-        :class:`dpscd.TableEncoder` for a model of tables. Logistic models of more than two
-        classes are one against the rest, as here; one of two classes whose probabilities are
+        :class:`dpscd.TableEncoder` for a model of tables. A logistic model of
+        more than two classes has them sorted; one of two classes whose probabilities are
         not sigmoids is in a :class:`dpscd.LinkedClassifier`. A regression whose predictions
         stay within `y_bounds` is in a TransformedTargetRegressor that clips what it returns
         (its `regressor_` is the bare line, after a :class:`dpscd.RowScaler` where predictions
@@ -117,7 +117,7 @@ def _bare(model: Any) -> Any:
     if not isinstance(model, DPLinearClassifier):
         return _filled(plain(), model, n_iter_=iterations)
     if plain is LogisticRegression and len(model.classes_) > 2:
-        return _one_against_rest(model)
+        return _multinomial(model) if model.is_multinomial else _one_against_rest(model)
     return _filled(plain(), model, classes_=model.classes_, n_iter_=iterations)
 
 
@@ -275,6 +275,14 @@ def _filled(plain: Any, model: Any, **more: Any) -> Any:
         plain.feature_names_in_ = model.feature_names_in_
     for name, value in more.items():
         setattr(plain, name, value)
+    return plain
+
+
+def _multinomial(model: Any) -> Any:
+    # scikit-learn's classes are sorted; the model's may be in the order of a schema.
+    order = np.argsort(model.classes_)
+    plain = _filled(LogisticRegression(), model, classes_=model.classes_[order], n_iter_=_ONE)
+    plain.coef_, plain.intercept_ = model.coef_[order], model.intercept_[order]
     return plain
 
 

@@ -17,12 +17,15 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.event import Event, Listener, install_listener
 
 __all__ = [
     "COMPILED",
     "REORDERED",
+    "compiling_said",
     "interrupts_wait",
     "jit",
+    "jit_inlined",
     "jit_uncounted",
     "source_hash",
 ]
@@ -81,6 +84,40 @@ def jit_uncounted(function: F) -> F:
     return _compile(function, _nrt=False)
 
 
+def jit_inlined(function: F) -> F:
+    """Write a small function into those that call it, before their types are known.
+
+    It is then compiled with them, once, and not by itself and again as a part of each.
+    """
+    return _compile(function, inline="always")
+
+
+class _First(Listener):
+    """Calls a function when something begins to be compiled, the first time only."""
+
+    def __init__(self, say: Callable[[], None]) -> None:
+        self._say: Callable[[], None] | None = say
+
+    def on_start(self, event: Event) -> None:  # noqa: ARG002 - Numba's interface
+        """Say it, unless it was said."""
+        say, self._say = self._say, None
+        if say is not None:
+            say()
+
+    def on_end(self, event: Event) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def compiling_said(say: Callable[[], None]) -> Iterator[None]:
+    """Call `say` when something must be compiled in the block, once; not if it was cached.
+
+    Whether anything is follows from types, and from what this user ran before.
+    """
+    with install_listener("numba:compile", _First(say)):
+        yield
+
+
 @contextmanager
 def interrupts_wait() -> Iterator[None]:
     """Let an interrupt (Ctrl-C) come after the block instead of in it.
@@ -112,13 +149,15 @@ def _uninterrupted(compile_for: Callable[..., Any]) -> Callable[..., Any]:
     return compile_whole
 
 
-def _compile(function: F, **options: bool) -> F:
+def _compile(function: F, **options: Any) -> F:
     config: Any = numba.config
     previous = config.CACHE_DIR
     config.CACHE_DIR = _FOLDER
     try:
         njit: Any = numba.njit
-        compiled = njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+        # Nobody calls these from C.
+        strict = {"error_model": "numpy", "no_cfunc_wrapper": True}
+        compiled = njit(cache=True, nogil=True, **strict, **options)(function)
     finally:
         config.CACHE_DIR = previous
     if COMPILED:

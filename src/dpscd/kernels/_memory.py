@@ -1,4 +1,4 @@
-"""What Numba has no words for: fetching rows ahead, and threads that wait for each other."""
+"""What Numba has no words for: fetching rows ahead, and numbers that threads share."""
 
 from typing import Any
 
@@ -6,10 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-__all__ = ["CALLED_OFF", "GATE", "LINE", "barrier", "prefetch"]
+__all__ = ["LINE", "count_up", "look", "prefetch", "put", "swap"]
 
 #: Bytes that memory hands out at once.
 LINE = 64
@@ -50,69 +49,87 @@ def _prefetch(matrix, row, size):
     return fetch
 
 
-#: Length of a gate: the number of arrivals is its first entry; another than zero at
-#: CALLED_OFF sends everybody away. They stand on lines of their own.
-GATE = 16
-CALLED_OFF = 8
-
-# Looks at the gate before the processor is offered to others: some microseconds.
-_PATIENCE = 1000
+def look(shared: npt.NDArray[np.int64], place: int) -> int:
+    """Return an entry that other threads change, and see what they wrote before it."""
+    return int(shared[place])
 
 
-def barrier(gate: npt.NDArray[np.int64], turn: int, parts: int) -> bool:
-    """Wait until all of `parts` threads are here for the `turn`-th time, counted from 1.
+def put(shared: npt.NDArray[np.int64], place: int, value: int) -> None:
+    """Set an entry; who sees it there sees all that was written before."""
+    shared[place] = value
 
-    What a thread wrote before is seen by all others afterwards. Returns whether to go on:
-    not if the gate was called off. The interpreter has but one thread.
-    """
-    return gate[CALLED_OFF] == 0
+
+def count_up(shared: npt.NDArray[np.int64], place: int, more: int) -> None:
+    """Add to an entry to which other threads add as well."""
+    shared[place] += more
+
+
+def swap(shared: npt.NDArray[np.int64], place: int, before: int, after: int) -> bool:
+    """Set an entry to `after` if it is `before`; return whether: one thread alone succeeds."""
+    if shared[place] != before:
+        return False
+    shared[place] = after
+    return True
+
+
+def _entry(context, builder, signature, args):  # pragma: no cover - runs in the compiler
+    array = context.make_array(signature.args[0])(context, builder, args[0])
+    return builder.gep(array.data, [args[1]])
 
 
 @intrinsic
-def _arrive(typing, gate):  # pragma: no cover - runs in the compiler
+def _load(typing, shared, place):  # pragma: no cover - runs in the compiler
     def generate(context, builder, signature, args):
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        one = context.get_constant(types.int64, 1)
-        builder.atomic_rmw("add", array.data, one, "seq_cst")
+        return builder.load_atomic(_entry(context, builder, signature, args), "seq_cst", 8)
+
+    return types.int64(shared, types.intp), generate
+
+
+@intrinsic
+def _store(typing, shared, place, value):  # pragma: no cover - runs in the compiler
+    def generate(context, builder, signature, args):
+        entry = _entry(context, builder, signature, args)
+        builder.store_atomic(args[2], entry, "seq_cst", 8)
         return context.get_dummy_value()
 
-    return types.void(gate), generate
+    return types.void(shared, types.intp, types.int64), generate
 
 
 @intrinsic
-def _look(typing, gate, place):  # pragma: no cover - runs in the compiler
+def _add(typing, shared, place, more):  # pragma: no cover - runs in the compiler
     def generate(context, builder, signature, args):
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        entry = builder.gep(array.data, [args[1]])
-        return builder.load_atomic(entry, "seq_cst", 8)
-
-    return types.int64(gate, types.intp), generate
-
-
-@intrinsic
-def _offer_processor(typing):  # pragma: no cover - runs in the compiler
-    def generate(context, builder, signature, args):
-        kind = ir.FunctionType(ir.IntType(32), [])
-        name = "sched_yield"  # of the C library, which every Python has loaded
-        builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [])
+        entry = _entry(context, builder, signature, args)
+        builder.atomic_rmw("add", entry, args[2], "seq_cst")
         return context.get_dummy_value()
 
-    return types.void(), generate
+    return types.void(shared, types.intp, types.int64), generate
 
 
-@overload(barrier)
-def _barrier(gate, turn, parts):
-    def wait(gate, turn, parts):  # pragma: no cover - runs compiled only
-        if parts == 1:
-            return True
-        _arrive(gate)  # type: ignore[call-arg]
-        looks = 0
-        while _look(gate, 0) < turn * parts:
-            if _look(gate, CALLED_OFF) != 0:
-                return False
-            looks += 1
-            if looks > _PATIENCE:
-                _offer_processor()
-        return True
+@intrinsic
+def _exchange(typing, shared, place, before, after):  # pragma: no cover - in the compiler
+    def generate(context, builder, signature, args):
+        entry = _entry(context, builder, signature, args)
+        found = builder.cmpxchg(entry, args[2], args[3], "seq_cst", "seq_cst")
+        return builder.extract_value(found, 1)
 
-    return wait
+    return types.boolean(shared, types.intp, types.int64, types.int64), generate
+
+
+@overload(look)
+def _look(shared, place):
+    return lambda shared, place: _load(shared, place)  # type: ignore[call-arg]
+
+
+@overload(put)
+def _put(shared, place, value):
+    return lambda shared, place, value: _store(shared, place, value)  # type: ignore[call-arg]
+
+
+@overload(count_up)
+def _count_up(shared, place, more):
+    return lambda shared, place, more: _add(shared, place, more)  # type: ignore[call-arg]
+
+
+@overload(swap)
+def _swap(shared, place, before, after):
+    return lambda shared, place, before, after: _exchange(shared, place, before, after)  # type: ignore[call-arg]

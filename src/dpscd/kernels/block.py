@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba.extending import overload, register_jitable
 
 from dpscd.kernels._jit import jit
 from dpscd.kernels.dual import StepConstants
 from dpscd.kernels.margin import MARGIN
-from dpscd.losses import Loss, dual_step
+from dpscd.losses import Loss, dual_step, fill_steps, is_joint
 
 __all__ = [
     "BlockBuffer",
@@ -41,13 +42,14 @@ class BlockBuffer(NamedTuple):
 @jit
 def new_buffer(outputs: int, block: int) -> BlockBuffer:
     """Return room for so many rows."""
+    rows = np.empty((6, block))
     return BlockBuffer(
-        np.empty(block),
-        np.empty(block),
-        np.empty(block),
-        np.empty(block),
-        np.empty(block),
-        np.empty(block),
+        rows[0],
+        rows[1],
+        rows[2],
+        rows[3],
+        rows[4],
+        rows[5],
         np.empty((outputs, block)),
         np.empty((outputs, block)),
         np.empty((outputs, block), np.int32),
@@ -63,23 +65,65 @@ def step_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockBu
     The steps of a row depend on this row, on its own duals, on the weight of the rows that step
     with it and on the released vector alone.
     """
+    _fill_block(loss, constants, count, buffer)
+
+
+@register_jitable(forceinline=True)
+def _curvature(constants: StepConstants, buffer: BlockBuffer, b: int) -> float:
+    norm = buffer.norm[b]
+    return buffer.mass[b] * constants.separability * norm * norm / constants.strength
+
+
+@register_jitable(forceinline=True)
+def _fill_separate(
+    loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer
+) -> None:
+    """Fill steps output by output, in loops of vector instructions over the rows."""
     outputs = buffer.steps.shape[0]
     for b in range(count):
         buffer.squares[b] = 0.0
     for k in range(outputs):
         steps, duals = buffer.steps[k], buffer.duals[k]
         for b in range(count):
-            label, weight, norm = buffer.label[b], buffer.weight[b], buffer.norm[b]
+            label, weight = buffer.label[b], buffer.weight[b]
             weight = weight if weight > 0.0 else 1.0  # it will not speak
             if outputs > 1:
                 label = 1.0 if label == k else -1.0
-            curvature = (
-                buffer.mass[b] * constants.separability * norm * norm / constants.strength
-            )
+            curvature = _curvature(constants, buffer, b)
             # A loss of weight w has w times the conjugate, at the dual divided by w.
             step = weight * dual_step(loss, steps[b], duals[b] / weight, label, curvature)
             steps[b] = step
             buffer.squares[b] += step * step
+
+
+@register_jitable
+def _fill_joint(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
+    """Fill steps row by row, for all outputs together."""
+    outputs = buffer.steps.shape[0]
+    steps, duals = np.empty(outputs), np.empty(outputs)
+    for b in range(count):
+        for k in range(outputs):
+            steps[k], duals[k] = buffer.steps[k, b], buffer.duals[k, b]
+        weight = buffer.weight[b]
+        weight = weight if weight > 0.0 else 1.0  # it will not speak
+        fill_steps(
+            loss, buffer.label[b], weight, _curvature(constants, buffer, b), duals, steps
+        )
+        squares = 0.0
+        for k in range(outputs):
+            buffer.steps[k, b] = steps[k]
+            squares += steps[k] * steps[k]
+        buffer.squares[b] = squares
+
+
+def _fill_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
+    (_fill_joint if is_joint(loss) else _fill_separate)(loss, constants, count, buffer)
+
+
+@overload(_fill_block, jit_options={"forceinline": True})
+def _fill_compiled(loss, constants, count, buffer):  # pragma: no cover - runs in the compiler
+    call = _fill_joint if is_joint(loss.instance_class) else _fill_separate
+    return lambda loss, constants, count, buffer: call(loss, constants, count, buffer)
 
 
 @jit

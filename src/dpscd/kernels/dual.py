@@ -9,7 +9,7 @@ import numpy.typing as npt
 from dpscd.kernels._jit import jit
 from dpscd.kernels.margin import MARGIN
 from dpscd.kernels.rows import Rows, add_truncated, ordered_dot
-from dpscd.losses import Loss, dual_step
+from dpscd.losses import Loss, fill_steps
 
 __all__ = [
     "Records",
@@ -118,15 +118,10 @@ def plain_steps(
     norm = rows.norm[i]
     if not (norm > 0.0 and weight > 0.0):
         return False
-    outputs = steps.shape[0]
     curvature = mass * constants.separability * norm * norm / constants.strength
-    for k in range(outputs):
-        label = records.labels[i]
-        if outputs > 1:
-            label = 1.0 if label == k else -1.0
-        prediction = ordered_dot(rows, i, shared[k]) / constants.strength
-        # A loss of weight w has w times the conjugate, at the dual divided by w.
-        steps[k] = weight * dual_step(loss, prediction, dual[i, k] / weight, label, curvature)
+    for k in range(steps.shape[0]):
+        steps[k] = ordered_dot(rows, i, shared[k]) / constants.strength
+    fill_steps(loss, records.labels[i], weight, curvature, dual[i], steps)
     return True
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import register_jitable
 
-from dpscd.kernels._jit import REORDERED, jit
-from dpscd.kernels._memory import GATE, LINE, barrier, prefetch
+from dpscd.kernels._jit import REORDERED, jit, jit_inlined
+from dpscd.kernels._memory import LINE, look, prefetch
 from dpscd.kernels.block import (
     BlockBuffer,
     cut_steps,
@@ -29,6 +29,19 @@ from dpscd.kernels.persons import (
     new_desk,
     shorten_sum,
     weigh,
+)
+from dpscd.kernels.sharing import (
+    CALLED_OFF,
+    STEP,
+    claim,
+    done,
+    go_home,
+    in_step,
+    mine_to_release,
+    new_gate,
+    open_step,
+    share_of,
+    take_part,
 )
 from dpscd.losses import Loss
 
@@ -53,6 +66,11 @@ _BLOCK_BYTES = 2**18
 # once it has seen a few lines of a long row.
 _LINES = 16
 
+# Looks at the gate, besides those that a block may take, before a thread goes home: some tens
+# of microseconds. And parts of a share that are claimed one by one if members are persons.
+_PATIENCE = 2**14
+_CLAIMS = 4
+
 
 @register_jitable(fastmath=REORDERED)
 def _product(cells: Shorts, i: int, model: Singles, size: int) -> np.float32:
@@ -63,7 +81,7 @@ def _product(cells: Shorts, i: int, model: Singles, size: int) -> np.float32:
     return total
 
 
-@jit
+@jit_inlined
 def _model(shared: Floats, strength: float, model: Singles) -> float:
     """Fill `model` with the shared vector over a power of two; return that over strength."""
     largest = 0.0
@@ -154,13 +172,13 @@ def release_cells(
         shared[j] += constants.grid * np.float64(moved)
 
 
-@jit
+@jit_inlined
 def _block_of(pack: Pack) -> int:
     """Return how many members are worked on at a time."""
     return max(4, min(_BLOCK, _BLOCK_BYTES // (2 * pack.cells.shape[1])))
 
 
-@jit
+@jit_inlined
 def _add_members(
     loss: Loss, pack: Pack, constants: StepConstants, ids: Ints, coming: Ints, models: Singles,
     gains: Floats, dual: Floats, buffer: BlockBuffer, total: Ints,
@@ -285,11 +303,31 @@ def add_packed_lot(
         _add_members(loss, pack, constants, members, coming, models, gains, dual, buffer, total)
 
 
-@jit
-def _share(starts: Ints, t: int, part: int, parts: int) -> tuple[int, int]:
-    """Return where the members of step t begin and end that a thread works on."""
-    size = starts[t + 1] - starts[t]
-    return starts[t] + size * part // parts, starts[t] + size * (part + 1) // parts
+@jit_inlined
+def _release_step(
+    constants: StepConstants, t: int, normals: Floats, average_from: int, shared: Floats,
+    average: Floats, part: int, totals: Cells, gate: Ints,
+) -> None:  # fmt: skip
+    """Add up the sums of all who took part in step t, in this thread's, and release that."""
+    parts, outputs, width = totals.shape[0], shared.shape[0], shared.shape[1]
+    bits = math.frexp(constants.grid / constants.cell)[1] - 1
+    joined = in_step(gate, part, t)
+    for k in range(outputs):
+        total = totals[part, k]
+        # Loops, not whole slices: those make copies, and messages for wrong shapes that
+        # take longer to compile than the rest of this function.
+        if not joined:
+            for j in range(width):
+                total[j] = 0
+        for other in range(parts):
+            if other != part and in_step(gate, other, t):
+                for j in range(width):
+                    total[j] += totals[other, k, j]
+        noise = normals[t, k * width : (k + 1) * width]
+        release_cells(total, noise, constants, bits, shared[k])
+        if t >= average_from:
+            for j in range(width):
+                average[k, j] += shared[k, j]
 
 
 @jit
@@ -309,11 +347,12 @@ def advance_part(
     gate: Ints,
     persons: Persons | None = None,
 ) -> None:
-    """Do one thread's part of :func:`advance_packed`; the others run at the same time.
+    """Do one thread's part of :func:`advance_packed`; others may run at the same time.
 
-    Each thread adds up its share of a lot; when all are done each releases its share of
-    the coordinates, and when all are done with that the next step begins. Sums of
-    whole numbers do not depend on how they are shared.
+    Each thread adds up members that it claims (:mod:`dpscd.kernels.sharing`); one of them, who
+    sees that all are done, releases the sum, and the next step begins. Sums of whole numbers do
+    not depend on how they are shared. A thread comes back when the last step is done, when the
+    gate is called off, or when it waited in vain for another one, which then goes on.
 
     Parameters
     ----------
@@ -321,53 +360,71 @@ def advance_part(
         Which thread this is.
     totals : array of shape (threads, outputs, padded)
         Room for the sums.
-    gate : array of length GATE
-        Zeros at first; where the threads meet.
+    gate : array
+        From :func:`~dpscd.kernels.sharing.new_gate`.
     persons : Persons or None
         As for :func:`add_packed_lot`.
+
+    Notes
+    -----
+    Guarantee: one step is the mechanism of docs/proofs/shared_vector.md, whichever threads take
+    part: the shared vector is written when all members of the open step are done, once.
     """
-    outputs, width = shared.shape
-    parts = totals.shape[0]
+    outputs, parts = shared.shape[0], totals.shape[0]
     block = _block_of(pack)
-    buffer = new_buffer(outputs, block if persons is None else max(block, persons.most))
+    most = block if persons is None else max(block, persons.most)
+    buffer = new_buffer(outputs, most)
     models = np.zeros((outputs, pack.padded), np.float32)
     gains = np.empty(outputs)
-    bits = math.frexp(constants.grid / constants.cell)[1] - 1
-    low, high = width * part // parts, width * (part + 1) // parts
     own = totals[part]
-    for t in range(starts.shape[0] - 1):
-        for k in range(outputs):
-            gains[k] = _model(shared[k], constants.strength, models[k])
-        own[:] = 0
-        begin, end = _share(starts, t, part, parts)
-        if persons is not None:
-            _add_persons(
-                loss, pack, constants, ids[begin:end], persons, models, gains, dual, buffer, own
-            )
-            begin = end
-        for first in range(begin, end, block):
-            members = ids[first : min(first + block, end)]
-            coming = ids[first + block : min(first + 2 * block, end)]
-            if first + block >= end and t + 2 < starts.shape[0]:
-                after, last = _share(starts, t + 1, part, parts)
-                coming = ids[after : min(after + block, last)]
-            _add_members(
-                loss, pack, constants, members, coming, models, gains, dual, buffer, own
-            )
-        added = barrier(gate, 2 * t + 1, parts)
-        for k in range(outputs if added else 0):
-            # Loops, not whole slices: those make copies, and messages for wrong shapes that
-            # take longer to compile than the rest of this function.
-            for other in range(1, parts):
-                for j in range(low, high):
-                    totals[0, k, j] += totals[other, k, j]
-            noise = normals[t, k * width + low : k * width + high]
-            release_cells(totals[0, k, low:high], noise, constants, bits, shared[k, low:high])
-            if t >= average_from:
-                for j in range(low, high):
-                    average[k, j] += shared[k, j]
-        if not (added and barrier(gate, 2 * t + 2, parts)):
-            return
+    # A look takes about as long as some entries of a row: so long may a block of another take.
+    patience = _PATIENCE + outputs * pack.padded * (most + parts)
+    t, last = look(gate, STEP), starts.shape[0] - 1
+    while t < last and look(gate, CALLED_OFF) == 0:
+        worked = 0
+        for turn in range(parts):
+            whose = (part + turn) % parts
+            begin, end = share_of(starts, t, whose, parts)
+            size = block if persons is None else max(1, (end - begin) // _CLAIMS)
+            first = claim(gate, whose, begin, end, size)
+            while first < end:
+                if worked == 0:
+                    take_part(gate, part, t)
+                    for k in range(outputs):
+                        gains[k] = _model(shared[k], constants.strength, models[k])
+                        for j in range(pack.padded):
+                            own[k, j] = 0
+                members = ids[first : min(first + size, end)]
+                worked += members.shape[0]
+                if persons is not None:
+                    _add_persons(
+                        loss, pack, constants, members, persons, models, gains, dual, buffer,
+                        own,
+                    )  # fmt: skip
+                else:
+                    coming = ids[first + size : min(first + 2 * size, end)]
+                    if first + size >= end and t + 1 < last:
+                        after, until = share_of(starts, t + 1, part, parts)
+                        coming = ids[after : min(after + size, until)]
+                    _add_members(
+                        loss, pack, constants, members, coming, models, gains, dual, buffer,
+                        own,
+                    )  # fmt: skip
+                first = claim(gate, whose, begin, end, size)
+        if worked > 0:
+            done(gate, worked)
+        looks = 0
+        while look(gate, STEP) == t:
+            if mine_to_release(gate, starts, t):
+                _release_step(
+                    constants, t, normals, average_from, shared, average, part, totals, gate
+                )
+                open_step(gate, starts, t + 1, parts)
+            elif looks > patience or look(gate, CALLED_OFF) != 0:
+                go_home(gate)  # the thread that this one waited for goes on
+                return
+            looks += 1
+        t = look(gate, STEP)
 
 
 def advance_packed(
@@ -396,7 +453,7 @@ def advance_packed(
     before the lot.
     """
     totals = np.empty((1, shared.shape[0], pack.padded), np.int64)
-    gate = np.zeros(GATE, np.int64)
+    gate = new_gate(starts, 1)
     # Not compiled itself: one machine code serves one thread and several.
     advance_part(
         loss, pack, constants, ids, starts, normals, average_from, dual, shared, average,

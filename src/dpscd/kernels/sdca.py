@@ -7,9 +7,17 @@ from dpscd.kernels._jit import jit, jit_uncounted
 from dpscd.kernels._memory import prefetch
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows, add, dot, look_ahead
-from dpscd.losses import Loss, conjugate, dual_step, value
+from dpscd.losses import (
+    Loss,
+    conjugate,
+    dual_step,
+    fill_steps,
+    joint_conjugate,
+    joint_value,
+    value,
+)
 
-__all__ = ["objectives", "sweep"]
+__all__ = ["joint_objectives", "joint_sweep", "objectives", "sweep"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -78,3 +86,54 @@ def objectives(
         losses += weight * value(loss, prediction, label)
         conjugates += weight * conjugate(loss, dual[i, k] / weight, label)
     return losses, conjugates
+
+
+@jit_uncounted
+def joint_sweep(
+    loss: Loss,
+    rows: Rows,
+    records: Records,
+    strength: float,
+    order: Ints,
+    dual: Floats,
+    shared: Floats,
+    steps: Floats,
+) -> None:
+    """Run one epoch of SDCA with a joint loss, one record after the other: not private.
+
+    `steps` is room for a number for each output.
+    """
+    for p in range(order.shape[0]):
+        i = order[p]
+        weight = records.weights[i]
+        norm = rows.norm[i]
+        if not (norm >= 0.0 and weight > 0.0):
+            continue
+        for k in range(steps.shape[0]):
+            steps[k] = dot(rows, i, shared[k]) / strength
+        curvature = weight * norm * norm / strength
+        fill_steps(loss, records.labels[i], weight, curvature, dual[i], steps)
+        for k in range(steps.shape[0]):
+            dual[i, k] += steps[k]
+            add(rows, i, steps[k], shared[k])
+
+
+@jit
+def joint_objectives(
+    loss: Loss, rows: Rows, records: Records, strength: float, dual: Floats, shared: Floats
+) -> tuple[float, float]:
+    """Return the sums of losses and of conjugates of a joint loss: not private."""
+    values = 0.0
+    conjugates = 0.0
+    own = np.empty(shared.shape[0])
+    for i in range(records.labels.shape[0]):
+        weight = records.weights[i]
+        if not (rows.norm[i] >= 0.0 and weight > 0.0):
+            continue
+        for k in range(own.shape[0]):
+            own[k] = dot(rows, i, shared[k]) / strength
+        values += weight * joint_value(loss, own, records.labels[i])
+        for k in range(own.shape[0]):
+            own[k] = dual[i, k] / weight
+        conjugates += weight * joint_conjugate(loss, own, records.labels[i])
+    return values, conjugates

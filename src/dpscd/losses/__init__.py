@@ -8,17 +8,23 @@ loss with a scale of its own, in the unit of the labels, has a function :func:`r
 
 Arguments are plain numbers: a prediction ``u``, a label ``y``, a dual ``a`` and the
 curvature ``k = s |x|^2 / (lam n)`` of the local subproblem.
+
+A joint loss, of all outputs of a record together, has other functions: ``fill_steps``,
+``joint_value`` and ``joint_conjugate``, of arrays with a number for each output.
 """
 
 import sys
 from typing import Any, TypeGuard
 
-from numba.extending import overload
+import numpy as np
+import numpy.typing as npt
+from numba.extending import overload, register_jitable
 
 from dpscd.losses.hinge import Hinge
 from dpscd.losses.huber import Huber
 from dpscd.losses.logistic import Logistic
 from dpscd.losses.poisson import Poisson
+from dpscd.losses.softmax import Softmax
 from dpscd.losses.squared import Squared
 
 __all__ = [
@@ -27,13 +33,18 @@ __all__ = [
     "Logistic",
     "Loss",
     "Poisson",
+    "Softmax",
     "Squared",
     "conjugate",
     "curvature",
     "dual_step",
+    "fill_steps",
     "has_log_link",
     "in_inner_unit",
+    "is_joint",
     "is_of_errors",
+    "joint_conjugate",
+    "joint_value",
     "project",
     "rescaled",
     "slope",
@@ -41,7 +52,8 @@ __all__ = [
     "value",
 ]
 
-Loss = Squared | Logistic | Hinge | Huber | Poisson
+Floats = npt.NDArray[np.float64]
+Loss = Squared | Logistic | Hinge | Huber | Poisson | Softmax
 
 # Losses that do not grow with the square of their labels' unit: they keep it as `unit`.
 _WITH_UNIT = (Poisson,)
@@ -81,6 +93,46 @@ def dual_step(loss: Loss, u: float, a: float, y: float, k: float) -> float:
     return _of(loss, "dual_step")(loss, u, a, y, k)
 
 
+def fill_steps(
+    loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
+) -> None:
+    """Turn the predictions of a record for all outputs, in `steps`, into steps of its duals.
+
+    Parameters
+    ----------
+    loss : Loss
+        Joint or not.
+    y : float
+        The label; of several outputs the class number: one of them is 1 and the others -1.
+    weight : float
+        Of the record, positive. A loss of weight w has w times the conjugate, at the dual
+        divided by w.
+    k : float
+        The curvature, weight included.
+    duals, steps : arrays
+        One number for each output.
+    """
+    (_of(loss, "fill_steps") if is_joint(loss) else _fill_separately)(
+        loss, y, weight, k, duals, steps
+    )
+
+
+def joint_value(loss: Loss, margins: Floats, y: float) -> float:
+    """Return the joint loss of predictions for all outputs."""
+    return _of(loss, "joint_value")(loss, margins, y)
+
+
+def joint_conjugate(loss: Loss, duals: Floats, y: float) -> float:
+    """Return the convex conjugate of the joint loss at ``-duals``."""
+    return _of(loss, "joint_conjugate")(loss, duals, y)
+
+
+def is_joint(loss: Loss | type[Loss]) -> bool:
+    """Return whether a loss, or a class of losses, is of all outputs together."""
+    family = loss if isinstance(loss, type) else type(loss)
+    return hasattr(sys.modules[family.__module__], "fill_steps")
+
+
 def rescaled(loss: Loss, label_scale: float) -> Loss:
     """Return the loss of labels that were divided by `label_scale`, and predictions with them.
 
@@ -109,6 +161,17 @@ def is_of_errors(loss: Loss) -> bool:
 def has_log_link(loss: Loss) -> TypeGuard[Poisson]:
     """Return whether predictions are logarithms of means, over the loss's own `rate`."""
     return isinstance(loss, _WITH_LOG_LINK)
+
+
+@register_jitable
+def _fill_separately(
+    loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
+) -> None:
+    for j in range(steps.shape[0]):
+        label = y
+        if steps.shape[0] > 1:
+            label = 1.0 if y == j else -1.0
+        steps[j] = weight * dual_step(loss, steps[j], duals[j] / weight, label, k)
 
 
 def _of(loss: Loss, name: str) -> Any:
@@ -154,3 +217,22 @@ def _project(loss, a, y):
 def _dual_step(loss, u, a, y, k):
     call = _compiled(loss, "dual_step")
     return lambda loss, u, a, y, k: call(loss, u, a, y, k)
+
+
+@overload(fill_steps)
+def _fill_steps(loss, y, weight, k, duals, steps):
+    joint = is_joint(loss.instance_class)
+    call = _compiled(loss, "fill_steps") if joint else _fill_separately
+    return lambda loss, y, weight, k, duals, steps: call(loss, y, weight, k, duals, steps)
+
+
+@overload(joint_value)
+def _joint_value(loss, margins, y):
+    call = _compiled(loss, "joint_value")
+    return lambda loss, margins, y: call(loss, margins, y)
+
+
+@overload(joint_conjugate)
+def _joint_conjugate(loss, duals, y):
+    call = _compiled(loss, "joint_conjugate")
+    return lambda loss, duals, y: call(loss, duals, y)

@@ -6,7 +6,8 @@ import numpy.typing as npt
 from dpscd.kernels.draws import shuffle
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
-from dpscd.kernels.sdca import sweep
+from dpscd.kernels.sdca import joint_sweep, sweep
+from dpscd.losses import is_joint
 from dpscd.privacy.random import Purpose, Source
 from dpscd.problem import Problem
 from dpscd.solvers.observer import Look, Observer
@@ -29,16 +30,23 @@ def sdca(
     """Return the shared vector at the optimum and whether it was reached.
 
     Epochs go over all records in a fresh random order until the duality gap of every
-    output is at most `tolerance` of its objective. Not private in any way.
+    output, or of all if the loss is joint, is at most `tolerance` of its objective. Not private
+    in any way.
     """
     count = len(records.labels)
     dual = np.zeros((count, problem.outputs))
     shared = np.zeros((problem.outputs, problem.width))
-    order = np.arange(count)
+    order, joint = np.arange(count), is_joint(problem.loss)
     next_check = 1
     for epoch in range(1, max_epochs + 1):
         shuffle(source.words(Purpose.ORDER, epoch, 1, count)[0], order)
-        sweep(problem.loss, rows, records, problem.strength, order, dual, shared)
+        if joint:
+            room = np.empty(problem.outputs)
+            joint_sweep(
+                problem.loss, rows, records, problem.strength, order, dual, shared, room
+            )
+        else:
+            sweep(problem.loss, rows, records, problem.strength, order, dual, shared)
         if observer is not None:
             observer(Look(epoch, shared, dual, 0.0, 0.0))
         # The gap costs as much as an epoch: look at it less and less often.
@@ -57,7 +65,7 @@ def _converged(
     shared: Floats,
     tolerance: float,
 ) -> bool:
-    for output in range(problem.outputs):
+    for output in range(1 if is_joint(problem.loss) else problem.outputs):
         primal, gap = problem.gap(rows, records, dual, shared, output)
         if not gap <= tolerance * primal:
             return False

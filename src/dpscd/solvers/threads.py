@@ -2,24 +2,24 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpscd.kernels._jit import COMPILED
-from dpscd.kernels._memory import CALLED_OFF, GATE
 from dpscd.kernels.dual import Records, advance
 from dpscd.kernels.pack import Pack, empty_pack, fill_pack, pack_rows
 from dpscd.kernels.packed import advance_packed, advance_part
 from dpscd.kernels.persons import Persons, advance_persons
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows
+from dpscd.kernels.sharing import CALLED_OFF, STEP, new_gate, was_shared
 from dpscd.plan import Plan
 from dpscd.problem import DeferredRows, Problem
 
-__all__ = ["Run", "fill_deferred", "kernel_for", "together"]
+__all__ = ["Crowd", "Run", "fill_deferred", "kernel_for", "together"]
 
 Ints = npt.NDArray[np.int64]
 Run = Callable[..., None]
@@ -27,6 +27,9 @@ Run = Callable[..., None]
 # Entries of rows that a thread must have to work on in a lot: with fewer it would wait for
 # the others longer than it works.
 _LEAST_WORK = 2**14
+
+# Chunks of steps that one thread does before others are asked again, at most.
+_LONGEST_PAUSE = 16
 
 
 @contextmanager
@@ -74,23 +77,56 @@ def kernel_for(
         yield packed, 1
         return
     kernel: Callable[..., None] = advance_part
+    crowd = Crowd()
     # A pool of its own: nothing of it is left for a forked process or another fit.
     with ThreadPoolExecutor(parts - 1) as pool:
 
         def run(separability: float, *chunk: Any) -> None:
-            totals, gate = _room(pack, problem.outputs, parts)
+            starts = chunk[1]
+            sharing = parts if crowd.has_room() else 1
+            totals, gate = _room(pack, problem.outputs, starts, sharing)
             damped = constants._replace(separability=separability)
             data = (problem.loss, pack, damped, *chunk)
-            together(pool, lambda part: kernel(*data, part, totals, gate, *units), parts, gate)
+
+            def work(part: int) -> None:
+                kernel(*data, part, totals, gate, *units)
+
+            together(pool, work, sharing, gate, len(starts) - 1)
+            if sharing > 1:
+                crowd.learn(was_shared(gate, parts))
 
         yield run, parts
+
+
+class Crowd:
+    """Whether other programs leave room for more than one thread, as far as was seen.
+
+    Where threads waited for each other in vain, or one did everything, the next chunk of steps
+    is left to one thread; then twice as many, up to 16, until sharing works. Nothing but time
+    depends on it.
+    """
+
+    def __init__(self) -> None:
+        self._alone = 0
+        self._pause = 0
+
+    def has_room(self) -> bool:
+        """Return whether to share the next chunk."""
+        if self._alone == 0:
+            return True
+        self._alone -= 1
+        return False
+
+    def learn(self, shared: bool) -> None:
+        """Take note of a chunk that was to be shared."""
+        self._pause = 0 if shared else min(max(1, 2 * self._pause), _LONGEST_PAUSE)
+        self._alone = self._pause
 
 
 def fill_deferred(rows: DeferredRows, records: Records, pack: Pack) -> None:
     """Put rows that are standardised when they are read into their places."""
     for block in rows.blocks:
-        standardised = cast("DenseRows", rows.problem.rows(rows.X[block]))
-        fill_pack(standardised, records, pack, block.start)
+        fill_pack(rows.problem.block(rows.X[block]), records, pack, block.start)
 
 
 def _most_parts(plan: Plan) -> int:
@@ -100,14 +136,19 @@ def _most_parts(plan: Plan) -> int:
     return max(1, int(plan.rate * plan.n * plan.size) // _LEAST_WORK)
 
 
-def _room(pack: Pack, outputs: int, parts: int) -> tuple[Ints, Ints]:
-    return np.empty((parts, outputs, pack.padded), np.int64), np.zeros(GATE, np.int64)
+def _room(pack: Pack, outputs: int, starts: Ints, parts: int) -> tuple[Ints, Ints]:
+    """Return sums and a gate, new for every chunk: a thread may be late with the last."""
+    return np.empty((parts, outputs, pack.padded), np.int64), new_gate(starts, parts)
 
 
 def together(
-    pool: ThreadPoolExecutor, work: Callable[[int], None], parts: int, gate: Ints
+    pool: ThreadPoolExecutor, work: Callable[[int], None], parts: int, gate: Ints, steps: int
 ) -> None:
-    """Call ``work(part)`` for all parts at the same time; should one fail, call all off."""
+    """Call ``work(part)`` for all parts at the same time until all steps are done.
+
+    Should one fail, all are called off. Who comes late is not waited for: when all is done it
+    finds nothing to claim, and changes nothing.
+    """
 
     def safely(part: int) -> None:
         try:
@@ -117,6 +158,17 @@ def together(
             raise
 
     others = [pool.submit(safely, part) for part in range(1, parts)]
-    safely(0)
-    for other in others:
-        other.result()
+    waiting = set(others)
+    try:
+        safely(0)
+        while gate[STEP] < steps:  # another thread has work that this one waited for in vain
+            left, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for other in left:
+                other.result()
+            safely(0)
+    except BaseException:
+        gate[CALLED_OFF] = 1
+        raise
+    finally:
+        for other in others:
+            other.cancel()

@@ -1,0 +1,98 @@
+"""Claims: every member once, every step released once, whoever comes when."""
+
+import inspect
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpscd.kernels import _memory
+from dpscd.kernels.sharing import (
+    STEP,
+    claim,
+    done,
+    in_step,
+    mine_to_release,
+    new_gate,
+    open_step,
+    share_of,
+    take_part,
+    was_shared,
+)
+
+LOTS = st.lists(st.integers(0, 30), min_size=1, max_size=6)
+
+
+@given(sizes=LOTS, parts=st.integers(1, 5), begin=st.integers(0, 9))
+def test_shares_are_the_lot(sizes, parts, begin):
+    starts = begin + np.cumsum([0, *sizes])
+    for t in range(len(sizes)):
+        shares = [share_of(starts, t, part, parts) for part in range(parts)]
+        assert shares[0][0] == starts[t]
+        assert shares[-1][1] == starts[t + 1]
+        assert all(one[1] == other[0] for one, other in pairwise(shares))
+
+
+@given(sizes=LOTS, parts=st.integers(1, 4), size=st.integers(1, 9), seed=st.integers(0, 99))
+def test_every_member_is_claimed_once_and_every_step_released_once(sizes, parts, size, seed):
+    """Threads that stop anywhere and go on later, with what they saw of the gate before."""
+    starts = np.cumsum([0, *sizes])
+    gate = new_gate(starts, parts)
+    rng = random.Random(seed)  # noqa: S311 - nothing is drawn but turns
+    claimed, released = [], []
+    held = [0] * parts  # members that a thread has claimed and not delivered
+    seen = [0] * parts  # the step that a thread believes to be open
+    while gate[STEP] < len(sizes):
+        part = rng.randrange(parts)
+        t = seen[part]
+        move = rng.randrange(4)
+        if move == 0:
+            seen[part] = int(gate[STEP])
+        elif move == 1:
+            whose = rng.randrange(parts)
+            begin, end = share_of(starts, t, whose, parts)
+            first = claim(gate, whose, begin, end, size)
+            members = range(first, min(first + size, end))
+            assert not members or t == gate[STEP]
+            claimed += members
+            held[part] += len(members)
+        elif move == 2:
+            done(gate, held[part])
+            held[part] = 0
+        elif held[part] == 0 and mine_to_release(gate, starts, t):
+            assert t == gate[STEP]
+            assert sorted(claimed) == list(range(starts[t + 1]))
+            assert not any(held)
+            assert not mine_to_release(gate, starts, t)
+            released.append(t)
+            open_step(gate, starts, t + 1, parts)
+    assert released == list(range(len(sizes)))
+
+
+def test_sums_count_in_the_step_they_were_made_for():
+    gate = new_gate(np.array([0, 4, 8]), 2)
+    take_part(gate, 1, 0)
+    assert in_step(gate, 1, 0)
+    assert not in_step(gate, 0, 0)
+    assert not in_step(gate, 1, 1)
+    assert not was_shared(gate, 2)
+    take_part(gate, 0, 1)
+    assert was_shared(gate, 2)
+
+
+@pytest.mark.parametrize(
+    ("rule", "names"),
+    [
+        ("_look", "shared place"),
+        ("_put", "shared place value"),
+        ("_count_up", "shared place more"),
+        ("_swap", "shared place before after"),
+    ],
+)
+def test_the_compiler_gets_numbers_that_threads_share(rule, names):
+    # Compiled code comes from a cache, so that this is not seen otherwise.
+    given = getattr(_memory, rule)(*[None] * len(names.split()))
+    assert list(inspect.signature(given).parameters) == names.split()
