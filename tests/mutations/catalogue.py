@@ -378,7 +378,7 @@ MUTATIONS = [
     Mutation(
         "models of one against the rest read as multinomial",
         "estimators/classification.py",
-        ((' and self.privacy_.public["rule"] >= FIRST_JOINT_RULE', ""),),
+        ((' and self.privacy_.public.get("rule", 1) >= FIRST_JOINT_RULE', ""),),
         "tests/estimators/test_old_files.py",
     ),
     Mutation(

@@ -252,7 +252,9 @@ class DPLogisticRegression(DPLinearClassifier):
     def is_multinomial(self) -> bool:
         """Whether all classes have one model together: more than two of them."""
         check_is_fitted(self)
-        return len(self.classes_) > 2 and self.privacy_.public["rule"] >= FIRST_JOINT_RULE
+        return (
+            len(self.classes_) > 2 and self.privacy_.public.get("rule", 1) >= FIRST_JOINT_RULE
+        )
 
     def _loss_of(self, meaning: ClassLabels) -> Loss:
         return losses.Logistic() if len(meaning.classes) == 2 else losses.Softmax()

@@ -175,7 +175,7 @@ def _plan(subject: Subject, epsilon: float) -> Plan:
         means=any(x.what == "rescaling" for x in card.releases),
         joint=len(subject.outputs) > 1
         and subject.kind.gives_chances
-        and public["rule"] >= FIRST_JOINT_RULE,
+        and public.get("rule", 1) >= FIRST_JOINT_RULE,
     )
     return plan_fit(
         facts,
