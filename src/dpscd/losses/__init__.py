@@ -46,6 +46,7 @@ __all__ = [
     "joint_conjugate",
     "joint_value",
     "project",
+    "record_steps",
     "rescaled",
     "slope",
     "unit",
@@ -94,25 +95,40 @@ def dual_step(loss: Loss, u: float, a: float, y: float, k: float) -> float:
 
 
 def fill_steps(
-    loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
+    loss: Loss,
+    count: int,
+    y: Floats,
+    weight: Floats,
+    k: Floats,
+    duals: Floats,
+    steps: Floats,
 ) -> None:
-    """Turn the predictions of a record for all outputs, in `steps`, into steps of its duals.
+    """Turn predictions of some records by a joint loss, in `steps`, into steps of their duals.
 
     Parameters
     ----------
     loss : Loss
-        Joint or not.
-    y : float
-        The label; of several outputs the class number: one of them is 1 and the others -1.
-    weight : float
-        Of the record, positive. A loss of weight w has w times the conjugate, at the dual
-        divided by w.
-    k : float
-        The curvature, weight included.
-    duals, steps : arrays
-        One number for each output.
+        Joint.
+    count : int
+        Number of records.
+    y, weight, k : arrays
+        Label (a class number), weight and curvature of every record. Weights are positive; a
+        loss of weight w has w times the conjugate, at the dual divided by w.
+    duals, steps : arrays of shape (outputs, records)
+        One column for each record.
     """
-    (_of(loss, "fill_steps") if is_joint(loss) else _fill_separately)(
+    _of(loss, "fill_steps")(loss, count, y, weight, k, duals, steps)
+
+
+def record_steps(
+    loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
+) -> None:
+    """Turn the predictions of one record for all outputs, in `steps`, into steps of its duals.
+
+    For every loss; one that is not joint has labels 1 for the output `y` and -1 for others, if
+    there are several.
+    """
+    (_record_jointly if is_joint(loss) else _record_separately)(
         loss, y, weight, k, duals, steps
     )
 
@@ -164,7 +180,7 @@ def has_log_link(loss: Loss) -> TypeGuard[Poisson]:
 
 
 @register_jitable
-def _fill_separately(
+def _record_separately(
     loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
 ) -> None:
     for j in range(steps.shape[0]):
@@ -172,6 +188,20 @@ def _fill_separately(
         if steps.shape[0] > 1:
             label = 1.0 if y == j else -1.0
         steps[j] = weight * dual_step(loss, steps[j], duals[j] / weight, label, k)
+
+
+@register_jitable
+def _record_jointly(
+    loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
+) -> None:
+    numbers = np.empty((3, 1))
+    numbers[0, 0], numbers[1, 0], numbers[2, 0] = y, weight, k
+    own, moves = np.empty((steps.shape[0], 1)), np.empty((steps.shape[0], 1))
+    for j in range(steps.shape[0]):
+        own[j, 0], moves[j, 0] = duals[j], steps[j]
+    fill_steps(loss, 1, numbers[0], numbers[1], numbers[2], own, moves)
+    for j in range(steps.shape[0]):
+        steps[j] = moves[j, 0]
 
 
 def _of(loss: Loss, name: str) -> Any:
@@ -220,9 +250,16 @@ def _dual_step(loss, u, a, y, k):
 
 
 @overload(fill_steps)
-def _fill_steps(loss, y, weight, k, duals, steps):
-    joint = is_joint(loss.instance_class)
-    call = _compiled(loss, "fill_steps") if joint else _fill_separately
+def _fill_steps(loss, count, y, weight, k, duals, steps):
+    call = _compiled(loss, "fill_steps")
+    return lambda loss, count, y, weight, k, duals, steps: call(
+        loss, count, y, weight, k, duals, steps
+    )
+
+
+@overload(record_steps)
+def _record_steps(loss, y, weight, k, duals, steps):
+    call = _record_jointly if is_joint(loss.instance_class) else _record_separately
     return lambda loss, y, weight, k, duals, steps: call(loss, y, weight, k, duals, steps)
 
 

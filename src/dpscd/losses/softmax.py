@@ -34,34 +34,71 @@ class Softmax(NamedTuple):
 
 @register_jitable
 def fill_steps(
-    loss: Softmax, y: float, weight: float, k: float, duals: Floats, steps: Floats
+    loss: Softmax,
+    count: int,
+    y: Floats,
+    weight: Floats,
+    k: Floats,
+    duals: Floats,
+    steps: Floats,
 ) -> None:
-    """Turn the margins of all classes, in `steps`, into steps of a record's duals.
+    """Turn the margins of all classes, in `steps`, into steps of duals of some records.
+
+    Parameters
+    ----------
+    loss : Softmax
+        The loss.
+    count : int
+        Number of records.
+    y, weight, k : arrays
+        Class number, weight and curvature of every record.
+    duals, steps : arrays of shape (classes, records)
+        One column for each record.
 
     Notes
     -----
     The direction is from p to softmax(m), and the step s of it maximises a lower bound of the
     dual objective: the conjugate, a negative entropy, is 1-strongly convex in the sum of
     absolute values.
+    All loops are over records within, each number of a record on its own: what becomes of one
+    does not depend on who stands beside it.
     """
-    top = steps[0]
-    for j in range(1, steps.shape[0]):
-        top = max(top, steps[j])
-    total = 0.0
-    for j in range(steps.shape[0]):
-        steps[j] = exp_of_negative(steps[j] - top)
-        total += steps[j]
-    sizes, squares = 0.0, 0.0
-    for j in range(steps.shape[0]):
-        there = (1.0 if y == j else 0.0) - duals[j] / weight
-        steps[j] = there - steps[j] / total
-        sizes += abs(steps[j])
-        squares += steps[j] * steps[j]
-    sizes *= sizes
-    below = sizes + k * squares
-    part = weight * sizes / below if below > 0.0 else 0.0 * below
-    for j in range(steps.shape[0]):
-        steps[j] *= part
+    classes = steps.shape[0]
+    room = np.empty((3, count))
+    first, second, third = room[0], room[1], room[2]
+    for b in range(count):
+        first[b] = steps[0, b]
+    for j in range(1, classes):
+        margins = steps[j]
+        for b in range(count):
+            first[b] = max(first[b], margins[b])
+    for b in range(count):
+        second[b] = 0.0
+    for j in range(classes):
+        margins = steps[j]
+        for b in range(count):
+            margins[b] = exp_of_negative(margins[b] - first[b])
+            second[b] += margins[b]
+    for b in range(count):
+        first[b] = 0.0
+        third[b] = 0.0
+    for j in range(classes):
+        own, before = steps[j], duals[j]
+        for b in range(count):
+            there = (1.0 if y[b] == j else 0.0) - before[b] / weight[b]
+            q = there - own[b] / second[b]
+            own[b] = q
+            first[b] += abs(q)
+            third[b] += q * q
+    for b in range(count):
+        sizes = first[b] * first[b]
+        below = sizes + k[b] * third[b]
+        # What is no number stays none, and where nothing is left to do nothing is done.
+        first[b] = weight[b] * sizes / (below if below != 0.0 else 1.0)
+    for j in range(classes):
+        own = steps[j]
+        for b in range(count):
+            own[b] *= first[b]
 
 
 @register_jitable
