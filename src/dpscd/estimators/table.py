@@ -224,7 +224,8 @@ class TableModel(BaseEstimator):
         -------
         DataFrame
             One row per column and value: `column`, `value`, `effect` on the prediction (on the
-            log-odds of a logistic regression) relative to the column's average, and `band`, two
+            log-odds of a logistic regression of two classes, on the score of each class of
+            several) relative to the column's average, and `band`, two
             standard deviations of the noise in it. With more than two classes also `class`.
             Numbers are shown at their knots, the middle of their intervals, or at their
             bounds. The column whose effects are the clearest comes first. A pair is a column

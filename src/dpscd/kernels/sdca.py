@@ -1,4 +1,4 @@
-"""SDCA without privacy: sweeps of exact coordinate steps, and how far they are from the end."""
+"""SDCA without privacy: sweeps over the records, and how far they are from the end."""
 
 import numpy as np
 import numpy.typing as npt

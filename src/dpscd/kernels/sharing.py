@@ -28,6 +28,7 @@ __all__ = [
     "share_of",
     "take_part",
     "was_shared",
+    "went_home",
 ]
 
 Ints = npt.NDArray[np.int64]
@@ -68,10 +69,15 @@ def go_home(gate: Ints) -> None:
     count_up(gate, _IN_VAIN, 1)
 
 
+def went_home(gate: Ints) -> bool:
+    """Return whether some thread waited in vain."""
+    return bool(gate[_IN_VAIN] != 0)
+
+
 def was_shared(gate: Ints, parts: int) -> bool:
     """Return whether several threads worked on a chunk and none waited in vain."""
     joined = gate[_SHARES + _JOINED :: _DONE]
-    return bool(gate[_IN_VAIN] == 0 and np.count_nonzero(joined[:parts]) > 1)
+    return bool(not went_home(gate) and np.count_nonzero(joined[:parts]) > 1)
 
 
 def new_gate(starts: Ints, parts: int) -> Ints:

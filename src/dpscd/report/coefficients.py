@@ -48,7 +48,16 @@ def _intro(subject: Subject) -> Html:
     )
 
 
+_MULTINOMIAL = (
+    "Each weight is a change of the score of its class. Differences count: 0.7 more than in "
+    "another class doubles the odds against that one, and what is the same in all changes "
+    "nothing."
+)
+
+
 def _units(subject: Subject) -> str:
+    if getattr(subject.estimator, "is_multinomial", False):
+        return _MULTINOMIAL.replace("weight", subject.noun)
     words = subject.kind.weight.format(target=subject.target or "the prediction")
     return words.replace("weight", subject.noun)
 

@@ -1,4 +1,4 @@
-"""SDCA, one exact coordinate step at a time: the optimum, without privacy."""
+"""SDCA, one record at a time: the optimum, without privacy."""
 
 import numpy as np
 import numpy.typing as npt

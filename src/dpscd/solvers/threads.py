@@ -15,7 +15,7 @@ from dpscd.kernels.pack import Pack, empty_pack, fill_pack, pack_rows
 from dpscd.kernels.packed import advance_packed, advance_part
 from dpscd.kernels.persons import Persons, advance_persons
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows
-from dpscd.kernels.sharing import CALLED_OFF, STEP, new_gate, was_shared
+from dpscd.kernels.sharing import CALLED_OFF, STEP, new_gate, was_shared, went_home
 from dpscd.plan import Plan
 from dpscd.problem import DeferredRows, Problem
 
@@ -166,6 +166,8 @@ def together(
             for other in left:
                 other.result()
             safely(0)
+        if went_home(gate):
+            safely(0)  # nothing is left to do; but only its looks see all that others wrote
     except BaseException:
         gate[CALLED_OFF] = 1
         raise
