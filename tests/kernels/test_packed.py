@@ -60,7 +60,7 @@ class Case(FloatCase):
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weights"])
 @pytest.mark.parametrize("constant", [0.0, 0.3], ids=["no tail", "tail"])
-@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("outputs", [1, 3, 10])
 @joint_too
 def test_it_is_the_mechanism_on_rounded_records(loss, outputs, constant, weighted):
     case = Case(loss, outputs=outputs, constant=constant, weighted=weighted)

@@ -81,7 +81,7 @@ def _product(cells: Shorts, i: int, model: Singles, size: int) -> np.float32:
     return total
 
 
-@register_jitable(fastmath=REORDERED)
+@register_jitable(fastmath=REORDERED, forceinline=True)
 def _eight_products(
     cells: Shorts, i: int, models: Singles, k: int, size: int
 ) -> tuple[np.float32, ...]:
@@ -89,20 +89,17 @@ def _eight_products(
 
     One row at a time: with several, how terms are summed could depend on a row's place.
     """
-    row = cells[i]
-    m, n, o, p = models[k], models[k + 1], models[k + 2], models[k + 3]
-    q, r, s, t = models[k + 4], models[k + 5], models[k + 6], models[k + 7]
     a = b = c = d = e = f = g = h = np.float32(0.0)
     for j in range(size):
-        x = np.float32(row[j])
-        a += x * m[j]
-        b += x * n[j]
-        c += x * o[j]
-        d += x * p[j]
-        e += x * q[j]
-        f += x * r[j]
-        g += x * s[j]
-        h += x * t[j]
+        x = np.float32(cells[i, j])
+        a += x * models[k, j]
+        b += x * models[k + 1, j]
+        c += x * models[k + 2, j]
+        d += x * models[k + 3, j]
+        e += x * models[k + 4, j]
+        f += x * models[k + 5, j]
+        g += x * models[k + 6, j]
+        h += x * models[k + 7, j]
     return a, b, c, d, e, f, g, h
 
 
