@@ -16,9 +16,10 @@ def case(loss, outputs=1):
     return problem, problem.rows(X), Records(y.astype(float), np.ones(80))
 
 
-@pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize(
-    "loss", [Squared(), Logistic(), Hinge(), Softmax()], ids=lambda x: type(x).__name__
+    ("loss", "outputs"),
+    [*((x, k) for x in (Squared(), Logistic(), Hinge()) for k in (1, 3)), (Softmax(), 3)],
+    ids=str,
 )
 def test_the_optimum_is_reached_from_any_order(loss, outputs):
     problem, rows, records = case(loss, outputs)
