@@ -68,3 +68,20 @@ def test_a_record_that_cannot_be_used_is_passed_over():
     shared, converged = sdca(problem, problem.rows(X), records, SeededSource(b"e"))
     assert converged
     assert np.isfinite(shared).all()
+
+
+def test_records_that_cannot_be_used_change_nothing_of_a_joint_loss():
+    problem, _, _ = case(Softmax(), 3)
+    generator = np.random.default_rng(3)
+    X = generator.normal(size=(80, 4))
+    y = generator.integers(0, 3, 80).astype(float)
+    weights = np.where(np.arange(80) % 4 == 0, 0.0, 1.0)
+    hostile = X.copy()
+    hostile[::4] = np.nan
+    found = []
+    for rows in (X, hostile):
+        records = Records(y, weights)
+        shared, converged = sdca(problem, problem.rows(rows), records, SeededSource(b"e"))
+        assert converged
+        found.append(shared)
+    np.testing.assert_array_equal(*found)
