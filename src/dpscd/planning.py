@@ -307,7 +307,8 @@ def _separability(facts: Facts, lot_size: int, usual_lot: int) -> float:
     Rows whose directions have a mean square of `alike` at most along every direction are
     stable from half of ``1 + (lot_size - 1) alike`` on. From public facts `alike` is bounded
     from below: by one over the rank, and by what all rows have in common, the constant.
-    Standardised regressions start with a quarter of the usual lot size.
+    Standardised regressions start with a quarter of the usual lot size, joint losses with that
+    bound or a hundredth.
     """
     if facts.task == "regression" and facts.standardised:
         usual_lot = max(1, round(_DAMPED * usual_lot))

@@ -26,6 +26,7 @@ from dpscd import (
     TableModel,
 )
 from dpscd.errors import LedgerError
+from dpscd.estimators.sources import Given
 from dpscd.kernels.persons import MOST_ROWS
 
 N, D = 400, 4
@@ -333,3 +334,9 @@ def test_capacity_is_of_persons():
         persons=own,
     )  # fmt: skip
     assert store.total(LabelQuery(1, Problem(Squared(), 1.0, 1, 1))) == [0.0]
+
+
+def test_identifiers_are_not_in_what_a_traceback_would_show():
+    given = Given(sample_weight=[0.25], exposure=[7.5], groups=["Ada"])
+    assert "Ada" not in repr(given)
+    assert "Ada" not in f"{given} {(given,)}"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpscd.kernels import _memory
+from dpscd.kernels import _memory, sharing
+from dpscd.kernels._jit import COMPILED
 from dpscd.kernels.sharing import (
     STEP,
     claim,
@@ -96,3 +97,19 @@ def test_the_compiler_gets_numbers_that_threads_share(rule, names):
     # Compiled code comes from a cache, so that this is not seen otherwise.
     given = getattr(_memory, rule)(*[None] * len(names.split()))
     assert list(inspect.signature(given).parameters) == names.split()
+
+
+@pytest.mark.skipif(COMPILED, reason="compiled code has its own exchange")
+def test_who_is_beaten_to_a_block_claims_the_next(monkeypatch):
+    starts = np.array([0, 20])
+    gate = new_gate(starts, 1)
+
+    def beaten(shared, place, before, after):
+        monkeypatch.setattr(sharing, "swap", _memory.swap)
+        assert _memory.swap(shared, place, before, after)  # by another thread
+        return False
+
+    monkeypatch.setattr(sharing, "swap", beaten)
+    assert claim(gate, 0, 0, 20, 8) == 8
+    assert claim(gate, 0, 0, 20, 8) == 16
+    assert claim(gate, 0, 0, 20, 8) == 20

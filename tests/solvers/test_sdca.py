@@ -16,9 +16,10 @@ def case(loss, outputs=1):
     return problem, problem.rows(X), Records(y.astype(float), np.ones(80))
 
 
-@pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize(
-    "loss", [Squared(), Logistic(), Hinge(), Softmax()], ids=lambda x: type(x).__name__
+    ("loss", "outputs"),
+    [*((x, k) for x in (Squared(), Logistic(), Hinge()) for k in (1, 3)), (Softmax(), 3)],
+    ids=str,
 )
 def test_the_optimum_is_reached_from_any_order(loss, outputs):
     problem, rows, records = case(loss, outputs)
@@ -67,3 +68,20 @@ def test_a_record_that_cannot_be_used_is_passed_over():
     shared, converged = sdca(problem, problem.rows(X), records, SeededSource(b"e"))
     assert converged
     assert np.isfinite(shared).all()
+
+
+def test_records_that_cannot_be_used_change_nothing_of_a_joint_loss():
+    problem, _, _ = case(Softmax(), 3)
+    generator = np.random.default_rng(3)
+    X = generator.normal(size=(80, 4))
+    y = generator.integers(0, 3, 80).astype(float)
+    weights = np.where(np.arange(80) % 4 == 0, 0.0, 1.0)
+    hostile = X.copy()
+    hostile[::4] = np.nan
+    found = []
+    for rows in (X, hostile):
+        records = Records(y, weights)
+        shared, converged = sdca(problem, problem.rows(rows), records, SeededSource(b"e"))
+        assert converged
+        found.append(shared)
+    np.testing.assert_array_equal(*found)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpscd.errors import CalibrationError
 from dpscd.plan import Plan
-from dpscd.planning import FIRST_JOINT_RULE, Facts, plan_fit
+from dpscd.planning import Facts, plan_fit
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.report.html import Html, counted, data_table, html, joined, number, whole
 from dpscd.report.line_chart import LineChart
@@ -173,9 +173,7 @@ def _plan(subject: Subject, epsilon: float) -> Plan:
         persons=card.protected.is_person,
         any_length=any(x.what == "long rows" for x in card.releases),
         means=any(x.what == "rescaling" for x in card.releases),
-        joint=len(subject.outputs) > 1
-        and subject.kind.gives_chances
-        and public.get("rule", 1) >= FIRST_JOINT_RULE,
+        joint=getattr(subject.estimator, "is_multinomial", False),
     )
     return plan_fit(
         facts,
