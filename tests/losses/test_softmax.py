@@ -26,8 +26,8 @@ def compiled_steps(loss, y, weight, k, duals, steps):
 
 
 @jit
-def compiled_block(loss, count, y, weight, k, duals, steps):
-    fill_steps(loss, count, y, weight, k, duals, steps)
+def compiled_block(loss, count, y, weight, k, duals, steps, room):
+    fill_steps(loss, count, y, weight, k, duals, steps, room)
 
 
 @jit
@@ -140,7 +140,7 @@ def test_a_record_has_its_steps_whoever_stands_beside_it(count):
     y = rng.integers(0, classes, room).astype(float)
     weight, k = rng.uniform(0.5, 2.0, (2, room))
     steps = margins.copy()
-    compiled_block(LOSS, count, y, weight, k, duals, steps)
+    compiled_block(LOSS, count, y, weight, k, duals, steps, np.empty((3, count)))
     np.testing.assert_array_equal(steps[:, count:], margins[:, count:])
     for b in range(count):
         alone = margins[:, b].copy()

@@ -37,6 +37,7 @@ class BlockBuffer(NamedTuple):
     steps: Floats  # predictions at first
     duals: Floats
     cells: npt.NDArray[np.int32]
+    room: Floats  # for joint losses: four numbers a row
 
 
 @jit
@@ -53,6 +54,7 @@ def new_buffer(outputs: int, block: int) -> BlockBuffer:
         np.empty((outputs, block)),
         np.empty((outputs, block)),
         np.empty((outputs, block), np.int32),
+        np.empty((4, block)),
     )
 
 
@@ -99,12 +101,12 @@ def _fill_separate(
 @register_jitable
 def _fill_joint(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
     """Fill steps for all outputs together."""
-    weight, curvature = buffer.squares, np.empty(count)
+    weight, curvature = buffer.squares, buffer.room[3]
     for b in range(count):
         weight[b] = buffer.weight[b] if buffer.weight[b] > 0.0 else 1.0  # it will not speak
         curvature[b] = _curvature(constants, buffer, b)
     steps = buffer.steps
-    fill_steps(loss, count, buffer.label, weight, curvature, buffer.duals, steps)
+    fill_steps(loss, count, buffer.label, weight, curvature, buffer.duals, steps, buffer.room)
     for b in range(count):
         buffer.squares[b] = 0.0
     for k in range(steps.shape[0]):

@@ -173,11 +173,11 @@ def _add(pack: Pack, ids: Ints, cells: npt.NDArray[np.int32], total: Ints) -> No
 
 @jit
 def _add_two(
-    pack: Pack, ids: Ints, cells: npt.NDArray[np.int32], total: Ints, more: Ints
-) -> None:
+    pack: Pack, ids: Ints, first: npt.NDArray[np.int32], second: npt.NDArray[np.int32],
+    total: Ints, more: Ints,
+) -> None:  # fmt: skip
     """Do what :func:`_add` does for two outputs, each row converted once."""
     count, size, b = ids.shape[0], total.shape[0], 0
-    first, second = cells[0], cells[1]
     while b + 4 <= count:
         q, r = pack.cells[ids[b]], pack.cells[ids[b + 1]]
         s, t = pack.cells[ids[b + 2]], pack.cells[ids[b + 3]]
@@ -201,14 +201,15 @@ def _add_two(
 
 @jit_inlined
 def _add_outputs(
-    pack: Pack, ids: Ints, cells: npt.NDArray[np.int32], count: int, total: Ints
+    pack: Pack, ids: Ints, cells: npt.NDArray[np.int32], start: int, total: Ints
 ) -> None:
-    """Add whole numbers for all outputs, two at a time."""
-    pairs = total.shape[0] - total.shape[0] % 2
+    """Add the numbers of the rows `ids`, which stand in `cells` from `start` on."""
+    stop, pairs = start + ids.shape[0], total.shape[0] - total.shape[0] % 2
     for k in range(0, pairs, 2):
-        _add_two(pack, ids, cells[k : k + 2, :count], total[k], total[k + 1])
+        one, other = cells[k, start:stop], cells[k + 1, start:stop]
+        _add_two(pack, ids, one, other, total[k], total[k + 1])
     for k in range(pairs, total.shape[0]):
-        _add(pack, ids, cells[k], total[k])
+        _add(pack, ids, cells[k, start:stop], total[k])
 
 
 @jit
@@ -260,7 +261,7 @@ def _add_members(
     for k in range(total.shape[0]):
         for b in range(ids.shape[0]):
             dual[ids[b], k] = buffer.duals[k, b]
-    _add_outputs(pack, ids, buffer.cells, ids.shape[0], total)
+    _add_outputs(pack, ids, buffer.cells, 0, total)
 
 
 @jit
@@ -272,7 +273,7 @@ def _add_joint(
     for k in range(total.shape[0]):
         for j in range(own.shape[1]):
             own[k, j] = 0
-        _add(pack, ids[first:last], buffer.cells[k, first:last], own[k])
+    _add_outputs(pack, ids[first:last], buffer.cells, first, own)
     factor = shorten_sum(own, constants)
     for k in range(total.shape[0]):
         for j in range(total.shape[1]):
@@ -311,12 +312,10 @@ def _add_persons(
         for p in range(ends.shape[0]):
             first, last = last, ends[p]
             if desk.joint[p]:
-                for k in range(outputs):
-                    _add(pack, rows[begin:first], buffer.cells[k, begin:first], total[k])
+                _add_outputs(pack, rows[begin:first], buffer.cells, begin, total)
                 _add_joint(pack, constants, rows, first, last, own, buffer, total)
                 begin = last
-        for k in range(outputs):
-            _add(pack, rows[begin:last], buffer.cells[k, begin:last], total[k])
+        _add_outputs(pack, rows[begin:last], buffer.cells, begin, total)
         move_duals(rows.shape[0], buffer)
         for k in range(outputs):
             for b in range(rows.shape[0]):

@@ -102,8 +102,11 @@ def fill_steps(
     k: Floats,
     duals: Floats,
     steps: Floats,
+    room: Floats,
 ) -> None:
     """Turn predictions of some records by a joint loss, in `steps`, into steps of their duals.
+
+    The same numbers as :func:`record_steps` gives, to the last bit.
 
     Parameters
     ----------
@@ -116,8 +119,10 @@ def fill_steps(
         loss of weight w has w times the conjugate, at the dual divided by w.
     duals, steps : arrays of shape (outputs, records)
         One column for each record.
+    room : array of shape (3, records)
+        Overwritten.
     """
-    _of(loss, "fill_steps")(loss, count, y, weight, k, duals, steps)
+    _of(loss, "fill_steps")(loss, count, y, weight, k, duals, steps, room)
 
 
 def record_steps(
@@ -128,7 +133,7 @@ def record_steps(
     For every loss; one that is not joint has labels 1 for the output `y` and -1 for others, if
     there are several.
     """
-    (_record_jointly if is_joint(loss) else _record_separately)(
+    (_of(loss, "record_steps") if is_joint(loss) else _record_separately)(
         loss, y, weight, k, duals, steps
     )
 
@@ -190,20 +195,6 @@ def _record_separately(
         steps[j] = weight * dual_step(loss, steps[j], duals[j] / weight, label, k)
 
 
-@register_jitable
-def _record_jointly(
-    loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
-) -> None:
-    numbers = np.empty((3, 1))
-    numbers[0, 0], numbers[1, 0], numbers[2, 0] = y, weight, k
-    own, moves = np.empty((steps.shape[0], 1)), np.empty((steps.shape[0], 1))
-    for j in range(steps.shape[0]):
-        own[j, 0], moves[j, 0] = duals[j], steps[j]
-    fill_steps(loss, 1, numbers[0], numbers[1], numbers[2], own, moves)
-    for j in range(steps.shape[0]):
-        steps[j] = moves[j, 0]
-
-
 def _of(loss: Loss, name: str) -> Any:
     return getattr(sys.modules[type(loss).__module__], name)
 
@@ -250,16 +241,17 @@ def _dual_step(loss, u, a, y, k):
 
 
 @overload(fill_steps)
-def _fill_steps(loss, count, y, weight, k, duals, steps):
+def _fill_steps(loss, count, y, weight, k, duals, steps, room):
     call = _compiled(loss, "fill_steps")
-    return lambda loss, count, y, weight, k, duals, steps: call(
-        loss, count, y, weight, k, duals, steps
+    return lambda loss, count, y, weight, k, duals, steps, room: call(
+        loss, count, y, weight, k, duals, steps, room
     )
 
 
 @overload(record_steps)
 def _record_steps(loss, y, weight, k, duals, steps):
-    call = _record_jointly if is_joint(loss.instance_class) else _record_separately
+    joint = is_joint(loss.instance_class)
+    call = _compiled(loss, "record_steps") if joint else _record_separately
     return lambda loss, y, weight, k, duals, steps: call(loss, y, weight, k, duals, steps)
 
 

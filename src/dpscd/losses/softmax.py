@@ -33,6 +33,35 @@ class Softmax(NamedTuple):
 
 
 @register_jitable
+def record_steps(
+    loss: Softmax, y: float, weight: float, k: float, duals: Floats, steps: Floats
+) -> None:
+    """Turn the margins of all classes, in `steps`, into steps of a record's duals.
+
+    Notes
+    -----
+    The direction is from p to softmax(m), and the step s of it maximises a lower bound of the
+    dual objective: the conjugate, a negative entropy, is 1-strongly convex in the sum of
+    absolute values.
+    """
+    top = steps[0]
+    for j in range(1, steps.shape[0]):
+        top = max(top, steps[j])
+    total = 0.0
+    for j in range(steps.shape[0]):
+        steps[j] = exp_of_negative(steps[j] - top)
+        total += steps[j]
+    sizes, squares = 0.0, 0.0
+    for j in range(steps.shape[0]):
+        steps[j] = _direction(y == j, duals[j] / weight, steps[j] / total)
+        sizes += abs(steps[j])
+        squares += steps[j] * steps[j]
+    part = _part(sizes, squares, weight, k)
+    for j in range(steps.shape[0]):
+        steps[j] *= part
+
+
+@register_jitable
 def fill_steps(
     loss: Softmax,
     count: int,
@@ -41,30 +70,14 @@ def fill_steps(
     k: Floats,
     duals: Floats,
     steps: Floats,
+    room: Floats,
 ) -> None:
-    """Turn the margins of all classes, in `steps`, into steps of duals of some records.
+    """Do what :func:`record_steps` does for `count` records, each in a column, to the last bit.
 
-    Parameters
-    ----------
-    loss : Softmax
-        The loss.
-    count : int
-        Number of records.
-    y, weight, k : arrays
-        Class number, weight and curvature of every record.
-    duals, steps : arrays of shape (classes, records)
-        One column for each record.
-
-    Notes
-    -----
-    The direction is from p to softmax(m), and the step s of it maximises a lower bound of the
-    dual objective: the conjugate, a negative entropy, is 1-strongly convex in the sum of
-    absolute values.
-    All loops are over records within, each number of a record on its own: what becomes of one
-    does not depend on who stands beside it.
+    All loops are over records within, for vector instructions; each number is made of those of
+    one record. `room` has three rows.
     """
     classes = steps.shape[0]
-    room = np.empty((3, count))
     first, second, third = room[0], room[1], room[2]
     for b in range(count):
         first[b] = steps[0, b]
@@ -85,20 +98,29 @@ def fill_steps(
     for j in range(classes):
         own, before = steps[j], duals[j]
         for b in range(count):
-            there = (1.0 if y[b] == j else 0.0) - before[b] / weight[b]
-            q = there - own[b] / second[b]
-            own[b] = q
-            first[b] += abs(q)
-            third[b] += q * q
+            own[b] = _direction(y[b] == j, before[b] / weight[b], own[b] / second[b])
+            first[b] += abs(own[b])
+            third[b] += own[b] * own[b]
     for b in range(count):
-        sizes = first[b] * first[b]
-        below = sizes + k[b] * third[b]
-        # What is no number stays none, and where nothing is left to do nothing is done.
-        first[b] = weight[b] * sizes / (below if below != 0.0 else 1.0)
+        first[b] = _part(first[b], third[b], weight[b], k[b])
     for j in range(classes):
         own = steps[j]
         for b in range(count):
             own[b] *= first[b]
+
+
+@register_jitable(forceinline=True)
+def _direction(own: bool, dual: float, chance: float) -> float:
+    return ((1.0 if own else 0.0) - dual) - chance
+
+
+@register_jitable(forceinline=True)
+def _part(sizes: float, squares: float, weight: float, k: float) -> float:
+    """Return how much of the direction is gone, times the weight."""
+    square = sizes * sizes
+    below = square + k * squares
+    # What is no number stays none, and where nothing is left to do nothing is done.
+    return weight * square / (below if below != 0.0 else 1.0)
 
 
 @register_jitable
