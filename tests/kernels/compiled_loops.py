@@ -30,7 +30,7 @@ def kernels():
     from dpscd.kernels.norms import measure_rows
     from dpscd.kernels.pack import Pack, fill_pack
     from dpscd.kernels.rows import CsrRows, DenseRows
-    from dpscd.losses import Logistic
+    from dpscd.losses import Logistic, Softmax
 
     loss, numbers = Logistic(), StepConstants(*[1.0] * len(StepConstants._fields))
     law = Law(1.0, 1, 1, 1.0, 1)
@@ -54,6 +54,7 @@ def kernels():
         "_read": (packed._read, pack, ints, ints, np.zeros((1, 96), np.float32), floats, table,
                   buffer),
         "step_block": (step_block, loss, numbers, 1, buffer),
+        "step_block, joint": (step_block, Softmax(), numbers, 1, buffer),
         "solve_block": (solve_block, loss, numbers, 1, buffer),
         "_add": (packed._add, pack, ints, np.zeros(2, np.int32), ints),
         "_add_two": (packed._add_two, pack, ints, *[np.zeros(2, np.int32)] * 2, ints, ints),

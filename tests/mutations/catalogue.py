@@ -370,6 +370,12 @@ MUTATIONS = [
         _PACKED_SENSITIVITY.replace("Squared", "Softmax"),
     ),
     Mutation(
+        "a record of many classes that a long block leaves out of the clip",
+        "kernels/block.py",
+        (("    for k in range(steps.shape[0]):\n        for b in range(count):\n            buffer.squares[b] +=", "    for k in range(steps.shape[0]):\n        for b in range(count - (count > 64)):\n            buffer.squares[b] +="),),
+        "tests/properties/test_record_alone.py::test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot",
+    ),
+    Mutation(
         "margins by a plain matrix product",
         "kernels/packed.py",
         (
