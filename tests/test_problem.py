@@ -6,11 +6,12 @@ import pytest
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import softmax
 
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import CsrRows, DenseRows, dot
-from dpscd.losses import Hinge, Logistic, Poisson, Squared
+from dpscd.losses import Hinge, Logistic, Poisson, Softmax, Squared
 from dpscd.privacy.random import SeededSource
 from dpscd.problem import DeferredRows, Problem, labels_of, rows_of
 from dpscd.solvers.sdca import sdca
@@ -163,6 +164,21 @@ def test_the_model_does_not_share_memory_with_the_shared_vector():
     shared = np.ones((1, 3))
     model = Problem(Squared(), 1.0, 10, 2, constant=1.0).model(shared)
     assert not np.shares_memory(model.coef, shared)
+
+
+def test_what_classes_of_a_joint_loss_have_in_common_is_taken_out():
+    rng = np.random.default_rng(0)
+    shared, X = rng.normal(size=(5, 4)), rng.normal(size=(7, 3))
+    joint, separate = (
+        Problem(loss, 0.1, 10, 3, outputs=5, constant=0.5).model(shared, noise=0.3)
+        for loss in (Softmax(), Logistic())
+    )
+    np.testing.assert_allclose(joint.coef.sum(axis=0), 0.0, atol=1e-12)
+    assert joint.intercept.sum() == pytest.approx(0.0, abs=1e-12)
+    scores, others = (X @ model.coef.T + model.intercept for model in (joint, separate))
+    np.testing.assert_allclose(softmax(scores, axis=1), softmax(others, axis=1))
+    np.testing.assert_allclose(joint.coef_noise, separate.coef_noise * np.sqrt(0.8))
+    np.testing.assert_allclose(joint.intercept_noise, separate.intercept_noise * np.sqrt(0.8))
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])

@@ -67,7 +67,10 @@ _MOST_NOISE, _LITTLE_NOISE = 0.07, 0.05
 # how far noise may move a margin before data hold against it, as a standard deviation; which
 # part of what much noise asks for beyond that; and by which part rows of a lot are taken to be
 # alike at first.
-_JOINT_EPOCHS, _JOINT_STEPS, _LARGEST_JOINT_LOT = 40.0, 1000, 4096
+_JOINT_EPOCHS, _JOINT_STEPS = 40.0, 1000
+# The price of a step: drawing noise for all numbers of the model takes as long as the products
+# of 170 members (1,000 classes of 512 features: 10 ms, and 60 us a member). Lots are larger.
+_SMALLEST_JOINT_LOT, _LARGEST_JOINT_LOT = 256, 4096
 _JOINT_TRAVEL, _JOINT_NOISE, _JOINT_MUCH, _JOINT_ALIKE = 0.4, 1.6, 0.3, 0.01
 
 # Steps of standardised regressions are damped as if rows of a lot were alike by this part.
@@ -268,12 +271,13 @@ def plan_fit(
 
 def _usual(facts: Facts) -> tuple[float, int]:
     """Return the epochs, and the size of a lot, that suit so many records."""
-    epochs, steps, largest = _EPOCHS, _STEPS, _LARGEST_LOT
+    epochs, steps, smallest, largest = _EPOCHS, _STEPS, _SMALLEST_LOT, _LARGEST_LOT
     if facts.joint:
-        epochs, steps, largest = _JOINT_EPOCHS, _JOINT_STEPS, _LARGEST_JOINT_LOT
+        epochs, steps = _JOINT_EPOCHS, _JOINT_STEPS
+        smallest, largest = _SMALLEST_JOINT_LOT, _LARGEST_JOINT_LOT
     usual = epochs * min(_MOST_EPOCHS / _EPOCHS, max(1.0, math.sqrt(_FEW / facts.n)))
     size = int(usual * facts.n / steps)
-    return usual, min(facts.n, max(_SMALLEST_LOT, min(largest, size)))
+    return usual, min(facts.n, max(smallest, min(largest, size)))
 
 
 def _after(

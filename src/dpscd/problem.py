@@ -241,13 +241,18 @@ class Problem:
         Notes
         -----
         The model is a linear function of the shared vector, so each of its numbers deviates
-        by the length of its row: docs/proofs/noise_band.md.
+        by the length of its row: docs/proofs/noise_band.md. Steps of a joint loss add up to 0
+        over the outputs, so what these have in common is noise, and moves no prediction: it is
+        taken out.
         """
         factor, origin = self.label_scale / (self.strength * self.scale), self.label_centre
         if losses.has_log_link(self.loss):
             factor = 1.0 / (self.strength * self.scale)
             origin = math.log(self.loss.rate * self.label_scale)
         inner = shared * factor
+        if losses.is_joint(self.loss):
+            inner = inner - inner.mean(axis=0)
+            noise *= math.sqrt(1.0 - 1.0 / self.outputs)
         intercept = np.full(self.outputs, origin)
         if self.constant:
             intercept = intercept + self.constant * inner[:, self.d]

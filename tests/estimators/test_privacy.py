@@ -73,6 +73,22 @@ def test_without_signal_the_model_is_exactly_the_stated_noise(model):
     )
 
 
+def test_without_signal_a_model_of_many_classes_is_its_noise_less_what_they_share():
+    d, classes = 3000, 4
+    fitted = DPLogisticRegression(
+        1.0, fit_intercept=False, random_state=3, epochs=3, classes=range(classes)
+    ).fit(np.zeros((100, d)), np.zeros(100))
+    np.testing.assert_allclose(fitted.coef_.sum(axis=0), 0.0, atol=1e-9)
+    # Rotated, the classes are independent, and there is one fewer of them.
+    turned = np.linalg.svd(np.eye(classes) - 1.0 / classes)[0][:, : classes - 1].T
+    shared = turned @ fitted.coef_ * fitted.privacy_.public["lam"] * 100
+    variance = walk_variance(fitted.privacy_)
+    assert accepted(shared, variance)
+    assert not accepted(shared * math.sqrt(1.0 - 1.0 / classes), variance)
+    stated = np.sqrt(np.mean(fitted.coef_noise_**2))
+    assert np.std(fitted.coef_) == pytest.approx(stated, rel=0.05)
+
+
 def test_noise_differs_between_classes_and_fits():
     X, y = np.zeros((50, 200)), np.arange(50) % 3
     fits = [

@@ -30,14 +30,14 @@ def kernels():
     from dpscd.kernels.norms import measure_rows
     from dpscd.kernels.pack import Pack, fill_pack
     from dpscd.kernels.rows import CsrRows, DenseRows
-    from dpscd.losses import Logistic
+    from dpscd.losses import Logistic, Softmax
 
     loss, numbers = Logistic(), StepConstants(*[1.0] * len(StepConstants._fields))
     law = Law(1.0, 1, 1, 1.0, 1)
     ints, floats = np.zeros(2, np.int64), np.zeros(2)
     table, words = np.zeros((2, 2)), np.zeros((2, 4), np.uint64)
     pack = Pack(np.zeros((2, 128), np.int16), np.zeros((2, 32)), 90, 96, 24)
-    buffer = BlockBuffer(*[floats] * 6, table, table, np.zeros((2, 2), np.int32))
+    buffer = BlockBuffer(*[floats] * 6, table, table, np.zeros((2, 2), np.int32), table)
     records = Records(floats, floats)
     values, columns = np.zeros(2, np.float32), np.zeros(2, np.int32)
     for array in (values, columns, sealed := ints.copy()):
@@ -54,8 +54,10 @@ def kernels():
         "_read": (packed._read, pack, ints, ints, np.zeros((1, 96), np.float32), floats, table,
                   buffer),
         "step_block": (step_block, loss, numbers, 1, buffer),
+        "step_block, joint": (step_block, Softmax(), numbers, 1, buffer),
         "solve_block": (solve_block, loss, numbers, 1, buffer),
         "_add": (packed._add, pack, ints, np.zeros(2, np.int32), ints),
+        "_add_two": (packed._add_two, pack, ints, *[np.zeros(2, np.int32)] * 2, ints, ints),
         "_add_members": (
             packed._add_members, loss, pack, numbers, ints, ints, np.zeros((1, 96), np.float32),
             floats, table, buffer, totals[0],

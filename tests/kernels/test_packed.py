@@ -60,19 +60,19 @@ class Case(FloatCase):
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weights"])
 @pytest.mark.parametrize("constant", [0.0, 0.3], ids=["no tail", "tail"])
-@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("outputs", [1, 3, 10])
 @joint_too
 def test_it_is_the_mechanism_on_rounded_records(loss, outputs, constant, weighted):
     case = Case(loss, outputs=outputs, constant=constant, weighted=weighted)
     dual, shared, average = case.run(average_from=20)
     plain_dual, path = case.plain()
     # Predictions are made in single precision, and rounding may move a number to the next
-    # point of the grid.
-    near = {"rtol": 0.0, "atol": 4.0 * NUMBERS.grid}
+    # point of the grid: at any of the steps, so further if there are more numbers.
+    near = {"rtol": 0.0, "atol": (4.0 if outputs < 10 else 8.0) * NUMBERS.grid}
     np.testing.assert_allclose(shared, path[-1], **near)
     np.testing.assert_allclose(dual, plain_dual, rtol=0.0, atol=1e-3 * NUMBERS.clip)
     np.testing.assert_allclose(average / 10.0, np.mean(path[20:], axis=0), **near)
-    assert np.abs(dual).max() > 0.1  # the case is not an idle one
+    assert np.linalg.norm(dual, axis=1).max() > 0.1  # the case is not an idle one
 
 
 @every_loss

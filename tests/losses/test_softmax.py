@@ -14,6 +14,7 @@ from dpscd.losses import (
     is_joint,
     joint_conjugate,
     joint_value,
+    record_steps,
 )
 
 LOSS = Softmax()
@@ -21,7 +22,12 @@ LOSS = Softmax()
 
 @jit
 def compiled_steps(loss, y, weight, k, duals, steps):
-    fill_steps(loss, y, weight, k, duals, steps)
+    record_steps(loss, y, weight, k, duals, steps)
+
+
+@jit
+def compiled_block(loss, count, y, weight, k, duals, steps, room):
+    fill_steps(loss, count, y, weight, k, duals, steps, room)
 
 
 @jit
@@ -33,7 +39,7 @@ def steps_of(margins, duals, y, k, weight=1.0):
     steps = np.array(margins, dtype=float)
     compiled_steps(LOSS, float(y), weight, k, np.asarray(duals, dtype=float), steps)
     plain = np.array(margins, dtype=float)
-    fill_steps(LOSS, float(y), weight, k, np.asarray(duals, dtype=float), plain)
+    record_steps(LOSS, float(y), weight, k, np.asarray(duals, dtype=float), plain)
     np.testing.assert_allclose(steps, plain, rtol=1e-12, atol=1e-15)
     return steps
 
@@ -124,6 +130,22 @@ def test_two_classes_are_the_logistic_loss_of_the_difference():
     assert steps[1] == pytest.approx(-steps[0])
     single = dual_step(Logistic(), margins[1] - margins[0], 0.0, 1.0, k)
     assert steps[1] == pytest.approx(single, rel=1e-6)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 8, 9, 31])
+def test_a_record_has_its_steps_whoever_stands_beside_it(count):
+    rng = np.random.default_rng(count)
+    classes, room = 11, count + 3
+    margins, duals = rng.normal(size=(2, classes, room))
+    y = rng.integers(0, classes, room).astype(float)
+    weight, k = rng.uniform(0.5, 2.0, (2, room))
+    steps = margins.copy()
+    compiled_block(LOSS, count, y, weight, k, duals, steps, np.empty((3, count)))
+    np.testing.assert_array_equal(steps[:, count:], margins[:, count:])
+    for b in range(count):
+        alone = margins[:, b].copy()
+        compiled_steps(LOSS, y[b], weight[b], k[b], duals[:, b].copy(), alone)
+        np.testing.assert_array_equal(steps[:, b], alone)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -366,8 +366,26 @@ MUTATIONS = [
     Mutation(
         "classes of a joint loss clipped one by one",
         "kernels/block.py",
-        (("            squares += steps[k] * steps[k]\n        buffer.squares[b] = squares", "            squares = max(squares, steps[k] * steps[k])\n        buffer.squares[b] = squares"),),
+        (("            buffer.squares[b] += steps[k, b] * steps[k, b]", "            buffer.squares[b] = max(buffer.squares[b], steps[k, b] * steps[k, b])"),),
         _PACKED_SENSITIVITY.replace("Squared", "Softmax"),
+    ),
+    Mutation(
+        "a record of many classes that a long block leaves out of the clip",
+        "kernels/block.py",
+        (("    for k in range(steps.shape[0]):\n        for b in range(count):\n            buffer.squares[b] +=", "    for k in range(steps.shape[0]):\n        for b in range(count - (count > 64)):\n            buffer.squares[b] +="),),
+        "tests/properties/test_record_alone.py::test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot",
+    ),
+    Mutation(
+        "margins by a plain matrix product",
+        "kernels/packed.py",
+        (
+            (
+                "    for k in range(0, eights, 8):\n        for b in range(ids.shape[0]):\n",
+                "    rows = np.empty((ids.shape[0], pack.padded), np.float32)\n    for b in range(ids.shape[0]):\n        rows[b] = pack.cells[ids[b], : pack.padded]\n    margins = np.dot(rows, models.T)\n    for k in range(0, eights, 8):\n        for b in range(ids.shape[0]):\n",
+            ),
+            ("np.float64(products[place]) * gain", "np.float64(margins[b, k + place]) * gain"),
+        ),
+        "tests/properties/test_record_alone.py::test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot",
     ),
     Mutation(
         "steps of a joint loss that leave the simplex",

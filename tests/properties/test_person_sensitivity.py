@@ -38,7 +38,7 @@ class Situation:
     """Persons with rows, labels, weights, duals and turns, and a released state."""
 
     def __init__(self, rng):
-        self.outputs = int(rng.choice([1, 3]))
+        self.outputs = int(rng.choice([1, 3, 9]))
         self.row_bound = float(rng.choice([1.0, 0.25, 100.0]))
         self.constant = float(rng.choice([0.0, 0.3, 50.0]))
         self.strength = float(rng.choice([1e-6, 1.0, 100.0]))

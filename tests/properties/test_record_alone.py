@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from dpscd import problem as problem_module
 from dpscd import standard as standard_module
 from dpscd.kernels.dual import Records
-from dpscd.kernels.pack import empty_pack
-from dpscd.losses import Logistic, Squared
+from dpscd.kernels.pack import empty_pack, pack_rows
+from dpscd.kernels.packed import add_packed_lot
+from dpscd.losses import Logistic, Softmax, Squared
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import DeferredRows, Problem, labels_of
@@ -210,3 +211,32 @@ def test_a_fit_does_not_depend_on_the_type_that_numbers_are_kept_in(layout, d, m
         for each in kept
     )
     np.testing.assert_array_equal(single, double)
+
+
+@pytest.mark.parametrize(("d", "outputs"), [(7, 1), (90, 3), (512, 10), (300, 17)])
+def test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot(d, outputs):
+    n = 300  # more than two blocks
+    rng = np.random.default_rng(d)
+    one = plan(d, n=n, outputs=outputs)
+    loss = Logistic() if outputs == 1 else Softmax()
+    problem = Problem(loss, one.lam, n, d, outputs=outputs, row_bound=3.0, constant=0.5)
+    labels = rng.choice([-1.0, 1.0], n) if outputs == 1 else rng.integers(0, outputs, n) * 1.0
+    weights = rng.choice([1.0, 0.3, 2.0], n)
+    pack = pack_rows(problem.rows(rng.normal(size=(n, d))), Records(labels, weights))
+    constants = one.constants(problem.strength, fixed_point=True)
+    shared = rng.normal(size=(outputs, d + 1))
+    before = rng.uniform(0.0, 0.05, (n, outputs))
+    before[::7, 0] = np.inf  # silent, beside others
+
+    def moved(ids):
+        dual, total = before.copy(), np.zeros((outputs, pack.padded), np.int64)
+        add_packed_lot(loss, pack, constants, np.array(ids), dual, shared, total)
+        return dual, total
+
+    alone = [moved([i]) for i in range(n)]
+    for size in (*range(2, 20), 33, 127, 128, 129, 300):
+        ids = rng.permutation(n)[:size]
+        dual, total = moved(ids)
+        for i in ids:
+            np.testing.assert_array_equal(dual[i], alone[i][0][i])
+        np.testing.assert_array_equal(total, sum(alone[i][1] for i in ids))

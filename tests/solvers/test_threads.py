@@ -22,7 +22,7 @@ from dpscd.kernels.sharing import (
     take_part,
     was_shared,
 )
-from dpscd.losses import Hinge, Logistic, Squared
+from dpscd.losses import Hinge, Logistic, Softmax, Squared
 from dpscd.persons import PersonRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
@@ -74,6 +74,22 @@ def eager(monkeypatch):
 @pytest.mark.parametrize("threads", [2, 3, 5])
 def test_threads_do_not_change_the_result(threads):
     np.testing.assert_array_equal(fit(threads), fit(1))
+
+
+@pytest.mark.compiled
+@pytest.mark.usefixtures("eager")
+def test_threads_do_not_change_a_model_of_many_classes():
+    outputs = 9
+    problem = Problem(Softmax(), 0.01, N, D, outputs=outputs, constant=0.3)
+    plan = Plan(**{**PLAN.__dict__, "outputs": outputs})
+    rows, records = data()
+    records = records._replace(labels=np.arange(N) % outputs * 1.0)
+    found = [
+        dp_scd(problem, plan, rows, records, SeededSource(b"team"), threads=threads)
+        for threads in (1, 2, 3)
+    ]
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])
 
 
 @pytest.mark.compiled

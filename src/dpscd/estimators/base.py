@@ -91,6 +91,10 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         loss: Loss = getattr(losses, self._kind.loss)()
         return loss
 
+    def _trained_loss(self, meaning: Any) -> Loss:
+        """Return the loss of the rule that the card names."""
+        return self._loss_of(meaning)
+
     @abstractmethod
     def _check_own_parameters(self) -> None:
         """Check the parameters that only this kind of model has."""

@@ -259,6 +259,10 @@ class DPLogisticRegression(DPLinearClassifier):
     def _loss_of(self, meaning: ClassLabels) -> Loss:
         return losses.Logistic() if len(meaning.classes) == 2 else losses.Softmax()
 
+    def _trained_loss(self, meaning: ClassLabels) -> Loss:
+        del meaning
+        return losses.Softmax() if self.is_multinomial else losses.Logistic()
+
     def _set_released(self, state: State) -> None:
         self.link_ = Link()
         if len(self.classes_) == 2:

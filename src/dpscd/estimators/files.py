@@ -265,7 +265,7 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
     training = values["training"]
     if set(training) != (_TRAINING if values["format"] < 4 else _TRAINING | _AFTER):
         raise ModelFileError("its training is malformed.")
-    runs = runs_of(training, card, model._loss_of(meaning), outputs, unit)
+    runs = runs_of(training, card, model._trained_loss(meaning), outputs, unit)
     after = after_of(training, card)
     if after.curvature and not model._kind.gives_chances:
         raise ModelFileError("its card lists a calibration, but it has no probabilities.")

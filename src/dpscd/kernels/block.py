@@ -37,6 +37,7 @@ class BlockBuffer(NamedTuple):
     steps: Floats  # predictions at first
     duals: Floats
     cells: npt.NDArray[np.int32]
+    room: Floats  # for joint losses: four numbers a row
 
 
 @jit
@@ -53,6 +54,7 @@ def new_buffer(outputs: int, block: int) -> BlockBuffer:
         np.empty((outputs, block)),
         np.empty((outputs, block)),
         np.empty((outputs, block), np.int32),
+        np.empty((4, block)),
     )
 
 
@@ -98,22 +100,18 @@ def _fill_separate(
 
 @register_jitable
 def _fill_joint(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
-    """Fill steps row by row, for all outputs together."""
-    outputs = buffer.steps.shape[0]
-    steps, duals = np.empty(outputs), np.empty(outputs)
+    """Fill steps for all outputs together."""
+    weight, curvature = buffer.squares, buffer.room[3]
     for b in range(count):
-        for k in range(outputs):
-            steps[k], duals[k] = buffer.steps[k, b], buffer.duals[k, b]
-        weight = buffer.weight[b]
-        weight = weight if weight > 0.0 else 1.0  # it will not speak
-        fill_steps(
-            loss, buffer.label[b], weight, _curvature(constants, buffer, b), duals, steps
-        )
-        squares = 0.0
-        for k in range(outputs):
-            buffer.steps[k, b] = steps[k]
-            squares += steps[k] * steps[k]
-        buffer.squares[b] = squares
+        weight[b] = buffer.weight[b] if buffer.weight[b] > 0.0 else 1.0  # it will not speak
+        curvature[b] = _curvature(constants, buffer, b)
+    steps = buffer.steps
+    fill_steps(loss, count, buffer.label, weight, curvature, buffer.duals, steps, buffer.room)
+    for b in range(count):
+        buffer.squares[b] = 0.0
+    for k in range(steps.shape[0]):
+        for b in range(count):
+            buffer.squares[b] += steps[k, b] * steps[k, b]
 
 
 def _fill_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from dpscd.kernels._jit import jit
 from dpscd.kernels.margin import MARGIN
 from dpscd.kernels.rows import Rows, add_truncated, ordered_dot
-from dpscd.losses import Loss, fill_steps
+from dpscd.losses import Loss, record_steps
 
 __all__ = [
     "Records",
@@ -121,7 +121,7 @@ def plain_steps(
     curvature = mass * constants.separability * norm * norm / constants.strength
     for k in range(steps.shape[0]):
         steps[k] = ordered_dot(rows, i, shared[k]) / constants.strength
-    fill_steps(loss, records.labels[i], weight, curvature, dual[i], steps)
+    record_steps(loss, records.labels[i], weight, curvature, dual[i], steps)
     return True
 
 

@@ -81,6 +81,28 @@ def _product(cells: Shorts, i: int, model: Singles, size: int) -> np.float32:
     return total
 
 
+@register_jitable(fastmath=REORDERED, forceinline=True)
+def _eight_products(
+    cells: Shorts, i: int, models: Singles, k: int, size: int
+) -> tuple[np.float32, ...]:
+    """Return the inner products of a row with eight models, from the k-th on.
+
+    One row at a time: with several, how terms are summed could depend on a row's place.
+    """
+    a = b = c = d = e = f = g = h = np.float32(0.0)
+    for j in range(size):
+        x = np.float32(cells[i, j])
+        a += x * models[k, j]
+        b += x * models[k + 1, j]
+        c += x * models[k + 2, j]
+        d += x * models[k + 3, j]
+        e += x * models[k + 4, j]
+        f += x * models[k + 5, j]
+        g += x * models[k + 6, j]
+        h += x * models[k + 7, j]
+    return a, b, c, d, e, f, g, h
+
+
 @jit_inlined
 def _model(shared: Floats, strength: float, model: Singles) -> float:
     """Fill `model` with the shared vector over a power of two; return that over strength."""
@@ -100,6 +122,7 @@ def _read(
 ) -> None:  # fmt: skip
     """Lay out what the members `ids` need for their steps; ask for the `coming` ones."""
     outputs = models.shape[0]
+    eights = outputs - outputs % 8
     size = min(2 * pack.cells.shape[1], _LINES * LINE)
     for b in range(ids.shape[0]):
         if b < coming.shape[0]:
@@ -113,11 +136,19 @@ def _read(
         buffer.weight[b] = buffer.mass[b] = pack.state[i, pack.place + WEIGHT]
         for k in range(outputs):
             buffer.duals[k, b] = dual[i, k]
+        for k in range(eights, outputs):
             product = np.float64(_product(pack.cells, i, models[k], pack.padded))
             buffer.steps[k, b] = product * (scale * gains[k])
     for b in range(ids.shape[0], coming.shape[0]):
         prefetch(pack.cells, coming[b], size)
         prefetch(dual, coming[b], 8 * outputs)
+    # Eight models stay in the first cache while all rows pass by, each converted once.
+    for k in range(0, eights, 8):
+        for b in range(ids.shape[0]):
+            products = _eight_products(pack.cells, ids[b], models, k, pack.padded)
+            for place in range(8):
+                gain = buffer.scale[b] * gains[k + place]
+                buffer.steps[k + place, b] = np.float64(products[place]) * gain
 
 
 @jit
@@ -138,6 +169,47 @@ def _add(pack: Pack, ids: Ints, cells: npt.NDArray[np.int32], total: Ints) -> No
         for j in range(size):
             total[j] += m * np.int64(q[j])
         b += 1
+
+
+@jit
+def _add_two(
+    pack: Pack, ids: Ints, first: npt.NDArray[np.int32], second: npt.NDArray[np.int32],
+    total: Ints, more: Ints,
+) -> None:  # fmt: skip
+    """Do what :func:`_add` does for two outputs, each row converted once."""
+    count, size, b = ids.shape[0], total.shape[0], 0
+    while b + 4 <= count:
+        q, r = pack.cells[ids[b]], pack.cells[ids[b + 1]]
+        s, t = pack.cells[ids[b + 2]], pack.cells[ids[b + 3]]
+        m, n = np.int64(first[b]), np.int64(first[b + 1])
+        o, p = np.int64(first[b + 2]), np.int64(first[b + 3])
+        c, d = np.int64(second[b]), np.int64(second[b + 1])
+        e, f = np.int64(second[b + 2]), np.int64(second[b + 3])
+        for j in range(size):
+            x, y = np.int64(q[j]), np.int64(r[j])
+            z, w = np.int64(s[j]), np.int64(t[j])
+            total[j] += m * x + n * y + (o * z + p * w)
+            more[j] += c * x + d * y + (e * z + f * w)
+        b += 4
+    while b < count:
+        q, m, c = pack.cells[ids[b]], np.int64(first[b]), np.int64(second[b])
+        for j in range(size):
+            total[j] += m * np.int64(q[j])
+            more[j] += c * np.int64(q[j])
+        b += 1
+
+
+@jit_inlined
+def _add_outputs(
+    pack: Pack, ids: Ints, cells: npt.NDArray[np.int32], start: int, total: Ints
+) -> None:
+    """Add the numbers of the rows `ids`, which stand in `cells` from `start` on."""
+    stop, pairs = start + ids.shape[0], total.shape[0] - total.shape[0] % 2
+    for k in range(0, pairs, 2):
+        one, other = cells[k, start:stop], cells[k + 1, start:stop]
+        _add_two(pack, ids, one, other, total[k], total[k + 1])
+    for k in range(pairs, total.shape[0]):
+        _add(pack, ids, cells[k, start:stop], total[k])
 
 
 @jit
@@ -189,7 +261,7 @@ def _add_members(
     for k in range(total.shape[0]):
         for b in range(ids.shape[0]):
             dual[ids[b], k] = buffer.duals[k, b]
-        _add(pack, ids, buffer.cells[k], total[k])
+    _add_outputs(pack, ids, buffer.cells, 0, total)
 
 
 @jit
@@ -201,7 +273,7 @@ def _add_joint(
     for k in range(total.shape[0]):
         for j in range(own.shape[1]):
             own[k, j] = 0
-        _add(pack, ids[first:last], buffer.cells[k, first:last], own[k])
+    _add_outputs(pack, ids[first:last], buffer.cells, first, own)
     factor = shorten_sum(own, constants)
     for k in range(total.shape[0]):
         for j in range(total.shape[1]):
@@ -240,12 +312,10 @@ def _add_persons(
         for p in range(ends.shape[0]):
             first, last = last, ends[p]
             if desk.joint[p]:
-                for k in range(outputs):
-                    _add(pack, rows[begin:first], buffer.cells[k, begin:first], total[k])
+                _add_outputs(pack, rows[begin:first], buffer.cells, begin, total)
                 _add_joint(pack, constants, rows, first, last, own, buffer, total)
                 begin = last
-        for k in range(outputs):
-            _add(pack, rows[begin:last], buffer.cells[k, begin:last], total[k])
+        _add_outputs(pack, rows[begin:last], buffer.cells, begin, total)
         move_duals(rows.shape[0], buffer)
         for k in range(outputs):
             for b in range(rows.shape[0]):

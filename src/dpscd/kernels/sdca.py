@@ -11,9 +11,9 @@ from dpscd.losses import (
     Loss,
     conjugate,
     dual_step,
-    fill_steps,
     joint_conjugate,
     joint_value,
+    record_steps,
     value,
 )
 
@@ -112,7 +112,7 @@ def joint_sweep(
         for k in range(steps.shape[0]):
             steps[k] = dot(rows, i, shared[k]) / strength
         curvature = weight * norm * norm / strength
-        fill_steps(loss, records.labels[i], weight, curvature, dual[i], steps)
+        record_steps(loss, records.labels[i], weight, curvature, dual[i], steps)
         for k in range(steps.shape[0]):
             dual[i, k] += steps[k]
             add(rows, i, steps[k], shared[k])

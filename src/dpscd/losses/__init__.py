@@ -46,6 +46,7 @@ __all__ = [
     "joint_conjugate",
     "joint_value",
     "project",
+    "record_steps",
     "rescaled",
     "slope",
     "unit",
@@ -94,25 +95,45 @@ def dual_step(loss: Loss, u: float, a: float, y: float, k: float) -> float:
 
 
 def fill_steps(
-    loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
+    loss: Loss,
+    count: int,
+    y: Floats,
+    weight: Floats,
+    k: Floats,
+    duals: Floats,
+    steps: Floats,
+    room: Floats,
 ) -> None:
-    """Turn the predictions of a record for all outputs, in `steps`, into steps of its duals.
+    """Turn predictions of some records by a joint loss, in `steps`, into steps of their duals.
+
+    The same numbers as :func:`record_steps` gives, to the last bit.
 
     Parameters
     ----------
     loss : Loss
-        Joint or not.
-    y : float
-        The label; of several outputs the class number: one of them is 1 and the others -1.
-    weight : float
-        Of the record, positive. A loss of weight w has w times the conjugate, at the dual
-        divided by w.
-    k : float
-        The curvature, weight included.
-    duals, steps : arrays
-        One number for each output.
+        Joint.
+    count : int
+        Number of records.
+    y, weight, k : arrays
+        Label (a class number), weight and curvature of every record. Weights are positive; a
+        loss of weight w has w times the conjugate, at the dual divided by w.
+    duals, steps : arrays of shape (outputs, records)
+        One column for each record.
+    room : array of shape (3, records)
+        Overwritten.
     """
-    (_of(loss, "fill_steps") if is_joint(loss) else _fill_separately)(
+    _of(loss, "fill_steps")(loss, count, y, weight, k, duals, steps, room)
+
+
+def record_steps(
+    loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
+) -> None:
+    """Turn the predictions of one record for all outputs, in `steps`, into steps of its duals.
+
+    For every loss; one that is not joint has labels 1 for the output `y` and -1 for others, if
+    there are several.
+    """
+    (_of(loss, "record_steps") if is_joint(loss) else _record_separately)(
         loss, y, weight, k, duals, steps
     )
 
@@ -164,7 +185,7 @@ def has_log_link(loss: Loss) -> TypeGuard[Poisson]:
 
 
 @register_jitable
-def _fill_separately(
+def _record_separately(
     loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
 ) -> None:
     for j in range(steps.shape[0]):
@@ -220,9 +241,17 @@ def _dual_step(loss, u, a, y, k):
 
 
 @overload(fill_steps)
-def _fill_steps(loss, y, weight, k, duals, steps):
+def _fill_steps(loss, count, y, weight, k, duals, steps, room):
+    call = _compiled(loss, "fill_steps")
+    return lambda loss, count, y, weight, k, duals, steps, room: call(
+        loss, count, y, weight, k, duals, steps, room
+    )
+
+
+@overload(record_steps)
+def _record_steps(loss, y, weight, k, duals, steps):
     joint = is_joint(loss.instance_class)
-    call = _compiled(loss, "fill_steps") if joint else _fill_separately
+    call = _compiled(loss, "record_steps") if joint else _record_separately
     return lambda loss, y, weight, k, duals, steps: call(loss, y, weight, k, duals, steps)
 
 

@@ -33,7 +33,7 @@ class Softmax(NamedTuple):
 
 
 @register_jitable
-def fill_steps(
+def record_steps(
     loss: Softmax, y: float, weight: float, k: float, duals: Floats, steps: Floats
 ) -> None:
     """Turn the margins of all classes, in `steps`, into steps of a record's duals.
@@ -53,15 +53,74 @@ def fill_steps(
         total += steps[j]
     sizes, squares = 0.0, 0.0
     for j in range(steps.shape[0]):
-        there = (1.0 if y == j else 0.0) - duals[j] / weight
-        steps[j] = there - steps[j] / total
+        steps[j] = _direction(y == j, duals[j] / weight, steps[j] / total)
         sizes += abs(steps[j])
         squares += steps[j] * steps[j]
-    sizes *= sizes
-    below = sizes + k * squares
-    part = weight * sizes / below if below > 0.0 else 0.0 * below
+    part = _part(sizes, squares, weight, k)
     for j in range(steps.shape[0]):
         steps[j] *= part
+
+
+@register_jitable
+def fill_steps(
+    loss: Softmax,
+    count: int,
+    y: Floats,
+    weight: Floats,
+    k: Floats,
+    duals: Floats,
+    steps: Floats,
+    room: Floats,
+) -> None:
+    """Do what :func:`record_steps` does for `count` records, each in a column, to the last bit.
+
+    All loops are over records within, for vector instructions; each number is made of those of
+    one record. `room` has three rows.
+    """
+    classes = steps.shape[0]
+    first, second, third = room[0], room[1], room[2]
+    for b in range(count):
+        first[b] = steps[0, b]
+    for j in range(1, classes):
+        margins = steps[j]
+        for b in range(count):
+            first[b] = max(first[b], margins[b])
+    for b in range(count):
+        second[b] = 0.0
+    for j in range(classes):
+        margins = steps[j]
+        for b in range(count):
+            margins[b] = exp_of_negative(margins[b] - first[b])
+            second[b] += margins[b]
+    for b in range(count):
+        first[b] = 0.0
+        third[b] = 0.0
+    for j in range(classes):
+        own, before = steps[j], duals[j]
+        for b in range(count):
+            own[b] = _direction(y[b] == j, before[b] / weight[b], own[b] / second[b])
+            first[b] += abs(own[b])
+            third[b] += own[b] * own[b]
+    for b in range(count):
+        first[b] = _part(first[b], third[b], weight[b], k[b])
+    for j in range(classes):
+        own = steps[j]
+        for b in range(count):
+            own[b] *= first[b]
+
+
+@register_jitable(forceinline=True)
+def _direction(own: bool, dual: float, chance: float) -> float:
+    return ((1.0 if own else 0.0) - dual) - chance
+
+
+@register_jitable(forceinline=True)
+def _part(sizes: float, squares: float, weight: float, k: float) -> float:
+    """Return how much of the direction is gone, times the weight."""
+    square = sizes * sizes
+    below = square + k * squares
+    # What is no number stays none, and where nothing is left to do nothing is done.
+    return weight * square / (below if below != 0.0 else 1.0)
 
 
 @register_jitable
