@@ -77,9 +77,13 @@ def softmax_sgd(
     speed = np.zeros_like(weights)
     sums = [np.zeros_like(weights) for _ in averaging]
     counts = [max(1, round(share * plan.steps)) for share in averaging]
+    space = np.empty((0, d), dtype=np.float32)
     for step in range(plan.steps):
         members = np.flatnonzero(random.random(len(y)) < plan.rate)
-        rows = X[members]
+        if len(members) > len(space):
+            space = np.empty((len(members) + len(members) // 16, d), dtype=np.float32)
+        # Into the same memory every time: fresh pages would take longer than all the rest.
+        rows = np.take(X, members, axis=0, out=space[: len(members)], mode="clip")
         margins = (rows @ (weights[:-1] * inverse) + column * weights[-1]).reshape(
             -1, many, classes
         )
@@ -92,7 +96,7 @@ def softmax_sgd(
         flat = slopes.reshape(-1, many * classes)
         noise = std * random.standard_normal((d + 1, 1, classes), dtype=np.float32)
         speed *= np.float32(momentum)
-        speed[:-1] += (rows.T @ flat) * inverse
+        speed[:-1] += (flat.T @ rows).T * inverse
         speed[-1] += column * flat.sum(axis=0)
         speed.reshape(d + 1, many, classes)[...] += noise
         weights -= size * speed
