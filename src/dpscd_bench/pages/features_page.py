@@ -70,18 +70,19 @@ PUBLISHED = (
         f"DP-SGD, tuned; {_TRAMER}",
     ),
     Published(
-        "small CNN on these, the same",
+        "CNN on these, Tramèr and Boneh 2021",
         "scattering",
         {3.0: 0.890},
         f"a small convolutional network on scattering features; {_TRAMER}",
     ),
     Published(
-        "DPSUR, Fu et al. 2024",
+        "DPSUR, CNN on these, Fu et al. 2024",
         "scattering",
         {1.0: 0.8838, 2.0: 0.8934, 3.0: 0.8971},
-        "DP-SGD that takes only the updates which pass a private test, on scattering "
-        "features; means of five runs; [Fu et al. (2024)](https://arxiv.org/abs/2311.14056), "
-        "as their repository DPSUR tabulates it",
+        "DP-SGD that keeps only updates which pass a noisy test, a small convolutional "
+        "network on scattering features, means of five runs, the guarantee as its authors "
+        "state it; [Fu et al. (2024)](https://arxiv.org/abs/2311.14056), as their repository "
+        "DPSUR tabulates it",
     ),
     Published(
         "CNN from pixels, Tramèr and Boneh 2021",

@@ -39,9 +39,6 @@ LOOKS: dict[str, dict[str, Any]] = {
     "cap-10-own": {"color": "#cc79a7", "marker": "v", "linestyle": ":"},
     "cap-30-own": {"color": "#0072b2", "marker": "s", "linestyle": ":"},
     "row": {"color": "black", "linestyle": "--"},
-    "dp-sgd-1": {"color": "#0072b2", "marker": "s"},
-    "dp-sgd-2": {"color": "#0072b2", "marker": "s", "linestyle": "--"},
-    "dp-sgd-3": {"color": "#0072b2", "marker": "s", "linestyle": ":"},
 }
 
 
