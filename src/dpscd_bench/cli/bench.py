@@ -192,6 +192,70 @@ def persons(
 
 
 @bench.command()
+def features(
+    out: Annotated[Path, typer.Option(help="Folder for the results.", file_okay=False)],
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick", help="12,000 rows of pixels, one epsilon, two seeds: a minute."
+        ),
+    ] = False,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(help="Run only these rows (scattering, pixels); may be repeated."),
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Run only this one; may be repeated.")
+    ] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(help="Run only this one; may be repeated.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="At most so many seeds [default: all].")
+    ] = None,
+    again: Annotated[
+        list[str] | None,
+        typer.Option(help="Forget the stored rows of this method first; may be repeated."),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Processes; each has 2 GiB of features in memory.")
+    ] = 1,
+) -> None:
+    """Compare classifiers on features of pictures: ours, and DP-SGD with softmax.
+
+    Writes features.csv, features.md and a figure to the folder, from all rows in
+    features.jsonl there: an interrupted run goes on from it, and rows, methods, epsilons and
+    seeds can be run piece by piece. Fashion-MNIST is read from the folder in the environment
+    variable DPSCD_DATA. Scattering features need kymatio (the extra examples) once, and are
+    then kept in the cache folder (DPSCD_CACHE).
+
+    Example: dpscd bench features --quick --out results
+    """
+    _need_plots()
+    from dpscd.errors import DpscdError
+    from dpscd_bench.pages.features import bench_features
+
+    try:
+        files = bench_features(
+            out,
+            quick=quick,
+            datasets=data or (),
+            methods=method or (),
+            epsilons=epsilon or (),
+            seeds=seeds,
+            again=again or (),
+            processes=jobs,
+        )
+    except (DpscdError, OSError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("Interrupted; the same command goes on from here.", err=True)
+        raise typer.Exit(130) from None
+    typer.echo(f"features: {', '.join(str(file) for file in files)}")
+
+
+@bench.command()
 def speed(
     out: Annotated[Path, typer.Option(help="Folder for the results.", file_okay=False)],
     quick: Annotated[
