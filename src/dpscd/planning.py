@@ -67,7 +67,7 @@ _MOST_NOISE, _LITTLE_NOISE = 0.07, 0.05
 # how far noise may move a margin before data hold against it, as a standard deviation; which
 # part of what much noise asks for beyond that; and by which part rows of a lot are taken to be
 # alike at first.
-_JOINT_EPOCHS, _JOINT_STEPS = 40.0, 1000
+_JOINT_EPOCHS, _JOINT_STEPS = 60.0, 1500
 # The price of a step: drawing noise for all numbers of the model takes as long as the products
 # of 170 members (1,000 classes of 512 features: 10 ms, and 60 us a member). Lots are larger.
 _SMALLEST_JOINT_LOT, _LARGEST_JOINT_LOT = 256, 4096
