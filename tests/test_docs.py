@@ -60,7 +60,7 @@ PUBLIC = [
     "DPPoissonRegressor", "DPRidge",
     "LinkedClassifier", "TableModel", "load",
     "sign_model", "to_onnx", "to_sklearn", "DeclaredEncoder", "DeclaredScaler", "RowScaler",
-    "Schema", "TableEncoder", "Ledger", "PrivacyCard", "SecretSeed", "BudgetExceeded",
+    "Schema", "TableEncoder", "Ledger", "PrivacyCard", "SecretSeed", "StoredRows", "BudgetExceeded",
     "CalibrationError", "CardError", "DataError", "DataTypeError", "DpscdError", "LedgerError",
     "ModelFileError", "ParameterError", "PrivacyWarning", "SchemaError", "StreamError",
     "WorkerError",

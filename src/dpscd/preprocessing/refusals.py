@@ -76,6 +76,10 @@ OTHER_WIDTH = (
 )
 NOT_WHOLE = "{} cannot be read: is it cut, or compressed in another way?"
 NOT_PARQUET = "{} is not a Parquet file, or damaged."
+NOT_AN_ARRAY = (
+    "{} is not an array in NumPy's format (.npy), or cut, or it holds Python objects, which "
+    "are never unpickled."
+)
 UNFORESEEN = (
     "the records could not be read, for a reason that was not foreseen: please report it, "
     "without the records."
@@ -110,6 +114,7 @@ REFUSALS = (
     OTHER_WIDTH,
     NOT_WHOLE,
     NOT_PARQUET,
+    NOT_AN_ARRAY,
     UNFORESEEN,
 )
 """All of them; docs/understanding/threat_model.md says what each tells."""
