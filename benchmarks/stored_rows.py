@@ -21,7 +21,7 @@ import numpy as np
 from dpscd import DPLogisticRegression, StoredRows
 
 FEATURES, BLOCK = 1024, 4096
-KINDS = ("float16", "bfloat16", "float32", "float64")
+KINDS = ("float16", "bfloat16")
 
 
 def write(kind, path, count):

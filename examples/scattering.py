@@ -6,7 +6,8 @@
 PICTURES is a folder with the four files of Fashion-MNIST (``train-images-idx3-ubyte.gz`` and so
 on). Features are computed once, in a quarter of an hour on two cores, and written to
 ``features`` in float16. They are functions of one picture each: a fixed wavelet transform, of
-whose every channel the picture's own mean is taken away and the rest divided by its own spread.
+whose every channel the picture's own mean is taken away and the rest divided by its own spread;
+then the row is divided by its length.
 """
 
 import argparse
@@ -31,15 +32,12 @@ def read_idx(path):
 
 
 def standardised(channels):
-    """Return rows of length at most 1, from channels of pictures, each by its own numbers.
-
-    A channel of mean 0 and variance at most 1 has a sum of squares of at most its size, so a
-    row is no longer than the root of its number of columns, by which it is divided.
-    """
+    """Return rows of length 1 from channels of pictures, each by its own numbers."""
     channels = channels - channels.mean(axis=2, keepdims=True)
     channels /= np.sqrt(channels.var(axis=2, keepdims=True) + 1e-5)
     rows = channels.reshape(len(channels), -1)
-    return rows / np.sqrt(rows.shape[1])
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.maximum(lengths, 1e-6)
 
 
 def write_features(pictures, labels, folder, part, scatter):

@@ -2,7 +2,8 @@
 
 Data whose containers do not hold what they must are refused, and the refusal is seen. This is
 all that is ever said: one of these texts, and nothing of a cell; after the charge, but for what
-is about identifiers of persons, who are counted before it. Public facts (the name of a file,
+is about identifiers of persons, who are counted before it, and about files of arrays, whose
+headers are read before it. Public facts (the name of a file,
 the delimiter of a schema) are filled in at the braces.
 """
 
