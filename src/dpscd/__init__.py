@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dpscd.preprocessing.declared import DeclaredEncoder, DeclaredScaler
     from dpscd.preprocessing.row_scaler import RowScaler
     from dpscd.preprocessing.schema import Schema
+    from dpscd.preprocessing.stored_rows import StoredRows
     from dpscd.preprocessing.table_encoder import TableEncoder
     from dpscd.privacy.ledger import Ledger
     from dpscd.privacy.random import SecretSeed
@@ -67,6 +68,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "SecretSeed",
+    "StoredRows",
     "StreamError",
     "TableEncoder",
     "TableModel",
@@ -91,6 +93,7 @@ _HOMES = {
     "RowScaler": "dpscd.preprocessing.row_scaler",
     "Schema": "dpscd.preprocessing.schema",
     "SecretSeed": "dpscd.privacy.random",
+    "StoredRows": "dpscd.preprocessing.stored_rows",
     "TableEncoder": "dpscd.preprocessing.table_encoder",
     "TableModel": "dpscd.estimators.table",
 }

@@ -30,6 +30,13 @@ EXEMPT = {
             "needs a cluster; tests/distributed runs the same on one",
         ),
     ],
+    "docs/guides/embeddings.md": [
+        (
+            "$ pip install 'dpscd[examples]'",
+            "needs kymatio and Fashion-MNIST; tests/docs/test_examples.py runs all but the "
+            "transform",
+        )
+    ],
     "docs/results/accuracy.md": [(f"{_DATA}Adult is packaged", _HOURS)],
     "docs/results/features.md": [(f"{_DATA}for Fashion-MNIST", _HOURS)],
     "docs/results/persons.md": [(f"{_DATA}for nycflights13", _HOURS)],

@@ -1,13 +1,13 @@
-"""``dpscd evaluate``: how good a model is on a table whose target is known."""
+"""``dpscd evaluate``: how good a model is on records whose target is known."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from dpscd.cli.arrays import BFloat16, LabelFiles
 from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
-from dpscd.cli.models import load_table_model
+from dpscd.cli.known_records import Answers, KnownRecords, known_records
 
 __all__ = ["evaluate"]
 
@@ -19,7 +19,9 @@ _NOT_PRIVATE = (
 
 def evaluate(
     model: Annotated[Path, typer.Argument(help="The model's file.")],
-    data: Annotated[str, typer.Argument(help="CSV or Parquet; - reads CSV from a pipe.")],
+    data: Annotated[str, typer.Argument(help="CSV, Parquet or .npy; - reads CSV from a pipe.")],
+    labels: LabelFiles = None,
+    bfloat16: BFloat16 = False,
     private_epsilon: Annotated[
         float | None,
         typer.Option(help="Print one noisy score instead, private for the test records."),
@@ -36,7 +38,7 @@ def evaluate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare a model's predictions with a known target.
+    """Compare a model's predictions with a known target, of a table or of rows in .npy files.
 
     Records whose target is missing or not one of the classes are left out (of the noisy
     score: they count as wrong). The noisy score is charged before any value is used: it reads
@@ -53,51 +55,25 @@ def evaluate(
                 "--ledger, --dataset and --private-delta go with --private-epsilon: only the "
                 "noisy score can be charged."
             )
-        found = load_table_model(model)
+        test = known_records(model, data, labels, bfloat16=bfloat16)
         if private_epsilon is None:
-            labels, answers, chances = _answers(found, data)
-            _print(_metrics(found, labels, answers, chances), len(labels), as_json=as_json)
+            answers = test.answers()
+            _print(_metrics(test.model, answers), len(answers.labels), as_json=as_json)
             return
-        _print_noisy(found, data, private_epsilon, private_delta, ledger, dataset, as_json)
+        _print_noisy(test, private_epsilon, private_delta, ledger, dataset, as_json)
 
 
-def _answers(model: Any, data: str) -> tuple[Any, Any, Any]:
-    """Return targets (codes or numbers), predictions and probabilities or scores."""
-    import numpy as np
-
-    from dpscd.errors import DataError
-    from dpscd.preprocessing.parsing import parse
-    from dpscd.preprocessing.reading import read_frames
-    from dpscd.progress import waiting
-
-    schema = model.schema_
-    wanted = [*(column.name for column in schema.features), schema.target.name]
-    parts: list[tuple[Any, Any, Any]] = []
-    with waiting("evaluating", sys.stderr):
-        for frame in read_frames(data, schema.layout, wanted):
-            parsed = parse(schema, frame)
-            if len(parsed):
-                chances = None
-                if hasattr(model.estimator_, "predict_proba"):
-                    chances = model.predict_proba(parsed)
-                parts.append((parsed.target, model.predict(parsed), chances))
-    if not parts:
-        raise DataError("the table has no records.")
-    labels, answers = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-    with_chances = parts[0][2] is not None
-    return labels, answers, np.concatenate([p[2] for p in parts]) if with_chances else None
-
-
-def _metrics(model: Any, labels: Any, answers: Any, chances: Any) -> dict[str, float]:
+def _metrics(model: Any, found: Answers) -> dict[str, float]:
     """Return the usual measures of records whose target is known."""
     import numpy as np
 
     from dpscd.errors import DataError
     from dpscd.metrics import decision_metrics, regression_metrics
 
-    if not model.schema_.target.classes:
+    labels, answers, chances = found.labels, found.predictions, found.chances
+    if not hasattr(model, "classes_"):
         known = np.isfinite(labels)
-        low, high = model.estimator_.y_bounds
+        low, high = model.y_bounds
         truth, guess = np.clip(labels[known], low, high), answers[known]
         if not len(truth):
             raise DataError("no record of the table has a target.")
@@ -111,16 +87,16 @@ def _metrics(model: Any, labels: Any, answers: Any, chances: Any) -> dict[str, f
     if not known.any():
         raise DataError("no record of the table has one of the classes.")
     truth = model.classes_[labels[known]]
-    found = {"accuracy": float(np.mean(answers[known] == truth))}
+    measures = {"accuracy": float(np.mean(answers[known] == truth))}
     counts = np.bincount(labels[known], minlength=len(model.classes_))
-    found["share of the largest class"] = float(counts.max() / counts.sum())
+    measures["share of the largest class"] = float(counts.max() / counts.sum())
     if chances is not None:
         own = np.take_along_axis(chances[known], labels[known][:, None], axis=1)
-        found["log loss"] = float(-np.log(np.maximum(own, 1e-300)).mean())
+        measures["log loss"] = float(-np.log(np.maximum(own, 1e-300)).mean())
         if chances.shape[1] == 2 and counts.all():
             ranked: Any = decision_metrics(labels[known] == 1, chances[known, 1] - 0.5)
-            found["area under the curve"] = ranked["auc"]
-    return found
+            measures["area under the curve"] = ranked["auc"]
+    return measures
 
 
 def _print(metrics: dict[str, float], count: int, *, as_json: bool) -> None:
@@ -133,8 +109,7 @@ def _print(metrics: dict[str, float], count: int, *, as_json: bool) -> None:
 
 
 def _print_noisy(
-    model: Any,
-    data: str,
+    test: KnownRecords,
     epsilon: float,
     delta: float | None,
     ledger: str | None,
@@ -146,26 +121,22 @@ def _print_noisy(
     from dpscd.errors import DataError, ParameterError
     from dpscd.persons import person_means
     from dpscd.planning import default_delta
-    from dpscd.preprocessing.reading import TableFiles
     from dpscd.privacy.ledger import Ledger
     from dpscd.privacy.random import SecureSource
     from dpscd.privacy.relation import PrivacyTarget
     from dpscd.privacy.score import plan_score, release_score
-    from dpscd.privacy.unit import Unit
 
     if (ledger is None) != (dataset is None):
         raise ParameterError("--ledger and --dataset must be given together.")
     if not 0.0 < epsilon < float("inf"):
         raise ParameterError("--private-epsilon must be a positive number.")
-    if model.privacy_.protected.groups:
+    if test.model.privacy_.protected.groups:
         raise ParameterError(
             "the persons of this model were groups given to fit, which a file does not have: a "
             "noisy score would protect single records. Name their column in the schema."
         )
     # 1. The number of units, public under zero-out; 2. the charge; 3. the values.
-    unit = Unit(model.schema_.person)
-    files = TableFiles([data], model.schema_, person=unit.is_person)
-    count = files.count
+    unit, count = test.unit, test.count
     if not count:
         raise DataError("the table has no records.")
     target = PrivacyTarget(epsilon, default_delta(count) if delta is None else delta)
@@ -176,20 +147,18 @@ def _print_noisy(
             str(dataset), (release,), epsilon, target.delta, target.relation.value, "score",
             unit=unit.text,
         )  # fmt: skip
-    parsed = files.parsed()
-    labels, answers = parsed.target, model.predict(parsed)
-    if not unit.is_person and len(labels) != count:
-        raise DataError("the table changed while it was read; what was charged stays charged.")
-    if model.schema_.target.classes:
+    answers = test.counted_answers()
+    labels, guess = answers.labels, answers.predictions
+    if hasattr(test.model, "classes_"):
         name = "accuracy"
-        each = (model.classes_[np.maximum(labels, 0)] == answers) & (labels >= 0)
+        each = (test.model.classes_[np.maximum(labels, 0)] == guess) & (labels >= 0)
     else:
         name = "1 - mean absolute error / range"
-        low, high = model.estimator_.y_bounds
-        each = 1.0 - np.abs(np.clip(labels, low, high) - answers) / (high - low)
+        low, high = test.model.y_bounds
+        each = 1.0 - np.abs(np.clip(labels, low, high) - guess) / (high - low)
     each = np.asarray(each, dtype=float)
-    if parsed.persons is not None:
-        each = person_means(np.where(np.isfinite(each), each, 0.0), parsed.persons)
+    if answers.persons is not None:
+        each = person_means(np.where(np.isfinite(each), each, 0.0), answers.persons)
     score = release_score(release, each, SecureSource())
     if ledger is not None and reservation is not None:
         Ledger(ledger).commit(reservation)

@@ -1,37 +1,55 @@
-"""``dpscd fit``: from a table and its schema to a private model."""
+"""``dpscd fit``: from a table and its schema, or from rows and labels, to a private model."""
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from dpscd.cli.arrays import BFloat16, LabelFiles
 from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
 from dpscd.cli.models import AUTO, TrainedModel
+from dpscd.cli.training_records import (
+    ArrayOptions,
+    PersonWeight,
+    TableOptions,
+    TrainingRecords,
+    records_of,
+)
 from dpscd.estimators.registry import kind_called, usual_kind
 from dpscd.privacy.relation import Relation
 
 __all__ = ["fit"]
 
 
-class PersonWeight(StrEnum):
-    """How much rows of one person count together."""
-
-    SHARE = "share"
-    SUM = "sum"
-
-
 def fit(
     data: Annotated[
         list[str],
-        typer.Argument(help="CSV or Parquet files of one schema; - reads CSV from a pipe."),
+        typer.Argument(
+            help="CSV or Parquet files of one schema; - reads CSV from a pipe. Or .npy files."
+        ),
     ],
-    schema: Annotated[Path, typer.Option(help="What is known about the columns (TOML).")],
     out: Annotated[Path, typer.Option(help="The model's file (JSON).", dir_okay=False)],
+    schema: Annotated[
+        Path | None, typer.Option(help="What is known about the columns of a table (TOML).")
+    ] = None,
+    labels: LabelFiles = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(help="Classes of --labels: 10 for 0 to 9, or the labels: cat,dog."),
+    ] = None,
+    bounds: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Lowest and highest number of --labels, for a regression."),
+    ] = None,
+    row_bound: Annotated[
+        float | None,
+        typer.Option(
+            help="Longest row of .npy files: longer ones are shortened.", show_default="1"
+        ),
+    ] = None,
+    bfloat16: BFloat16 = False,
     epsilon: Annotated[
         float,
         typer.Option(help="How much one record may influence the model; inf: not private."),
@@ -103,9 +121,11 @@ def fit(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train a differentially private model on a table.
+    """Train a differentially private model on a table, or on rows of numbers in .npy files.
 
     Values outside the schema are moved to the nearest bound or count as "other", silently.
+    Rows in .npy files have --labels and --classes (or --bounds) in place of a schema; labels
+    that are none of the classes count for nothing, silently.
     The model's file holds coefficients, schema and privacy card: nothing about a record.
 
     Example: dpscd fit patients.csv --schema patients.toml --epsilon 1 --out model.json
@@ -116,14 +136,15 @@ def fit(
         else "Interrupted; no model was written. What was charged to the ledger stays charged."
     )
     with plain_errors(interrupted):
-        from dpscd.preprocessing.schema import Schema
-
-        known = Schema.read(schema)
-        known = known if person is None else known.with_person(person)
+        records = records_of(
+            data,
+            TableOptions(schema, person, max_rows, person_weight, dask),
+            ArrayOptions(labels, classes, bounds, row_bound, bfloat16 or None),
+        )
         check_writable(out)
         estimator = _estimator(
             model.value,
-            bool(known.target.classes),
+            records.classifies,
             epsilon=epsilon,
             delta="auto" if delta is None else delta,
             relation=relation.value,
@@ -132,54 +153,23 @@ def fit(
             dataset=dataset,
             n_jobs=jobs,
             random_state=_random_state(seed, secret=seed_is_secret, ledger=ledger),
-            **_of_persons(known.person, max_rows, person_weight),
+            **records.parameters,
         )
         start = time.perf_counter()
-        if dask is None:
-            found = _train(known, estimator, data)
-        else:
-            with _cluster(dask, data) as records:
-                found = _train(known, estimator, records)
+        found = _train(records, estimator)
         seconds = time.perf_counter() - start if timings else None
         found.save(out)
         _print_result(found, out, seconds, as_json=as_json)
 
 
-@contextmanager
-def _cluster(address: str, data: Sequence[str]) -> Iterator[Any]:
-    """Connect to a cluster and return the files as a table that its workers read."""
-    from dpscd.errors import ParameterError
-
-    if not all(file.lower().endswith((".parquet", ".pq")) for file in data):
-        raise ParameterError("--dask reads Parquet files, which workers can share.")
-    try:
-        from dpscd.distributed.cluster import connected, parquet
-    except ImportError:
-        raise ParameterError(
-            "--dask needs Dask; install it with: pip install 'dpscd[dask,parquet]'"
-        ) from None
-    with connected(address):
-        yield parquet(data)
-
-
-def _estimator(name: str, classes: bool, **parameters: Any) -> Any:
-    kind = usual_kind(classifies=classes) if name == "auto" else kind_called(name)
-    return kind.estimator(**parameters)
-
-
-def _of_persons(
-    person: str | None, max_rows: int | None, weight: PersonWeight | None
-) -> dict[str, Any]:
-    """Return the parameters of persons that were given, or raise ParameterError."""
+def _estimator(name: str, classifies: bool, **parameters: Any) -> Any:
     from dpscd import ParameterError
 
-    given = {"max_rows": max_rows, "person_weight": weight and weight.value}
-    given = {name: value for name, value in given.items() if value is not None}
-    if given and person is None:
-        raise ParameterError(
-            "--max-rows and --person-weight go with --person, or with person in the schema."
-        )
-    return given
+    kind = usual_kind(classifies=classifies) if name == "auto" else kind_called(name)
+    for given, option, own in (("classes", "--bounds", True), ("y_bounds", "--classes", False)):
+        if given in parameters and kind.classifies != own:
+            raise ParameterError(f"--model {name} needs {option} to say what labels there are.")
+    return kind.estimator(**parameters)
 
 
 def _random_state(seed: int | None, *, secret: bool, ledger: str | None) -> Any:
@@ -196,16 +186,16 @@ def _random_state(seed: int | None, *, secret: bool, ledger: str | None) -> Any:
     return SecretSeed(seed) if seed is not None and secret else seed
 
 
-def _train(schema: Any, estimator: Any, records: Any) -> Any:
+def _train(records: TrainingRecords, estimator: Any) -> Any:
     import warnings
 
-    from dpscd import PrivacyWarning, TableModel
+    from dpscd import PrivacyWarning
 
     estimator.set_params(verbose=int(sys.stderr.isatty()))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
-        found = TableModel(schema, estimator).fit(records)
-    found.estimator_.set_params(verbose=0)
+        found = records.train(estimator)
+    getattr(found, "estimator_", found).set_params(verbose=0)
     for warning in caught:
         if issubclass(warning.category, PrivacyWarning):
             typer.echo(f"warning: {warning.message}", err=True)
@@ -214,18 +204,19 @@ def _train(schema: Any, estimator: Any, records: Any) -> Any:
 
 def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool) -> None:
     """Print public facts of the fit; times only if they were asked for."""
-    card, schema = model.privacy_, model.schema_
+    card, inner = model.privacy_, getattr(model, "estimator_", model)
     unit = card.protected
+    read_from_data = model.schema_.read_from_data if hasattr(model, "schema_") else ()
     if as_json:
         values = {
             "model": str(out),
-            "type": type(model.estimator_).__name__,
+            "type": type(inner).__name__,
             "epsilon": card.epsilon if card.private else "inf",
             "delta": card.delta,
             "relation": card.relation.value,
             "records": card.public["n"],
             "features": card.public["d"],
-            "read_from_data": list(schema.read_from_data),
+            "read_from_data": list(read_from_data),
             "seeded": card.seeded,
         }
         if unit.is_person:
@@ -241,15 +232,15 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
     )
     plural = "" if card.public["d"] == 1 else "s"
     typer.echo(
-        f"{type(model.estimator_).__name__} for {schema.target.name!r}: {claim}, "
+        f"{type(inner).__name__} for {_target(model)}: {claim}, "
         f"{card.public['n']:,} {unit.noun}s, {card.public['d']} feature{plural}."
     )
     if card.private and unit.is_person:
         typer.echo(f"Unit: {unit.text}.")
-    if schema.read_from_data:
+    if read_from_data:
         typer.echo(
             "warning: what the schema says of "
-            f"{', '.join(map(repr, schema.read_from_data))} was read off the records, which "
+            f"{', '.join(map(repr, read_from_data))} was read off the records, which "
             "no guarantee covers.",
             err=True,
         )
@@ -261,3 +252,13 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
             f"Read and trained in {seconds:.1f} s. This time depends on the records, and no "
             "guarantee covers it."
         )
+
+
+def _target(model: Any) -> str:
+    """Return what is predicted, in words."""
+    if hasattr(model, "schema_"):
+        return repr(model.schema_.target.name)
+    if hasattr(model, "classes_"):
+        return f"{len(model.classes_)} classes"
+    low, high = model.y_bounds
+    return f"numbers from {low:g} to {high:g}"

@@ -35,7 +35,7 @@ def load_table_model(path: Path) -> Any:
     found = load_model(path)
     if not hasattr(found, "schema_"):
         raise ModelFileError(
-            f"{path.name} holds an estimator without schema, which knows arrays only; load it "
-            "in Python with dpscd.load."
+            f"{path.name} holds an estimator without schema, which knows arrays only; give it "
+            ".npy files, or load it in Python with dpscd.load."
         )
     return found

@@ -1,4 +1,4 @@
-"""``dpscd predict``: a model's answers for the records of a table, piece by piece."""
+"""``dpscd predict``: a model's answers for records, piece by piece."""
 
 import sys
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from typing import IO, Annotated, Any
 
 import typer
 
+from dpscd.cli.arrays import BFloat16, are_arrays, load_array_model, open_rows
 from dpscd.cli.common import AsJson, plain_errors, print_json
 from dpscd.cli.models import load_table_model
 
@@ -16,7 +17,7 @@ __all__ = ["predict"]
 
 def predict(
     model: Annotated[Path, typer.Argument(help="The model's file.")],
-    data: Annotated[str, typer.Argument(help="CSV or Parquet; - reads CSV from a pipe.")],
+    data: Annotated[str, typer.Argument(help="CSV, Parquet or .npy; - reads CSV from a pipe.")],
     out: Annotated[
         str, typer.Option(help="CSV (.gz too) or Parquet file; - prints CSV.")
     ] = "-",
@@ -26,11 +27,12 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Add the probability of each class.")
     ] = False,
+    bfloat16: BFloat16 = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict for every record of a table, in order.
+    """Predict for every record of a table, or row of .npy files, in order.
 
-    The table is read piece by piece, so it may be larger than memory; its target may be absent.
+    They are read piece by piece, so they may be more than memory holds; a target may be absent.
     A prediction tells nothing about the people the model was trained on beyond the
     guarantee of its card, but it is about the person whose record it is for.
 
@@ -38,23 +40,28 @@ def predict(
     """
     with plain_errors("Interrupted; no predictions were written."):
         from dpscd.errors import ParameterError
-        from dpscd.preprocessing.reading import read_frames
 
-        found = load_table_model(model)
+        arrays = are_arrays([data])
+        if arrays and keep:
+            raise ParameterError("--keep copies columns of a table; .npy files have none.")
+        if bfloat16 and not arrays:
+            raise ParameterError("--bfloat16 goes with rows in .npy files.")
+        found = load_array_model(model) if arrays else load_table_model(model)
         if as_json and out == "-":
             raise ParameterError("--json needs --out with a file: both would print.")
-        if proba and not hasattr(found.estimator_, "predict_proba"):
-            raise ParameterError(f"{type(found.estimator_).__name__} has no probabilities.")
-        extra = list(keep or ())
-        wanted = [*(column.name for column in found.schema_.features), *extra]
+        inner = getattr(found, "estimator_", found)
+        if proba and not hasattr(inner, "predict_proba"):
+            raise ParameterError(f"{type(inner).__name__} has no probabilities.")
+        pieces = (
+            _row_pieces(data, bfloat16=bfloat16)
+            if arrays
+            else _table_pieces(found, data, list(keep or ()))
+        )
         count = 0
         with _waiting(out), _writer(out) as write:
-            for frame in read_frames(data, found.schema_.layout, wanted):
-                for name in extra:
-                    if name not in frame.columns:
-                        raise ParameterError(f"the table has no column {name!r} to keep.")
-                write(_answers(found, frame, extra, proba))
-                count += len(frame)
+            for records, kept in pieces:
+                write(_answers(found, records, kept, proba))
+                count += len(records)
         if as_json:
             print_json({"predictions": out, "records": count})
         elif out != "-":
@@ -68,17 +75,37 @@ def _waiting(out: str) -> AbstractContextManager[None]:
     return nullcontext() if out == "-" else waiting("predicting", sys.stderr)
 
 
-def _answers(model: Any, frame: Any, keep: list[str], proba: bool) -> Any:
+def _table_pieces(model: Any, data: str, keep: list[str]) -> Iterator[tuple[Any, Any]]:
+    """Yield records of a table, and the columns of them to copy."""
+    from dpscd.errors import ParameterError
+    from dpscd.preprocessing.reading import read_frames
+
+    wanted = [*(column.name for column in model.schema_.features), *keep]
+    for frame in read_frames(data, model.schema_.layout, wanted):
+        for name in keep:
+            if name not in frame.columns:
+                raise ParameterError(f"the table has no column {name!r} to keep.")
+        yield frame, {name: frame[name].to_numpy() for name in keep}
+
+
+def _row_pieces(data: str, *, bfloat16: bool) -> Iterator[tuple[Any, Any]]:
+    """Yield rows of arrays; at least one piece, maybe without rows."""
+    rows = open_rows([data], bfloat16=bfloat16)
+    for block in rows.blocks() if len(rows) else [slice(0)]:
+        yield rows[block], {}
+
+
+def _answers(model: Any, records: Any, kept: dict[str, Any], proba: bool) -> Any:
     import pandas as pd
 
-    answers = pd.DataFrame({name: frame[name].to_numpy() for name in keep})
-    if len(frame):
-        answers["prediction"] = model.predict(frame)
+    answers = pd.DataFrame(kept)
+    if len(records):
+        answers["prediction"] = model.predict(records)
     else:
         answers["prediction"] = pd.Series(dtype=object)
     if proba:
         names = [f"probability {label}" for label in model.classes_]
-        chances = model.predict_proba(frame) if len(frame) else []
+        chances = model.predict_proba(records) if len(records) else []
         answers = answers.join(pd.DataFrame(chances, columns=names))
     return answers
 

@@ -44,7 +44,7 @@ __all__ = ["DPLinearModel"]
 Floats = npt.NDArray[np.float64]
 
 _LARGE_EPSILON = 10.0
-_BLOCK = 2**14  # rows that are multiplied together
+_BLOCK = 2**20  # numbers that are multiplied together
 
 
 class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
@@ -124,7 +124,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or StoredRows of shape (n_samples, n_features)
             Records, one per row. Rows longer than `row_bound` are scaled down to it. A Dask
             array or dataframe is trained on where its partitions are, on the workers of
             the current Dask client.
@@ -386,8 +386,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             sums: Floats = np.asarray(X @ coef.T)
             return sums
         scores = np.empty((X.shape[0], len(coef)))
-        for first in range(0, X.shape[0], _BLOCK):
-            block, out = X[first : first + _BLOCK], scores[first : first + _BLOCK]
+        size = max(1, _BLOCK // max(1, X.shape[1]))
+        for first in range(0, X.shape[0], size):
+            block, out = X[first : first + size], scores[first : first + size]
             block = np.ascontiguousarray(block, dtype=np.float64)
             # Not by BLAS, whose last bits for a row depend on how many rows there are.
             np.einsum("ij,kj->ik", block, coef, out=out, optimize=False)

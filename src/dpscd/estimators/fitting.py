@@ -230,7 +230,8 @@ class Fitting:
 def _without_privacy(problem: Problem, store: Any, source: Source) -> State:
     """Return the optimum for epsilon=inf."""
     records = Records(problem.labels(store.labels), store.training_weights)
-    shared, converged = sdca(problem, problem.rows(store.X), records, source)
+    X = store.X[:] if store.dense else store.X  # all of them: stored ones too
+    shared, converged = sdca(problem, problem.rows(X), records, source)
     if not converged:
         warn_user(
             "SDCA did not reach a duality gap of 1e-6 in 1000 epochs; a larger lam helps.",

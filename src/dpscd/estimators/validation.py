@@ -109,12 +109,12 @@ def check_integer(name: str, value: Any, *, low: int = 1) -> int:
 
 
 def check_rows(estimator: Any, X: Any) -> Any:
-    """Return the rows of a prediction, dense or CSR, checked against the fit."""
+    """Return the rows of a prediction, dense, CSR or stored, checked against the fit."""
     rows = RowSource(X)
     quietly(validate_data, estimator, rows.X, reset=False, skip_check_array=True)
     if rows.count == 0:
         raise DataError("Found array with 0 sample(s); 1 is required.")
-    return rows.read()
+    return rows.deferred()
 
 
 def look_at_records(estimator: Any, X: Any, y: Any) -> tuple[RowSource, pd.Series]:

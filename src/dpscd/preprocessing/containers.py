@@ -19,6 +19,7 @@ from dpscd.errors import DataError, DataTypeError
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.cells import NumberCells, number_of
 from dpscd.preprocessing.columns import numbers
+from dpscd.preprocessing.stored_rows import StoredRows
 
 __all__ = ["RowSource", "as_frame", "is_dask"]
 
@@ -36,7 +37,7 @@ class RowSource:
 
     Parameters
     ----------
-    X : list, array, DataFrame, Arrow table or sparse matrix
+    X : list, array, DataFrame, Arrow table, sparse matrix or StoredRows
         Records, one per row.
 
     Attributes
@@ -53,7 +54,7 @@ class RowSource:
         X = as_frame(X)
         if isinstance(X, Sequence) and not isinstance(X, str | bytes | list | tuple):
             X = list(X)  # an array would give all records one type
-        if not (sparse.issparse(X) or isinstance(X, pd.DataFrame | list | tuple)):
+        if not (sparse.issparse(X) or isinstance(X, pd.DataFrame | list | tuple | StoredRows)):
             X = _array(X)
         self.X = X
         self.sparse = bool(sparse.issparse(X))
@@ -81,6 +82,25 @@ class RowSource:
         if finite and not _all_finite(values):
             raise DataTypeError(refusals.NOT_NUMBERS)
         return rows
+
+    def deferred(self) -> Any:
+        """Return the rows as :meth:`read` does, but for stored ones and those of 16 bits.
+
+        These are returned as :class:`~dpscd.preprocessing.stored_rows.StoredRows`, all of whose
+        cells are finite numbers: blocks of rows are read when they are needed.
+
+        Notes
+        -----
+        Guarantee: as of :meth:`read`; which one it is follows from the type of the container.
+        """
+        X = self.X
+        if isinstance(X, np.ndarray) and X.dtype == np.float16:
+            X = StoredRows(X)
+        if not isinstance(X, StoredRows):
+            return self.read()
+        if not X.all_finite():
+            raise DataTypeError(refusals.NOT_NUMBERS)
+        return X
 
 
 def is_dask(*values: Any) -> bool:
@@ -141,6 +161,8 @@ def _read(X: Any, count: int, features: int) -> Any:
         return _csr(X, features)
     if isinstance(X, pd.DataFrame):
         return _frame_rows(X)
+    if isinstance(X, StoredRows):
+        return X[:]
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
         with np.errstate(all="ignore"):  # a warning would tell of large values
             return np.ascontiguousarray(X, dtype=_kept(X.dtype))

@@ -2,7 +2,8 @@
 
 Data whose containers do not hold what they must are refused, and the refusal is seen. This is
 all that is ever said: one of these texts, and nothing of a cell; after the charge, but for what
-is about identifiers of persons, who are counted before it. Public facts (the name of a file,
+is about identifiers of persons, who are counted before it, and about files of arrays, whose
+headers are read before it. Public facts (the name of a file,
 the delimiter of a schema) are filled in at the braces.
 """
 
@@ -76,6 +77,10 @@ OTHER_WIDTH = (
 )
 NOT_WHOLE = "{} cannot be read: is it cut, or compressed in another way?"
 NOT_PARQUET = "{} is not a Parquet file, or damaged."
+NOT_AN_ARRAY = (
+    "{} is not an array in NumPy's format (.npy), or cut, or it holds Python objects, which "
+    "are never unpickled."
+)
 UNFORESEEN = (
     "the records could not be read, for a reason that was not foreseen: please report it, "
     "without the records."
@@ -110,6 +115,7 @@ REFUSALS = (
     OTHER_WIDTH,
     NOT_WHOLE,
     NOT_PARQUET,
+    NOT_AN_ARRAY,
     UNFORESEEN,
 )
 """All of them; docs/understanding/threat_model.md says what each tells."""

@@ -96,7 +96,7 @@ class ArrayDoor:
         Proof: docs/proofs/door.md, docs/proofs/persons.md.
         """
         source = X if isinstance(X, RowSource) else RowSource(X)
-        rows = source.read()
+        rows = source.deferred()
         if source.features != self.features or source.sparse != self.sparse:
             raise DataError(refusals.NOT_AS_ANNOUNCED)
         given = weights_of(sample_weight, source.count)
@@ -113,6 +113,8 @@ class ArrayDoor:
             if order is not None:
                 rows, labels = rows[order], labels[order]
                 given, weights = given[order], weights[order]
+            elif not self.sparse:
+                rows = rows[:]  # parts of persons are not read by themselves
             own = training_weights(starts, given, weights, self.persons.weight)
             persons = PersonRows(starts, own, self.persons.most)
         with np.errstate(all="ignore"):  # a warning would tell of large weights
@@ -157,9 +159,12 @@ class ArrayDoor:
         if len({_length(piece) for piece in part if piece is not None}) != 1:
             raise DataError("X, y, sample_weight and groups are not divided alike.")
         if self.persons is None:
-            return self.triples(*part)
-        X, y, sample_weight, exposure, groups = part
-        return self.triples(X, y, sample_weight, exposure, person_codes(groups))
+            found = self.triples(*part)
+        else:
+            X, y, sample_weight, exposure, groups = part
+            found = self.triples(X, y, sample_weight, exposure, person_codes(groups))
+        # A shard has all its rows at hand.
+        return found if self.sparse else found._replace(X=found.X[:])
 
 
 @dataclass(frozen=True)

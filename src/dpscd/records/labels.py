@@ -20,6 +20,7 @@ __all__ = [
     "check_some",
     "exposures_of",
     "label_column",
+    "numbers_in",
     "weights_of",
 ]
 
@@ -63,8 +64,12 @@ class ClassLabels:
         Labels are -1 and 1 for two classes, and codes for more.
         Guarantee: both are functions of the record's own label.
         """
+        return self.weighed(self.places(cells))
+
+    def places(self, cells: pd.Series) -> npt.NDArray[Any]:
+        """Return the place of each label among the classes, below 0 if it is none of them."""
         listed = {str(text_of(label)): code for code, label in enumerate(self.classes)}
-        return self.weighed(codes(cells, Listed(listed)))
+        return codes(cells, Listed(listed))
 
     def weighed(self, code: npt.NDArray[Any]) -> tuple[Floats, Floats]:
         """Return labels and weights of codes; one below 0 is none of the classes."""
@@ -96,7 +101,7 @@ class NumberLabels:
 
     def coded(self, cells: pd.Series) -> tuple[Floats, Floats]:
         """Return labels and weights; all must be finite numbers."""
-        values = numbers(cells, NumberCells())
+        values = numbers_in(cells)
         if not np.isfinite(values).all():
             raise DataTypeError(refusals.NOT_FINITE)
         return self.weighed(values)
@@ -169,6 +174,11 @@ def label_column(y: Any) -> pd.Series:
     return as_column([_alone(label) for label in y])
 
 
+def numbers_in(cells: pd.Series) -> Floats:
+    """Return labels as numbers, NaN where one is none."""
+    return numbers(cells, NumberCells())
+
+
 def _alone(label: Any) -> Any:
     one = type(label) in (list, tuple) and len(label) == 1
     one = one or (type(label) is np.ndarray and label.shape == (1,))
@@ -204,7 +214,7 @@ def _number_each(values: Any, count: int, otherwise: str) -> Floats:
     column = label_column(values)
     if len(column) != count:
         raise DataError(otherwise)
-    return numbers(column, NumberCells())
+    return numbers_in(column)
 
 
 def check_some(weights: Sequence[Floats]) -> None:

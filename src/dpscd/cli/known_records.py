@@ -1,0 +1,171 @@
+"""Records whose target is known, and what a model answers for them."""
+
+import sys
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from dpscd.cli.arrays import are_arrays, load_array_model, open_labels, open_rows
+from dpscd.cli.models import load_table_model
+from dpscd.privacy.unit import RECORD, Unit
+
+__all__ = ["Answers", "KnownRecords", "known_records"]
+
+
+class Answers(NamedTuple):
+    """What is known and predicted of records: a secret.
+
+    Attributes
+    ----------
+    labels : array
+        Codes of the classes, below 0 if a label is none of them; or numbers, maybe not finite.
+    predictions : array
+        The model's answers.
+    chances : array or None
+        Probabilities, where the model has them.
+    persons : array or None
+        Whose record each is, where persons are the unit.
+    """
+
+    labels: Any
+    predictions: Any
+    chances: Any = None
+    persons: Any = None
+
+
+class KnownRecords(Protocol):
+    """Records of which no cell has been looked at.
+
+    Attributes
+    ----------
+    model
+        The fitted estimator.
+    unit : Unit
+        What a noisy score protects.
+    """
+
+    @property
+    def model(self) -> Any:
+        """The fitted estimator, without what reads tables."""
+
+    @property
+    def unit(self) -> Unit:
+        """What a noisy score protects."""
+
+    @property
+    def count(self) -> int:
+        """Number of units, known without the values."""
+
+    def answers(self) -> Answers:
+        """Return all answers, of records read piece by piece, with chances."""
+
+    def counted_answers(self) -> Answers:
+        """Return the answers for those that were counted."""
+
+
+def known_records(
+    path: Path, data: str, labels: Sequence[str] | None, *, bfloat16: bool
+) -> KnownRecords:
+    """Return records and the model in a file that is to answer for them."""
+    from dpscd.errors import ParameterError
+
+    if are_arrays([data]):
+        return _Arrays(load_array_model(path), data, labels, bfloat16=bfloat16)
+    if labels or bfloat16:
+        raise ParameterError("--labels and --bfloat16 go with rows in .npy files.")
+    return _Table(load_table_model(path), data)
+
+
+class _Arrays:
+    """Rows and labels in ``.npy`` files."""
+
+    unit = RECORD
+
+    def __init__(
+        self, model: Any, data: str, labels: Sequence[str] | None, *, bfloat16: bool
+    ) -> None:
+        self.model = model
+        self._rows = open_rows([data], bfloat16=bfloat16)
+        self._labels = open_labels(labels, len(self._rows))
+
+    @property
+    def count(self) -> int:
+        return len(self._rows)
+
+    def answers(self) -> Answers:
+        answers = self.counted_answers()
+        if not hasattr(self.model, "predict_proba"):
+            return answers
+        return answers._replace(chances=self.model.predict_proba(self._rows))
+
+    def counted_answers(self) -> Answers:
+        from dpscd.errors import DataError
+        from dpscd.preprocessing.refusals import NO_RECORDS
+        from dpscd.records.labels import ClassLabels, label_column, numbers_in
+
+        if not self.count:
+            raise DataError(NO_RECORDS)
+        column = label_column(self._labels)
+        if hasattr(self.model, "classes_"):
+            labels = ClassLabels(tuple(self.model.classes_.tolist())).places(column)
+        else:
+            labels = numbers_in(column)
+        return Answers(labels, self.model.predict(self._rows))
+
+
+class _Table:
+    """Files of a table, by the schema of its model."""
+
+    def __init__(self, model: Any, data: str) -> None:
+        self._whole, self._data = model, data
+        self.model = model.estimator_
+        self.unit = Unit(model.schema_.person)
+
+    @cached_property
+    def _files(self) -> Any:
+        from dpscd.preprocessing.reading import TableFiles
+
+        return TableFiles([self._data], self._whole.schema_, person=self.unit.is_person)
+
+    @property
+    def count(self) -> int:
+        return int(self._files.count)
+
+    def answers(self) -> Answers:
+        import numpy as np
+
+        from dpscd.errors import DataError
+        from dpscd.preprocessing.parsing import parse
+        from dpscd.preprocessing.reading import read_frames
+        from dpscd.preprocessing.refusals import NO_RECORDS
+        from dpscd.progress import waiting
+
+        schema = self._whole.schema_
+        wanted = [*(column.name for column in schema.features), schema.target.name]
+        parts: list[tuple[Any, Any, Any]] = []
+        with waiting("evaluating", sys.stderr):
+            for frame in read_frames(self._data, schema.layout, wanted):
+                parsed = parse(schema, frame)
+                if len(parsed):
+                    chances = None
+                    if hasattr(self.model, "predict_proba"):
+                        chances = self._whole.predict_proba(parsed)
+                    parts.append((parsed.target, self._whole.predict(parsed), chances))
+        if not parts:
+            raise DataError(NO_RECORDS)
+        labels, answers = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        if parts[0][2] is None:
+            return Answers(labels, answers)
+        return Answers(labels, answers, np.concatenate([part[2] for part in parts]))
+
+    def counted_answers(self) -> Answers:
+        from dpscd.errors import DataError
+
+        parsed = self._files.parsed()
+        if not self.unit.is_person and len(parsed) != self.count:
+            raise DataError(
+                "the table changed while it was read; what was charged stays charged."
+            )
+        answers = self._whole.predict(parsed)
+        return Answers(parsed.target, answers, persons=parsed.persons)

@@ -1,0 +1,329 @@
+"""The verbs for rows in .npy files: from fit to export, and how they fail."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from dpscd import (
+    DPLogisticRegression,
+    DPRidge,
+    Ledger,
+    StoredRows,
+    load,
+    to_onnx,
+    to_sklearn,
+)
+from dpscd.cli.app import app
+from dpscd.cli.arrays import declared_classes
+
+SECRET = "canary-9087"
+N, D, K = 3000, 5, 3
+
+
+def samples(count=N, seed=0):
+    """Return rows of length 1 that float16 and bfloat16 hold exactly, and their classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, K, count)
+    X = rng.integers(-8, 9, size=(count, D)) / 64 + np.eye(K, D)[y] / 2
+    return X.astype(np.float32), y
+
+
+def bits_of(X):
+    return (X.view(np.uint32) >> 16).astype(np.uint16)
+
+
+def call(*words, code=0):
+    found = CliRunner().invoke(app, [str(word) for word in words])
+    assert found.exit_code == code, (found.output, found.exception)
+    return found
+
+
+def fit_words(*words, data="x.npy"):
+    return ("fit", data, "--labels", "y.npy", "--out", "m.json", *words)
+
+
+def fails(*words):
+    """Return what a verb says that fails by the user's fault."""
+    found = call(*words, code=1)
+    assert SECRET not in found.output
+    assert not Path("m.json").exists() or words[0] != "fit"
+    return found.stderr
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = samples()
+    np.save("x.npy", X)
+    np.save("half.npy", X.astype(np.float16))
+    np.save("bits.npy", bits_of(X))
+    np.save("y.npy", y)
+    (tmp_path / "parts").mkdir()
+    np.save("parts/0.npy", X[:1000].astype(np.float16))
+    np.save("parts/1.npy", X[1000:])
+    np.save("y0.npy", y[:1000])
+    np.save("y1.npy", y[1000:])
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    X, y = samples()
+    for kind, model in (
+        (
+            "logistic",
+            DPLogisticRegression(4.0, classes=list(range(K)), random_state=0).fit(X, y),
+        ),
+        ("ridge", DPRidge(4.0, y_bounds=(-1, 1), random_state=0).fit(X, X[:, 0])),
+    ):
+        model.save(folder / f"{kind}.json")
+    return folder
+
+
+# --- from fit to export -----------------------------------------------------------------
+
+
+def test_from_files_to_a_model_that_others_can_serve(files):
+    X, y = files
+    said = call(*fit_words("--classes", K, "--epsilon", 4)).stdout
+    assert said == (
+        "DPLogisticRegression for 3 classes: (4, 1e-05)-differentially private, 3,000 records, "
+        "5 features.\nWrote m.json\n"
+    )
+    card = load("m.json").privacy_
+    assert card.public["classes"] == [0, 1, 2]
+    assert card.public["classes_from"] == "declared"
+    found = json.loads(
+        call("evaluate", "m.json", "x.npy", "--labels", "y.npy", "--json").stdout
+    )
+    assert found["records"] == N
+    assert found["metrics"]["accuracy"] > 0.9
+    call("predict", "m.json", "x.npy", "--proba", "--out", "p.csv")
+    answers = pd.read_csv("p.csv")
+    model = load("m.json")
+    np.testing.assert_array_equal(answers["prediction"], model.predict(X))
+    chances = answers[[f"probability {k}" for k in range(K)]]
+    np.testing.assert_allclose(chances, model.predict_proba(X), rtol=1e-9)
+    assert found["metrics"]["accuracy"] == np.mean(answers["prediction"] == y)
+    np.testing.assert_array_equal(to_sklearn(model).predict(X), model.predict(X))
+    to_onnx(model, "m.onnx")
+    assert Path("m.onnx").stat().st_size > 0
+    for verb in (("verify",), ("inspect",), ("report", "--out", "r.html")):
+        call(verb[0], "m.json", *verb[1:])
+
+
+def seeded(*words):
+    call("fit", *words, "--out", "m.json", "--seed", 3)
+    return load("m.json").coef_
+
+
+def test_one_model_however_rows_are_stored(files):
+    X, y = files
+    model = DPLogisticRegression(classes=list(range(K)), random_state=3).fit(X, y)
+    labels, classes = ("--labels", "y.npy"), ("--classes", K)
+    parts = ("--labels", "y0.npy", "--labels", "y1.npy")
+    for words in (
+        ("x.npy", *labels),
+        ("half.npy", *labels),
+        ("bits.npy", "--bfloat16", *labels),
+        ("parts", *labels),
+        ("parts/0.npy", "parts/1.npy", *parts),
+    ):
+        np.testing.assert_array_equal(seeded(*words, *classes), model.coef_, words[0])
+
+
+def test_every_verb_reads_bfloat16(files, trained):
+    X, y = files
+    model = load(trained / "logistic.json")
+    words = (trained / "logistic.json", "bits.npy")
+    call("predict", *words, "--bfloat16", "--out", "p.csv")
+    np.testing.assert_array_equal(pd.read_csv("p.csv")["prediction"], model.predict(X))
+    found = call("evaluate", *words, "--bfloat16", "--labels", "y.npy", "--json").stdout
+    assert json.loads(found)["metrics"]["accuracy"] == model.score(X, y)
+
+
+def test_a_regression_on_rows(files):
+    X, _ = files
+    np.save("y.npy", X[:, 0].astype(np.float16))
+    said = call(*fit_words("--bounds", -1, 1, "--epsilon", 4, "--row-bound", 2)).stdout
+    assert said.startswith("DPRidge for numbers from -1 to 1: ")
+    model = load("m.json")
+    assert (model.row_bound, *model.y_bounds) == (2.0, -1.0, 1.0)
+    found = call("evaluate", "m.json", "x.npy", "--labels", "y.npy", "--json").stdout
+    assert json.loads(found)["metrics"]["R2"] > 0.5
+    noisy = call(
+        "evaluate", "m.json", "x.npy", "--labels", "y.npy", "--private-epsilon", 1
+    ).stdout
+    assert "1 - mean absolute error / range on 3,000 records" in noisy
+
+
+@pytest.mark.usefixtures("files")
+def test_fit_in_json_and_charged():
+    Ledger.init("b.db", "people", 3.0, 1e-4)
+    found = call(
+        *fit_words("--classes", "0,1,2", "--model", "svm", "--json", "--ledger", "b.db",
+                   "--dataset", "people")
+    )  # fmt: skip
+    values = json.loads(found.stdout)
+    assert (values["type"], values["features"]) == ("DPLinearSVC", D)
+    assert values["read_from_data"] == []
+    assert Ledger("b.db").show("people").spent_epsilon > 0
+    call("evaluate", "m.json", "x.npy", "--labels", "y.npy")  # which has no probabilities
+
+
+def test_labels_that_are_texts(files):
+    _, y = files
+    names = np.array(["cat", "dog", "eel"])
+    np.save("y.npy", names[y])
+    call(*fit_words("--classes", "cat,dog,eel", "--epsilon", 4))
+    call("predict", "m.json", "half.npy", "--out", "p.csv")
+    assert np.mean(pd.read_csv("p.csv")["prediction"] == names[y]) > 0.9
+
+
+def test_a_label_that_is_no_class_is_silent_everywhere(files):
+    X, y = files
+    other = y.copy()
+    other[:10] = 987654
+    np.save("y.npy", other)
+    said = call(*fit_words("--classes", K))
+    assert "987654" not in said.output
+    model = load("m.json")
+    found = call("evaluate", "m.json", "x.npy", "--labels", "y.npy", "--json").stdout
+    assert json.loads(found)["metrics"]["accuracy"] == model.score(X[10:], y[10:])
+
+
+@pytest.mark.usefixtures("files")
+def test_a_noisy_score_of_rows(trained):
+    Ledger.init("t.db", "test", 3.0, 1e-4)
+    words = (trained / "logistic.json", "x.npy", "--labels", "y.npy", "--private-epsilon", 1)
+    found = call("evaluate", *words, "--json", "--ledger", "t.db", "--dataset", "test").stdout
+    values = json.loads(found)
+    assert (values["measure"], values["records"]) == ("accuracy", N)
+    assert values["value"] == pytest.approx(0.97, abs=0.05)
+    assert Ledger("t.db").show("test").spent_epsilon == pytest.approx(1.0)
+
+
+@pytest.mark.usefixtures("files")
+def test_no_rows_at_all(trained):
+    np.save("x.npy", np.empty((0, D), np.float16))
+    np.save("y.npy", np.empty(0, int))
+    call("predict", trained / "logistic.json", "x.npy", "--proba", "--out", "p.csv")
+    assert len(pd.read_csv("p.csv")) == 0
+    labels = ("--labels", "y.npy")
+    for more in ((), ("--private-epsilon", 1)):
+        said = fails("evaluate", trained / "logistic.json", "x.npy", *labels, *more)
+        assert said == "error: the table has no records.\n"
+    assert "0 sample" in fails(*fit_words("--classes", K))
+
+
+# --- how they fail ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ((), "give --classes with the classes of --labels, or --bounds"),
+        (("--classes", 2, "--bounds", 0, 1), "one of both"),
+        (("--classes", 1), "must be a number from 2 to 100000"),
+        (("--classes", SECRET[:6]), "or the labels with commas between"),
+        (("--classes", "1,1"), "at least two different labels"),
+        (("--classes", 3, "--model", "ridge"), "--model ridge needs --bounds"),
+        (("--bounds", 0, 1, "--model", "svm"), "--model svm needs --classes"),
+        (("--bounds", 1, 0), "y_bounds"),
+        (("--classes", 3, "--row-bound", 0), "row_bound=0.0 must be"),
+        (("--classes", 3, "--schema", "s.toml"), "--schema goes with files of a table"),
+        (("--classes", 3, "--person", "id"), "--person goes with files of a table"),
+        (("--classes", 3, "--max-rows", 2), "--max-rows goes with files of a table"),
+        (("--classes", 3, "--dask", "local"), "--dask goes with files of a table"),
+        (("--classes", 3, "--bfloat16"), "stored as whole numbers of 16 bits"),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_options_that_do_not_go_together(words, text):
+    assert text in fails(*fit_words(*words))
+
+
+@pytest.mark.usefixtures("files")
+def test_tables_and_rows_do_not_mix(trained):
+    Path("t.csv").write_text("a\n1\n")
+    assert "not both" in fails("fit", "x.npy", "t.csv", "--out", "m.json")
+    assert "a table needs --schema" in fails("fit", "t.csv", "--out", "m.json")
+    for option in (("--labels", "y.npy"), ("--classes", 3), ("--bfloat16",)):
+        said = fails("fit", "t.csv", "--out", "m.json", *option)
+        assert f"{option[0]} goes with rows in .npy files" in said
+    model = trained / "logistic.json"
+    assert "holds an estimator without schema" in fails("predict", model, "t.csv")
+    assert "--labels and --bfloat16" in fails("evaluate", model, "t.csv", "--labels", "y.npy")
+    assert "--bfloat16 goes with" in fails("predict", model, "t.csv", "--bfloat16")
+    assert "--keep copies columns" in fails("predict", model, "x.npy", "--keep", "id")
+    assert "DPRidge has no probabilities" in fails(
+        "predict", trained / "ridge.json", "x.npy", "--proba"
+    )
+    assert "need --labels" in fails("evaluate", model, "x.npy")
+
+
+@pytest.mark.usefixtures("files")
+def test_a_model_of_tables_reads_no_rows():
+    Path("s.toml").write_text(
+        '[target]\ncolumn = "y"\nclasses = ["a", "b"]\n[columns.x]\nkind = "boolean"\n'
+    )
+    pd.DataFrame({"x": ["true", "false"] * 50, "y": ["a", "b"] * 50}).to_csv("t.csv")
+    call("fit", "t.csv", "--schema", "s.toml", "--out", "m.json")
+    assert "holds a model of tables" in fails("predict", "m.json", "x.npy")
+
+
+@pytest.mark.parametrize("which", ["x.npy", "y.npy"])
+@pytest.mark.usefixtures("files")
+def test_python_objects_are_refused(which):
+    objects = np.array([SECRET] * N, dtype=object)
+    np.save(which, objects if which == "y.npy" else objects[:, None], allow_pickle=True)
+    said = fails(*fit_words("--classes", K))
+    assert said.startswith(f"error: {which} is not an array in NumPy's format (.npy)")
+
+
+@pytest.mark.parametrize(
+    ("labels", "text"),
+    [
+        ([np.zeros(N - 1, int)], "as many labels as there are rows"),
+        ([np.zeros((N, 1), int)], "one dimension"),
+        ([np.zeros(N - 1, int), np.zeros(1, np.int8)], "all be of one type"),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_labels_that_do_not_belong_to_the_rows(labels, text):
+    options = []
+    for place, part in enumerate(labels):
+        np.save(f"l{place}.npy", part)
+        options += ["--labels", f"l{place}.npy"]
+    said = fails("fit", "x.npy", *options, "--classes", K, "--out", "m.json")
+    assert text in said
+    assert str(N) not in said
+
+
+@pytest.mark.usefixtures("files")
+def test_a_cell_that_is_no_number_is_refused_in_fixed_words():
+    X = np.load("half.npy")
+    X[7, 1] = np.nan
+    np.save("half.npy", X)
+    said = fails(*fit_words("--classes", K, data="half.npy"))
+    assert said.startswith("error: Input X contains NaN, infinity or something")
+
+
+def test_classes_that_are_declared():
+    assert declared_classes("4") == [0, 1, 2, 3]
+    assert declared_classes("3, 5") == [3, 5]
+    assert declared_classes("-1,1") == [-1, 1]
+    assert declared_classes("a,b 2") == ["a", "b 2"]
+
+
+def test_a_fit_from_python_on_a_folder(files):
+    X, y = files
+    model = DPLogisticRegression(classes=list(range(K)), random_state=3).fit(
+        StoredRows("parts"), y
+    )
+    np.testing.assert_array_equal(model.predict(StoredRows("parts")), model.predict(X))
