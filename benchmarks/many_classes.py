@@ -87,9 +87,9 @@ def main():
                 "lam * 2": {"lam": lam * 2.0, "standardise": True},
                 "travel 0.2": {"travel": 0.2},
                 "travel 0.8": {"travel": 0.8},
-                "20 epochs": {"epochs": 20.0},
+                "40 epochs": {"epochs": 40.0},
                 "100 epochs": {"epochs": 100.0},
-                "lots / 8": {"lot_size": int(40 * len(X) / 8000)},
+                "lots / 8": {"lot_size": int(60 * len(X) / 12000)},
             }
             for words, more in changes.items():
                 each = [
