@@ -1,6 +1,7 @@
 """The verbs for rows in .npy files: from fit to export, and how they fail."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -327,3 +328,19 @@ def test_a_fit_from_python_on_a_folder(files):
         StoredRows("parts"), y
     )
     np.testing.assert_array_equal(model.predict(StoredRows("parts")), model.predict(X))
+
+
+def test_inspect_shows_of_many_classes_the_highest_and_the_lowest(tmp_path):
+    coef = np.arange(24.0).reshape(6, 4) - 12.0
+    coef[:, 0] = [0.0, 3.0, -2.0, 1.0, 9.0, -7.0]
+    model = DPLogisticRegression(math.inf, classes=list("abcdef"), lam=1.0)
+    model.fit(np.eye(6, 4), list("abcdef"))
+    model.coef_ = coef
+    path = tmp_path / "m.json"
+    model.save(path)
+    said = call("inspect", path, "--top", 4).stdout
+    line = next(line for line in said.splitlines() if "x0" in line)
+    assert [x.strip() for x in line.strip("│ ").split("│")] == [
+        "x0", "e", "+9.0000", "f", "-7.0000", "0.0000",
+    ]  # fmt: skip
+    assert "most against" in said

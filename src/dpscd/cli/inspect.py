@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["inspect"]
 
+_MOST_COLUMNS = 5  # of classes side by side; of more the highest and the lowest are shown
+
 
 def inspect(
     model: Annotated[Path, typer.Argument(help="The model's file.")],
@@ -57,17 +59,27 @@ def _show_clearest(found: Any, inner: Any, top: int) -> None:
         kind, names, rows = "coefficients", *_coefficients(inner)
         words = ""
     clearest = sorted(rows, key=_clearness, reverse=True)[:top]
-    if clearest:
-        print_table(
-            f"{type(inner).__name__}: the {len(clearest)} clearest of {len(rows)} "
-            f"{kind}{words}",
-            ("feature" if kind == "coefficients" else "column at value", *names, "± noise"),
-            [
-                (name, *(f"{x:+.4f}" for x in values), f"{band:.4f}")
-                for name, values, band in clearest
-            ],
-            right=range(1, 2 + len(names)),
-        )
+    if not clearest:
+        return
+    cells = [[f"{x:+.4f}" for x in values] for _, values, _ in clearest]
+    if len(names) > _MOST_COLUMNS:
+        cells = [_extremes(names, values) for _, values, _ in clearest]
+        names = ["most for", "with", "most against", "with"]
+    print_table(
+        f"{type(inner).__name__}: the {len(clearest)} clearest of {len(rows)} {kind}{words}",
+        ("feature" if kind == "coefficients" else "column at value", *names, "± noise"),
+        [
+            (name, *own, f"{band:.4f}")
+            for (name, _, band), own in zip(clearest, cells, strict=True)
+        ],
+        right=range(1, 2 + len(names)),
+    )
+
+
+def _extremes(names: list[str], values: list[float]) -> list[str]:
+    """Return the classes with the highest and the lowest value, and these."""
+    places = sorted(range(len(values)), key=values.__getitem__)
+    return [x for k in (places[-1], places[0]) for x in (names[k], f"{values[k]:+.4f}")]
 
 
 def _effects(found: Any) -> tuple[list[str], list[tuple[str, list[float], float]]]:
