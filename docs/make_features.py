@@ -80,14 +80,14 @@ scattering features and 0.6 on pixels, although its best steps there are the lar
 tried, so that it may not be at its best. On pixels ours is even below what it reaches at
 epsilon 3. The number of epochs may be why: of five changes tried afterwards on pixels, one seed
 on validation rows, 100 epochs instead of 40 gave 0.854 instead of 0.845, and no other helped (a
-longer travel, lam a third and a tenth, the latter with 150 epochs too). At epsilon 1 and 3
+longer travel, lam a third and a tenth, the latter with 150 epochs too). At epsilon 1 to 3
 the best of the tuned settings is level with ours: ahead on scattering features and, at epsilon
-3, on pixels, by less than one standard error. One fit of it takes about as long as one of ours,
+3, on pixels, by one standard error or less. One fit of it takes about as long as one of ours,
 and half as long with 20 epochs; only its tuning makes it slower. A convolutional network that
 learns its own features, which no linear model does, is two points better from pixels at
 epsilon 3.
 
-Not run: DP-SGD on scattering features at epsilon 0.5 and 2.
+Not run: DP-SGD on scattering features at epsilon 0.5.
 """
 
 
