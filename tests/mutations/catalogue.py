@@ -390,7 +390,7 @@ MUTATIONS = [
     Mutation(
         "steps of a joint loss that leave the simplex",
         "losses/softmax.py",
-        (("part = weight * sizes / below", "part = 2.0 * weight * sizes / below"),),
+        (("return weight * square / (", "return 2.0 * weight * square / ("),),
         "tests/losses/test_softmax.py::test_a_step_stays_in_the_simplex_and_ascends_by_its_part_of_the_gap",
     ),
     Mutation(
@@ -580,8 +580,9 @@ MUTATIONS = [
         "kernels/packed.py",
         (
             (
-                "        _add(pack, ids, buffer.cells[k], total[k])",
-                "        _add(pack, ids, buffer.cells[k], total[k])\n"
+                "    _add_outputs(pack, ids, buffer.cells, 0, total)",
+                "    _add_outputs(pack, ids, buffer.cells, 0, total)\n"
+                "    for k in range(total.shape[0]):\n"
                 "        for j in range(pack.width):\n"
                 "            models[k, j] += constants.cell * total[k, j] / constants.strength / gains[k]",
             ),
@@ -713,7 +714,7 @@ MUTATIONS = [
     Mutation(
         "a score that is computed before it is charged",
         "cli/evaluate.py",
-        (('    reservation = None\n    if ledger is not None:\n', '    files.parsed()\n    reservation = None\n    if ledger is not None:\n'),),
+        (('    reservation = None\n    if ledger is not None:\n', '    test.counted_answers()\n    reservation = None\n    if ledger is not None:\n'),),
         "tests/cli/test_table_commands.py::test_a_noisy_score_is_charged_before_any_value_is_used",
     ),
     Mutation(
