@@ -76,9 +76,9 @@ read them as sizes. The first fit of a process includes loading compiled code.
 
 _AGAINST = """
 What went against us: on scattering features ours is below the best of the tuned settings at
-epsilon 2 and 8, by 0.2 points each, more than two standard errors; at epsilon 1 it is 0.1 points
-below, within two. At epsilon 8 the best steps of DP-SGD are the largest that were tried, so that
-it may not be at its best. Rows of ours were made twice: with 40 epochs, as the rule had it
+epsilon 2 and 8, by 0.2 points each, more than two standard errors; at epsilon 1 it is 0.1
+points below, within two. At epsilon 8 the best steps of DP-SGD are the largest that were tried,
+so that it may not be at its best. Rows of ours were made twice: with 40 epochs, as the rule had it
 first, ours was 0.5 and 0.6 points behind at epsilon 8 (on pixels even below what it reached at
 epsilon 3), and level on scattering features at epsilon 2 (0.8926) and 1 (0.8843). The 60 epochs
 that it has now were chosen on pixels, Covertype and generated classes after these rows had
