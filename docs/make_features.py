@@ -77,15 +77,15 @@ read them as sizes. The first fit of a process includes loading compiled code.
 _AGAINST = """
 What went against us: on scattering features ours is below the best of the tuned settings at
 epsilon 2 and 8, by 0.2 points each, more than two standard errors; at epsilon 1 it is 0.1
-points below, within two. At epsilon 8 the best steps of DP-SGD are the largest that were tried,
-so that it may not be at its best. Rows of ours were made twice: with 40 epochs, as the rule had it
-first, ours was 0.5 and 0.6 points behind at epsilon 8 (on pixels even below what it reached at
-epsilon 3), and level on scattering features at epsilon 2 (0.8926) and 1 (0.8843). The 60 epochs
-that it has now were chosen on pixels, Covertype and generated classes after these rows had
-shown that; the tables here are of 60 epochs. One fit of DP-SGD takes about as long as one of
-ours, and half as long with 20 epochs; only its tuning makes it slower. A convolutional network
-that learns its own features, which no linear model does, is two points better from pixels at
-epsilon 3.
+points below, within two. At epsilon 8 the best steps of DP-SGD are the largest that were
+tried, so that it may not be at its best. Rows of ours were made twice: with 40 epochs, as the
+rule had it first, ours was 0.5 and 0.6 points behind at epsilon 8 (on pixels even below what
+it reached at epsilon 3), and level on scattering features at epsilon 2 (0.8926) and 1
+(0.8843). The 60 epochs that it has now were chosen on pixels, Covertype and generated classes
+after these rows had shown that; the tables here are of 60 epochs. One fit of DP-SGD takes
+about as long as one of ours, and half as long with 20 epochs; only its tuning makes it
+slower. A convolutional network that learns its own features, which no linear model does, is
+two points better from pixels at epsilon 3.
 
 Not run: DP-SGD on scattering features at epsilon 0.5.
 """
