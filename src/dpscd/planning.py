@@ -69,7 +69,7 @@ _MOST_NOISE, _LITTLE_NOISE = 0.07, 0.05
 # alike at first.
 _JOINT_EPOCHS, _JOINT_STEPS = 60.0, 1500
 # The price of a step: drawing noise for all numbers of the model takes as long as the products
-# of 170 members (1,000 classes of 512 features: 10 ms, and 60 us a member). Lots are larger.
+# of 170 members (1,000 classes of 512 features: 11 ms, and 66 us a member). Lots are larger.
 _SMALLEST_JOINT_LOT, _LARGEST_JOINT_LOT = 256, 4096
 _JOINT_TRAVEL, _JOINT_NOISE, _JOINT_MUCH, _JOINT_ALIKE = 0.4, 1.6, 0.3, 0.01
 
