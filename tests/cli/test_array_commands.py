@@ -344,3 +344,21 @@ def test_inspect_shows_of_many_classes_the_highest_and_the_lowest(tmp_path):
         "x0", "e", "+9.0000", "f", "-7.0000", "0.0000",
     ]  # fmt: skip
     assert "most against" in said
+
+
+def test_how_long_a_label_is_decides_nothing_before_the_charge(files):
+    X, y = files
+    names = np.array(["cat", "dog", "parrots"])[y]
+    texts = [np.where(names[:1000] == "parrots", "dog", names[:1000]), names[1000:]]
+    texts = [np.array(part.tolist()) for part in texts]
+    assert texts[0].dtype != texts[1].dtype  # one label of seven letters makes the difference
+    np.save("short.npy", texts[0])
+    np.save("long.npy", texts[1])
+    call(
+        "fit", "parts", "--labels", "short.npy", "--labels", "long.npy", "--out", "m.json",
+        "--classes", "cat,dog,parrots", "--epsilon", 4, "--seed", 0,
+    )  # fmt: skip
+    found = load("m.json")
+    model = DPLogisticRegression(4.0, classes=["cat", "dog", "parrots"], random_state=0)
+    model.fit(X, np.concatenate(texts).tolist())
+    np.testing.assert_array_equal(found.coef_, model.coef_)

@@ -61,7 +61,8 @@ def open_labels(files: Sequence[str] | None, count: int) -> Any:
     parts = [map_array(file) for file in files]
     if any(part.ndim != 1 for part in parts):
         raise ParameterError("--labels must be arrays with one dimension: one label per row.")
-    if len({part.dtype for part in parts}) != 1:
+    # Texts are as wide as the longest label, which is a record's: only their kind counts.
+    if len({"U" if part.dtype.kind == "U" else part.dtype for part in parts}) != 1:
         raise ParameterError("--labels must all be of one type: another would be rounded.")
     if sum(map(len, parts)) != count:
         raise ParameterError("--labels must have as many labels as there are rows.")
