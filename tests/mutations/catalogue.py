@@ -712,6 +712,12 @@ MUTATIONS = [
         "tests/distributed/test_local_cluster.py::test_everything_that_listens_is_encrypted_and_of_this_machine",
     ),
     Mutation(
+        "a record at the edge of a block summed twice",
+        "solvers/local.py",
+        (("block = slice(first, first + _BLOCK)", "block = slice(first, first + _BLOCK + 1)"),),
+        "tests/releases/test_query.py::test_every_record_is_summed_once_however_rows_are_read",
+    ),
+    Mutation(
         "a score that is computed before it is charged",
         "cli/evaluate.py",
         (('    reservation = None\n    if ledger is not None:\n', '    test.counted_answers()\n    reservation = None\n    if ledger is not None:\n'),),

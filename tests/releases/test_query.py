@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from dpscd.cards.statements import check_releases
 from dpscd.errors import CardError, WorkerError
@@ -14,10 +15,13 @@ from dpscd.losses import Squared
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
+from dpscd.records.labels import NumberLabels
 from dpscd.releases.base import SumRelease
 from dpscd.releases.kinds import all_kinds
+from dpscd.releases.moments import MomentsQuery
 from dpscd.releases.pipeline import run_plan
 from dpscd.releases.query import Query, sum_over
+from dpscd.solvers import local
 from plans import held, make_plan
 
 N, D = 400, 3
@@ -132,3 +136,22 @@ def test_all_kinds_are_found_and_have_their_words_and_a_proof():
     for kind in kinds:
         assert kind.words
         assert (proofs / f"{kind.proof}.md").exists()
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 16, 25])
+@pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "sparse"])
+def test_every_record_is_summed_once_however_rows_are_read(count, as_sparse, monkeypatch):
+    monkeypatch.setattr(local, "_BLOCK", 8)
+    rng = np.random.default_rng(count)
+    X, labels = rng.uniform(-0.5, 0.5, (count, 3)), rng.uniform(-1.0, 1.0, count)
+    weights = rng.choice([1.0, 0.0], count)
+    problem = Problem(Squared(), 0.1, 30, 3)
+    query = MomentsQuery(30, problem)
+
+    def total(rows):
+        kept = sparse.csr_array(X[rows]) if as_sparse else X[rows]
+        meaning = NumberLabels(-1.0, 1.0)
+        return local.LocalRecords(kept, labels[rows], weights[rows], meaning).total(query)
+
+    alone = sum(total(slice(i, i + 1)) for i in range(count))
+    np.testing.assert_array_equal(total(slice(None)), alone)
