@@ -15,7 +15,7 @@ from dpscd.privacy.sampling import PoissonLots
 from dpscd.privacy.sums import capacity_of, unit_of, whole_unit_of
 from dpscd.releases.base import PlannedRelease, in_order
 
-__all__ = ["Plan", "shared_noise"]
+__all__ = ["Plan", "average_from", "shared_noise"]
 
 # Rows in fixed point are off by 2^-17 of their largest entry or so. This is used only where
 # such errors, independent over the records, leave the sum of all contributions eight times
@@ -155,7 +155,7 @@ class Plan:
     @property
     def average_from(self) -> int:
         """First step whose shared vector enters the average."""
-        return _average_from(self.steps, self.averaging)
+        return average_from(self.steps, self.averaging)
 
     @property
     def lots(self) -> PoissonLots:
@@ -311,11 +311,12 @@ def shared_noise(clip: float, noise_multiplier: float, steps: int, averaging: fl
     by the share of it to come.
     Proof: docs/proofs/noise_band.md.
     """
-    first = _average_from(steps, averaging)
+    first = average_from(steps, averaging)
     within = steps - first
     squares = first + (within + 1) * (2 * within + 1) / (6 * within)
     return clip * noise_multiplier * math.sqrt(squares)
 
 
-def _average_from(steps: int, averaging: float) -> int:
+def average_from(steps: int, averaging: float) -> int:
+    """Return the first of so many steps that is averaged, the last always being so."""
     return min(steps - 1, steps - round(averaging * steps))

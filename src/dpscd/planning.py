@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from dpscd.errors import ParameterError
 from dpscd.plan import Plan
+from dpscd.planning_inference import inference_rule, information_noise
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.privacy.release import BOUND_CELLS
@@ -153,6 +154,9 @@ class Facts:
         Whether n is of persons, each with one row or several.
     joint : bool
         Whether the outputs have one loss together: the classes of a multinomial model.
+    inference, robust : bool
+        Whether coefficients are to have confidence intervals, and whether these assume less
+        than that the model is true.
     """
 
     n: int
@@ -170,6 +174,8 @@ class Facts:
     means: bool = False
     persons: bool = False
     joint: bool = False
+    inference: bool = False
+    robust: bool = False
 
 
 def default_delta(n: int) -> float:
@@ -214,8 +220,11 @@ def plan_fit(
     travel : float, optional
         How far a dual may move in all, in units of the label scale.
     """
-    n = facts.n
+    n, averaging = facts.n, _AVERAGING
     usual, usual_lot = _usual(facts)
+    if facts.inference:
+        rule = inference_rule(facts.task, n, facts.d, _gaussian(target))
+        lam, epochs, lot_size, travel, averaging = rule
     if lot_size is None:
         lot_size = usual_lot
         if facts.workers:
@@ -251,7 +260,7 @@ def plan_fit(
         rate=rate,
         clip=travel * _typical(facts) / (rate * math.ceil(epochs / rate)),
         separability=separability,
-        averaging=_AVERAGING,
+        averaging=averaging,
         most_separability=float(lot_size),
     )
     first: list[PlannedRelease] = []
@@ -287,6 +296,10 @@ def _after(
     n = facts.n
     if not facts.standardised:
         return ()
+    if facts.inference:
+        width = facts.d + int(facts.constant != 0.0)
+        noise = _gaussian(target)
+        return (information_noise(facts.task, n, width, facts.d, noise, robust=facts.robust),)
     found: tuple[PlannedRelease, ...] = ()
     if facts.chances and facts.outputs == 1:
         noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, _MOST_CALIBRATION)
@@ -314,6 +327,8 @@ def _separability(facts: Facts, lot_size: int, usual_lot: int) -> float:
     Standardised regressions start with a quarter of the usual lot size, joint losses with that
     bound or a hundredth.
     """
+    if facts.inference:
+        return float(lot_size)  # which a file can say again, and fits every record
     if facts.task == "regression" and facts.standardised:
         usual_lot = max(1, round(_DAMPED * usual_lot))
     if facts.joint:

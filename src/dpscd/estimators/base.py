@@ -17,6 +17,7 @@ from dpscd.cards.card import PrivacyCard
 from dpscd.errors import DataError, ParameterError, PrivacyWarning
 from dpscd.estimators.files import write_model
 from dpscd.estimators.fitting import Fitting
+from dpscd.estimators.inference_checks import ROBUST, check_inference
 from dpscd.estimators.parameters import check_shared, given, is_auto, threads_of
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.sources import Arrays, DaskArrays, Given, Opened, RecordSource
@@ -314,6 +315,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 if scaling is None
                 else float(scaling)
             )
+        asked = getattr(self, "inference", False)
+        if asked:
+            check_inference(self, classes, records, source)
         meaning = self._labels(classes)
         scale = meaning.scaling(centred=constant != 0.0)[1]
         loss = self._loss_of(meaning)
@@ -333,6 +337,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             means=self._kind.predicts_means and not source.weighted,
             persons=source.persons is not None,
             joint=losses.is_joint(loss),
+            inference=bool(asked),
+            robust=asked == ROBUST or (bool(asked) and source.persons is not None),
         )
         return Fitting(
             name=type(self).__name__,
@@ -367,6 +373,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         """Return whether moments are released first to standardise with."""
         if not target.private or self.standardise is False:
             return False
+        if getattr(self, "inference", False):
+            return True
         if is_auto(self.standardise):
             own = is_auto(self.lam) and is_auto(self.intercept_scaling)
             return own and worth_standardising(n, d, target)

@@ -12,6 +12,8 @@ from dpscd import losses
 from dpscd.errors import ParameterError, PrivacyWarning
 from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import documented
+from dpscd.estimators.inference_checks import check_inference_parameters
+from dpscd.estimators.intervals import WithIntervals
 from dpscd.estimators.parameters import given
 from dpscd.estimators.validation import check_number, label_set, sorted_classes, warn_user
 from dpscd.link import Link
@@ -195,7 +197,7 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
 
 
 @documented
-class DPLogisticRegression(DPLinearClassifier):
+class DPLogisticRegression(WithIntervals, DPLinearClassifier):
     """Logistic regression with differential privacy.
 
     Minimises ``mean log(1 + exp(-y (x.w + b))) + lam/2 |w|^2`` for two classes, and for more
@@ -213,6 +215,7 @@ class DPLogisticRegression(DPLinearClassifier):
         Public weight of the records of each class, 1 where absent. In a private fit with
         ``lam='auto'`` they are divided by the largest, so that only their ratios matter: what
         one record contributes is bounded whatever its weight.
+    {inference}
     {last}
 
     Attributes
@@ -248,6 +251,57 @@ class DPLogisticRegression(DPLinearClassifier):
 
     link_: Link
 
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: float | str = "auto",
+        lam: float | str = "auto",
+        epochs: float | str = "auto",
+        lot_size: int | str = "auto",
+        travel: float | str = "auto",
+        relation: str = "zero-out",
+        row_bound: float = 1.0,
+        n: int | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float | str = "auto",
+        standardise: bool | str = "auto",
+        classes: Sequence[Any] | None = None,
+        class_weight: Mapping[Any, float] | None = None,
+        inference: bool | str = False,
+        max_rows: int = 100,
+        person_weight: str = "sum",
+        ledger: str | None = None,
+        dataset: str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            delta=delta,
+            lam=lam,
+            epochs=epochs,
+            lot_size=lot_size,
+            travel=travel,
+            relation=relation,
+            row_bound=row_bound,
+            n=n,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            standardise=standardise,
+            classes=classes,
+            class_weight=class_weight,
+            max_rows=max_rows,
+            person_weight=person_weight,
+            ledger=ledger,
+            dataset=dataset,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.inference = inference
+
     @property
     def is_multinomial(self) -> bool:
         """Whether all classes have one model together: more than two of them."""
@@ -255,6 +309,10 @@ class DPLogisticRegression(DPLinearClassifier):
         return (
             len(self.classes_) > 2 and self.privacy_.public.get("rule", 1) >= FIRST_JOINT_RULE
         )
+
+    def _check_own_parameters(self) -> None:
+        super()._check_own_parameters()
+        check_inference_parameters(self)
 
     def _loss_of(self, meaning: ClassLabels) -> Loss:
         return losses.Logistic() if len(meaning.classes) == 2 else losses.Softmax()
@@ -264,6 +322,7 @@ class DPLogisticRegression(DPLinearClassifier):
         return losses.Softmax() if self.is_multinomial else losses.Logistic()
 
     def _set_released(self, state: State) -> None:
+        self._set_inference(state)
         self.link_ = Link()
         if len(self.classes_) == 2:
             self.link_ = state.link or link_of(state)

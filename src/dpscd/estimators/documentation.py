@@ -53,6 +53,16 @@ clip_predictions : bool, default=True
         cut to `longest_row_`; False gives the bare line. Public, and free to change after the
         fit."""
 
+_INFERENCE = """\
+inference : bool or 'robust', default=False
+        Whether coefficients are to have confidence intervals (:meth:`conf_int`,
+        :meth:`summary`): the fit is then planned for that instead of for predictions, and spends
+        a part of the budget on how exactly the records determine the coefficients. 'robust'
+        does not assume that the model is true (sandwich), as is always so with `groups`, which
+        need ``person_weight='share'``. For two classes, or ridge regression; dense rows;
+        `lam`, `travel`, `epochs` and `lot_size` must be 'auto'
+        (docs/guides/intervals.md)."""
+
 _LONGEST = """\
 longest_row_ : float
         Predictions cut rows to this length: `row_bound` where a release ("long rows") showed
@@ -104,6 +114,11 @@ def documented(estimator: T) -> T:
     """Fill the marks {first}, {clip}, {last}, {longest} and so on in a class's docstring."""
     if estimator.__doc__:  # absent under python -OO
         marks = {"first": _FIRST, "clip": _CLIP, "last": _LAST}
-        marks |= {"longest": _LONGEST, "fitted": _FITTED, "notes": _NOTES}
+        marks |= {
+            "inference": _INFERENCE,
+            "longest": _LONGEST,
+            "fitted": _FITTED,
+            "notes": _NOTES,
+        }
         estimator.__doc__ = estimator.__doc__.format(**marks)
     return estimator

@@ -9,6 +9,8 @@ from sklearn.base import RegressorMixin
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import documented
+from dpscd.estimators.inference_checks import check_inference_parameters
+from dpscd.estimators.intervals import WithIntervals
 from dpscd.problem import Model
 from dpscd.records.labels import NumberLabels
 from dpscd.releases.base import State
@@ -139,7 +141,7 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
 
 
 @documented
-class DPRidge(DPLinearRegressor):
+class DPRidge(WithIntervals, DPLinearRegressor):
     """Ridge regression with differential privacy.
 
     Minimises ``mean (x.w + b - y)^2 / 2 + lam/2 |w|^2``. There is no learning rate, clip
@@ -153,6 +155,7 @@ class DPRidge(DPLinearRegressor):
         intercept labels are centred on its middle, around which the intercept is
         penalised.
     {clip}
+    {inference}
     {last}
 
     Attributes
@@ -179,3 +182,62 @@ class DPRidge(DPLinearRegressor):
     >>> round(model.score(X, y), 1)
     1.0
     """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        delta: float | str = "auto",
+        lam: float | str = "auto",
+        epochs: float | str = "auto",
+        lot_size: int | str = "auto",
+        travel: float | str = "auto",
+        relation: str = "zero-out",
+        row_bound: float = 1.0,
+        n: int | None = None,
+        fit_intercept: bool = True,
+        intercept_scaling: float | str = "auto",
+        standardise: bool | str = "auto",
+        y_bounds: tuple[float, float] | None = None,
+        clip_predictions: bool = True,
+        inference: bool | str = False,
+        max_rows: int = 100,
+        person_weight: str = "sum",
+        ledger: str | None = None,
+        dataset: str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            delta=delta,
+            lam=lam,
+            epochs=epochs,
+            lot_size=lot_size,
+            travel=travel,
+            relation=relation,
+            row_bound=row_bound,
+            n=n,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            standardise=standardise,
+            y_bounds=y_bounds,
+            clip_predictions=clip_predictions,
+            max_rows=max_rows,
+            person_weight=person_weight,
+            ledger=ledger,
+            dataset=dataset,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.inference = inference
+
+    def _check_own_parameters(self) -> None:
+        super()._check_own_parameters()
+        check_inference_parameters(self)
+
+    def _set_released(self, state: State) -> None:
+        super()._set_released(state)
+        self._set_inference(state)

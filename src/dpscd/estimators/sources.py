@@ -48,6 +48,8 @@ class Opened:
         Number of workers of the cluster that holds the records; 0 if they are here.
     levels : Levels, optional
         Which features are levels of categories: a public fact of the schema.
+    dense : bool
+        Whether rows are dense: a public fact of their layout.
     """
 
     count: int
@@ -55,6 +57,7 @@ class Opened:
     read: Callable[[], Any]
     workers: int = 0
     levels: Levels | None = None
+    dense: bool = True
 
 
 class RecordSource(Protocol):
@@ -128,7 +131,7 @@ class Arrays:
             return LocalRecords(*triples[:3], labels, threads, triples.persons)
 
         count = rows.count if codes is None else count_of(codes)
-        yield Opened(count, rows.features, read)
+        yield Opened(count, rows.features, read, dense=not rows.sparse)
 
 
 class DaskArrays:
@@ -236,7 +239,9 @@ class Table:
                 held.bound(self.seen)
             return held
 
-        yield Opened(found, door.features, read, levels=levels_of(self.schema))
+        yield Opened(
+            found, door.features, read, levels=levels_of(self.schema), dense=not door.sparse
+        )
 
 
 class DaskTable:

@@ -68,6 +68,10 @@ class State:
         What the main training is fitted to then.
     model : Model, optional
         The result of training; what is released after it may still change it.
+    shared : array, optional
+        The shared vector of the main training, as released.
+    information : array, optional
+        Noisy sums from which standard errors are computed (:mod:`dpscd.inference`).
     link : Link, optional
         How probabilities follow from decisions, where a release after training needed it.
     plan : Plan, optional
@@ -85,6 +89,8 @@ class State:
     start: Model | None = None
     residuals: Residuals | None = None
     model: Model | None = None
+    shared: Floats | None = None
+    information: Floats | None = None
     link: Link | None = None
     plan: "Plan | None" = None
     loss_of: Callable[[Any], Loss] | None = None

@@ -65,7 +65,7 @@ class SharedVector(PlannedRelease):
             state.problem, self.plan, parties.source, state.residuals, parties.progress
         )
         model = state.problem.model(shared, self.plan.shared_noise)
-        return replace(state, model=_together(state.start, model))
+        return replace(state, model=_together(state.start, model), shared=shared)
 
 
 @dataclass(frozen=True)

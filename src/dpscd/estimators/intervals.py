@@ -1,0 +1,334 @@
+"""Confidence intervals of a model's coefficients, as statisticians are used to read them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from dpscd.cards.card import PrivacyCard
+from dpscd.errors import ModelFileError, ParameterError
+from dpscd.estimators.validation import check_number
+from dpscd.inference import Found, Inference, Path, coefficient_map, measure_of
+from dpscd.plan import average_from
+from dpscd.problem import Problem
+from dpscd.releases.base import State
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Intervals", "Terms", "WithIntervals", "inference_of"]
+
+Floats = npt.NDArray[np.float64]
+
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What intervals are asked for: linear functions of coefficients and intercept.
+
+    Attributes
+    ----------
+    names : sequence of str
+        What they are called.
+    rows : array of shape (terms, features + 1)
+        The functions; the intercept comes last.
+    unknown : array of shape (directions, features + 1), optional
+        Changes of coefficients that change no prediction, by public facts.
+    """
+
+    names: Sequence[str]
+    rows: Floats
+    unknown: Floats | None = None
+
+
+class Intervals:
+    """Estimates of a private model with their standard errors: what ``summary()`` returns.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row per term: `term`, `estimate`, `std_error`, `z`, `p_value`, `low`, `high`,
+        `privacy` (the part of the variance that is noise added for privacy) and `refused` (why there is
+        no interval, else None); of a logistic regression also `odds_ratio`, `odds_low` and
+        `odds_high`.
+    level : float
+        The level of `low` and `high`.
+    heading : str
+        What the model is, and what it guarantees.
+    about : str
+        What the intervals are about.
+
+    Notes
+    -----
+    Printed, it is a table; `frame` is for programs.
+    """
+
+    def __init__(self, frame: "pd.DataFrame", level: float, heading: str, about: str) -> None:
+        self.frame, self.level = frame, level
+        self.heading, self.about = heading, about
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        tail = f"{50.0 * (1.0 - self.level):.4g}"
+        names = [
+            "",
+            "estimate",
+            "std err",
+            "z",
+            "P>|z|",
+            f"[{tail}%",
+            f"{100 - float(tail):g}%]",
+        ]
+        names.append("privacy")
+        cells = [names]
+        for row in self.frame.to_dict(orient="records"):
+            if row["refused"] is not None:
+                cells.append([row["term"], *[""] * 7])
+                continue
+            numbers = [f"{row[x]:.4g}" for x in ("estimate", "std_error")]
+            numbers += [f"{row['z']:.3f}", f"{row['p_value']:.3f}"]
+            numbers += [f"{row[x]:.4g}" for x in ("low", "high")]
+            cells.append([row["term"], *numbers, f"{100.0 * row['privacy']:.0f} %"])
+        widths = [max(len(row[k]) for row in cells) for k in range(len(names))]
+        lines = [
+            row[0].ljust(widths[0])
+            + "".join(x.rjust(2 + w) for x, w in zip(row[1:], widths[1:], strict=True))
+            for row in cells
+        ]
+        rule = "-" * len(lines[0])
+        refused = self.frame[self.frame["refused"].notna()]
+        notes = [
+            f"{row['term']}: no interval, {row['refused']}." for _, row in refused.iterrows()
+        ]
+        parts = [self.heading, rule, lines[0], rule, *lines[1:], rule, *notes, self.about]
+        return "\n".join(parts)
+
+
+class WithIntervals:
+    """What a model trained with `inference` says about its coefficients."""
+
+    inference: bool | str
+    coef_: Any
+    intercept_: Any
+    privacy_: PrivacyCard
+    _runs: tuple[Problem, ...]
+    _theta: Floats
+    _information: Floats
+
+    def conf_int(self, level: float = 0.95) -> "pd.DataFrame":
+        """Return confidence intervals of the coefficients and the intercept.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            `term`, `estimate`, `low` and `high`. Where noise or the penalty rules, there is no
+            interval, and all three are NaN; ``summary()`` says why. The estimate differs from
+            `coef_` by what the penalty took away. Computed from released numbers: asking costs
+            nothing.
+        """
+        return self.summary(level).frame[["term", "estimate", "low", "high"]]
+
+    def summary(self, level: float = 0.95) -> Intervals:
+        """Return estimates, standard errors, z, p-values and intervals; it prints as a table.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Of the intervals.
+        """
+        check_is_fitted(self)
+        return intervals_of(self, _own_terms(self), level)
+
+    def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> Intervals:
+        """Return the interval of a weighted sum of coefficients, such as a difference.
+
+        Parameters
+        ----------
+        weights : dict
+            From names of features (or ``"(intercept)"``) to weights.
+        level : float, default=0.95
+            Of the interval.
+        """
+        check_is_fitted(self)
+        return intervals_of(self, combined(_own_terms(self), weights), level)
+
+    def _set_inference(self, state: State) -> None:
+        """Keep what intervals are computed from, all of it released."""
+        if state.information is not None and state.shared is not None:
+            self._information = state.information
+            self._theta = state.shared[0] / state.problem.strength
+        elif hasattr(self, "_information"):
+            del self._information, self._theta  # of an earlier fit
+
+
+def combined(terms: Terms, weights: Mapping[str, float]) -> Terms:
+    """Return the weighted sum of terms as a term."""
+    known = {name: place for place, name in enumerate(terms.names)}
+    row = np.zeros(terms.rows.shape[1])
+    for name, weight in weights.items():
+        if name not in known:
+            raise ParameterError(f"there is no term {name!r}; there are {', '.join(known)}.")
+        row += (
+            check_number(f"weights[{name!r}]", weight, low=-math.inf) * terms.rows[known[name]]
+        )
+    signs = [(f"{'-' if w < 0 else '+'} {abs(w):g} {name}") for name, w in weights.items()]
+    name = " ".join(signs).removeprefix("+ ").replace(" 1 ", " ")
+    return Terms([name.removeprefix("1 ")], row[None], terms.unknown)
+
+
+def _own_terms(model: Any) -> Terms:
+    """Return every coefficient, and the intercept if there is one."""
+    d = int(model.n_features_in_)
+    names = [str(x) for x in getattr(model, "feature_names_in_", [f"x{k}" for k in range(d)])]
+    rows = np.eye(d + 1)
+    if model.privacy_.public["intercept"]:
+        return Terms([*names, "(intercept)"], rows)
+    return Terms(names, rows[:d])
+
+
+def intervals_of(model: Any, terms: Terms, level: float) -> Intervals:
+    """Return estimates and intervals of linear functions of a model's coefficients.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    terms : Terms
+        The functions.
+    level : float
+        Of the intervals.
+    """
+    import pandas as pd  # not needed to load a model
+
+    level = check_number("level", level)
+    if not level < 1.0:
+        raise ParameterError(f"level={level!r} must lie between 0 and 1.")
+    found, values = _found(model, terms)
+    reach = _NORMAL.inv_cdf(0.5 + level / 2.0)
+    good = np.array([reason is None for reason in found.refused])
+    with np.errstate(all="ignore"):
+        variance = np.where(good, found.sampling + found.privacy, np.nan)
+        estimate = np.where(good, values + found.correction, np.nan)
+        error = np.sqrt(variance)
+        z = estimate / error
+        columns = {
+            "term": list(terms.names),
+            "estimate": estimate,
+            "std_error": error,
+            "z": z,
+            "p_value": [math.erfc(abs(x) / math.sqrt(2.0)) for x in z],
+            "low": estimate - reach * error,
+            "high": estimate + reach * error,
+            "privacy": found.privacy / variance,
+        }
+        if hasattr(model, "classes_"):
+            for name, of in (("ratio", "estimate"), ("low", "low"), ("high", "high")):
+                columns[f"odds_{name}"] = np.exp(columns[of])
+    columns["refused"] = pd.Series(found.refused, dtype=object)
+    return Intervals(pd.DataFrame(columns), level, _heading(model), _about(model))
+
+
+def _found(model: Any, terms: Terms) -> tuple[Found, Floats]:
+    """Return what is known about terms, and their values in the model."""
+    if not hasattr(model, "_information"):
+        raise ParameterError(
+            "this model was trained for prediction: its coefficients are shrunk, or inflated, "
+            "and have no intervals. Train it with inference=True."
+        )
+    problem = model._runs[-1]
+    inference = inference_of(problem, model.privacy_, model._theta, model._information)
+    whole = coefficient_map(problem)
+    rows = terms.rows if problem.constant else terms.rows[:, : problem.d]
+    unknown = _unknown(problem, whole, terms.unknown)
+    own = np.concatenate([np.ravel(model.coef_), np.ravel(model.intercept_)])
+    return inference.about(rows @ whole, unknown), terms.rows @ own
+
+
+def _unknown(problem: Problem, whole: Floats, changes: Floats | None) -> Floats | None:
+    """Return the directions inside along which no prediction changes."""
+    found = []
+    standard = problem.standard
+    absent = np.zeros(problem.d, bool) if standard is None else standard.scale == 0.0
+    for place in np.flatnonzero(absent):
+        found.append(np.eye(problem.width)[place])
+    if changes is not None and len(changes):
+        inside = changes if problem.constant else changes[:, : problem.d]
+        back: Floats = np.linalg.pinv(whole)
+        found += list(inside @ back.T)
+    return np.array(found) if found else None
+
+
+def inference_of(
+    problem: Problem, card: PrivacyCard, theta: Floats, information: Floats
+) -> Inference:
+    """Return what standard errors are computed from, by a card and released numbers.
+
+    Parameters
+    ----------
+    problem : Problem
+        The main training's.
+    card : PrivacyCard
+        Of the fit; it lists an information.
+    theta, information : arrays
+        The trained model inside, and the noisy sums.
+    """
+    (listed,) = (x for x in card.releases if x.what == "information")
+    public, training = card.public, card.training
+    own = problem.width * (problem.width + 1) // 2
+    robust = listed.size == 2 * own
+    contribution = training.clip * training.event.rate * training.event.steps
+    averaging = public["averaging"]
+    measure = measure_of(problem, contribution, averaging, robust)
+    if information.shape != (measure.size,) or theta.shape != (problem.width,):
+        raise ModelFileError("its information does not fit its card.")
+    path = Path(
+        std=training.clip * training.event.noise_multiplier,
+        steps=training.event.steps,
+        average_from=average_from(training.event.steps, averaging),
+        rate=training.event.rate,
+        separability=public["lot_size"],
+        square=(math.hypot(1.0, problem.constant) / problem.scale) ** 2,
+    )
+    noise = listed.event.noise_multiplier
+    return Inference(theta, problem.strength, measure.matrices(information, noise), path)
+
+
+def _heading(model: Any) -> str:
+    card = model.privacy_
+    kind = "Logistic" if hasattr(model, "classes_") else "Linear"
+    what = f" of {model.classes_[1]}" if hasattr(model, "classes_") else ""
+    unit = card.protected.noun
+    return (
+        f"{kind} regression{what}, ({card.epsilon:g}, {card.delta:.3g})-differentially "
+        f"private, {card.public['n']:,} {unit}s"
+    )
+
+
+def _about(model: Any) -> str:
+    card = model.privacy_
+    (listed,) = (x for x in card.releases if x.what == "information")
+    width = model._runs[-1].width
+    robust = listed.size == width * (width + 1)
+    errors = (
+        "Robust standard errors (sandwich)"
+        + (", clustered by person." if card.protected.is_person else ".")
+        if robust
+        else "Standard errors assume that the model is true."
+    )
+    return (
+        f"{errors} Each counts the records' chance and the noise added for privacy; privacy: "
+        "the noise's part of the variance."
+    )

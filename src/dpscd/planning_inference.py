@@ -1,0 +1,140 @@
+"""The rule for fits whose coefficients are to have confidence intervals.
+
+A fit for prediction may bend coefficients if that makes predictions better. One for inference
+may not: little regularisation, slopes that are hardly ever capped, duals that arrive. From
+public numbers alone, as all planning; the reasons: docs/understanding/planning.md,
+"Inference".
+"""
+
+import math
+from typing import NamedTuple
+
+from dpscd.errors import ParameterError
+from dpscd.inference import AVERAGING, Measure, curvature_error
+from dpscd.releases.information import Information
+
+__all__ = ["InferenceRule", "expected_width", "inference_rule", "information_noise"]
+
+# Curvature of a typical record's loss: of the squared one, and of the logistic one where
+# chances are neither even nor extreme.
+_CURVED = {"regression": 1.0, "classification": 0.18}
+# The penalty, as a part of the curvature along a typical feature.
+_PENALTY = 0.01
+# A lot is this part of all records, so that duals arrive in spite of a small penalty.
+_PART, _SMALLEST_LOT = 1000, 16
+# How often a record is used: more where records are few and epochs cheap.
+_EPOCHS, _MOST_EPOCHS, _FEW = 100.0, 400.0, 30_000.0
+# The part of the sampling variance that noise of training may add, as far as travel decides it.
+_ADDED = 0.05
+# Travel: of a regression in mean distances of what is left of labels, of a classifier's dual;
+# what it is at least, and from where on hardly any record is capped.
+_TRAVEL = {"regression": (2.2, 6.0), "classification": (1.2, 4.5)}
+# The square of an error's standard deviation over its mean distance from 0, if it is normal.
+_SPREAD = math.pi / 2.0
+# Share of the budget that the information may take, and how exact it should be: the largest
+# noise along a direction, as a part of the curvature of one with this part of the average.
+_LEAST, _MOST = 0.01, 0.3
+_GOOD, _WEAK = 0.05, 0.2
+# The noise's largest eigenvalue may be no larger than the curvature along a typical feature.
+_HOPELESS = 1.0
+
+
+class InferenceRule(NamedTuple):
+    """What is planned otherwise than for prediction.
+
+    Attributes
+    ----------
+    lam, epochs, lot_size, travel, averaging
+        As of a plan.
+    """
+
+    lam: float
+    epochs: float
+    lot_size: int
+    travel: float
+    averaging: float
+
+
+def inference_rule(task: str, n: int, d: int, gaussian: float) -> InferenceRule:
+    """Return what suits inference.
+
+    Parameters
+    ----------
+    task : {'regression', 'classification'}
+        Ridge, or logistic regression of two classes.
+    n, d : int
+        Records and features.
+    gaussian : float
+        The noise multiplier of one Gaussian release of the whole budget.
+    """
+    epochs = min(_MOST_EPOCHS, _EPOCHS * max(1.0, math.sqrt(_FEW / n)))
+    least, most = _TRAVEL[task]
+    travel = math.sqrt(_ADDED / _added(task, n, d, gaussian))
+    return InferenceRule(
+        lam=_PENALTY * _CURVED[task] / d,
+        epochs=epochs,
+        lot_size=min(n, max(_SMALLEST_LOT, n // _PART)),
+        travel=min(most, max(least, travel)),
+        averaging=AVERAGING,
+    )
+
+
+def information_noise(
+    task: str, n: int, width: int, d: int, gaussian: float, *, robust: bool
+) -> Information:
+    """Return the planned release of the information, or raise ParameterError if it is hopeless.
+
+    Parameters
+    ----------
+    width : int
+        Features, and the constant column if there is one.
+    robust : bool
+        Whether the variance of slopes is released as a whole.
+    task, n, d, gaussian
+        As of :func:`inference_rule`.
+    """
+    logistic = task == "classification"
+    largest = 0.25 if logistic else 1.0
+    part = Measure(width, 1.0, 1.0, 1.0, logistic, robust).parts[0]
+    # By a unit of noise: its largest eigenvalue over the curvature along a typical feature.
+    unit = largest * curvature_error(d, 1.0, part) * math.sqrt(2.0 * width)
+    unit /= n * _CURVED[task] / d
+    noise = min(
+        gaussian / math.sqrt(_LEAST), max(gaussian / math.sqrt(_MOST), _GOOD * _WEAK / unit)
+    )
+    if noise * unit > _HOPELESS:
+        needed = math.ceil(n * noise * unit / _HOPELESS)
+        raise ParameterError(
+            f"inference cannot work with n={n} and {d} features at this epsilon: noise would "
+            "hide how exactly the records determine the coefficients. About "
+            f"n={_rounded(needed)} would do, or fewer features, or a larger epsilon."
+        )
+    return Information(n, noise, width, logistic, robust)
+
+
+def expected_width(task: str, n: int, d: int, travel: float, training: float) -> float:
+    """Return how much wider intervals are to be than without privacy, of unrelated features.
+
+    Parameters
+    ----------
+    travel : float
+        Of the plan.
+    training : float
+        The noise multiplier of a Gaussian release that the training is worth.
+    task, n, d
+        As of :func:`inference_rule`.
+    """
+    return math.sqrt(1.0 + travel**2 * _added(task, n, d, training))
+
+
+def _added(task: str, n: int, d: int, gaussian: float) -> float:
+    """Return the variance that noise adds at a travel of 1, over that of sampling."""
+    averaged = (1.0 - AVERAGING) + AVERAGING / 3.0
+    spread = _SPREAD if task == "regression" else _CURVED[task]
+    return averaged * gaussian**2 * d / (n * spread)
+
+
+def _rounded(count: int) -> int:
+    """Return a number of records to two digits."""
+    unit = 10 ** max(0, len(str(count)) - 2)
+    return -(-count // unit) * unit
