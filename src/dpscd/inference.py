@@ -15,6 +15,7 @@ from dpscd import losses
 from dpscd.problem import Problem
 
 __all__ = [
+    "ABSENT",
     "AVERAGING",
     "HIDDEN",
     "NOT_IDENTIFIED",
@@ -55,6 +56,7 @@ _ROUNDING = 1e-9
 
 HIDDEN = "noise hides how exactly the records determine it"
 SHRUNK = "the penalty rules it, not the records"
+ABSENT = "released means show no record that has it"
 NOT_IDENTIFIED = "the records do not determine it, only differences"
 
 

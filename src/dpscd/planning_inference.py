@@ -25,10 +25,10 @@ _PART, _SMALLEST_LOT = 1000, 16
 # How often a record is used: more where records are few and epochs cheap.
 _EPOCHS, _MOST_EPOCHS, _FEW = 100.0, 400.0, 30_000.0
 # The part of the sampling variance that noise of training may add, as far as travel decides it.
-_ADDED = 0.05
+_ADDED = 0.1
 # Travel: of a regression in mean distances of what is left of labels, of a classifier's dual;
 # what it is at least, and from where on hardly any record is capped.
-_TRAVEL = {"regression": (2.2, 6.0), "classification": (1.2, 4.5)}
+_TRAVEL = {"regression": (2.6, 6.0), "classification": (1.7, 4.5)}
 # The square of an error's standard deviation over its mean distance from 0, if it is normal.
 _SPREAD = math.pi / 2.0
 # Share of the budget that the information may take, and how exact it should be: the largest
@@ -69,12 +69,14 @@ def inference_rule(task: str, n: int, d: int, gaussian: float) -> InferenceRule:
     """
     epochs = min(_MOST_EPOCHS, _EPOCHS * max(1.0, math.sqrt(_FEW / n)))
     least, most = _TRAVEL[task]
-    travel = math.sqrt(_ADDED / _added(task, n, d, gaussian))
+    allowed = math.sqrt(_ADDED / _added(task, n, d, gaussian))
+    # By the root of what noise would allow, so that more epsilon still means less of it.
+    travel = math.sqrt(least * max(least, allowed))
     return InferenceRule(
         lam=_PENALTY * _CURVED[task] / d,
         epochs=epochs,
         lot_size=min(n, max(_SMALLEST_LOT, n // _PART)),
-        travel=min(most, max(least, travel)),
+        travel=min(most, travel),
         averaging=AVERAGING,
     )
 
@@ -136,5 +138,5 @@ def _added(task: str, n: int, d: int, gaussian: float) -> float:
 
 def _rounded(count: int) -> int:
     """Return a number of records to two digits."""
-    unit = 10 ** max(0, len(str(count)) - 2)
+    unit: int = 10 ** max(0, len(str(count)) - 2)
     return -(-count // unit) * unit

@@ -28,6 +28,7 @@ from dpscd.standard import Standard
 __all__ = [
     "After",
     "after_of",
+    "check_information",
     "check_noise",
     "check_parameters",
     "check_public",
@@ -307,6 +308,35 @@ def after_of(training: Any, card: PrivacyCard) -> After:
     if not good or (new and card.public["rule"] < _FIRST_AFTER):
         raise ModelFileError("what was released after its training does not fit its card.")
     return After(curvature, math.inf if longest is None else longest, slope)
+
+
+def check_information(card: PrivacyCard, asked: Any, values: Any) -> None:
+    """Refuse numbers for intervals that do not fit the card, or their absence.
+
+    Parameters
+    ----------
+    card : PrivacyCard
+        Verified, and with the facts of :func:`check_public`.
+    asked : bool or 'robust'
+        The parameter `inference`.
+    values : dict or None
+        As in the file: the model inside, and the released sums.
+    """
+    listed = [x for x in card.releases if x.what == "information"]
+    public = card.public
+    good = (values is not None) == bool(listed) == bool(asked)
+    if good and listed:
+        width = public["d"] + int(public["intercept"] > 0.0)
+        robust = asked is not True or card.protected.is_person
+        good = (listed[0].size == width * (width + 1)) == robust
+        good = good and set(values) == {"theta", "sums"}
+        sizes = {"theta": width, "sums": listed[0].size}
+        for name in sizes if good else ():
+            numbers = np.asarray(values[name], dtype=np.float64)
+            good = good and numbers.shape == (sizes[name],)
+            good = good and bool(np.isfinite(numbers).all())
+    if not good:
+        raise ModelFileError("what its intervals are computed from does not fit its card.")
 
 
 def check_noise(

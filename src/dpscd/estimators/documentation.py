@@ -56,11 +56,11 @@ clip_predictions : bool, default=True
 _INFERENCE = """\
 inference : bool or 'robust', default=False
         Whether coefficients are to have confidence intervals (:meth:`conf_int`,
-        :meth:`summary`): the fit is then planned for that instead of for predictions, and spends
-        a part of the budget on how exactly the records determine the coefficients. 'robust'
-        does not assume that the model is true (sandwich), as is always so with `groups`, which
-        need ``person_weight='share'``. For two classes, or ridge regression; dense rows;
-        `lam`, `travel`, `epochs` and `lot_size` must be 'auto'
+        :meth:`summary`): the fit is then planned for that instead of for predictions, and
+        spends a part of the budget on how exactly the records determine the coefficients.
+        'robust' does not assume that the model is true (sandwich), as is always so with
+        `groups`, which need ``person_weight='share'``. For two classes, or ridge regression;
+        dense rows; `lam`, `travel`, `epochs` and `lot_size` must be 'auto'
         (docs/guides/intervals.md)."""
 
 _LONGEST = """\

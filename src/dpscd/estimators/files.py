@@ -5,9 +5,9 @@ the parameters of the estimator except `random_state`, `ledger` and `dataset`, t
 numbers from which the noise is computed, the link of a logistic regression, and the privacy
 card. When a file is read, all of it is compared: :mod:`dpscd.estimators.consistency`. What is
 asked of persons is written where they are the unit or where it is not the usual. Files of
-format 3 have nothing that was released after training; those of format 2 have no link either
-and lack parameters that came later: they predict as they did. Those of format 1 lack more and
-are read only when asked for.
+format 4 have nothing for intervals; those of format 3 nothing that was released after training;
+those of format 2 have no link either and lack parameters that came later: they predict as they
+did. Those of format 1 lack more and are read only when asked for.
 """
 
 import hashlib
@@ -26,12 +26,14 @@ from dpscd.cards.statements import PERSON_FACTS
 from dpscd.errors import DpscdError, ModelFileError
 from dpscd.estimators.consistency import (
     after_of,
+    check_information,
     check_noise,
     check_parameters,
     check_public,
     runs_of,
     runs_to_dict,
 )
+from dpscd.estimators.intervals import inference_of
 from dpscd.estimators.plain_values import (
     from_plain,
     labels_from_plain,
@@ -43,9 +45,11 @@ from dpscd.privacy.strict_json import read_json
 
 __all__ = ["read_content", "read_model", "write_model"]
 
-_OLD, _FORMAT = 1, 4
-# What parameters that files of earlier formats lack would have been.
-_BEFORE = {"clip_predictions": False}
+_OLD, _FORMAT = 1, 5
+# What parameters that files of earlier formats lack would have been, and since when they have
+# them.
+_BEFORE = {"clip_predictions": False, "inference": False}
+_SINCE = {"clip_predictions": 3, "inference": 5}
 # Parameters that stay behind: a seed must be secret, and a path belongs to one machine.
 _LOCAL = ("random_state", "ledger", "dataset")
 _LARGEST = 2**31  # bytes; a linear model is far smaller
@@ -54,9 +58,12 @@ _FIELDS = {
     "classes", "features", "card", "checksum", "training", "link",
 }  # fmt: skip
 # Which fields files of a format have not.
-_LACKING: dict[int, set[str]] = {1: {"training", "link"}, 2: {"link"}, 3: set(), 4: set()}
+_LACKING: dict[int, set[str]] = {
+    1: {"training", "link"}, 2: {"link"}, 3: set(), 4: set(), 5: set(),
+}  # fmt: skip
 _TRAINING = {"standard", "runs"}
-_AFTER = {"curvature", "longest_row", "slope"}
+# What it has besides since which format.
+_TRAINING_SINCE = {"curvature": 4, "longest_row": 4, "slope": 4, "information": 5}
 
 
 def write_model(
@@ -104,6 +111,7 @@ def write_model(
             "curvature": float(getattr(model, "_curvature", 0.0)),
             "longest_row": float(longest) if longest < math.inf else None,
             "slope": float(getattr(model, "_slope", 1.0)),
+            "information": _information(model),
         }
         link = getattr(model, "link_", None)
         values["link"] = None if link is None else link.to_dict()
@@ -176,11 +184,10 @@ def _restored(values: Any, types: dict[str, type], *, old: bool) -> Any:
     if card.protected.is_person and given != PERSON_FACTS:
         raise ModelFileError("its card is one of persons, its parameters are not.")
     parameters = {**_usual_persons(family), **parameters}
-    if values["format"] < 3:
-        if set(parameters) & set(_BEFORE):
-            raise ModelFileError("it has a parameter that came after its format.")
-        own = {name: old for name, old in _BEFORE.items() if hasattr(family(), name)}
-        parameters |= own
+    later = {name for name, since in _SINCE.items() if values["format"] < since}
+    if set(parameters) & later:
+        raise ModelFileError("it has a parameter that came after its format.")
+    parameters |= {name: _BEFORE[name] for name in later if hasattr(family(), name)}
     if set(parameters) & set(_LOCAL) or parameters["epsilon"] != card.epsilon:
         raise ModelFileError("its parameters do not fit its card.")
     model = family(**parameters)
@@ -263,7 +270,8 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
     outputs = len(np.atleast_2d(model.coef_))
     unit = meaning.scaling(centred=bool(model.fit_intercept))[1]
     training = values["training"]
-    if set(training) != (_TRAINING if values["format"] < 4 else _TRAINING | _AFTER):
+    since = {name for name, first in _TRAINING_SINCE.items() if values["format"] >= first}
+    if set(training) != _TRAINING | since:
         raise ModelFileError("its training is malformed.")
     runs = runs_of(training, card, model._trained_loss(meaning), outputs, unit)
     after = after_of(training, card)
@@ -277,9 +285,28 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
     model._runs, model._curvature, model._slope = runs, after.curvature, after.slope
     if classes is None:
         model.longest_row_ = after.longest_row
+    _restore_information(model, training.get("information"))
     unseen = model.unseen_features()
     if np.atleast_2d(model.coef_)[:, unseen].any() or (unseen.any() and "table" not in values):
         raise ModelFileError("it has coefficients that its map of rows leaves out.")
+
+
+def _information(model: Any) -> dict[str, Any] | None:
+    """Return what intervals are computed from, all of it released; None if there are none."""
+    if not hasattr(model, "_information"):
+        return None
+    return {"theta": model._theta.tolist(), "sums": model._information.tolist()}
+
+
+def _restore_information(model: Any, values: Any) -> None:
+    """Give a model what its intervals are computed from, or refuse what does not fit."""
+    asked = getattr(model, "inference", False)
+    check_information(model.privacy_, asked, values)
+    if values is None:
+        return
+    model._theta = np.asarray(values["theta"], dtype=np.float64)
+    model._information = np.asarray(values["sums"], dtype=np.float64)
+    inference_of(model._runs[-1], model.privacy_, model._theta, model._information)
 
 
 def _as_before(parameters: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:

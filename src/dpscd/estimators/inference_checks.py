@@ -73,6 +73,6 @@ def check_inference(model: Any, classes: Any, opened: Any, source: Any) -> None:
         raise ParameterError("inference needs dense rows, not a sparse matrix.")
     if source.persons is not None and model.person_weight != SHARE:
         raise ParameterError(
-            f"inference with persons needs person_weight={SHARE!r}: if every row counts, whoever "
-            "has many is cut, and intervals would be about something else."
+            f"inference with persons needs person_weight={SHARE!r}: if every row counts, "
+            "whoever has many is cut, and intervals would be about something else."
         )

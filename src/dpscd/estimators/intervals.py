@@ -4,24 +4,32 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from dpscd.cards.card import PrivacyCard
-from dpscd.errors import ModelFileError, ParameterError
+from dpscd.errors import ParameterError
 from dpscd.estimators.validation import check_number
-from dpscd.inference import Found, Inference, Path, coefficient_map, measure_of
+from dpscd.inference import ABSENT, Found, Inference, Path, coefficient_map, measure_of
 from dpscd.plan import average_from
 from dpscd.problem import Problem
 from dpscd.releases.base import State
+from dpscd.standard import Standard
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Intervals", "Terms", "WithIntervals", "inference_of"]
+__all__ = [
+    "Intervals",
+    "Terms",
+    "WithIntervals",
+    "combined",
+    "inference_of",
+    "intervals_of",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,9 +62,9 @@ class Intervals:
     ----------
     frame : DataFrame
         One row per term: `term`, `estimate`, `std_error`, `z`, `p_value`, `low`, `high`,
-        `privacy` (the part of the variance that is noise added for privacy) and `refused` (why there is
-        no interval, else None); of a logistic regression also `odds_ratio`, `odds_low` and
-        `odds_high`.
+        `privacy` (the part of the variance that is noise added for privacy) and `refused` (why
+        there is no interval, else None); of a logistic regression also `odds_ratio`,
+        `odds_low` and `odds_high`.
     level : float
         The level of `low` and `high`.
     heading : str
@@ -224,19 +232,20 @@ def intervals_of(model: Any, terms: Terms, level: float) -> Intervals:
         estimate = np.where(good, values + found.correction, np.nan)
         error = np.sqrt(variance)
         z = estimate / error
-        columns = {
+        low, high = estimate - reach * error, estimate + reach * error
+        columns: dict[str, Any] = {
             "term": list(terms.names),
             "estimate": estimate,
             "std_error": error,
             "z": z,
             "p_value": [math.erfc(abs(x) / math.sqrt(2.0)) for x in z],
-            "low": estimate - reach * error,
-            "high": estimate + reach * error,
+            "low": low,
+            "high": high,
             "privacy": found.privacy / variance,
         }
         if hasattr(model, "classes_"):
-            for name, of in (("ratio", "estimate"), ("low", "low"), ("high", "high")):
-                columns[f"odds_{name}"] = np.exp(columns[of])
+            columns["odds_ratio"] = np.exp(estimate)
+            columns |= {"odds_low": np.exp(low), "odds_high": np.exp(high)}
     columns["refused"] = pd.Series(found.refused, dtype=object)
     return Intervals(pd.DataFrame(columns), level, _heading(model), _about(model))
 
@@ -253,21 +262,20 @@ def _found(model: Any, terms: Terms) -> tuple[Found, Floats]:
     whole = coefficient_map(problem)
     rows = terms.rows if problem.constant else terms.rows[:, : problem.d]
     unknown = _unknown(problem, whole, terms.unknown)
+    found = inference.about(rows @ whole, unknown)
+    absent = (rows[:, : problem.d] * model.unseen_features()).any(axis=1).tolist()
+    refused = [ABSENT if x else why for x, why in zip(absent, found.refused, strict=True)]
     own = np.concatenate([np.ravel(model.coef_), np.ravel(model.intercept_)])
-    return inference.about(rows @ whole, unknown), terms.rows @ own
+    return found._replace(refused=refused), terms.rows @ own
 
 
 def _unknown(problem: Problem, whole: Floats, changes: Floats | None) -> Floats | None:
     """Return the directions inside along which no prediction changes."""
-    found = []
-    standard = problem.standard
-    absent = np.zeros(problem.d, bool) if standard is None else standard.scale == 0.0
-    for place in np.flatnonzero(absent):
-        found.append(np.eye(problem.width)[place])
+    standard = cast("Standard", problem.standard)
+    found = [np.eye(problem.width)[place] for place in np.flatnonzero(standard.scale == 0.0)]
     if changes is not None and len(changes):
         inside = changes if problem.constant else changes[:, : problem.d]
-        back: Floats = np.linalg.pinv(whole)
-        found += list(inside @ back.T)
+        found += list(inside @ np.linalg.pinv(whole).T)
     return np.array(found) if found else None
 
 
@@ -292,8 +300,6 @@ def inference_of(
     contribution = training.clip * training.event.rate * training.event.steps
     averaging = public["averaging"]
     measure = measure_of(problem, contribution, averaging, robust)
-    if information.shape != (measure.size,) or theta.shape != (problem.width,):
-        raise ModelFileError("its information does not fit its card.")
     path = Path(
         std=training.clip * training.event.noise_multiplier,
         steps=training.event.steps,

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+from collections.abc import Mapping
 from typing import Any, Self, cast
 
 import numpy as np
@@ -19,16 +20,19 @@ from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
 from dpscd.estimators.files import write_model
+from dpscd.estimators.intervals import Intervals, combined, intervals_of
 from dpscd.estimators.monotone import is_monotone, made_monotone
 from dpscd.estimators.registry import MODELS, kind_of, usual_kind
 from dpscd.estimators.regression import DPLinearRegressor
 from dpscd.estimators.shapes import column_shapes
 from dpscd.estimators.sources import DaskTable, Table
+from dpscd.estimators.table_terms import table_terms
 from dpscd.estimators.unseen import as_average
 from dpscd.estimators.validation import warn_of_split_groups
 from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
 from dpscd.preprocessing.levels import levels_of
+from dpscd.preprocessing.resolution import lined
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.privacy.release import BOUND_CELLS
 from dpscd.records.redaction import redact_memory_errors
@@ -113,6 +117,8 @@ class TableModel(BaseEstimator):
         """
         schema = schema_of(self.schema)
         model: Any = self._unfitted(schema)
+        if getattr(model, "inference", False):
+            schema = lined(schema)
         persons = None
         if groups is not None or schema.person is not None:
             if groups is not None and schema.person is not None:
@@ -242,6 +248,56 @@ class TableModel(BaseEstimator):
         """
         check_is_fitted(self)
         return column_shapes(self.schema_, self.bounds_, self.estimator_, self._means())
+
+    def conf_int(
+        self, level: float = 0.95, reference: Mapping[str, Any] | None = None
+    ) -> pd.DataFrame:
+        """Return confidence intervals of what columns do, if trained with `inference`.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Of the intervals.
+        reference : dict, optional
+            From categories to the level that others are compared with; the first listed where
+            it says nothing.
+
+        Returns
+        -------
+        DataFrame
+            `term`, `estimate`, `low` and `high`: of a number by its own unit, of a level
+            against the reference. NaN where there is no interval; ``summary()`` says why.
+        """
+        frame = self.summary(level, reference).frame
+        return frame[["term", "estimate", "low", "high"]]
+
+    def summary(
+        self, level: float = 0.95, reference: Mapping[str, Any] | None = None
+    ) -> Intervals:
+        """Return estimates, standard errors, z, p-values and intervals; it prints as a table.
+
+        Parameters
+        ----------
+        level, reference
+            As of :meth:`conf_int`.
+        """
+        check_is_fitted(self)
+        terms = table_terms(self.schema_, self.bounds_, reference)
+        return intervals_of(self.estimator_, terms, level)
+
+    def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> Intervals:
+        """Return the interval of a weighted sum of terms, such as of one level against another.
+
+        Parameters
+        ----------
+        weights : dict
+            From terms, as ``summary()`` names them, to weights.
+        level : float, default=0.95
+            Of the interval.
+        """
+        check_is_fitted(self)
+        terms = combined(table_terms(self.schema_, self.bounds_, None), weights)
+        return intervals_of(self.estimator_, terms, level)
 
     def score(self, table: Any, y: Any = None) -> float:
         """Return accuracy, or R2 of a regression: not private, keep it to yourself.

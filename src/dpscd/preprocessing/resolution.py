@@ -13,6 +13,7 @@ from dpscd.preprocessing.schema import Schema
 
 __all__ = [
     "intervals_for",
+    "lined",
     "pair_intervals",
     "shaped",
     "shaped_if_known",
@@ -121,6 +122,33 @@ def shaped(schema: Schema, epsilon: float, n: int) -> Schema:
         for pair, cross in zip(schema.pairs, crossed, strict=True)
     )
     return dataclasses.replace(schema, pairs=pairs)
+
+
+def lined(schema: Schema) -> Schema:
+    """Return a schema whose numbers are lines, for inference, or raise ParameterError.
+
+    Parameters
+    ----------
+    schema : Schema
+        As declared. Shapes that follow from epsilon and n become lines; declared ones are
+        refused, and so are pairs and rows that are divided by their length.
+    """
+    if schema.pairs or schema.rows != "scale":
+        raise ParameterError(
+            "inference is for columns by themselves: not for pairs, nor for rows = 'normalise'."
+        )
+    for column in schema.features:
+        shape = "monotone" if column.monotone else column.shape or (column.bins and "bins")
+        if shape not in (None, "auto", "line"):
+            raise ParameterError(
+                f"inference is not for the shape of column {column.name!r} ({shape}): a shape "
+                "has no single effect. Declare shape = 'line', or leave it out."
+            )
+    columns = tuple(
+        dataclasses.replace(column, shape="line") if column.undecided else column
+        for column in schema.columns
+    )
+    return dataclasses.replace(schema, columns=columns)
 
 
 def shaped_if_known(schema: Schema, epsilon: Any, n: Any) -> Schema:
