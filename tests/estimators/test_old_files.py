@@ -74,7 +74,7 @@ def test_an_old_model_is_neither_signed_nor_verified(tmp_path):
     assert CliRunner().invoke(app, ["verify", str(path)]).exit_code == 1
 
 
-LATER = {number: FOLDER.with_name(f"format_{number}") for number in (2, 3)}
+LATER = {number: FOLDER.with_name(f"format_{number}") for number in (2, 3, 4)}
 SHOWN_LATER = {
     number: json.loads((folder / "predictions.json").read_text())
     for number, folder in LATER.items()
@@ -101,7 +101,7 @@ def test_a_later_model_is_checked_and_predicts_what_it_predicted(number, kind, t
             assert found.tolist() == shown["predicted"]
         if "chances" in shown:
             np.testing.assert_allclose(each.predict_proba(rows), shown["chances"], rtol=1e-12)
-    assert json.loads((tmp_path / "again.json").read_text())["format"] == 4
+    assert json.loads((tmp_path / "again.json").read_text())["format"] == 5
 
 
 def test_a_file_of_format_3_has_nothing_of_after_its_training(tmp_path):

@@ -29,6 +29,9 @@ __all__ = ["Information", "InformationQuery"]
 
 Floats = npt.NDArray[np.float64]
 
+# A record with a slope beyond this counts for nothing: its square must be a number.
+_LARGEST = 1e100
+
 
 @dataclass(frozen=True)
 class InformationQuery(Query):
@@ -71,7 +74,7 @@ class InformationQuery(Query):
         with np.errstate(all="ignore"):
             slopes, curved = self._slopes(rows, records)
             usable = counted & (rows.norm > 0.0) & (rows.norm <= 1.0 + 2.0**-30)
-            usable &= np.isfinite(slopes) & np.isfinite(curved)
+            usable &= (np.abs(slopes) < _LARGEST) & np.isfinite(curved)
         norm = np.where(usable, rows.norm, 1.0)
         slopes, curved = np.where(usable, slopes, 0.0), np.where(usable, curved, 0.0)
         short = np.minimum(1.0, measure.row / norm)

@@ -1,0 +1,235 @@
+"""Standard errors from released numbers: each formula against what it says."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpscd.errors import ParameterError
+from dpscd.inference import (
+    HIDDEN,
+    NOT_IDENTIFIED,
+    SHRUNK,
+    Inference,
+    Matrices,
+    Measure,
+    Path,
+    coefficient_map,
+    measure_of,
+)
+from dpscd.inference import _excess as excess
+from dpscd.inference import _inverse as corrected_inverse
+from dpscd.losses import Squared
+from dpscd.planning import Facts, plan_fit
+from dpscd.planning_inference import expected_width, inference_rule, information_noise
+from dpscd.privacy.relation import PrivacyTarget
+from dpscd.problem import Problem
+from dpscd.standard import Standard
+
+
+def path_of(**changes):
+    values = {
+        "std": 0.7, "steps": 400, "average_from": 300, "rate": 0.05, "separability": 20.0,
+        "square": 0.1,
+    }  # fmt: skip
+    return Path(**{**values, **changes})
+
+
+def symmetric(rng, size, error):
+    """Return noise as a packed matrix has it: smaller by sqrt(2) off the diagonal."""
+    noise = error * rng.normal(size=(size, size)) * math.sqrt(0.5)
+    noise = np.triu(noise, 1)
+    return noise + noise.T + np.diag(error * rng.normal(size=size))
+
+
+def test_packed_numbers_become_a_symmetric_matrix():
+    measure = Measure(3, 0.5, 2.0, 0.25, True, True)
+    first, second = measure.parts
+    matrix = np.array([[4.0, 1.0, -2.0], [1.0, 3.0, 0.5], [-2.0, 0.5, 5.0]])
+    packed = matrix[np.triu_indices(3)] * np.array([1, *[2**0.5] * 2, 1, 2**0.5, 1])
+    found = measure.matrices(np.concatenate([packed, packed]), 6.0)
+    np.testing.assert_allclose(found.curvature, 0.25 * 0.5**2 / first * matrix)
+    np.testing.assert_allclose(found.variance, 2.0**2 / second * matrix)
+    assert found.curvature_error == pytest.approx(0.25 * 0.5**2 / first * 6.0)
+
+
+def test_a_variance_has_no_negative_eigenvalue():
+    measure = Measure(2, 1.0, 1.0, 1.0, False, True)
+    sums = np.array([1.0, 0.0, 1.0, 1.0, 3.0, 1.0])
+    values = np.linalg.eigvalsh(measure.matrices(sums, 1.0).variance)
+    assert values.min() > -1e-12
+
+
+def test_the_noise_of_a_path_is_that_of_its_recursion():
+    """One direction: noise moves the model at once, records answer with their lag."""
+    path, strength = path_of(), 3.0
+    rng = np.random.default_rng(0)
+    draws = 4000
+    for curvature in (0.0, 2.0, 30.0):
+        lag = 1.0 + path.separability * path.square / strength
+        shared, answer, mean = np.zeros(draws), np.zeros(draws), np.zeros(draws)
+        for step in range(path.steps):
+            # The duals go to where the model wants them, -curvature model, by their rate.
+            model = (shared + answer) / strength
+            move = path.rate / lag * (-curvature * model - answer)
+            shared += path.std * rng.normal(size=draws)
+            answer = answer + move
+            if step >= path.average_from:
+                mean += (shared + answer) / strength / (path.steps - path.average_from)
+        expected = math.sqrt(path.variances(np.array([curvature]), strength)[0])
+        found = mean.std() * (strength + curvature)
+        assert found == pytest.approx(expected, rel=0.06), curvature
+
+
+def test_the_inverse_of_a_noisy_matrix_is_corrected():
+    rng = np.random.default_rng(1)
+    true = np.diag([10.0, 20.0, 40.0]) + 2.0
+    error = 1.2
+    plain, better = np.zeros((3, 3)), np.zeros((3, 3))
+    count = 40_000
+    for _ in range(count):
+        inverse = np.linalg.inv(true + symmetric(rng, 3, error))
+        plain += inverse / count
+        better += corrected_inverse(inverse, error) / count
+    wanted = np.linalg.inv(true)
+    assert np.abs(better - wanted).max() < 0.25 * np.abs(plain - wanted).max()
+
+
+def test_so_is_what_stands_between_two_of_them():
+    rng = np.random.default_rng(2)
+    true, middle = np.diag([10.0, 20.0, 40.0]) + 2.0, np.diag([3.0, 1.0, 2.0])
+    error = 1.2
+    plain, better = np.zeros((3, 3)), np.zeros((3, 3))
+    count = 40_000
+    for _ in range(count):
+        inverse = np.linalg.inv(true + symmetric(rng, 3, error))
+        around = inverse @ middle @ inverse
+        plain += around / count
+        better += (around - excess(inverse, middle, error)) / count
+    exact = np.linalg.inv(true)
+    wanted = exact @ middle @ exact
+    assert np.abs(better - wanted).max() < 0.3 * np.abs(plain - wanted).max()
+
+
+def inference_with(curvature, error=0.1, variance=None, strength=0.5, theta=None):
+    curvature = np.asarray(curvature, dtype=np.float64)
+    theta = np.ones(len(curvature)) if theta is None else np.asarray(theta)
+    return Inference(theta, strength, Matrices(curvature, error, variance, 2.0), path_of())
+
+
+def test_what_the_penalty_took_is_added_and_both_errors_are_told_apart():
+    one = inference_with(np.diag([50.0, 80.0]), error=1e-6)
+    found = one.about(np.eye(2))
+    np.testing.assert_allclose(found.correction, 0.5 / np.array([50.0, 80.0]), rtol=1e-6)
+    np.testing.assert_allclose(found.sampling, 2.0 / np.array([50.0, 80.0]), rtol=1e-6)
+    noise = one.path.variances(np.array([50.0, 80.0]), 0.5)
+    np.testing.assert_allclose(found.privacy, noise / np.array([50.0, 80.0]) ** 2, rtol=1e-6)
+    assert found.refused == [None, None]
+
+
+def test_a_robust_error_has_the_variance_of_slopes_in_the_middle():
+    variance = np.array([[9.0, 1.0], [1.0, 4.0]])
+    found = inference_with(np.diag([50.0, 80.0]), 1e-6, variance).about(np.eye(2))
+    np.testing.assert_allclose(found.sampling, [9.0 / 2500.0, 4.0 / 6400.0], rtol=1e-5)
+
+
+def test_only_what_lies_along_a_hidden_direction_is_refused():
+    one = inference_with(np.diag([50.0, 0.3, 80.0]), error=1.0)
+    found = one.about(np.array([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [1.0, 1.0, 0]]))
+    assert found.refused == [None, HIDDEN, None, HIDDEN]
+    assert np.isfinite(found.sampling[[0, 2]]).all()
+
+
+def test_what_the_penalty_rules_is_refused():
+    found = inference_with(np.diag([50.0, 2.0]), error=1e-3, strength=5.0).about(np.eye(2))
+    assert found.refused == [None, SHRUNK]
+
+
+def test_a_curvature_that_is_all_noise_refuses_everything():
+    found = inference_with(np.diag([-1.0, 0.1]), error=1.0).about(np.eye(2))
+    assert found.refused == [HIDDEN, HIDDEN]
+
+
+def test_an_error_of_a_variance_that_is_too_large_is_refused():
+    found = inference_with(np.diag([3.0, 300.0]), error=1.7).about(np.eye(2))
+    assert found.refused == [HIDDEN, None]
+
+
+def test_functions_along_directions_that_change_nothing_are_not_determined():
+    rows = np.array([[1.0, 0.0, 0.0], [1.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
+    curvature = np.array([[40.0, -40.0, 0.0], [-40.0, 40.0, 0.0], [0.0, 0.0, 60.0]])
+    one = inference_with(curvature, error=0.5)
+    found = one.about(rows, np.array([[1.0, 1.0, 0.0]]))
+    assert found.refused == [NOT_IDENTIFIED, None, None]
+    assert found.sampling[1] == pytest.approx(2.0 * 2.0 / 80.0, rel=0.01)
+    same = one.about(rows, np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 0.0]]))
+    np.testing.assert_allclose(same.sampling, found.sampling)
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.3])
+def test_the_map_of_coefficients_is_that_of_the_model(constant):
+    standard = Standard(
+        np.array([0.2, -0.1]) * (constant > 0), np.array([2.0, 3.0]), np.zeros(2), 0.0
+    )
+    problem = Problem(
+        Squared(), 0.01, 1000, 2, row_bound=3.0, constant=constant, label_centre=5.0,
+        label_scale=2.0, standard=standard,
+    )  # fmt: skip
+    whole = coefficient_map(problem)
+    theta = np.array([0.3, -0.7, 0.2])[: problem.width]
+    model = problem.model(theta[None] * problem.strength)
+    found = whole @ theta
+    np.testing.assert_allclose(found[:2], model.coef[0])
+    if constant:
+        assert found[2] + 5.0 == pytest.approx(model.intercept[0])
+
+
+def test_rows_are_measured_no_longer_than_they_can_be():
+    problem = Problem(Squared(), 0.01, 1000, 1, constant=4.0)
+    assert measure_of(problem, 1.0, 0.25, False).row == 1.0
+
+
+# --- the rule --------------------------------------------------------------------------------
+
+
+def facts_of(**changes):
+    values = {
+        "n": 20_000, "d": 10, "outputs": 1, "task": "classification", "row_bound": 1.0,
+        "constant": 0.25, "standardised": True, "chances": True, "inference": True,
+    }  # fmt: skip
+    return Facts(**{**values, **changes})
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_fit_for_inference_releases_the_information_and_nothing_else_after(task):
+    plan = plan_fit(facts_of(task=task, any_length=True, means=True), PrivacyTarget(1.0, 1e-5))
+    assert [one.what for one in plan.after] == ["information"]
+    assert plan.averaging == 0.25
+    assert plan.separability == plan.most_separability == plan.lot_size
+    assert plan.claim().epsilon <= 1.0
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_more_epsilon_never_means_wider_intervals(task):
+    for n, d in ((5_000, 5), (20_000, 10), (10**6, 30)):
+        widths = []
+        for gaussian in (20.0, 8.0, 4.0, 2.0, 1.0, 0.5):
+            rule = inference_rule(task, n, d, gaussian)
+            widths.append(expected_width(task, n, d, rule.travel, gaussian))
+        assert widths == sorted(widths, reverse=True)
+
+
+def test_what_cannot_work_is_refused_with_the_number_that_would():
+    with pytest.raises(
+        ParameterError, match=r"inference cannot work with n=1000 .*n=\d+ would"
+    ):
+        information_noise("classification", 1000, 21, 20, 4.0, robust=False)
+    found = information_noise("regression", 10**6, 11, 10, 4.0, robust=True)
+    assert found.size == 2 * 66
+    assert found.noise_multiplier == pytest.approx(4.0 / math.sqrt(0.01))
+
+
+def test_few_records_have_small_lots():
+    assert inference_rule("regression", 10, 2, 4.0).lot_size == 10
+    assert inference_rule("regression", 5000, 2, 4.0).lot_size == 16
+    assert inference_rule("regression", 10**6, 2, 4.0).lot_size == 1000
