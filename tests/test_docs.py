@@ -39,7 +39,9 @@ def test_every_release_has_its_proof():
         means=True,
     )
     two = dataclasses.replace(number, task="classification", chances=True, persons=True)
-    plans = [plan_fit(facts, PrivacyTarget(1.0, 1e-5)) for facts in (number, two)]
+    sure = dataclasses.replace(number, inference=True)
+    every = (number, two, sure)
+    plans = [plan_fit(facts, PrivacyTarget(1.0, 1e-5)) for facts in every]
     names = {release.what for plan in plans for release in plan.releases()}
     assert names == {kind.what for kind in all_kinds() if kind.__module__.startswith("dpscd.")}
     pages = [page.read_text() for page in PROOFS]
@@ -57,7 +59,7 @@ def test_proofs_cited_in_the_code_exist():
 # docs/policies/versions.md.
 PUBLIC = [
     "__version__", "DPHuberRegressor", "DPLinearSVC", "DPLogisticRegression",
-    "DPPoissonRegressor", "DPRidge",
+    "DPPoissonRegressor", "DPRidge", "Intervals",
     "LinkedClassifier", "TableModel", "load",
     "sign_model", "to_onnx", "to_sklearn", "DeclaredEncoder", "DeclaredScaler", "RowScaler",
     "Schema", "TableEncoder", "Ledger", "PrivacyCard", "SecretSeed", "StoredRows",

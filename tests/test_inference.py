@@ -189,6 +189,20 @@ def test_rows_are_measured_no_longer_than_they_can_be():
     assert measure_of(problem, 1.0, 0.25, False).row == 1.0
 
 
+@pytest.mark.parametrize(("d", "alike"), [(5, 0.0), (10, 0.3), (30, 0.8)])
+def test_shortening_long_rows_makes_errors_hardly_larger(d, alike):
+    rng = np.random.default_rng(0)
+    root = np.linalg.cholesky(np.full((d, d), alike) + (1.0 - alike) * np.eye(d))
+    rows = np.c_[rng.normal(size=(20_000, d)) @ root.T / math.sqrt(d), np.full(20_000, 0.25)]
+    problem = Problem(Squared(), 0.01, 1000, d, constant=0.25, standard=Standard(
+        np.zeros(d), np.ones(d), np.zeros(d), 0.0))  # fmt: skip
+    longest = measure_of(problem, 1.0, 0.25, False).row * problem.scale
+    short = np.minimum(1.0, longest / np.linalg.norm(rows, axis=1))[:, None]
+    whole, cut = (np.linalg.inv(x.T @ x).diagonal() for x in (rows, rows * short))
+    wider = np.sqrt(cut / whole)[:d].mean()
+    assert 1.0 < wider < 1.04
+
+
 # --- the rule --------------------------------------------------------------------------------
 
 

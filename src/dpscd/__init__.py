@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dpscd.estimators.classification import DPLogisticRegression
     from dpscd.estimators.huber import DPHuberRegressor
     from dpscd.estimators.interop import to_onnx, to_sklearn
+    from dpscd.estimators.intervals import Intervals
     from dpscd.estimators.linked import LinkedClassifier
     from dpscd.estimators.loading import load, sign_model
     from dpscd.estimators.poisson import DPPoissonRegressor
@@ -57,6 +58,7 @@ __all__ = [
     "DeclaredEncoder",
     "DeclaredScaler",
     "DpscdError",
+    "Intervals",
     "Ledger",
     "LedgerError",
     "LinkedClassifier",
@@ -81,6 +83,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Intervals": "dpscd.estimators.intervals",
     "Ledger": "dpscd.privacy.ledger",
     "LinkedClassifier": "dpscd.estimators.linked",
     "load": "dpscd.estimators.loading",

@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from dpscd import (
     load,
 )
 from dpscd.estimators.files import _checksum
+from dpscd.estimators.inference_checks import check_inference
 from dpscd.inference import ABSENT
 
 N = 20_000
@@ -176,6 +178,12 @@ def test_records_that_do_not_go_with_it_are_refused():
     with pytest.raises(ParameterError, match="inference cannot work with n=30 "):
         model.fit(X[:30], Y[:30])
     assert "inference" not in DPLinearSVC().get_params()
+
+
+def test_a_cluster_is_refused():
+    source = SimpleNamespace(on_dask=True, weighted=False, persons=None)
+    with pytest.raises(ParameterError, match="not available on Dask"):
+        check_inference(DPRidge(inference=True), None, SimpleNamespace(dense=True), source)
 
 
 def test_nothing_is_charged_for_what_is_refused(tmp_path):

@@ -981,6 +981,24 @@ MUTATIONS = [
         "tests/releases/test_rescaling.py::test_predictions_are_stretched_and_shifted_to_fit",
     ),
     Mutation(
+        "an information whose two matrices are not bounded together",
+        "releases/information.py",
+        (("factor = 1.0 / np.maximum(1.0, np.sqrt(long * long + trace * trace))", "factor = np.ones(len(long))"),),
+        "tests/releases/test_information.py::test_curvature_and_slopes_are_bounded_together",
+    ),
+    Mutation(
+        "an information measured by the longest row of all",
+        "releases/information.py",
+        (("short = np.minimum(1.0, measure.row / norm)", "short = np.minimum(1.0, measure.row / norm.max(initial=1e-300))"),),
+        "tests/releases/test_information.py::test_no_record_moves_the_sums_by_more_than_one",
+    ),
+    Mutation(
+        "standard errors without the noise of training",
+        "inference.py",
+        (("privacy = inverse @ noise @ inverse - _excess(inverse, noise, error)", "privacy = 0.0 * inverse"),),
+        "tests/test_inference.py::test_what_the_penalty_took_is_added_and_both_errors_are_told_apart",
+    ),
+    Mutation(
         "octaves that count beyond one",
         "releases/labels.py",
         (("return np.maximum(found, 0.0)", "return found"),),

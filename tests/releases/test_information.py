@@ -143,6 +143,18 @@ def test_the_bound_is_not_idle():
     assert 0.3 < math.hypot(*found[own:]) <= capped.measure.parts[1]
 
 
+@pytest.mark.parametrize("robust", [False, True])
+@pytest.mark.parametrize("kind", LOSSES)
+def test_curvature_and_slopes_are_bounded_together(kind, robust):
+    """At every distance from the cap; just inside of it both are long."""
+    lengths = []
+    for travel in np.geomspace(0.05, 2.0, 60):
+        query = query_of(kind, robust, (0.0, 0.0, 0.0), travel=travel)
+        found = total(query, [(0.0, -1.0, 1.0 if kind == "logistic" else 0.6, 1.0)])
+        lengths.append(math.hypot(*found) * query.unit)
+    assert 0.9 < max(lengths) <= 1.0
+
+
 def plain_sums(query, records):
     """Compute what the query should, without whole numbers."""
     table = np.array(records)
