@@ -30,7 +30,7 @@ from dpscd.standard import Standard
 def path_of(**changes):
     values = {
         "std": 0.7, "steps": 400, "average_from": 300, "rate": 0.05, "separability": 20.0,
-        "square": 0.1,
+        "square": 0.1, "curved": 0.4,
     }  # fmt: skip
     return Path(**{**values, **changes})
 
@@ -66,7 +66,7 @@ def test_the_noise_of_a_path_is_that_of_its_recursion():
     rng = np.random.default_rng(0)
     draws = 4000
     for curvature in (0.0, 2.0, 30.0):
-        lag = 1.0 + path.separability * path.square / strength
+        lag = 1.0 + path.curved * path.separability * path.square / strength
         shared, answer, mean = np.zeros(draws), np.zeros(draws), np.zeros(draws)
         for step in range(path.steps):
             # The duals go to where the model wants them, -curvature model, by their rate.

@@ -204,6 +204,8 @@ class Path:
         Damping of the steps of one lot.
     square : float
         Squared length of a typical record.
+    curved : float
+        The second derivative of a typical record's loss.
     """
 
     std: float
@@ -212,6 +214,7 @@ class Path:
     rate: float
     separability: float
     square: float
+    curved: float
 
     def variances(self, curvatures: Floats, strength: float) -> Floats:
         """Return the variance of the noise in the model's equation, along each direction.
@@ -229,7 +232,7 @@ class Path:
         answer: docs/proofs/intervals.md, "The noise of training".
         """
         within = self.steps - self.average_from
-        lag = 1.0 + self.separability * self.square / strength
+        lag = 1.0 + self.curved * self.separability * self.square / strength
         left = np.arange(1, within + 1, dtype=np.float64)  # averaged steps to come
         before = np.arange(self.average_from, 0, -1, dtype=np.float64)
         found = np.empty(len(curvatures))

@@ -300,16 +300,20 @@ def inference_of(
     contribution = training.clip * training.event.rate * training.event.steps
     averaging = public["averaging"]
     measure = measure_of(problem, contribution, averaging, robust)
+    noise = listed.event.noise_multiplier
+    matrices = measure.matrices(information, noise)
+    square = (math.hypot(1.0, problem.constant) / problem.scale) ** 2
+    curved = float(np.trace(matrices.curvature)) / (listed.n * square)
     path = Path(
         std=training.clip * training.event.noise_multiplier,
         steps=training.event.steps,
         average_from=average_from(training.event.steps, averaging),
         rate=training.event.rate,
         separability=public["lot_size"],
-        square=(math.hypot(1.0, problem.constant) / problem.scale) ** 2,
+        square=square,
+        curved=min(measure.curved, max(0.0, curved)),
     )
-    noise = listed.event.noise_multiplier
-    return Inference(theta, problem.strength, measure.matrices(information, noise), path)
+    return Inference(theta, problem.strength, matrices, path)
 
 
 def _heading(model: Any) -> str:
