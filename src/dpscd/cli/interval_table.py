@@ -67,6 +67,9 @@ def show_intervals(found: Any, options: IntervalOptions, *, as_json: bool) -> No
         [_row(row, names) for row in rows if row["refused"] is None],
         right=range(1, 8),
     )
+    base = _levels(found, options)
+    if base:
+        typer.echo(f"Levels are compared with {', '.join(base)}.")
     for row in rows:
         if row["refused"] is not None:
             typer.echo(f"{row['term']}: no interval, {row['refused']}.")
@@ -99,6 +102,16 @@ def _reference(text: str, names: list[str]) -> tuple[str, str]:
     if "=" not in text:
         raise ParameterError(f"--reference {text!r} must be COLUMN=LEVEL.")
     return name, text[len(name) + 1 :]
+
+
+def _levels(found: Any, options: IntervalOptions) -> list[str]:
+    """Return what levels of categories are compared with, as ``COLUMN=LEVEL``."""
+    if not hasattr(found, "schema_"):
+        return []
+    columns = found.schema_.features
+    given = dict(_reference(x, [c.name for c in columns]) for x in options.reference or ())
+    usual = {c.name: str(c.values[0]) for c in columns if c.kind == "category"}
+    return [f"{name}={level}" for name, level in {**usual, **given}.items()]
 
 
 def _row(row: dict[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
