@@ -1,21 +1,25 @@
 """What is expected of a plan follows its noise and its work."""
 
 import csv
+import math
 from collections import defaultdict
 from pathlib import Path
 from statistics import fmean, median
 
+import numpy as np
 import pytest
 
+from dpscd import DPLogisticRegression, DPRidge
 from dpscd.errors import ParameterError
-from dpscd.forecast import expect, relative_noise
+from dpscd.forecast import expect, expect_intervals, relative_noise
 from dpscd.planning import Facts, default_constant, plan_fit
 from dpscd.privacy.relation import PrivacyTarget
+from dpscd.standard import LONGEST
 
 ROWS = Path(__file__).parents[1] / "docs" / "results" / "rows" / "forecast.csv"
 
 
-def planned(n, d, epsilon, task="classification", outputs=1):
+def planned(n, d, epsilon, task="classification", outputs=1, **more):
     facts = Facts(
         n=n,
         d=d,
@@ -24,6 +28,7 @@ def planned(n, d, epsilon, task="classification", outputs=1):
         row_bound=1.0,
         constant=default_constant(1.0, standardised=True),
         standardised=True,
+        **more,
     )
     return plan_fit(facts, PrivacyTarget(epsilon, 1e-5))
 
@@ -88,3 +93,41 @@ def test_time_grows_with_the_work():
     # A pilot is a second, shorter training.
     assert planned(10**6, 50, 1.0, task="regression").pilot is not None
     assert expected(10**6, 50, 1.0, task="regression").seconds > 1.2 * one
+
+
+@pytest.mark.parametrize(("task", "factor"), [("regression", 2.1), ("classification", 1.8)])
+def test_the_width_of_intervals_follows_the_noise_of_the_plan(task, factor):
+    """As benchmarks/interval_widths.py measures it, with the factor that it found."""
+    regression = task == "regression"
+    plan = planned(5000, 10, 1.0, task, inference=True)
+    found = expect_intervals(plan, regression=regression)
+    typical = math.hypot(1.0, 0.25) / math.hypot(LONGEST, 0.25)
+    noise = plan.clip * plan.noise_multiplier * math.sqrt(plan.steps) / typical
+    spread = math.pi / 2 if regression else 0.18
+    added = (0.75 + 0.25 / 3) * noise**2 * 10 / (5000 * spread)
+    assert found.width == pytest.approx(math.sqrt(1.0 + factor * added))
+    assert found.seconds == pytest.approx(expect(plan, regression=regression).seconds)
+
+
+@pytest.mark.parametrize(("task", "epsilon"), [("regression", 0.5), ("classification", 1.0)])
+def test_intervals_are_as_wide_as_expected(task, epsilon):
+    rng = np.random.default_rng(0)
+    n, d, regression = 5000, 5, task == "regression"
+    X = math.sqrt(0.7) * rng.normal(size=(n, d)) + math.sqrt(0.3) * rng.normal(size=(n, 1))
+    line = X[:, 0] - X[:, 1]
+    options = {"delta": 1e-5, "row_bound": 5.0, "inference": True, "random_state": 0}
+    if regression:
+        y = np.clip(line + rng.normal(size=n), -6, 6)
+        model = DPRidge(epsilon, y_bounds=(-6, 6), **options).fit(X, y)
+        weights = np.ones(n)
+    else:
+        chances = 1 / (1 + np.exp(-line))
+        y = rng.random(n) < chances
+        model = DPLogisticRegression(epsilon, classes=[False, True], **options).fit(X, y)
+        weights = chances * (1 - chances)
+    rows = np.column_stack([X, np.ones(n)])
+    classical = np.sqrt(np.diag(np.linalg.inv((rows * weights[:, None]).T @ rows)))[:d]
+    width = np.median(model.summary().frame["std_error"][:d] / classical)
+    plan = planned(n, d, epsilon, task, inference=True)
+    expected_width = expect_intervals(plan, regression=regression).width
+    assert width**2 - 1 == pytest.approx(expected_width**2 - 1, rel=0.5)

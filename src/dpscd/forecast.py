@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from dpscd.errors import ParameterError
 from dpscd.plan import Plan
+from dpscd.planning_inference import expected_width, inference_rule
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget
 
-__all__ = ["Forecast", "expect", "relative_noise"]
+__all__ = ["Forecast", "IntervalForecast", "expect", "expect_intervals", "relative_noise"]
 
 # Where bands end, over the relative noise, and where they begin: privacy costs less than
 # nothing where regularisation against noise happens to suit the data.
@@ -51,6 +52,22 @@ class Forecast:
     lost: tuple[float, float]
 
 
+@dataclass(frozen=True)
+class IntervalForecast:
+    """What a fit with confidence intervals will be like.
+
+    Attributes
+    ----------
+    seconds : float
+        As of :class:`Forecast`.
+    width : float
+        How wide the intervals of coefficients will be, over those without privacy.
+    """
+
+    seconds: float
+    width: float
+
+
 def relative_noise(n: int, width: int, target: PrivacyTarget) -> float:
     """Return the length of the noise of one Gaussian release, per record."""
     noise = gaussian_multiplier(target.epsilon, target.delta, target.relation)
@@ -79,13 +96,38 @@ def expect(plan: Plan, *, regression: bool, largest_class: float | None = None) 
         if not 0.0 < share < 1.0:
             raise ParameterError(f"largest_class={share!r} must be between 0 and 1.")
         high = min(high, 1.0 - share)
-    plans = [plan] if plan.pilot is None else [plan, plan.pilot]
     return Forecast(
         relative_noise=noise,
         coef_noise=plan.shared_noise / (plan.lam * plan.n),
-        seconds=_FIT + sum(_seconds(one) for one in plans),
+        seconds=_fit_seconds(plan),
         lost=(low, high),
     )
+
+
+def expect_intervals(plan: Plan, *, regression: bool) -> IntervalForecast:
+    """Return what a fit with confidence intervals will be like.
+
+    Parameters
+    ----------
+    plan : Plan
+        Calibrated, for inference.
+    regression : bool
+        Whether numbers are predicted, not classes.
+    """
+    task = "regression" if regression else "classification"
+    noise = gaussian_multiplier(plan.epsilon, plan.delta, plan.relation)
+    rule = inference_rule(task, plan.n, plan.d, noise)
+    # What a record can add in all is the clip times the epochs, and the noise of all steps
+    # together is the clip times the multiplier times the root of the steps: one over the other
+    # is the multiplier of one Gaussian release that is as noisy for the same travel.
+    training = plan.noise_multiplier * math.sqrt(plan.steps) / plan.epochs
+    width = expected_width(task, plan.n, plan.d, rule.travel, training)
+    return IntervalForecast(_fit_seconds(plan), width)
+
+
+def _fit_seconds(plan: Plan) -> float:
+    plans = [plan] if plan.pilot is None else [plan, plan.pilot]
+    return _FIT + sum(_seconds(one) for one in plans)
 
 
 def _seconds(plan: Plan) -> float:

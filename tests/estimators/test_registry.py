@@ -50,6 +50,12 @@ def test_what_is_not_a_model_has_no_row():
         kind_of(3)
 
 
+@every_kind
+def test_kinds_with_intervals_take_inference(kind):
+    names = inspect.signature(kind.estimator).parameters
+    assert kind.has_intervals == ("inference" in names) == hasattr(kind.estimator, "conf_int")
+
+
 def test_the_usual_kinds_are_logistic_and_ridge():
     assert [usual_kind(classifies=x).name for x in (True, False)] == ["logistic", "ridge"]
 

@@ -124,6 +124,42 @@ def careless():
         return model.fit(X, np.where(X[:, 0] > 0, 1, 0))
 
 
+def _with_line():
+    """Return the schema of people with lines in place of bins, and many of them."""
+    columns = {**SCHEMA["columns"], "age": {"kind": "number", "bounds": [0, 120]}}
+    many = pd.concat([people(seed) for seed in range(8)], ignore_index=True)
+    chance = np.random.default_rng(9).uniform(size=len(many)) < 0.2
+    many["retired"] = np.where((many["age"] > 60) ^ chance, "yes", "no")
+    return {**SCHEMA, "columns": columns}, many
+
+
+def table_intervals():
+    """Return a model of a table with intervals, and a level that has none."""
+    schema, many = _with_line()
+    towns = {"kind": "category", "values": ["north", "south", "far away", "nowhere"]}
+    schema["columns"]["town"] = towns
+    schema["columns"]["hours"] = {"kind": "number", "bounds": [0, 80], "transform": "log1p"}
+    return table_model(schema, DPLogisticRegression(4.0, inference=True), many)
+
+
+def evil_intervals():
+    """Return a model with intervals whose names are hostile."""
+    schema, many = _with_line()
+    many = many.rename(columns={"town": EVIL})
+    many[EVIL] = many[EVIL].replace("south", EVIL + "2")
+    levels = {"kind": "category", "values": [EVIL + "2", "north", "far away", EVIL + "3"]}
+    schema["columns"] = {EVIL: levels, "age": schema["columns"]["age"]}
+    return table_model(schema, DPLogisticRegression(4.0, inference=True), many)
+
+
+def ridge_intervals():
+    """Return a regression of arrays with robust intervals."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-0.5, 0.5, size=(3000, 3))
+    y = np.clip(X @ [1.0, 0.02, -0.3] + rng.normal(size=3000) / 4, -1, 1)
+    return DPRidge(4.0, y_bounds=(-1, 1), inference="robust").fit(X, y)
+
+
 PATIENT = Unit(person="patient")
 
 

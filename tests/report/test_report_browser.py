@@ -19,6 +19,7 @@ from model_files import (
     many_classes,
     not_private,
     paired,
+    table_intervals,
 )
 
 from dpscd.report.model_page import model_page
@@ -29,7 +30,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
 
-PAGES = ("charged", "careless", "evil", "classes", "plain", "pairs")
+PAGES = ("charged", "careless", "evil", "classes", "plain", "pairs", "intervals")
 WIDTHS = (390, 1280)
 SCHEMES = ("light", "dark")
 
@@ -55,6 +56,7 @@ def pages(tmp_path_factory):
         "classes": model_page(many_classes(), "model.json"),
         "plain": model_page(not_private(), "model.json"),
         "pairs": model_page(paired(few=True), "model.json"),
+        "intervals": model_page(table_intervals(), "model.json"),
     }
     assert set(found) == set(PAGES)
     for name, text in found.items():

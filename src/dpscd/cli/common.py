@@ -22,6 +22,7 @@ __all__ = [
     "AsJson",
     "check_writable",
     "console",
+    "duration",
     "plain_errors",
     "print_json",
     "print_table",
@@ -131,6 +132,13 @@ def print_table(
     shown = console()
     shown.print(Text(title))  # not the table's own title, which is as narrow as the table
     shown.print(table)
+
+
+def duration(seconds: float) -> str:
+    """Return how long something takes, for people."""
+    if seconds < 1.0:
+        return "under 1 s"
+    return f"{seconds:.0f} s" if seconds < 100.0 else f"{seconds / 60:.0f} min"
 
 
 def check_writable(path: Path) -> None:

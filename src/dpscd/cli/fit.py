@@ -17,7 +17,7 @@ from dpscd.cli.training_records import (
     TrainingRecords,
     records_of,
 )
-from dpscd.estimators.registry import kind_called, usual_kind
+from dpscd.estimators.registry import MODELS, kind_called, usual_kind
 from dpscd.privacy.relation import Relation
 
 __all__ = ["fit"]
@@ -64,6 +64,19 @@ def fit(
     model: Annotated[
         TrainedModel, typer.Option(help="auto: logistic for classes, ridge for numbers.")
     ] = AUTO,
+    inference: Annotated[
+        bool,
+        typer.Option(
+            "--inference",
+            help="For confidence intervals of coefficients; numbers of a table become lines.",
+        ),
+    ] = False,
+    robust: Annotated[
+        bool,
+        typer.Option(
+            "--robust", help="--inference that does not assume that the model is true."
+        ),
+    ] = False,
     relation: Annotated[
         Relation, typer.Option(help="Which tables count as neighbours.")
     ] = Relation.ZERO_OUT,
@@ -136,6 +149,7 @@ def fit(
         else "Interrupted; no model was written. What was charged to the ledger stays charged."
     )
     with plain_errors(interrupted):
+        asked = _inference(model.value, inference=inference, robust=robust)
         records = records_of(
             data,
             TableOptions(schema, person, max_rows, person_weight, dask),
@@ -153,6 +167,7 @@ def fit(
             dataset=dataset,
             n_jobs=jobs,
             random_state=_random_state(seed, secret=seed_is_secret, ledger=ledger),
+            **asked,
             **records.parameters,
         )
         start = time.perf_counter()
@@ -160,6 +175,20 @@ def fit(
         seconds = time.perf_counter() - start if timings else None
         found.save(out)
         _print_result(found, out, seconds, as_json=as_json)
+
+
+def _inference(name: str, *, inference: bool, robust: bool) -> dict[str, Any]:
+    """Return what the estimator takes for intervals, or refuse a model that has none."""
+    from dpscd import ParameterError
+
+    if not (inference or robust):
+        return {}
+    if name != "auto" and not kind_called(name).has_intervals:
+        able = " or ".join(kind.name for kind in MODELS if kind.has_intervals)
+        raise ParameterError(
+            f"--model {name} has no confidence intervals: --inference needs {able}."
+        )
+    return {"inference": "robust" if robust else True}
 
 
 def _estimator(name: str, classifies: bool, **parameters: Any) -> Any:
@@ -221,6 +250,8 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
         }
         if unit.is_person:
             values["unit"] = unit.text
+        if getattr(inner, "inference", False):
+            values["inference"] = inner.inference
         if seconds is not None:
             values["seconds"] = round(seconds, 3)
         print_json(values)
@@ -247,6 +278,8 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
     if card.seeded:
         typer.echo("warning: seeded; privacy rests on the secrecy of --seed.", err=True)
     typer.echo(f"Wrote {out}")
+    if getattr(inner, "inference", False):
+        typer.echo(f"Intervals: dpscd inspect {out} --intervals")
     if seconds is not None:
         typer.echo(
             f"Read and trained in {seconds:.1f} s. This time depends on the records, and no "

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
+from dpscd.cli.interval_table import IntervalOptions, show_intervals
 from dpscd.cli.models import load_model
 from dpscd.errors import ParameterError
+from dpscd.estimators.purpose import has_intervals, prediction_note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,18 +29,46 @@ def inspect(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the effect of the column into this file.")
     ] = None,
+    intervals: Annotated[
+        bool,
+        typer.Option(
+            "--intervals", help="Show confidence intervals instead, of a fit with --inference."
+        ),
+    ] = False,
+    level: Annotated[
+        float | None, typer.Option(help="Of --intervals.", show_default="0.95")
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="COLUMN=LEVEL that other levels are compared with; may be repeated.",
+            show_default="the first listed",
+        ),
+    ] = None,
+    odds: Annotated[
+        bool, typer.Option("--odds", help="Odds ratios, of a logistic regression.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what stands out most in a model, with its noise, and its privacy card.
 
     Of a table what each column does to the prediction at its values; else the coefficients.
+    With --intervals all estimates of a fit with --inference, with their confidence intervals.
 
     Example: dpscd inspect model.json --column age --plot age.png
     """
     with plain_errors():
         if plot is not None and column is None:
             raise ParameterError("--plot draws one column: give --column too.")
+        options = IntervalOptions(level, reference or None, odds or None)
+        if not intervals:
+            options.refuse()
+        elif column is not None:
+            raise ParameterError("--column and --intervals are two views: give one of them.")
         found = load_model(model)
+        if intervals:
+            show_intervals(found, options, as_json=as_json)
+            return
         if column is not None:
             _show_column(found, column, plot, as_json)
             return
@@ -74,6 +104,11 @@ def _show_clearest(found: Any, inner: Any, top: int) -> None:
         ],
         right=range(1, 2 + len(names)),
     )
+    note = prediction_note(inner, kind.removesuffix("s"))
+    if has_intervals(inner):
+        note = "Estimates with confidence intervals: --intervals."
+    if note is not None:
+        typer.echo(note)
 
 
 def _extremes(names: list[str], values: list[float]) -> list[str]:

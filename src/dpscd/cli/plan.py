@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
+from dpscd.cli.common import AsJson, duration, plain_errors, print_json, print_table
+from dpscd.cli.interval_plan import IntervalQuestion, plan_intervals
 from dpscd.errors import ParameterError
 from dpscd.privacy.relation import Relation
 
@@ -40,6 +41,13 @@ def plan(
             show_default="an even share",
         ),
     ] = None,
+    inference: Annotated[
+        bool,
+        typer.Option("--inference", help="For confidence intervals: how wide they would be."),
+    ] = False,
+    robust: Annotated[
+        bool, typer.Option("--robust", help="--inference with robust standard errors.")
+    ] = False,
     relation: Annotated[
         Relation, typer.Option(help="Which tables count as neighbours.")
     ] = Relation.ZERO_OUT,
@@ -50,7 +58,8 @@ def plan(
     "Lost" is the accuracy that privacy costs, of a regression the mean squared error that it
     adds, in percent: a band in which nine of ten measurements lay, on data sets other than
     those it was made of (docs/understanding/planning.md). Time is that of one core, once the
-    code is compiled.
+    code is compiled. With --inference, "width" takes the place of "lost": how many times wider
+    than without privacy the intervals of coefficients would be.
 
     Example: dpscd plan --n 30000 --d 100 --epsilon 1
     """
@@ -58,6 +67,14 @@ def plan(
         asked = epsilon or [0.1, 0.5, 1.0, 2.0, 4.0]
         if largest_class is not None and regression:
             raise ParameterError("--largest-class is for classes, not for --regression.")
+        if inference or robust:
+            if largest_class is not None:
+                raise ParameterError("--largest-class is for lost accuracy: not --inference.")
+            if classes != 2:
+                raise ParameterError(f"--inference is for two classes, not {classes}.")
+            question = IntervalQuestion(n, d, asked, delta, regression, robust, relation)
+            plan_intervals(question, as_json=as_json)
+            return
         target = (classes, regression, largest_class)
         found = [_planned(n, d, one, delta, target, relation) for one in asked]
         if as_json:
@@ -129,15 +146,9 @@ def _row(made: Any, more: Any, regression: bool) -> tuple[str, ...]:
         f"{made.steps:,}",
         f"{made.rate * made.n:,.0f}",
         f"{made.epochs:.0f}",
-        _time(more.seconds),
+        duration(more.seconds),
         _lost(more.lost, regression),
     )
-
-
-def _time(seconds: float) -> str:
-    if seconds < 1.0:
-        return "under 1 s"
-    return f"{seconds:.0f} s" if seconds < 100.0 else f"{seconds / 60:.0f} min"
 
 
 def _lost(lost: tuple[float, float], regression: bool) -> str:

@@ -33,6 +33,8 @@ class ModelKind(NamedTuple):
     band_proved : bool
         Whether the stated noise of coefficients is a proved bound, unless the rows of a lot are
         nearly parallel, not an estimate.
+    has_intervals : bool
+        Whether it can be trained with `inference`: its coefficients have intervals then.
     """
 
     name: str
@@ -44,6 +46,7 @@ class ModelKind(NamedTuple):
     weight: str
     sklearn: str
     band_proved: bool = False
+    has_intervals: bool = False
 
     @property
     def estimator(self) -> Any:
@@ -78,6 +81,7 @@ MODELS = (
         weight="Each weight says by how much {target} goes up or down.",
         sklearn="Ridge",
         band_proved=True,
+        has_intervals=True,
     ),
     ModelKind(
         name="huber",
@@ -110,6 +114,7 @@ MODELS = (
         weight="Each weight is a change of the log-odds: 0.7 doubles the odds, \u22120.7 "
         "halves them.",
         sklearn="LogisticRegression",
+        has_intervals=True,
     ),
     ModelKind(
         name="svm",

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterable
 from itertools import groupby
 
+from dpscd.estimators.purpose import has_intervals, prediction_note
+from dpscd.report.axis import at, axis
 from dpscd.report.html import Html, counted, data_table, fixed, html, joined, number, whole
 from dpscd.report.pair_map import pair_maps
 from dpscd.report.subject import BAND, Subject, Weight
@@ -42,10 +44,22 @@ def coefficients(subject: Subject) -> Html:
 
 def _intro(subject: Subject) -> Html:
     return html(
-        "<p>{units}</p>\n{noise}",
+        "<p>{units}</p>\n{purpose}{noise}",
         units=f"{_units(subject)} {_scale(subject)}",
+        purpose=_purpose(subject),
         noise=_noise(subject),
     )
+
+
+def _purpose(subject: Subject) -> Html:
+    """Return what the numbers are good for."""
+    text = prediction_note(subject.estimator, subject.noun)
+    if has_intervals(subject.estimator):
+        text = (
+            f"These are the {subject.noun}s that predictions are made with; estimates and "
+            "confidence intervals are in the section before."
+        )
+    return html("<p>{text}</p>\n", text=text) if text else html("")
 
 
 _MULTINOMIAL = (
@@ -141,7 +155,7 @@ def _chart(subject: Subject, output: int, name: str) -> Html:
         name=name,
         part=": the clearest, by column" if len(chosen) < len(every) else "",
         what="Feature" if subject.schema is None else "Value",
-        axis=_axis(reach),
+        axis=axis(reach),
         pm=" ± band" if subject.card.private else "",
         body=body,
     )
@@ -229,8 +243,8 @@ def _plot(weight: Weight, reach: float) -> Html:
         html(
             '<line class="{name}" x1="{low}" x2="{high}" y1="11" y2="11"/>',
             name=name,
-            low=_at(weight.value - share * weight.band, reach),
-            high=_at(weight.value + share * weight.band, reach),
+            low=at(weight.value - share * weight.band, reach),
+            high=at(weight.value + share * weight.band, reach),
         )
         for name, share in (("far", 1.0), ("near", 1.0 / BAND))
         if weight.band
@@ -241,30 +255,8 @@ def _plot(weight: Weight, reach: float) -> Html:
         '{lines}<circle cx="{at}" cy="11" r="4.5"/></svg>',
         kind={"stands out": "out", "leans": "leans"}.get(weight.word, "within"),
         lines=lines,
-        at=_at(weight.value, reach),
+        at=at(weight.value, reach),
     )
-
-
-def _axis(reach: float) -> Html:
-    ends = ((-1.0, "start"), (0.0, "middle"), (1.0, "end"))
-    marks = joined(
-        html(
-            '<text x="{x}" y="13" text-anchor="{anchor}">{text}</text>',
-            x=f"{50.0 + 50.0 * end:g}%",
-            anchor=anchor,
-            text=number(end * reach, 2),
-        )
-        for end, anchor in ends
-    )
-    return html(
-        '<svg class="axis" width="100%" height="18" aria-hidden="true" focusable="false">'
-        "{marks}</svg>",
-        marks=marks,
-    )
-
-
-def _at(value: float, reach: float) -> str:
-    return f"{50.0 + 49.0 * max(-1.0, min(1.0, value / reach)):.2f}%"
 
 
 def _everything(subject: Subject, output: int, name: str) -> Html:

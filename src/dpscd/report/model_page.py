@@ -9,20 +9,21 @@ from pathlib import Path
 
 from dpscd._version import __version__
 from dpscd.atomic import atomic_write
-from dpscd.cards.card import PrivacyCard
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.loading import load
 from dpscd.estimators.table import TableModel
 from dpscd.privacy.ledger import Ledger
-from dpscd.privacy.unit import Unit, about_record_count
+from dpscd.privacy.unit import Unit
 from dpscd.report.budget_history import budget_history
 from dpscd.report.card_details import card_details
 from dpscd.report.coefficients import coefficients
 from dpscd.report.html import Html, counted, html, joined, number
+from dpscd.report.interval_section import interval_section
+from dpscd.report.protection import Check, protected
 from dpscd.report.public_facts import public_facts
 from dpscd.report.subject import Subject
 from dpscd.report.tradeoff import tradeoff
-from dpscd.report.words import best_guess, chance, odds, percent, strength, warnings
+from dpscd.report.words import best_guess, chance, percent, strength, warnings
 
 __all__ = ["model_page", "write_report"]
 
@@ -62,16 +63,6 @@ class _Section:
     short: str
     title: str
     content: Html
-
-
-@dataclass(frozen=True)
-class _Check:
-    day: str
-    epsilon: float
-
-    @property
-    def found(self) -> str:
-        return f"{self.epsilon:.5f}" if self.epsilon >= 1e-3 else f"{self.epsilon:.5g}"
 
 
 def write_report(
@@ -125,7 +116,7 @@ def model_page(
     """
     subject = Subject(model)
     day = (today or datetime.now(UTC).date()).isoformat()
-    check = _Check(day, subject.card.verify())
+    check = Check(day, subject.card.verify())
     sections = _sections(subject, ledger, check)
     target = f" of {subject.target}" if subject.target else ""
     style = _STYLE.read_text(encoding="utf-8")
@@ -168,10 +159,11 @@ def _subtitle(subject: Subject) -> str:
     return f"{what}, to predict a number."
 
 
-def _sections(subject: Subject, ledger: Ledger | None, check: _Check) -> list[_Section]:
+def _sections(subject: Subject, ledger: Ledger | None, check: Check) -> list[_Section]:
     found = [
-        _Section("protected", "Protection", "What is protected", _protected(subject, check)),
+        _Section("protected", "Protection", "What is protected", protected(subject, check)),
         _Section("public", "Public facts", "What was assumed public", public_facts(subject)),
+        *_effects(subject),
         _Section(
             "weights", "Model and noise", "The model and its noise", coefficients(subject)
         ),
@@ -184,6 +176,15 @@ def _sections(subject: Subject, ledger: Ledger | None, check: _Check) -> list[_S
         *found,
         _Section("card", "For examiners", "For examiners", card_details(subject.card)),
     ]
+
+
+def _effects(subject: Subject) -> list[_Section]:
+    """Return the section on estimates and intervals, where a model has them."""
+    summary = subject.intervals()
+    if summary is None:
+        return []
+    content = interval_section(subject, summary)
+    return [_Section("effects", "Effects", "Effects and how sure they are", content)]
 
 
 def _warnings(subject: Subject) -> Html:
@@ -200,7 +201,7 @@ def _warnings(subject: Subject) -> Html:
     )
 
 
-def _facts(subject: Subject, check: _Check) -> Html:
+def _facts(subject: Subject, check: Check) -> Html:
     card = subject.card
     if card.private:
         facts = [
@@ -237,62 +238,3 @@ def _unit(unit: Unit) -> list[tuple[str, str, str]]:
         return []
     name, _, records = unit.text.partition(": ")
     return [("Protected", name, records)]
-
-
-def _protected(subject: Subject, check: _Check) -> Html:
-    card = subject.card
-    if not card.private:
-        return html(
-            "<p>Nothing. The model was trained without noise, and whoever sees it may be able "
-            "to tell whether a person took part, or read out what their record said.</p>\n"
-        )
-    unit = card.protected
-    return html(
-        '<p class="lead">This model hardly depends on any single {noun}. Whoever sees it, and '
-        "even knows all other {others}, can hardly tell {secret}.</p>\n"
-        "<p><strong>In numbers.</strong> Suppose somebody finds it equally likely, 50 %, that "
-        "{doubt}. With the best possible attack on this model they are right in at most "
-        "<strong>{guess}</strong> of such cases. Put otherwise: whatever comes out is more "
-        "likely in one case than in the other by a factor of at most <strong>{odds}</strong> "
-        "(e to the power of epsilon), plus a probability of {delta} (delta).</p>\n"
-        "<p>An epsilon of {epsilon} is called {strength} protection: strong up to 1, "
-        "reasonable up to 10, weak above (Ponomareva et al., 2023). It is a bound for the "
-        "worst case, the most exposed {noun} against the best informed attacker; for most "
-        "people the risk is smaller.</p>\n{counts}"
-        "<p><strong>Checked on {day}.</strong> From the list of releases at the end of this "
-        "page epsilon was computed again: {found}, which is not more than the {epsilon} that "
-        "the model claims.</p>\n"
-        "<h3>What is not protected</h3>\n<ul>"
-        "<li>{group}: they are protected as a group only, with as "
-        "many times the epsilon.</li>"
-        "<li>What is true of many: if the model shows that a group earns more, it says so "
-        "about each of its members, whether or not they took part.</li>"
-        "<li>What was assumed public, in the next section.</li>"
-        "<li>Other models, scores and tables from the same records: each adds its own "
-        "epsilon.</li></ul>\n",
-        noun=unit.noun,
-        others="persons and their records" if unit.is_person else "records",
-        counts=_counts(card),
-        group="Persons who belong together, such as a household"
-        if unit.is_person
-        else "A person with several records",
-        secret=unit.words(card.relation),
-        doubt=unit.suspicion(card.relation),
-        guess=percent(best_guess(card.epsilon, card.delta)),
-        odds=odds(card.epsilon),
-        delta=chance(card.delta),
-        epsilon=f"{card.epsilon:g}",
-        strength=strength(card.epsilon),
-        day=check.day,
-        found=check.found,
-    )
-
-
-def _counts(card: PrivacyCard) -> Html:
-    """Return what is said of the number of a person's records, where persons are the unit."""
-    if not card.protected.is_person:
-        return html("")
-    text = about_record_count(card.relation, card.epsilon, card.delta)
-    return html(
-        "<p><strong>Number of records.</strong> {text}.</p>\n", text=text[:1].upper() + text[1:]
-    )

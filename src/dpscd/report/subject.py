@@ -10,6 +10,8 @@ import pandas as pd
 from dpscd.cards.card import PrivacyCard
 from dpscd.errors import CardError
 from dpscd.estimators.base import DPLinearModel
+from dpscd.estimators.intervals import Intervals
+from dpscd.estimators.purpose import has_intervals
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.shapes import BAND
 from dpscd.estimators.table import TableModel
@@ -127,6 +129,19 @@ class Subject:
         """Names of the columns whose values are numbers."""
         columns = self.schema.features if self.schema else ()
         return {column.name for column in columns if column.kind == "number"}
+
+    @property
+    def references(self) -> dict[str, str]:
+        """The level of each category that others are compared with: the first listed."""
+        columns = self.schema.features if self.schema else ()
+        return {x.name: str(x.values[0]) for x in columns if x.kind == "category"}
+
+    def intervals(self) -> Intervals | None:
+        """Return estimates with confidence intervals, if it was trained for them."""
+        if not has_intervals(self.estimator):
+            return None
+        found: Intervals = (self._table or self.estimator).summary()
+        return found
 
     def pair(self, name: str) -> tuple[str, str]:
         """Return the names of the columns of a pair."""

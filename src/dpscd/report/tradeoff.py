@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dpscd.errors import CalibrationError
+from dpscd.errors import CalibrationError, ParameterError
+from dpscd.estimators.inference_checks import ROBUST
+from dpscd.estimators.purpose import has_intervals
 from dpscd.plan import Plan
 from dpscd.planning import Facts, plan_fit
 from dpscd.privacy.relation import PrivacyTarget
@@ -16,6 +18,12 @@ from dpscd.report.subject import BAND, Subject
 from dpscd.report.words import best_guess, odds, percent
 
 __all__ = ["Point", "points", "tradeoff"]
+
+_PREDICTION = (
+    "A new training would also regularise more when epsilon is small, and its weights would be "
+    "smaller."
+)
+_INTERVALS = "Epsilons at which noise would hide all confidence intervals are left out."
 
 _EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
@@ -54,7 +62,7 @@ def points(subject: Subject) -> list[Point]:
     for epsilon in sorted({*_EPSILONS, own}):
         try:
             plans[epsilon] = _plan(subject, epsilon)
-        except CalibrationError:
+        except (CalibrationError, ParameterError):  # out of reach, or intervals hidden
             continue
     if own not in plans:
         return []
@@ -134,9 +142,9 @@ def tradeoff(subject: Subject) -> Html:
         '<div class="charts">{charts}</div>\n{table}'
         "<p>“{hidden}”: the noise in each trained number is as large as the largest "
         "joint contribution of this many {nouns}. Computed by planning the same training again "
-        "for each epsilon, without records and with the regularisation of this model. A new "
-        "training would also regularise more when epsilon is small, and its weights would be "
-        "smaller. How well a model predicts cannot be known without records.</p>\n",
+        "for each epsilon, without records and with the regularisation of this model. {more} "
+        "How well a model predicts cannot be known without records.</p>\n",
+        more=_INTERVALS if has_intervals(subject.estimator) else _PREDICTION,
         hidden=hidden,
         nouns=f"{noun}s",
         n=counted(subject.card.public["n"], noun),
@@ -174,6 +182,9 @@ def _plan(subject: Subject, epsilon: float) -> Plan:
         any_length=any(x.what == "long rows" for x in card.releases),
         means=any(x.what == "rescaling" for x in card.releases),
         joint=getattr(subject.estimator, "is_multinomial", False),
+        inference=has_intervals(subject.estimator),
+        robust=getattr(subject.estimator, "inference", False) == ROBUST
+        or (has_intervals(subject.estimator) and card.protected.is_person),
     )
     return plan_fit(
         facts,

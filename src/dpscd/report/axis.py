@@ -1,0 +1,39 @@
+"""The axis of charts that are tables: zero in the middle, as wide as there is room."""
+
+from collections.abc import Callable
+
+from dpscd.report.html import Html, html, joined, number
+
+__all__ = ["at", "axis"]
+
+
+def axis(reach: float, shown: Callable[[float], float] = float) -> Html:
+    """Return the numbers at the ends of an axis and in its middle.
+
+    Parameters
+    ----------
+    reach : float
+        Where it ends on both sides.
+    shown : callable
+        What stands there in place of a value.
+    """
+    ends = ((-1.0, "start"), (0.0, "middle"), (1.0, "end"))
+    marks = joined(
+        html(
+            '<text x="{x}" y="13" text-anchor="{anchor}">{text}</text>',
+            x=f"{50.0 + 50.0 * end:g}%",
+            anchor=anchor,
+            text=number(shown(end * reach), 2),
+        )
+        for end, anchor in ends
+    )
+    return html(
+        '<svg class="axis" width="100%" height="18" aria-hidden="true" focusable="false">'
+        "{marks}</svg>",
+        marks=marks,
+    )
+
+
+def at(value: float, reach: float) -> str:
+    """Return the place of a value, as a part of the width; beyond the ends is at the end."""
+    return f"{50.0 + 49.0 * max(-1.0, min(1.0, value / reach)):.2f}%"

@@ -1,0 +1,316 @@
+"""Confidence intervals on the command line: fit, inspect and plan."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from dpscd import Ledger, load
+from dpscd.cli.app import app
+from dpscd.cli.interval_table import _reference
+
+SCHEMA = """\
+[target]
+column = "ill"
+classes = ["no", "yes"]
+
+[columns.age]
+kind = "number"
+bounds = [0, 100]
+
+[columns.sex]
+kind = "category"
+values = ["f", "m", "x", "nobody"]
+"""
+N = 4000
+
+
+def people(count=N, seed=0):
+    generator = np.random.default_rng(seed)
+    age = generator.integers(0, 100, count)
+    odds = (age - 50) / 25 + generator.normal(size=count)
+    sex = generator.choice(["f", "m", "x"], count)
+    return pd.DataFrame({"age": age, "sex": sex, "ill": np.where(odds > 0, "yes", "no")})
+
+
+def call(*words, code=0):
+    found = CliRunner().invoke(app, [str(word) for word in words])
+    assert found.exit_code == code, (found.output, found.exception)
+    return found
+
+
+def fails(*words):
+    """Return the one line that a verb says that fails by the user's fault."""
+    found = call(*words, code=1)
+    assert found.stderr.startswith("error: ")
+    assert found.stderr.count("\n") == 1
+    assert not found.stdout
+    return found.stderr
+
+
+def words_of(text):
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Return a folder with models of each kind, trained by the verb, and what it printed."""
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "s.toml").write_text(SCHEMA)
+    people().to_csv(folder / "t.csv", index=False)
+    generator = np.random.default_rng(1)
+    X = generator.normal(size=(N, 3)) / 4
+    np.save(folder / "x.npy", X)
+    np.save(folder / "y.npy", np.clip(X @ [2.0, -1.0, 0.0] + generator.normal(size=N), -4, 4))
+    table = ("t.csv", "--schema", folder / "s.toml")
+    arrays = ("x.npy", "--labels", folder / "y.npy", "--bounds", -4, 4)
+    printed = {}
+    for name, data, more in (
+        ("table", table, ["--inference"]),
+        ("robust", table, ["--robust", "--json"]),
+        ("plain", table, []),
+        ("ridge", arrays, ["--inference", "--json"]),
+        ("plain_ridge", arrays, []),
+    ):
+        out = ("--out", folder / f"{name}.json", "--epsilon", 4, "--seed", 0)
+        printed[name] = call("fit", folder / data[0], *data[1:], *out, *more).stdout
+    return folder, printed
+
+
+# --- fit ------------------------------------------------------------------------------------
+
+
+def test_fit_says_where_the_intervals_are(trained):
+    folder, printed = trained
+    path = folder / "table.json"
+    assert printed["table"].endswith(
+        f"Wrote {path}\nIntervals: dpscd inspect {path} --intervals\n"
+    )
+    assert "--intervals" not in printed["plain"]
+    assert load(path).estimator_.inference is True
+    assert load(path).schema_.columns[0].shape == "line"
+    assert json.loads(printed["robust"])["inference"] == "robust"
+    assert load(folder / "robust.json").estimator_.inference == "robust"
+    assert json.loads(printed["ridge"])["inference"] is True
+
+
+@pytest.mark.parametrize("model", ["svm", "huber", "poisson"])
+def test_a_model_without_intervals_is_refused_before_anything_is_read(tmp_path, model):
+    ledger = Ledger.init(tmp_path / "b.db", "people", 3.0, 1e-4)
+    for flag in ("--inference", "--robust"):
+        found = fails(
+            "fit", "none.csv", "--schema", "none.toml", "--out", tmp_path / "m.json",
+            "--model", model, flag, "--ledger", tmp_path / "b.db", "--dataset", "people",
+        )  # fmt: skip
+        assert f"--model {model} has no confidence intervals" in found
+        assert "ridge or logistic" in found
+    assert ledger.show("people").spent_epsilon == 0.0
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_what_the_library_refuses_is_refused_before_the_charge(trained, tmp_path):
+    folder, _ = trained
+    Ledger.init(tmp_path / "b.db", "people", 9.0, 1e-4)
+    charge = (
+        "--ledger",
+        tmp_path / "b.db",
+        "--dataset",
+        "people",
+        "--out",
+        tmp_path / "m.json",
+    )
+    words = ("fit", folder / "t.csv", "--inference", *charge)
+    bent = tmp_path / "bent.toml"
+    bent.write_text(SCHEMA.replace("[0, 100]", "[0, 100]\nbins = 5"))
+    assert "inference is not for the shape of column 'age'" in fails(*words, "--schema", bent)
+    classes = ("fit", folder / "x.npy", "--labels", folder / "y.npy", "--classes", "3")
+    assert "inference is for two classes" in fails(*classes, "--inference", *charge)
+    little = ("--schema", folder / "s.toml", "--epsilon", 0.001)
+    assert "inference cannot work with n=4000" in fails(*words, *little)
+    assert Ledger(tmp_path / "b.db").show("people").spent_epsilon == 0.0
+
+
+# --- inspect --------------------------------------------------------------------------------
+
+
+def test_intervals_are_those_of_the_library(trained):
+    folder, _ = trained
+    for name in ("table", "robust", "ridge"):
+        summary = load(folder / f"{name}.json").summary()
+        found = call("inspect", folder / f"{name}.json", "--intervals").stdout
+        assert found.startswith(summary.heading)
+        assert found.endswith(f"{summary.about}\n")
+        for row in summary.frame.to_dict(orient="records"):
+            if row["refused"] is None:
+                for part in ("estimate", "low", "high", "std_error"):
+                    assert f"{row[part]:.4g}" in found
+            else:
+                assert f"{row['term']}: no interval, {row['refused']}.\n" in found
+        rows = json.loads(
+            call("inspect", folder / f"{name}.json", "--intervals", "--json").stdout
+        )
+        frame = pd.DataFrame(rows).astype(dict(summary.frame.dtypes))
+        assert [row["refused"] for row in rows] == summary.frame["refused"].tolist()
+        pd.testing.assert_frame_equal(
+            frame.drop(columns="refused"), summary.frame.drop(columns="refused")
+        )
+
+
+def test_a_refused_term_has_nulls_and_its_reason(trained):
+    rows = json.loads(
+        call("inspect", trained[0] / "table.json", "--intervals", "--json").stdout
+    )
+    refused = [row for row in rows if "nobody" in row["term"]]
+    assert len(refused) == 1
+    assert refused[0]["refused"]
+    assert refused[0]["estimate"] is None
+    assert refused[0]["odds_high"] is None
+    seen = next(row for row in rows if row["term"].startswith("age"))
+    assert seen["refused"] is None
+    assert seen["low"] < seen["estimate"] < seen["high"]
+
+
+def test_level_and_reference_and_odds(trained):
+    model = trained[0] / "table.json"
+    words = ("inspect", model, "--intervals", "--json")
+    usual, narrow = (json.loads(call(*words, *x).stdout) for x in ((), ("--level", 0.5)))
+    assert narrow[0]["high"] < usual[0]["high"]
+    assert usual == json.loads(call(*words, "--level", 0.95).stdout)
+    other = json.loads(call(*words, "--reference", "sex=m").stdout)
+    expected = load(model).summary(reference={"sex": "m"}).frame
+    assert [row["term"] for row in other] == expected["term"].tolist()
+    assert other != usual
+    shown = call("inspect", model, "--intervals", "--odds", "--level", 0.9).stdout
+    frame = load(model).summary(0.9).frame
+    assert "odds ratio" in shown
+    assert "5 %" in shown
+    assert "95 %" in shown
+    assert f"{frame['odds_ratio'][0]:.4g}" in shown
+    assert f"{frame['odds_low'][0]:.4g}" in shown
+    assert "are of log-odds" in words_of(shown)
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "says"),
+    [
+        ("plain", ["--intervals"], "was trained for prediction"),
+        ("plain_ridge", ["--intervals", "--json"], "was trained for prediction"),
+        ("ridge", ["--intervals", "--odds"], "--odds is for logistic regressions"),
+        ("ridge", ["--intervals", "--reference", "a=b"], "for models of tables"),
+        ("table", ["--intervals", "--reference", "sex"], "must be COLUMN=LEVEL"),
+        ("table", ["--intervals", "--reference", "age=3"], "age"),
+        ("table", ["--intervals", "--reference", "sex=q"], "sex"),
+        ("table", ["--intervals", "--level", "1.5"], "level=1.5 must lie between 0 and 1"),
+        ("table", ["--intervals", "--column", "age"], "give one of them"),
+        ("table", ["--level", "0.9"], "--level goes with --intervals"),
+        ("table", ["--reference", "sex=m"], "--reference goes with --intervals"),
+        ("table", ["--odds"], "--odds goes with --intervals"),
+    ],
+)
+def test_bad_questions_are_one_line(trained, model, words, says):
+    assert says in fails("inspect", trained[0] / f"{model}.json", *words)
+
+
+def test_names_may_contain_the_sign_of_equality():
+    assert _reference("a=b=c", ["a", "a=b"]) == ("a=b", "c")
+    assert _reference("a=b=c", ["a"]) == ("a", "b=c")
+    assert _reference("q=b=c", ["a"]) == ("q", "b=c")
+
+
+def test_a_model_for_prediction_says_so(trained):
+    folder, _ = trained
+    note = "are for prediction, which shrinks or inflates them"
+    shown = call("inspect", folder / "plain.json").stdout
+    assert (
+        f"These effects {note}. For estimates with intervals train with --inference." in shown
+    )
+    assert f"These coefficients {note}." in call("inspect", folder / "plain_ridge.json").stdout
+    shown = call("inspect", folder / "table.json").stdout
+    assert note not in shown
+    assert "Estimates with confidence intervals: --intervals." in shown
+
+
+def test_the_hint_names_inference_only_where_it_is_to_be_had(trained, tmp_path):
+    folder, _ = trained
+    data = (
+        "fit",
+        folder / "t.csv",
+        "--schema",
+        folder / "s.toml",
+        "--out",
+        tmp_path / "m.json",
+    )
+    call(*data, "--model", "svm")
+    shown = call("inspect", tmp_path / "m.json").stdout
+    assert "These effects are for prediction" in shown
+    assert "--inference" not in shown
+    assert "has no confidence intervals" in fails("inspect", tmp_path / "m.json", "--intervals")
+    call(*data, "--epsilon", "inf")
+    assert "for prediction" not in call("inspect", tmp_path / "m.json").stdout
+
+
+# --- plan -----------------------------------------------------------------------------------
+
+
+def test_plan_forecasts_widths():
+    words = ("plan", "--n", 5000, "--d", 10, "--inference")
+    found = call(*words, "--epsilon", 1, "--epsilon", 0.05)
+    assert "hidden" in found.stdout
+    assert "hidden at epsilon 0.05: inference cannot work with n=5000" in found.stdout
+    assert "unrelated, and classes whose chances are neither even nor extreme" in found.stdout
+    one, none = json.loads(call(*words, "--epsilon", 1, "--epsilon", 0.05, "--json").stdout)
+    assert one["hidden"] is None
+    assert f"{one['expected']['width']:.2f}" in found.stdout
+    assert f"{one['steps']:,}" in found.stdout
+    assert [x["what"] for x in one["after"]] == ["information"]
+    assert set(none) == {"epsilon", "expected", "hidden"}
+    assert none["expected"] is None
+    assert "inference cannot work" in none["hidden"]
+
+
+def test_planned_widths_shrink_with_epsilon_and_records():
+    def width(*words):
+        values = json.loads(call("plan", "--json", "--inference", *words).stdout)
+        return [x["expected"]["width"] for x in values]
+
+    few = width("--n", 5000, "--d", 5, "--regression")[1:]
+    assert few == sorted(few, reverse=True)
+    assert all(x > 1.0 for x in few)
+    many = width("--n", 50_000, "--d", 5, "--regression")[1:]
+    assert all(a > b for a, b in zip(few, many, strict=True))
+    classes = width("--n", 5000, "--d", 5, "--epsilon", 1)
+    assert math.isfinite(classes[0])
+
+
+def test_plan_of_robust_intervals():
+    words = ("plan", "--n", 20_000, "--d", 5, "--epsilon", 1)
+    plain, robust = (
+        json.loads(call(*words, "--json", *flags).stdout)[0]
+        for flags in (["--inference"], ["--robust"])
+    )
+    assert robust["after"][0]["size"] == 2 * plain["after"][0]["size"]
+    found = call(*words, "--robust", "--regression").stdout
+    assert "Intervals, robust: 20,000 records, 5 features, regression" in found
+    assert "unrelated.\n" in found
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--classes", "3"], "--inference is for two classes, not 3"),
+        (["--largest-class", "0.7"], "--largest-class is for lost accuracy"),
+        (["--epsilon", "inf"], "finite"),
+    ],
+)
+def test_bad_plans_are_one_line(words, says):
+    assert says in fails("plan", "--n", 5000, "--d", 5, "--inference", *words)
+
+
+def test_the_intervals_of_a_file_need_no_data(trained, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("m.json").write_text((trained[0] / "table.json").read_text())
+    assert "privacy" in call("inspect", "m.json", "--intervals").stdout

@@ -1,0 +1,221 @@
+"""The section of a page on estimates and their intervals."""
+
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from model_files import (
+    EVIL,
+    evil_intervals,
+    many_classes,
+    of_persons,
+    ridge,
+    ridge_intervals,
+    table_intervals,
+)  # fmt: skip
+from test_model_report import Checker
+
+from dpscd import DPRidge
+from dpscd.report import interval_section as section_module
+from dpscd.report import tradeoff
+from dpscd.report.html import number
+from dpscd.report.interval_rows import Estimate, drawn, estimates, reach_of
+from dpscd.report.interval_section import interval_section
+from dpscd.report.model_page import model_page
+from dpscd.report.subject import Subject
+
+TITLE = "Effects and how sure they are"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_epsilons():
+    """Plan for two epsilons only: each takes a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tradeoff, "_EPSILONS", (0.001, 2.0))
+        yield
+
+
+@pytest.fixture(scope="module")
+def shown():
+    model = table_intervals()
+    return model, model_page(model, "model.json")
+
+
+@pytest.fixture(scope="module")
+def arrays():
+    return ridge_intervals()
+
+
+def section(page):
+    return re.search(r'<section id="effects".*?</section>', page, re.DOTALL).group(0)
+
+
+def test_the_section_stands_before_the_model_and_its_noise(shown):
+    titles = re.findall(r"<h2[^>]*>([^<]*)</h2>", shown[1])
+    assert titles.index(TITLE) == titles.index("The model and its noise") - 1
+    assert '<a href="#effects">Effects</a>' in shown[1]
+
+
+def test_every_number_of_the_summary_is_there(shown):
+    model, page = shown
+    words = Checker(section(page)).words
+    for row in model.summary().frame.to_dict(orient="records"):
+        if row["refused"] is not None:
+            assert f"{row['term']}: {row['refused']}." in words
+            continue
+        low, high = number(row["low"]), number(row["high"])
+        parts = f"{row['term']}{number(row['estimate'], 4)}{low} to {high}"
+        assert parts + number(row["std_error"]) in words
+        assert f"{100.0 * row['privacy']:.0f} %{number(row['odds_ratio'], 4)}" in words
+    assert "Without an interval" in words
+
+
+def test_levels_are_named_with_what_they_are_compared_with(shown):
+    words = Checker(section(shown[1])).words
+    assert "town, against north" in words
+    assert "with the level named beside its column" in words
+    assert "one unit of it" in words
+    assert "Odds ratios with intervals at 95 %, towards “yes”" in words
+    assert (
+        "Standard errors assume that the model is true: that the log-odds are a line." in words
+    )
+
+
+def test_a_regression_has_no_odds(arrays):
+    words = Checker(section(model_page(arrays, "m"))).words
+    assert "dds" not in words
+    assert "the interval leaves out 0" in words
+    assert "Effects with intervals at 95 %, towards a higher prediction" in words
+    assert "Standard errors are robust (sandwich). They do not assume" in words
+    assert "feature 0" in words
+    assert "(intercept)" in words
+    assert "of the feature as it was given" in words
+
+
+def test_assumptions_are_those_of_the_model(arrays):
+    subject = Subject(arrays)
+    summary = subject.intervals()
+    assert summary is not None
+    arrays.inference = True
+    try:
+        words = Checker(interval_section(subject, summary)).words
+        assert "that the mean is a line, and that what it leaves spreads alike" in words
+        words = Checker(interval_section(Subject(of_persons(arrays)), summary)).words
+        assert "robust (sandwich), clustered by person" in words
+    finally:
+        arrays.inference = "robust"
+
+
+def test_hostile_names_stay_text():
+    page = model_page(evil_intervals(), EVIL)
+    checked = Checker(page)
+    assert not {"script", "img"} & set(checked.tags)
+    assert not any(name.startswith("on") for _, name, _ in checked.attributes)
+    assert EVIL in Checker(section(page)).words
+
+
+def test_the_page_fetches_and_runs_nothing(shown):
+    checked = Checker(shown[1])
+    assert not {"script", "link", "img", "iframe"} & set(checked.tags)
+    assert all(name not in ("src", "style", "srcset") for _, name, _ in checked.attributes)
+
+
+def test_models_for_prediction_have_a_note_and_no_section():
+    page = model_page(ridge(epsilon=1.0), "m")
+    assert TITLE not in page
+    words = Checker(page).words
+    assert (
+        "These weights are for prediction, which shrinks or inflates them. For estimates with "
+        "intervals train with --inference."
+    ) in words
+    words = Checker(model_page(many_classes(), "m")).words
+    assert "These weights are for prediction" in words
+    assert "--inference" not in words
+
+
+def test_models_with_intervals_have_no_such_note(shown):
+    words = Checker(shown[1]).words
+    assert "for prediction, which" not in words
+    assert "confidence intervals are in the section before" in words
+
+
+def test_other_epsilons_are_planned_for_intervals_too(shown, arrays):
+    for model in (shown[0], arrays):
+        subject = Subject(model)
+        listed = [(x.what, x.size) for x in model.privacy_.releases]
+        plan = tradeoff._plan(subject, model.privacy_.epsilon)
+        assert [(x.what, x.size) for x in plan.releases()] == listed
+        found = [x.epsilon for x in tradeoff.points(subject)]
+        assert 0.001 not in found  # noise would hide everything
+        assert model.privacy_.epsilon in found
+    words = Checker(shown[1]).words
+    assert "noise would hide all confidence intervals are left out" in words
+
+
+# --- what is drawn ---------------------------------------------------------------------------
+
+
+def estimate(value, half, widest=0.0, refused=None, term="x"):
+    return Estimate(
+        term,
+        "",
+        term,
+        value,
+        value - half,
+        value + half,
+        half / 1.96,
+        0.5,
+        0.1,
+        refused,
+        widest,
+    )
+
+
+def test_numbers_are_drawn_for_a_step_that_suits_the_axis():
+    reach = reach_of([estimate(2.0, 0.5), estimate(0.03, 0.01, widest=73.0)])
+    assert reach == pytest.approx(2.5, abs=0.4)
+    found = drawn(estimate(0.03, 0.01, widest=73.0), reach)
+    assert found.step == 10.0
+    assert found.label == "x, per 10"
+    assert found.ends == pytest.approx((0.3, 0.2, 0.4))
+    assert drawn(estimate(0.03, 0.01, widest=500.0), 5.0).step == 100.0
+    assert drawn(estimate(30.0, 1.0, widest=2.0), reach).step == 0.01
+    level = drawn(estimate(0.03, 0.01), reach)
+    assert (level.step, level.label) == (1.0, "x")
+
+
+def test_zero_is_inside_or_outside():
+    assert estimate(1.0, 0.5).leaves_out_zero
+    assert estimate(-1.0, 0.5).leaves_out_zero
+    assert not estimate(-1.0, 1.5).leaves_out_zero
+
+
+def test_a_long_chart_shows_the_clearest(arrays, monkeypatch):
+    monkeypatch.setattr(section_module, "_SHOWN", 1)
+    page = interval_section(Subject(arrays), arrays.summary())
+    assert "the 1 clearest" in page
+    assert page.count('<td class="plot">') == 1
+    assert "feature 1" in page  # in the table
+
+
+def test_where_nothing_has_an_interval_the_page_says_so(arrays):
+    summary = arrays.summary()
+    names = [x for x in summary.frame if x not in ("term", "refused")]
+    summary.frame[names] = math.nan
+    summary.frame["refused"] = pd.Series(["it is hidden"] * len(summary.frame), dtype=object)
+    words = Checker(interval_section(Subject(arrays), summary)).words
+    assert "No effect has an interval" in words
+    assert "feature 0: it is hidden." in words
+    assert "Chart" not in words
+
+
+def test_features_with_names_keep_them():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.uniform(-0.5, 0.5, size=(3000, 2)), columns=["height", "x0"])
+    y = np.clip(X["height"] + rng.normal(size=3000) / 4, -1, 1)
+    model = DPRidge(8.0, y_bounds=(-1, 1), inference=True).fit(X, y)
+    found = estimates(Subject(model), model.summary())
+    assert [x.label for x in found] == ["height", "x0", "(intercept)"]
+    assert [x.widest for x in found] == [2.0, 2.0, 0.0]
