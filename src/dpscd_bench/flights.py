@@ -18,11 +18,18 @@ from dpscd_bench.person_data import PersonData, split_persons
 from dpscd_bench.sources import find_file, sha256_of
 from dpscd_bench.table import RawTable, read_schema, split_table
 
-__all__ = ["BOUNDS", "LATE", "flights_by_plane", "flights_table", "load_flights"]
+__all__ = [
+    "BOUNDS",
+    "CARRIERS",
+    "LATE",
+    "flights_by_plane",
+    "flights_table",
+    "load_flights",
+]
 
 # Public facts about flights: calendar, airports, airlines and a map.
-_CARRIERS = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US",
-             "VX", "WN", "YV")  # fmt: skip
+CARRIERS = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US",
+            "VX", "WN", "YV")  # fmt: skip
 _ORIGINS = ("EWR", "JFK", "LGA")
 _LONGEST = 5000.0  # miles; Honolulu is 4983 away
 
@@ -143,7 +150,7 @@ def _read(
     table: "csv.DictReader[str]",
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.str_]]:
     """Return features, delays on arrival and tail numbers of the flights that arrived."""
-    carriers = {name: k for k, name in enumerate(_CARRIERS)}
+    carriers = {name: k for k, name in enumerate(CARRIERS)}
     origins = {name: k for k, name in enumerate(_ORIGINS)}
     weekdays: dict[tuple[str, str, str], int] = {}
     levels, numbers, planes = [], [], []
@@ -168,7 +175,7 @@ def _read(
         planes.append(flight.get("tailnum", ""))
     code = np.array(levels)
     distance, departure, arrival = np.array(numbers).T
-    sizes = (12, 7, 24, len(_CARRIERS), len(_ORIGINS))
+    sizes = (12, 7, 24, len(CARRIERS), len(_ORIGINS))
     X = np.zeros((len(code), sum(sizes) + 2))
     start = 0
     for column, size in zip(code.T, sizes, strict=True):

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["bench"]
+from dpscd_bench.cli.intervals import intervals
+from dpscd_bench.cli.needs import need_plots, usable_cores
 
-_NO_PLOT = "Error: figures need matplotlib; install it with: pip install 'dpscd[bench]'"
+__all__ = ["bench"]
 
 bench = typer.Typer(
     name="bench",
@@ -52,7 +53,7 @@ def accuracy(
 
     Example: dpscd bench accuracy --quick --out results
     """
-    _need_plots()
+    need_plots()
     from dpscd.errors import DpscdError
     from dpscd_bench.pages.accuracy import bench_accuracy
 
@@ -63,7 +64,7 @@ def accuracy(
             problems=problem or (),
             methods=method or (),
             again=again or (),
-            processes=jobs if jobs is not None else _usable_cores(),
+            processes=jobs if jobs is not None else usable_cores(),
         )
     except (DpscdError, OSError) as error:
         typer.echo(f"Error: {error}", err=True)
@@ -111,7 +112,7 @@ def tables(
 
     Example: dpscd bench tables --quick --out results
     """
-    _need_plots()
+    need_plots()
     from dpscd.errors import DpscdError
     from dpscd_bench.pages.tables import bench_tables
 
@@ -124,7 +125,7 @@ def tables(
             epsilons=epsilon or (),
             seeds=seeds,
             again=again or (),
-            processes=jobs if jobs is not None else _usable_cores(),
+            processes=jobs if jobs is not None else usable_cores(),
         )
     except (DpscdError, OSError) as error:
         typer.echo(f"Error: {error}", err=True)
@@ -168,7 +169,7 @@ def persons(
 
     Example: dpscd bench persons --quick --out results
     """
-    _need_plots()
+    need_plots()
     from dpscd.errors import DpscdError
     from dpscd_bench.pages.persons import bench_persons
 
@@ -180,7 +181,7 @@ def persons(
             methods=method or (),
             seeds=seeds,
             again=again or (),
-            processes=jobs if jobs is not None else _usable_cores(),
+            processes=jobs if jobs is not None else usable_cores(),
         )
     except (DpscdError, OSError) as error:
         typer.echo(f"Error: {error}", err=True)
@@ -189,6 +190,9 @@ def persons(
         typer.echo("Interrupted; the same command goes on from here.", err=True)
         raise typer.Exit(130) from None
     typer.echo(f"persons: {', '.join(str(file) for file in files)}")
+
+
+bench.command()(intervals)
 
 
 @bench.command()
@@ -231,7 +235,7 @@ def features(
 
     Example: dpscd bench features --quick --out results
     """
-    _need_plots()
+    need_plots()
     from dpscd.errors import DpscdError
     from dpscd_bench.pages.features import bench_features
 
@@ -277,7 +281,7 @@ def speed(
 
     Example: dpscd bench speed --quick --out results
     """
-    _need_plots()
+    need_plots()
     from dpscd.errors import DpscdError
     from dpscd_bench.pages.speed import bench_speed
 
@@ -290,18 +294,3 @@ def speed(
         typer.echo("Interrupted; speed.csv has what was measured.", err=True)
         raise typer.Exit(130) from None
     typer.echo(f"speed: {', '.join(str(file) for file in files)}")
-
-
-def _usable_cores() -> int:
-    """Return what may be used, which under a container or a scheduler is not all there is."""
-    import os
-
-    return len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0))
-
-
-def _need_plots() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        typer.echo(_NO_PLOT, err=True)
-        raise typer.Exit(2)

@@ -18,7 +18,7 @@ PAPER_TARGETS = ("fig1a", "fig1b", "fig1c", "fig2", "fig3", "bounds", "tuning", 
 TARGETS = (*PAPER_TARGETS, "fig1a-flights")
 
 #: What can be compared.
-BENCHES = ("accuracy", "features", "persons", "speed", "tables")
+BENCHES = ("accuracy", "features", "intervals", "persons", "speed", "tables")
 
 
 def load_spec(target: str) -> dict[str, Any]:
