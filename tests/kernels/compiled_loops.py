@@ -79,7 +79,7 @@ def kernels():
         "advance_lazy": (lazy.advance_lazy, loss, rows, records, numbers, law, ints, ints, 0, 0,
                          floats, table, state, buffer),
         "fill_normals": (draws.fill_normals, words, table),
-        "fill_lots": (draws.fill_lots, words, 1, 1.0, 0, -1, 0.0, ints, ints),
+        "_fill_lots": (draws._fill_lots, words, 1, 1.0, 0, -1, 0.0, ints, ints, floats),
     }  # fmt: skip
 
 
