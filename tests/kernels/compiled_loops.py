@@ -23,7 +23,8 @@ def kernels():
     """Return every hot kernel and the arguments that a dense or lazy fit gives it."""
     import numpy as np
 
-    from dpscd.kernels import draws, lazy, packed
+    from dpscd.kernels import draws, lazy, members, packed, packed_threads
+    from dpscd.kernels._jit import jit_uncounted
     from dpscd.kernels.block import BlockBuffer, solve_block, step_block
     from dpscd.kernels.dual import Records, StepConstants, predictions, step_of
     from dpscd.kernels.lazy_state import Law, new_state
@@ -38,6 +39,7 @@ def kernels():
     table, words = np.zeros((2, 2)), np.zeros((2, 4), np.uint64)
     pack = Pack(np.zeros((2, 128), np.int16), np.zeros((2, 32)), 90, 96, 24)
     buffer = BlockBuffer(*[floats] * 6, table, table, np.zeros((2, 2), np.int32), table)
+    room = members.Room(np.zeros((1, 96), np.float32), floats, buffer)
     records = Records(floats, floats)
     values, columns = np.zeros(2, np.float32), np.zeros(2, np.int32)
     for array in (values, columns, sealed := ints.copy()):
@@ -51,27 +53,33 @@ def kernels():
         "fill_pack": (fill_pack, dense, records, pack, 0),
         "step_of": (step_of, loss, dense, records, numbers, table, table, 0, floats),
         "predictions": (predictions, rows, floats, 1.0, floats),
-        "_read": (packed._read, pack, ints, ints, np.zeros((1, 96), np.float32), floats, table,
-                  buffer),
+        "read_members": (members.read_members, pack, ints, ints, room, table, None),
+        "_predict_eights": (jit_uncounted(members._predict_eights), pack, ints, 8, room),
         "step_block": (step_block, loss, numbers, 1, buffer),
         "step_block, joint": (step_block, Softmax(), numbers, 1, buffer),
         "solve_block": (solve_block, loss, numbers, 1, buffer),
-        "_add": (packed._add, pack, ints, np.zeros(2, np.int32), ints),
-        "_add_two": (packed._add_two, pack, ints, *[np.zeros(2, np.int32)] * 2, ints, ints),
-        "_add_members": (
-            packed._add_members, loss, pack, numbers, ints, ints, np.zeros((1, 96), np.float32),
-            floats, table, buffer, totals[0],
+        "_add": (jit_uncounted(members._add), pack, ints, np.zeros(2, np.int32), ints),
+        "_add_two": (
+            jit_uncounted(members._add_two), pack, ints, *[np.zeros(2, np.int32)] * 2, ints,
+            ints,
         ),
         "release_cells": (packed.release_cells, ints, floats, numbers, 1, floats),
-        "advance_part": (packed.advance_part, loss, pack, numbers, *chunk, 0, totals, ints,
-                         None),
+        "_advance": (packed._advance, loss, pack, numbers, *chunk, totals[0], room, 4,
+                     None, None),
+        "_advance, many": (
+            packed._advance, loss, pack, numbers, *chunk, totals[0], room, 4, True, None,
+        ),
+        "_advance_part": (
+            packed_threads._advance_part, loss, pack, numbers, *chunk, 0, totals, ints, room, 4,
+            True, None,
+        ),
         "_read_block": (lazy._read_block, rows, records, numbers, law, ints, 0, 1, 0, floats, 0,
                         table, state, buffer),
         "_owe_block": (lazy._owe_block, rows, 1.0, ints, table, state, buffer),
         "advance_lazy": (lazy.advance_lazy, loss, rows, records, numbers, law, ints, ints, 0, 0,
                          floats, table, state, buffer),
         "fill_normals": (draws.fill_normals, words, table),
-        "fill_lots": (draws.fill_lots, words, 1, 1.0, 0, -1, 0.0, ints, ints),
+        "_fill_lots": (draws._fill_lots, words, 1, 1.0, 0, -1, 0.0, ints, ints, floats),
     }  # fmt: skip
 
 

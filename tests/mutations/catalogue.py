@@ -55,7 +55,7 @@ MUTATIONS = [
     ),
     Mutation(
         "persons: duals that do not follow the common clip",
-        "kernels/packed.py",
+        "kernels/packed_persons.py",
         (("buffer.steps[k, b] *= factor", "buffer.steps[k, b] *= 1.0"),),
         f"{_PERSON}test_duals_move_by_what_was_contributed[packed]",
     ),
@@ -225,9 +225,21 @@ MUTATIONS = [
     Mutation(
         "no noise after an empty lot",
         "kernels/packed.py",
-        (("    for k in range(outputs):\n        total = totals[part, k]",
-          "    for k in range(outputs if joined else 0):\n        total = totals[part, k]"),),
+        (("        release_step(constants, t, normals, average_from, shared, average, total)",
+          "        if begin < end:\n            release_step(constants, t, normals, average_from, shared, average, total)"),),
         "tests/kernels/test_packed.py::test_empty_lots_still_add_noise",
+    ),
+    Mutation(
+        "threads: no noise after an empty lot",
+        "kernels/packed_threads.py",
+        (("                release_step(", "                if starts[t] < starts[t + 1]:\n                    release_step("),),
+        "tests/solvers/test_threads.py::test_empty_lots_still_add_noise",
+    ),
+    Mutation(
+        "threads: an empty lot that releases the sum before it again",
+        "kernels/packed_threads.py",
+        (("        if not joined:", "        if joined and t < 0:"),),
+        "tests/solvers/test_threads.py::test_empty_lots_still_add_noise",
     ),
     Mutation(
         "a step that every thread releases",
@@ -377,13 +389,14 @@ MUTATIONS = [
     ),
     Mutation(
         "margins by a plain matrix product",
-        "kernels/packed.py",
+        "kernels/members.py",
         (
             (
                 "    for k in range(0, eights, 8):\n        for b in range(ids.shape[0]):\n",
                 "    rows = np.empty((ids.shape[0], pack.padded), np.float32)\n    for b in range(ids.shape[0]):\n        rows[b] = pack.cells[ids[b], : pack.padded]\n    margins = np.dot(rows, models.T)\n    for k in range(0, eights, 8):\n        for b in range(ids.shape[0]):\n",
             ),
             ("np.float64(products[place]) * gain", "np.float64(margins[b, k + place]) * gain"),
+            ("@register_jitable\ndef _predict_eights", "@register_jitable(_nrt=True)\ndef _predict_eights"),
         ),
         "tests/properties/test_record_alone.py::test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot",
     ),
@@ -513,14 +526,14 @@ MUTATIONS = [
     ),
     Mutation(
         "lot size divided by its realised value",
-        "kernels/packed.py",
+        "kernels/members.py",
         (
             (
-                "    solve_block(loss, constants, ids.shape[0], buffer)",
-                "    size = np.float64(ids.shape[0])\n"
-                "    real = StepConstants(constants.strength, size, constants.clip, constants.cell,\n"
-                "                   constants.grid, constants.spread)\n"
-                "    solve_block(loss, real, ids.shape[0], buffer)",
+                "        solve_block(loss, constants, members.shape[0], buffer)",
+                "        size = np.float64(members.shape[0])\n"
+                "        real = StepConstants(constants.strength, size, constants.clip, constants.cell,\n"
+                "                       constants.grid, constants.spread)\n"
+                "        solve_block(loss, real, members.shape[0], buffer)",
             ),
         ),
         _PACKED_SENSITIVITY,
@@ -577,14 +590,14 @@ MUTATIONS = [
     ),
     Mutation(
         "steps of a lot computed one after the other",
-        "kernels/packed.py",
+        "kernels/members.py",
         (
             (
-                "    _add_outputs(pack, ids, buffer.cells, 0, total)",
-                "    _add_outputs(pack, ids, buffer.cells, 0, total)\n"
-                "    for k in range(total.shape[0]):\n"
-                "        for j in range(pack.width):\n"
-                "            models[k, j] += constants.cell * total[k, j] / constants.strength / gains[k]",
+                "        add_outputs(pack, members, buffer.cells, 0, total, many)",
+                "        add_outputs(pack, members, buffer.cells, 0, total, many)\n"
+                "        for k in range(total.shape[0]):\n"
+                "            for j in range(pack.width):\n"
+                "                room.models[k, j] += constants.cell * total[k, j] / constants.strength / room.gains[k]",
             ),
         ),
         "tests/kernels/test_packed.py::test_blocks_and_their_order_do_not_matter",
@@ -799,8 +812,8 @@ MUTATIONS = [
     Mutation(
         "sums of 32 bits",
         "kernels/packed.py",
-        (("    totals = np.empty((1, shared.shape[0], pack.padded), np.int64)",
-          "    totals = np.empty((1, shared.shape[0], pack.padded), np.int32)"),),
+        (("    total = on_lines((outputs, pack.padded), np.int64)",
+          "    total = on_lines((outputs, pack.padded), np.int32)"),),
         "tests/properties/test_sensitivity.py::test_the_sum_of_a_long_lot_is_exact",
     ),
     Mutation(

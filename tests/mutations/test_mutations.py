@@ -15,7 +15,7 @@ import pytest
 from catalogue import MUTATIONS
 
 import dpscd
-from dpscd.kernels.packed import add_packed_lot
+from dpscd.kernels.packed import release_cells
 
 ROOT = Path(__file__).parents[2]
 INSTALLED = Path(dpscd.__file__).parents[1]
@@ -62,7 +62,7 @@ def texts(package):
 
 def share_compiled(room, copy):
     """Let a copy of a room, whose files have the same times, begin with its compiled code."""
-    folder = Path(add_packed_lot.stats.cache_path).parent
+    folder = Path(release_cells.stats.cache_path).parent
     kept, new = (
         folder
         / f"{room.name}_{hashlib.sha1(str(one).encode(), usedforsecurity=False).hexdigest()}"

@@ -11,7 +11,8 @@ import pytest
 from dpscd.kernels._jit import COMPILED
 from dpscd.kernels.dual import Records
 from dpscd.kernels.pack import empty_pack, pack_rows
-from dpscd.kernels.packed import add_packed_lot, advance_packed, advance_part
+from dpscd.kernels.packed import add_packed_lot, advance_packed
+from dpscd.kernels.packed_threads import advance_part
 from dpscd.kernels.sharing import (
     CALLED_OFF,
     STEP,
@@ -131,11 +132,11 @@ def test_on_windows_one_thread_works(monkeypatch):
 class Chunk:
     """Five steps, and threads that come when a test calls them."""
 
-    def __init__(self, parts, steps=5):
+    def __init__(self, parts, steps=5, lots=None):
         rows, records = data()
         self.pack = pack_rows(rows, records)
         self.constants = PLAN.constants(PROBLEM.strength, fixed_point=True)
-        self.lots = PLAN.lots.draw(SeededSource(b"parts"), 0, steps, N)
+        self.lots = lots or PLAN.lots.draw(SeededSource(b"parts"), 0, steps, N)
         self.steps, self.parts = steps, parts
         self.normals = np.random.default_rng(5).normal(size=(steps, PLAN.size))
         self.dual = np.zeros((N, OUTPUTS))
@@ -191,6 +192,20 @@ def test_a_thread_does_the_shares_of_those_that_never_come(part, parts):
     chunk.work(part)
     assert_expected(chunk)
     assert not was_shared(chunk.gate, parts)
+
+
+def test_empty_lots_still_add_noise():
+    # Between lots with members, whose sums are left in the threads' rooms.
+    lots = PLAN.lots.draw(SeededSource(b"parts"), 0, 5, N)
+    first, second = lots.ids[: lots.starts[1]], lots.ids[lots.starts[1] : lots.starts[2]]
+    starts = np.cumsum([0, 0, len(first), 0, len(second), 0])
+    sparser = type(lots)(np.concatenate([first, second]), starts)
+    expected, chunk = Chunk(1, lots=sparser), Chunk(2, lots=sparser)
+    advance_packed(*expected.data())
+    chunk.work(1)
+    assert chunk.gate[STEP] == chunk.steps
+    for found, state in zip(chunk.state, expected.state, strict=True):
+        np.testing.assert_array_equal(found, state)
 
 
 def test_who_comes_when_all_is_done_changes_nothing():

@@ -6,6 +6,7 @@ is named after a hash of every source file that compiled code can come from. A l
 package is compiled into kernels of this one, so packages beside it count as well.
 """
 
+import gc
 import hashlib
 import os
 import signal
@@ -140,10 +141,22 @@ def interrupts_wait() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
+@contextmanager
+def _garbage_waits() -> Iterator[None]:
+    """Collect no garbage in the block: a compiler makes many objects, few of them garbage."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
 def _uninterrupted(compile_for: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(compile_for)
     def compile_whole(signature: Any) -> Any:
-        with interrupts_wait():
+        with interrupts_wait(), _garbage_waits():
             return compile_for(signature)
 
     return compile_whole

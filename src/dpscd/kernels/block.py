@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import overload, register_jitable
 
-from dpscd.kernels._jit import jit
+from dpscd.kernels._jit import jit_inlined
+from dpscd.kernels._memory import on_lines
 from dpscd.kernels.dual import StepConstants
 from dpscd.kernels.margin import MARGIN
 from dpscd.losses import Loss, dual_step, fill_steps, is_joint
@@ -40,25 +41,24 @@ class BlockBuffer(NamedTuple):
     room: Floats  # for joint losses: four numbers a row
 
 
-@jit
 def new_buffer(outputs: int, block: int) -> BlockBuffer:
     """Return room for so many rows."""
-    rows = np.empty((6, block))
+    scale, norm, label, weight, mass, squares = on_lines((6, block))
     return BlockBuffer(
-        rows[0],
-        rows[1],
-        rows[2],
-        rows[3],
-        rows[4],
-        rows[5],
-        np.empty((outputs, block)),
-        np.empty((outputs, block)),
-        np.empty((outputs, block), np.int32),
-        np.empty((4, block)),
+        scale,
+        norm,
+        label,
+        weight,
+        mass,
+        squares,
+        on_lines((outputs, block)),
+        on_lines((outputs, block)),
+        on_lines((outputs, block), np.int32),
+        on_lines((4, block)),
     )
 
 
-@jit
+@jit_inlined
 def step_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
     """Turn predictions into steps, not yet clipped, and add up their squares over outputs.
 
@@ -118,13 +118,12 @@ def _fill_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockB
     (_fill_joint if is_joint(loss) else _fill_separate)(loss, constants, count, buffer)
 
 
-@overload(_fill_block, jit_options={"forceinline": True})
+@overload(_fill_block, strict=False, jit_options={"forceinline": True})
 def _fill_compiled(loss, constants, count, buffer):  # pragma: no cover - runs in the compiler
-    call = _fill_joint if is_joint(loss.instance_class) else _fill_separate
-    return lambda loss, constants, count, buffer: call(loss, constants, count, buffer)
+    return _fill_joint if is_joint(loss.instance_class) else _fill_separate
 
 
-@jit
+@jit_inlined
 def shorten_alone(constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
     """Put in the place of squares what the steps of a row, a unit by itself, are cut to."""
     limit = constants.clip * MARGIN
@@ -135,7 +134,7 @@ def shorten_alone(constants: StepConstants, count: int, buffer: BlockBuffer) -> 
         buffer.squares[b] = factor if speaks else 0.0
 
 
-@jit
+@jit_inlined
 def cut_steps(constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
     """Multiply steps by their factors, and give whole numbers of cells, toward zero."""
     fine = 1.0 / constants.cell
@@ -148,7 +147,7 @@ def cut_steps(constants: StepConstants, count: int, buffer: BlockBuffer) -> None
             cells[b] = np.int32(step * buffer.scale[b] * fine)  # toward zero
 
 
-@jit
+@jit_inlined
 def move_duals(count: int, buffer: BlockBuffer) -> None:
     """Add the steps to the duals."""
     for k in range(buffer.steps.shape[0]):
@@ -157,7 +156,7 @@ def move_duals(count: int, buffer: BlockBuffer) -> None:
             duals[b] += steps[b]
 
 
-@jit
+@jit_inlined
 def solve_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
     """Turn predictions into clipped steps, new duals and whole numbers of cells.
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels._jit import jit
+from dpscd.kernels._jit import jit_uncounted
 from dpscd.kernels.rows import Rows, ordered_dot
 
 __all__ = ["fill_chances"]
@@ -13,7 +13,7 @@ __all__ = ["fill_chances"]
 Floats = npt.NDArray[np.float64]
 
 
-@jit
+@jit_uncounted
 def fill_chances(
     rows: Rows,
     parts: Floats,

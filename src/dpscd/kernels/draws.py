@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import register_jitable
 
-from dpscd.kernels._jit import jit
+from dpscd.kernels._jit import jit, jit_uncounted
 
 __all__ = [
     "FAITHFUL_RADIUS",
@@ -194,7 +194,6 @@ def wait_of(word: int) -> float:
     return wait if upper > 0.0 else -_SKIP_LIMIT
 
 
-@jit
 def fill_lots(
     words: Words,
     rows: int,
@@ -227,8 +226,15 @@ def fill_lots(
         ``(steps, -1, 0.0)`` when done; otherwise where the words ran out. Nothing is
         dropped: the caller brings more words.
     """
+    return _fill_lots(words, rows, decay, step, last, waited, ids, starts, np.empty(_BLOCK))
+
+
+@jit_uncounted
+def _fill_lots(
+    words: Words, rows: int, decay: float, step: int, last: int, waited: float, ids: Ints,
+    starts: Ints, waits: Floats,
+) -> tuple[int, int, float]:  # fmt: skip
     at = starts[step]
-    waits = np.empty(_BLOCK)
     end = np.float64(rows)
     while step < words.shape[0]:
         for first in range(0, words.shape[1], _BLOCK):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels._jit import jit
+from dpscd.kernels._jit import jit, jit_uncounted
 from dpscd.kernels.margin import MARGIN
 from dpscd.kernels.rows import Rows, add_truncated, ordered_dot
 from dpscd.losses import Loss, record_steps
@@ -152,7 +152,7 @@ def step_of(
     return shorten(steps, rows.norm[i], constants.clip)
 
 
-@jit
+@jit_uncounted
 def release(total: Floats, normals: Floats, constants: StepConstants, shared: Floats) -> None:
     """Add the exact sum of a lot and its noise to the shared vector, on the grid.
 

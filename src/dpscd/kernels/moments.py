@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels._jit import jit
+from dpscd.kernels._jit import jit, jit_inlined, jit_uncounted
 from dpscd.kernels.margin import MARGIN
 from dpscd.kernels.rows import (
     Rows,
@@ -22,19 +22,19 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-@jit
+@jit_inlined
 def _scale(cell: float) -> float:
     """Return what features and squares are multiplied by, so that both are at most 1 long."""
     return MARGIN * math.sqrt(0.5) / cell
 
 
-@jit
+@jit_inlined
 def _counts(rows: Rows, weights: Floats, i: int) -> bool:
     """Return whether record i counts; a norm of NaN marks one that cannot be used."""
     return rows.norm[i] <= 1.0 + 2.0**-30 and weights[i] > 0.0
 
 
-@jit
+@jit_uncounted
 def add_moments(rows: Rows, weights: Floats, cell: float, total: Floats) -> None:
     """Add every record's ``(x, x * x) / sqrt(2)``, in multiples of `cell`, to `total`.
 
@@ -109,7 +109,7 @@ def add_person_moments(
                         total[k, places[q]] += np.trunc(entries[q])
 
 
-@jit
+@jit_uncounted
 def fill_person_means(
     each: Floats, usable: npt.NDArray[np.bool_], starts: Ints, out: Floats
 ) -> None:

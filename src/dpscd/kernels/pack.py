@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels._jit import jit
+from dpscd.kernels._jit import jit_uncounted
 from dpscd.kernels._memory import LINE
 from dpscd.kernels.dual import Records
 from dpscd.kernels.norms import largest_of
@@ -125,7 +125,7 @@ def _layout(width: int, allowed: int) -> tuple[int, int]:
     return padded, stride
 
 
-@jit
+@jit_uncounted
 def fill_pack(rows: DenseRows, records: Records, pack: Pack, first: int) -> None:
     """Put dense rows, the records from `first` on, into their places.
 

@@ -62,14 +62,14 @@ class Desk(NamedTuple):
     rows: Ints
     ends: Ints
     joint: npt.NDArray[np.bool_]
+    own: Ints  # what one person contributes, in cells
 
 
-@jit
-def new_desk(rows: int) -> Desk:
-    """Return room for blocks of so many rows."""
-    return Desk(
-        np.empty((2, rows), np.int64), np.empty((2, rows), np.int64), np.empty(rows, np.bool_)
-    )
+def new_desk(rows: int, outputs: int, width: int) -> Desk:
+    """Return room for blocks of so many rows, and for a contribution."""
+    blocks = np.empty((2, 2, rows), np.int64)
+    own = np.empty((outputs, width), np.int64)
+    return Desk(blocks[0], blocks[1], np.empty(rows, np.bool_), own)
 
 
 @jit

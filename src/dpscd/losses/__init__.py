@@ -234,10 +234,9 @@ def _project(loss, a, y):
     return lambda loss, a, y: call(loss, a, y)
 
 
-@overload(dual_step, jit_options={"forceinline": True})
+@overload(dual_step, strict=False, jit_options={"forceinline": True})
 def _dual_step(loss, u, a, y, k):
-    call = _compiled(loss, "dual_step")
-    return lambda loss, u, a, y, k: call(loss, u, a, y, k)
+    return _compiled(loss, "dual_step")
 
 
 @overload(fill_steps)

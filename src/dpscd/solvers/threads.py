@@ -12,7 +12,8 @@ import numpy.typing as npt
 from dpscd.kernels._jit import COMPILED
 from dpscd.kernels.dual import Records, advance
 from dpscd.kernels.pack import Pack, empty_pack, fill_pack, pack_rows
-from dpscd.kernels.packed import advance_packed, advance_part
+from dpscd.kernels.packed import advance_packed
+from dpscd.kernels.packed_threads import advance_part
 from dpscd.kernels.persons import Persons, advance_persons
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows
 from dpscd.kernels.sharing import CALLED_OFF, STEP, new_gate, was_shared, went_home
