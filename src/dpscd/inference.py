@@ -50,7 +50,7 @@ _LOGISTIC_WHOLE = (0.95, 0.95)
 _SEEN, _OTHERWISE = 0.5, 0.01
 # Largest relative error of a variance by noise in the curvature, and largest part of it that
 # correcting for this noise may take away.
-_EXACT, _CORRECTED = 0.5, 0.5
+_EXACT, _CORRECTED = 0.35, 0.5
 # Along which part of a coefficient's square the data may say nothing at all.
 _ROUNDING = 1e-9
 
@@ -339,6 +339,8 @@ class Inference:
             kept = drawn / of(plain)
         hidden = (parts[:, ~seen].sum(axis=1) > _OTHERWISE * lengths) | ~(shaky <= _EXACT)
         hidden |= ~(kept >= 1.0 - _CORRECTED) | ~(added > 0.0)
+        # A variance that is not exact itself: its inverse enters once, and twice.
+        drawn, added = drawn * (1.0 + shaky**2), added * (1.0 + 4.0 * shaky**2)
         weak = np.flatnonzero(seen)[values < self.strength]
         shrunk = parts[:, weak].sum(axis=1) > _OTHERWISE * lengths
         outside = np.square(rows).sum(axis=1) - np.square(along).sum(axis=1)
