@@ -144,6 +144,7 @@ def test_intervals_are_those_of_the_library(trained):
         found = call("inspect", folder / f"{name}.json", "--intervals").stdout
         assert found.startswith(summary.heading)
         assert found.endswith(f"{summary.about}\n")
+        assert ("Levels are compared" in found) == (name != "ridge")
         for row in summary.frame.to_dict(orient="records"):
             if row["refused"] is None:
                 for part in ("estimate", "low", "high", "std_error"):
@@ -181,6 +182,10 @@ def test_level_and_reference_and_odds(trained):
     assert narrow[0]["high"] < usual[0]["high"]
     assert usual == json.loads(call(*words, "--level", 0.95).stdout)
     other = json.loads(call(*words, "--reference", "sex=m").stdout)
+    plain = ("inspect", model, "--intervals")
+    assert "Levels are compared with sex=f.\n" in call(*plain).stdout
+    found = call(*plain, "--reference", "sex=m").stdout
+    assert "Levels are compared with sex=m.\n" in found
     expected = load(model).summary(reference={"sex": "m"}).frame
     assert [row["term"] for row in other] == expected["term"].tolist()
     assert other != usual
