@@ -9,12 +9,14 @@ from dpscd.errors import ParameterError
 from dpscd.inference import (
     HIDDEN,
     NOT_IDENTIFIED,
+    ROBUST,
     SHRUNK,
     Inference,
     Matrices,
     Measure,
     Path,
     coefficient_map,
+    is_robust,
     measure_of,
 )
 from dpscd.inference import _excess as excess
@@ -131,6 +133,43 @@ def test_a_robust_error_has_the_variance_of_slopes_in_the_middle():
     variance = np.array([[9.0, 1.0], [1.0, 4.0]])
     found = inference_with(np.diag([50.0, 80.0]), 1e-6, variance).about(np.eye(2))
     np.testing.assert_allclose(found.sampling, [9.0 / 2500.0, 4.0 / 6400.0], rtol=1e-5)
+
+
+def test_a_variance_of_slopes_that_is_mostly_noise_is_refused_and_counted():
+    middle = np.diag([50.0, 80.0])
+    exact = Matrices(middle, 1e-6, 2.0 * middle, 1.0, 1e-6)
+    noisy = exact._replace(variance_error=30.0)
+    rows = np.eye(2)
+    plain, found = (
+        Inference(np.ones(2), 0.5, x, path_of()).about(rows) for x in (exact, noisy)
+    )
+    np.testing.assert_allclose(
+        found.sampling / plain.sampling, 1.0 + np.array([0.3, 30.0 / 160.0]) ** 2, rtol=1e-6
+    )
+    worse = Inference(np.ones(2), 0.5, exact._replace(variance_error=70.0), path_of())
+    assert worse.about(rows).refused == [HIDDEN, None]
+
+
+def test_a_doubtful_direction_is_left_out_only_if_no_record_is_seen_to_determine_it():
+    rows = np.array([[1.0, 0.0]])
+    change = np.array([[0.0, 2.0]])
+    for second, error, left_out in ((2.0, 1.0, True), (40.0, 1.0, False)):
+        coupled = np.array([[50.0, 8.0], [8.0, second]])
+        one = inference_with(coupled, error=error)
+        with_doubt = one.about(rows, None, change).sampling[0]
+        alone = one.about(rows, change).sampling[0]
+        whole = one.about(rows).sampling[0]
+        assert with_doubt == pytest.approx(alone if left_out else whole)
+        assert alone != pytest.approx(whole)
+
+
+def test_a_single_number_is_its_own_trace():
+    assert is_robust(True, 1, logistic=False, persons=False)
+    assert not is_robust(True, 1, logistic=True, persons=False)
+    assert not is_robust(True, 2, logistic=False, persons=False)
+    assert is_robust(True, 2, logistic=True, persons=True)
+    assert is_robust(ROBUST, 2, logistic=True, persons=False)
+    assert not is_robust(False, 1, logistic=False, persons=True)
 
 
 def test_only_what_lies_along_a_hidden_direction_is_refused():

@@ -17,8 +17,10 @@ from dpscd.problem import Problem
 __all__ = [
     "ABSENT",
     "AVERAGING",
+    "CAPPED",
     "HIDDEN",
     "NOT_IDENTIFIED",
+    "ROBUST",
     "SHRUNK",
     "Found",
     "Inference",
@@ -26,8 +28,11 @@ __all__ = [
     "Path",
     "coefficient_map",
     "curvature_error",
+    "is_robust",
     "measure_of",
     "packed_size",
+    "parts_of",
+    "released_size",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -41,21 +46,28 @@ AVERAGING = 0.25
 # once, so their squares add up to 1; of the logistic loss they are hardly ever, and what is
 # longer than 1 is shortened.
 _TRACE = (0.98, 0.198)
-_WHOLE = (0.9, 0.435)
+_WHOLE = (0.75, 0.66)
 _LOGISTIC_WHOLE = (0.95, 0.95)
 
 # An eigenvalue of the curvature is told from noise from this part of the noise's own largest
 # eigenvalue on; a coefficient may lie along directions that are not up to this part of its
 # square.
 _SEEN, _OTHERWISE = 0.5, 0.01
-# Largest relative error of a variance by noise in the curvature, and largest part of it that
-# correcting for this noise may take away.
-_EXACT, _CORRECTED = 0.35, 0.5
+# Largest relative error of a variance by noise in the curvature, and by noise in the variance
+# of slopes; and largest part of it that correcting for noise may take away.
+_EXACT, _EXACT_SLOPES, _CORRECTED = 0.35, 0.5, 0.5
+# Largest noise of the curvature along a direction of which the schema says that hardly any
+# record determines it, for it to count as one that none does.
+_HARDLY = 3.0
 # Along which part of a coefficient's square the data may say nothing at all.
 _ROUNDING = 1e-9
 
 HIDDEN = "noise hides how exactly the records determine it"
 SHRUNK = "the penalty rules it, not the records"
+ROBUST = "robust"
+"""What `inference` is for intervals that do not assume that the model is true."""
+
+CAPPED = "records that have it are so rare that training cuts what they say"
 ABSENT = "released means show no record that has it"
 NOT_IDENTIFIED = "the records do not determine it, only differences"
 
@@ -63,6 +75,28 @@ NOT_IDENTIFIED = "the records do not determine it, only differences"
 def packed_size(width: int) -> int:
     """Return how many different numbers a symmetric matrix has."""
     return width * (width + 1) // 2
+
+
+def parts_of(*, logistic: bool, robust: bool) -> tuple[float, float]:
+    """Return how long contributions to curvature and variance are, at most."""
+    if robust:
+        return _LOGISTIC_WHOLE if logistic else _WHOLE
+    return (1.0, 0.0) if logistic else _TRACE
+
+
+def released_size(width: int, *, logistic: bool, robust: bool) -> int:
+    """Return how many numbers are released: curvature, then variance or its trace, if any."""
+    own = packed_size(width)
+    return 2 * own if robust else own + int(not logistic)
+
+
+def is_robust(asked: object, width: int, *, logistic: bool, persons: bool) -> bool:
+    """Return whether the variance of slopes is released as a whole.
+
+    If it is asked for; of persons, whose rows belong together; and of a single number, which is
+    its own trace.
+    """
+    return bool(asked) and (asked == ROBUST or persons or (width == 1 and not logistic))
 
 
 class Matrices(NamedTuple):
@@ -76,16 +110,19 @@ class Matrices(NamedTuple):
     curvature_error : float
         See above.
     variance : array or None
-        Sum of the squares of records' slopes times rows, with an error likewise; None where the
-        model's own assumption takes its place.
+        Sum of the squares of records' slopes times rows, with the error `variance_error`
+        likewise; None where the model's own assumption takes its place.
     dispersion : float
         What the curvature is multiplied by to have the variance under that assumption.
+    variance_error : float
+        See above.
     """
 
     curvature: Floats
     curvature_error: float
     variance: Floats | None
     dispersion: float
+    variance_error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -116,15 +153,12 @@ class Measure:
     @property
     def parts(self) -> tuple[float, float]:
         """How long the contributions to curvature and variance are, at most."""
-        if self.robust:
-            return _LOGISTIC_WHOLE if self.logistic else _WHOLE
-        return (1.0, 0.0) if self.logistic else _TRACE
+        return parts_of(logistic=self.logistic, robust=self.robust)
 
     @property
     def size(self) -> int:
-        """How many numbers are released: curvature, then variance, if any."""
-        own = packed_size(self.width)
-        return own + (own if self.robust else int(self.parts[1] > 0.0))
+        """How many numbers are released."""
+        return released_size(self.width, logistic=self.logistic, robust=self.robust)
 
     def matrices(self, sums: Floats, noise_multiplier: float) -> Matrices:
         """Return what noisy sums say.
@@ -143,7 +177,8 @@ class Measure:
         if self.robust:
             other = self.cap**2 / second
             variance = other * _unpacked(sums[own:], self.width)
-            return Matrices(curvature, error, _positive(variance), 1.0)
+            variance = _positive(variance)
+            return Matrices(curvature, error, variance, 1.0, other * noise_multiplier)
         if not second:
             return Matrices(curvature, error, None, 1.0)
         trace = max(float(sums[own]), noise_multiplier) * self.cap**2 / second
@@ -286,7 +321,9 @@ class Inference:
     matrices: Matrices
     path: Path
 
-    def about(self, rows: Floats, unknown: Floats | None = None) -> Found:
+    def about(
+        self, rows: Floats, unknown: Floats | None = None, doubtful: Floats | None = None
+    ) -> Found:
         """Return what is known about linear functions of the model.
 
         Parameters
@@ -295,13 +332,16 @@ class Inference:
             The functions, of `theta`.
         unknown : array of shape (directions, width), optional
             Directions along which no prediction changes, by public facts.
+        doubtful : array of shape (directions, width), optional
+            Directions along which predictions of some records may change: they count as unknown
+            where the released curvature does not show it.
 
         Notes
         -----
         The first-order law of the estimator, corrected for the noise of the curvature to
         second order; each line is derived in docs/proofs/intervals.md.
         """
-        basis = _complement(unknown, len(self.theta))
+        basis = _complement(self._unseen(unknown, doubtful), len(self.theta))
         along = rows @ basis
         curvature = basis.T @ self.matrices.curvature @ basis
         error = self.matrices.curvature_error
@@ -335,12 +375,17 @@ class Inference:
 
         drawn, added = of(sampling), of(privacy)
         with np.errstate(all="ignore"):
-            shaky = error * np.square(along @ inverse).sum(axis=1) / of(inverse)
+            turned = np.square(along @ inverse).sum(axis=1)
+            shaky = error * turned / of(inverse)
+            slopes = self.matrices.variance_error * turned / drawn
             kept = drawn / of(plain)
         hidden = (parts[:, ~seen].sum(axis=1) > _OTHERWISE * lengths) | ~(shaky <= _EXACT)
-        hidden |= ~(kept >= 1.0 - _CORRECTED) | ~(added > 0.0)
-        # A variance that is not exact itself: its inverse enters once, and twice.
-        drawn, added = drawn * (1.0 + shaky**2), added * (1.0 + 4.0 * shaky**2)
+        hidden |= ~(slopes <= _EXACT_SLOPES) | ~(kept >= 1.0 - _CORRECTED) | ~(added > 0.0)
+        # Variances are not exact themselves: the inverse enters them once or twice.
+        twice = 1.0 if self.matrices.variance is None else 4.0
+        with np.errstate(all="ignore"):
+            drawn = drawn * (1.0 + twice * shaky**2 + slopes**2)
+            added = added * (1.0 + 4.0 * shaky**2)
         weak = np.flatnonzero(seen)[values < self.strength]
         shrunk = parts[:, weak].sum(axis=1) > _OTHERWISE * lengths
         outside = np.square(rows).sum(axis=1) - np.square(along).sum(axis=1)
@@ -350,6 +395,18 @@ class Inference:
             for a, b, c in zip(free, hidden, shrunk, strict=True)
         ]
         return Found(self.strength * (along @ (corrected @ theta)), drawn, added, reasons)
+
+    def _unseen(self, unknown: Floats | None, doubtful: Floats | None) -> Floats | None:
+        """Return the directions to leave out: those that no record is seen to determine."""
+        found = [] if unknown is None else list(unknown)
+        for one in () if doubtful is None else doubtful:
+            along = one / np.linalg.norm(one)
+            if (
+                along @ self.matrices.curvature @ along
+                <= _HARDLY * self.matrices.curvature_error
+            ):
+                found.append(one)
+        return np.array(found) if found else None
 
 
 def coefficient_map(problem: Problem) -> Floats:

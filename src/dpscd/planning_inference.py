@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from dpscd.errors import ParameterError
-from dpscd.inference import AVERAGING, Measure, curvature_error
+from dpscd.inference import AVERAGING, curvature_error, parts_of
 from dpscd.releases.information import Information
 
 __all__ = ["InferenceRule", "expected_width", "inference_rule", "information_noise"]
@@ -101,7 +101,7 @@ def information_noise(
     """
     logistic = task == "classification"
     largest = 0.25 if logistic else 1.0
-    part = Measure(width, 1.0, 1.0, 1.0, logistic, robust).parts[0]
+    part = parts_of(logistic=logistic, robust=robust)[0]
     # By a unit of noise: its largest eigenvalue over the curvature along a typical feature.
     unit = largest * curvature_error(d, 1.0, part) * math.sqrt(2.0 * width)
     unit /= n * _CURVED[task] / d

@@ -22,7 +22,7 @@ from dpscd import (
 )
 from dpscd.estimators.files import _checksum
 from dpscd.estimators.inference_checks import check_inference
-from dpscd.inference import ABSENT
+from dpscd.inference import ABSENT, CAPPED
 
 N = 20_000
 RNG = np.random.default_rng(0)
@@ -89,6 +89,9 @@ def test_a_contrast_is_a_weighted_sum(ridge):
     assert ridge.contrast({"x0": 1}).frame["std_error"][0] == pytest.approx(
         ridge.summary().frame["std_error"][0]
     )
+    frame = pd.DataFrame(X, columns=["dose 1 mg", "b", "c"])
+    named = DPRidge(1.0, inference=True, random_state=0, **RIDGE).fit(frame, Y)
+    assert named.contrast({"dose 1 mg": 1, "b": -1}).frame["term"][0] == "dose 1 mg - b"
     with pytest.raises(ParameterError, match="no term 'age'; there are x0, x1"):
         ridge.contrast({"age": 1})
 
@@ -115,6 +118,30 @@ def test_without_an_intercept_there_is_none_in_the_table():
     found = model.fit(centred, centred @ COEF + RNG.normal(size=N)).conf_int()
     assert found["term"].tolist() == ["x0", "x1", "x2"]
     assert found.notna().all().all()
+
+
+def test_a_single_coefficient_has_its_interval_and_its_file(tmp_path):
+    x = X[:, :1]
+    y = 0.5 * x[:, 0] + RNG.normal(size=N)
+    options = {"y_bounds": (-8.0, 8.0), "row_bound": 4.0, "fit_intercept": False}
+    model = DPRidge(1.0, inference=True, random_state=0, **options).fit(x, y)
+    found = model.summary().frame.iloc[0]
+    assert 0.8 / math.sqrt(N) < found["std_error"] < 1.4 / math.sqrt(N)
+    model.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").conf_int().equals(model.conf_int())
+
+
+def test_a_model_without_a_pilot_starts_from_nothing(logistic, tmp_path):
+    path = changed(
+        logistic,
+        tmp_path / "model.json",
+        lambda x: (
+            x["training"]["information"]["start"].__setitem__(0, 1.0)
+            or x["training"]["information"]["theta"].__setitem__(0, -9.0)
+        ),
+    )
+    with pytest.raises(ModelFileError, match="does not fit its model"):
+        load(path)
 
 
 def test_a_frame_names_the_terms():
@@ -229,6 +256,9 @@ def changed(model, path, change):
         lambda x: x["parameters"].update(inference=False),
         lambda x: x["parameters"].update(inference="robust"),
         lambda x: x["training"]["information"].update(sums="x"),
+        lambda x: x["training"]["information"]["theta"].__setitem__(0, 50.0),
+        lambda x: x["training"]["information"]["start"].__setitem__(1, 5.0),
+        lambda x: x["coef"].__setitem__(0, 2.0),
     ],
 )
 def test_a_file_that_contradicts_its_card_is_refused(ridge, tmp_path, change):
@@ -239,7 +269,7 @@ def test_a_file_that_contradicts_its_card_is_refused(ridge, tmp_path, change):
 
 def test_a_model_for_prediction_cannot_be_given_intervals(tmp_path):
     plain = DPRidge(1.0, random_state=0, **RIDGE).fit(X[:2000], Y[:2000])
-    numbers = {"theta": [0.0] * 4, "sums": [0.0] * 11}
+    numbers = {"theta": [0.0] * 4, "start": [0.0] * 4, "sums": [0.0] * 11}
     path = changed(
         plain, tmp_path / "a.json", lambda x: x["training"].update(information=numbers)
     )
@@ -354,6 +384,49 @@ def test_pairs_and_normalised_rows_are_refused():
             TableModel(
                 {**SCHEMA, "table": rows}, DPLogisticRegression(2.0, inference=True)
             ).fit(table(1000))
+
+
+def test_records_without_a_level_are_not_forgotten():
+    """Where cells are missing, levels of a complete category are told apart from the rest."""
+    rng = np.random.default_rng(5)
+    n = 20_000
+    missing = rng.random(n) < 0.4
+    x = rng.uniform(-1.0, 1.0, n) + np.where(missing, 0.8, -0.8)
+    level = np.where(missing, "", rng.choice(["a", "b"], n))
+    y = 0.3 * x + np.where(level == "a", 0.5, 0.0) + np.where(missing, -0.5, 0.0)
+    table = pd.DataFrame({"x": x, "level": level, "y": y + 0.5 * rng.normal(size=n)})
+    schema = {
+        "target": {"column": "y", "bounds": [-6, 6]},
+        "columns": {
+            "x": {"kind": "number", "bounds": [-2, 2]},
+            "level": {"kind": "category", "values": ["a", "b"], "complete": True},
+        },
+    }
+    model = TableModel(schema, DPRidge(4.0, inference=True, random_state=0)).fit(table)
+    found = model.summary().frame.set_index("term").loc["x"]
+    # 0.0061 without privacy; 0.0036 if nothing depended on whether a level is there.
+    assert 0.0055 < found["std_error"] < 0.012
+    assert abs(found["estimate"] - 0.3) < 4.5 * found["std_error"]
+    with pytest.raises(ParameterError, match="needs fit_intercept=True"):
+        TableModel(schema, DPRidge(4.0, inference=True, fit_intercept=False)).fit(table)
+
+
+def test_levels_that_training_cuts_are_refused_for_classes():
+    rng = np.random.default_rng(6)
+    n = 100_000
+    rare = rng.random((n, 2)) < [0.004, 0.3]
+    sick = rng.random(n) < 1.0 / (1.0 + np.exp(1.0 - rare @ [1.5, 0.5]))
+    table = pd.DataFrame(np.where(rare, "yes", "no"), columns=["rare", "common"])
+    table["sick"] = np.where(sick, "yes", "no")
+    levels = {"kind": "category", "values": ["no", "yes"]}
+    schema = {
+        "target": {"column": "sick", "classes": ["no", "yes"]},
+        "columns": {"rare": levels, "common": levels},
+    }
+    estimator = DPLogisticRegression(2.0, inference=True, random_state=0)
+    found = TableModel(schema, estimator).fit(table).summary().frame.set_index("term")
+    assert found.loc["rare=yes", "refused"] == CAPPED
+    assert found.loc["common=yes", "refused"] is None
 
 
 # --- coverage --------------------------------------------------------------------------------

@@ -1002,7 +1002,7 @@ MUTATIONS = [
     Mutation(
         "an information measured by the longest row of all",
         "releases/information.py",
-        (("short = np.minimum(1.0, measure.row / norm)", "short = np.minimum(1.0, measure.row / norm.max(initial=1e-300))"),),
+        (("np.minimum(1.0, query.measure.row / self.norm)", "np.minimum(1.0, query.measure.row / self.norm.max(initial=1e-300))"),),
         "tests/releases/test_information.py::test_no_record_moves_the_sums_by_more_than_one",
     ),
     Mutation(

@@ -17,7 +17,7 @@ from dpscd.cards.card import PrivacyCard
 from dpscd.errors import DataError, ParameterError, PrivacyWarning
 from dpscd.estimators.files import write_model
 from dpscd.estimators.fitting import Fitting
-from dpscd.estimators.inference_checks import ROBUST, check_inference
+from dpscd.estimators.inference_checks import check_inference
 from dpscd.estimators.parameters import check_shared, given, is_auto, threads_of
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.sources import Arrays, DaskArrays, Given, Opened, RecordSource
@@ -28,6 +28,7 @@ from dpscd.estimators.validation import (
     warn_of_split_groups,
     warn_user,
 )
+from dpscd.inference import is_robust
 from dpscd.kernels._jit import compiling_said
 from dpscd.losses import Loss
 from dpscd.persons import PersonFacts
@@ -338,7 +339,12 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             persons=source.persons is not None,
             joint=losses.is_joint(loss),
             inference=bool(asked),
-            robust=asked == ROBUST or (bool(asked) and source.persons is not None),
+            robust=is_robust(
+                asked,
+                records.features + int(constant != 0.0),
+                logistic=self._kind.classifies,
+                persons=source.persons is not None,
+            ),
         )
         return Fitting(
             name=type(self).__name__,

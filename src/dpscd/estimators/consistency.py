@@ -17,6 +17,7 @@ import numpy.typing as npt
 from dpscd.cards.card import PrivacyCard
 from dpscd.cards.statements import PERSON_FACTS, agrees
 from dpscd.errors import ModelFileError
+from dpscd.inference import is_robust, released_size
 from dpscd.losses import Loss, rescaled
 from dpscd.plan import shared_noise
 from dpscd.planning import default_delta
@@ -43,6 +44,8 @@ _AUTO_DELTA: dict[int, Callable[[int], float]] = dict.fromkeys(range(1, 6), defa
 
 # The first rule that releases anything after training.
 _FIRST_AFTER = 4
+# The first rule that plans fits for inference.
+_FIRST_INFORMATION = 5
 
 _ALWAYS = {"n", "d", "lam", "row_bound", "intercept", "standardised", "rule"}
 _PRIVATE = {"epochs", "lot_size", "averaging", "reaches"}
@@ -327,10 +330,12 @@ def check_information(card: PrivacyCard, asked: Any, values: Any) -> None:
     good = (values is not None) == bool(listed) == bool(asked)
     if good and listed:
         width = public["d"] + int(public["intercept"] > 0.0)
-        robust = asked is not True or card.protected.is_person
-        good = (listed[0].size == width * (width + 1)) == robust
-        good = good and set(values) == {"theta", "sums"}
-        sizes = {"theta": width, "sums": listed[0].size}
+        logistic = "classes" in public
+        robust = is_robust(asked, width, logistic=logistic, persons=card.protected.is_person)
+        size = released_size(width, logistic=logistic, robust=robust)
+        sizes = {"theta": width, "start": width, "sums": size}
+        good = listed[0].size == size and set(values) == set(sizes)
+        good = good and public["rule"] >= _FIRST_INFORMATION
         for name in sizes if good else ():
             numbers = np.asarray(values[name], dtype=np.float64)
             good = good and numbers.shape == (sizes[name],)

@@ -33,13 +33,14 @@ from dpscd.estimators.consistency import (
     runs_of,
     runs_to_dict,
 )
-from dpscd.estimators.intervals import inference_of
+from dpscd.estimators.intervals import model_numbers
 from dpscd.estimators.plain_values import (
     from_plain,
     labels_from_plain,
     labels_to_plain,
     to_plain,
 )
+from dpscd.inference import coefficient_map
 from dpscd.link import Link
 from dpscd.privacy.strict_json import read_json
 
@@ -295,7 +296,11 @@ def _information(model: Any) -> dict[str, Any] | None:
     """Return what intervals are computed from, all of it released; None if there are none."""
     if not hasattr(model, "_information"):
         return None
-    return {"theta": model._theta.tolist(), "sums": model._information.tolist()}
+    return {
+        "theta": model._theta.tolist(),
+        "start": model._start.tolist(),
+        "sums": model._information.tolist(),
+    }
 
 
 def _restore_information(model: Any, values: Any) -> None:
@@ -304,9 +309,15 @@ def _restore_information(model: Any, values: Any) -> None:
     check_information(model.privacy_, asked, values)
     if values is None:
         return
-    model._theta = np.asarray(values["theta"], dtype=np.float64)
-    model._information = np.asarray(values["sums"], dtype=np.float64)
-    inference_of(model._runs[-1], model.privacy_, model._theta, model._information)
+    for name, number in (("_theta", "theta"), ("_start", "start"), ("_information", "sums")):
+        setattr(model, name, np.asarray(values[number], dtype=np.float64))
+    moved = coefficient_map(model._runs[-1]) @ model._theta
+    own = model_numbers(model)[: len(moved)]
+    piloted = len(model._runs) > 1
+    if not np.allclose(
+        model._start + moved, own, rtol=1e-9, atol=1e-12 * np.abs(own).max()
+    ) or (not piloted and np.abs(model._start[: model.n_features_in_]).max() > 1e-9):
+        raise ModelFileError("what its intervals are computed from does not fit its model.")
 
 
 def _as_before(parameters: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:

@@ -7,12 +7,10 @@ import numpy as np
 
 from dpscd.errors import ParameterError
 from dpscd.estimators.parameters import is_auto
+from dpscd.inference import ROBUST
 from dpscd.persons import SHARE
 
-__all__ = ["ROBUST", "check_inference", "check_inference_parameters"]
-
-ROBUST = "robust"
-"""What `inference` is for intervals that do not assume that the model is true."""
+__all__ = ["check_inference", "check_inference_parameters"]
 
 _PLANNED = ("lam", "travel", "epochs", "lot_size")
 

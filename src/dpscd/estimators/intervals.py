@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,8 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from dpscd.cards.card import PrivacyCard
 from dpscd.errors import ParameterError
 from dpscd.estimators.validation import check_number
-from dpscd.inference import ABSENT, Found, Inference, Path, coefficient_map, measure_of
+from dpscd.inference import (
+    ABSENT,
+    CAPPED,
+    Found,
+    Inference,
+    Path,
+    coefficient_map,
+    measure_of,
+    released_size,
+)
 from dpscd.plan import average_from
+from dpscd.privacy.release import Release
 from dpscd.problem import Problem
 from dpscd.releases.base import State
 from dpscd.standard import Standard
@@ -29,11 +39,15 @@ __all__ = [
     "combined",
     "inference_of",
     "intervals_of",
+    "model_numbers",
 ]
 
 Floats = npt.NDArray[np.float64]
 
 _NORMAL = NormalDist()
+
+# Records must be able to have slopes up to this before they are capped, where 1 is the largest.
+_SLOPE = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +62,17 @@ class Terms:
         The functions; the intercept comes last.
     unknown : array of shape (directions, features + 1), optional
         Changes of coefficients that change no prediction, by public facts.
+    doubtful : array of shape (directions, features + 1), optional
+        Changes that change only predictions of records with a missing value, if there are any.
+    levels : array of shape (features,), optional
+        The value of a level of a category where a record has it; 0 for other features.
     """
 
     names: Sequence[str]
     rows: Floats
     unknown: Floats | None = None
+    doubtful: Floats | None = None
+    levels: Floats | None = None
 
 
 class Intervals:
@@ -129,6 +149,7 @@ class WithIntervals:
     privacy_: PrivacyCard
     _runs: tuple[Problem, ...]
     _theta: Floats
+    _start: Floats
     _information: Floats
 
     def conf_int(self, level: float = 0.95) -> "pd.DataFrame":
@@ -178,8 +199,10 @@ class WithIntervals:
         if state.information is not None and state.shared is not None:
             self._information = state.information
             self._theta = state.shared[0] / state.problem.strength
+            moved = coefficient_map(state.problem) @ self._theta
+            self._start = model_numbers(self)[: len(moved)] - moved
         elif hasattr(self, "_information"):
-            del self._information, self._theta  # of an earlier fit
+            del self._information, self._theta, self._start  # of an earlier fit
 
 
 def combined(terms: Terms, weights: Mapping[str, float]) -> Terms:
@@ -192,9 +215,11 @@ def combined(terms: Terms, weights: Mapping[str, float]) -> Terms:
         row += (
             check_number(f"weights[{name!r}]", weight, low=-math.inf) * terms.rows[known[name]]
         )
-    signs = [(f"{'-' if w < 0 else '+'} {abs(w):g} {name}") for name, w in weights.items()]
-    name = " ".join(signs).removeprefix("+ ").replace(" 1 ", " ")
-    return Terms([name.removeprefix("1 ")], row[None], terms.unknown)
+    name = " ".join(
+        f"{'-' if weight < 0 else '+'} {'' if abs(weight) == 1 else f'{abs(weight):g} '}{name}"
+        for name, weight in weights.items()
+    )
+    return replace(terms, names=[name.removeprefix("+ ")], rows=row[None])
 
 
 def _own_terms(model: Any) -> Terms:
@@ -250,6 +275,11 @@ def intervals_of(model: Any, terms: Terms, level: float) -> Intervals:
     return Intervals(pd.DataFrame(columns), level, _heading(model), _about(model))
 
 
+def model_numbers(model: Any) -> Floats:
+    """Return the coefficients and the intercept of a model of one output."""
+    return np.concatenate([np.ravel(model.coef_), np.ravel(model.intercept_)])
+
+
 def _found(model: Any, terms: Terms) -> tuple[Found, Floats]:
     """Return what is known about terms, and their values in the model."""
     if not hasattr(model, "_information"):
@@ -260,23 +290,39 @@ def _found(model: Any, terms: Terms) -> tuple[Found, Floats]:
     problem = model._runs[-1]
     inference = inference_of(problem, model.privacy_, model._theta, model._information)
     whole = coefficient_map(problem)
-    rows = terms.rows if problem.constant else terms.rows[:, : problem.d]
-    unknown = _unknown(problem, whole, terms.unknown)
-    found = inference.about(rows @ whole, unknown)
-    absent = (rows[:, : problem.d] * model.unseen_features()).any(axis=1).tolist()
-    refused = [ABSENT if x else why for x, why in zip(absent, found.refused, strict=True)]
-    own = np.concatenate([np.ravel(model.coef_), np.ravel(model.intercept_)])
-    return found._replace(refused=refused), terms.rows @ own
-
-
-def _unknown(problem: Problem, whole: Floats, changes: Floats | None) -> Floats | None:
-    """Return the directions inside along which no prediction changes."""
+    back, width = np.linalg.pinv(whole), len(whole)
     standard = cast("Standard", problem.standard)
-    found = [np.eye(problem.width)[place] for place in np.flatnonzero(standard.scale == 0.0)]
-    if changes is not None and len(changes):
-        inside = changes if problem.constant else changes[:, : problem.d]
-        found += list(inside @ np.linalg.pinv(whole).T)
-    return np.array(found) if found else None
+    unknown = [np.eye(problem.width)[place] for place in np.flatnonzero(standard.scale == 0.0)]
+    if terms.unknown is not None:
+        unknown += list(terms.unknown[:, :width] @ back.T)
+    doubtful = None if terms.doubtful is None else terms.doubtful[:, :width] @ back.T
+    rows = terms.rows[:, :width]
+    found = inference.about(rows @ whole, np.array(unknown) if unknown else None, doubtful)
+    refused = list(found.refused)
+    for reason, features in (
+        (CAPPED, _capped(model, problem, terms)),
+        (ABSENT, model.unseen_features()),
+    ):
+        hit: list[bool] = np.any(rows[:, : problem.d] * features, axis=1).tolist()
+        refused = [reason if x else why for x, why in zip(hit, refused, strict=True)]
+    return found._replace(refused=refused), terms.rows @ model_numbers(model)
+
+
+def _capped(model: Any, problem: Problem, terms: Terms) -> npt.NDArray[np.bool_]:
+    """Return which levels only records have whose rows or slopes training cuts.
+
+    Of a classifier: of a regression the label is cut with a long row, so that the same line
+    fits.
+    """
+    if terms.levels is None or not hasattr(model, "classes_"):
+        return np.zeros(problem.d, dtype=bool)
+    standard = cast("Standard", problem.standard)
+    own = np.abs(terms.levels / problem.row_bound - standard.centre) * standard.scale
+    length = np.hypot(own, math.hypot(1.0, problem.constant)) / problem.scale
+    training = model.privacy_.training
+    reach = training.clip * training.event.rate * training.event.steps
+    capped: npt.NDArray[np.bool_] = (_SLOPE * length > reach) | (length > 1.0)
+    return capped & (terms.levels > 0.0)
 
 
 def inference_of(
@@ -293,10 +339,8 @@ def inference_of(
     theta, information : arrays
         The trained model inside, and the noisy sums.
     """
-    (listed,) = (x for x in card.releases if x.what == "information")
+    listed, robust = _listed(problem, card)
     public, training = card.public, card.training
-    own = problem.width * (problem.width + 1) // 2
-    robust = listed.size == 2 * own
     contribution = training.clip * training.event.rate * training.event.steps
     averaging = public["averaging"]
     measure = measure_of(problem, contribution, averaging, robust)
@@ -316,6 +360,13 @@ def inference_of(
     return Inference(theta, problem.strength, matrices, path)
 
 
+def _listed(problem: Problem, card: PrivacyCard) -> tuple[Release, bool]:
+    """Return the release of the information, and whether it has all of the variance."""
+    (listed,) = (x for x in card.releases if x.what == "information")
+    logistic = "classes" in card.public
+    return listed, listed.size == released_size(problem.width, logistic=logistic, robust=True)
+
+
 def _heading(model: Any) -> str:
     card = model.privacy_
     kind = "Logistic" if hasattr(model, "classes_") else "Linear"
@@ -329,9 +380,7 @@ def _heading(model: Any) -> str:
 
 def _about(model: Any) -> str:
     card = model.privacy_
-    (listed,) = (x for x in card.releases if x.what == "information")
-    width = model._runs[-1].width
-    robust = listed.size == width * (width + 1)
+    robust = _listed(model._runs[-1], card)[1]
     errors = (
         "Robust standard errors (sandwich)"
         + (", clustered by person." if card.protected.is_person else ".")

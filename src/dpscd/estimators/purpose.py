@@ -9,7 +9,7 @@ __all__ = ["has_intervals", "prediction_note"]
 
 def has_intervals(model: Any) -> bool:
     """Return whether a fitted estimator was trained with `inference`."""
-    return bool(getattr(model, "inference", False))
+    return hasattr(model, "_information")
 
 
 def prediction_note(model: Any, noun: str = "coefficient") -> str | None:

@@ -119,6 +119,8 @@ class TableModel(BaseEstimator):
         model: Any = self._unfitted(schema)
         if getattr(model, "inference", False):
             schema = lined(schema)
+            if not model.fit_intercept:
+                raise ParameterError("inference on a table needs fit_intercept=True.")
         persons = None
         if groups is not None or schema.person is not None:
             if groups is not None and schema.person is not None:

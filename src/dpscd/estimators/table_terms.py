@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,9 @@ from dpscd.estimators.intervals import Terms
 from dpscd.preprocessing.column_features import Bounds, column_names, declared_bounds
 from dpscd.preprocessing.declarations import Column
 from dpscd.preprocessing.encoding import unit_of, width_of
+from dpscd.preprocessing.levels import levels_of
 from dpscd.preprocessing.schema import Schema
+from dpscd.standard import Levels
 
 __all__ = ["table_terms"]
 
@@ -48,6 +50,7 @@ def table_terms(schema: Schema, bounds: Bounds, reference: Mapping[str, Any] | N
     names: list[str] = []
     rows: list[Floats] = []
     unknown: list[Floats] = []
+    doubtful: list[Floats] = []
     intercept = np.zeros(width + 1)
     intercept[-1] = 1.0
     first = 0
@@ -71,7 +74,8 @@ def table_terms(schema: Schema, bounds: Bounds, reference: Mapping[str, Any] | N
             intercept[base] = unit
             change = np.zeros(width + 1)
             change[places.start : places.stop], change[-1] = 1.0, -unit
-            unknown.append(change)
+            exact = not (part.complete and part.missing == "average")
+            (unknown if exact else doubtful).append(change)
             continue
         step, zero = _step(part, bounds)
         row = np.zeros(width + 1)
@@ -88,6 +92,8 @@ def table_terms(schema: Schema, bounds: Bounds, reference: Mapping[str, Any] | N
         [*names, "(intercept)"],
         np.array([*rows, intercept]),
         np.array(unknown) if unknown else None,
+        np.array(doubtful) if doubtful else None,
+        cast("Levels", levels_of(schema)).value,
     )
 
 

@@ -7,13 +7,14 @@ records, so they are released as other sums are: docs/proofs/intervals.md.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
 from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import CardError, ParameterError
-from dpscd.inference import Measure, measure_of, packed_size
+from dpscd.inference import Measure, measure_of, released_size
 from dpscd.kernels.chances import fill_chances
 from dpscd.kernels.dual import predictions
 from dpscd.kernels.margin import MARGIN
@@ -67,66 +68,37 @@ class InformationQuery(Query):
         return (self.measure.size,)
 
     def total(self, records: SomeRecords) -> Floats:
-        """Return the exact sums; what is no number does not count."""
+        """Return the exact sums; what is no number does not count.
+
+        Notes
+        -----
+        Guarantee: a record, or a person, adds a vector of length at most 1. This rests on
+        `factor` alone. Proof: docs/proofs/intervals.md.
+        """
+        with np.errstate(all="ignore"):  # what is no number is left out, without a word
+            return self._total(_Units(self, records))
+
+    def _total(self, units: "_Units") -> Floats:
         measure, width = self.measure, self.measure.width
-        rows = self.problem.block(records.X)
-        counted = records.weights > 0.0
-        with np.errstate(all="ignore"):
-            slopes, curved = self._slopes(rows, records)
-            usable = counted & (rows.norm > 0.0) & (rows.norm <= 1.0 + 2.0**-30)
-            usable &= (np.abs(slopes) < _LARGEST) & np.isfinite(curved)
-        norm = np.where(usable, rows.norm, 1.0)
-        slopes, curved = np.where(usable, slopes, 0.0), np.where(usable, curved, 0.0)
-        short = np.minimum(1.0, measure.row / norm)
-
-        def column(j: int) -> Floats:
-            tail = rows.tail if j == self.problem.d else rows.values[:, j] * rows.factor
-            return np.where(usable, tail, 0.0)
-
-        def of_units(each: Floats) -> Floats:
-            """Return numbers of rows as numbers of records or persons."""
-            if records.persons is None:
-                return each
-            found: Floats = records.persons.means(each[None], counted)[0]
-            return found
-
-        pulled = np.abs(slopes) * norm
-        if records.persons is not None:
-            pulled = np.sqrt(sum(of_units(slopes * column(j)) ** 2 for j in range(width)))
-        inside = pulled < measure.cap
-        cut = np.minimum(1.0, measure.cap / np.maximum(pulled, measure.cap))
-        pulls = [of_units(slopes * short * column(j)) * cut for j in range(width)]
         first, second = measure.parts
-        unit = first / (measure.curved * measure.row**2)
-        curves = curved * short * short
-        long = of_units(curves * norm * norm) * unit
-        trace = sum(pull * pull for pull in pulls) * (second / measure.cap**2)
+        curvature, variance = first / (measure.curved * measure.row**2), second / measure.cap**2
+        pulls = [units.pull(j) for j in range(width)]
+        long = units.of(units.curves * units.norm * units.norm) * curvature
+        trace = sum(pull * pull for pull in pulls) * variance
         factor = 1.0 / np.maximum(1.0, np.sqrt(long * long + trace * trace))
-        sums = np.empty(measure.size)
-        place = 0
-        for j in range(width):
-            left = curves * column(j)
-            for k in range(j, width):
-                each = of_units(left * column(k)) * (unit * _twice(j, k)) * factor
-                sums[place] = self._sum(np.where(inside, each, 0.0))
-                place += 1
-        if not measure.robust:
-            if second:
-                sums[place] = self._sum(trace * factor)
-            return sums
-        scale = second / measure.cap**2
-        for j in range(width):
-            for k in range(j, width):
-                each = pulls[j] * pulls[k] * (scale * _twice(j, k)) * factor
-                sums[place] = self._sum(each)
-                place += 1
-        return sums
+        found = []
+        for j, k in combinations_with_replacement(range(width), 2):
+            each = units.of(units.curves * units.column(j) * units.column(k)) * factor
+            found.append(np.where(units.inside, each * (curvature * _twice(j, k)), 0.0))
+        if measure.robust:
+            for j, k in combinations_with_replacement(range(width), 2):
+                found.append(pulls[j] * pulls[k] * factor * (variance * _twice(j, k)))
+        elif second:
+            found.append(trace * factor)
+        # Each cut toward zero, so that sums are whole numbers of units: exact in any order.
+        return np.array([np.trunc(x * (MARGIN / self.unit)).sum() for x in found])
 
-    def _sum(self, each: Floats) -> float:
-        """Return the sum in units, each number cut toward zero: exact in any order."""
-        return float(np.trunc(each * (MARGIN / self.unit)).sum())
-
-    def _slopes(self, rows: DenseRows, records: SomeRecords) -> tuple[Floats, Floats]:
+    def slopes(self, rows: DenseRows, records: SomeRecords) -> tuple[Floats, Floats]:
         """Return minus the slope and the second derivative of each record's loss."""
         found = np.empty((2, len(rows.norm)))
         if self.measure.logistic:
@@ -142,6 +114,57 @@ class InformationQuery(Query):
         predictions(rows, self.theta, 1.0, found[0])
         found[1] = 1.0
         return labels - found[0], found[1]
+
+
+class _Units:
+    """What records, or persons, have of the two matrices.
+
+    Attributes
+    ----------
+    norm : array, one a row
+        Its length; 1 where it does not count.
+    curves : array, one a row
+        The second derivative of its loss, times the square of what its row is shortened to.
+    inside : array of bool, one a unit
+        Whether it pulls less than the cap.
+    """
+
+    def __init__(self, query: InformationQuery, records: SomeRecords) -> None:
+        self._rows = query.problem.block(records.X)
+        self._persons, self._counted = records.persons, records.weights > 0.0
+        self._d, cap = query.problem.d, query.measure.cap
+        slopes, curved = query.slopes(self._rows, records)
+        norm = self._rows.norm
+        usable = self._counted & (norm > 0.0) & (norm <= 1.0 + 2.0**-30)
+        usable &= (np.abs(slopes) < _LARGEST) & np.isfinite(curved)
+        self._usable = usable
+        self.norm = np.where(usable, norm, 1.0)
+        self._short = np.minimum(1.0, query.measure.row / self.norm)
+        self._slopes = np.where(usable, slopes, 0.0)
+        self.curves = np.where(usable, curved, 0.0) * self._short * self._short
+        pulled = np.abs(self._slopes) * self.norm
+        if self._persons is not None:
+            each = (self.of(self._slopes * self.column(j)) for j in range(query.measure.width))
+            pulled = np.sqrt(sum(x * x for x in each))
+        self.inside = pulled < cap
+        self._cut = cap / np.maximum(pulled, cap)
+
+    def column(self, j: int) -> Floats:
+        """Return one entry of all rows, the constant column being the last."""
+        entry = self._rows.tail if j == self._d else self._rows.values[:, j] * self._rows.factor
+        return np.where(self._usable, entry, 0.0)
+
+    def of(self, each: Floats) -> Floats:
+        """Return numbers of rows as numbers of records, or as means over a person's rows."""
+        if self._persons is None:
+            return each
+        found: Floats = self._persons.means(each[None], self._counted)[0]
+        return found
+
+    def pull(self, j: int) -> Floats:
+        """Return one entry of slopes times shortened rows, cut as training cuts a unit."""
+        pull: Floats = self.of(self._slopes * self._short * self.column(j)) * self._cut
+        return pull
 
 
 def _twice(j: int, k: int) -> float:
@@ -182,9 +205,9 @@ class Information(SumRelease):
         if len(public.get("classes", (0, 1))) != 2 or not public.get("standardised", True):
             raise CardError("the card lists an information that no such model has.")
         if "d" in public and "intercept" in public:
-            own = packed_size(public["d"] + int(public["intercept"] > 0.0))
-            plain = own if "classes" in public else own + 1
-            if listed.size not in (plain, 2 * own):
+            width, logistic = public["d"] + int(public["intercept"] > 0.0), "classes" in public
+            sizes = [released_size(width, logistic=logistic, robust=x) for x in (False, True)]
+            if listed.size not in sizes:
                 raise CardError(WRONG_SIZE.format(cls.what))
 
     def check_fits(self, plan: Plan) -> None:
@@ -196,7 +219,7 @@ class Information(SumRelease):
     @property
     def size(self) -> int:
         """Packed numbers of one matrix, and of the other or its trace."""
-        return Measure(self.width, 1.0, 1.0, 1.0, self.logistic, self.robust).size
+        return released_size(self.width, logistic=self.logistic, robust=self.robust)
 
     def run(self, state: State, parties: Parties) -> State:
         """Release it; the model stays."""
