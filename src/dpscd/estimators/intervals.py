@@ -95,6 +95,18 @@ class Intervals:
     Notes
     -----
     Printed, it is a table; `frame` is for programs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpscd import DPRidge
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 2))
+    >>> y = X @ [1.0, -1.0] + 0.1 * rng.normal(size=20000)
+    >>> model = DPRidge(epsilon=1.0, y_bounds=(-2, 2), inference=True, random_state=0)
+    >>> found = model.fit(X, y).summary().frame
+    >>> bool(found["low"][0] < 1.1 and found["high"][0] > 0.9)
+    True
     """
 
     def __init__(self, frame: "pd.DataFrame", level: float, heading: str, about: str) -> None:
