@@ -1,8 +1,10 @@
 """Compiling is not interrupted: LLVM calls back, where Ctrl-C would be lost or crash."""
 
+import gc
 import os
 import signal
 import threading
+from contextlib import suppress
 
 import numba
 import pytest
@@ -97,6 +99,19 @@ def test_a_function_is_compiled_whole_or_not_at_all(decorator, tmp_path, monkeyp
         quarter(8.0)
     assert quarter.signatures
     assert quarter(8.0) == 2.0
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_garbage_waits_and_is_collected_again_if_it_was(collecting):
+    before = gc.isenabled()
+    (gc.enable if collecting else gc.disable)()
+    try:
+        with suppress(ValueError), _jit._garbage_waits():
+            assert not gc.isenabled()
+            raise ValueError
+        assert gc.isenabled() == collecting
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 @pytest.mark.compiled

@@ -13,6 +13,7 @@ from dpscd.kernels.dual import Records
 from dpscd.kernels.pack import empty_pack, pack_rows
 from dpscd.kernels.packed import add_packed_lot, advance_packed
 from dpscd.kernels.packed_threads import advance_part
+from dpscd.kernels.persons import Persons
 from dpscd.kernels.sharing import (
     CALLED_OFF,
     STEP,
@@ -154,8 +155,8 @@ class Chunk:
         chunk = (*self.lots, self.normals, 2, *self.state)
         return Hinge(), self.pack, self.constants, *chunk
 
-    def work(self, part):
-        advance_part(*self.data(), part, self.totals, self.gate)
+    def work(self, part, *persons):
+        advance_part(*self.data(), part, self.totals, self.gate, *persons)
 
     def hold(self, part, size):
         """Claim members of a share for its thread, which is then not seen again."""
@@ -206,6 +207,21 @@ def test_empty_lots_still_add_noise():
     assert chunk.gate[STEP] == chunk.steps
     for found, state in zip(chunk.state, expected.state, strict=True):
         np.testing.assert_array_equal(found, state)
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_a_thread_does_the_shares_of_persons_too(part):
+    starts = np.arange(0, N + 1, 3)
+    count = len(starts) - 1
+    lots = PLAN.lots.draw(SeededSource(b"persons"), 0, 5, count)
+    expected, chunk = Chunk(1, lots=lots), Chunk(2, lots=lots)
+    one, other = (Persons(starts, np.zeros(count, np.int64), 2) for _ in range(2))
+    advance_packed(*expected.data(), one)
+    chunk.work(part, other)
+    assert chunk.gate[STEP] == chunk.steps
+    for found, state in zip(chunk.state, expected.state, strict=True):
+        np.testing.assert_array_equal(found, state)
+    np.testing.assert_array_equal(other.turns, one.turns)
 
 
 def test_who_comes_when_all_is_done_changes_nothing():
