@@ -394,7 +394,8 @@ ATTACKS = {
     "format as a float": ("plain", put("format", value=4.0)),
     "an earlier format": ("plain", put("format", value=3)),
     "an older format": ("plain", lambda v: (
-        v.pop("training"), v.pop("link"), v.update(format=1))),
+        v.pop("training"), v.pop("link"), v["parameters"].pop("inference", None),
+        v.update(format=1))),
     # Parts of a guarantee without one.
     "an accountant without privacy": ("open", put(*CARD, "accountant", value="PLD")),
     "standardised without privacy": ("open", put(*PUBLIC, "standardised", value=True)),

@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import numba
@@ -106,12 +107,30 @@ def test_garbage_waits_and_is_collected_again_if_it_was(collecting):
     before = gc.isenabled()
     (gc.enable if collecting else gc.disable)()
     try:
-        with suppress(ValueError), _jit._garbage_waits():
+        with suppress(ValueError), _jit._garbage_waits:
             assert not gc.isenabled()
             raise ValueError
         assert gc.isenabled() == collecting
     finally:
         (gc.enable if before else gc.disable)()
+
+
+def test_the_last_of_several_threads_lets_garbage_be_collected_again():
+    before = gc.isenabled()
+    gc.enable()
+    try:
+        with _jit._garbage_waits:
+            with ThreadPoolExecutor(1) as pool:  # it comes and goes while this one stays
+                assert not pool.submit(_waiting).result()
+            assert not gc.isenabled()
+        assert gc.isenabled()
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
+def _waiting():
+    with _jit._garbage_waits:
+        return gc.isenabled()
 
 
 @pytest.mark.compiled

@@ -16,7 +16,10 @@ from dpscd import problem as problem_module
 from dpscd import standard as standard_module
 from dpscd.kernels.dual import Records
 from dpscd.kernels.pack import empty_pack, pack_rows
-from dpscd.kernels.packed import add_packed_lot
+from dpscd.kernels.packed import add_packed_lot, advance_packed
+from dpscd.kernels.packed_threads import advance_part
+from dpscd.kernels.persons import Persons
+from dpscd.kernels.sharing import new_gate
 from dpscd.losses import Logistic, Softmax, Squared
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
@@ -213,9 +216,8 @@ def test_a_fit_does_not_depend_on_the_type_that_numbers_are_kept_in(layout, d, m
     np.testing.assert_array_equal(single, double)
 
 
-@pytest.mark.parametrize(("d", "outputs"), [(7, 1), (90, 3), (512, 10), (300, 17)])
-def test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot(d, outputs):
-    n = 300  # more than two blocks
+def lot_of(d, outputs, n=300):
+    """Return what a kernel needs to step: more records than two blocks have, some silent."""
     rng = np.random.default_rng(d)
     one = plan(d, n=n, outputs=outputs)
     loss = Logistic() if outputs == 1 else Softmax()
@@ -227,10 +229,17 @@ def test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot(d, outputs):
     shared = rng.normal(size=(outputs, d + 1))
     before = rng.uniform(0.0, 0.05, (n, outputs))
     before[::7, 0] = np.inf  # silent, beside others
+    return rng, (loss, pack, constants), shared, before
+
+
+@pytest.mark.parametrize(("d", "outputs"), [(7, 1), (90, 3), (512, 10), (300, 17)])
+def test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot(d, outputs):
+    rng, problem, shared, before = lot_of(d, outputs)
+    n = len(before)
 
     def moved(ids):
-        dual, total = before.copy(), np.zeros((outputs, pack.padded), np.int64)
-        add_packed_lot(loss, pack, constants, np.array(ids), dual, shared, total)
+        dual, total = before.copy(), np.zeros((outputs, problem[1].padded), np.int64)
+        add_packed_lot(*problem, np.array(ids), dual, shared, total)
         return dual, total
 
     alone = [moved([i]) for i in range(n)]
@@ -240,3 +249,38 @@ def test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot(d, outputs):
         for i in ids:
             np.testing.assert_array_equal(dual[i], alone[i][0][i])
         np.testing.assert_array_equal(total, sum(alone[i][1] for i in ids))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("persons", [False, True])
+@pytest.mark.parametrize(("d", "outputs"), [(90, 1), (300, 9)])
+def test_nor_do_they_in_the_kernels_that_train(d, outputs, persons):
+    """The loop over rows is compiled into each of them: for one thread, and for several."""
+    rng, problem, shared, before = lot_of(d, outputs)
+    n = len(before)
+    units = (Persons(np.arange(n + 1), np.zeros(n, np.int64), 100),) if persons else ()
+
+    def stepped(kernel, ids):
+        dual, average = before.copy(), np.zeros_like(shared)
+        starts, normals = np.array([0, len(ids)]), np.zeros((1, shared.size))
+        chunk = (np.array(ids), starts, normals, 1, dual, shared.copy(), average)
+        kernel(*problem, *chunk, *units)
+        return dual
+
+    for kernel in (advance_packed, by_threads):
+        alone = [stepped(kernel, [i])[i] for i in range(40)]
+        for size in (40, 41, 43, 129, 300):
+            dual = stepped(kernel, rng.permutation(np.arange(size)))
+            np.testing.assert_array_equal(dual[:40], alone)
+
+
+def by_threads(loss, pack, constants, ids, starts, *others):
+    """Run a chunk of steps by the kernel of threads, in one."""
+    *chunk, dual, shared, average = others[:5]
+    totals = np.empty((2, shared.shape[0], pack.padded), np.int64)
+    gate = new_gate(starts, 2)
+    for part in (0, 1):
+        advance_part(
+            loss, pack, constants, ids, starts, *chunk, dual, shared, average, part, totals,
+            gate, *others[5:],
+        )  # fmt: skip

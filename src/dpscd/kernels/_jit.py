@@ -80,6 +80,7 @@ def jit_uncounted(function: F) -> F:
     """Compile like :func:`jit`, but without counting references to arrays.
 
     Such a function can neither create nor keep an array; its caller holds those it works on.
+    Nor may a function that it calls return one.
     Counting is atomic, and with few operations an array it takes longer than the work.
     """
     return _compile(function, _nrt=False)
@@ -141,22 +142,38 @@ def interrupts_wait() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-@contextmanager
-def _garbage_waits() -> Iterator[None]:
-    """Collect no garbage in the block: a compiler makes many objects, few of them garbage."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()
+class _GarbageWaits:
+    """Collect no garbage in the block: a compiler makes many objects, few of them garbage.
+
+    Threads may be in it at once; the last to leave restores what the first found.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._collecting = False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._collecting = gc.isenabled()
+                gc.disable()
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0 and self._collecting:
+                gc.enable()
+
+
+_garbage_waits = _GarbageWaits()
 
 
 def _uninterrupted(compile_for: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(compile_for)
     def compile_whole(signature: Any) -> Any:
-        with interrupts_wait(), _garbage_waits():
+        with interrupts_wait(), _garbage_waits:
             return compile_for(signature)
 
     return compile_whole
