@@ -65,7 +65,7 @@ What went against us: **intercepts** of ridge regressions are those of the cappe
 skewed errors, or a curved truth, they are not the usual ones and their intervals miss them. So
 are **slopes where errors are skewed and depend on the row**: delays of flights are both, and
 the difference between two carriers that are early or very late, 9E and UA, is -2 minutes of a
-typical flight where it is 0 of the mean. Of a **rare class** of 3 % (600 records) a seventh of
+typical flight where it is 0 of the mean. Of a **rare class** of 3 % (600 records) a tenth of
 the intervals is refused, and the others are 1.6 times as wide. **Rare levels** have intervals
 that are too wide, or none.
 """
