@@ -277,6 +277,11 @@ def test_what_cannot_work_is_refused_with_the_number_that_would():
         ParameterError, match=r"inference cannot work with n=1000 .*n=\d+ would"
     ):
         information_noise("classification", 1000, 21, 20, 4.0, robust=False)
+    with pytest.raises(
+        ParameterError, match="with n=32561 and 95 features"
+    ):  # Adult, epsilon 1
+        information_noise("classification", 32_561, 96, 95, 4.0, robust=False)
+    assert information_noise("classification", 5_000, 11, 10, 4.0, robust=False).size == 66
     found = information_noise("regression", 10**6, 11, 10, 4.0, robust=True)
     assert found.size == 2 * 66
     assert found.noise_multiplier == pytest.approx(4.0 / math.sqrt(0.01))

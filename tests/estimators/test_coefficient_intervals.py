@@ -404,8 +404,8 @@ def test_records_without_a_level_are_not_forgotten():
     }
     model = TableModel(schema, DPRidge(4.0, inference=True, random_state=0)).fit(table)
     found = model.summary().frame.set_index("term").loc["x"]
-    # 0.0061 without privacy; 0.0036 if nothing depended on whether a level is there.
-    assert 0.0055 < found["std_error"] < 0.012
+    # 0.0061 without privacy; 0.0057 if levels counted as collinear although some are absent.
+    assert 0.006 < found["std_error"] < 0.012
     assert abs(found["estimate"] - 0.3) < 4.5 * found["std_error"]
     with pytest.raises(ParameterError, match="needs fit_intercept=True"):
         TableModel(schema, DPRidge(4.0, inference=True, fit_intercept=False)).fit(table)

@@ -142,9 +142,6 @@ def test_rows_are_what_they_were_after_a_file(tmp_path):
     assert numbers(again, [], DESIGNS, []) == text
 
 
-@pytest.mark.skipif(
-    not (DOCS / "rows" / "intervals.csv").exists(), reason="the full run is not stored"
-)
 def test_the_page_of_the_docs_is_made_of_its_rows():
     fits, terms = (
         read_csv(DOCS / "rows" / f"{name}.csv") for name in ("intervals", "intervals-tables")
