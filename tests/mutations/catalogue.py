@@ -1195,8 +1195,14 @@ MUTATIONS = [
     Mutation(
         "an interrupt in the middle of compiling",
         "kernels/_jit.py",
-        (("compiled.compile = _uninterrupted(compiled.compile)", "pass"),),
+        (("compiled.compile = _uninterrupted(function, compiled.compile)", "pass"),),
         "tests/kernels/test_jit.py::test_a_function_is_compiled_whole_or_not_at_all",
+    ),
+    Mutation(
+        "a kernel compiled twice, here and beside",
+        "kernels/_jit.py",
+        (("        wait_for(function.__module__, function.__name__)\n", ""),),
+        "tests/kernels/test_ahead.py::test_the_first_fit_finds_the_kernel_in_the_cache",
     ),
     Mutation(
         "a total that is no sum leaves the records",

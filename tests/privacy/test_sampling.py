@@ -113,8 +113,9 @@ def test_no_records_give_empty_lots(exact):
 def test_skips_cover_six_deviations_and_no_more_than_all(rate, rows):
     skips = PoissonLots(rate).skips(rows)
     mean = rate * rows
-    assert skips == rows + 1 or skips >= mean + 6.0 * math.sqrt(mean)
-    assert skips <= rows + 1
+    assert skips >= rows + 1 or skips >= mean + 6.0 * math.sqrt(mean)
+    assert skips % 2 == 0  # as words come, so that no two layouts of them are compiled for
+    assert skips <= rows + 2
 
 
 def test_imprecision_is_negligible_and_grows_with_the_work():

@@ -29,7 +29,8 @@ from dpscd.estimators.validation import (
     warn_user,
 )
 from dpscd.inference import is_robust
-from dpscd.kernels._jit import compiling_said
+from dpscd.kernels._jit import CACHE_FOLDER, COMPILED, compiling_said
+from dpscd.kernels.ahead import compiling_beside
 from dpscd.losses import Loss
 from dpscd.persons import PersonFacts
 from dpscd.planning import Facts, default_constant, default_delta, worth_standardising
@@ -179,9 +180,17 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self._check_parameters()
         if source.on_dask:
             self._check_for_dask()
-        with source.opened(self._labels(classes), threads_of(self.n_jobs)) as records:
+        threads = threads_of(self.n_jobs)
+        with source.opened(self._labels(classes), threads) as records:
             fitting = self._fitting(records, classes, source)
-            with compiling_said(lambda: say_compiling(sys.stderr, shown=fitting.shown)):
+            with (
+                compiling_said(lambda: say_compiling(sys.stderr, shown=fitting.shown)),
+                compiling_beside(
+                    CACHE_FOLDER,
+                    self._packed_loss(fitting, records, classes) if threads == 1 else None,
+                    fitting.facts.outputs,
+                ),
+            ):
                 state, card = fitting.run(records.read)
         # The model and what it guarantees, together: a fit that fails changes neither.
         model = cast(Model, state.model)
@@ -193,6 +202,14 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         if isinstance(source, DaskArrays):
             self._set_features(source.features, source.names)
         return state
+
+    def _packed_loss(self, fitting: Fitting, records: Opened, classes: Any) -> str | None:
+        """Return the loss's name if the kernel of packed records is going to train with it."""
+        loss = type(fitting.loss_of(self._labels(classes)))
+        ours = loss.__module__.startswith(f"{losses.__name__}.")
+        packed = records.dense and not records.workers and fitting.persons is None
+        wanted = COMPILED and fitting.target.private and packed and ours
+        return loss.__name__ if wanted else None
 
     def _source_of(self, X: Any, y: Any, others: Given) -> tuple[RecordSource, Any]:
         """Return the records of arrays, here or on Dask, and their classes."""

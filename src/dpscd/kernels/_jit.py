@@ -20,7 +20,10 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core.event import Event, Listener, install_listener
 
+from dpscd.kernels.ahead import wait_for
+
 __all__ = [
+    "CACHE_FOLDER",
     "COMPILED",
     "REORDERED",
     "compiling_said",
@@ -68,7 +71,8 @@ def _cache_folder() -> Path:
     return root / "dpscd" / source_hash()
 
 
-_FOLDER = str(_cache_folder())
+#: Where compiled functions are kept.
+CACHE_FOLDER = _cache_folder()
 
 
 def jit(function: F) -> F:
@@ -170,9 +174,10 @@ class _GarbageWaits:
 _garbage_waits = _GarbageWaits()
 
 
-def _uninterrupted(compile_for: Callable[..., Any]) -> Callable[..., Any]:
+def _uninterrupted(function: Any, compile_for: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(compile_for)
     def compile_whole(signature: Any) -> Any:
+        wait_for(function.__module__, function.__name__)
         with interrupts_wait(), _garbage_waits:
             return compile_for(signature)
 
@@ -182,7 +187,7 @@ def _uninterrupted(compile_for: Callable[..., Any]) -> Callable[..., Any]:
 def _compile(function: F, **options: Any) -> F:
     config: Any = numba.config
     previous = config.CACHE_DIR
-    config.CACHE_DIR = _FOLDER
+    config.CACHE_DIR = str(CACHE_FOLDER)
     try:
         njit: Any = numba.njit
         # Nobody calls these from C.
@@ -191,5 +196,5 @@ def _compile(function: F, **options: Any) -> F:
     finally:
         config.CACHE_DIR = previous
     if COMPILED:
-        compiled.compile = _uninterrupted(compiled.compile)
+        compiled.compile = _uninterrupted(function, compiled.compile)
     return cast(F, compiled)

@@ -83,9 +83,13 @@ class PoissonLots:
         return share
 
     def skips(self, rows: int) -> int:
-        """Return the number of skips set aside for one step over `rows` records."""
+        """Return the number of skips set aside for one step over `rows` records.
+
+        It is even: words come in pairs, so that those of all steps lie side by side.
+        """
         expected = self.rate * rows
-        return min(rows + 1, math.ceil(expected + 6.0 * math.sqrt(expected) + 8.0))
+        skips = min(rows + 1, math.ceil(expected + 6.0 * math.sqrt(expected) + 8.0))
+        return skips + skips % 2
 
     def imprecision(self, steps: int, n: int) -> float:
         """Return a bound on the chance that some gap is longer than 91 / decay.

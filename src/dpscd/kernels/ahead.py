@@ -1,0 +1,115 @@
+"""A second process compiles the kernel that trains, while this one compiles what comes before.
+
+The first fit after an installation compiles for seconds, half of them this kernel. Its types
+follow from the loss and from whether there are several outputs, so that another process can
+compile it from the start of the fit on; Numba's cache on disk hands it over. Whatever fails
+there, the kernel is compiled here as if there had been no other process.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.spawn import get_executable
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["compile_training", "compiling_beside", "wait_for"]
+
+# The other process imports from where this one does, and from nowhere else.
+_CHILD = """
+import sys
+name, outputs, *sys.path[:] = sys.argv[1:]
+from dpscd.kernels.ahead import compile_training
+compile_training(name, int(outputs))
+"""
+
+# The kernel, and its file.
+_KERNEL = ("dpscd.kernels.packed", "_advance")
+
+_lock = threading.Lock()
+_beside: subprocess.Popen[bytes] | None = None
+
+
+def compile_training(loss: str, outputs: int) -> None:
+    """Compile the kernel that trains on dense records in one thread.
+
+    Parameters
+    ----------
+    loss : str
+        Name of the loss, one of :mod:`dpscd.losses`.
+    outputs : int
+        Only whether there are several counts.
+    """
+    from dpscd import losses
+    from dpscd.kernels.dual import StepConstants
+    from dpscd.kernels.pack import empty_pack
+    from dpscd.kernels.packed import advance_packed
+
+    pack = empty_pack(1, 1, 0.0)
+    ids, starts = np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)  # no step at all
+    dual, shared, normals = np.zeros((1, outputs)), np.zeros((outputs, 1)), np.empty((0, 1))
+    constants = StepConstants(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    chunk = ids, starts, normals, 0, dual, shared, np.zeros_like(shared)
+    advance_packed(getattr(losses, loss)(), pack, constants, *chunk)
+
+
+@contextmanager
+def compiling_beside(folder: Path, loss: str | None, outputs: int) -> Iterator[None]:
+    """Let another process compile the kernel that trains during the block, if it is not cached.
+
+    Parameters
+    ----------
+    folder : Path
+        Numba's cache of this package's functions.
+    loss : str or None
+        Name of the loss; None if that kernel is not going to be needed.
+    outputs : int
+        Number of outputs.
+
+    Notes
+    -----
+    Whether there is another process follows from the kind of the model, from earlier fits of
+    this user and from the machine, never from records.
+    """
+    global _beside
+    with _lock:
+        began = loss is not None and _beside is None and _pays(folder)
+        if began:
+            _beside = _begin(str(loss), outputs)
+    try:
+        yield
+    finally:
+        if began:
+            with _lock:
+                process, _beside = _beside, None
+            if process is not None:
+                process.kill()  # almost always it has ended
+                process.wait()
+
+
+def wait_for(module: str, name: str) -> None:
+    """Return when this function is in the cache, or is not going to be put there."""
+    process = _beside
+    if (module, name) == _KERNEL and process is not None:
+        process.wait()
+
+
+def _pays(folder: Path) -> bool:
+    cores = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
+    module, name = _KERNEL
+    cached = any(folder.glob(f"*/{module.rpartition('.')[2]}.{name}-*.nbi"))
+    # A program that was frozen into one file would run itself again instead of Python.
+    return len(cores) > 1 and not cached and not getattr(sys, "frozen", False)
+
+
+def _begin(loss: str, outputs: int) -> subprocess.Popen[bytes] | None:
+    quiet = subprocess.DEVNULL
+    command = [get_executable(), "-I", "-c", _CHILD, loss, str(outputs), *sys.path]
+    try:
+        return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)  # noqa: S603 - our own
+    except (OSError, TypeError):  # there is no such program, or none is known
+        return None
