@@ -9,18 +9,20 @@ from dpscd.errors import ParameterError
 from dpscd.inference import (
     HIDDEN,
     NOT_IDENTIFIED,
-    ROBUST,
     SHRUNK,
     Inference,
-    Matrices,
-    Measure,
     Path,
     coefficient_map,
-    is_robust,
-    measure_of,
 )
 from dpscd.inference import _excess as excess
 from dpscd.inference import _inverse as corrected_inverse
+from dpscd.information import (
+    ROBUST,
+    Matrices,
+    Measure,
+    is_robust,
+    measure_of,
+)
 from dpscd.losses import Squared
 from dpscd.planning import Facts, plan_fit
 from dpscd.planning_inference import expected_width, inference_rule, information_noise

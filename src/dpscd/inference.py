@@ -11,43 +11,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dpscd import losses
+from dpscd.information import Matrices
 from dpscd.problem import Problem
 
 __all__ = [
     "ABSENT",
-    "AVERAGING",
     "CAPPED",
     "HIDDEN",
     "NOT_IDENTIFIED",
-    "ROBUST",
     "SHRUNK",
     "Found",
     "Inference",
-    "Measure",
     "Path",
     "coefficient_map",
-    "curvature_error",
-    "is_robust",
-    "measure_of",
-    "packed_size",
-    "parts_of",
-    "released_size",
 ]
 
 Floats = npt.NDArray[np.float64]
-
-#: The part of the steps over which a model for inference is averaged: shorter than one for
-#: prediction, because a capped record's dual still moves while it is averaged.
-AVERAGING = 0.25
-
-# The parts of the two sums that a record contributes to, as lengths: of the curvature, and of
-# the variance of slopes (its trace alone, or all of it). Of the squared loss both may be 1 at
-# once, so their squares add up to 1; of the logistic loss they are hardly ever, and what is
-# longer than 1 is shortened.
-_TRACE = (0.98, 0.198)
-_WHOLE = (0.75, 0.66)
-_LOGISTIC_WHOLE = (0.95, 0.95)
 
 # An eigenvalue of the curvature is told from noise from this part of the noise's own largest
 # eigenvalue on; a coefficient may lie along directions that are not up to this part of its
@@ -64,163 +43,9 @@ _ROUNDING = 1e-9
 
 HIDDEN = "noise hides how exactly the records determine it"
 SHRUNK = "the penalty rules it, not the records"
-ROBUST = "robust"
-"""What `inference` is for intervals that do not assume that the model is true."""
-
 CAPPED = "records that have it are so rare that training cuts what they say"
 ABSENT = "released means show no record that has it"
 NOT_IDENTIFIED = "the records do not determine it, only differences"
-
-
-def packed_size(width: int) -> int:
-    """Return how many different numbers a symmetric matrix has."""
-    return width * (width + 1) // 2
-
-
-def parts_of(*, logistic: bool, robust: bool) -> tuple[float, float]:
-    """Return how long contributions to curvature and variance are, at most."""
-    if robust:
-        return _LOGISTIC_WHOLE if logistic else _WHOLE
-    return (1.0, 0.0) if logistic else _TRACE
-
-
-def released_size(width: int, *, logistic: bool, robust: bool) -> int:
-    """Return how many numbers are released: curvature, then variance or its trace, if any."""
-    own = packed_size(width)
-    return 2 * own if robust else own + int(not logistic)
-
-
-def is_robust(asked: object, width: int, *, logistic: bool, persons: bool) -> bool:
-    """Return whether the variance of slopes is released as a whole.
-
-    If it is asked for; of persons, whose rows belong together; and of a single number, which is
-    its own trace.
-    """
-    return bool(asked) and (asked == ROBUST or persons or (width == 1 and not logistic))
-
-
-class Matrices(NamedTuple):
-    """What was released, as matrices over the entries of the shared vector.
-
-    Attributes
-    ----------
-    curvature : array
-        Sum of the second derivatives of records' losses; noise makes its entries deviate by
-        `curvature_error`, divided by sqrt(2) off the diagonal.
-    curvature_error : float
-        See above.
-    variance : array or None
-        Sum of the squares of records' slopes times rows, with the error `variance_error`
-        likewise; None where the model's own assumption takes its place.
-    dispersion : float
-        What the curvature is multiplied by to have the variance under that assumption.
-    variance_error : float
-        See above.
-    """
-
-    curvature: Floats
-    curvature_error: float
-    variance: Floats | None
-    dispersion: float
-    variance_error: float = 0.0
-
-
-@dataclass(frozen=True)
-class Measure:
-    """How the information is measured: public numbers.
-
-    Attributes
-    ----------
-    width : int
-        Entries of the shared vector.
-    row : float
-        Rows count as no longer than this.
-    cap : float
-        Slopes times rows count as no longer than this: what training lets a record add in all.
-    curved : float
-        The largest second derivative of the loss.
-    logistic, robust : bool
-        Which loss it is, and whether the variance of slopes is released as a whole.
-    """
-
-    width: int
-    row: float
-    cap: float
-    curved: float
-    logistic: bool
-    robust: bool
-
-    @property
-    def parts(self) -> tuple[float, float]:
-        """How long the contributions to curvature and variance are, at most."""
-        return parts_of(logistic=self.logistic, robust=self.robust)
-
-    @property
-    def size(self) -> int:
-        """How many numbers are released."""
-        return released_size(self.width, logistic=self.logistic, robust=self.robust)
-
-    def matrices(self, sums: Floats, noise_multiplier: float) -> Matrices:
-        """Return what noisy sums say.
-
-        Parameters
-        ----------
-        sums : array of shape (size,)
-            Released: packed matrices, entries off the diagonal times sqrt(2).
-        noise_multiplier : float
-            Standard deviation of each of them.
-        """
-        own, (first, second) = packed_size(self.width), self.parts
-        unit = self.curved * self.row**2 / first
-        curvature = unit * _unpacked(sums[:own], self.width)
-        error = unit * noise_multiplier
-        if self.robust:
-            other = self.cap**2 / second
-            variance = other * _unpacked(sums[own:], self.width)
-            variance = _positive(variance)
-            return Matrices(curvature, error, variance, 1.0, other * noise_multiplier)
-        if not second:
-            return Matrices(curvature, error, None, 1.0)
-        trace = max(float(sums[own]), noise_multiplier) * self.cap**2 / second
-        return Matrices(curvature, error, None, trace / max(float(np.trace(curvature)), error))
-
-
-def measure_of(
-    problem: Problem, contribution: float, averaging: float, robust: bool
-) -> Measure:
-    """Return how the information about a standardised problem is measured.
-
-    Parameters
-    ----------
-    problem : Problem
-        As it is trained.
-    contribution : float
-        How much a record can add to the shared vector in all: clip times epochs.
-    averaging : float
-        The averaged part of the steps: on average over it, a record had less time.
-    robust : bool
-        Whether the variance of slopes is released as a whole.
-    """
-    logistic = isinstance(problem.loss, losses.Logistic)
-    typical = math.hypot(1.0, problem.constant) / problem.scale
-    return Measure(
-        width=problem.width,
-        row=min(1.0, typical * _long(problem.d)),
-        cap=contribution * (1.0 - averaging / 2.0),
-        curved=0.25 if logistic else 1.0,
-        logistic=logistic,
-        robust=robust,
-    )
-
-
-def _long(d: int) -> float:
-    """Return how many times the typical length few rows exceed: normal ones two deviations."""
-    return math.sqrt(1.0 + 2.0 * math.sqrt(2.0 / d))
-
-
-def curvature_error(d: int, noise_multiplier: float, part: float = 1.0) -> float:
-    """Return the error of a released curvature, in units of a typical record's largest one."""
-    return _long(d) ** 2 * noise_multiplier / part
 
 
 @dataclass(frozen=True)
@@ -430,21 +255,6 @@ def coefficient_map(problem: Problem) -> Floats:
         found[: problem.d, place] = model.coef[0] - zero.coef[0]
         found[problem.d, place] = model.intercept[0] - zero.intercept[0]
     return found if problem.constant else found[: problem.d]
-
-
-def _unpacked(numbers: Floats, width: int) -> Floats:
-    """Return the symmetric matrix of packed numbers."""
-    found = np.zeros((width, width))
-    rows, columns = np.triu_indices(width)
-    found[rows, columns] = np.where(rows == columns, numbers, numbers * math.sqrt(0.5))
-    return found + np.triu(found, 1).T
-
-
-def _positive(matrix: Floats) -> Floats:
-    """Return the nearest matrix without negative eigenvalues."""
-    values, vectors = np.linalg.eigh(matrix)
-    found: Floats = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    return found
 
 
 def _complement(unknown: Floats | None, width: int) -> Floats:

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from dpscd.errors import ParameterError
-from dpscd.inference import AVERAGING, curvature_error, parts_of
+from dpscd.information import AVERAGING, curvature_error, parts_of
 from dpscd.releases.information import Information
 
 __all__ = ["InferenceRule", "expected_width", "inference_rule", "information_noise"]

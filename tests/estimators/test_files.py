@@ -285,3 +285,17 @@ def test_a_file_does_not_tell_where_the_budget_lies(tmp_path):
     fitted(ledger=ledger, dataset="people").save(tmp_path / "model.json")
     assert "budget.db" not in (tmp_path / "model.json").read_text()
     assert load(tmp_path / "model.json").ledger is None
+
+
+@pytest.mark.parametrize(
+    "change", [{"epsilon": 5.0}, {"inference": True}, {"row_bound": 2.0}, {"lam": 0.1}]
+)
+def test_a_model_with_other_parameters_than_it_was_trained_with_is_not_saved(tmp_path, change):
+    model = fitted(epsilon=1.0)
+    before = {name: getattr(model, name) for name in change}
+    model.set_params(**change)
+    with pytest.raises(ModelFileError, match=r"cannot be saved.*train it again"):
+        model.save(tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())
+    model.set_params(**before).save(tmp_path / "model.json")
+    load(tmp_path / "model.json")

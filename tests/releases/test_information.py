@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from dpscd.errors import CardError, ParameterError
-from dpscd.inference import measure_of, packed_size, released_size
+from dpscd.information import measure_of, packed_size, released_size
 from dpscd.losses import Logistic, Squared
 from dpscd.persons import PersonRows
 from dpscd.plan import Plan

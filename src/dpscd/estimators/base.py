@@ -28,7 +28,7 @@ from dpscd.estimators.validation import (
     warn_of_split_groups,
     warn_user,
 )
-from dpscd.inference import is_robust
+from dpscd.information import is_robust
 from dpscd.kernels._jit import CACHE_FOLDER, COMPILED, compiling_said
 from dpscd.kernels.ahead import compiling_beside
 from dpscd.losses import Loss

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dpscd.cards.card import PrivacyCard
 from dpscd.cards.statements import PERSON_FACTS, agrees
 from dpscd.errors import ModelFileError
-from dpscd.inference import is_robust, released_size
+from dpscd.information import is_robust, released_size
 from dpscd.losses import Loss, rescaled
 from dpscd.plan import shared_noise
 from dpscd.planning import default_delta

@@ -120,8 +120,22 @@ def write_model(
         values["table"] = table
     values["checksum"] = _checksum(values)
     text = json.dumps(values, indent=1, allow_nan=False)
+    _check_readable(text, type(model))
     with atomic_write(path) as file:
         file.write(text)
+
+
+def _check_readable(text: str, family: type) -> None:
+    """Refuse to write what could not be read: parameters that are not those of the fit."""
+    try:
+        _restored(read_json(text.encode()), {family.__name__: family}, old=True)
+        return
+    except DpscdError as error:
+        problem = str(error)
+    raise ModelFileError(
+        f"the model cannot be saved: {problem} If its parameters were changed since it was "
+        "trained, set them back or train it again."
+    )
 
 
 def read_content(path: str | os.PathLike[str]) -> bytes:

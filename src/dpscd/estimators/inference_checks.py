@@ -7,7 +7,7 @@ import numpy as np
 
 from dpscd.errors import ParameterError
 from dpscd.estimators.parameters import is_auto
-from dpscd.inference import ROBUST
+from dpscd.information import ROBUST
 from dpscd.persons import SHARE
 
 __all__ = ["check_inference", "check_inference_parameters"]

@@ -20,9 +20,8 @@ from dpscd.inference import (
     Inference,
     Path,
     coefficient_map,
-    measure_of,
-    released_size,
 )
+from dpscd.information import measure_of, released_size
 from dpscd.plan import average_from
 from dpscd.privacy.release import Release
 from dpscd.problem import Problem

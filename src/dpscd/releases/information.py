@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import CardError, ParameterError
-from dpscd.inference import Measure, measure_of, released_size
+from dpscd.information import Measure, measure_of, released_size
 from dpscd.kernels.chances import fill_chances
 from dpscd.kernels.dual import predictions
 from dpscd.kernels.margin import MARGIN
@@ -181,7 +181,7 @@ class Information(SumRelease):
     width : int
         Entries of the shared vector.
     logistic, robust : bool
-        As of the :class:`~dpscd.inference.Measure`.
+        As of the :class:`~dpscd.information.Measure`.
 
     Notes
     -----

@@ -4,7 +4,7 @@ import math
 from itertools import groupby
 
 from dpscd.estimators.intervals import Intervals
-from dpscd.inference import ROBUST
+from dpscd.information import ROBUST
 from dpscd.report.axis import at, axis
 from dpscd.report.html import Html, counted, data_table, html, joined, number, whole
 from dpscd.report.interval_rows import (

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpscd.errors import CalibrationError, ParameterError
 from dpscd.estimators.purpose import has_intervals
-from dpscd.inference import ROBUST
+from dpscd.information import ROBUST
 from dpscd.plan import Plan
 from dpscd.planning import Facts, plan_fit
 from dpscd.privacy.relation import PrivacyTarget
