@@ -128,7 +128,7 @@ def three(fit: Callable[[], tuple[np.ndarray, Link]], y: np.ndarray) -> list[flo
 def open_fit(table: TableModel, train: Path, test: Path) -> tuple[float, float]:
     """Return mean probability and log loss of the same features without privacy."""
     parsed = [table_source(path, table.schema_).parsed() for path in (train, test)]
-    X, X_test = (np.asarray(table.features(part)) for part in parsed)
+    X, X_test = (np.asarray(table.transform(part)) for part in parsed)
     known = parsed[0].target >= 0
     model = DPLogisticRegression(np.inf, lam=1e-6, classes=[0, 1])
     model.fit(X[known], parsed[0].target[known])
@@ -147,7 +147,7 @@ def show_tables(seeds: int, epsilon: float) -> None:
                     estimator = DPLogisticRegression(epsilon, delta=1e-5, random_state=seed)
                     table = TableModel(schema, estimator).fit(train)
                     fitted[:] = [table]
-                    model, rows = table.estimator_, np.asarray(table.features(test))
+                    model, rows = table.estimator_, np.asarray(table.transform(test))
                     return rows @ model.coef_[0] + model.intercept_, model.link_
 
                 found.append(three(fit, y))

@@ -96,7 +96,7 @@ def main() -> None:
         for seed in seeds:
             estimator = DPLogisticRegression(1.0, delta=1e-5, random_state=seed)
             table = TableModel(schema, estimator).fit(train)
-            X, model = np.asarray(table.features(parsed)), table.estimator_
+            X, model = np.asarray(table.transform(parsed)), table.estimator_
             del model.feature_names_in_
             found.append(
                 [

@@ -146,19 +146,17 @@ def test_a_model_of_tables_becomes_a_pipeline():
         "q": {"kind": "number", "bounds": [-1, 1]},
         "r": {"kind": "ignore"},
     }
-    for classes in (["c", "a", "b"], ["c", "a"]):
+    for classes in (["c", "a", "b"], ["c", "a"], ["a", "c"]):
         schema = {"target": {"column": "y", "classes": classes}, "columns": columns}
         model = TableModel(schema, DPLogisticRegression(epsilon=5.0, random_state=0)).fit(table)
         plain = to_sklearn(model)
-        if len(classes) > 2:
-            # scikit-learn sorts the classes.
-            assert plain.classes_.tolist() == ["a", "b", "c"]
-            np.testing.assert_allclose(
-                plain.predict_proba(table)[:, [2, 0, 1]], model.predict_proba(table)
-            )
-        else:
-            np.testing.assert_allclose(plain.predict_proba(table), model.predict_proba(table))
+        assert plain.classes_.tolist() == sorted(classes)
+        np.testing.assert_allclose(plain.predict_proba(table), model.predict_proba(table))
         np.testing.assert_array_equal(plain.predict(table), model.predict(table))
+        svm = TableModel(schema, DPLinearSVC(epsilon=5.0, random_state=0)).fit(table)
+        plain = to_sklearn(svm)
+        np.testing.assert_allclose(plain.decision_function(table), svm.decision_function(table))
+        np.testing.assert_array_equal(plain.predict(table), svm.predict(table))
     with pytest.raises(ParameterError, match="the linear model only"):
         to_onnx(model, "m.onnx")
 

@@ -77,7 +77,7 @@ def fitted(request, table):
 
 
 def decisions(model, table):
-    features = model.features(table)
+    features = model.transform(table)
     return features @ np.atleast_2d(model.estimator_.coef_).T + model.estimator_.intercept_
 
 
@@ -123,7 +123,7 @@ def test_what_is_not_known_of_a_pair_counts_as_its_average(table, strange):
     assert (model.estimator_.coef_noise_[never] == 0.0).all()
     means = model.estimator_.released_means()
     pair = slice(len(names) - 24, len(names))
-    rows = model.features(strange)
+    rows = model.transform(strange)
     np.testing.assert_allclose(rows[1:4, pair], np.tile(means[pair], (3, 1)), atol=1e-6)
     assert (rows[0, pair] != 0).sum() == 1
     shown = model.shapes()
@@ -159,7 +159,7 @@ def test_effects_of_a_pair_are_differences_of_decisions(table, intercept):
             records[name] = pd.Series(cells, dtype=object)
         places = [k for k, x in enumerate(names) if " x " in x and x.startswith(first)]
         places = [k for k in places if f" x {second}" in names[k]]
-        rows = model.features(records)[:, places].astype(np.float64)
+        rows = model.transform(records)[:, places].astype(np.float64)
         np.testing.assert_allclose(rows.sum(axis=1), unit, atol=1e-6)
         centre = rows.mean(axis=0) if means is None else means[places]
         away = rows - centre
@@ -174,7 +174,7 @@ def test_sparse_rows_and_several_classes(table):
     columns = {"month": wide, "site": COLUMNS["site"]}
     model = TableModel(schema_of("group", [["month", "site"]], columns), estimator("group"))
     model.fit(table)
-    assert model.features(table[:5]).nnz == 15
+    assert model.transform(table[:5]).nnz == 15
     shapes = model.shapes()
     assert list(shapes.columns) == [
         "column",
@@ -196,7 +196,7 @@ def test_sparse_rows_and_several_classes(table):
 
 def test_normalised_rows(table):
     model = TableModel(schema_of(rows="normalise"), estimator("high")).fit(table)
-    lengths = np.linalg.norm(model.features(table[:50]), axis=1)
+    lengths = np.linalg.norm(model.transform(table[:50]), axis=1)
     np.testing.assert_allclose(lengths, 1.0, rtol=1e-5)
     assert len(model.shapes())
 

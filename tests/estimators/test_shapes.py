@@ -46,7 +46,7 @@ def table():
 
 def decisions(model, table):
     plain = model.estimator_
-    features = model.features(table)
+    features = model.transform(table)
     return features @ np.atleast_2d(plain.coef_).T + plain.intercept_
 
 
@@ -140,7 +140,7 @@ def test_bands_cover_what_fits_differ_by(table):
 def test_effects_are_relative_to_released_means(table):
     model = TableModel(NUMBER, DPRidge(10.0, random_state=0)).fit(table)
     means = model.estimator_.released_means()
-    np.testing.assert_allclose(means, model.features(table).mean(axis=0), atol=0.02)
+    np.testing.assert_allclose(means, model.transform(table).mean(axis=0), atol=0.02)
     for less in ({"standardise": False}, {"fit_intercept": False}, {"epsilon": math.inf}):
         plain = TableModel(NUMBER, DPRidge(**{"epsilon": 10.0, **less})).fit(table)
         assert plain.estimator_.released_means() is None

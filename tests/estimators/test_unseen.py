@@ -94,9 +94,9 @@ def test_one_record_is_predicted_as_among_others_and_by_scikit_learn(table, sche
     rows["dept"] = ["a", "never", "elsewhere", None, "b", "c"]
     rows["sex"] = ["f", None, "x", "m", "f", None]
     rows["age"] = [5.0, None, 40.0, None, 70.0, 100.0]
-    whole = model.features(rows)
+    whole = model.transform(rows)
     for place in range(6):
-        np.testing.assert_array_equal(model.features(rows.iloc[[place]])[0], whole[place])
+        np.testing.assert_array_equal(model.transform(rows.iloc[[place]])[0], whole[place])
     plain = to_sklearn(model)
     if schema is NUMBER:
         np.testing.assert_allclose(plain.predict(rows), model.predict(rows), rtol=1e-5)
@@ -126,11 +126,11 @@ def test_sparse_rows_and_rows_without_intercept_have_no_average(table):
     wide = {**COLUMNS, "town": {"kind": "category", "values": [f"t{k}" for k in range(400)]}}
     more = table.assign(town="t1")
     sparse = TableModel({**NUMBER, "columns": wide}, DPRidge(10.0, random_state=0)).fit(more)
-    assert hasattr(sparse.features(more), "indptr")
+    assert hasattr(sparse.transform(more), "indptr")
     assert np.isfinite(sparse.predict(more.assign(dept="elsewhere"))).all()
     bare = DPRidge(5.0, fit_intercept=False, standardise=True, random_state=0)
     model = TableModel(NUMBER, bare).fit(table)
-    assert not model.features(table.assign(dept="elsewhere"))[:, :3].any()
+    assert not model.transform(table.assign(dept="elsewhere"))[:, :3].any()
 
 
 def test_rows_stay_as_they_are_where_nothing_was_released(table):

@@ -162,7 +162,7 @@ class TableGame:
         """Return the canaries as rows of features, by the bounds that were released."""
         records = pd.DataFrame([self._canary(c) for c in range(self.canaries)])
         names = [column.name for column in self.schema.columns]
-        rows = TableModel.features(model, records.reindex(columns=names))
+        rows = TableModel.transform(model, records.reindex(columns=names))
         labels = np.ones(self.canaries)
         absent = (rows, -labels) if self._relation.absent == "other" else None
         cells = None

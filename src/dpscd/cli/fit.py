@@ -10,6 +10,19 @@ import typer
 from dpscd.cli.arrays import BFloat16, LabelFiles
 from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
 from dpscd.cli.models import AUTO, TrainedModel
+from dpscd.cli.training_options import (
+    ClassWeights,
+    ClipPredictions,
+    Epochs,
+    Intercept,
+    InterceptScaling,
+    Lam,
+    LotSize,
+    Standardise,
+    Threshold,
+    Travel,
+    chosen_parameters,
+)
 from dpscd.cli.training_records import (
     ArrayOptions,
     PersonWeight,
@@ -101,6 +114,16 @@ def fit(
             show_default="sum",
         ),
     ] = None,
+    class_weight: ClassWeights = None,
+    lam: Lam = None,
+    epochs: Epochs = None,
+    lot_size: LotSize = None,
+    travel: Travel = None,
+    standardise: Standardise = None,
+    intercept: Intercept = None,
+    intercept_scaling: InterceptScaling = None,
+    threshold: Threshold = None,
+    clip_predictions: ClipPredictions = None,
     ledger: Annotated[
         str | None, typer.Option(help="File of the privacy budget to charge.")
     ] = None,
@@ -156,9 +179,21 @@ def fit(
             ArrayOptions(labels, classes, bounds, row_bound, bfloat16 or None),
         )
         check_writable(out)
-        estimator = _estimator(
-            model.value,
-            records.classifies,
+        kind = _kind(model.value, records)
+        chosen = chosen_parameters(
+            kind.estimator,
+            class_weight,
+            lam=lam,
+            epochs=epochs,
+            lot_size=lot_size,
+            travel=travel,
+            standardise=standardise,
+            fit_intercept=intercept,
+            intercept_scaling=intercept_scaling,
+            threshold=threshold,
+            clip_predictions=clip_predictions,
+        )
+        estimator = kind.estimator(
             epsilon=epsilon,
             delta="auto" if delta is None else delta,
             relation=relation.value,
@@ -168,6 +203,7 @@ def fit(
             n_jobs=jobs,
             random_state=_random_state(seed, secret=seed_is_secret, ledger=ledger),
             **asked,
+            **chosen,
             **records.parameters,
         )
         start = time.perf_counter()
@@ -191,14 +227,16 @@ def _inference(name: str, *, inference: bool, robust: bool) -> dict[str, Any]:
     return {"inference": "robust" if robust else True}
 
 
-def _estimator(name: str, classifies: bool, **parameters: Any) -> Any:
+def _kind(name: str, records: TrainingRecords) -> Any:
+    """Return the kind of model, or refuse one that does not go with the labels."""
     from dpscd import ParameterError
 
-    kind = usual_kind(classifies=classifies) if name == "auto" else kind_called(name)
+    usual = usual_kind(classifies=records.classifies)
+    kind = usual if name == "auto" else kind_called(name)
     for given, option, own in (("classes", "--bounds", True), ("y_bounds", "--classes", False)):
-        if given in parameters and kind.classifies != own:
+        if given in records.parameters and kind.classifies != own:
             raise ParameterError(f"--model {name} needs {option} to say what labels there are.")
-    return kind.estimator(**parameters)
+    return kind
 
 
 def _random_state(seed: int | None, *, secret: bool, ledger: str | None) -> Any:

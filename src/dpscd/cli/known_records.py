@@ -136,6 +136,7 @@ class _Table:
         import numpy as np
 
         from dpscd.errors import DataError
+        from dpscd.estimators.table_answers import schema_chances
         from dpscd.preprocessing.parsing import parse
         from dpscd.preprocessing.reading import read_frames
         from dpscd.preprocessing.refusals import NO_RECORDS
@@ -150,7 +151,7 @@ class _Table:
                 if len(parsed):
                     chances = None
                     if hasattr(self.model, "predict_proba"):
-                        chances = self._whole.predict_proba(parsed)
+                        chances = schema_chances(self._whole, parsed)
                     parts.append((parsed.target, self._whole.predict(parsed), chances))
         if not parts:
             raise DataError(NO_RECORDS)

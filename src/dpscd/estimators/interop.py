@@ -94,6 +94,8 @@ def _plain(model: Any) -> Any:
         )
         inner.coef_ = coef.reshape(inner.coef_.shape)
         inner.intercept_ = intercept.reshape(np.shape(inner.intercept_))
+        if hasattr(inner, "classes_"):
+            _sort_classes(inner)
         return make_pipeline(encoder, _plain(inner))
     plain, link = _bare(model), getattr(model, "link_", Link())
     if not link.is_sigmoid:
@@ -105,6 +107,18 @@ def _plain(model: Any) -> Any:
         cut = _after_cut(plain, longest) if longest < math.inf else plain
         return _clipped(cut, *model._bounds())
     return plain
+
+
+def _sort_classes(model: Any) -> None:
+    """Put the classes, which are in the order of a schema, in that of scikit-learn's models."""
+    order = np.argsort(model.classes_)
+    model.classes_ = model.classes_[order]
+    if len(order) > 2:
+        model.coef_, model.intercept_ = model.coef_[order], model.intercept_[order]
+    elif order[0]:
+        model.coef_, model.intercept_ = -model.coef_, -model.intercept_
+        if hasattr(model, "link_"):
+            model.link_ = dataclasses.replace(model.link_, caps=model.link_.caps[::-1])
 
 
 def _bare(model: Any) -> Any:
@@ -149,7 +163,7 @@ def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:
     if isinstance(model, TableModel):
         raise ParameterError(
             "ONNX has the linear model only: give model.estimator_, and feed it what "
-            "model.features(table) returns."
+            "model.transform(table) returns."
         )
     check_is_fitted(model)
     plain, link = _bare(model), getattr(model, "link_", Link())

@@ -1,18 +1,15 @@
 """A private model of a table: schema, bounds, features and estimator in one."""
 
-import copy
 import dataclasses
 import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dpscd.cards.card import PrivacyCard
@@ -20,30 +17,26 @@ from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
 from dpscd.estimators.files import write_model
-from dpscd.estimators.intervals import Intervals, combined, intervals_of
 from dpscd.estimators.monotone import is_monotone, made_monotone
 from dpscd.estimators.registry import MODELS, kind_of, usual_kind
 from dpscd.estimators.regression import DPLinearRegressor
-from dpscd.estimators.shapes import column_shapes
 from dpscd.estimators.sources import DaskTable, Table
-from dpscd.estimators.table_terms import table_terms
-from dpscd.estimators.unseen import as_average
+from dpscd.estimators.table_answers import TableAnswers
 from dpscd.estimators.validation import warn_of_split_groups
 from dpscd.preprocessing.containers import is_dask
-from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
+from dpscd.preprocessing.encoding import feature_names, width_of
 from dpscd.preprocessing.levels import levels_of
 from dpscd.preprocessing.resolution import lined
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.privacy.release import BOUND_CELLS
 from dpscd.records.redaction import redact_memory_errors
-from dpscd.records.tables import table_source
 
 __all__ = ["TableModel", "restored_table"]
 
 Floats = npt.NDArray[np.float64]
 
 
-class TableModel(BaseEstimator):
+class TableModel(TableAnswers):
     """Train on a table by its schema, and predict for tables.
 
     Parameters
@@ -67,6 +60,8 @@ class TableModel(BaseEstimator):
         Released bounds of the columns that have private ones.
     privacy_ : PrivacyCard
         What the model guarantees.
+    classes_ : array
+        The classes in the order of probabilities: sorted, as scikit-learn has them.
 
     Examples
     --------
@@ -84,10 +79,6 @@ class TableModel(BaseEstimator):
     >>> bool((model.predict(table) == table["retired"]).mean() > 0.9)
     True
     """
-
-    schema_: Schema
-    estimator_: DPLinearModel
-    bounds_: dict[str, tuple[float, float]]
 
     def __init__(self, schema: Any, estimator: Any = None) -> None:
         self.schema = schema
@@ -156,179 +147,6 @@ class TableModel(BaseEstimator):
         self.schema_, self.bounds_, self.estimator_ = schema, found, model
         return self
 
-    @property
-    def privacy_(self) -> PrivacyCard:
-        """What the model guarantees."""
-        check_is_fitted(self)
-        return self.estimator_.privacy_
-
-    @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """The classes, in the order of the schema."""
-        check_is_fitted(self)
-        model: Any = self.estimator_
-        classes: npt.NDArray[Any] = model.classes_
-        return classes
-
-    def features(self, table: Any) -> Any:
-        """Return the features of every record, which predictions are made from.
-
-        Parameters
-        ----------
-        table : path, list of paths or DataFrame
-            Records; the target may be absent.
-
-        Returns
-        -------
-        array or CSR matrix of float32
-            As in training, but for levels that the released moments did not show: in their
-            place stands the column's released average.
-        """
-        check_is_fitted(self)
-        model, schema = self.estimator_, self.schema_
-        parsed = table_source(table, schema, target=False).parsed()
-        rows = encode(schema, parsed, self.bounds_, as_sparse=is_sparse(schema))
-        return as_average(rows, schema, model.unseen_features(), self._means())
-
-    def predict(self, table: Any) -> npt.NDArray[Any]:
-        """Return the predicted class, or number, of every record.
-
-        Parameters
-        ----------
-        table : path, list of paths or DataFrame
-            Records; the target may be absent.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        found: npt.NDArray[Any] = _nameless(self.estimator_).predict(self.features(table))
-        return found
-
-    def predict_proba(self, table: Any) -> Floats:
-        """Return the probability of each class; of a logistic regression only.
-
-        Parameters
-        ----------
-        table : path, list of paths or DataFrame
-            Records; the target may be absent.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        model: Any = self.estimator_
-        if not hasattr(model, "predict_proba"):
-            raise ParameterError(f"{type(model).__name__} has no probabilities.")
-        found: Floats = _nameless(model).predict_proba(self.features(table))
-        return found
-
-    def shapes(self) -> pd.DataFrame:
-        """Return what each column does to the prediction, with the noise that privacy added.
-
-        Returns
-        -------
-        DataFrame
-            One row per column and value: `column`, `value`, `effect` on the prediction (on the
-            log-odds of a logistic regression of two classes, on the score of each class of
-            several) relative to the column's average, and `band`, two
-            standard deviations of the noise in it. With more than two classes also `class`.
-            Numbers are shown at their knots, the middle of their intervals, or at their
-            bounds. The column whose effects are the clearest comes first. A pair is a column
-            called "a x b", with a row for every value of a and every one of b, which stands in
-            `other`; it is there if the schema has pairs. Shown is what the pair adds to the
-            effects of a and of b.
-
-        Notes
-        -----
-        Computed from the released model alone: nothing is spent, and the average is a
-        released one where means were released. Where the schema normalises rows, what a column
-        does depends on the rest of the record; shown is what it does before that. Bands of
-        monotone columns are wider, docs/proofs/noise_band.md says why.
-        """
-        check_is_fitted(self)
-        return column_shapes(self.schema_, self.bounds_, self.estimator_, self._means())
-
-    def conf_int(
-        self, level: float = 0.95, reference: Mapping[str, Any] | None = None
-    ) -> pd.DataFrame:
-        """Return confidence intervals of what columns do, if trained with `inference`.
-
-        Parameters
-        ----------
-        level : float, default=0.95
-            Of the intervals.
-        reference : dict, optional
-            From categories to the level that others are compared with; the first listed where
-            it says nothing.
-
-        Returns
-        -------
-        DataFrame
-            `term`, `estimate`, `low` and `high`: of a number by its own unit, of a level
-            against the reference. NaN where there is no interval; ``summary()`` says why.
-        """
-        frame = self.summary(level, reference).frame
-        return frame[["term", "estimate", "low", "high"]]
-
-    def summary(
-        self, level: float = 0.95, reference: Mapping[str, Any] | None = None
-    ) -> Intervals:
-        """Return estimates, standard errors, z, p-values and intervals; it prints as a table.
-
-        Parameters
-        ----------
-        level, reference
-            As of :meth:`conf_int`.
-        """
-        check_is_fitted(self)
-        terms = table_terms(self.schema_, self.bounds_, reference)
-        return intervals_of(self.estimator_, terms, level)
-
-    def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> Intervals:
-        """Return the interval of a weighted sum of terms, such as of one level against another.
-
-        Parameters
-        ----------
-        weights : dict
-            From terms, as ``summary()`` names them, to weights.
-        level : float, default=0.95
-            Of the interval.
-        """
-        check_is_fitted(self)
-        terms = combined(table_terms(self.schema_, self.bounds_, None), weights)
-        return intervals_of(self.estimator_, terms, level)
-
-    def score(self, table: Any, y: Any = None) -> float:
-        """Return accuracy, or R2 of a regression: not private, keep it to yourself.
-
-        Parameters
-        ----------
-        table : path, list of paths or DataFrame
-            Records with their target. Those whose target is missing or not one of the classes
-            are left out.
-        y : array-like, optional
-            The target, when a table in memory does not have it.
-
-        Returns
-        -------
-        float
-        """
-        from sklearn.metrics import accuracy_score, r2_score  # not needed to load a model
-
-        check_is_fitted(self)
-        parsed = table_source(table, self.schema_, y).parsed()
-        answers = self.predict(parsed)
-        if self.schema_.target.classes:
-            known = parsed.target >= 0
-            truth = self.classes_[parsed.target[known]]
-            return float(accuracy_score(truth, answers[known]))
-        known = np.isfinite(parsed.target)
-        low, high = cast("Any", self.estimator_).y_bounds
-        return float(r2_score(np.clip(parsed.target[known], low, high), answers[known]))
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model with its schema to a JSON file, for :func:`dpscd.load`.
 
@@ -351,11 +169,6 @@ class TableModel(BaseEstimator):
             own = {"random_state": None, "ledger": None, "dataset": None}
             state = {**state, "estimator": clone(self.estimator).set_params(**own)}
         return state
-
-    def _means(self) -> Floats | None:
-        """Return the released means of the features, if they are in the unit of a column."""
-        plain = self.schema_.rows == "scale" and not is_sparse(self.schema_)
-        return self.estimator_.released_means() if plain else None
 
     def _unfitted(self, schema: Schema) -> DPLinearModel:
         """Return a fresh estimator with the schema's classes or bounds."""
@@ -445,10 +258,3 @@ def _with_schema(
             weights = {named[place]: weight for place, weight in weights.items()}
         public["class_weight"] = weights
     return dataclasses.replace(card, public=public)
-
-
-def _nameless(model: Any) -> Any:
-    """Return the estimator for arrays: the schema has already seen to names."""
-    plain = copy.copy(model)
-    del plain.feature_names_in_
-    return plain

@@ -7,6 +7,7 @@ from typing import Any
 from dpscd.errors import PrivacyWarning
 from dpscd.estimators.registry import usual_kind
 from dpscd.estimators.table import TableModel
+from dpscd.estimators.table_answers import schema_chances
 from dpscd_bench.cells import Cell
 from dpscd_bench.metrics import Metrics
 from dpscd_bench.opponents.setting import Setting, Stored
@@ -38,5 +39,5 @@ def _answer(table: Table, cell: Cell) -> Answer:
         model = TableModel(table.schema, estimator).fit(table.train)
     seconds = cpu_seconds() - start
     if classifies:
-        return Answer(model.predict_proba(table.test)[:, 1], seconds)
+        return Answer(schema_chances(model, table.test)[:, 1], seconds)
     return Answer(model.predict(table.test), seconds)

@@ -1,0 +1,92 @@
+"""Every parameter of an estimator is an option of fit, and arrives."""
+
+import inspect
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from dpscd.cli.app import app
+from dpscd.cli.fit import fit
+from dpscd.estimators.registry import MODELS
+
+# What the command calls otherwise, or decides by itself.
+CALLED = {
+    "fit_intercept": "intercept",
+    "n_jobs": "jobs",
+    "random_state": "seed",
+    "y_bounds": "bounds",
+}
+WITHOUT = {"verbose", "exposure_bounds"}  # a terminal has a bar; exposures are for Python
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.4, 0.4, size=(400, 3))
+    np.save("x.npy", X)
+    np.save("y.npy", (X[:, 0] > 0).astype(int))
+
+
+def call(*words, code=0):
+    start = ("fit", "x.npy", "--labels", "y.npy", "--out", "m.json", "--seed", "1")
+    found = CliRunner().invoke(app, [str(word) for word in (*start, *words)])
+    assert found.exit_code == code, (found.output, found.exception)
+    return found.stderr
+
+
+def parameters():
+    return json.loads(Path("m.json").read_text())["parameters"]
+
+
+@pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.name)
+def test_every_parameter_has_an_option(kind):
+    options = set(inspect.signature(fit).parameters)
+    own = {CALLED.get(name, name) for name in kind.estimator().get_params()}
+    assert own - options - WITHOUT == set()
+
+
+def test_what_is_given_is_what_is_trained_with():
+    words = "--lam 0.01 --epochs 2 --lot-size 40 --travel 1.5 --no-standardise --no-intercept"
+    call("--classes", "2", "--class-weight", "1=3", "--class-weight", "0=1", *words.split())
+    found = parameters()
+    assert found["class_weight"] == {"dict": [["1", 3.0], ["0", 1.0]]}
+    expected = {"lam": 0.01, "epochs": 2.0, "lot_size": 40, "travel": 1.5}
+    assert {name: found[name] for name in expected} == expected
+    assert (found["standardise"], found["fit_intercept"]) == (False, False)
+
+
+def test_options_of_a_regression():
+    words = "--bounds 0 1 --model huber --threshold 0.2 --no-clip-predictions --standardise"
+    call(*words.split(), "--intercept-scaling", 0.5, "--intercept")
+    found = parameters()
+    assert (found["threshold"], found["clip_predictions"]) == (0.2, False)
+    assert (found["standardise"], found["intercept_scaling"]) == (True, 0.5)
+
+
+def test_what_is_not_given_is_planned():
+    call("--classes", "2")
+    found = parameters()
+    assert {found[name] for name in ("lam", "epochs", "lot_size", "travel")} == {"auto"}
+    assert found["fit_intercept"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--classes 2 --threshold 1", "--threshold is not a parameter of DPLogisticRegression"),
+        ("--bounds 0 1 --class-weight 1=2", "--class-weight is not a parameter of DPRidge"),
+        ("--classes 2 --class-weight 1", "--class-weight '1' must be a class"),
+        ("--classes 2 --class-weight 1=many", "must be a class, an equals sign and a number"),
+        ("--classes 2 --class-weight 1=-2", "number of at least 0"),
+        ("--classes 2 --class-weight 7=2", "class_weight has a weight for 7"),
+        (f"--classes 2 --lam {math.nan}", "lam"),
+    ],
+)
+def test_refusals_name_the_option(words, says):
+    assert says in call(*words.split(), code=1)
+    assert not Path("m.json").exists()
