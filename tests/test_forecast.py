@@ -59,6 +59,7 @@ def test_nobody_loses_more_than_guessing_does():
             expected(1000, 10, 1.0, largest_class=share)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_what_was_measured_on_generated_data_lies_inside(task):
     """Nine times of ten, in bands that are narrow enough to decide by."""

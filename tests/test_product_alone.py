@@ -52,6 +52,7 @@ def test_every_module_can_be_imported():
     run(f"from importlib import import_module\nfor name in {names!r}: import_module(name)")
 
 
+@pytest.mark.full
 def test_a_model_can_be_fitted_and_its_page_written(tmp_path):
     run(
         "import numpy as np, os\n"

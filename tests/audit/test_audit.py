@@ -62,6 +62,7 @@ def test_what_is_audited_is_what_ships(model, fit_intercept):
     assert plan.claim().epsilon <= subject.privacy_.epsilon
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("model", MODELS)

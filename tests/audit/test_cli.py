@@ -14,6 +14,7 @@ def run(*arguments):
     return CliRunner().invoke(app, ["audit", *arguments])
 
 
+@pytest.mark.full
 def test_json_has_the_numbers_of_each_model_and_a_figure_is_written(tmp_path):
     file = tmp_path / "figure.png"
     options = ("--through", "core", "--trials", "200", "--seed", "0", "--json")
@@ -32,6 +33,7 @@ def test_json_has_the_numbers_of_each_model_and_a_figure_is_written(tmp_path):
     assert file.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.full
 def test_table(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("--model", "svm", "--trials", "200", "--epsilon", "2", "--seed", "0")
@@ -44,6 +46,7 @@ def test_table(tmp_path, monkeypatch):
     assert (tmp_path / "audit.png").exists()
 
 
+@pytest.mark.full
 def test_canaries_can_be_persons_in_any_relation(tmp_path):
     options = ("--model", "logistic", "--through", "core", "--trials", "200", "--seed", "0")
     options += ("--person-rows", "3", "--relation", "add-remove", "--out")
@@ -93,6 +96,7 @@ def test_a_figure_without_a_folder_is_refused_before_the_audit(tmp_path):
     assert "no folder" in result.stderr
 
 
+@pytest.mark.full
 def test_the_doors_need_no_figure_and_say_what_each_release_showed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = ("--through", "estimator", "--model", "ridge", "--trials", "200", "--seed", "0")

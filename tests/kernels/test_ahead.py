@@ -54,6 +54,7 @@ def begun(monkeypatch):
     return processes
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 def test_the_first_fit_finds_the_kernel_in_the_cache(tmp_path):
     env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}

@@ -256,6 +256,7 @@ def test_a_regression_with_a_pilot_does_not_depend_on_it_either(monkeypatch):
         np.testing.assert_array_equal(model.fit(rows, y).coef_, expected, name)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("together", [True, False])
 def test_persons_neither(together):
     X, y = embeddings()

@@ -194,6 +194,7 @@ def test_what_a_pilot_leaves_of_a_label_is_a_function_of_the_record(situation):
         np.testing.assert_array_equal(single, double)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("multiplier", [1.0, 2e-5], ids=["fixed point", "floats"])
 @pytest.mark.parametrize(
     ("layout", "d"), [("dense", 7), ("dense", 90), ("csr", 7), ("csr", 90), ("csr", 5000)]

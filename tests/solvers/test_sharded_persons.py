@@ -105,6 +105,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(sampling, "_BLOCK", 64)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("cuts", CUTS, ids=len)
 @pytest.mark.parametrize(
     ("loss", "outputs"), [(Squared(), 1), (Logistic(), 3), (Softmax(), 3)], ids=str

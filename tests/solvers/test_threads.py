@@ -209,6 +209,7 @@ def test_empty_lots_still_add_noise():
         np.testing.assert_array_equal(found, state)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("part", [0, 1])
 def test_a_thread_does_the_shares_of_persons_too(part):
     starts = np.arange(0, N + 1, 3)

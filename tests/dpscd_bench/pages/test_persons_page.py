@@ -114,6 +114,7 @@ def stored_results():
     return found
 
 
+@pytest.mark.full
 def test_the_page_of_the_docs_is_made_of_its_rows():
     files = [f"../figures/persons/persons-{name}.png" for name in ("flights", "laws")]
     text = (DOCS / "persons.md").read_text(encoding="utf-8")

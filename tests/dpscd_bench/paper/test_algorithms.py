@@ -278,6 +278,7 @@ def test_one_output_at_a_time():
             method(problem, case.rows, case.records, Settings(1), SeededSource(b"x"))
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 def test_the_estimators_do_not_reach_the_paper():
     code = (
