@@ -322,7 +322,7 @@ def test_a_fit_that_fails_leaves_no_trace():
     [
         (pd.Series(np.arange(20.0)), "one column"),
         (pd.DataFrame(index=range(20)), r"0 feature\(s\)"),
-        (pd.DataFrame({"a": ["x"] * 20}), "Encode text"),
+        (pd.DataFrame({"a": ["x"] * 20}), "are for TableModel"),
         (pd.DataFrame({"a": pd.date_range("1999-12-31", periods=20)}), "dates"),
         (np.full((20, 1), np.datetime64("1999-12-31")), "dates"),
     ],

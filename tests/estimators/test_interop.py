@@ -190,7 +190,7 @@ def test_onnx_needs_its_package(tmp_path, monkeypatch):
         return real(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(DpscdError, match=r"pip install 'dpscd\[onnx\]'"):
+    with pytest.raises(DpscdError, match=r"pip install skl2onnx"):
         to_onnx(MODELS["ridge"], tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())
 

@@ -279,7 +279,7 @@ def test_other_libraries_need_pyarrow(monkeypatch):
         return real(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(DataTypeError, match=r"pip install 'dpscd\[parquet\]'"):
+    with pytest.raises(DataTypeError, match=r"pip install pyarrow"):
         person_codes(cells)
 
 

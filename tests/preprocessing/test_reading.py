@@ -126,7 +126,7 @@ def test_standard_input(monkeypatch):
         (f'a,t,y\n1,"{SECRET},3\n', "a quote is not closed"),
         (TEXT.replace(",", ";"), "no column 'a'"),
         ("a,a,y\n1,2,no\n", "two columns called 'a'"),
-        (b"a,t,y\n1,\xff\xfe,no\n", "is not a text in UTF-8"),
+        (b"a,t,y\n1,\xff\xfe,no\n", "is not a text in UTF-8: save it as CSV in UTF-8"),
     ],
 )
 def test_bad_files_say_so_and_show_no_cell(table, content, says):
@@ -141,6 +141,9 @@ def test_files_that_are_not_there(tmp_path):
         whole(tmp_path / "none.csv")
     with pytest.raises(DataError, match="is a folder"):
         whole(tmp_path)
+    (tmp_path / "t.XLSX").write_bytes(b"PK")
+    with pytest.raises(DataError, match="is a spreadsheet: save it as CSV in UTF-8"):
+        whole(tmp_path / "t.XLSX")
 
 
 @pytest.mark.parametrize("stray", ['"', '"open', 'x"y,"z'])
@@ -233,7 +236,7 @@ def test_parquet_needs_its_package(table, monkeypatch):
         return real(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(DataError, match=r"pip install 'dpscd\[parquet\]'"):
+    with pytest.raises(DataError, match=r"pip install pyarrow"):
         list(read_frames(table(b"PAR1", "t.parquet"), Layout()))
 
 

@@ -26,7 +26,7 @@ _QUICK = 10_000
 _CANARIES = 4000
 _LOTS_PER_EPOCH = 10
 _FEWER = 0.4  # of the trials go through the door, where a canary takes longer
-_NO_PLOT = "No figure: it needs matplotlib; install it with: pip install 'dpscd[plot]'"
+_NO_PLOT = "No figure: it needs matplotlib; install it with: pip install matplotlib"
 
 
 class Through(StrEnum):

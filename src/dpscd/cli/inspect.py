@@ -221,7 +221,7 @@ def _draw(own: "pd.DataFrame", found: Any, plot: Path) -> None:
         part = next(part for part in found.schema_.parts if part.name == name)
         shape_figure(own, part, _effect_on(found), plot)
     except ImportError:
-        problem = "a figure needs matplotlib; install it with: pip install 'dpscd[plot]'"
+        problem = "a figure needs matplotlib; install it with: pip install matplotlib"
     except ValueError:  # matplotlib's, about the ending
         problem = f"{plot.name} is no file that a figure can be written to; use .png or .svg."
     else:

@@ -155,7 +155,7 @@ def _parquet_appender(file: IO[bytes]) -> Iterator[Any]:
         from pyarrow.parquet import ParquetWriter
     except ImportError:
         raise DataError(
-            "Parquet files need pyarrow; install it with: pip install 'dpscd[parquet]'"
+            "Parquet files need pyarrow; install it with: pip install pyarrow"
         ) from None
     writer = None
     empty = None

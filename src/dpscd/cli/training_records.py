@@ -143,7 +143,7 @@ def _cluster(address: str, data: Sequence[str]) -> Iterator[Any]:
         from dpscd.distributed.cluster import connected, parquet
     except ImportError:
         raise ParameterError(
-            "--dask needs Dask; install it with: pip install 'dpscd[dask,parquet]'"
+            "--dask needs Dask; install it with: pip install 'dask[dataframe,distributed]'"
         ) from None
     with connected(address):
         yield parquet(data)

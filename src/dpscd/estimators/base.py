@@ -10,7 +10,6 @@ from typing import Any, Self, cast
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from dpscd import losses
 from dpscd.cards.card import PrivacyCard
@@ -20,12 +19,13 @@ from dpscd.estimators.fitting import Fitting
 from dpscd.estimators.inference_checks import check_inference
 from dpscd.estimators.parameters import check_shared, given, is_auto, threads_of
 from dpscd.estimators.registry import ModelKind, kind_of
+from dpscd.estimators.searches import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.sources import Arrays, DaskArrays, Given, Opened, RecordSource
+from dpscd.estimators.unknown import refuse_unknown
 from dpscd.estimators.validation import (
     check_number,
     check_rows,
     look_at_records,
-    warn_of_split_groups,
     warn_user,
 )
 from dpscd.information import is_robust
@@ -52,6 +52,13 @@ _BLOCK = 2**20  # numbers that are multiplied together
 
 class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     """What the estimators share: checks, plan, fit, card and linear predictions."""
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        """Return an instance; of parameters that it does not have, say which was meant."""
+        del args
+        refuse_unknown(cls, given)
+        new: Self = super().__new__(cls)
+        return new
 
     # Parameters, set by the constructors of the estimators.
     epsilon: float
@@ -152,7 +159,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         self
             The fitted estimator.
         """
-        with redact_memory_errors:
+        with redact_memory_errors, refusals_noted(self):
             self._check_parameters()
             self._fit_source(*self._source_of(X, y, Given(sample_weight, None, groups)))
         return self
@@ -263,7 +270,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             The file, replaced if it exists. It holds coefficients, classes, parameters
             (but no `random_state`) and the privacy card.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         write_model(self, path)
 
     def __getstate__(self) -> Any:
@@ -280,7 +287,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             In the user's units, noisy; None where none were released or used: without
             `standardise`, without an intercept, on sparse rows.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         standard = self._runs[-1].standard if getattr(self, "_runs", ()) else None
         if standard is None or not standard.centre.any():
             return None
@@ -296,7 +303,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             Of a model of tables, levels of categories that may not occur: their coefficients,
             and the noise of these, are 0.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         standard = self._runs[-1].standard if getattr(self, "_runs", ()) else None
         if standard is None:
             return np.zeros(np.shape(self.coef_)[-1], dtype=bool)
@@ -405,7 +412,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
 
     def _linear(self, X: Any) -> Floats:
         """Return ``X coef + intercept``, one column per output."""
-        check_is_fitted(self)
+        check_fitted(self)
         scores = self._products(check_rows(self, X))
         scores += np.atleast_1d(self.intercept_)
         return scores
@@ -424,6 +431,10 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             # Not by BLAS, whose last bits for a row depend on how many rows there are.
             np.einsum("ij,kj->ik", block, coef, out=out, optimize=False)
         return scores
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # Names of features are noted before the budget is asked.
+        return hasattr(self, "privacy_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from dpscd import losses
 from dpscd.errors import ParameterError, PrivacyWarning
@@ -15,6 +14,7 @@ from dpscd.estimators.documentation import documented
 from dpscd.estimators.inference_checks import check_inference_parameters
 from dpscd.estimators.intervals import WithIntervals
 from dpscd.estimators.parameters import given
+from dpscd.estimators.searches import check_fitted
 from dpscd.estimators.validation import check_number, label_set, sorted_classes, warn_user
 from dpscd.link import Link
 from dpscd.losses import Loss
@@ -305,7 +305,7 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
     @property
     def is_multinomial(self) -> bool:
         """Whether all classes have one model together: more than two of them."""
-        check_is_fitted(self)
+        check_fitted(self)
         return (
             len(self.classes_) > 2 and self.privacy_.public.get("rule", 1) >= FIRST_JOINT_RULE
         )

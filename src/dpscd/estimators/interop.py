@@ -14,7 +14,6 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, LabelBinarizer
 from sklearn.svm import LinearSVC
-from sklearn.utils.validation import check_is_fitted
 
 from dpscd.atomic import atomic_write
 from dpscd.errors import DpscdError, ParameterError
@@ -22,6 +21,7 @@ from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
 from dpscd.estimators.linked import LinkedClassifier
 from dpscd.estimators.registry import kind_of
+from dpscd.estimators.searches import check_fitted
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.unseen import averages_in
 from dpscd.link import Link
@@ -32,7 +32,7 @@ __all__ = ["to_onnx", "to_sklearn"]
 
 Parts = list[tuple[str, list[str], dict[str, int]]]  # operator, constants, attributes
 
-_NO_ONNX = "ONNX needs skl2onnx; install it with: pip install 'dpscd[onnx]'"
+_NO_ONNX = "ONNX needs skl2onnx; install it with: pip install skl2onnx"
 
 
 def to_sklearn(model: DPLinearModel | TableModel) -> Any:
@@ -64,7 +64,7 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
     >>> bool(np.allclose(to_sklearn(model).predict(X), model.predict(X)))
     True
     """
-    check_is_fitted(model)
+    check_fitted(model)
     plain = _plain(model)
     plain.privacy_statement_ = model.privacy_.statement
     return plain
@@ -165,7 +165,7 @@ def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:
             "ONNX has the linear model only: give model.estimator_, and feed it what "
             "model.transform(table) returns."
         )
-    check_is_fitted(model)
+    check_fitted(model)
     plain, link = _bare(model), getattr(model, "link_", Link())
     try:
         from skl2onnx import to_onnx as convert

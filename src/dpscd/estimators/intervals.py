@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from dpscd.cards.card import PrivacyCard
 from dpscd.errors import ParameterError
+from dpscd.estimators.searches import check_fitted
 from dpscd.estimators.validation import check_number
 from dpscd.inference import (
     ABSENT,
@@ -189,7 +189,7 @@ class WithIntervals:
         level : float, default=0.95
             Of the intervals.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return intervals_of(self, _own_terms(self), level)
 
     def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> Intervals:
@@ -202,7 +202,7 @@ class WithIntervals:
         level : float, default=0.95
             Of the interval.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return intervals_of(self, combined(_own_terms(self), weights), level)
 
     def _set_inference(self, state: State) -> None:

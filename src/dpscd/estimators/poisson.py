@@ -9,6 +9,7 @@ from dpscd.errors import ParameterError
 from dpscd.estimators.base import Floats
 from dpscd.estimators.documentation import documented
 from dpscd.estimators.regression import DPLinearRegressor
+from dpscd.estimators.searches import refusals_noted
 from dpscd.estimators.sources import Given
 from dpscd.losses import Poisson
 from dpscd.problem import Model
@@ -150,7 +151,7 @@ class DPPoissonRegressor(DPLinearRegressor):
         self
             The fitted estimator.
         """
-        with redact_memory_errors:
+        with redact_memory_errors, refusals_noted(self):
             self._check_parameters()
             if (exposure is None) != (self.exposure_bounds is None):
                 raise ParameterError(

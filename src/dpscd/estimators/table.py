@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from dpscd.cards.card import PrivacyCard
 from dpscd.errors import ParameterError
@@ -20,9 +19,9 @@ from dpscd.estimators.files import write_model
 from dpscd.estimators.monotone import is_monotone, made_monotone
 from dpscd.estimators.registry import MODELS, kind_of, usual_kind
 from dpscd.estimators.regression import DPLinearRegressor
+from dpscd.estimators.searches import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.sources import DaskTable, Table
 from dpscd.estimators.table_answers import TableAnswers
-from dpscd.estimators.validation import warn_of_split_groups
 from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.encoding import feature_names, width_of
 from dpscd.preprocessing.levels import levels_of
@@ -123,12 +122,13 @@ class TableModel(TableAnswers):
             warn_of_split_groups()
         classes = np.arange(len(schema.target.classes)) if schema.target.classes else None
         source: Table | DaskTable
-        if is_dask(table, y):
-            source = DaskTable(table, y, schema, model.epsilon, model.n, persons, groups)
-            pairs = model.fit_source(source, classes).bounds
-        else:
-            source = Table(table, y, schema, model.epsilon, model.n, persons, groups)
-            pairs = model.fit_source(source, classes).bounds or source.seen
+        with refusals_noted(self):
+            if is_dask(table, y):
+                source = DaskTable(table, y, schema, model.epsilon, model.n, persons, groups)
+                pairs = model.fit_source(source, classes).bounds
+            else:
+                source = Table(table, y, schema, model.epsilon, model.n, persons, groups)
+                pairs = model.fit_source(source, classes).bounds or source.seen
         schema = source.schema
         found = dict(zip((part.name for part in schema.private), pairs, strict=True))
         if schema.target.private_bounds:
@@ -155,7 +155,7 @@ class TableModel(TableAnswers):
         path : path
             The file, replaced if it exists.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         table = {
             "schema": self.schema_.to_dict(),
             "bounds": {name: list(pair) for name, pair in self.bounds_.items()},

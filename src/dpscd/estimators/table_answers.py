@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -10,15 +10,16 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from dpscd.cards.card import PrivacyCard
 from dpscd.errors import DpscdError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.intervals import Intervals, combined, intervals_of
 from dpscd.estimators.registry import usual_kind
+from dpscd.estimators.searches import check_fitted
 from dpscd.estimators.shapes import column_shapes
 from dpscd.estimators.table_terms import table_terms
+from dpscd.estimators.unknown import refuse_unknown
 from dpscd.estimators.unseen import as_average
 from dpscd.preprocessing.encoding import encode, is_sparse
 from dpscd.preprocessing.schema import Schema, schema_of
@@ -53,6 +54,13 @@ def _has(method: str, words: str) -> Callable[[Any], bool]:
 class TableAnswers(TransformerMixin, BaseEstimator):
     """The part of a model of a table that asks what was learnt, as scikit-learn does."""
 
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        """Return an instance; of parameters that it does not have, say which was meant."""
+        del args
+        refuse_unknown(cls, given)
+        new: Self = super().__new__(cls)
+        return new
+
     schema: Any
     estimator: Any
     schema_: Schema
@@ -62,13 +70,13 @@ class TableAnswers(TransformerMixin, BaseEstimator):
     @property
     def privacy_(self) -> PrivacyCard:
         """What the model guarantees."""
-        check_is_fitted(self)
+        check_fitted(self)
         return self.estimator_.privacy_
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """The classes in the order of probabilities: sorted, as scikit-learn has them."""
-        check_is_fitted(self)
+        check_fitted(self)
         model: Any = self.estimator_
         classes: npt.NDArray[Any] = np.sort(model.classes_)
         return classes
@@ -76,7 +84,7 @@ class TableAnswers(TransformerMixin, BaseEstimator):
     @property
     def feature_names_in_(self) -> npt.NDArray[Any]:
         """The columns that predictions are made from."""
-        check_is_fitted(self)
+        check_fitted(self)
         return np.array([column.name for column in self.schema_.features], dtype=object)
 
     @property
@@ -99,7 +107,7 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         -------
         array of str
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return np.array(cast("Any", self.estimator_).feature_names_in_, dtype=object)
 
     def transform(self, X: Any) -> Any:
@@ -163,7 +171,7 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         array of shape (n_samples, n_classes)
             In the order of `classes_`, which are sorted.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         model = self._nameless()
         found: Floats = model.predict_log_proba(self._features(table))[:, self._order()]
         return found
@@ -182,7 +190,7 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         array of shape (n_samples,) or (n_samples, n_classes)
             In the order of `classes_`, which are sorted.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         found: Floats = self._nameless().decision_function(self._features(table))
         if found.ndim == 1:
             return found if self._order()[0] == 0 else -found
@@ -207,7 +215,7 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         """
         from sklearn.metrics import accuracy_score, r2_score  # not needed to load a model
 
-        check_is_fitted(self)
+        check_fitted(self)
         parsed = table_source(table, self.schema_, y).parsed()
         answers, target = self.predict(parsed), parsed.target
         classes = self.schema_.target.classes
@@ -243,7 +251,7 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         does depends on the rest of the record; shown is what it does before that. Bands of
         monotone columns are wider, docs/proofs/noise_band.md says why.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         return column_shapes(self.schema_, self.bounds_, self.estimator_, self._means())
 
     def conf_int(
@@ -278,7 +286,7 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         level, reference
             As of :meth:`conf_int`.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         terms = table_terms(self.schema_, self.bounds_, reference)
         return intervals_of(self.estimator_, terms, level)
 
@@ -292,7 +300,7 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         level : float, default=0.95
             Of the interval.
         """
-        check_is_fitted(self)
+        check_fitted(self)
         terms = combined(table_terms(self.schema_, self.bounds_, None), weights)
         return intervals_of(self.estimator_, terms, level)
 
@@ -319,7 +327,7 @@ class TableAnswers(TransformerMixin, BaseEstimator):
             return None
 
     def _features(self, table: Any) -> Any:
-        check_is_fitted(self)
+        check_fitted(self)
         model, schema = self.estimator_, self.schema_
         parsed = table_source(table, schema, target=False).parsed()
         rows = encode(schema, parsed, self.bounds_, as_sparse=is_sparse(schema))
@@ -332,7 +340,7 @@ class TableAnswers(TransformerMixin, BaseEstimator):
 
     def _nameless(self) -> Any:
         """Return the estimator for arrays: the schema has already seen to names."""
-        check_is_fitted(self)
+        check_fitted(self)
         plain: Any = copy.copy(self.estimator_)
         del plain.feature_names_in_
         return plain

@@ -5,11 +5,10 @@ may print a cell. Here such a message is replaced, and the original is not chain
 gone when the new one is raised.
 """
 
-import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from dpscd.errors import DataError, DataTypeError, ParameterError, PrivacyWarning
+from dpscd.errors import DataError, DataTypeError, ParameterError
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource
 from dpscd.records.labels import label_column
@@ -33,7 +32,6 @@ __all__ = [
     "label_set",
     "look_at_records",
     "sorted_classes",
-    "warn_of_split_groups",
     "warn_user",
 ]
 
@@ -91,7 +89,12 @@ def check_number(
     allowed = f"a number {'greater than' if strict else 'of at least'} {low:g}"
     if name in ("delta", "lam", "epochs", "travel", "intercept_scaling"):
         allowed += ", or 'auto'"
-    allowed += " (float('inf') trains without privacy)" if infinite else f", up to {high:g}"
+    if infinite:
+        allowed += " (float('inf') trains without privacy)"
+    elif name == "delta":
+        allowed = "a number between 0 and 1, or 'auto'"
+    else:
+        allowed += f", up to {high:g}"
     good = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     if good:
         x = float(value)
@@ -134,30 +137,6 @@ def look_at_records(estimator: Any, X: Any, y: Any) -> tuple[RowSource, pd.Serie
     if len(column) != rows.count:
         raise DataError(refusals.UNEQUAL)
     return rows, column
-
-
-def warn_of_split_groups() -> None:
-    """Warn if records are split by groups that `fit` is not given.
-
-    Cross-validation of scikit-learn hands groups to the splitter alone, unless they are asked
-    for. Seen from the functions that called this one; those of another process are not.
-    """
-    if "sklearn.model_selection" not in sys.modules:
-        return
-    frame = inspect.currentframe()
-    while frame is not None:
-        if str(frame.f_globals.get("__name__", "")).startswith("sklearn.model_selection."):
-            params = frame.f_locals.get("params")
-            own = params.get("groups") if isinstance(params, Mapping) else None
-            if frame.f_locals.get("groups") is not None or own is not None:
-                warn_user(
-                    "groups are used to split the records but not given to fit: every row is "
-                    "protected by itself, not a person with all its rows. Ask for them with "
-                    "set_fit_request(groups=True) and scikit-learn's metadata routing.",
-                    PrivacyWarning,
-                )
-                return
-        frame = frame.f_back
 
 
 def sorted_classes(labels: Any) -> npt.NDArray[Any] | None:

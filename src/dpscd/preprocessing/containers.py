@@ -119,8 +119,8 @@ def as_frame(X: Any) -> Any:
         import pyarrow as pa
     except ImportError:
         raise DataTypeError(
-            "tables of other libraries than pandas need pyarrow; install it with: pip install "
-            "'dpscd[parquet]'"
+            "tables of other libraries than pandas need pyarrow; install it with: "
+            "pip install pyarrow"
         ) from None
     return pa.table(X).to_pandas(types_mapper=pd.ArrowDtype)
 

@@ -22,8 +22,7 @@ Codes = npt.NDArray[np.int64]
 Different = tuple[Codes | None, Sequence[Any] | npt.NDArray[Any]]
 
 _NEEDS_ARROW = (
-    "columns of other libraries than pandas need pyarrow; install it with: pip install "
-    "'dpscd[parquet]'"
+    "columns of other libraries than pandas need pyarrow; install it with: pip install pyarrow"
 )
 
 

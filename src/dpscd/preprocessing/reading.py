@@ -27,7 +27,8 @@ STANDARD_INPUT = "-"
 CHUNK = 100_000  # records at a time
 
 _PARQUET = (".parquet", ".pq")
-_NO_PARQUET = "Parquet files need pyarrow; install it with: pip install 'dpscd[parquet]'"
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
+_NO_PARQUET = "Parquet files need pyarrow; install it with: pip install pyarrow"
 
 
 class TableFile(Protocol):
@@ -133,6 +134,8 @@ def open_table(path: str | os.PathLike[str], layout: Layout) -> TableFile:
         raise DataError(f"there is no file {str(path)!r}.")
     if file.stat().st_size == 0:
         raise DataError(f"{file.name} is empty.")
+    if file.suffix.lower() in _SPREADSHEETS:
+        raise DataError(f"{file.name} is a spreadsheet: save it as CSV in UTF-8.")
     if file.suffix.lower() in _PARQUET:
         return ParquetTable(file)
     return CsvFile(file, file.name, layout)

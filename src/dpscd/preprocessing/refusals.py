@@ -11,8 +11,8 @@ __all__ = ["REFUSALS"]
 
 NOT_NUMBERS = (
     "Input X contains NaN, infinity or something that is no number: every cell must be a "
-    "finite number. Encode text, categories and dates first, for instance with a schema or "
-    "DeclaredEncoder (an argument must be a string of digits or a number)."
+    "finite number. Text, categories and dates are for TableModel, which encodes them by a "
+    "schema (an argument must be a string of digits or a number)."
 )
 RAGGED = "X must have as many columns in every record."
 COMPLEX = "Complex data not supported."
@@ -62,7 +62,7 @@ APART = (
 CHANGED = "a file changed while it was read: its persons are not those that were counted."
 NO_RECORDS = "the table has no records."
 EMPTY = "{} is empty."
-NOT_UTF8 = "{} is not a text in UTF-8."
+NOT_UTF8 = "{} is not a text in UTF-8: save it as CSV in UTF-8."
 NOT_CELLS = (
     "{} is not a table with {!r} between cells: its rows have different numbers of them, or a "
     "quote is not closed. Set delimiter in [table]."

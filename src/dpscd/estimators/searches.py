@@ -1,0 +1,78 @@
+"""Fits inside scikit-learn's searches, which keep a refusal, and groups, to themselves."""
+
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from dpscd.errors import BudgetExceeded, LedgerError, PrivacyWarning
+from dpscd.estimators.validation import warn_user
+
+__all__ = ["check_fitted", "refusals_noted", "warn_of_split_groups"]
+
+
+def _searches() -> Iterator[Mapping[str, Any]]:
+    """Yield the names of those functions of scikit-learn's model selection that call this one.
+
+    Those of another process are not seen.
+    """
+    if "sklearn.model_selection" not in sys.modules:
+        return
+    frame = inspect.currentframe()
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")).startswith("sklearn.model_selection."):
+            yield frame.f_locals
+        frame = frame.f_back
+
+
+def warn_of_split_groups() -> None:
+    """Warn if records are split by groups that `fit` is not given.
+
+    Cross-validation of scikit-learn hands groups to the splitter alone, unless they are asked
+    for.
+    """
+    for names in _searches():
+        params = names.get("params")
+        own = params.get("groups") if isinstance(params, Mapping) else None
+        if names.get("groups") is not None or own is not None:
+            warn_user(
+                "groups are used to split the records but not given to fit: every row is "
+                "protected by itself, not a person with all its rows. Ask for them with "
+                "set_fit_request(groups=True) and scikit-learn's metadata routing.",
+                PrivacyWarning,
+            )
+            return
+
+
+@contextmanager
+def refusals_noted(model: Any) -> Iterator[None]:
+    """Remember why a budget refused the fit in the block; say it at once in a search.
+
+    A search goes on after a fit that failed, and speaks of it at the end: until then it trains
+    and charges what it can, perhaps without a model for the last fit.
+    """
+    try:
+        yield
+    except (BudgetExceeded, LedgerError) as error:
+        model._refusal = str(error)
+        # Where errors are raised, and in the last fit of a search, it is heard anyway.
+        if any(names.get("error_score", "raise") != "raise" for names in _searches()):
+            warn_user(f"a fit of this search was refused. {error}", PrivacyWarning)
+        raise
+
+
+def check_fitted(model: Any) -> None:
+    """Raise NotFittedError unless the model was fitted; say what a budget refused."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        why = getattr(model, "_refusal", None)
+        if why is None:
+            raise
+        raise NotFittedError(
+            f"This {type(model).__name__} is not fitted: its fit was refused. {why}"
+        ) from error
