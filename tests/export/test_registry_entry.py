@@ -121,6 +121,7 @@ def test_what_the_guarantee_does_not_cover_is_said(tmp_path, details):
         "classes were read",
     ):
         assert words in text
+    assert "by a factor of more than a million" in text
     assert "came from a seed" in own["implementation"]["mechanisms"]
     _, _, own = entry("evil", tmp_path, details)
     text = own["dp_variant"]["unprotected_quantities"]
@@ -131,21 +132,23 @@ def test_what_the_guarantee_does_not_cover_is_said(tmp_path, details):
 def test_units_and_relations_are_said(tmp_path, details):
     _, _, own = entry("persons", tmp_path, details)
     text = own["privacy_loss"]["privacy_unit_details"]
-    assert "all records of one person" in text
+    assert "all records of one person by empty ones" in text
     assert "protected less, at epsilon 2" in text
     assert "of all persons" in own["implementation"]["mechanisms"]
     _, _, own = entry("add-remove", tmp_path, details)
     assert "adding or removing one record" in own["privacy_loss"]["privacy_unit_details"]
     assert "any number of records" in own["dp_variant"]["data_domain"]
-    assert "secret number of records" in own["implementation"]["mechanisms"]
+    assert "the true number is secret" in own["implementation"]["mechanisms"]
     _, _, own = entry("replace-one", tmp_path, details)
     assert "one record by any other" in own["privacy_loss"]["privacy_unit_details"]
+    _, _, own = entry("table", tmp_path, details)
+    assert "column `hours`" not in own["dp_variant"]["unprotected_quantities"]  # has noise
 
 
 def test_a_table_wider_than_the_list_says_how_much_is_left_out(tmp_path, details, monkeypatch):
     monkeypatch.setattr("dpscd.export.wording._MOST_COLUMNS", 2)
     _, _, own = entry("table", tmp_path, details)
-    assert "3 more columns" in own["dp_variant"]["unprotected_quantities"]
+    assert "2 more columns" in own["dp_variant"]["unprotected_quantities"]
 
 
 def test_a_model_without_privacy_has_no_entry(tmp_path, details):

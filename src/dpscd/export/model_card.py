@@ -20,7 +20,6 @@ from dpscd.export.wording import (
     scale,
     task,
     trained_on,
-    what_was_fitted,
 )
 from dpscd.export.yaml_text import yaml_text
 from dpscd.report.html import number
@@ -160,7 +159,7 @@ def _privacy(examined: Examined) -> str:
 def _public(examined: Examined) -> str:
     rows = [f"{what}: {code(value)}" for what, value in other_facts(examined.subject)]
     if examined.subject.schema is not None:
-        rows.append("what the table under “Training data” says about each column")
+        rows.append("what “Training data” says was declared, or read, about each column")
     return bullets(rows)
 
 
@@ -168,8 +167,8 @@ def _training_data(examined: Examined) -> str:
     rows = declared_columns(examined)
     if not rows:
         return (
-            f"{what_was_fitted(examined)} Rows of numbers; the file says nothing else about "
-            "them. No record is in this model's file."
+            f"Rows of numbers: {trained_on(examined)}. The file says nothing else about them, "
+            "and no record is in it."
         )
     headings = ("column", "used as", "where from", "taken as known")
     return "\n\n".join(

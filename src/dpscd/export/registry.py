@@ -102,14 +102,15 @@ def _domain(examined: Examined) -> str:
     names = [code(x[0]) for x in column_facts(examined.subject) if x[1] != "not used"]
     return (
         f"Tables of {size} with the columns {', '.join(names)}; every cell is brought to the "
-        "bounds or values declared for its column, whatever it holds."
+        "bounds or values of its column, whatever it holds."
     )
 
 
 def _unprotected(examined: Examined) -> str:
     return (
-        "The fit publishes nothing that was computed from the records without noise. Taken as "
-        "known without looking at them, and so not protected:\n\n" + public_quantities(examined)
+        "Everything that the plan releases has noise. Taken as public, and so not protected; "
+        "the guarantee holds if this was known without looking at the records:\n\n"
+        + public_quantities(examined)
     )
 
 

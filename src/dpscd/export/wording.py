@@ -30,12 +30,22 @@ __all__ = [
 _MOST_COLUMNS = 60  # in a list; the model's file has all of them
 
 _ADJACENT = {
-    "empty": "one comes from the other by replacing {one} by an empty one, which contributes "
-    "nothing. The number of {many} is the same in both and public.",
-    "other": "one comes from the other by replacing {one} by any other. The number of {many} "
-    "is the same in both and public.",
-    "nothing": "one comes from the other by adding or removing {one}. The true number of "
-    "{many} is not public; the declared one, {n}, is.",
+    "empty": "replacing {one} by {empty}. The number of {many} is the same in both and public.",
+    "other": "replacing {one} by {other}. The number of {many} is the same in both and public.",
+    "nothing": "adding or removing {one}. The true number of {many} is not public; the "
+    "declared one, {n}, is.",
+}
+_RECORD = {
+    "one": "one record",
+    "empty": "an empty one, which contributes nothing",
+    "other": "any other",
+    "many": "records",
+}
+_PERSON = {
+    "one": "all records of one person",
+    "empty": "empty ones, which contribute nothing",
+    "other": "those of any other, who may have more or fewer",
+    "many": "persons",
 }
 
 _ACCOUNTANTS = {
@@ -69,7 +79,7 @@ def trained_on(examined: Examined) -> str:
     subject = examined.subject
     units = counted(subject.card.public["n"], subject.protected.noun)
     if subject.card.relation.needs_n:
-        units = f"a secret number of {subject.protected.noun}s, declared as about {units}"
+        units = f"about {units} (declared; the true number is secret)"
     features = counted(subject.card.public["d"], "feature")
     return f"{units} with {features}"
 
@@ -77,13 +87,15 @@ def trained_on(examined: Examined) -> str:
 def meaning(card: PrivacyCard) -> str:
     """Return what a private card promises, in numbers that are no epsilon."""
     unit = card.protected
+    factor = odds(card.epsilon)
+    most = factor if factor.startswith("more") else f"at most {factor}"
     return (
-        f"The model hardly depends on {unit.words(card.relation)}. Suppose somebody finds it "
-        f"equally likely, 50 %, that {unit.suspicion(card.relation)}: with the best possible "
-        f"attack on this model they are right in at most "
-        f"{percent(best_guess(card.epsilon, card.delta))} of such cases. Whatever comes out is "
-        f"more likely in one case than in the other by a factor of at most "
-        f"{odds(card.epsilon)}, plus a probability of {chance(card.delta)}."
+        f"The claim bounds how much the model depends on {unit.words(card.relation)}. Suppose "
+        f"somebody finds it equally likely, 50 %, that {unit.suspicion(card.relation)}: with "
+        "the best possible attack on this model they are right in at most "
+        f"{percent(best_guess(card.epsilon, card.delta))} of such cases. Whatever comes out "
+        f"can be more likely in one case than in the other by a factor of {most}, plus a "
+        f"probability of {chance(card.delta)}."
     )
 
 
@@ -98,12 +110,11 @@ def scale(card: PrivacyCard) -> str:
 def adjacent(card: PrivacyCard) -> str:
     """Return which data sets are adjacent, precisely."""
     person = card.protected.is_person
-    text = _ADJACENT[card.relation.absent].format(
-        one="all records of one person" if person else "one record",
-        many="persons" if person else "records",
-        n=whole(card.public["n"]),
+    words = _PERSON if person else _RECORD
+    text = _ADJACENT[card.relation.absent].format(n=whole(card.public["n"]), **words)
+    found = (
+        f"Two data sets are adjacent ({card.relation}) if one comes from the other by {text}"
     )
-    found = f"Two data sets are adjacent ({card.relation}) if {text}"
     if person:
         count = about_record_count(card.relation, card.epsilon, card.delta)
         found += f" Number of records: {count}."
@@ -169,7 +180,11 @@ def declared_columns(examined: Examined) -> list[tuple[str, str, str, str]]:
 def public_quantities(examined: Examined) -> str:
     """Return everything that the guarantee does not protect because it is public."""
     rows = [f"{what}: {code(value)}" for what, value in other_facts(examined.subject)]
-    columns = [x for x in column_facts(examined.subject) if x[3] or x[2] == READ]
+    columns = [
+        x
+        for x in column_facts(examined.subject)
+        if x[2] == READ or (x[2] == "declared" and x[3])
+    ]
     rows += [_column(*x) for x in columns[:_MOST_COLUMNS]]
     if len(columns) > _MOST_COLUMNS:
         rows.append(f"{len(columns) - _MOST_COLUMNS} more columns, in the model's file")
@@ -177,7 +192,7 @@ def public_quantities(examined: Examined) -> str:
 
 
 def _column(name: str, _: str, origin: str, known: str) -> str:
-    note = {READ: f". **This was {READ}, which the guarantee does not cover**"}.get(origin, "")
-    if origin == "estimated privately":
-        note = ", which was estimated with noise that the guarantee pays for"
+    note = f". **This was {READ}, which the guarantee does not cover**"
+    if origin != READ:
+        note = ""
     return f"column {code(name)}: {code(known) if known else 'its kind'}{note}"
