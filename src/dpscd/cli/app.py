@@ -13,6 +13,7 @@ from dpscd.cli.common import DEBUG
 from dpscd.cli.demo import demo
 from dpscd.cli.evaluate import evaluate
 from dpscd.cli.example import example
+from dpscd.cli.export import export
 from dpscd.cli.fit import fit
 from dpscd.cli.inspect import inspect
 from dpscd.cli.outside import Verbs
@@ -42,6 +43,7 @@ app.command()(inspect)
 app.command()(verify)
 app.command()(sign)
 app.command()(report)
+app.add_typer(export)
 app.add_typer(budget)
 app.command()(demo)
 app.command()(example)

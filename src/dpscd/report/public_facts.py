@@ -7,9 +7,12 @@ from dpscd.report.html import Html, data_table, html, joined, number, whole
 from dpscd.report.subject import Subject
 from dpscd.report.words import chance
 
-__all__ = ["public_facts"]
+__all__ = ["READ", "column_facts", "other_facts", "public_facts"]
 
 _SHOWN = 12  # values of a category
+
+#: What is said of columns about which the records were asked, without noise.
+READ = "read from the records"
 
 
 def public_facts(subject: Subject) -> Html:
@@ -32,13 +35,27 @@ def _intro(subject: Subject) -> Html:
     )
 
 
+def column_facts(subject: Subject) -> list[tuple[str, str, str, str]]:
+    """Return name, use, origin and what was taken as known of every column and pair.
+
+    The target comes first; there are none without a schema.
+    """
+    if subject.schema is None:
+        return []
+    parts: list[Column | Target] = [subject.schema.target, *subject.schema.columns]
+    rows = [(x.name, _kind(x), _origin(subject, x), _facts(subject, x)) for x in parts]
+    crossed = (part for part in subject.schema.parts if isinstance(part, Cross))
+    return rows + [(x.name, f"pair, {width_of(x)} features", "declared", "") for x in crossed]
+
+
 def _columns(subject: Subject) -> Html:
     if subject.schema is None:
         return html("")
-    parts: list[Column | Target] = [subject.schema.target, *subject.schema.columns]
-    rows = [[x.name, _kind(x), _origin(subject, x), _facts(subject, x)] for x in parts]
-    crossed = (part for part in subject.schema.parts if isinstance(part, Cross))
-    rows += [[x.name, f"pair, {width_of(x)} features", html("declared"), ""] for x in crossed]
+    bad = html('<strong class="bad">⚠ {x}</strong>', x=READ)
+    rows = [
+        [name, use, bad if origin == READ else origin, known]
+        for name, use, origin, known in column_facts(subject)
+    ]
     headings = ("Column", "Used as", "Where from", "Taken as known")
     return data_table("Columns of the table", headings, rows)
 
@@ -72,19 +89,17 @@ def _facts(subject: Subject, part: Column | Target) -> str:
     return ", ".join(values[:_SHOWN]) + more
 
 
-def _origin(subject: Subject, part: Column | Target) -> Html:
+def _origin(subject: Subject, part: Column | Target) -> str:
     if part.read_from_data:
-        return html('<strong class="bad">⚠ read from the records</strong>')
+        return READ
     if isinstance(part, Column) and part.kind == "ignore":
-        return html("")
+        return ""
     if part.private_bounds:
-        if subject.card.private:
-            return html("estimated privately")
-        return html('<strong class="bad">⚠ read from the records</strong>')
-    return html("declared")
+        return "estimated privately" if subject.card.private else READ
+    return "declared"
 
 
-def _persons(subject: Subject) -> list[list[str]]:
+def _persons(subject: Subject) -> list[tuple[str, str]]:
     """Return what is public about how persons take part, where they are the unit."""
     if not subject.protected.is_person:
         return []
@@ -94,39 +109,44 @@ def _persons(subject: Subject) -> list[list[str]]:
         "sum": "1 for each record",
     }
     return [
-        ["Records of a person in one step, at most", whole(public["max_rows"])],
-        ["Weight in training", weights[public["person_weight"]]],
+        ("Records of a person in one step, at most", whole(public["max_rows"])),
+        ("Weight in training", weights[public["person_weight"]]),
     ]
 
 
-def _rest(subject: Subject) -> Html:
-    public, card = subject.card.public, subject.card
+def other_facts(subject: Subject) -> list[tuple[str, str]]:
+    """Return the public facts that are not about a column: what, and which value."""
+    public = subject.card.public
     number_of = f"number of {subject.protected.noun}s"
     declared = f"declared {number_of}" if subject.estimator.n else number_of
     rows = [
-        [declared.capitalize(), whole(public["n"])],
+        (declared.capitalize(), whole(public["n"])),
         *_persons(subject),
-        ["Features made of the columns" if subject.schema else "Features", whole(public["d"])],
+        ("Features made of the columns" if subject.schema else "Features", whole(public["d"])),
     ]
     if subject.classes and subject.schema is None:
         origin = public.get("classes_from", "declared")
-        rows.append([f"Classes ({origin})", ", ".join(subject.classes)])
+        rows.append((f"Classes ({origin})", ", ".join(subject.classes)))
     if subject.regression and "y_bounds" in public and subject.schema is None:
         low, high = (number(x, 6) for x in public["y_bounds"])
-        rows.append(["What is predicted lies", f"between {low} and {high}"])
+        rows.append(("What is predicted lies", f"between {low} and {high}"))
     if "threshold" in public:
-        rows.append(["Residual from which on the loss is linear", number(public["threshold"])])
+        rows.append(("Residual from which on the loss is linear", number(public["threshold"])))
     if public.get("exposure_bounds", [1.0, 1.0]) != [1.0, 1.0]:
         low, high = (number(x, 6) for x in public["exposure_bounds"])
-        rows.append(["Exposures lie", f"between {low} and {high}"])
+        rows.append(("Exposures lie", f"between {low} and {high}"))
     if public.get("class_weight"):
         weights = (f"{name}: {number(x)}" for name, x in public["class_weight"].items())
-        rows.append(["Weights of the classes", ", ".join(weights)])
+        rows.append(("Weights of the classes", ", ".join(weights)))
     if subject.schema is None:
-        rows.append(["Longest row", number(public["row_bound"])])
+        rows.append(("Longest row", number(public["row_bound"])))
     if "dataset" in public:
-        rows.append(["Name of the data set", str(public["dataset"])])
+        rows.append(("Name of the data set", str(public["dataset"])))
+    return rows
+
+
+def _rest(subject: Subject) -> Html:
+    rows, card = other_facts(subject), subject.card
     if card.private:
-        rows.append(["Epsilon", f"{card.epsilon:g}"])
-        rows.append(["Delta", chance(card.delta)])
+        rows += [("Epsilon", f"{card.epsilon:g}"), ("Delta", chance(card.delta))]
     return data_table("Other public facts", ("Fact", "Value"), rows)

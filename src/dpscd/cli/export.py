@@ -1,0 +1,153 @@
+"""``dpscd export``: what is handed over with a model."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
+
+if TYPE_CHECKING:
+    from dpscd.export.evaluation import Evaluation
+    from dpscd.export.examined import Examined
+
+__all__ = ["export"]
+
+export = typer.Typer(
+    name="export",
+    help="Write what officers, registries and hubs ask for, from a model's file.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+Model = Annotated[Path, typer.Argument(help="The model's file.")]
+Scores = Annotated[
+    Path | None, typer.Option(help="What dpscd evaluate --json printed, to include.")
+]
+_OUT = "The file to write; replaced if it exists."
+
+
+@export.command()
+def registry(
+    model: Annotated[Path | None, typer.Argument(help="The model's file.")] = None,
+    details: Annotated[
+        Path | None, typer.Option(help="What the model does not know, filled in (TOML).")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help=_OUT)] = None,
+    template: Annotated[
+        Path | None, typer.Option(help="Write a details file to fill in, and nothing else.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write an entry for the public registry of deployments of differential privacy (YAML).
+
+    The entry is of tier 3, a draft. Unit, relation, parameters, mechanisms, accounting and
+    public facts come from the model's card; purpose, people and reasons from --details.
+
+    Example: dpscd export registry model.json --details details.toml --out entry.yaml
+    """
+    with plain_errors("Interrupted; nothing was written."):
+        from dpscd.errors import ParameterError
+
+        if template is not None:
+            if (model, details, out) != (None, None, None):
+                raise ParameterError("--template writes an empty details file: give it alone.")
+            _write_template(template, as_json=as_json)
+            return
+        if model is None or out is None:
+            raise ParameterError("MODEL and --out are needed, or --template alone.")
+        from dpscd.export.examined import examine
+        from dpscd.export.registry import registry_entry
+
+        check_writable(out)
+        found = examine(model)
+        _write(out, registry_entry(found, details), found, as_json=as_json)
+
+
+@export.command()
+def model_card(
+    model: Model,
+    out: Annotated[Path, typer.Option(help=_OUT)],
+    evaluation: Scores = None,
+    details: Annotated[
+        Path | None, typer.Option(help="The details file of a registry entry, to include.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a model card as model hubs show it: Markdown with YAML in front.
+
+    What the card cannot say without --details and --evaluation, it says it does not know.
+
+    Example: dpscd export model-card model.json --out README.md --evaluation scores.json
+    """
+    with plain_errors("Interrupted; nothing was written."):
+        from dpscd.export.details import read_details
+        from dpscd.export.evaluation import read_evaluation
+        from dpscd.export.examined import examine
+        from dpscd.export.model_card import model_card as card_of
+
+        check_writable(out)
+        scores = None if evaluation is None else read_evaluation(evaluation)
+        given = None if details is None else read_details(details)
+        found = examine(model)
+        _write(out, card_of(found, scores, given), found, scores, as_json=as_json)
+
+
+@export.command()
+def cyclonedx(
+    model: Model,
+    out: Annotated[Path, typer.Option(help=_OUT)],
+    evaluation: Scores = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a bill of materials of a model: CycloneDX 1.6, JSON, with its model card.
+
+    It names the model's file by its hash, and the versions that made it as far as the file
+    knows them.
+
+    Example: dpscd export cyclonedx model.json --out bom.json
+    """
+    with plain_errors("Interrupted; nothing was written."):
+        from dpscd.export.cyclonedx import bill_of_materials
+        from dpscd.export.evaluation import read_evaluation
+        from dpscd.export.examined import examine
+
+        check_writable(out)
+        scores = None if evaluation is None else read_evaluation(evaluation)
+        found = examine(model)
+        _write(out, bill_of_materials(found, scores), found, scores, as_json=as_json)
+
+
+def _write_template(path: Path, *, as_json: bool) -> None:
+    from dpscd.errors import ParameterError
+    from dpscd.export.details import template
+
+    if path.exists():
+        raise ParameterError(f"{path} exists; choose another name or remove it first.")
+    check_writable(path)
+    _write(path, template(path.name), as_json=as_json)
+
+
+def _write(
+    path: Path,
+    text: str,
+    examined: "Examined | None" = None,
+    scores: "Evaluation | None" = None,
+    *,
+    as_json: bool,
+) -> None:
+    """Write a file, and say what its readers must know first."""
+    from dpscd.atomic import atomic_write
+    from dpscd.report.words import warnings
+
+    found = [] if examined is None else [head for head, _ in warnings(examined.subject)]
+    if scores is not None and not scores.private:
+        found.append("The evaluation is not private, and is in the file")
+    with atomic_write(path) as file:
+        file.write(text)
+    if as_json:
+        print_json({"written": str(path), "warnings": found})
+        return
+    typer.echo(f"Wrote {path}")
+    for heading in found:
+        typer.echo(f"warning: {heading}", err=True)
