@@ -9,7 +9,7 @@ from exported import MODELS, examined
 
 from dpscd._version import __version__
 from dpscd.export.cyclonedx import bill_of_materials
-from dpscd.export.evaluation import Evaluation, Measure
+from dpscd.report.evaluation import Evaluation, Measure
 
 SCHEMA = JsonStrictValidator(SchemaVersion.V1_6)
 SCORES = Evaluation(

@@ -7,8 +7,8 @@ from markdown_it import MarkdownIt
 from model_files import EVIL
 
 from dpscd.export.details import read_details
-from dpscd.export.evaluation import Evaluation, Measure
 from dpscd.export.model_card import model_card
+from dpscd.report.evaluation import Evaluation, Measure
 
 SECTIONS = [
     "Model details",

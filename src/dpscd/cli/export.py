@@ -8,8 +8,8 @@ import typer
 from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
 
 if TYPE_CHECKING:
-    from dpscd.export.evaluation import Evaluation
     from dpscd.export.examined import Examined
+    from dpscd.report.evaluation import Evaluation
 
 __all__ = ["export"]
 
@@ -82,9 +82,9 @@ def model_card(
     """
     with plain_errors("Interrupted; nothing was written."):
         from dpscd.export.details import read_details
-        from dpscd.export.evaluation import read_evaluation
         from dpscd.export.examined import examine
         from dpscd.export.model_card import model_card as card_of
+        from dpscd.report.evaluation import read_evaluation
 
         check_writable(out)
         scores = None if evaluation is None else read_evaluation(evaluation)
@@ -109,8 +109,8 @@ def cyclonedx(
     """
     with plain_errors("Interrupted; nothing was written."):
         from dpscd.export.cyclonedx import bill_of_materials
-        from dpscd.export.evaluation import read_evaluation
         from dpscd.export.examined import examine
+        from dpscd.report.evaluation import read_evaluation
 
         check_writable(out)
         scores = None if evaluation is None else read_evaluation(evaluation)

@@ -15,6 +15,14 @@ def report(
     ledger: Annotated[
         str | None, typer.Option(help="The ledger's file, to show the budget's history.")
     ] = None,
+    evaluation: Annotated[
+        str | None,
+        typer.Option(help="What dpscd evaluate --json printed for this model, to show it."),
+    ] = None,
+    about: Annotated[
+        str | None,
+        typer.Option(help="TOML with purpose, owner, contact, legal_basis: texts to show."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a page about a model: what is protected, how strongly, and what the noise does.
@@ -28,7 +36,7 @@ def report(
         from dpscd.report.model_page import write_report
         from dpscd.report.words import warnings
 
-        subject = write_report(model, out, ledger)
+        subject = write_report(model, out, ledger, evaluation=evaluation, about=about)
     found = [heading for heading, _ in warnings(subject)]
     if as_json:
         print_json({"report": out, "warnings": found})

@@ -5,9 +5,9 @@ import uuid
 from typing import Any
 
 from dpscd._version import __version__
-from dpscd.export.evaluation import Evaluation, Measure
 from dpscd.export.examined import Examined
 from dpscd.export.wording import release_rows, task, what_was_fitted
+from dpscd.report.evaluation import Evaluation, Measure
 from dpscd.report.public_facts import READ, column_facts, other_facts
 from dpscd.report.words import warnings
 

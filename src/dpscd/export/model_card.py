@@ -6,7 +6,6 @@ from typing import Any
 
 from dpscd._version import __version__
 from dpscd.export.details import Details
-from dpscd.export.evaluation import Evaluation
 from dpscd.export.examined import Examined
 from dpscd.export.markdown import bullets, code, plain, table
 from dpscd.export.wording import (
@@ -22,6 +21,7 @@ from dpscd.export.wording import (
     trained_on,
 )
 from dpscd.export.yaml_text import yaml_text
+from dpscd.report.evaluation import Evaluation
 from dpscd.report.html import number
 from dpscd.report.public_facts import other_facts
 from dpscd.report.words import warnings

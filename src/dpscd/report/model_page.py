@@ -14,13 +14,16 @@ from dpscd.estimators.loading import load
 from dpscd.estimators.table import TableModel
 from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.unit import Unit
+from dpscd.report.about import about_section, read_about
 from dpscd.report.budget_history import budget_history
 from dpscd.report.card_details import card_details
 from dpscd.report.coefficients import coefficients
+from dpscd.report.evaluation import Evaluation, read_evaluation
 from dpscd.report.html import Html, counted, html, joined, number
 from dpscd.report.interval_section import interval_section
 from dpscd.report.protection import Check, protected
 from dpscd.report.public_facts import public_facts
+from dpscd.report.quality import quality
 from dpscd.report.subject import Subject
 from dpscd.report.tradeoff import tradeoff
 from dpscd.report.words import best_guess, chance, percent, strength, warnings
@@ -69,6 +72,9 @@ def write_report(
     model: str | os.PathLike[str],
     out: str | os.PathLike[str],
     ledger: str | os.PathLike[str] | None = None,
+    *,
+    evaluation: str | os.PathLike[str] | None = None,
+    about: str | os.PathLike[str] | None = None,
 ) -> Subject:
     """Write the page about a model file; it appears whole or not at all.
 
@@ -80,6 +86,10 @@ def write_report(
         The page, replaced if it exists.
     ledger : path, optional
         The ledger to which the fit was charged.
+    evaluation : path, optional
+        What ``dpscd evaluate --json`` printed for this model.
+    about : path, optional
+        TOML with purpose, owner, contact and legal_basis, as far as they are to be shown.
 
     Returns
     -------
@@ -89,7 +99,13 @@ def write_report(
     loaded = load(model)
     digest = hashlib.sha256(Path(model).read_bytes()).hexdigest()
     name = f"{Path(model).name}, SHA-256 {digest}"
-    page = model_page(loaded, name, None if ledger is None else Ledger(ledger))
+    page = model_page(
+        loaded,
+        name,
+        None if ledger is None else Ledger(ledger),
+        evaluation=None if evaluation is None else read_evaluation(evaluation),
+        about=None if about is None else read_about(about),
+    )
     with atomic_write(out) as file:
         file.write(page)
     return Subject(loaded)
@@ -100,6 +116,9 @@ def model_page(
     name: str,
     ledger: Ledger | None = None,
     today: date | None = None,
+    *,
+    evaluation: Evaluation | None = None,
+    about: dict[str, str] | None = None,
 ) -> str:
     """Return the page about a fitted model: one text, nothing to fetch.
 
@@ -113,11 +132,16 @@ def model_page(
         Where its data set has its budget.
     today : date, optional
         The day of the check; by default today's, in UTC.
+    evaluation : Evaluation, optional
+        How good it was found to be.
+    about : dict, optional
+        What its owner says: from keys of :data:`dpscd.report.about.FIELDS` to texts.
     """
     subject = Subject(model)
     day = (today or datetime.now(UTC).date()).isoformat()
     check = Check(day, subject.card.verify())
-    sections = _sections(subject, ledger, check)
+    said = [] if not about else [_Section("about", "About", "About", about_section(about))]
+    sections = said + _sections(subject, ledger, check, evaluation)
     target = f" of {subject.target}" if subject.target else ""
     style = _STYLE.read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -159,10 +183,16 @@ def _subtitle(subject: Subject) -> str:
     return f"{what}, to predict a number."
 
 
-def _sections(subject: Subject, ledger: Ledger | None, check: Check) -> list[_Section]:
+def _sections(
+    subject: Subject, ledger: Ledger | None, check: Check, evaluation: Evaluation | None
+) -> list[_Section]:
+    judged = []
+    if evaluation is not None:
+        judged.append(_Section("quality", "Quality", "How good it is", quality(evaluation)))
     found = [
         _Section("protected", "Protection", "What is protected", protected(subject, check)),
         _Section("public", "Public facts", "What was assumed public", public_facts(subject)),
+        *judged,
         *_effects(subject),
         _Section(
             "weights", "Model and noise", "The model and its noise", coefficients(subject)

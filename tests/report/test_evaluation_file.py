@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dpscd.errors import ParameterError
-from dpscd.export.evaluation import Measure, read_evaluation
+from dpscd.report.evaluation import Measure, read_evaluation
 
 PLAIN = {"private": False, "records": 16281, "metrics": {"accuracy": 0.85, "log loss": 1}}
 NOISY = {

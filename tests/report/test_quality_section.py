@@ -1,0 +1,101 @@
+"""What owners add to the page: how good the model is, and what it is for."""
+
+import json
+from pathlib import Path
+
+import pytest
+from model_files import EVIL, ridge
+from typer.testing import CliRunner
+
+from dpscd.cli.app import app
+from dpscd.errors import ParameterError
+from dpscd.report.about import about_section, read_about
+from dpscd.report.model_page import write_report
+
+PLAIN = {"private": False, "records": 16281, "metrics": {"R2": 0.85125, EVIL: 1.0}}
+NOISY = {
+    "private": True, "measure": "accuracy", "records": 1200, "epsilon": 0.5, "delta": 1e-5,
+    "relation": "zero-out", "value": 0.85, "noise_std": 0.01,
+}  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ridge().save("model.json")
+    return "model.json"
+
+
+def page(file, **more):
+    write_report(file, "page.html", **more)
+    return Path("page.html").read_text()
+
+
+def test_without_them_nothing_is_said(file):
+    found = page(file)
+    assert 'id="quality"' not in found
+    assert 'id="about"' not in found
+
+
+def test_an_evaluation_comes_with_its_privacy(file):
+    Path("e.json").write_text(json.dumps(PLAIN))
+    found = page(file, evaluation="e.json")
+    assert 'href="#quality"' in found
+    assert "0.8512" in found or "0.8513" in found
+    assert "On 16,281 records" in found
+    assert "These numbers are not private" in found
+    assert "Hand the page only to those who may know them" in found
+    assert EVIL not in found
+    Path("e.json").write_text(json.dumps(NOISY))
+    found = page(file, evaluation="e.json")
+    assert "(0.5, 1e-05)-differentially private for the test records" in found
+    assert "± 0.0200" in found
+    assert "not private" not in found.partition('id="quality"')[2].partition("</section>")[0]
+
+
+def test_what_the_owner_says_is_shown_as_the_owners(file):
+    Path("a.toml").write_text(f"owner = {json.dumps(EVIL)}\npurpose = 'To plan buses.'\n")
+    found = page(file, about="a.toml")
+    assert found.index("<dt>Purpose</dt><dd>To plan buses.</dd>") < found.index(
+        "<dt>Owner</dt>"
+    )
+    assert EVIL not in found
+    assert "it does not follow from the model" in found
+    assert "Contact" not in about_section({"purpose": "x"})
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("owner = ", "is not TOML"),
+        ("", "is empty"),
+        ("bos = 'x'", "has 'bos', which is none of purpose, owner, contact, legal_basis"),
+        ("owner = 3", "owner in a.toml must be a text"),
+        ("owner = ' '", "owner in a.toml must be a text"),
+        (f"owner = '{'x' * 2001}'", "1 to 2,000 signs"),
+    ],
+)
+def test_other_files_are_refused(tmp_path, text, says):
+    (tmp_path / "a.toml").write_text(text)
+    with pytest.raises(ParameterError, match=says):
+        read_about(tmp_path / "a.toml")
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    (tmp_path / "a.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ParameterError, match="is not TOML"):
+        read_about(tmp_path / "a.toml")
+
+
+def test_the_command_takes_both(file):
+    Path("e.json").write_text(json.dumps(PLAIN))
+    Path("a.toml").write_text("contact = 'us@example.org'")
+    words = ["report", file, "--out", "p.html", "--evaluation", "e.json", "--about", "a.toml"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    shown = Path("p.html").read_text()
+    assert "us@example.org" in shown
+    assert 'id="quality"' in shown
+    Path("e.json").write_text("{}")
+    refused = CliRunner().invoke(app, words)
+    assert refused.exit_code == 1
+    assert "is not what dpscd evaluate --json writes" in refused.stderr
