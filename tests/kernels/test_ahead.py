@@ -119,7 +119,14 @@ def test_a_kernel_is_waited_for_and_no_other_function(empty, begun):
     wait_for("dpscd.kernels.packed", "_advance")
 
 
-@pytest.mark.parametrize("program", [None, "no such program"])
+def test_a_process_that_hangs_is_not_waited_for_forever(empty, begun, monkeypatch):
+    monkeypatch.setattr(ahead, "_LONGEST", 0.05)
+    with compiling_beside(empty, "Logistic", 1):
+        wait_for("dpscd.kernels.packed", "_advance")
+        assert begun[0].wait(10) is not None
+
+
+@pytest.mark.parametrize("program", [None, "no such program", "a\0program"])
 def test_without_python_to_run_there_is_no_other_process(empty, monkeypatch, program):
     monkeypatch.setattr(ahead, "get_executable", lambda: program)
     with compiling_beside(empty, "Logistic", 1):

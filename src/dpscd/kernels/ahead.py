@@ -30,6 +30,9 @@ compile_training(name, int(outputs))
 # The kernel, and its file.
 _KERNEL = ("dpscd.kernels.packed", "_advance")
 
+# Seconds after which a process is thought to hang: compiling takes three on a quiet machine.
+_LONGEST = 120.0
+
 _lock = threading.Lock()
 _beside: subprocess.Popen[bytes] | None = None
 
@@ -95,7 +98,10 @@ def wait_for(module: str, name: str) -> None:
     """Return when this function is in the cache, or is not going to be put there."""
     process = _beside
     if (module, name) == _KERNEL and process is not None:
-        process.wait()
+        try:
+            process.wait(_LONGEST)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def _pays(folder: Path) -> bool:
@@ -111,5 +117,5 @@ def _begin(loss: str, outputs: int) -> subprocess.Popen[bytes] | None:
     command = [get_executable(), "-I", "-c", _CHILD, loss, str(outputs), *sys.path]
     try:
         return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)  # noqa: S603 - our own
-    except (OSError, TypeError):  # there is no such program, or none is known
+    except (OSError, TypeError, ValueError):  # no such program, none known, or a strange path
         return None
