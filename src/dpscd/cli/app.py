@@ -15,6 +15,7 @@ from dpscd.cli.evaluate import evaluate
 from dpscd.cli.example import example
 from dpscd.cli.fit import fit
 from dpscd.cli.inspect import inspect
+from dpscd.cli.look import look
 from dpscd.cli.outside import Verbs
 from dpscd.cli.plan import plan
 from dpscd.cli.predict import predict
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 app.command()(plan)
 app.add_typer(schema)
+app.command()(look)
 app.command()(fit)
 app.command()(predict)
 app.command()(evaluate)

@@ -6,6 +6,7 @@ tell that such a record is there.
 """
 
 import functools
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from dpscd.preprocessing.columns import codes, numbers
 from dpscd.preprocessing.declarations import Column, Layout, Target
 from dpscd.preprocessing.identifiers import Numbering
 from dpscd.preprocessing.schema import Schema
+from dpscd.preprocessing.separators import other_delimiter
 
 __all__ = [
     "MISSING",
@@ -112,9 +114,15 @@ def check_columns(
     absent = [name for name in used if name not in set(names)]
     if absent:
         more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
+        other = other_delimiter(names, schema.layout.delimiter)
+        why = (
+            "is this the schema of another table, or another delimiter?"
+            if other is None
+            else f"all names are in one column: is delimiter = {json.dumps(other)} missing "
+            "under [table]?"
+        )
         raise SchemaError(
-            f"the table has no column {', '.join(map(repr, absent[:3]))}{more}; is this the "
-            "schema of another table, or another delimiter?"
+            f"the table has no column {', '.join(map(repr, absent[:3]))}{more}; {why}"
         )
     for name in used:
         if list(names).count(name) > 1:
