@@ -76,7 +76,7 @@ def _of_known(tally: NumberTally) -> Iterator[str]:
         if count >= _SOME * tally.records:
             yield (
                 f"{percent(count / tally.records)} of its cells are {value:g}, beyond the "
-                "bounds; if that means no answer, it must count as missing."
+                f"bounds; if that means no answer, missing_values = [{value:g}] says so."
             )
     for side, at, near in (
         ("lowest", tally.low, tally.near_low),

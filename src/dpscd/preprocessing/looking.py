@@ -23,9 +23,9 @@ __all__ = ["NOT_PRIVATE", "REPAIRS", "ROWS", "ColumnLook", "Look", "look"]
 
 NOT_PRIVATE = "NOT PRIVATE, DO NOT SHARE: this was read off the records, without noise."
 REPAIRS = (
-    "Bounds or values that you change because of this are read off the records too: mark their "
-    "column, or the target, with read_from_data = true. A separator or a spelling (rename) "
-    "needs no mark."
+    "Bounds, values or missing_values that you change because of this are read off the records "
+    "too: mark their column, or the target, with read_from_data = true. A separator or a "
+    "spelling (rename) needs no mark."
 )
 ROWS = "No row is shortened: by the schema none is longer than 1, the row_bound of models."
 
@@ -112,7 +112,7 @@ def look(table: Any, schema: Any) -> Look:
     Notes
     -----
     Guarantee: none. The result is computed from the records without noise, and no fit uses it.
-    Whoever changes bounds or values of the schema because of it must mark them with
+    Whoever changes bounds, values or missing_values because of it must mark the column with
     ``read_from_data = true``; a separator or a spelling needs no mark.
 
     Examples

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from dpscd.errors import SchemaError
-from dpscd.preprocessing.cells import same_value
+from dpscd.preprocessing.cells import Listed, TruthCells, same_value
 from dpscd.preprocessing.declarations import (
     KINDS,
     PRIVATE,
@@ -16,6 +16,7 @@ from dpscd.preprocessing.declarations import (
     Target,
     default_missing,
 )
+from dpscd.preprocessing.groups import checked_group
 from dpscd.preprocessing.joint_checks import (
     check_monotone,
     check_size,
@@ -28,12 +29,15 @@ from dpscd.preprocessing.lines import Lines
 __all__ = ["schema_parts"]
 
 _KEYS = {
-    "number": {"bounds", "transform", "bins", "shape", "knots", "missing", "monotone"},
-    "category": {"values", "rename", "missing", "complete"},
-    "ordinal": {"values", "rename", "missing"},
-    "boolean": {"missing"},
+    "number": {
+        "bounds", "transform", "bins", "shape", "knots", "missing", "monotone",
+        "missing_values",
+    },
+    "category": {"values", "rename", "missing", "complete", "missing_values", "group"},
+    "ordinal": {"values", "rename", "missing", "missing_values"},
+    "boolean": {"missing", "missing_values"},
     "ignore": set[str](),
-}
+}  # fmt: skip
 _MOST_BINS = 1000
 _SHAPES = ("auto", "line", "steps", "smooth")
 _MOST_VALUES = 100_000
@@ -41,6 +45,10 @@ _ROWS = ("scale", "normalise")
 _TABLE_KEYS = {
     "header", "names", "delimiter", "comment", "missing", "multiline", "rows", "pairs",
     "person",
+}  # fmt: skip
+
+_TARGET_KEYS = {
+    "column", "classes", "bounds", "rename", "read_from_data", "missing_values",
 }  # fmt: skip
 
 Parts = tuple[tuple[Column, ...], Target, Layout, str, tuple[Pair, ...], str | None]
@@ -110,7 +118,7 @@ class _Reader:
 
     def target(self, values: dict[str, Any]) -> Target:
         where = ("target",)
-        self.known(where, values, {"column", "classes", "bounds", "rename", "read_from_data"})
+        self.known(where, values, _TARGET_KEYS)
         name = values.get("column")
         if not isinstance(name, str) or not name:
             raise self.error(where, "target needs column, the name of what to predict.")
@@ -125,14 +133,17 @@ class _Reader:
                 raise self.error((*where, "rename"), "rename is for a target with classes.")
             bounds = self.bounds(where, f"target {name!r}", values["bounds"])
             flag = self.flag(where, values, "read_from_data")
-            return Target(name, bounds=bounds, read_from_data=flag)
+            absent = self.missing_values(where, values)
+            return Target(name, bounds=bounds, read_from_data=flag, missing_values=absent)
         classes = self.texts(where, values, "classes")
         if len(classes) < 2:
             raise self.error(
                 (*where, "classes"), f"target {name!r} needs at least two different classes."
             )
         rename = self.rename(where, values, classes)
-        return Target(name, classes, None, rename, self.flag(where, values, "read_from_data"))
+        absent = self.missing_values(where, values, _listed(classes, rename))
+        flag = self.flag(where, values, "read_from_data")
+        return Target(name, classes, None, rename, flag, absent)
 
     def column(self, name: str, values: Any) -> Column:
         where = ("columns", name)
@@ -167,9 +178,15 @@ class _Reader:
             raise self.error(
                 (*where, "missing"), f"{title}: missing must be {usual!r}, 'column'{stand_in}."
             )
+        taken = _listed(allowed, rename) if allowed else TruthCells()
+        group = checked_group(
+            values.get("group"), allowed, rename, title, self.error, (*where, "group")
+        )
         return Column(
             name,
             kind,
+            missing_values=self.missing_values(where, values, taken),
+            group=group,
             values=allowed,
             rename=rename,
             missing=missing,
@@ -234,6 +251,7 @@ class _Reader:
             shape=shape,
             knots=knots,
             monotone=monotone,
+            missing_values=self.missing_values(where, values),
         )
         if knots and not told_apart(column):
             raise self.error(
@@ -295,6 +313,22 @@ class _Reader:
                 return tuple(str(text) for text in texts)
         raise self.error((*where, key), f"{key} must be a list of different texts or numbers.")
 
+    def missing_values(
+        self,
+        where: tuple[str, ...],
+        values: dict[str, Any],
+        taken: Listed | TruthCells | None = None,
+    ) -> tuple[str, ...]:
+        """Return the cells that count as missing; `taken` says which are values."""
+        found = self.texts(where, values, "missing_values")
+        for text in found:
+            if taken is not None and taken.code(text) >= 0:
+                raise self.error(
+                    (*where, "missing_values"),
+                    f"{text!r} cannot be a value and stand for a missing one.",
+                )
+        return found
+
     def rename(
         self, where: tuple[str, ...], values: dict[str, Any], allowed: tuple[str, ...]
     ) -> Mapping[str, str]:
@@ -347,6 +381,11 @@ class _Reader:
 
     def error(self, where: tuple[str, ...], text: str) -> SchemaError:
         return SchemaError(f"{self.lines.at(where)}: {text}")
+
+
+def _listed(values: tuple[str, ...], rename: Mapping[str, str]) -> Listed:
+    places = {value: place for place, value in enumerate(values)}
+    return Listed(places | {key: places[value] for key, value in rename.items()})
 
 
 def _is_number(value: Any) -> bool:

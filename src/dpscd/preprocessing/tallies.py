@@ -3,6 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,8 @@ class NumberTally(Tally):
 
     def _count(self, cells: pd.Series, layout: Layout) -> None:
         values = parse_column(self.column, cells, layout)
-        absent = _absent(cells, layout) & np.isnan(values)
+        missing = (*layout.missing, *self.column.missing_values)
+        absent = _absent(cells, missing) & np.isnan(values)
         texts = np.isnan(values) & ~absent
         self.missing += int(absent.sum())
         self.unread += int(texts.sum())
@@ -152,7 +154,7 @@ class PersonTally(Tally):
     """Counts of the column that identifies persons: cells that hold something, or nothing."""
 
     def _count(self, cells: pd.Series, layout: Layout) -> None:
-        absent = _absent(cells, layout)
+        absent = _absent(cells, layout.missing)
         self.missing += int(absent.sum())
         self.inside += int((~absent).sum())
 
@@ -166,13 +168,13 @@ def tally_of(column: Column | Target) -> Tally:
     title = f"target {column.name!r}"
     if column.classes:
         return ListTally(column, title, "target")
-    own = Column(column.name, "number", column.bounds)
+    own = Column(column.name, "number", column.bounds, missing_values=column.missing_values)
     return NumberTally(own, title, "target")
 
 
-def _absent(cells: pd.Series, layout: Layout) -> npt.NDArray[Any]:
+def _absent(cells: pd.Series, missing: Sequence[str]) -> npt.NDArray[Any]:
     """Return which cells are empty, or spelt as the schema says of missing ones."""
-    found: npt.NDArray[Any] = codes(cells, Listed({}, layout.missing)) == MISSING
+    found: npt.NDArray[Any] = codes(cells, Listed({}, missing)) == MISSING
     return found
 
 
