@@ -38,6 +38,7 @@ from dpscd.preprocessing.delimited import CsvFile
 from dpscd.preprocessing.groups import Grouped
 from dpscd.preprocessing.parsing import parse
 from dpscd.preprocessing.reading import TableFiles
+from dpscd.preprocessing.target_scale import trained_bounds
 from dpscd.records.door import TableDoor
 from dpscd.records.labels import ClassLabels, NumberLabels
 from dpscd.records.tables import table_source
@@ -99,14 +100,16 @@ GROUPED = Schema.from_dict(
         },
     }
 )
+LOGARITHM = schema(bounds=[0, 50], transform="log1p", missing_values=[7])
 DOORS = [
     TableDoor(ClassLabels((0, 1, 2)), SCHEMA, {}),
     TableDoor(NumberLabels(-5.0, 5.0), PLAIN_TARGET, {}),
     TableDoor(ClassLabels((0, 1, 2)), FEW, {}),
     TableDoor(ClassLabels((0, 1, 2)), MANY, {}),
     TableDoor(ClassLabels((0, 1)), GROUPED, {}),
+    TableDoor(NumberLabels(*trained_bounds(LOGARITHM.target)), LOGARITHM, {}),
 ]
-assert [door.sparse for door in DOORS] == [False, False, False, True, False]
+assert [door.sparse for door in DOORS] == [False, False, False, True, False, False]
 LISTED = ["1", 1, True, "True", 7.0, "07", "a", "b", "?", "0", 0.1, "0.1", "None", "yes", 999]
 CELLS = ANYTHING + LISTED + LISTED
 cells = one_of_these(CELLS)

@@ -34,6 +34,7 @@ from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width
 from dpscd.preprocessing.levels import levels_of
 from dpscd.preprocessing.resolution import lined
 from dpscd.preprocessing.schema import Schema, schema_of
+from dpscd.preprocessing.target_scale import from_trained, trained_bounds
 from dpscd.privacy.release import BOUND_CELLS
 from dpscd.records.redaction import redact_memory_errors
 from dpscd.records.tables import table_source
@@ -121,6 +122,11 @@ class TableModel(BaseEstimator):
             schema = lined(schema)
             if not model.fit_intercept:
                 raise ParameterError("inference on a table needs fit_intercept=True.")
+            if schema.target.transform:
+                raise ParameterError(
+                    f"inference is for a target in its own unit: {schema.target.name!r} has "
+                    f"transform = {schema.target.transform!r}."
+                )
         persons = None
         if groups is not None or schema.person is not None:
             if groups is not None and schema.person is not None:
@@ -170,6 +176,16 @@ class TableModel(BaseEstimator):
         classes: npt.NDArray[Any] = model.classes_
         return classes
 
+    @property
+    def target_bounds_(self) -> tuple[float, float]:
+        """Bounds of the target of a regression, declared or released, in its own unit."""
+        check_is_fitted(self)
+        target = self.schema_.target
+        bounds: tuple[float, float] = self.bounds_.get(
+            target.name, cast("tuple[float, float]", target.bounds)
+        )
+        return bounds
+
     def features(self, table: Any) -> Any:
         """Return the features of every record, which predictions are made from.
 
@@ -203,8 +219,10 @@ class TableModel(BaseEstimator):
         array of shape (n_samples,)
         """
         check_is_fitted(self)
-        found: npt.NDArray[Any] = _nameless(self.estimator_).predict(self.features(table))
-        return found
+        model: Any = self.estimator_
+        found: npt.NDArray[Any] = _nameless(model).predict(self.features(table))
+        inside = bool(getattr(model, "clip_predictions", False))
+        return from_trained(self.schema_.target, found, inside=inside)
 
     def predict_proba(self, table: Any) -> Floats:
         """Return the probability of each class; of a logistic regression only.
@@ -326,7 +344,7 @@ class TableModel(BaseEstimator):
             truth = self.classes_[parsed.target[known]]
             return float(accuracy_score(truth, answers[known]))
         known = np.isfinite(parsed.target)
-        low, high = cast("Any", self.estimator_).y_bounds
+        low, high = self.target_bounds_
         return float(r2_score(np.clip(parsed.target[known], low, high), answers[known]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -381,7 +399,13 @@ class TableModel(BaseEstimator):
                     f"target {schema.target.name!r} has counts: their bounds must be declared, "
                     "not private."
                 )
-            model.set_params(y_bounds=(-1.0, 1.0) if isinstance(bounds, str) else bounds)
+            if schema.target.transform and kind_of(model).task == "counts":
+                raise ParameterError(
+                    f"target {schema.target.name!r} has counts, which are trained as they are: "
+                    "take transform away, or take DPRidge."
+                )
+            own = (-1.0, 1.0) if isinstance(bounds, str) else trained_bounds(schema.target)
+            model.set_params(y_bounds=own)
             return model
         weights = model.class_weight
         if isinstance(weights, dict):
@@ -416,8 +440,8 @@ def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
         sizes = [x.size for x in model.privacy_.releases if x.what == "bounds"]
         good = good and sizes == ([BOUND_CELLS * len(bounds)] if bounds else [])
     if isinstance(model, DPLinearRegressor):
-        declared = bounds.get(schema.target.name, schema.target.bounds)
-        good = good and tuple(model.y_bounds or ()) == declared
+        own = tuple(model.y_bounds or ())
+        good = good and own == (bounds.get(schema.target.name) or trained_bounds(schema.target))
     if not good:
         raise ParameterError("its schema does not fit its card.")
     whole = TableModel(schema, clone(model))

@@ -151,6 +151,9 @@ class Target:
         Whether bounds or classes were read off the records.
     missing_values : tuple of str
         Cells that count as missing, besides those of the layout.
+    transform : {'log1p'} or None
+        Of a regression: what is done to the label, moved to its bounds, before training;
+        predictions are mapped back.
     """
 
     name: str
@@ -159,11 +162,17 @@ class Target:
     rename: Mapping[str, str] = field(default_factory=dict)
     read_from_data: bool = False
     missing_values: tuple[str, ...] = ()
+    transform: str | None = None
 
     @property
     def private_bounds(self) -> bool:
         """Whether bounds are to be estimated with budget."""
         return self.bounds == PRIVATE
+
+    @property
+    def trained_on(self) -> str:
+        """What effects are changes of, for people."""
+        return f"log(1 + {self.name})" if self.transform else self.name
 
 
 @dataclass(frozen=True)

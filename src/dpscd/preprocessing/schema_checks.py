@@ -48,7 +48,7 @@ _TABLE_KEYS = {
 }  # fmt: skip
 
 _TARGET_KEYS = {
-    "column", "classes", "bounds", "rename", "read_from_data", "missing_values",
+    "column", "classes", "bounds", "rename", "read_from_data", "missing_values", "transform",
 }  # fmt: skip
 
 Parts = tuple[tuple[Column, ...], Target, Layout, str, tuple[Pair, ...], str | None]
@@ -133,8 +133,15 @@ class _Reader:
                 raise self.error((*where, "rename"), "rename is for a target with classes.")
             bounds = self.bounds(where, f"target {name!r}", values["bounds"])
             flag = self.flag(where, values, "read_from_data")
-            absent = self.missing_values(where, values)
-            return Target(name, bounds=bounds, read_from_data=flag, missing_values=absent)
+            return Target(
+                name,
+                bounds=bounds,
+                read_from_data=flag,
+                missing_values=self.missing_values(where, values),
+                transform=self.transform(where, f"target {name!r}", values, bounds),
+            )
+        if "transform" in values:
+            raise self.error((*where, "transform"), "transform is for a target with bounds.")
         classes = self.texts(where, values, "classes")
         if len(classes) < 2:
             raise self.error(
@@ -203,14 +210,7 @@ class _Reader:
         flag: bool,
     ) -> Column:
         bounds = self.bounds(where, title, values.get("bounds"))
-        transform = values.get("transform")
-        if transform not in (None, "log1p"):
-            raise self.error((*where, "transform"), f"{title}: transform must be 'log1p'.")
-        if transform and (bounds == PRIVATE or not float(bounds[0]) >= 0.0):
-            raise self.error(
-                (*where, "transform"),
-                f"{title}: log1p needs declared bounds that begin at 0 or above.",
-            )
+        transform = self.transform(where, title, values, bounds)
         bins = values.get("bins")
         if bins is not None and not (type(bins) is int and 2 <= bins <= _MOST_BINS):
             raise self.error(
@@ -258,6 +258,23 @@ class _Reader:
                 (*where, "knots"), f"{title}: knots are too close together for such bounds."
             )
         return column
+
+    def transform(
+        self,
+        where: tuple[str, ...],
+        title: str,
+        values: dict[str, Any],
+        bounds: tuple[float, float] | str,
+    ) -> str | None:
+        transform = values.get("transform")
+        if transform not in (None, "log1p"):
+            raise self.error((*where, "transform"), f"{title}: transform must be 'log1p'.")
+        if transform and (bounds == PRIVATE or not float(bounds[0]) >= 0.0):
+            raise self.error(
+                (*where, "transform"),
+                f"{title}: log1p needs declared bounds that begin at 0 or above.",
+            )
+        return None if transform is None else str(transform)
 
     def knots(
         self,

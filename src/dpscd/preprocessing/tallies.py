@@ -168,7 +168,13 @@ def tally_of(column: Column | Target) -> Tally:
     title = f"target {column.name!r}"
     if column.classes:
         return ListTally(column, title, "target")
-    own = Column(column.name, "number", column.bounds, missing_values=column.missing_values)
+    own = Column(
+        column.name,
+        "number",
+        column.bounds,
+        column.transform,
+        missing_values=column.missing_values,
+    )
     return NumberTally(own, title, "target")
 
 

@@ -76,6 +76,7 @@ MORE_KEYS = """\
 # [target]
 # rename = { "Y" = "yes" }       # other spellings of classes
 # missing_values = [999]         # labels that are none; such records contribute nothing
+# transform = "log1p"            # with bounds from 0 on: predictions are near medians then
 #
 # of a number:
 # transform = "log1p"            # ratios matter, not differences; for bounds from 0 on
