@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import tomllib
 
 import dask.dataframe as dd
 import numpy as np
@@ -140,6 +141,15 @@ def test_each_mistake_is_found_and_nothing_else(changed, hint):
         return
     assert len(found.hints) == 1, found.hints
     assert re.search(hint, found.hints[0]), found.hints
+
+
+def test_a_hint_can_be_pasted_into_the_schema():
+    found = look(ill=lambda x: x.replace({"yes": '"Yes"'}))
+    line = re.search(r"rename = \{.*\}", found.hints[0])[0]
+    rename = tomllib.loads(line)["rename"]
+    assert rename == {'"Yes"': "yes"}
+    mended = {**SCHEMA, "target": {**SCHEMA["target"], "rename": rename}}
+    assert look(mended, ill=lambda x: x.replace({"yes": '"Yes"'})).hints == ()
 
 
 def test_the_label_of_a_regression_is_looked_at_too():

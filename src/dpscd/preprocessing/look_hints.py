@@ -1,5 +1,6 @@
 """Likely mistakes in a schema or a table, by what a look counted: NOT PRIVATE."""
 
+import json
 from collections.abc import Iterator
 
 from dpscd.preprocessing.tallies import ListTally, NumberTally, Tally
@@ -38,7 +39,7 @@ def _of_lists(tally: ListTally) -> Iterator[str]:
     if tally.spellings:
         share = sum(tally.spellings.values()) / tally.records
         pairs = [pair for pair, _ in tally.spellings.most_common(_SPELLINGS)]
-        rename = ", ".join(f'"{other}" = "{value}"' for other, value in pairs)
+        rename = ", ".join(f"{json.dumps(a)} = {json.dumps(b)}" for a, b in pairs)
         yield (
             f"{percent(share)} of its cells are listed but for case, blanks or full stops; "
             f"rename = {{ {rename} }} takes them in."
