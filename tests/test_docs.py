@@ -66,7 +66,7 @@ PUBLIC = [
     "BudgetExceeded",
     "CalibrationError", "CardError", "DataError", "DataTypeError", "DpscdError", "LedgerError",
     "ModelFileError", "ParameterError", "PrivacyWarning", "SchemaError", "StreamError",
-    "WorkerError",
+    "UtilityWarning", "WorkerError", "Look", "look",
 ]  # fmt: skip
 
 

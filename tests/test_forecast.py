@@ -9,9 +9,9 @@ from statistics import fmean, median
 import numpy as np
 import pytest
 
-from dpscd import DPLogisticRegression, DPRidge
+from dpscd import DPLogisticRegression, DPRidge, UtilityWarning
 from dpscd.errors import ParameterError
-from dpscd.forecast import expect, expect_intervals, relative_noise
+from dpscd.forecast import expect, expect_intervals, noise_warning, relative_noise
 from dpscd.planning import Facts, default_constant, plan_fit
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.standard import LONGEST
@@ -132,3 +132,39 @@ def test_intervals_are_as_wide_as_expected(task, epsilon):
     plan = planned(n, d, epsilon, task, inference=True)
     expected_width = expect_intervals(plan, regression=regression).width
     assert width**2 - 1 == pytest.approx(expected_width**2 - 1, rel=0.5)
+
+
+def test_a_warning_begins_where_noise_is_as_long_as_all_records_together():
+    target = PrivacyTarget(1.0, 1e-5)
+    assert "the model will be mostly noise" in noise_warning(20, 84, target)
+    edge = next(n for n in range(20, 100) if noise_warning(n, 84, target) is None)
+    assert relative_noise(edge - 1, 84, target) >= 1.0 > relative_noise(edge, 84, target)
+    # The longest sum is that of records all alike; drawn noise is as long as it at the edge.
+    sigma = relative_noise(1, 1, target)
+    drawn = np.linalg.norm(np.random.default_rng(0).normal(0.0, sigma, (1000, 84)), axis=1)
+    assert drawn.mean() == pytest.approx(edge, rel=0.05)
+
+
+def test_a_fit_warns_by_public_numbers_alone():
+    X, y = np.zeros((20, 83)), np.arange(20) % 2
+    with pytest.warns(UtilityWarning, match="n=20 with 84 coefficients at epsilon=1: "):
+        DPLogisticRegression(1.0, classes=[0, 1], epochs=1).fit(X, y)
+    with pytest.warns(UtilityWarning, match="n=20 with 83 coefficients"):
+        DPLogisticRegression(1.0, classes=[0, 1], epochs=1, fit_intercept=False).fit(X, y)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_fit_of_enough_records_does_not_warn():
+    X, y = np.zeros((400, 83)), np.arange(400) % 2
+    DPLogisticRegression(1.0, classes=[0, 1], epochs=1).fit(X, y)
+    DPLogisticRegression(math.inf, classes=[0, 1]).fit(X[:20, :1], y[:20])
+
+
+def test_no_setting_behind_the_results_is_warned_of():
+    with ROWS.open() as file:
+        settings = {
+            (int(x["n"]), int(x["d"]) + 1, float(x["epsilon"])) for x in csv.DictReader(file)
+        }
+    assert len(settings) > 20
+    noises = [relative_noise(n, m, PrivacyTarget(e, 1e-5)) for n, m, e in settings]
+    assert max(noises) < 0.08

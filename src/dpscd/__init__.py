@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         PrivacyWarning,
         SchemaError,
         StreamError,
+        UtilityWarning,
         WorkerError,
     )
     from dpscd.estimators.classification import DPLogisticRegression
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from dpscd.estimators.svc import DPLinearSVC
     from dpscd.estimators.table import TableModel
     from dpscd.preprocessing.declared import DeclaredEncoder, DeclaredScaler
+    from dpscd.preprocessing.looking import Look, look
     from dpscd.preprocessing.row_scaler import RowScaler
     from dpscd.preprocessing.schema import Schema
     from dpscd.preprocessing.stored_rows import StoredRows
@@ -62,6 +64,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LinkedClassifier",
+    "Look",
     "ModelFileError",
     "ParameterError",
     "PrivacyCard",
@@ -74,9 +77,11 @@ __all__ = [
     "StreamError",
     "TableEncoder",
     "TableModel",
+    "UtilityWarning",
     "WorkerError",
     "__version__",
     "load",
+    "look",
     "sign_model",
     "to_onnx",
     "to_sklearn",
@@ -86,6 +91,8 @@ _HOMES = {
     "Intervals": "dpscd.estimators.intervals",
     "Ledger": "dpscd.privacy.ledger",
     "LinkedClassifier": "dpscd.estimators.linked",
+    "Look": "dpscd.preprocessing.looking",
+    "look": "dpscd.preprocessing.looking",
     "load": "dpscd.estimators.loading",
     "sign_model": "dpscd.estimators.loading",
     "to_onnx": "dpscd.estimators.interop",

@@ -15,6 +15,7 @@ The tree::
     ├── WorkerError         (also RuntimeError) a worker was lost, or its records changed
     └── LedgerError         (also RuntimeError) a ledger is missing, damaged or used wrongly
     PrivacyWarning          (a UserWarning)    the guarantee holds, but perhaps not as meant
+    UtilityWarning          (a UserWarning)    ... but the model is mostly noise
 
 A message names the parameter, the value that was given, what is allowed and what
 to do. Parameters are public; data are not, so a :class:`DataError` never contains
@@ -34,6 +35,7 @@ __all__ = [
     "PrivacyWarning",
     "SchemaError",
     "StreamError",
+    "UtilityWarning",
     "WorkerError",
 ]
 
@@ -88,3 +90,7 @@ class WorkerError(DpscdError, RuntimeError):
 
 class PrivacyWarning(UserWarning):
     """The stated guarantee holds, but perhaps not for what the user means by it."""
+
+
+class UtilityWarning(UserWarning):
+    """The stated guarantee holds, but by public numbers the model will be of little use."""

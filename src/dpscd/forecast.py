@@ -16,12 +16,23 @@ from dpscd.planning_inference import expected_width, inference_rule
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget
 
-__all__ = ["Forecast", "IntervalForecast", "expect", "expect_intervals", "relative_noise"]
+__all__ = [
+    "Forecast",
+    "IntervalForecast",
+    "expect",
+    "expect_intervals",
+    "noise_warning",
+    "relative_noise",
+]
 
 # Where bands end, over the relative noise, and where they begin: privacy costs less than
 # nothing where regularisation against noise happens to suit the data.
 _ACCURACY = (3.8, -0.005)
 _ERROR = (15.0, -0.01)
+
+# A record adds at most R to the shared vector, so n records, all alike, add at most R n; the
+# noise of one release of it has length R sigma sqrt(m). Their ratio is the relative noise.
+_DROWNED = 1.0
 
 # Seconds: a fit, a step, a number of noise, a record in a lot and a number of its row.
 # Fitted to benchmarks/expected_time.py, one core.
@@ -51,6 +62,11 @@ class Forecast:
     seconds: float
     lost: tuple[float, float]
 
+    @property
+    def mostly_noise(self) -> bool:
+        """Whether the noise is longer than any sum of the records could be."""
+        return self.relative_noise >= _DROWNED
+
 
 @dataclass(frozen=True)
 class IntervalForecast:
@@ -72,6 +88,29 @@ def relative_noise(n: int, width: int, target: PrivacyTarget) -> float:
     """Return the length of the noise of one Gaussian release, per record."""
     noise = gaussian_multiplier(target.epsilon, target.delta, target.relation)
     return noise * math.sqrt(width) / n
+
+
+def noise_warning(n: int, width: int, target: PrivacyTarget) -> str | None:
+    """Return a warning if a model will be mostly noise, by public numbers alone; None if not.
+
+    Parameters
+    ----------
+    n : int
+        Number of records, or of persons where these are protected.
+    width : int
+        Number of coefficients, the intercept included.
+    target : PrivacyTarget
+        With a finite epsilon.
+    """
+    noise = relative_noise(n, width, target)
+    if noise < _DROWNED:
+        return None
+    return (
+        f"n={n} with {width} coefficients at epsilon={target.epsilon:g}: the noise is "
+        f"{noise:.2g} times as long as the longest sum that so many could have, so the model "
+        "will be mostly noise. More records, fewer features or a larger epsilon help; "
+        "`dpscd plan` shows what to expect."
+    )
 
 
 def expect(plan: Plan, *, regression: bool, largest_class: float | None = None) -> Forecast:

@@ -1,12 +1,15 @@
 """Templates: from declared names alone, unless asked otherwise in so many words."""
 
+import re
+
 import pandas as pd
 import pytest
 
 from dpscd import DataError, Schema, SchemaError
+from dpscd.preprocessing import schema_checks
 from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.person_question import may_identify
-from dpscd.preprocessing.template import ReadTemplate, template
+from dpscd.preprocessing.template import MORE_KEYS, ReadTemplate, template
 
 TABLE = pd.DataFrame(
     {
@@ -186,3 +189,62 @@ def test_a_column_of_persons_that_is_named_is_no_feature(layout):
             make(person="ill")
         with pytest.raises(DataError, match="'age' is the target: it cannot identify"):
             make(person="age", target="age")
+
+
+def test_a_template_names_every_key_and_what_it_shows_is_allowed():
+    text = template({"age": "", "ill": ""}, Layout())
+    assert text.endswith(MORE_KEYS)
+    known = set().union(*schema_checks._KEYS.values())
+    known |= schema_checks._TABLE_KEYS | schema_checks._TARGET_KEYS
+    words = set(re.findall("[a-z_]+", text))
+    assert known <= words
+    parts = {"table": [], "target": [], "number": [], "category": [], "any": []}
+    place = None
+    for line in MORE_KEYS.splitlines():
+        if found := re.match(
+            r"# (?:\[(table|target)\]|of (?:a )?(number|category|any).*:)?$", line
+        ):
+            place = found[1] or found[2]
+        elif place and line != "#":
+            parts[place].append(line.removeprefix("# "))
+    assert min(map(len, parts.values())) >= 2
+    own = {key: "\n".join(lines) for key, lines in parts.items()}
+    both = own["any"]
+    schema = Schema.parse(
+        f"""[table]
+{own["table"].replace('["age", "sex"]', '["sex", "place"]')}
+[target]
+column = "ill"
+classes = ["no", "yes"]
+{own["target"].replace('transform = "log1p"', "")}
+[columns.age]
+kind = "number"
+bounds = [0, 120]
+{own["number"].replace('monotone = "up"', "")}
+{both}
+[columns.sex]
+kind = "category"
+values = ["male", "f"]
+rename = {{ "m" = "male" }}
+complete = true
+{both.replace(', "?"', "")}
+[columns.place]
+kind = "category"
+values = ["071"]
+group = {{ prefix = 3 }}
+"""
+    )
+    assert schema.columns[0].transform == "log1p"
+    assert schema.columns[0].missing_values == ("999", "?")
+    assert "group = { prefix = 3 }" in own["category"]
+
+
+def test_a_wrong_separator_is_named_from_the_names():
+    for make in (
+        lambda names, layout: template(dict.fromkeys(names, ""), layout),
+        ReadTemplate,
+    ):
+        with pytest.raises(DataError, match=r'is --delimiter ";" missing\?'):
+            make(["age;sex;ill"], Layout())
+        with pytest.raises(DataError, match=r'is --delimiter "," missing\?'):
+            make(["age,sex"], Layout(delimiter=";"))

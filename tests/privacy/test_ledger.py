@@ -585,6 +585,18 @@ def test_a_seeded_fit_is_marked_and_old_entries_are_not(ledger):
     assert number == 4
 
 
+def test_a_budget_that_forbids_a_look_says_so_and_others_are_written_as_ever(ledger):
+    Ledger.init(ledger.path, "closed", 1.0, 1e-5, forbid_look=True)
+    assert [ledger.show(name).forbids_look for name in ("d", "closed")] == [False, True]
+    entries = [json.loads(body) for _, body, _ in rows(ledger.path)]
+    assert "forbids_look" not in entries[1]
+    own = {**entries[2], "dataset": "other", "forbids_look": "no"}
+    del own["seq"]
+    forge(ledger.path, own)
+    with pytest.raises(LedgerError, match="not one that this version"):
+        ledger.show("closed")
+
+
 def test_a_seal_is_one_of_its_kind(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_now", lambda: "2030-01-01T00:00:00Z")
     seals = set()

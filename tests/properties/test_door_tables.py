@@ -35,8 +35,10 @@ from dpscd.preprocessing.cells import Listed, NumberCells, TruthCells, text_of
 from dpscd.preprocessing.columns import as_column, codes
 from dpscd.preprocessing.columns import numbers as numbers_in
 from dpscd.preprocessing.delimited import CsvFile
+from dpscd.preprocessing.groups import Grouped
 from dpscd.preprocessing.parsing import parse
 from dpscd.preprocessing.reading import TableFiles
+from dpscd.preprocessing.target_scale import trained_bounds
 from dpscd.records.door import TableDoor
 from dpscd.records.labels import ClassLabels, NumberLabels
 from dpscd.records.tables import table_source
@@ -76,13 +78,38 @@ PLAIN_TARGET = schema({"shape": "smooth", "knots": [0.1, 7, 100]}, bounds=[-5, 5
 # One with dense rows, one with sparse ones.
 FEW = schema({"shape": "steps"}, [{"columns": ["age", "grade"], "bins": 2}, ["sex", "smokes"]])
 MANY = schema({"shape": "smooth"}, [{"columns": ["sex", "age"], "bins": 99}, ["smokes", "age"]])
+GROUPED = Schema.from_dict(
+    {
+        "table": {"missing": ["NA", "?"]},
+        "target": {"column": "ill", "classes": ["0", "1"], "missing_values": ["yes", 999]},
+        "columns": {
+            "age": {"kind": "number", "bounds": [-10, 1000], "missing_values": [999, 7, "a"]},
+            "sex": {
+                "kind": "category",
+                "values": ["1", "t", "a", "N", "99"],
+                "group": {"mapping": {"1": "1", "9": "99", "tr": "t", "No": "N"}},
+            },
+            "grade": {
+                "kind": "category",
+                "values": ["0", "1", "7", "a", "T"],
+                "missing_values": ["None", "yes"],
+                "missing": "column",
+                "group": {"prefix": 1},
+            },
+            "smokes": {"kind": "boolean", "missing": "column", "missing_values": [7, "b"]},
+        },
+    }
+)
+LOGARITHM = schema(bounds=[0, 50], transform="log1p", missing_values=[7])
 DOORS = [
     TableDoor(ClassLabels((0, 1, 2)), SCHEMA, {}),
     TableDoor(NumberLabels(-5.0, 5.0), PLAIN_TARGET, {}),
     TableDoor(ClassLabels((0, 1, 2)), FEW, {}),
     TableDoor(ClassLabels((0, 1, 2)), MANY, {}),
+    TableDoor(ClassLabels((0, 1)), GROUPED, {}),
+    TableDoor(NumberLabels(*trained_bounds(LOGARITHM.target)), LOGARITHM, {}),
 ]
-assert [door.sparse for door in DOORS] == [False, False, False, True]
+assert [door.sparse for door in DOORS] == [False, False, False, True, False, False]
 LISTED = ["1", 1, True, "True", 7.0, "07", "a", "b", "?", "0", 0.1, "0.1", "None", "yes", 999]
 CELLS = ANYTHING + LISTED + LISTED
 cells = one_of_these(CELLS)
@@ -191,10 +218,12 @@ def test_no_cell_refuses_anything(cell):
     "meaning",
     [
         Listed({"1": 0, "a": 1, "None": 2, "2020-01-01": 3}, ["NA"]),
-        TruthCells(),
+        Grouped({"1": 0, "a": 1, "No": 2, "202": 3, "9": 4}, ["NA"], {"prefix": 3}),
+        Grouped({"1": 0, "b": 1}, ["NA"], {"mapping": {"1": "1", "a": "b", "0.": "b"}}),
+        TruthCells(["7"]),
         NumberCells(["999"]),
     ],
-    ids=["listed", "truth", "numbers"],
+    ids=["listed", "prefix", "mapping", "truth", "numbers"],
 )
 @DOOR
 @given(own=st.lists(cells, min_size=1, max_size=6))

@@ -16,6 +16,7 @@ from dpscd.cli.example import example
 from dpscd.cli.export import export
 from dpscd.cli.fit import fit
 from dpscd.cli.inspect import inspect
+from dpscd.cli.look import look
 from dpscd.cli.outside import Verbs
 from dpscd.cli.plan import plan
 from dpscd.cli.predict import predict
@@ -36,6 +37,7 @@ app = typer.Typer(
 )
 app.command()(plan)
 app.add_typer(schema)
+app.command()(look)
 app.command()(fit)
 app.command()(predict)
 app.command()(evaluate)

@@ -52,6 +52,9 @@ def init(
     groups: Annotated[
         bool, typer.Option("--groups", help="Persons are the groups given to fit in Python.")
     ] = False,
+    forbid_look: Annotated[
+        bool, typer.Option("--forbid-look", help="dpscd look refuses to show these records.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Give a data set its budget, for good.
@@ -65,7 +68,15 @@ def init(
 
     with plain_errors():
         ledger = Ledger.init(
-            file, dataset, epsilon, delta, relation, filter, person=person, groups=groups
+            file,
+            dataset,
+            epsilon,
+            delta,
+            relation,
+            filter,
+            person=person,
+            groups=groups,
+            forbid_look=forbid_look,
         )
         state = ledger.show(dataset)
     if as_json:
@@ -179,6 +190,8 @@ def _print_states(states: "list[BudgetState]") -> None:
     for x in states:
         typer.echo(f"{x.dataset}, filter {x.filter}: {x.note}")
         _print_unit(x.dataset, x.unit)
+        if x.forbids_look:
+            typer.echo(f"{x.dataset}: dpscd look is forbidden.")
         if x.seeded:
             typer.echo(
                 f"{x.dataset}: {x.seeded} of its fits drew noise from a seed; the total holds "

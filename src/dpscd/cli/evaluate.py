@@ -58,22 +58,23 @@ def evaluate(
         test = known_records(model, data, labels, bfloat16=bfloat16)
         if private_epsilon is None:
             answers = test.answers()
-            _print(_metrics(test.model, answers), len(answers.labels), as_json=as_json)
+            _print(_metrics(test, answers), len(answers.labels), as_json=as_json)
             return
         _print_noisy(test, private_epsilon, private_delta, ledger, dataset, as_json)
 
 
-def _metrics(model: Any, found: Answers) -> dict[str, float]:
+def _metrics(test: KnownRecords, found: Answers) -> dict[str, float]:
     """Return the usual measures of records whose target is known."""
     import numpy as np
 
     from dpscd.errors import DataError
     from dpscd.metrics import decision_metrics, regression_metrics
 
+    model = test.model
     labels, answers, chances = found.labels, found.predictions, found.chances
     if not hasattr(model, "classes_"):
         known = np.isfinite(labels)
-        low, high = model.y_bounds
+        low, high = test.bounds
         truth, guess = np.clip(labels[known], low, high), answers[known]
         if not len(truth):
             raise DataError("no record of the table has a target.")
@@ -154,7 +155,7 @@ def _print_noisy(
         each = (test.model.classes_[np.maximum(labels, 0)] == guess) & (labels >= 0)
     else:
         name = "1 - mean absolute error / range"
-        low, high = test.model.y_bounds
+        low, high = test.bounds
         each = 1.0 - np.abs(np.clip(labels, low, high) - guess) / (high - low)
     each = np.asarray(each, dtype=float)
     if answers.persons is not None:

@@ -256,15 +256,17 @@ def _random_state(seed: int | None, *, secret: bool, ledger: str | None) -> Any:
 def _train(records: TrainingRecords, estimator: Any) -> Any:
     import warnings
 
-    from dpscd import PrivacyWarning
+    from dpscd import PrivacyWarning, UtilityWarning
 
+    ours = (PrivacyWarning, UtilityWarning)
     estimator.set_params(verbose=int(sys.stderr.isatty()))
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", PrivacyWarning)
+        for kind in ours:
+            warnings.simplefilter("always", kind)
         found = records.train(estimator)
     getattr(found, "estimator_", found).set_params(verbose=0)
     for warning in caught:
-        if issubclass(warning.category, PrivacyWarning):
+        if issubclass(warning.category, ours):
             typer.echo(f"warning: {warning.message}", err=True)
     return found
 

@@ -202,7 +202,7 @@ def _effect_on(found: Any) -> str:
 
     kind = kind_of(found.estimator_)
     if kind.task == "regression":
-        return str(found.schema_.target.name)
+        return str(found.schema_.target.trained_on)
     if kind.task == "counts":
         return f"the logarithm of {found.schema_.target.name}"
     target = found.schema_.target

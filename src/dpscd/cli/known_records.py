@@ -50,6 +50,10 @@ class KnownRecords(Protocol):
         """The fitted estimator, without what reads tables."""
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """Bounds of the target of a regression, in its own unit."""
+
+    @property
     def unit(self) -> Unit:
         """What a noisy score protects."""
 
@@ -90,6 +94,11 @@ class _Arrays:
         self._labels = open_labels(labels, len(self._rows))
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        low, high = self.model.y_bounds
+        return low, high
+
+    @property
     def count(self) -> int:
         return len(self._rows)
 
@@ -121,6 +130,11 @@ class _Table:
         self._whole, self._data = model, data
         self.model = model.estimator_
         self.unit = Unit(model.schema_.person)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        low, high = self._whole.target_bounds_
+        return low, high
 
     @cached_property
     def _files(self) -> Any:

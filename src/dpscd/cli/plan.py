@@ -96,6 +96,14 @@ def plan(
                 else "lost: accuracy, below that without privacy."
             )
         )
+        for one, more in found:
+            if more.mostly_noise:
+                typer.echo(
+                    f"warning: epsilon {one.epsilon:g}: the noise is {more.relative_noise:.2g} "
+                    "times as long as the longest sum that so many records could have; the "
+                    "model will be mostly noise.",
+                    err=True,
+                )
 
 
 def _planned(
@@ -164,4 +172,5 @@ def _plain(more: Any) -> dict[str, Any]:
         "coef_noise": more.coef_noise,
         "seconds": more.seconds,
         "lost": more.lost,
+        "mostly_noise": more.mostly_noise,
     }

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from dpscd import losses
 from dpscd.cards.card import PrivacyCard
-from dpscd.errors import DataError, ParameterError, PrivacyWarning
+from dpscd.errors import DataError, ParameterError, PrivacyWarning, UtilityWarning
 from dpscd.estimators.files import write_model
 from dpscd.estimators.fitting import Fitting
 from dpscd.estimators.inference_checks import check_inference
@@ -28,6 +28,7 @@ from dpscd.estimators.validation import (
     look_at_records,
     warn_user,
 )
+from dpscd.forecast import noise_warning
 from dpscd.information import is_robust
 from dpscd.kernels._jit import CACHE_FOLDER, COMPILED, compiling_said
 from dpscd.kernels.ahead import compiling_beside
@@ -330,7 +331,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             Relation.parse(self.relation),
         )
         if target.private:
-            self._warn(target, n)
+            self._warn(target, n, records.features + int(bool(self.fit_intercept)))
         standardised = self._standardises(n, records.features, target)
         constant = 0.0
         if self.fit_intercept:
@@ -385,7 +386,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             persons=source.persons,
         )
 
-    def _warn(self, target: PrivacyTarget, n: int) -> None:
+    def _warn(self, target: PrivacyTarget, n: int, width: int) -> None:
         if target.epsilon > _LARGE_EPSILON:
             warn_user(
                 f"epsilon={target.epsilon:g} is above {_LARGE_EPSILON:g}: this protects a "
@@ -398,6 +399,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
                 "random record would satisfy it.",
                 PrivacyWarning,
             )
+        if words := noise_warning(n, width, target):
+            warn_user(words, UtilityWarning)
 
     def _standardises(self, n: int, d: int, target: PrivacyTarget) -> bool:
         """Return whether moments are released first to standardise with."""

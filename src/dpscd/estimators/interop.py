@@ -73,6 +73,12 @@ def to_sklearn(model: DPLinearModel | TableModel) -> Any:
 def _plain(model: Any) -> Any:
     """Return what :func:`to_sklearn` returns, but for its statement."""
     if isinstance(model, TableModel):
+        if model.schema_.target.transform:
+            raise ParameterError(
+                f"the target {model.schema_.target.name!r} has a transform, which a pipeline "
+                "would not map back: use dpscd, or give model.estimator_, which predicts "
+                f"{model.schema_.target.trained_on} from features."
+            )
         columns = tuple(
             dataclasses.replace(column, bounds=model.bounds_.get(column.name, column.bounds))
             for column in model.schema_.columns

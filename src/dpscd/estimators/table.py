@@ -27,6 +27,7 @@ from dpscd.preprocessing.encoding import feature_names, width_of
 from dpscd.preprocessing.levels import levels_of
 from dpscd.preprocessing.resolution import lined
 from dpscd.preprocessing.schema import Schema, schema_of
+from dpscd.preprocessing.target_scale import trained_bounds
 from dpscd.privacy.release import BOUND_CELLS
 from dpscd.records.redaction import redact_memory_errors
 
@@ -111,6 +112,11 @@ class TableModel(TableAnswers):
             schema = lined(schema)
             if not model.fit_intercept:
                 raise ParameterError("inference on a table needs fit_intercept=True.")
+            if schema.target.transform:
+                raise ParameterError(
+                    f"inference is for a target in its own unit: {schema.target.name!r} has "
+                    f"transform = {schema.target.transform!r}."
+                )
         persons = None
         if groups is not None or schema.person is not None:
             if groups is not None and schema.person is not None:
@@ -194,7 +200,13 @@ class TableModel(TableAnswers):
                     f"target {schema.target.name!r} has counts: their bounds must be declared, "
                     "not private."
                 )
-            model.set_params(y_bounds=(-1.0, 1.0) if isinstance(bounds, str) else bounds)
+            if schema.target.transform and kind_of(model).task == "counts":
+                raise ParameterError(
+                    f"target {schema.target.name!r} has counts, which are trained as they are: "
+                    "take transform away, or take DPRidge."
+                )
+            own = (-1.0, 1.0) if isinstance(bounds, str) else trained_bounds(schema.target)
+            model.set_params(y_bounds=own)
             return model
         weights = model.class_weight
         if isinstance(weights, dict):
@@ -229,8 +241,8 @@ def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
         sizes = [x.size for x in model.privacy_.releases if x.what == "bounds"]
         good = good and sizes == ([BOUND_CELLS * len(bounds)] if bounds else [])
     if isinstance(model, DPLinearRegressor):
-        declared = bounds.get(schema.target.name, schema.target.bounds)
-        good = good and tuple(model.y_bounds or ()) == declared
+        own = tuple(model.y_bounds or ())
+        good = good and own == (bounds.get(schema.target.name) or trained_bounds(schema.target))
     if not good:
         raise ParameterError("its schema does not fit its card.")
     whole = TableModel(schema, clone(model))

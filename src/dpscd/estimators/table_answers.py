@@ -23,6 +23,7 @@ from dpscd.estimators.unknown import refuse_unknown
 from dpscd.estimators.unseen import as_average
 from dpscd.preprocessing.encoding import encode, is_sparse
 from dpscd.preprocessing.schema import Schema, schema_of
+from dpscd.preprocessing.target_scale import from_trained
 from dpscd.records.tables import table_source
 
 __all__ = ["TableAnswers", "schema_chances"]
@@ -82,6 +83,16 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         return classes
 
     @property
+    def target_bounds_(self) -> tuple[float, float]:
+        """Bounds of the target of a regression, declared or released, in its own unit."""
+        check_fitted(self)
+        target = self.schema_.target
+        bounds: tuple[float, float] = self.bounds_.get(
+            target.name, cast("tuple[float, float]", target.bounds)
+        )
+        return bounds
+
+    @property
     def feature_names_in_(self) -> npt.NDArray[Any]:
         """The columns that predictions are made from."""
         check_fitted(self)
@@ -138,8 +149,10 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         -------
         array of shape (n_samples,)
         """
-        found: npt.NDArray[Any] = self._nameless().predict(self._features(table))
-        return found
+        model = self._nameless()
+        found: npt.NDArray[Any] = model.predict(self._features(table))
+        inside = bool(getattr(model, "clip_predictions", False))
+        return from_trained(self.schema_.target, found, inside=inside)
 
     @available_if(_has("predict_proba", "probabilities"))
     def predict_proba(self, table: Any) -> Floats:
@@ -224,7 +237,7 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         if classes:
             truth = np.array(classes)[target[known]]
             return float(accuracy_score(truth, answers[known], sample_weight=weight))
-        low, high = cast("Any", self.estimator_).y_bounds
+        low, high = self.target_bounds_
         truth = np.clip(target[known], low, high)
         return float(r2_score(truth, answers[known], sample_weight=weight))
 

@@ -233,11 +233,11 @@ class Listed:
     """
 
     def __init__(self, codes: Mapping[str, int], missing: Iterable[str] = ()) -> None:
-        self._codes = dict(codes)
-        self._equal = {canonical(text): code for text, code in self._codes.items()}
+        self.codes = dict(codes)
+        self._equal = {canonical(text): code for text, code in self.codes.items()}
         absent = (text for text in ("", *missing) if self._found(text) == OTHER)
         self._absent = {canonical(text) for text in absent}
-        found = (_exact_in(text) for text in self._codes)
+        found = (_exact_in(text) for text in self.codes)
         whole = (x for x in found if x is not None and math.isfinite(x) and x == int(x))
         self.largest_whole = max((abs(int(x)) for x in whole), default=0)
 
@@ -249,8 +249,8 @@ class Listed:
         return MISSING if found == OTHER and canonical(text) in self._absent else found
 
     def _found(self, text: str) -> int:
-        if text in self._codes:
-            return self._codes[text]
+        if text in self.codes:
+            return self.codes[text]
         plain = canonical(text)
         if plain in self._equal:
             return self._equal[plain]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 __all__ = ["KINDS", "PRIVATE", "Column", "Cross", "Layout", "Pair", "Target", "default_missing"]
 
@@ -50,6 +51,12 @@ class Column:
         feature for others, and a cell with another value counts as missing.
     monotone : {'up', 'down'} or None
         Of a number: whether its effect may only rise, or only fall.
+    missing_values : tuple of str
+        Cells that count as missing in this column, besides those of the layout.
+    group : dict
+        Of a category: 'prefix', the number of signs at the beginning of a cell that are
+        compared with the values, or 'mapping', from beginnings to values; empty if cells are
+        compared as they are.
     """
 
     name: str
@@ -65,6 +72,8 @@ class Column:
     knots: tuple[float, ...] = ()
     complete: bool = False
     monotone: str | None = None
+    missing_values: tuple[str, ...] = ()
+    group: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def private_bounds(self) -> bool:
@@ -140,6 +149,11 @@ class Target:
         Other spellings of classes.
     read_from_data : bool
         Whether bounds or classes were read off the records.
+    missing_values : tuple of str
+        Cells that count as missing, besides those of the layout.
+    transform : {'log1p'} or None
+        Of a regression: what is done to the label, moved to its bounds, before training;
+        predictions are mapped back.
     """
 
     name: str
@@ -147,11 +161,18 @@ class Target:
     bounds: tuple[float, float] | str | None = None
     rename: Mapping[str, str] = field(default_factory=dict)
     read_from_data: bool = False
+    missing_values: tuple[str, ...] = ()
+    transform: str | None = None
 
     @property
     def private_bounds(self) -> bool:
         """Whether bounds are to be estimated with budget."""
         return self.bounds == PRIVATE
+
+    @property
+    def trained_on(self) -> str:
+        """What effects are changes of, for people."""
+        return f"log(1 + {self.name})" if self.transform else self.name
 
 
 @dataclass(frozen=True)

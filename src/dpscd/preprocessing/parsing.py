@@ -6,7 +6,8 @@ tell that such a record is there.
 """
 
 import functools
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from dpscd.errors import ParameterError, SchemaError
 from dpscd.preprocessing.cells import MISSING, OTHER, Listed, NumberCells, TruthCells
 from dpscd.preprocessing.columns import codes, numbers
 from dpscd.preprocessing.declarations import Column, Layout, Target
+from dpscd.preprocessing.groups import Grouped
 from dpscd.preprocessing.identifiers import Numbering
 from dpscd.preprocessing.schema import Schema
+from dpscd.preprocessing.separators import other_delimiter
 
 __all__ = [
     "MISSING",
@@ -29,6 +32,9 @@ __all__ = [
     "parse_column",
     "used_columns",
 ]
+
+
+Group = tuple[()] | tuple[str, int | tuple[tuple[str, str], ...]]
 
 
 class Parsed:
@@ -112,9 +118,15 @@ def check_columns(
     absent = [name for name in used if name not in set(names)]
     if absent:
         more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
+        other = other_delimiter(names, schema.layout.delimiter)
+        why = (
+            "is this the schema of another table, or another delimiter?"
+            if other is None
+            else f"all names are in one column: is delimiter = {json.dumps(other)} missing "
+            "under [table]?"
+        )
         raise SchemaError(
-            f"the table has no column {', '.join(map(repr, absent[:3]))}{more}; is this the "
-            "schema of another table, or another delimiter?"
+            f"the table has no column {', '.join(map(repr, absent[:3]))}{more}; {why}"
         )
     for name in used:
         if list(names).count(name) > 1:
@@ -173,16 +185,32 @@ def parse_column(column: Column | Target, cells: pd.Series, layout: Layout) -> n
         values, is_number = column.classes, not column.classes
     else:
         values, is_number = column.values, column.kind == "number"
+    missing = (*layout.missing, *column.missing_values)
     if is_number:
-        return numbers(cells, NumberCells(layout.missing))
+        return numbers(cells, NumberCells(missing))
     if isinstance(column, Column) and column.kind == "boolean":
-        return codes(cells, TruthCells(layout.missing))
-    return codes(cells, _listed(values, tuple(column.rename.items()), layout.missing))
+        return codes(cells, TruthCells(missing))
+    group = _hashable(column.group) if isinstance(column, Column) else ()
+    return codes(cells, _listed(values, tuple(column.rename.items()), missing, group))
 
 
 @functools.lru_cache(maxsize=256)  # records may come one by one
 def _listed(
-    values: tuple[str, ...], rename: tuple[tuple[str, str], ...], missing: tuple[str, ...]
+    values: tuple[str, ...],
+    rename: tuple[tuple[str, str], ...],
+    missing: tuple[str, ...],
+    group: Group,
 ) -> Listed:
     places = {value: place for place, value in enumerate(values)}
-    return Listed(places | {other: places[value] for other, value in rename}, missing)
+    every = places | {other: places[value] for other, value in rename}
+    if not group:
+        return Listed(every, missing)
+    key, own = group
+    return Grouped(every, missing, {key: own if isinstance(own, int) else dict(own)})
+
+
+def _hashable(group: Mapping[str, Any]) -> Group:
+    """Return a declared group as a key and its value, with which results are remembered."""
+    for key, own in group.items():
+        return key, own if isinstance(own, int) else tuple(own.items())
+    return ()

@@ -1,21 +1,18 @@
 """Checks of the plain values that become a schema; each complaint names its line."""
 
-import math
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
-from dpscd.errors import SchemaError
-from dpscd.preprocessing.cells import same_value
+from dpscd.preprocessing.cells import TruthCells
 from dpscd.preprocessing.declarations import (
     KINDS,
-    PRIVATE,
     Column,
     Layout,
     Pair,
     Target,
     default_missing,
 )
+from dpscd.preprocessing.groups import checked_group
 from dpscd.preprocessing.joint_checks import (
     check_monotone,
     check_size,
@@ -24,23 +21,29 @@ from dpscd.preprocessing.joint_checks import (
 )
 from dpscd.preprocessing.knots import told_apart
 from dpscd.preprocessing.lines import Lines
+from dpscd.preprocessing.value_checks import MOST_BINS, ValueChecks, is_number, listed
 
 __all__ = ["schema_parts"]
 
 _KEYS = {
-    "number": {"bounds", "transform", "bins", "shape", "knots", "missing", "monotone"},
-    "category": {"values", "rename", "missing", "complete"},
-    "ordinal": {"values", "rename", "missing"},
-    "boolean": {"missing"},
+    "number": {
+        "bounds", "transform", "bins", "shape", "knots", "missing", "monotone",
+        "missing_values",
+    },
+    "category": {"values", "rename", "missing", "complete", "missing_values", "group"},
+    "ordinal": {"values", "rename", "missing", "missing_values"},
+    "boolean": {"missing", "missing_values"},
     "ignore": set[str](),
-}
-_MOST_BINS = 1000
+}  # fmt: skip
 _SHAPES = ("auto", "line", "steps", "smooth")
-_MOST_VALUES = 100_000
 _ROWS = ("scale", "normalise")
 _TABLE_KEYS = {
     "header", "names", "delimiter", "comment", "missing", "multiline", "rows", "pairs",
     "person",
+}  # fmt: skip
+
+_TARGET_KEYS = {
+    "column", "classes", "bounds", "rename", "read_from_data", "missing_values", "transform",
 }  # fmt: skip
 
 Parts = tuple[tuple[Column, ...], Target, Layout, str, tuple[Pair, ...], str | None]
@@ -51,11 +54,8 @@ def schema_parts(values: Any, lines: Lines) -> Parts:
     return _Reader(lines).parts(values)
 
 
-class _Reader:
+class _Reader(ValueChecks):
     """Checks plain values and makes the parts of a schema; complains with the line."""
-
-    def __init__(self, lines: Lines) -> None:
-        self.lines = lines
 
     def parts(self, values: Any) -> Parts:
         if not isinstance(values, dict):
@@ -110,7 +110,7 @@ class _Reader:
 
     def target(self, values: dict[str, Any]) -> Target:
         where = ("target",)
-        self.known(where, values, {"column", "classes", "bounds", "rename", "read_from_data"})
+        self.known(where, values, _TARGET_KEYS)
         name = values.get("column")
         if not isinstance(name, str) or not name:
             raise self.error(where, "target needs column, the name of what to predict.")
@@ -125,14 +125,24 @@ class _Reader:
                 raise self.error((*where, "rename"), "rename is for a target with classes.")
             bounds = self.bounds(where, f"target {name!r}", values["bounds"])
             flag = self.flag(where, values, "read_from_data")
-            return Target(name, bounds=bounds, read_from_data=flag)
+            return Target(
+                name,
+                bounds=bounds,
+                read_from_data=flag,
+                missing_values=self.missing_values(where, values),
+                transform=self.transform(where, f"target {name!r}", values, bounds),
+            )
+        if "transform" in values:
+            raise self.error((*where, "transform"), "transform is for a target with bounds.")
         classes = self.texts(where, values, "classes")
         if len(classes) < 2:
             raise self.error(
                 (*where, "classes"), f"target {name!r} needs at least two different classes."
             )
         rename = self.rename(where, values, classes)
-        return Target(name, classes, None, rename, self.flag(where, values, "read_from_data"))
+        absent = self.missing_values(where, values, listed(classes, rename))
+        flag = self.flag(where, values, "read_from_data")
+        return Target(name, classes, None, rename, flag, absent)
 
     def column(self, name: str, values: Any) -> Column:
         where = ("columns", name)
@@ -167,9 +177,15 @@ class _Reader:
             raise self.error(
                 (*where, "missing"), f"{title}: missing must be {usual!r}, 'column'{stand_in}."
             )
+        taken = listed(allowed, rename) if allowed else TruthCells()
+        group = checked_group(
+            values.get("group"), allowed, rename, title, self.error, (*where, "group")
+        )
         return Column(
             name,
             kind,
+            missing_values=self.missing_values(where, values, taken),
+            group=group,
             values=allowed,
             rename=rename,
             missing=missing,
@@ -186,18 +202,11 @@ class _Reader:
         flag: bool,
     ) -> Column:
         bounds = self.bounds(where, title, values.get("bounds"))
-        transform = values.get("transform")
-        if transform not in (None, "log1p"):
-            raise self.error((*where, "transform"), f"{title}: transform must be 'log1p'.")
-        if transform and (bounds == PRIVATE or not float(bounds[0]) >= 0.0):
-            raise self.error(
-                (*where, "transform"),
-                f"{title}: log1p needs declared bounds that begin at 0 or above.",
-            )
+        transform = self.transform(where, title, values, bounds)
         bins = values.get("bins")
-        if bins is not None and not (type(bins) is int and 2 <= bins <= _MOST_BINS):
+        if bins is not None and not (type(bins) is int and 2 <= bins <= MOST_BINS):
             raise self.error(
-                (*where, "bins"), f"{title}: bins must be an integer from 2 to {_MOST_BINS}."
+                (*where, "bins"), f"{title}: bins must be an integer from 2 to {MOST_BINS}."
             )
         shape = values.get("shape")
         if shape not in (None, *_SHAPES):
@@ -214,7 +223,7 @@ class _Reader:
         if monotone not in (None, "up", "down"):
             raise self.error((*where, "monotone"), f"{title}: monotone must be 'up' or 'down'.")
         missing = values.get("missing", "middle")
-        inside = _is_number(missing) and (
+        inside = is_number(missing) and (
             isinstance(bounds, str) or bounds[0] <= missing <= bounds[1]
         )
         if not (missing in ("middle", "column") or inside):
@@ -234,132 +243,10 @@ class _Reader:
             shape=shape,
             knots=knots,
             monotone=monotone,
+            missing_values=self.missing_values(where, values),
         )
         if knots and not told_apart(column):
             raise self.error(
                 (*where, "knots"), f"{title}: knots are too close together for such bounds."
             )
         return column
-
-    def knots(
-        self,
-        where: tuple[str, ...],
-        title: str,
-        values: dict[str, Any],
-        bounds: tuple[float, float] | str,
-    ) -> tuple[float, ...]:
-        if "knots" not in values:
-            return ()
-        if values.get("shape") not in ("steps", "smooth") or "bins" in values:
-            raise self.error(
-                (*where, "knots"),
-                f"{title}: knots go with shape = 'steps' or 'smooth', and without bins.",
-            )
-        knots = values["knots"]
-        good = isinstance(knots, list | tuple) and 1 <= len(knots) < _MOST_BINS
-        if good and all(map(_is_number, knots)) and not isinstance(bounds, str):
-            found = tuple(map(float, knots))
-            every = (bounds[0], *found, bounds[1])
-            if all(a < b for a, b in pairwise(every)):
-                return found
-        raise self.error(
-            (*where, "knots"),
-            f"{title}: knots must be numbers that grow, inside of declared bounds, fewer than "
-            f"{_MOST_BINS}.",
-        )
-
-    def bounds(
-        self, where: tuple[str, ...], title: str, bounds: Any
-    ) -> tuple[float, float] | str:
-        if bounds == PRIVATE:
-            return PRIVATE
-        pair = isinstance(bounds, list | tuple) and len(bounds) == 2
-        if pair and all(map(_is_number, bounds)):
-            low, high = float(bounds[0]), float(bounds[1])
-            if low < high and math.isfinite(high - low):
-                return low, high
-        raise self.error(
-            (*where, "bounds"),
-            f"{title} needs bounds = [lowest, highest], two numbers you know without looking "
-            'at the records, or bounds = "private" to spend a part of the budget on them.',
-        )
-
-    def texts(
-        self, where: tuple[str, ...], values: dict[str, Any], key: str
-    ) -> tuple[str, ...]:
-        """Return a list of different texts; numbers and booleans in it are spelt out."""
-        found = values.get(key, [])
-        if isinstance(found, list | tuple) and len(found) <= _MOST_VALUES:
-            texts = tuple(_spelt(value) for value in found)
-            if None not in texts and len(set(texts)) == len(texts):
-                return tuple(str(text) for text in texts)
-        raise self.error((*where, key), f"{key} must be a list of different texts or numbers.")
-
-    def rename(
-        self, where: tuple[str, ...], values: dict[str, Any], allowed: tuple[str, ...]
-    ) -> Mapping[str, str]:
-        found = values.get("rename", {})
-        if isinstance(found, dict):
-            pairs = {str(key).strip(): _spelt(value) for key, value in found.items()}
-            if set(pairs.values()) <= set(allowed) and not set(pairs) & set(allowed):
-                self.unequal(where, allowed, pairs)
-                return {key: str(value) for key, value in pairs.items()}
-        raise self.error(
-            (*where, "rename"), "rename must map other spellings to one of the values each."
-        )
-
-    def unequal(
-        self, where: tuple[str, ...], allowed: tuple[str, ...], rename: Mapping[str, Any]
-    ) -> None:
-        """Refuse values that are one number, which some tables cannot tell apart."""
-        codes = {value: place for place, value in enumerate(allowed)}
-        codes |= {key: codes[str(value)] for key, value in rename.items()}
-        pair = same_value(codes)
-        if pair:
-            raise self.error(
-                where,
-                f"{pair[0]!r} and {pair[1]!r} are one value, which tables of numbers cannot "
-                "tell apart; list one of them.",
-            )
-
-    def flag(
-        self, where: tuple[str, ...], values: dict[str, Any], key: str, *, usual: bool = False
-    ) -> bool:
-        found = values.get(key, usual)
-        if type(found) is not bool:
-            raise self.error((*where, key), f"{key} must be true or false.")
-        return found
-
-    def known(
-        self,
-        where: tuple[str, ...],
-        values: dict[str, Any],
-        names: set[str],
-        title: str = "",
-    ) -> None:
-        for key in values:
-            if key not in names:
-                about = f"{title}: " if title else ""
-                raise self.error(
-                    (*where, key),
-                    f"{about}{key!r} is not known here; use {', '.join(sorted(names))}.",
-                )
-
-    def error(self, where: tuple[str, ...], text: str) -> SchemaError:
-        return SchemaError(f"{self.lines.at(where)}: {text}")
-
-
-def _is_number(value: Any) -> bool:
-    good = isinstance(value, int | float) and not isinstance(value, bool)
-    return good and math.isfinite(value)
-
-
-def _spelt(value: Any) -> str | None:
-    """Return a value of a list as the text that a table's cell is compared with."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:.0f}" if value.is_integer() else repr(value)
-    if isinstance(value, int):
-        return str(value)
-    return value.strip() if isinstance(value, str) else None

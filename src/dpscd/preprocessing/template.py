@@ -13,8 +13,9 @@ from dpscd.errors import DataError
 from dpscd.preprocessing.declarations import Column, Layout
 from dpscd.preprocessing.parsing import parse_column
 from dpscd.preprocessing.person_question import may_identify, question
+from dpscd.preprocessing.separators import other_delimiter
 
-__all__ = ["ReadTemplate", "template"]
+__all__ = ["MORE_KEYS", "ReadTemplate", "template"]
 
 _MOST_LISTED = 100  # different values up to which a column read from data is a category
 
@@ -44,10 +45,11 @@ def template(
     Guarantee: no record has a part in it, for none is given.
     """
     names = list(columns)
-    _check(names)
+    _check(names, layout)
     own = ["classes = []  # FILL IN: its labels, or bounds = [lowest, highest] instead"]
     asked = _Asked(names, layout, target, person)
-    return _document(_HEAD, asked, lambda _: own, lambda x: _LINES[columns[x]])
+    text = _document(_HEAD, asked, lambda _: own, lambda x: _LINES[columns[x]])
+    return f"{text}\n{MORE_KEYS}"
 
 
 _LINES = {
@@ -60,6 +62,38 @@ _LINES = {
         "# values = []",
     ],
 }
+
+
+MORE_KEYS = """\
+# Other keys, all optional; docs/reference/schema.md says more of each.
+#
+# [table]
+# missing = ["?", "NA"]          # how missing cells are written, besides empty ones
+# delimiter = ";"                # between cells; header, names, comment, multiline: the file
+# rows = "normalise"             # rows by their own length, not by the number of columns
+# pairs = [["age", "sex"]]       # two columns whose effect together is learnt
+#
+# [target]
+# rename = { "Y" = "yes" }       # other spellings of classes
+# missing_values = [999]         # labels that are none; such records contribute nothing
+# transform = "log1p"            # with bounds from 0 on: predictions are near medians then
+#
+# of a number:
+# transform = "log1p"            # ratios matter, not differences; for bounds from 0 on
+# shape = "smooth"               # or "line", "steps", "auto"; bins = 8 or knots = [18, 65]
+# monotone = "up"                # its effect may only rise, or "down"
+#
+# of a category or ordinal:
+# rename = { "m" = "male" }      # other spellings of values
+# complete = true                # of a category: no other values exist
+# group = { prefix = 3 }         # of a category: compared by its first 3 signs
+#
+# of any column:
+# missing_values = [999, "?"]    # cells that count as missing here
+# missing = "column"             # what stands in for them: a feature of its own, or a value
+# read_from_data = true          # bounds or values were read off the records; models say so
+"""
+"""Keys that a template names besides those to fill in, as comments at its end."""
 
 
 class ReadTemplate:
@@ -76,7 +110,7 @@ class ReadTemplate:
     def __init__(self, names: Sequence[str], layout: Layout) -> None:
         if not names or len(set(names)) != len(names):
             raise DataError("the table must have columns, and no two of one name.")
-        _check(names)
+        _check(names, layout)
         self.names = list(names)
         self.layout = layout
         self.numeric = dict.fromkeys(self.names, True)
@@ -199,7 +233,12 @@ def _table(layout: Layout) -> list[str]:
     return lines
 
 
-def _check(names: Sequence[str]) -> None:
+def _check(names: Sequence[str], layout: Layout) -> None:
+    other = other_delimiter(names, layout.delimiter)
+    if other is not None:
+        raise DataError(
+            f"all names are in one column: is --delimiter {_quoted(other)} missing?"
+        )
     if any(not name or _is_number(name) for name in names):
         raise DataError(
             "the first line does not hold names of columns, some are empty or numbers; for "

@@ -135,15 +135,13 @@ class Books:
             relation=Relation(values["relation"]),
             filter=filter_from_dict(values["filter"], values["numbers"]),
             unit=Unit.parse(values.get("unit", RECORD.text)),
+            forbids_look=_flag(values, "forbids_look"),
         )
 
     def _reserve(self, values: dict[str, Any]) -> None:
         cost = {str(key): float(x) for key, x in values["cost"].items()}
         if not all(x >= 0.0 and math.isfinite(x) for x in cost.values()):
             raise ValueError("a cost is out of range")
-        seeded = values.get("seeded", False)  # entries of earlier versions do not say
-        if not isinstance(seeded, bool):
-            raise TypeError("seeded is true or false")
         reservation = Reservation(
             id=values["seq"],
             dataset=values["dataset"],
@@ -153,7 +151,7 @@ class Books:
             delta=float(values["delta"]),
             releases=tuple(dict(x) for x in values["releases"]),
             cost=cost,
-            seeded=seeded,
+            seeded=_flag(values, "seeded"),
             unit=values.get("unit", RECORD.text),
         )
         self.accounts[reservation.dataset].charge(reservation)
@@ -161,3 +159,11 @@ class Books:
 
     def _commit(self, values: dict[str, Any]) -> None:
         self.committed.add(self.open_reservation(values["reservation"]).id)
+
+
+def _flag(values: dict[str, Any], key: str) -> bool:
+    """Return a truth value of an entry; False where those of earlier versions do not say."""
+    found = values.get(key, False)
+    if not isinstance(found, bool):
+        raise TypeError(f"{key} is true or false")
+    return found

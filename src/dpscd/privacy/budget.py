@@ -39,6 +39,8 @@ class BudgetState:
         private, and neither is the total.
     note : str
         What a reader of the totals should know.
+    forbids_look : bool
+        Whether ``dpscd look`` refuses to show facts about the records without noise.
     """
 
     dataset: str
@@ -56,6 +58,7 @@ class BudgetState:
     committed: int
     seeded: int
     note: str
+    forbids_look: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as plain JSON values."""
@@ -111,6 +114,7 @@ class Account:
     relation: Relation
     filter: Filter
     unit: Unit = RECORD
+    forbids_look: bool = False
     reservations: list[Reservation] = field(default_factory=list)
     sums: dict[str, Fraction] = field(default_factory=dict)
 
@@ -195,4 +199,5 @@ class Account:
             committed=sum(x.id in committed for x in self.reservations),
             seeded=sum(x.seeded for x in self.reservations),
             note=self.filter.note(),
+            forbids_look=self.forbids_look,
         )

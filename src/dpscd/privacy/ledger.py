@@ -66,6 +66,7 @@ class Ledger:
         *,
         person: str | None = None,
         groups: bool = False,
+        forbid_look: bool = False,
     ) -> "Ledger":
         """Give a data set its budget, in a new file or one that holds others.
 
@@ -87,6 +88,8 @@ class Ledger:
             are the unit of the budget then. By default the unit is a record.
         groups : bool, default=False
             Whether the unit is a person, told by the groups given to ``fit``.
+        forbid_look : bool, default=False
+            Whether ``dpscd look`` refuses to show facts about these records without noise.
 
         Returns
         -------
@@ -113,6 +116,7 @@ class Ledger:
                 "numbers": asdict(rule),
                 "time": _now(),
                 **_stated(unit),
+                **({"forbids_look": True} if forbid_look else {}),
             }
             append(connection, books, entry)
         return ledger

@@ -29,6 +29,7 @@ from dpscd.preprocessing.identifiers import (
 )
 from dpscd.preprocessing.parsing import Parsed, parse
 from dpscd.preprocessing.schema import Schema
+from dpscd.preprocessing.target_scale import trained_labels
 from dpscd.records.labels import (
     ClassLabels,
     CountLabels,
@@ -237,7 +238,7 @@ class TableDoor:
         """
         parsed, persons = self.grouped(part)
         rows = encode(self.schema, parsed, self.bounds, as_sparse=self.sparse)
-        labels, weights = self.labels.weighed(parsed.target)
+        labels, weights = self.labels.weighed(trained_labels(self.schema.target, parsed.target))
         if persons is not None and self.persons is not None:
             own = training_weights(persons.starts, None, weights, self.persons.weight)
             persons = replace(persons, weights=own)

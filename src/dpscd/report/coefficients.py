@@ -72,7 +72,7 @@ _MULTINOMIAL = (
 def _units(subject: Subject) -> str:
     if getattr(subject.estimator, "is_multinomial", False):
         return _MULTINOMIAL.replace("weight", subject.noun)
-    words = subject.kind.weight.format(target=subject.target or "the prediction")
+    words = subject.kind.weight.format(target=subject.trained_on or "the prediction")
     return words.replace("weight", subject.noun)
 
 

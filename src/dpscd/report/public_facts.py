@@ -81,7 +81,10 @@ def _facts(subject: Subject, part: Column | Target) -> str:
     bounds = subject.bounds.get(part.name, part.bounds)
     if bounds is not None and not isinstance(bounds, str):
         low, high = (number(x, 6) for x in bounds)
-        return f"between {low} and {high}"
+        scale = ""
+        if isinstance(part, Target) and part.transform:
+            scale = f", as {part.trained_on}"
+        return f"between {low} and {high}{scale}"
     values = part.classes if isinstance(part, Target) else part.values
     if not values:
         return "yes or no"

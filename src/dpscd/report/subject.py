@@ -116,6 +116,11 @@ class Subject:
         return None if self.schema is None else self.schema.target.name
 
     @property
+    def trained_on(self) -> str | None:
+        """What effects are changes of, when it is known: the target, or a function of it."""
+        return None if self.schema is None else self.schema.target.trained_on
+
+    @property
     def outputs(self) -> list[str]:
         """What a positive coefficient speaks for, one for each linear model in it."""
         if self.regression:

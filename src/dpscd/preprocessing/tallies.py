@@ -1,0 +1,192 @@
+"""What a look counts in one column, piece by piece: NOT PRIVATE, for the owner's eyes only."""
+
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpscd.preprocessing.cells import MISSING, OTHER, Listed, text_of
+from dpscd.preprocessing.column_features import declared_bounds, scaled_cells
+from dpscd.preprocessing.columns import codes
+from dpscd.preprocessing.declarations import Column, Layout, Target
+from dpscd.preprocessing.parsing import parse_column
+
+__all__ = ["ListTally", "NumberTally", "PersonTally", "Tally", "tally_of"]
+
+# What people write for "no answer" where there is no better sign.
+_NINES = (99.0, 999.0, 9999.0, 99999.0)
+_SENTINELS = (-1.0, -9.0, *_NINES, *(-value for value in _NINES))
+_COMMA = re.compile(r"[+-]?[0-9.]*,[0-9]+")
+_NEAR = 0.98  # of the way from the middle of the range to a bound: a hundredth of it is left
+
+
+class Tally(ABC):
+    """Counts of the cells of one column.
+
+    Parameters
+    ----------
+    name, kind : str
+        Of the column.
+    title : str
+        What hints call it.
+
+    Attributes
+    ----------
+    records, inside, outside, unread, missing : int
+        All cells; those within bounds or in the list, beyond the bounds or not listed, that
+        hold something that is no number, and that count as missing.
+    """
+
+    def __init__(self, name: str, kind: str, title: str) -> None:
+        self.name, self.kind, self.title = name, kind, title
+        self.records = self.inside = self.outside = self.unread = self.missing = 0
+
+    def add(self, cells: pd.Series, layout: Layout) -> None:
+        """Count more cells."""
+        self.records += len(cells)
+        self._count(cells, layout)
+
+    @abstractmethod
+    def _count(self, cells: pd.Series, layout: Layout) -> None:
+        """Count cells by what they are."""
+
+
+class NumberTally(Tally):
+    """Counts of a column of numbers.
+
+    Attributes
+    ----------
+    low, high : int
+        Numbers at or beyond the lowest bound, and the highest.
+    near_low, near_high : int
+        Numbers inside, in the hundredth of the range next to a bound.
+    commas : int
+        Cells that would be numbers with a point for their comma.
+    decades : Counter
+        Of numbers beyond the bounds: how many times larger than the larger bound, as the
+        power of ten below; -1 if they are not larger.
+    sentinels : Counter
+        Numbers beyond the bounds that often stand for no answer.
+    """
+
+    def __init__(self, column: Column, title: str, kind: str) -> None:
+        super().__init__(column.name, kind, title)
+        self.column = column
+        self.low = self.high = self.near_low = self.near_high = self.commas = 0
+        self.decades: Counter[int] = Counter()
+        self.sentinels: Counter[float] = Counter()
+
+    @property
+    def known(self) -> int:
+        """How many cells hold a number."""
+        return self.inside + self.outside
+
+    def _count(self, cells: pd.Series, layout: Layout) -> None:
+        values = parse_column(self.column, cells, layout)
+        missing = (*layout.missing, *self.column.missing_values)
+        absent = _absent(cells, missing) & np.isnan(values)
+        texts = np.isnan(values) & ~absent
+        self.missing += int(absent.sum())
+        self.unread += int(texts.sum())
+        self.commas += sum(bool(_COMMA.fullmatch(str(text_of(x)))) for x in cells[texts])
+        known = values[~np.isnan(values)]
+        if self.column.private_bounds:
+            self.inside += len(known)
+            return
+        low, high = declared_bounds(self.column, {})
+        beyond = known[(known < low) | (known > high)]
+        self.outside += len(beyond)
+        self.inside += len(known) - len(beyond)
+        self.low += int((known <= low).sum())
+        self.high += int((known >= high).sum())
+        own = known[(known > low) & (known < high)]
+        scaled, _ = scaled_cells(self.column, own, {})
+        self.near_low += int((scaled < -_NEAR).sum())
+        self.near_high += int((scaled > _NEAR).sum())
+        self._note_beyond(beyond, max(abs(low), abs(high)))
+
+    def _note_beyond(self, beyond: npt.NDArray[np.float64], largest: float) -> None:
+        for value in _SENTINELS:
+            if found := int((beyond == value).sum()):
+                self.sentinels[value] += found
+        with np.errstate(all="ignore"):
+            powers = np.floor(np.log10(np.abs(beyond) / largest))
+        self.decades.update(int(x) for x in np.clip(powers, -1, 9))
+
+
+class ListTally(Tally):
+    """Counts of a column whose values are listed, or of one of truth values.
+
+    Attributes
+    ----------
+    spellings : Counter
+        Pairs of a text that is not listed and the value that it is but for case, blanks,
+        quotes and full stops.
+    """
+
+    def __init__(self, column: Column | Target, title: str, kind: str) -> None:
+        super().__init__(column.name, kind, title)
+        self.column = column
+        listed = column.classes if isinstance(column, Target) else column.values
+        loose: dict[str, set[str]] = {}
+        for text in listed:
+            loose.setdefault(_loose(text), set()).add(text)
+        self._loose = {k: v.pop() for k, v in loose.items() if k and len(v) == 1}
+        self.spellings: Counter[tuple[str, str]] = Counter()
+
+    def _count(self, cells: pd.Series, layout: Layout) -> None:
+        found = parse_column(self.column, cells, layout)
+        foreign = found == OTHER
+        self.missing += int((found == MISSING).sum())
+        self.outside += int(foreign.sum())
+        self.inside += int((found >= 0).sum())
+        for text, count in Counter(str(text_of(x)) for x in cells[foreign]).items():
+            if value := self._loose.get(_loose(text)):
+                self.spellings[text, value] += count
+
+
+class PersonTally(Tally):
+    """Counts of the column that identifies persons: cells that hold something, or nothing."""
+
+    def _count(self, cells: pd.Series, layout: Layout) -> None:
+        absent = _absent(cells, layout.missing)
+        self.missing += int(absent.sum())
+        self.inside += int((~absent).sum())
+
+
+def tally_of(column: Column | Target) -> Tally:
+    """Return what counts the cells of a column."""
+    if isinstance(column, Column):
+        if column.kind == "number":
+            return NumberTally(column, f"column {column.name!r}", "number")
+        return ListTally(column, f"column {column.name!r}", column.kind)
+    title = f"target {column.name!r}"
+    if column.classes:
+        return ListTally(column, title, "target")
+    own = Column(
+        column.name,
+        "number",
+        column.bounds,
+        column.transform,
+        missing_values=column.missing_values,
+    )
+    return NumberTally(own, title, "target")
+
+
+def _absent(cells: pd.Series, missing: Sequence[str]) -> npt.NDArray[Any]:
+    """Return which cells are empty, or spelt as the schema says of missing ones."""
+    found: npt.NDArray[Any] = codes(cells, Listed({}, missing)) == MISSING
+    return found
+
+
+def _loose(text: str) -> str:
+    """Return a text without case, blanks, underscores, quotes and full stops at its ends."""
+    plain = "".join(
+        sign for sign in text.casefold() if not sign.isspace() and sign not in "_'\""
+    )
+    return plain.strip(".")

@@ -1,0 +1,248 @@
+"""A look finds the usual mistakes, says that it is not private, and is kept nowhere."""
+
+import pickle
+import re
+import tomllib
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpscd
+from dpscd import DataError, DataTypeError, Look, ParameterError, Schema, SchemaError
+from dpscd.preprocessing.declarations import Layout
+from dpscd.preprocessing.look_hints import percent
+from dpscd.preprocessing.looking import NOT_PRIVATE, REPAIRS
+from dpscd.preprocessing.separators import other_delimiter
+
+SCHEMA = {
+    "table": {"person": "who"},
+    "target": {"column": "ill", "classes": ["no", "yes"]},
+    "columns": {
+        "age": {"kind": "number", "bounds": [0, 120]},
+        "height": {"kind": "number", "bounds": [0.3, 2.5]},
+        "income": {"kind": "number", "bounds": [0, 1_000_000], "transform": "log1p"},
+        "rate": {"kind": "number", "bounds": "private"},
+        "smoker": {"kind": "category", "values": ["never", "now"]},
+        "stage": {"kind": "ordinal", "values": ["I", "II", "III"]},
+        "retired": {"kind": "boolean"},
+        "note": {"kind": "ignore"},
+    },
+}
+
+
+def people(n=1000, **changed):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "who": np.arange(n) // 2,
+            "age": rng.integers(1, 100, n),
+            "height": rng.uniform(1.4, 2.0, n).round(2),
+            "income": np.exp(rng.normal(10, 1, n)).round(),
+            "rate": rng.normal(0, 1, n),
+            "smoker": rng.choice(["never", "now"], n),
+            "stage": rng.choice(["I", "II", "III"], n),
+            "retired": rng.choice(["yes", "no"], n),
+            "note": "secret",
+            "ill": rng.choice(["yes", "no"], n),
+        }
+    )
+    return table.assign(**{name: make(table[name]) for name, make in changed.items()})
+
+
+def look(schema=SCHEMA, **changed):
+    return dpscd.look(people(**changed), schema)
+
+
+def shares(found, name):
+    return next(own for own in found.columns if own.column == name)[2:]
+
+
+def test_a_table_as_declared_has_no_hint():
+    found = look()
+    assert found.hints == ()
+    assert found.records == 1000
+    assert [own.column for own in found.columns][:2] == ["ill", "age"]
+    assert "note" not in [own.column for own in found.columns]
+    for own in found.columns:
+        assert own[2:] == (1.0, 0.0, 0.0, 0.0)
+    assert "No likely mistake was found." in repr(found)
+
+
+def first(share, value):
+    """Return what replaces the first cells of a column."""
+
+    def changed(cells):
+        own = cells.astype(object)
+        own.iloc[: round(share * len(own))] = value
+        return own
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("changed", "hint"),
+    [
+        (
+            {"ill": lambda x: x.replace({"yes": "Yes"})},
+            r"target 'ill': .* but for case, blanks or full stops; "
+            r"rename = \{ \"Yes\" = \"yes\" \} takes them in",
+        ),
+        ({"ill": lambda x: x + "."}, "target 'ill': 100 % .* full stops"),
+        (
+            {"ill": lambda x: x.map({"yes": 1, "no": 2})},
+            "100 % .* none of the classes, and would",
+        ),
+        ({"smoker": lambda x: x.str.upper()}, "column 'smoker': 100 % .* case"),
+        (
+            {"smoker": lambda x: "level " + x},
+            "column 'smoker': 100 % of its cells are not listed",
+        ),
+        ({"stage": lambda x: x.replace("II", "i i")}, "column 'stage': .* rename"),
+        ({"retired": first(0.6, "maybe")}, "column 'retired': 60 % .* no truth values"),
+        (
+            {"age": lambda x: x * 365},
+            "column 'age': .* beyond the bounds, .* 100 times as large",
+        ),
+        ({"age": lambda x: x + 125}, "'age': 100 % .* less than 10 times as large as a bound"),
+        ({"age": lambda x: -x}, "'age': 100 % .* not larger in size than the bounds"),
+        ({"height": lambda x: x * 100}, "column 'height': 100 % .* 10 times as large .* unit"),
+        ({"age": lambda x: x / 100}, "'age': 100 % .* not at the lowest bound are in the hund"),
+        (
+            {"age": lambda x: x * 0},
+            "column 'age': 100 % of its numbers are at the lowest bound",
+        ),
+        (
+            {"age": lambda x: x * 0 + 120},
+            "'age': 100 % of its numbers are at the highest bound",
+        ),
+        (
+            {"age": first(0.02, 999)},
+            "column 'age': 2 % of its cells are 999, beyond the bounds",
+        ),
+        (
+            {"height": lambda x: x.map("{:.2f}".format).str.replace(".", ",")},
+            "'height': .* comma",
+        ),
+        (
+            {"age": first(0.1, "young")},
+            "column 'age': 10 % of its cells are no numbers.* texts",
+        ),
+        ({"age": first(0.004, 999)}, None),
+        ({"rate": first(0.5, None)}, "column 'rate': 50 % of its cells are missing"),
+        ({"who": first(0.5, "")}, "column 'who': 50 % of its cells are missing"),
+    ],
+)
+def test_each_mistake_is_found_and_nothing_else(changed, hint):
+    found = look(**changed)
+    if hint is None:
+        assert found.hints == ()
+        return
+    assert len(found.hints) == 1, found.hints
+    assert re.search(hint, found.hints[0]), found.hints
+
+
+def test_a_hint_can_be_pasted_into_the_schema():
+    found = look(ill=lambda x: x.replace({"yes": '"Yes"'}))
+    line = re.search(r"rename = \{.*\}", found.hints[0])[0]
+    rename = tomllib.loads(line)["rename"]
+    assert rename == {'"Yes"': "yes"}
+    mended = {**SCHEMA, "target": {**SCHEMA["target"], "rename": rename}}
+    assert look(mended, ill=lambda x: x.replace({"yes": '"Yes"'})).hints == ()
+
+
+def test_the_label_of_a_regression_is_looked_at_too():
+    schema = {**SCHEMA, "target": {"column": "ill", "bounds": [0, 10]}}
+    found = look(schema, ill=lambda x: x.map({"yes": 4.0, "no": 4000.0}))
+    assert shares(found, "ill")[0] + shares(found, "ill")[1] == 1.0
+    assert "target 'ill'" in found.hints[0]
+    assert "100 times as large" in found.hints[0]
+    private = {**schema, "target": {"column": "ill", "bounds": "private"}}
+    assert look(private, ill=lambda x: x.map({"yes": 4.0, "no": 4000.0})).hints == ()
+
+
+def test_shares_add_up_and_spellings_that_are_two_values_are_left_alone():
+    schema = Schema.from_dict(
+        {
+            "target": {"column": "y", "classes": ["a", "A"]},
+            "columns": {"x": {"kind": "number", "bounds": [0, 1]}},
+        }
+    )
+    table = pd.DataFrame(
+        {"y": ["a", "A", " a ", "a."], "x": [np.inf, "?", "one", 0.5]}, dtype=object
+    )
+    found = dpscd.look(table, schema)
+    assert shares(found, "y") == (0.75, 0.25, 0.0, 0.0)
+    assert shares(found, "x") == (0.25, 0.25, 0.25, 0.25)
+    assert not any("rename" in hint for hint in found.hints)
+
+
+def test_files_are_looked_at_piece_by_piece_as_tables_are(tmp_path, monkeypatch):
+    monkeypatch.setattr("dpscd.preprocessing.looking.CHUNK", 70)
+    table = people(age=lambda x: x * 100)
+    files = []
+    for k, part in enumerate((table[:300], table[300:])):
+        files.append(tmp_path / f"{k}.csv")
+        part.to_csv(files[-1], index=False)
+    before = sorted(tmp_path.iterdir())
+    whole = dpscd.look(table, SCHEMA)
+    assert dpscd.look(files, SCHEMA) == whole
+    assert dpscd.look(str(files[0]), SCHEMA).records == 300
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_wrong_separator_is_named(tmp_path):
+    file = tmp_path / "t.csv"
+    people(20).to_csv(file, index=False, sep=";")
+    with pytest.raises(SchemaError, match=r'is delimiter = ";" missing under \[table\]\?'):
+        dpscd.look(file, SCHEMA)
+    good = {**SCHEMA, "table": {"person": "who", "delimiter": ";"}}
+    assert dpscd.look(file, good).records == 20
+
+
+def test_separators_are_told_by_names_alone():
+    usual = Layout().delimiter
+    assert other_delimiter(["a;b;c"], usual) == ";"
+    assert other_delimiter(["a\tb"], usual) == "\t"
+    assert other_delimiter(["a,b"], ";") == ","
+    assert other_delimiter(["a|b|c,"], ";") == "|"
+    assert other_delimiter(["a"], usual) is None
+    assert other_delimiter(["a;b", "c"], usual) is None
+
+
+def test_the_result_says_that_it_is_not_private_and_stays_in_memory():
+    found = look(age=lambda x: x * 100)
+    lines = repr(found).splitlines()
+    assert lines[0] == lines[-1] == NOT_PRIVATE
+    assert REPAIRS in lines
+    assert "read_from_data = true" in REPAIRS
+    assert any(line.startswith("* column 'age'") for line in lines)
+    assert list(found.frame.columns) == [
+        "column", "kind", "inside", "outside", "unread", "missing",
+    ]  # fmt: skip
+    with pytest.raises(ParameterError, match="not pickled"):
+        pickle.dumps(found)
+    assert isinstance(found, Look)
+
+
+def test_what_cannot_be_looked_at_is_refused_in_words():
+    table = people(10)
+    with pytest.raises(DataTypeError, match="off for Dask"):
+        dpscd.look(dd.from_pandas(table, npartitions=1), SCHEMA)
+    with pytest.raises(DataTypeError, match="path of a file"):
+        dpscd.look(np.zeros((2, 2)), SCHEMA)
+    with pytest.raises(DataTypeError, match="path of a file"):
+        dpscd.look([], SCHEMA)
+    with pytest.raises(DataError, match="no records"):
+        dpscd.look(table[:0], SCHEMA)
+    with pytest.raises(SchemaError, match="no column 'age'"):
+        dpscd.look(table.drop(columns="age"), SCHEMA)
+
+
+def test_a_share_is_not_rounded_to_none_or_all():
+    assert percent(0.0) == "0 %"
+    assert percent(1e-6) == "<0.01 %"
+    assert percent(1 - 1e-6) == ">99.99 %"
+    assert percent(1.0) == "100 %"
+    assert percent(0.12345) == "12.35 %"
