@@ -1,0 +1,187 @@
+"""Records that a model is scored on: how many there are first, their cells after the charge."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpscd.errors import DataError, ParameterError
+from dpscd.estimators.base import DPLinearModel
+from dpscd.estimators.sources import codes_of
+from dpscd.estimators.table import TableModel
+from dpscd.estimators.validation import quietly
+from dpscd.preprocessing import refusals
+from dpscd.preprocessing.containers import RowSource, is_dask
+from dpscd.preprocessing.identifiers import count_of
+from dpscd.preprocessing.stored_rows import StoredRows
+from dpscd.privacy.unit import RECORD, Unit
+from dpscd.records.labels import ClassLabels, label_column, numbers_in
+from dpscd.records.redaction import redact_errors
+from dpscd.records.tables import table_source
+from dpscd.scores.measure import Answers
+
+__all__ = ["HeldOut", "Read", "held_out"]
+
+_CHANGED = "the table changed while it was read; what was charged stays charged."
+
+
+class Read(NamedTuple):
+    """What was read of records: a secret.
+
+    Attributes
+    ----------
+    answers : Answers
+        What is known and predicted.
+    persons : array of int or None
+        Whose record each is, where persons are the unit.
+    """
+
+    answers: Answers
+    persons: npt.NDArray[np.int64] | None
+
+
+@dataclass(frozen=True, repr=False)
+class HeldOut:
+    """Records of which no cell has been looked at, but for identifiers of persons.
+
+    Attributes
+    ----------
+    model : DPLinearModel
+        The fitted estimator, without what reads tables.
+    unit : Unit
+        What is protected.
+    count : int
+        Number of records, or of persons.
+    read : callable
+        Reads the cells, with probabilities if asked for.
+    """
+
+    model: Any
+    unit: Unit
+    count: int
+    read: Callable[[bool], Read]
+
+
+def held_out(model: Any, X: Any, y: Any, groups: Any) -> HeldOut:
+    """Return records that a model is to be scored on.
+
+    Parameters
+    ----------
+    model : TableModel or one of the estimators
+        Fitted.
+    X, y, groups
+        As for :func:`dpscd.private_score`.
+
+    Notes
+    -----
+    Guarantee: what is returned holds of the records their number only; `read` returns for each
+    a function of its own cells, and raises nothing that holds a cell.
+    """
+    if not isinstance(model, TableModel | DPLinearModel):
+        raise ParameterError(
+            f"model must be one of this library's, not {type(model).__name__}: what a record "
+            "adds to a score must depend on that record alone."
+        )
+    check_is_fitted(model)
+    if is_dask(X, y, groups):
+        raise ParameterError("private scores are not available on Dask; use a part in memory.")
+    unit = _unit(model, groups)
+    return (_table if isinstance(model, TableModel) else _arrays)(model, X, y, groups, unit)
+
+
+def _unit(model: Any, groups: Any) -> Unit:
+    """Return what is protected: persons where the model protects them."""
+    column = model.schema_.person if isinstance(model, TableModel) else None
+    if column is not None:
+        if groups is not None:
+            raise ParameterError(f"groups cannot be given: the schema's person is {column!r}.")
+        return Unit(column)
+    if groups is not None:
+        return Unit(groups=True)
+    if model.privacy_.protected.is_person:
+        raise ParameterError(
+            "the persons of this model were groups given to fit: without groups= a private "
+            "score would protect single records. Give groups=, or name their column in the "
+            "schema."
+        )
+    return RECORD
+
+
+def _table(model: Any, table: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
+    own = unit.person is not None
+    source = table_source(table, model.schema_, y, person=own)
+    codes = None
+    if groups is not None:
+        codes = redact_errors(lambda: codes_of(groups, source.count))
+
+    def read(chances: bool) -> Read:
+        parsed = source.parsed()
+        if not own and len(parsed) != source.count:
+            raise DataError(_CHANGED)
+        return Read(
+            _answers(model, model.estimator_, parsed, parsed.target, chances=chances),
+            parsed.persons if own else codes,
+        )
+
+    count = source.count if codes is None else count_of(codes)
+    return HeldOut(model.estimator_, unit, count, lambda x: redact_errors(lambda: read(x)))
+
+
+def _arrays(model: Any, X: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
+    rows = RowSource(X)
+    quietly(validate_data, model, rows.X, reset=False, skip_check_array=True)
+    if y is None:
+        raise ParameterError("y=None: a score compares predictions with known labels.")
+    column = label_column(y)
+    if len(column) != rows.count:
+        raise DataError(refusals.UNEQUAL)
+    codes = None
+    if groups is not None:
+        codes = redact_errors(lambda: codes_of(groups, rows.count))
+
+    def read(chances: bool) -> Read:
+        found, usable = _finite_rows(rows)
+        labels: Any
+        if hasattr(model, "classes_"):
+            labels = ClassLabels(tuple(model.classes_.tolist())).places(column)
+            labels = np.where(usable, labels, -1)
+        else:
+            labels = np.where(usable, numbers_in(column), np.nan)
+        return Read(_answers(model, model, found, labels, chances=chances), codes)
+
+    count = rows.count if codes is None else count_of(codes)
+    return HeldOut(model, unit, count, lambda x: redact_errors(lambda: read(x)))
+
+
+def _finite_rows(rows: RowSource) -> tuple[Any, Any]:
+    """Return rows of finite numbers, and which are as they were: others are made 0.
+
+    Stored rows are refused where one is not finite.
+    """
+    if isinstance(rows.X, StoredRows):
+        return rows.X, np.ones(rows.count, bool)
+    found = rows.read(finite=False)
+    if not rows.sparse:
+        usable = np.isfinite(found).all(axis=1)
+        return np.where(usable[:, None], found, found.dtype.type(0)), usable
+    usable = np.ones(rows.count, bool)
+    finite = np.isfinite(found.data)
+    usable[np.repeat(np.arange(rows.count), np.diff(found.indptr))[~finite]] = False
+    kept = np.where(finite, found.data, found.dtype.type(0))
+    return sparse.csr_matrix((kept, found.indices, found.indptr), found.shape), usable
+
+
+def _answers(predictor: Any, model: Any, rows: Any, labels: Any, *, chances: bool) -> Answers:
+    """Return what is known and predicted; classes as codes."""
+    if not len(labels):
+        width = len(model.classes_) if chances else 0
+        return Answers(labels, labels, np.empty((0, width)) if chances else None)
+    guess = predictor.predict(rows)
+    if hasattr(model, "classes_"):
+        order = np.argsort(model.classes_)
+        guess = order[np.searchsorted(model.classes_, guess, sorter=order)]
+    return Answers(labels, guess, predictor.predict_proba(rows) if chances else None)
