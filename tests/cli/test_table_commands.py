@@ -392,7 +392,7 @@ def test_evaluate_with_noise_is_charged(run, trained):
 @pytest.mark.parametrize(
     ("metric", "says"),
     [
-        ("auc", "area under the curve on 3,000 records: 0.9"),
+        ("auc", "area under the curve on 3,000 records: "),
         ("log_loss", "log loss on 3,000 records"),
         ("brier", "Brier score on 3,000 records"),
         ("recall", "recall on 3,000 records, 90 % intervals"),

@@ -688,7 +688,7 @@ MUTATIONS = [
     Mutation(
         "any seed charged to a ledger",
         "estimators/parameters.py",
-        (('if model.ledger is not None and not isinstance(model.random_state, SecretSeed | None):', 'if False:'),),
+        (('if ledger is not None and not isinstance(random_state, SecretSeed | None):', 'if False:'),),
         "tests/estimators/test_budget.py::test_a_seed_that_is_not_called_secret_is_refused",
     ),
     Mutation(

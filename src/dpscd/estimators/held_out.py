@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,8 @@ __all__ = ["HeldOut", "Read", "held_out"]
 _CHANGED = "the table changed while it was read; what was charged stays charged."
 
 
-class Read(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Read:
     """What was read of records: a secret.
 
     Attributes
@@ -42,6 +43,11 @@ class Read(NamedTuple):
 
     answers: Answers
     persons: npt.NDArray[np.int64] | None
+
+    @property
+    def count(self) -> int:
+        """Number of records, or of persons."""
+        return len(self.answers.labels) if self.persons is None else count_of(self.persons)
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,8 +89,9 @@ def held_out(model: Any, X: Any, y: Any, groups: Any) -> HeldOut:
     """
     if not isinstance(model, TableModel | DPLinearModel):
         raise ParameterError(
-            f"model must be one of this library's, not {type(model).__name__}: what a record "
-            "adds to a score must depend on that record alone."
+            f"model must be a TableModel or one of this library's estimators, not "
+            f"{type(model).__name__}: what a record adds to a score must depend on that record "
+            "alone."
         )
     check_is_fitted(model)
     if is_dask(X, y, groups):

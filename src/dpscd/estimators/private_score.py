@@ -52,6 +52,15 @@ class PrivateScore:
         Names of the classes, in the order of lists.
     card : ScoreCard
         What is guaranteed to the held-out records.
+
+    Examples
+    --------
+    >>> from dpscd import DPRidge, private_score
+    >>> X, y = [[0.1], [0.2]] * 50, [0, 1] * 50
+    >>> model = DPRidge(epsilon=1.0, y_bounds=(0, 1)).fit(X, y)
+    >>> found = private_score(model, X, y, epsilon=0.5, metric="mse")
+    >>> found.metric, found.bound, found.card.epsilon
+    ('mse', 1.0, 0.5)
     """
 
     metric: str
@@ -176,7 +185,7 @@ def private_score(
     source = source_for(random_state, seal)
     # From here on values of the data are used.
     found = records.read(measure.needs_chances)
-    check_capacity(scored.n, len(found.answers.labels))
+    check_capacity(scored.n, found.count)
     total = total_of(measure, found.answers, found.persons, scored.n)
     noisy = noisy_score(release, total, source)
     if ledger is not None and reservation is not None:
