@@ -61,12 +61,13 @@ PUBLIC = [
     "__version__", "DPHuberRegressor", "DPLinearSVC", "DPLogisticRegression",
     "DPPoissonRegressor", "DPRidge", "Intervals",
     "LinkedClassifier", "TableModel", "load",
-    "sign_model", "to_onnx", "to_sklearn", "DeclaredEncoder", "DeclaredScaler", "RowScaler",
+    "private_score", "sign_model", "to_onnx", "to_sklearn", "DeclaredEncoder",
+    "DeclaredScaler", "RowScaler",
     "Schema", "TableEncoder", "Ledger", "PrivacyCard", "SecretSeed", "StoredRows",
     "BudgetExceeded",
     "CalibrationError", "CardError", "DataError", "DataTypeError", "DpscdError", "LedgerError",
-    "ModelFileError", "ParameterError", "PrivacyWarning", "SchemaError", "StreamError",
-    "UtilityWarning", "WorkerError", "Look", "look",
+    "ModelFileError", "ParameterError", "PrivacyWarning", "PrivateScore", "SchemaError",
+    "ScoreCard", "StreamError", "UtilityWarning", "WorkerError", "Look", "look",
 ]  # fmt: skip
 
 

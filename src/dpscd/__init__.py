@@ -11,6 +11,7 @@ from dpscd._version import __version__
 
 if TYPE_CHECKING:
     from dpscd.cards.card import PrivacyCard
+    from dpscd.cards.score_card import ScoreCard
     from dpscd.errors import (
         BudgetExceeded,
         CalibrationError,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from dpscd.estimators.linked import LinkedClassifier
     from dpscd.estimators.loading import load, sign_model
     from dpscd.estimators.poisson import DPPoissonRegressor
+    from dpscd.estimators.private_score import PrivateScore, private_score
     from dpscd.estimators.regression import DPRidge
     from dpscd.estimators.svc import DPLinearSVC
     from dpscd.estimators.table import TableModel
@@ -69,9 +71,11 @@ __all__ = [
     "ParameterError",
     "PrivacyCard",
     "PrivacyWarning",
+    "PrivateScore",
     "RowScaler",
     "Schema",
     "SchemaError",
+    "ScoreCard",
     "SecretSeed",
     "StoredRows",
     "StreamError",
@@ -82,6 +86,7 @@ __all__ = [
     "__version__",
     "load",
     "look",
+    "private_score",
     "sign_model",
     "to_onnx",
     "to_sklearn",
@@ -98,6 +103,9 @@ _HOMES = {
     "to_onnx": "dpscd.estimators.interop",
     "to_sklearn": "dpscd.estimators.interop",
     "PrivacyCard": "dpscd.cards.card",
+    "PrivateScore": "dpscd.estimators.private_score",
+    "ScoreCard": "dpscd.cards.score_card",
+    "private_score": "dpscd.estimators.private_score",
     "DeclaredEncoder": "dpscd.preprocessing.declared",
     "DeclaredScaler": "dpscd.preprocessing.declared",
     "RowScaler": "dpscd.preprocessing.row_scaler",

@@ -14,7 +14,6 @@ __all__ = [
     "SUM",
     "PersonFacts",
     "PersonRows",
-    "person_means",
     "training_weights",
 ]
 
@@ -94,26 +93,6 @@ class PersonRows:
         found = np.empty((len(each), self.count))
         fill_person_means(each, usable, self.starts, found)
         return found
-
-
-def person_means(each: Floats, codes: Ints) -> Floats:
-    """Return every person's mean of one number a row.
-
-    Parameters
-    ----------
-    each : array of float, one a row
-        Finite.
-    codes : array of int
-        The number of each row's person; below 0 if it is nobody's, then it counts nowhere.
-    """
-    known = codes >= 0
-    order = np.argsort(codes[known], kind="stable")
-    counts = np.bincount(codes[known])
-    starts = np.concatenate([np.zeros(1, np.int64), counts.cumsum()])
-    found = np.empty((1, len(counts)))
-    fill_person_means(each[known][order][None], np.ones(len(order), bool), starts, found)
-    means: Floats = found[0]
-    return means
 
 
 def training_weights(starts: Ints, given: Floats | None, others: Floats, how: str) -> Floats:

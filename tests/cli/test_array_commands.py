@@ -204,7 +204,7 @@ def test_a_noisy_score_of_rows(trained):
     words = (trained / "logistic.json", "x.npy", "--labels", "y.npy", "--private-epsilon", 1)
     found = call("evaluate", *words, "--json", "--ledger", "t.db", "--dataset", "test").stdout
     values = json.loads(found)
-    assert (values["measure"], values["records"]) == ("accuracy", N)
+    assert (values["metric"], values["records"]) == ("accuracy", N)
     assert values["value"] == pytest.approx(0.97, abs=0.05)
     assert Ledger("t.db").show("test").spent_epsilon == pytest.approx(1.0)
 

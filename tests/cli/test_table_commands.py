@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dpscd import DataError, Ledger, Schema, load
+from dpscd import DataError, Ledger, Schema, ScoreCard, load
 from dpscd.cli import common
 from dpscd.cli.app import app
 from dpscd.preprocessing.reading import TableFiles
@@ -381,9 +381,38 @@ def test_evaluate_with_noise_is_charged(run, trained):
     )  # fmt: skip
     assert (values["private"], values["epsilon"], values["delta"]) == (True, 2.0, 1e-6)
     assert 0.9 < values["value"] <= 1.0
+    assert values["low"] <= values["noise_low"] <= values["noise_high"] <= values["high"]
+    assert ScoreCard.from_json(json.dumps(values["card"])).verify() <= 2.0
     people(5000, seed=1).assign(ill=lambda x: x["age"] / 2).to_csv("numbers.csv", index=False)
     found = run("evaluate", trained / "ridge.json", "numbers.csv", "--private-epsilon", 2)
     assert "mean absolute error" in found.stdout
+    assert "The loss of one record is at most" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("metric", "says"),
+    [
+        ("auc", "area under the curve on 3,000 records: "),
+        ("log_loss", "log loss on 3,000 records"),
+        ("brier", "Brier score on 3,000 records"),
+        ("recall", "recall on 3,000 records, 90 % intervals"),
+        ("confusion", "shares of all on 3,000 records, 90 % intervals"),
+    ],
+)
+def test_noisy_measures_are_printed_with_intervals(run, trained, metric, says):
+    people(3000, seed=1).to_csv("test.csv", index=False)
+    words = ("--private-epsilon", 4, "--metric", metric, "--level", 0.9)
+    found = run("evaluate", trained / "model.json", "test.csv", *words)
+    assert says in " ".join(found.stdout.split())
+    assert "differentially private" in found.stdout
+    secret = (*words, "--relation", "add-remove", "--n", 3100)
+    found = run("evaluate", trained / "model.json", "test.csv", *secret)
+    assert "3,100 records (declared)" in " ".join(found.stdout.split())
+    values = json.loads(
+        run("evaluate", trained / "model.json", "test.csv", *words, "--json").stdout
+    )
+    assert (values["metric"], values["level"]) == (metric, 0.9)
+    assert values["classes"] == ["no", "yes"]
 
 
 def test_a_noisy_score_is_charged_before_any_value_is_used(run, trained, monkeypatch):
@@ -421,6 +450,9 @@ def test_a_noisy_score_is_charged_before_any_value_is_used(run, trained, monkeyp
         ("model", ["--ledger", "b.db"], "go with --private-epsilon"),
         ("model", ["--private-epsilon", "1", "--ledger", "b.db"], "given together"),
         ("model", ["--private-epsilon", "inf"], "positive number"),
+        ("model", ["--metric", "auc"], "go with --private-epsilon"),
+        ("model", ["--private-epsilon", "1", "--metric", "mse"], "must be one of 'accuracy'"),
+        ("ridge", ["--private-epsilon", "1", "--metric", "auc"], "must be one of 'mae'"),
         ("model", [], "no record of the table has one of the classes"),
         ("ridge", [], "no record of the table has a target"),
     ],

@@ -13,7 +13,10 @@ from dpscd.report.evaluation import Evaluation, Measure
 
 SCHEMA = JsonStrictValidator(SchemaVersion.V1_6)
 SCORES = Evaluation(
-    (Measure("accuracy", 0.85, 0.02), Measure("log loss", 0.3)), "12 records", False, "Status."
+    (Measure("accuracy", 0.85, 0.83, 0.87), Measure("log loss", 0.3)),
+    "12 records",
+    False,
+    "Status.",
 )
 
 

@@ -34,6 +34,9 @@ _FORGED = (
 _LOST = "tests/solvers/test_sharded.py::test_whatever_is_lost_the_model_is_the_same"
 _BEHIND_THE_DOOR = "tests/audit/test_front_door.py::test_mistakes_behind_the_door_are_noticed"
 
+_SCORE_VECTORS = (
+    "tests/scores/test_vectors.py::test_no_record_adds_more_than_one_and_each_its_own"
+)
 _PERSON = "tests/properties/test_person_sensitivity.py::"
 _PERSON_CLIP = f"{_PERSON}test_no_person_moves_a_lot_by_more_than_the_clip"
 _PERSON_SUMS = (
@@ -685,7 +688,7 @@ MUTATIONS = [
     Mutation(
         "any seed charged to a ledger",
         "estimators/parameters.py",
-        (('if model.ledger is not None and not isinstance(model.random_state, SecretSeed | None):', 'if False:'),),
+        (('if ledger is not None and not isinstance(random_state, SecretSeed | None):', 'if False:'),),
         "tests/estimators/test_budget.py::test_a_seed_that_is_not_called_secret_is_refused",
     ),
     Mutation(
@@ -732,9 +735,9 @@ MUTATIONS = [
     ),
     Mutation(
         "a score that is computed before it is charged",
-        "cli/evaluate.py",
-        (('    reservation = None\n    if ledger is not None:\n', '    test.counted_answers()\n    reservation = None\n    if ledger is not None:\n'),),
-        "tests/cli/test_table_commands.py::test_a_noisy_score_is_charged_before_any_value_is_used",
+        "estimators/private_score.py",
+        (("    reservation = _reserve(budget", "    records.read(False)\n    reservation = _reserve(budget"),),
+        "tests/estimators/test_private_score.py::test_the_charge_comes_before_any_value",
     ),
     Mutation(
         "the same seed for all fits and processes",
@@ -1241,10 +1244,40 @@ MUTATIONS = [
         "tests/estimators/test_table_model.py::test_private_bounds_are_a_release_on_the_card",
     ),
     Mutation(
-        "a score of numbers beyond 0 and 1",
+        "a score of vectors longer than 1",
         "privacy/score.py",
-        (("np.clip(np.where(np.isfinite(each), each, 0.0), 0.0, 1.0)", "np.where(np.isfinite(each), each, 0.0)"),),
+        (("inside = inside / np.maximum(1.0, length)", "pass"),),
         "tests/privacy/test_score.py::test_a_record_moves_the_sum_by_at_most_one",
+    ),
+    Mutation(
+        "a score whose secret count comes on top of its vector",
+        "scores/measure.py",
+        (("np.concatenate([COUNT_WEIGHT * each, ones])", "np.concatenate([each, ones])"),),
+        f"{_SCORE_VECTORS}[accuracy-2-add-remove]",
+    ),
+    Mutation(
+        "a score's sum of squares that is scaled too far",
+        "scores/means.py",
+        (("SPREAD = 3.0", "SPREAD = 5.0"),),
+        f"{_SCORE_VECTORS}[brier-2-zero-out]",
+    ),
+    Mutation(
+        "moments of an R2 that together are longer than 1",
+        "scores/r2.py",
+        (("0.72, 0.1, 0.1, 0.02", "0.72, 0.1, 0.1, 0.2"),),
+        f"{_SCORE_VECTORS}[r2-2-zero-out]",
+    ),
+    Mutation(
+        "a score whose declared number of records is the true one",
+        "estimators/private_score.py",
+        (('count = check_integer("n", n)', "count = records.count"),),
+        "tests/estimators/test_private_score.py::test_a_secret_number_of_records_is_not_told",
+    ),
+    Mutation(
+        "a card of a score whose release may have any size",
+        "cards/score_card.py",
+        (("release.size != measure.size or ", ""),),
+        "tests/cards/test_score_card.py::test_releases_that_are_not_the_score_are_refused",
     ),
     Mutation(
         "the message of a file that shows its rows",

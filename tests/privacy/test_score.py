@@ -1,79 +1,67 @@
-"""Noisy scores: sensitivity, law of the noise, guarantee."""
+"""Noisy sums of scores: sensitivity, law of the noise, guarantee."""
 
-import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from dpscd.errors import DataError
-from dpscd.privacy import score
-from dpscd.privacy.random import Purpose, SeededSource
+from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.privacy.release import claim
-from dpscd.privacy.score import plan_score, release_score
+from dpscd.privacy.score import noisy_score, plan_score, score_interval, whole_score
+from dpscd.privacy.sums import unit_of
 
 FALSE_ALARM = 1e-6
+N = 10
+
+
+def squared_length(whole):
+    unit = Fraction(unit_of(N, 1.0))
+    return sum((unit * Fraction(x)) ** 2 for x in whole.tolist())
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
-def test_the_stated_epsilon_is_reached_and_hardly_undershot(relation, epsilon):
+@pytest.mark.parametrize(("epsilon", "size"), [(0.01, 1), (0.1, 40), (1.0, 1), (10.0, 2)])
+def test_the_stated_epsilon_is_reached_and_hardly_undershot(relation, epsilon, size):
     target = PrivacyTarget(epsilon, 1e-6, relation)
-    release = plan_score(target, 1000)
-    found = claim([release], epsilon, 1e-6, relation, min(1e-4 * epsilon, 1e-3))
+    release = plan_score(target, 1000, size)
+    assert (release.size, release.n, release.clip) == (size, 1000, 1.0)
+    found = claim([release], epsilon, 1e-6, relation, score_interval(epsilon))
     assert 0.97 * epsilon < found.epsilon <= epsilon
 
 
-@given(st.lists(st.floats(), min_size=1, max_size=6), st.integers(0, 5))
+@given(arrays(np.float64, (3, 5), elements=st.floats(width=64)), st.integers(0, 4))
 def test_a_record_moves_the_sum_by_at_most_one(each, place):
-    place %= len(each)
-    seen = []
-
-    def record(_multiplier, cell, total, _source, purpose):
-        assert purpose is Purpose.SCORE
-        seen.append(Fraction(cell) * Fraction(total[0]))
-        return cell * total
-
-    release = plan_score(PrivacyTarget(1.0, 1e-5), 10)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(score, "noisy_sum", record)
-        release_score(release, np.array(each), SeededSource(b"a"))
-        release_score(release, np.delete(np.array(each), place), SeededSource(b"b"))
-    assert abs(seen[0] - seen[1]) <= 1
+    whole = whole_score(each, N)
+    without = whole_score(np.delete(each, place, axis=1), N)
+    assert squared_length(whole - without) <= 1
+    other = each.copy()
+    other[:, place] = -each[:, place]
+    assert squared_length(whole - whole_score(other, N)) <= 4
 
 
-def test_the_noise_is_the_stated_one():
-    release = plan_score(PrivacyTarget(1.0, 1e-5), 1000)
-    each = np.full(1000, 0.5)
-    found = [
-        release_score(release, each, SeededSource(str(seed).encode())) for seed in range(2000)
-    ]
-    std = release.event.noise_multiplier / 1000
-    assert found[0].error == std
-    errors = np.array([one.value - 0.5 for one in found])
+def test_sums_are_whole_numbers_in_any_order_and_hardly_cut():
+    each = np.random.default_rng(0).uniform(-0.5, 0.5, (3, 1000))
+    whole = whole_score(each, N)
+    np.testing.assert_array_equal(whole, np.trunc(whole))
+    np.testing.assert_array_equal(whole, whole_score(each[:, ::-1], N))
+    np.testing.assert_allclose(unit_of(N, 1.0) * whole, each.sum(axis=1), atol=1e-3)
+
+
+def test_the_noise_is_the_stated_one_in_every_number():
+    release = plan_score(PrivacyTarget(1.0, 1e-5), 1000, 2)
+    total = whole_score(np.full((2, 1000), 0.5), 1000)
+    found = np.array(
+        [noisy_score(release, total, SeededSource(str(k).encode())) for k in range(2000)]
+    )
+    std = release.event.noise_multiplier
+    errors = (found - unit_of(1000, 1.0) * total) / std
     low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], len(errors))
-    assert low < np.sum(errors**2) / std**2 < high
-    assert stats.kstest(errors / std, "norm").pvalue > FALSE_ALARM
-
-
-def test_scores_lie_between_zero_and_one_and_can_be_written():
-    release = plan_score(PrivacyTarget(0.1, 1e-5), 5)
-    values = {
-        release_score(release, np.ones(5), SeededSource(bytes([seed]))).value
-        for seed in range(20)
-    }
-    assert min(values) == 0.0
-    assert max(values) == 1.0
-    found = release_score(release, np.ones(5), SeededSource(b"w"))
-    assert json.loads(json.dumps(found.to_dict()))["release"]["what"] == "score"
-
-
-def test_too_many_records_are_refused(monkeypatch):
-    monkeypatch.setattr(score, "EXACT_BITS", score.UNIT_BITS + 2)
-    release = plan_score(PrivacyTarget(1.0, 1e-5), 5)
-    with pytest.raises(DataError, match="too many records"):
-        release_score(release, np.ones(5), SeededSource(b"t"))
+    for own in errors.T:
+        assert low < np.sum(own**2) < high
+        assert stats.kstest(own, "norm").pvalue > FALSE_ALARM
+    assert abs(np.corrcoef(errors.T)[0, 1]) < 0.12

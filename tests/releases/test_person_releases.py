@@ -8,7 +8,7 @@ from scipy import sparse
 
 from dpscd.link import Link
 from dpscd.losses import Logistic, Squared
-from dpscd.persons import PersonRows, person_means, training_weights
+from dpscd.persons import PersonRows, training_weights
 from dpscd.problem import Model, Problem
 from dpscd.records.labels import NumberLabels
 from dpscd.releases.bounds import HistogramQuery, magnitude_limits
@@ -149,9 +149,3 @@ def test_given_weights_compare_the_rows_of_one_person():
     np.testing.assert_array_equal(alike, others)
     again = training_weights(starts, 1e-300 * given, others, "share")
     np.testing.assert_allclose(again, shared)
-
-
-def test_means_of_persons_leave_out_rows_of_nobody():
-    codes = np.array([1, 0, -1, 1])
-    means = person_means(np.array([1.0, 0.25, 9.0, 0.0]), codes)
-    np.testing.assert_array_equal(means, [0.25, 0.5])

@@ -10,14 +10,17 @@ from dpscd.report.evaluation import Measure, read_evaluation
 PLAIN = {"private": False, "records": 16281, "metrics": {"accuracy": 0.85, "log loss": 1}}
 NOISY = {
     "private": True,
-    "measure": "accuracy",
+    "metric": "accuracy",
     "persons": 1200,
     "unit": "a person: all records with the same value of 'patient'",
     "epsilon": 1.0,
     "delta": 1e-5,
     "relation": "zero-out",
     "value": 0.85,
-    "noise_std": 0.01,
+    "low": 0.83,
+    "high": None,
+    "level": 0.9,
+    "classes": ["a", "b"],
 }
 
 
@@ -36,9 +39,24 @@ def test_a_plain_one_says_that_it_is_not_private(tmp_path):
 
 def test_a_noisy_one_says_for_whom_and_how_noisy(tmp_path):
     found = read(tmp_path, NOISY)
-    assert found.measures == (Measure("accuracy", 0.85, 0.02),)
+    assert found.measures == (Measure("accuracy", 0.85, 0.83),)
+    assert found.measures[0].interval == "0.8300 to inf"
+    assert Measure("R2", 0.5, None, 0.7).interval == "-inf to 0.7000"
+    assert Measure("R2", 0.5).interval is None
+    assert "Intervals of 90 %" in found.status
     assert (found.on, found.private) == ("1,200 persons", True)
     assert "(1, 1e-05)-differentially private for the test persons" in found.status
+
+
+def test_numbers_of_classes_and_of_pairs_have_their_names(tmp_path):
+    own = {"metric": "recall", "value": [0.5, 0.75], "low": [0.4, 0.6], "high": [0.6, 0.8]}
+    found = read(tmp_path, {**NOISY, **own}).measures
+    assert found[1] == Measure("recall of b", 0.75, 0.6, 0.8)
+    square = [[0.4, 0.1], [0.2, 0.3]]
+    own = {"metric": "confusion", "value": square, "low": square, "high": square}
+    found = read(tmp_path, {**NOISY, **own}).measures
+    assert [x.value for x in found] == [0.4, 0.1, 0.2, 0.3]
+    assert found[1].name == "share of a predicted as b"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +72,7 @@ def test_a_noisy_one_says_for_whom_and_how_noisy(tmp_path):
         '{"private": false, "records": 3, "metrics": {"accuracy": NaN}}',
         '{"private": false, "records": 3, "metrics": {"accuracy": 1e999}}',
         {**NOISY, "relation": "other"},
-        {name: value for name, value in NOISY.items() if name != "noise_std"},
+        {name: value for name, value in NOISY.items() if name != "level"},
     ],
 )
 def test_anything_else_is_refused(tmp_path, values):

@@ -14,8 +14,8 @@ from dpscd.report.model_page import write_report
 
 PLAIN = {"private": False, "records": 16281, "metrics": {"R2": 0.85125, EVIL: 1.0}}
 NOISY = {
-    "private": True, "measure": "accuracy", "records": 1200, "epsilon": 0.5, "delta": 1e-5,
-    "relation": "zero-out", "value": 0.85, "noise_std": 0.01,
+    "private": True, "metric": "accuracy", "records": 1200, "epsilon": 0.5, "delta": 1e-5,
+    "relation": "zero-out", "value": 0.85, "low": 0.83, "high": 0.87, "level": 0.95,
 }  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def test_an_evaluation_comes_with_its_privacy(file):
     Path("e.json").write_text(json.dumps(NOISY))
     found = page(file, evaluation="e.json")
     assert "(0.5, 1e-05)-differentially private for the test records" in found
-    assert "± 0.0200" in found
+    assert "0.8300 to 0.8700" in found
     assert "not private" not in found.partition('id="quality"')[2].partition("</section>")[0]
 
 

@@ -3,7 +3,7 @@
 import json
 import math
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from dpscd.cards.statements import agrees, check_facts, check_releases, training_place
 from dpscd.errors import CardError, ParameterError
@@ -28,6 +28,9 @@ _ASSUMPTIONS = (
     "everything listed as public was known without looking at the records",
     "only the model leaves: neither the time taken nor the memory of the process is seen",
 )
+
+_SEEDED = "from a seed: privacy holds only while the seed is secret and used for no other fit"
+_SECURE = "AES-256 keyed by the operating system"
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,9 @@ class PrivacyCard:
     versions: dict[str, str]
     unit: str = RECORD.text
     assumptions: tuple[str, ...] = field(default=_ASSUMPTIONS)
+
+    _assumed: ClassVar[tuple[str, ...]] = _ASSUMPTIONS
+    _what: ClassVar[str] = "the model"
 
     def __post_init__(self) -> None:
         numbers = ("epsilon", "delta", "interval", "precision_epsilon", "precision_delta")
@@ -183,13 +189,13 @@ class PrivacyCard:
         compared. Whoever changes all of it consistently writes a card of their own; only a
         signature tells that.
         """
-        if self.assumptions != _ASSUMPTIONS:
+        if self.assumptions != self._assumed:
             raise CardError("the card states another unit or other assumptions.")
-        check_facts(self.public, self.protected)
+        self._check_facts()
         if not self.private:
             self._check_nothing_is_claimed()
             return math.inf
-        check_releases(self.releases, self.public)
+        self._check_releases()
         # Last, because it takes longest: a card may come from anybody.
         found = claim(self.releases, self.epsilon, self.delta, self.relation, self.interval)
         if not found.epsilon <= self.epsilon:
@@ -199,6 +205,14 @@ class PrivacyCard:
             )
         self._check_claim(found)
         return found.epsilon
+
+    def _check_facts(self) -> None:
+        """Refuse public facts that mean nothing."""
+        check_facts(self.public, self.protected)
+
+    def _check_releases(self) -> None:
+        """Refuse releases that no fit with these public facts makes."""
+        check_releases(self.releases, self.public)
 
     def _check_nothing_is_claimed(self) -> None:
         """Refuse a card of a training without privacy that states parts of a guarantee."""
@@ -284,16 +298,10 @@ class PrivacyCard:
         )
         if not self.private:
             return f"{self.statement}\nTaken as public: {public}."
-        source = (
-            "from a seed: privacy holds only while the seed is secret and used for no other fit"
-            if self.seeded
-            else "AES-256 keyed by the operating system"
-        )
-        place = training_place(self.releases)
         return "\n".join(
             [
                 f"{self._claimed}:",
-                f"  the model hardly depends on {self.protected.words(self.relation)}.",
+                f"  {self._what} hardly depends on {self.protected.words(self.relation)}.",
                 f"Unit: {self.unit}.",
                 *self._record_count(),
                 f"Taken as public: {public}.",
@@ -301,17 +309,24 @@ class PrivacyCard:
                     f"NOT COVERED: {text} was read off the records."
                     for text in self._read_off()
                 ),
-                *(f"Released before: {_short(x)}." for x in self.releases[:place]),
-                f"Mechanism: {self.steps} lots at rate {self.rate:.6g}, clip {self.clip:.6g} "
-                f"(travel {self.travel:.4g}), noise multiplier {self.noise_multiplier:.6g}.",
-                *(f"Released after: {_short(x)}." for x in self.releases[place + 1 :]),
+                *self._released(),
                 f"Accountant: {self.accountant}, interval {self.interval:g}, "
                 f"dp-accounting {self.versions.get('dp-accounting')}; finite precision "
                 f"{self.precision_epsilon:.1e} of epsilon.",
-                f"Randomness: {source}.",
+                f"Randomness: {_SEEDED if self.seeded else _SECURE}.",
                 *(f"Assumes: {line}." for line in self.assumptions),
             ]
         )
+
+    def _released(self) -> list[str]:
+        """Return what was released, in words."""
+        place = training_place(self.releases)
+        return [
+            *(f"Released before: {_short(x)}." for x in self.releases[:place]),
+            f"Mechanism: {self.steps} lots at rate {self.rate:.6g}, clip {self.clip:.6g} "
+            f"(travel {self.travel:.4g}), noise multiplier {self.noise_multiplier:.6g}.",
+            *(f"Released after: {_short(x)}." for x in self.releases[place + 1 :]),
+        ]
 
 
 def _short(release: Release) -> str:

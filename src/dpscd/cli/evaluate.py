@@ -8,6 +8,7 @@ import typer
 from dpscd.cli.arrays import BFloat16, LabelFiles
 from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
 from dpscd.cli.known_records import Answers, KnownRecords, known_records
+from dpscd.cli.private_scores import print_private_score
 
 __all__ = ["evaluate"]
 
@@ -36,12 +37,41 @@ def evaluate(
     dataset: Annotated[
         str | None, typer.Option(help="Name of the test data in the ledger.")
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="Of the noisy score: accuracy, auc, log_loss, brier, confusion, recall; mae, "
+            "mse, r2.",
+            show_default="accuracy or mae",
+        ),
+    ] = None,
+    level: Annotated[
+        float | None,
+        typer.Option(help="Level of its interval.", show_default="0.95"),
+    ] = None,
+    bound: Annotated[
+        float | None,
+        typer.Option(
+            help="Largest loss of one record, for log_loss, mae and mse: a public number."
+        ),
+    ] = None,
+    relation: Annotated[
+        str | None,
+        typer.Option(
+            help="Its relation: zero-out, replace-one, add-remove.", show_default="zero-out"
+        ),
+    ] = None,
+    n: Annotated[
+        int | None,
+        typer.Option("--n", help="Declared number of test records, for add-remove."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare a model's predictions with a known target, of a table or of rows in .npy files.
 
     Records whose target is missing or not one of the classes are left out (of the noisy
-    score: they count as wrong). The noisy score is charged before any value is used: it reads
+    score: they count as the worst, where it is a mean). The noisy score comes with an interval
+    that holds noise and sampling error. It is charged before any value is used: it reads
     the file twice, once to count the records. Where the schema names a column of persons, it
     is private for a person with all their records: the mean over persons of each one's mean.
 
@@ -50,17 +80,27 @@ def evaluate(
     with plain_errors():
         from dpscd.errors import ParameterError
 
-        if private_epsilon is None and (ledger, dataset, private_delta) != (None, None, None):
+        asked = {
+            "delta": private_delta,
+            "ledger": ledger,
+            "dataset": dataset,
+            "metric": metric,
+            "level": level,
+            "bound": bound,
+            "relation": relation,
+            "n": n,
+        }
+        if private_epsilon is None and any(value is not None for value in asked.values()):
             raise ParameterError(
-                "--ledger, --dataset and --private-delta go with --private-epsilon: only the "
-                "noisy score can be charged."
+                "--ledger, --dataset, --private-delta, --metric, --level, --bound, --relation "
+                "and --n go with --private-epsilon: they are about the noisy score."
             )
         test = known_records(model, data, labels, bfloat16=bfloat16)
         if private_epsilon is None:
             answers = test.answers()
             _print(_metrics(test, answers), len(answers.labels), as_json=as_json)
             return
-        _print_noisy(test, private_epsilon, private_delta, ledger, dataset, as_json)
+        print_private_score(test, as_json=as_json, epsilon=private_epsilon, **asked)
 
 
 def _metrics(test: KnownRecords, found: Answers) -> dict[str, float]:
@@ -107,72 +147,3 @@ def _print(metrics: dict[str, float], count: int, *, as_json: bool) -> None:
     rows = [(name, f"{value:.4f}") for name, value in metrics.items()]
     print_table(f"{count:,} records", ("measure", "value"), rows, right=(1,))
     typer.echo(_NOT_PRIVATE)
-
-
-def _print_noisy(
-    test: KnownRecords,
-    epsilon: float,
-    delta: float | None,
-    ledger: str | None,
-    dataset: str | None,
-    as_json: bool,
-) -> None:
-    import numpy as np
-
-    from dpscd.errors import DataError, ParameterError
-    from dpscd.persons import person_means
-    from dpscd.planning import default_delta
-    from dpscd.privacy.ledger import Ledger
-    from dpscd.privacy.random import SecureSource
-    from dpscd.privacy.relation import PrivacyTarget
-    from dpscd.privacy.score import plan_score, release_score
-
-    if (ledger is None) != (dataset is None):
-        raise ParameterError("--ledger and --dataset must be given together.")
-    if not 0.0 < epsilon < float("inf"):
-        raise ParameterError("--private-epsilon must be a positive number.")
-    if test.model.privacy_.protected.groups:
-        raise ParameterError(
-            "the persons of this model were groups given to fit, which a file does not have: a "
-            "noisy score would protect single records. Name their column in the schema."
-        )
-    # 1. The number of units, public under zero-out; 2. the charge; 3. the values.
-    unit, count = test.unit, test.count
-    if not count:
-        raise DataError("the table has no records.")
-    target = PrivacyTarget(epsilon, default_delta(count) if delta is None else delta)
-    release = plan_score(target, count)
-    reservation = None
-    if ledger is not None:
-        reservation = Ledger(ledger).reserve(
-            str(dataset), (release,), epsilon, target.delta, target.relation.value, "score",
-            unit=unit.text,
-        )  # fmt: skip
-    answers = test.counted_answers()
-    labels, guess = answers.labels, answers.predictions
-    if hasattr(test.model, "classes_"):
-        name = "accuracy"
-        each = (test.model.classes_[np.maximum(labels, 0)] == guess) & (labels >= 0)
-    else:
-        name = "1 - mean absolute error / range"
-        low, high = test.bounds
-        each = 1.0 - np.abs(np.clip(labels, low, high) - guess) / (high - low)
-    each = np.asarray(each, dtype=float)
-    if answers.persons is not None:
-        each = person_means(np.where(np.isfinite(each), each, 0.0), answers.persons)
-    score = release_score(release, each, SecureSource())
-    if ledger is not None and reservation is not None:
-        Ledger(ledger).commit(reservation)
-    if as_json:
-        guarantee = {"epsilon": epsilon, "delta": target.delta, "relation": target.relation}
-        facts = {"private": True, "measure": name, f"{unit.noun}s": count, "unit": unit.text}
-        print_json({**facts, **guarantee, **score.to_dict()})
-        return
-    typer.echo(
-        f"{name} on {count:,} {unit.noun}s: {score.value:.4f}, give or take "
-        f"{2 * score.error:.4f} from the noise (two standard deviations)"
-    )
-    typer.echo(
-        f"This number is ({epsilon:g}, {target.delta:.3g})-differentially private for the test "
-        f"{unit.noun}s, relation {target.relation}; asking again costs again."
-    )

@@ -2,13 +2,11 @@
 
 import sys
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from dpscd.cli.arrays import are_arrays, load_array_model, open_labels, open_rows
 from dpscd.cli.models import load_table_model
-from dpscd.privacy.unit import RECORD, Unit
 
 __all__ = ["Answers", "KnownRecords", "known_records"]
 
@@ -24,14 +22,11 @@ class Answers(NamedTuple):
         The model's answers.
     chances : array or None
         Probabilities, where the model has them.
-    persons : array or None
-        Whose record each is, where persons are the unit.
     """
 
     labels: Any
     predictions: Any
     chances: Any = None
-    persons: Any = None
 
 
 class KnownRecords(Protocol):
@@ -41,8 +36,8 @@ class KnownRecords(Protocol):
     ----------
     model
         The fitted estimator.
-    unit : Unit
-        What a noisy score protects.
+    records : tuple
+        The whole model, rows and labels: what :func:`dpscd.private_score` takes.
     """
 
     @property
@@ -54,18 +49,11 @@ class KnownRecords(Protocol):
         """Bounds of the target of a regression, in its own unit."""
 
     @property
-    def unit(self) -> Unit:
-        """What a noisy score protects."""
-
-    @property
-    def count(self) -> int:
-        """Number of units, known without the values."""
+    def records(self) -> tuple[Any, Any, Any]:
+        """The whole model, rows and labels."""
 
     def answers(self) -> Answers:
         """Return all answers, of records read piece by piece, with chances."""
-
-    def counted_answers(self) -> Answers:
-        """Return the answers for those that were counted."""
 
 
 def known_records(
@@ -84,8 +72,6 @@ def known_records(
 class _Arrays:
     """Rows and labels in ``.npy`` files."""
 
-    unit = RECORD
-
     def __init__(
         self, model: Any, data: str, labels: Sequence[str] | None, *, bfloat16: bool
     ) -> None:
@@ -99,28 +85,25 @@ class _Arrays:
         return low, high
 
     @property
-    def count(self) -> int:
-        return len(self._rows)
+    def records(self) -> tuple[Any, Any, Any]:
+        return self.model, self._rows, self._labels
 
     def answers(self) -> Answers:
-        answers = self.counted_answers()
-        if not hasattr(self.model, "predict_proba"):
-            return answers
-        return answers._replace(chances=self.model.predict_proba(self._rows))
-
-    def counted_answers(self) -> Answers:
         from dpscd.errors import DataError
         from dpscd.preprocessing.refusals import NO_RECORDS
         from dpscd.records.labels import ClassLabels, label_column, numbers_in
 
-        if not self.count:
+        if not len(self._rows):
             raise DataError(NO_RECORDS)
         column = label_column(self._labels)
         if hasattr(self.model, "classes_"):
             labels = ClassLabels(tuple(self.model.classes_.tolist())).places(column)
         else:
             labels = numbers_in(column)
-        return Answers(labels, self.model.predict(self._rows))
+        answers = Answers(labels, self.model.predict(self._rows))
+        if not hasattr(self.model, "predict_proba"):
+            return answers
+        return answers._replace(chances=self.model.predict_proba(self._rows))
 
 
 class _Table:
@@ -129,22 +112,15 @@ class _Table:
     def __init__(self, model: Any, data: str) -> None:
         self._whole, self._data = model, data
         self.model = model.estimator_
-        self.unit = Unit(model.schema_.person)
 
     @property
     def bounds(self) -> tuple[float, float]:
         low, high = self._whole.target_bounds_
         return low, high
 
-    @cached_property
-    def _files(self) -> Any:
-        from dpscd.preprocessing.reading import TableFiles
-
-        return TableFiles([self._data], self._whole.schema_, person=self.unit.is_person)
-
     @property
-    def count(self) -> int:
-        return int(self._files.count)
+    def records(self) -> tuple[Any, Any, Any]:
+        return self._whole, self._data, None
 
     def answers(self) -> Answers:
         import numpy as np
@@ -173,14 +149,3 @@ class _Table:
         if parts[0][2] is None:
             return Answers(labels, answers)
         return Answers(labels, answers, np.concatenate([part[2] for part in parts]))
-
-    def counted_answers(self) -> Answers:
-        from dpscd.errors import DataError
-
-        parsed = self._files.parsed()
-        if not self.unit.is_person and len(parsed) != self.count:
-            raise DataError(
-                "the table changed while it was read; what was charged stays charged."
-            )
-        answers = self._whole.predict(parsed)
-        return Answers(parsed.target, answers, persons=parsed.persons)

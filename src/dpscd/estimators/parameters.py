@@ -12,7 +12,7 @@ from dpscd.persons import MOST_ROWS, SHARE, SUM
 from dpscd.privacy.random import SecretSeed
 from dpscd.privacy.relation import Relation
 
-__all__ = ["check_shared", "given", "is_auto", "threads_of"]
+__all__ = ["check_budget", "check_shared", "given", "is_auto", "threads_of"]
 
 
 def is_auto(value: Any) -> bool:
@@ -71,23 +71,30 @@ def check_shared(model: Any) -> None:
             f"person_weight={model.person_weight!r} must be {SHARE!r} or {SUM!r}."
         )
     threads_of(model.n_jobs)
-    _check_budget(model)
-
-
-def _check_budget(model: Any) -> None:
-    if not isinstance(model.ledger, str | os.PathLike | None):
-        raise ParameterError(f"ledger={model.ledger!r} must be the path of the budget's file.")
+    check_budget(model.ledger, model.dataset, model.random_state)
     if model.ledger is not None and getattr(model, "classes", ()) is None:
         raise ParameterError(
             "classes=None would read the labels before they are paid for; with a ledger "
             "give classes=."
         )
-    if (model.ledger is None) != (model.dataset is None):
+
+
+def check_budget(ledger: Any, dataset: Any, random_state: Any) -> None:
+    """Raise ParameterError if a ledger is no file, is half given, or has a known seed.
+
+    Parameters
+    ----------
+    ledger, dataset, random_state
+        As users gave them.
+    """
+    if not isinstance(ledger, str | os.PathLike | None):
+        raise ParameterError(f"ledger={ledger!r} must be the path of the budget's file.")
+    if (ledger is None) != (dataset is None):
         raise ParameterError(
-            f"ledger={model.ledger!r} and dataset={model.dataset!r} must be given together: "
+            f"ledger={ledger!r} and dataset={dataset!r} must be given together: "
             "the file of the budget, and the data set's name in it."
         )
-    if model.ledger is not None and not isinstance(model.random_state, SecretSeed | None):
+    if ledger is not None and not isinstance(random_state, SecretSeed | None):
         raise ParameterError(
             "random_state must be None with a ledger: what is charged to it does not hold "
             "for noise that others can draw again. If nobody will ever know the seed, say "

@@ -159,9 +159,12 @@ def _property(name: str, value: str) -> Node:
 
 def _metric(found: Measure, evaluation: Evaluation) -> Node:
     status = "private" if evaluation.private else "not private"
-    # No confidenceInterval: what is known is the noise, not how another sample would differ.
-    return {
+    metric: Node = {
         "type": found.name,
         "value": repr(found.value),
         "slice": f"{evaluation.on}, {status}",
     }
+    if found.low is not None and found.high is not None:
+        ends = {"lowerBound": repr(found.low), "upperBound": repr(found.high)}
+        metric["confidenceInterval"] = ends
+    return metric

@@ -187,7 +187,7 @@ def _evaluation(found: Evaluation | None) -> str:
             "on records that took no part in training."
         )
     rows = [
-        (x.name, f"{number(x.value, 4)}{f' ± {number(x.band, 2)}' if x.band else ''}")
+        (x.name, f"{number(x.value, 4)}{f' ({x.interval})' if x.interval else ''}")
         for x in found.measures
     ]
     return "\n\n".join(

@@ -1,53 +1,30 @@
-"""How good a model is on people who did not train it, released with noise."""
-
-from dataclasses import dataclass
-from typing import Any
+"""Noisy sums over people who did not train a model: what scores of it are computed from."""
 
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import DataError
 from dpscd.kernels.margin import MARGIN
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.privacy.release import Release, claim
-from dpscd.privacy.sums import EXACT_BITS, UNIT_BITS, noisy_sum
+from dpscd.privacy.sums import noisy_sum, unit_of
 
-__all__ = ["NoisyScore", "plan_score", "release_score"]
+__all__ = ["SCORE", "noisy_score", "plan_score", "score_interval", "whole_score"]
 
-_UNIT = 2.0**-UNIT_BITS  # contributions, of at most 1, are cut to multiples of it
+Floats = npt.NDArray[np.float64]
 
-
-@dataclass(frozen=True)
-class NoisyScore:
-    """A mean of numbers between 0 and 1 over the records, with noise.
-
-    Attributes
-    ----------
-    value : float
-        The noisy mean, within [0, 1].
-    error : float
-        Standard deviation of its noise.
-    release : Release
-        What was released.
-    """
-
-    value: float
-    error: float
-    release: Release
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the score as plain JSON values."""
-        return {
-            "value": self.value,
-            "noise_std": self.error,
-            "release": self.release.to_dict(),
-        }
+#: Name of the release.
+SCORE = "score"
 
 
-def plan_score(target: PrivacyTarget, n: int) -> Release:
+def score_interval(epsilon: float) -> float:
+    """Return the discretisation of the privacy loss with which scores are accounted."""
+    return min(max(1e-4 * epsilon, 1e-10), 1e-3)
+
+
+def plan_score(target: PrivacyTarget, n: int, size: int = 1) -> Release:
     """Return the release of a score with the least noise that reaches the target.
 
     Parameters
@@ -55,43 +32,62 @@ def plan_score(target: PrivacyTarget, n: int) -> Release:
     target : PrivacyTarget
         The guarantee to reach, with a finite epsilon.
     n : int
-        Public number of records.
+        Public number of records, or of persons.
+    size : int
+        How many numbers are released.
     """
     multiplier = gaussian_multiplier(target.epsilon, target.delta, target.relation)
-    interval = min(max(1e-4 * target.epsilon, 1e-10), 1e-3)
+    interval = score_interval(target.epsilon)
     while True:
-        release = Release("score", SampledGaussian(1.0, multiplier, 1), 1.0, 1, n)
+        release = Release(SCORE, SampledGaussian(1.0, multiplier, 1), 1.0, size, n)
         found = claim([release], target.epsilon, target.delta, target.relation, interval)
         if found.epsilon <= target.epsilon:
             return release
         multiplier *= 1.002
 
 
-def release_score(
-    release: Release, each: npt.NDArray[np.float64], source: Source
-) -> NoisyScore:
-    """Release the mean of numbers between 0 and 1, one a record, over the public n.
+def whole_score(each: Floats, n: int) -> Floats:
+    """Return the exact sum of vectors of records, a whole number of units each.
+
+    Parameters
+    ----------
+    each : array of shape (numbers, records)
+        One vector a record, or a person. A longer one than 1 is shortened to 1; one with what
+        is not a number counts as 0. A secret.
+    n : int
+        Public number of records, which sets the unit.
+
+    Notes
+    -----
+    Guarantee: a record, or a person, moves the sum, times the unit, by at most 1.
+    Proof: docs/proofs/score.md, "The release".
+    """
+    finite = np.isfinite(each).all(axis=0)
+    inside = np.where(finite, each, 0.0)
+    with np.errstate(over="ignore"):  # a warning would tell of large numbers
+        length = np.sqrt(np.square(inside).sum(axis=0))
+        inside = inside / np.maximum(1.0, length)
+    sums: Floats = np.trunc(inside * (MARGIN / unit_of(n, 1.0))).sum(axis=1)
+    return sums
+
+
+def noisy_score(release: Release, total: Floats, source: Source) -> Floats:
+    """Release exact sums with noise.
 
     Parameters
     ----------
     release : Release
         From :func:`plan_score`.
-    each : array of float
-        One number a record; what is not a number counts as 0. A secret.
+    total : array
+        From :func:`whole_score`, over all records. A secret.
     source : Source
         Randomness of this release.
 
     Notes
     -----
-    Guarantee: the Gaussian release that `release` states. A record adds a number between 0
-    and 1, cut to a multiple of 2^-30: whole numbers that sum exactly. Noise is added as in
-    training. Proof: docs/proofs/bounds.md.
+    Guarantee: the Gaussian release that `release` states.
+    Requires: `total` has its size, and one record moves it as :func:`whole_score` says.
+    Proof: docs/proofs/score.md, "The release".
     """
-    if len(each) > 1 << (EXACT_BITS - UNIT_BITS):
-        raise DataError("there are too many records for a noisy score; use a part of them.")
-    inside = np.clip(np.where(np.isfinite(each), each, 0.0), 0.0, 1.0)
-    whole = np.trunc(inside * (MARGIN / _UNIT))
-    noise = release.event.noise_multiplier
-    noisy = noisy_sum(noise, _UNIT, np.array([whole.sum()]), source, Purpose.SCORE)
-    value = float(noisy[0]) / release.n
-    return NoisyScore(min(1.0, max(0.0, value)), noise / release.n, release)
+    multiplier = release.event.noise_multiplier
+    return noisy_sum(multiplier, unit_of(release.n, 1.0), total, source, Purpose.SCORE)

@@ -9,17 +9,28 @@ from typing import Any
 from dpscd.errors import ParameterError
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.strict_json import read_json
+from dpscd.scores.registry import METRIC_WORDS
 
 __all__ = ["Evaluation", "Measure", "read_evaluation"]
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One number: its name, its value, and how far noise reaches to both sides of it."""
+    """One number: its name, its value, and the ends of its interval, if it has one."""
 
     name: str
     value: float
-    band: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def interval(self) -> str | None:
+        """The interval as text; an end that is missing has no bound."""
+        if self.low is None and self.high is None:
+            return None
+        low = "-inf" if self.low is None else f"{self.low:.4f}"
+        high = "inf" if self.high is None else f"{self.high:.4f}"
+        return f"{low} to {high}"
 
 
 @dataclass(frozen=True)
@@ -77,16 +88,39 @@ def _plain(values: dict[str, Any]) -> Evaluation:
 def _noisy(values: dict[str, Any]) -> Evaluation:
     many = "persons" if "persons" in values else "records"
     epsilon, delta = _number(values["epsilon"]), _number(values["delta"])
-    relation = Relation.parse(values["relation"])
-    band = 2.0 * _number(values["noise_std"])
+    relation, level = Relation.parse(values["relation"]), 100.0 * _number(values["level"])
     return Evaluation(
-        (Measure(str(values["measure"]), _number(values["value"]), band),),
+        tuple(_measures(values)),
         f"{int(values[many]):,} {many}",
         private=True,
-        status=f"This number is ({epsilon:g}, {delta:.3g})-differentially private for the test "
-        f"{many}, relation {relation}. Two standard deviations of its noise are {band:.2g}; "
-        "that other records would give another number comes on top.",
+        status=f"({epsilon:g}, {delta:.3g})-differentially private for the test {many}, "
+        f"relation {relation}. Intervals of {level:g} % hold the noise and that other "
+        f"{many} would give other numbers.",
     )
+
+
+def _measures(values: dict[str, Any]) -> list[Measure]:
+    """Return the numbers of a noisy score: one, one per class, or one per pair of classes."""
+    name = METRIC_WORDS[values["metric"]]
+    ends = [values[part] for part in ("value", "low", "high")]
+    if not isinstance(ends[0], list):
+        return [_measure(name, *ends)]
+    classes = [str(label) for label in values["classes"]]
+    found = []
+    for place, label in enumerate(classes):
+        own = [end[place] for end in ends]
+        if not isinstance(own[0], list):
+            found.append(_measure(f"{name} of {label}", *own))
+            continue
+        for other, said in enumerate(classes):
+            pair = (end[other] for end in own)
+            found.append(_measure(f"share of {label} predicted as {said}", *pair))
+    return found
+
+
+def _measure(name: str, value: Any, low: Any, high: Any) -> Measure:
+    ends = (None if end is None else _number(end) for end in (low, high))
+    return Measure(name, _number(value), *ends)
 
 
 def _number(value: Any) -> float:

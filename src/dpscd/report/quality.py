@@ -8,13 +8,12 @@ __all__ = ["quality"]
 
 def quality(found: Evaluation) -> Html:
     """Return the section on an evaluation: its numbers and their privacy status."""
-    banded = any(measure.band is not None for measure in found.measures)
-    headings = ("Measure", "Value", *(("Noise, two standard deviations",) if banded else ()))
+    headings = ("Measure", "Value", *(("Interval",) if found.private else ()))
     rows = [
         [
             measure.name,
             f"{measure.value:.4f}",
-            *([f"± {measure.band:.4f}"] if measure.band is not None else []),
+            *([measure.interval or ""] if found.private else []),
         ]
         for measure in found.measures
     ]

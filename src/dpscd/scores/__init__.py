@@ -1,0 +1,1 @@
+"""Measures of a model on held-out records, from one noisy sum each."""

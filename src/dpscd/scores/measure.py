@@ -1,0 +1,144 @@
+"""What all measures have in common: a short vector per record, and an estimate from its sum."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.scores.intervals import Found
+
+__all__ = ["COUNT_WEIGHT", "Answers", "Measure", "Sums"]
+
+Floats = npt.NDArray[np.float64]
+
+COUNT_WEIGHT = math.sqrt(0.5)
+"""What a record adds to a secret count, and what its vector is multiplied by then."""
+
+
+class Answers(NamedTuple):
+    """What is known and predicted of records: a secret.
+
+    Attributes
+    ----------
+    labels : array
+        Codes of the classes, below 0 if a label is none of them; or numbers, maybe not finite.
+    predictions : array
+        The model's answers, in the same terms.
+    chances : array of shape (records, classes) or None
+        Probabilities, where the measure needs them.
+    """
+
+    labels: Any
+    predictions: Any
+    chances: Any = None
+
+    def at(self, rows: Any) -> "Answers":
+        """Return those of some records."""
+        chances = None if self.chances is None else self.chances[rows]
+        return Answers(self.labels[rows], self.predictions[rows], chances)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Released sums of vectors, and the number of records.
+
+    Attributes
+    ----------
+    values : array
+        The sums.
+    std : float
+        Standard deviation of the noise in each.
+    count, count_std : float
+        The public number of records and 0, or a released one and its noise.
+    """
+
+    values: Floats
+    std: float
+    count: float
+    count_std: float = 0.0
+
+
+@dataclass(frozen=True)
+class Measure(ABC):
+    """A measure of a model: public facts only.
+
+    Attributes
+    ----------
+    secret_count : bool
+        Whether the number of records is secret, so that it is released too.
+
+    Notes
+    -----
+    Requires: :meth:`each` gives every record a vector no longer than 1, 0 where the record
+    cannot be used, as a function of its own label, prediction and probabilities.
+    """
+
+    needs_count: ClassVar[bool] = True
+    """Whether the estimate depends on the number of records."""
+    needs_chances: ClassVar[bool] = False
+    """Whether probabilities are needed."""
+
+    secret_count: bool
+
+    @property
+    @abstractmethod
+    def length(self) -> int:
+        """Numbers of a record's vector."""
+
+    @abstractmethod
+    def each(self, answers: Answers) -> Floats:
+        """Return the vectors of records, one column each."""
+
+    @abstractmethod
+    def found(self, sums: Sums, level: float) -> Found:
+        """Return the estimate and its intervals."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return what was taken as public for it."""
+        return {}
+
+    @property
+    def counts(self) -> bool:
+        """Whether the number of records is released too."""
+        return self.secret_count and self.needs_count
+
+    @property
+    def size(self) -> int:
+        """How many numbers are released."""
+        return self.length + int(self.counts)
+
+    def vectors(self, answers: Answers) -> Floats:
+        """Return the vectors of records, with what they add to a count.
+
+        Notes
+        -----
+        Guarantee: no longer than 1, for with a count they have a squared length of half that
+        of :meth:`each`, plus one half.
+        """
+        each = self.each(answers)
+        if not self.counts:
+            return each
+        ones = np.full((1, each.shape[1]), COUNT_WEIGHT)
+        return np.concatenate([COUNT_WEIGHT * each, ones])
+
+    def sums(self, noisy: Floats, std: float, n: int) -> Sums:
+        """Return what was released, in the terms of :meth:`each`.
+
+        Parameters
+        ----------
+        noisy : array
+            The released numbers.
+        std : float
+            Standard deviation of their noise.
+        n : int
+            Public number of records; the declared one does not count if there is a secret one.
+        """
+        if not self.counts:
+            return Sums(noisy, std, float(n))
+        std = std / COUNT_WEIGHT
+        noisy = noisy / COUNT_WEIGHT
+        # A count that noise has hidden is of no use; the least keeps intervals wide.
+        return Sums(noisy[:-1], std, max(float(noisy[-1]), std), std)

@@ -1,0 +1,294 @@
+"""The front door of private scores: what is read when, charged, protected and refused."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from dpscd import (
+    BudgetExceeded,
+    DataError,
+    DPLinearSVC,
+    DPLogisticRegression,
+    DPPoissonRegressor,
+    DPRidge,
+    Ledger,
+    ParameterError,
+    SecretSeed,
+    StoredRows,
+    TableModel,
+    private_score,
+)
+from dpscd.cards.score_card import ScoreCard
+from dpscd.estimators.private_score import PrivateScore
+
+N = 4000
+SCHEMA = {
+    "target": {"column": "ill", "classes": ["yes", "no"]},
+    "columns": {"age": {"kind": "number", "bounds": [0, 100]}},
+}
+
+
+def records(seed=0, n=N):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-0.5, 0.5, (n, 3))
+    return X, np.where(X[:, 0] > X[:, 1], "b", "a")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return DPLogisticRegression(10.0, classes=["a", "b"], random_state=0).fit(*records())
+
+
+@pytest.fixture(scope="module")
+def ridge():
+    X, _ = records()
+    return DPRidge(10.0, y_bounds=(-1, 1), random_state=0).fit(X, X[:, 0] - X[:, 1])
+
+
+def people(n=N):
+    rng = np.random.default_rng(0)
+    age = rng.integers(0, 100, n)
+    ill = np.where(age > 60, "yes", "no")
+    return pd.DataFrame({"age": age, "ill": ill, "patient": np.arange(n) // 2})
+
+
+@pytest.fixture(scope="module")
+def table():
+    return TableModel(SCHEMA, DPLogisticRegression(10.0, random_state=0)).fit(people())
+
+
+@pytest.mark.parametrize("relation", ["zero-out", "replace-one", "add-remove"])
+@pytest.mark.parametrize("metric", ["auto", "auc", "log_loss", "brier", "confusion", "recall"])
+def test_scores_of_a_classifier(model, metric, relation):
+    X, y = records(1)
+    n = N + 100 if relation == "add-remove" else None
+    found = private_score(
+        model, X, y, epsilon=5.0, metric=metric, relation=relation, n=n, random_state=1
+    )
+    assert isinstance(found, PrivateScore)
+    assert found.classes == ["a", "b"]
+    assert found.card.public["metric"] == found.metric
+    assert found.card.verify() <= 5.0
+    assert found.card.relation == relation
+    assert ScoreCard.from_json(found.card.to_json()) == found.card
+    value, low, high = (np.asarray(x) for x in (found.value, found.low, found.high))
+    assert ((low <= value) & (value <= high)).all()
+    if metric == "auto":
+        assert found.value == pytest.approx(model.score(X, y), abs=0.01)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("metric", ["auto", "mse", "r2"])
+def test_scores_of_a_regression(ridge, metric):
+    X, _ = records(1)
+    y = X[:, 0] - X[:, 1]
+    found = private_score(ridge, X, y, epsilon=10.0, metric=metric, random_state=1)
+    assert found.metric == ("mae" if metric == "auto" else metric)
+    assert found.low <= found.value <= found.high
+    assert found.card.verify() <= 10.0
+    if metric == "r2":
+        assert found.value == pytest.approx(ridge.score(X, y), abs=0.02)
+        bad = private_score(ridge, X[:3], y[:3], epsilon=0.1, metric="r2")
+        assert bad.low == -math.inf
+        assert bad.to_dict()["low"] is None
+        assert found.bound == 4.0
+
+
+def test_containers_give_the_same(model, table, tmp_path):
+    X, y = records(1)
+    np.save(tmp_path / "x.npy", X)
+    asked = {"epsilon": 1.0, "random_state": 3}
+    usual = private_score(model, X, y, **asked)
+    for rows in (sparse.csr_matrix(X), StoredRows(tmp_path / "x.npy"), X.tolist()):
+        assert private_score(model, rows, list(y), **asked) == usual
+    frame = people()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    first = private_score(table, frame, **asked)
+    assert private_score(table, tmp_path / "t.csv", **asked) == first
+    apart = private_score(table, frame.drop(columns="ill"), frame["ill"], **asked)
+    assert apart == first
+    assert first.classes == ["yes", "no"]
+    recall = private_score(table, frame, epsilon=5.0, metric="recall", random_state=0)
+    truth = table.predict(frame)
+    for name, value in zip(["yes", "no"], recall.value, strict=True):
+        own = frame["ill"] == name
+        assert value == pytest.approx((truth[own] == name).mean(), abs=0.02)
+
+
+def test_what_cannot_be_used_counts_as_the_worst_and_raises_nothing(model, ridge):
+    X, y = records(1)
+    asked = {"epsilon": 50.0, "random_state": 0}
+    right = private_score(model, X, y, **asked).value
+    odd = X.copy()
+    odd[: N // 2, 1] = np.nan
+    for rows in (odd, sparse.csr_matrix(odd)):
+        assert private_score(model, rows, y, **asked).value == pytest.approx(
+            right / 2, abs=0.01
+        )
+    other = y.astype(object)
+    other[: N // 2] = "secret 987654"
+    assert private_score(model, X, other, **asked).value == pytest.approx(right / 2, abs=0.01)
+    numbers = np.where(np.arange(N) < N // 2, np.nan, 0.0)
+    found = private_score(ridge, X, numbers, metric="mse", **asked)
+    assert found.value > 2.0  # half of them at the bound of 4
+
+
+def test_the_charge_comes_before_any_value(model, tmp_path, monkeypatch):
+    X, y = records(1, 500)
+    ledger = Ledger.init(tmp_path / "b.db", "held out", 1.0, 1e-4)
+    asked = {"ledger": tmp_path / "b.db", "dataset": "held out"}
+
+    def fail(*_args, **_more):
+        raise DataError("a value was used.")
+
+    monkeypatch.setattr(type(model), "predict", fail)
+    with pytest.raises(BudgetExceeded):
+        private_score(model, X, y, epsilon=2.0, **asked)
+    for wrong in ({"metric": "mse"}, {"level": 2.0}, {"n": 5}, {"bound": -1.0}):
+        with pytest.raises(ParameterError):
+            private_score(model, X, y, epsilon=0.4, **wrong, **asked)
+    with pytest.raises(DataError, match="no records"):
+        private_score(model, X[:0], y[:0], epsilon=0.4, **asked)
+    assert ledger.show("held out").reserved == 0
+    with pytest.raises(DataError, match="a value was used"):
+        private_score(model, X, y, epsilon=0.4, **asked)
+    assert ledger.show("held out").reserved == 1
+    assert ledger.show("held out").committed == 0
+    monkeypatch.undo()
+    found = private_score(model, X, y, epsilon=0.4, **asked)
+    assert ledger.show("held out").committed == 1
+    assert found.card.public["dataset"] == "held out"
+    entry = ledger.history("held out")[-1]
+    assert entry.label == "score"
+    assert entry.releases == tuple(x.to_dict() for x in found.card.releases)
+    with pytest.raises(BudgetExceeded):
+        private_score(model, X, y, epsilon=0.4, **asked)
+
+
+def test_seeds(model, tmp_path):
+    X, y = records(1, 500)
+    y = y[::-1]  # half of them right: nothing is cut at 0
+    # Four numbers: noise on a grid, of about 5,000 likely values, may well meet in one.
+    asked = {"epsilon": 0.3, "random_state": 5, "metric": "confusion"}
+    assert private_score(model, X, y, **asked) == private_score(model, X, y, **asked)
+    assert private_score(model, X, y, **asked).card.seeded
+    fresh = {
+        str(private_score(model, X, y, epsilon=0.3, metric="confusion").value) for _ in range(3)
+    }
+    assert len(fresh) == 3
+    Ledger.init(tmp_path / "b.db", "d", 5.0, 1e-4)
+    budget = {"ledger": tmp_path / "b.db", "dataset": "d"}
+    with pytest.raises(ParameterError, match="random_state must be None with a ledger"):
+        private_score(model, X, y, **asked, **budget)
+    secret = {
+        "epsilon": 0.3,
+        "metric": "confusion",
+        "random_state": SecretSeed(2**100 + 1),
+        **budget,
+    }
+    assert private_score(model, X, y, **secret) != private_score(model, X, y, **secret)
+
+
+def test_persons_count_once_each(table, model):
+    frame = people()
+    schema = {**SCHEMA, "table": {"person": "patient"}}
+    by_column = TableModel(schema, DPLogisticRegression(10.0, random_state=0)).fit(frame)
+    found = private_score(by_column, frame, epsilon=5.0, random_state=0)
+    assert found.card.public["n"] == N // 2
+    assert "'patient'" in found.card.unit
+    assert found.card.verify() <= 5.0
+    with pytest.raises(ParameterError, match="the schema's person"):
+        private_score(by_column, frame, epsilon=5.0, groups=frame["patient"])
+    given = private_score(table, frame, epsilon=5.0, groups=frame["patient"], random_state=0)
+    assert given.card.public["n"] == N // 2
+    assert given.card.protected.groups
+    assert given.value == pytest.approx(found.value, abs=0.05)
+    X, y = records(1)
+    grouped = DPLogisticRegression(10.0, classes=["a", "b"], random_state=0)
+    grouped.fit(X, y, groups=np.arange(N) // 4)
+    with pytest.raises(ParameterError, match="protect single records"):
+        private_score(grouped, X, y, epsilon=1.0)
+    found = private_score(grouped, X, y, epsilon=1.0, groups=np.arange(N) // 4)
+    assert found.card.public["n"] == N // 4
+    with pytest.raises(DataError):
+        private_score(model, X, y, epsilon=1.0, groups=[1, 2])
+
+
+def test_a_secret_number_of_records_is_not_told(model, table):
+    X, y = records(1)
+    asked = {"epsilon": 1.0, "relation": "add-remove", "random_state": 0}
+    with pytest.raises(ParameterError, match="declared number of records"):
+        private_score(model, X, y, **asked)
+    for metric in ("accuracy", "brier", "recall"):
+        none = private_score(model, X[:0], y[:0], n=1000, metric=metric, **asked)
+        assert np.max(none.high) == 1.0
+        assert none.card.public["n"] == 1000
+    for metric in ("accuracy", "auc"):
+        none = private_score(table, people()[:0], n=1000, metric=metric, **asked)
+        assert (none.low, none.high) == (0.0, 1.0) or metric == "accuracy"
+    one = private_score(model, X, y, n=1000, **asked)
+    other = private_score(model, X[1:], y[1:], n=1000, **asked)
+    assert one.card == other.card
+
+
+def test_a_table_that_changed_is_refused_after_the_charge(table, tmp_path, monkeypatch):
+    frame = people(50)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    from dpscd.preprocessing.reading import TableFiles
+
+    parsed, few = TableFiles.parsed, TableFiles([tmp_path / "t.csv"], table.schema_)
+    people(60).to_csv(tmp_path / "more.csv", index=False)
+    monkeypatch.setattr(TableFiles, "parsed", lambda _: parsed(few))
+    with pytest.raises(DataError, match="stays charged"):
+        private_score(table, tmp_path / "more.csv", epsilon=1.0)
+
+
+def test_refusals_in_words(model):
+    X, y = records(1, 50)
+    svc = DPLinearSVC(10.0, classes=["a", "b"], random_state=0).fit(X, y)
+    assert 0.0 <= private_score(svc, X, y, epsilon=1.0).value <= 1.0
+    for wrong, says in (
+        ((svc, X, y, {"metric": "auc"}), "needs probabilities"),
+        ((model, X, y, {"epsilon": math.inf}), "epsilon=inf"),
+        ((model, X, y, {"delta": 0.0}), "delta=0.0"),
+        ((model, X, y, {"relation": "other"}), "relation='other'"),
+        ((model, X, y, {"n": 7}), "goes with relation='add-remove'"),
+        ((model, X, y, {"ledger": "b.db"}), "given together"),
+        ((model, X, None, {}), "known labels"),
+        ((object(), X, y, {}), "one of this library's estimators"),
+    ):
+        *given, more = wrong
+        with pytest.raises(ParameterError, match=says):
+            private_score(*given, **{"epsilon": 1.0, **more})
+    with pytest.raises(DataError, match="inconsistent"):
+        private_score(model, X, y[:-1], epsilon=1.0)
+    counts = DPPoissonRegressor(10.0, y_bounds=(0, 9), exposure_bounds=(1, 2), random_state=0)
+    counts.fit(X, np.ones(50), exposure=np.ones(50))
+    with pytest.raises(ParameterError, match="exposures"):
+        private_score(counts, X, np.ones(50), epsilon=1.0)
+
+
+def test_dask_is_refused(model):
+    array = pytest.importorskip("dask.array")
+    X, y = records(1, 50)
+    with pytest.raises(ParameterError, match="not available on Dask"):
+        private_score(model, array.from_array(X), y, epsilon=1.0)
+
+
+def test_messages_hold_no_value(model):
+    X, y = records(1, 50)
+    cells = X.astype(object)
+    cells[3, 1] = "secret 987654"
+    for rows, labels in (
+        (cells, y),
+        ([["secret 987654"]], ["a"]),
+        (X, [["secret 987654"] * 2]),
+    ):
+        try:
+            private_score(model, rows, labels, epsilon=1.0)
+        except Exception as error:
+            assert "987654" not in str(error)
