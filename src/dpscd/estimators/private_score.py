@@ -162,7 +162,7 @@ def private_score(
     >>> model = DPLogisticRegression(epsilon=1.0, classes=[False, True], random_state=0)
     >>> model = model.fit(X[:15000], y[:15000])
     >>> found = private_score(model, X[15000:], y[15000:], epsilon=0.5)
-    >>> found.low < found.value < found.high
+    >>> found.low <= found.value <= found.high
     True
     """
     # Of public facts only.
