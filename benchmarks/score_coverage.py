@@ -1,7 +1,8 @@
 """How often intervals of private scores cover what they are about.
 
 Fixed models, of Adult (trained on its training half; the population is the other half, from
-which hold-outs are drawn with replacement) and of generated records. Only drawing and scoring repeat.
+which hold-outs are drawn with replacement) and of generated records. Only drawing and
+scoring repeat.
 
     python benchmarks/score_coverage.py
 """
@@ -111,9 +112,9 @@ def main():
     parser.add_argument("--records", type=int, default=3000)
     asked = parser.parse_args()
     spread = 200.0 * math.sqrt(0.95 * 0.05 / asked.scores)
-    print(f"95 % intervals, {asked.scores} scores each; two standard errors: {spread:.1f} %")
-    print("| population | metric | epsilon | value | noise covers | +- | whole covers | +- |")
-    print("|---|---|---|---|---|---|---|---|")
+    print(f"95 % intervals, {asked.scores} scores each; two standard errors: {spread:.1f} %")  # noqa: T201
+    print("| population | metric | epsilon | value | noise covers | +- | whole covers | +- |")  # noqa: T201
+    print("|---|---|---|---|---|---|---|---|")  # noqa: T201
     started = time.perf_counter()
     for sources in (adult(), generated()):
         for name, answers, classes, bounds in sources:
@@ -128,12 +129,12 @@ def main():
                         " to ".join(f"{100 * x:.1f}" for x in sorted({x.min(), x.max()}))
                         for x in (noise, both)
                     ]
-                    print(
+                    print(  # noqa: T201
                         f"| {name} | {metric} | {epsilon:g} | {value:.3f} | {shares[0]} % | "
                         f"{narrow:.3f} | {shares[1]} % | {wide:.3f} |",
                         flush=True,
                     )
-    print(f"{time.perf_counter() - started:.0f} s")
+    print(f"{time.perf_counter() - started:.0f} s")  # noqa: T201
 
 
 if __name__ == "__main__":

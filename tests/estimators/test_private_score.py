@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.metrics import log_loss, roc_auc_score
 
 from dpscd import (
     BudgetExceeded,
@@ -292,3 +293,38 @@ def test_messages_hold_no_value(model):
             private_score(model, rows, labels, epsilon=1.0)
         except Exception as error:
             assert "987654" not in str(error)
+
+
+def test_tables_whose_classes_are_not_sorted_are_scored_by_their_own_codes():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.uniform(0, 1, 4000)})
+    table["y"] = np.where(table["a"] + rng.normal(0, 0.2, 4000) > 0.5, "b", "c")
+    columns = {"a": {"kind": "number", "bounds": [0, 1]}}
+    schema = {"target": {"column": "y", "classes": ["c", "b"]}, "columns": columns}
+    model = TableModel(schema, DPLogisticRegression(5.0, random_state=0)).fit(table)
+    chances = model.predict_proba(table)
+    exact = {
+        "auc": roc_auc_score(table["y"] == "b", chances[:, 0]),
+        "log_loss": log_loss(table["y"], chances),
+        "brier": np.mean((chances[:, 0] - (table["y"] == "b")) ** 2),
+        "accuracy": model.score(table),
+    }
+    for metric, value in exact.items():
+        found = private_score(model, table, epsilon=1000.0, delta=0.5, metric=metric)
+        assert found.value == pytest.approx(value, abs=0.02), metric
+
+
+def test_errors_of_a_transformed_target_are_in_its_own_unit():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.uniform(0, 1, 4000)})
+    table["y"] = np.expm1(5 * table["a"] + rng.normal(0, 0.5, 4000)).clip(0)
+    schema = {
+        "target": {"column": "y", "bounds": [0, 200], "transform": "log1p"},
+        "columns": {"a": {"kind": "number", "bounds": [0, 1]}},
+    }
+    model = TableModel(schema, DPRidge(5.0, random_state=0)).fit(table)
+    exact = np.mean((model.predict(table) - np.clip(table["y"], 0, 200)) ** 2)
+    found = private_score(model, table, epsilon=1000.0, delta=0.5, metric="mse")
+    assert exact > 100
+    assert found.value == pytest.approx(exact, abs=5)
+    assert found.bound == 200.0**2

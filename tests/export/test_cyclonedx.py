@@ -92,6 +92,8 @@ def test_a_model_without_privacy_claims_none(tmp_path):
 def test_scores_carry_their_status(tmp_path):
     _, _, component, own = bill("table", tmp_path, SCORES)
     metrics = component["modelCard"]["quantitativeAnalysis"]["performanceMetrics"]
+    ends = {"lowerBound": "0.83", "upperBound": "0.87"}
+    assert metrics[0].pop("confidenceInterval") == ends
     assert metrics == [
         {"type": "accuracy", "value": "0.85", "slice": "12 records, not private"},
         {"type": "log loss", "value": "0.3", "slice": "12 records, not private"},
