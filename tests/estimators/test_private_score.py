@@ -1,5 +1,6 @@
 """The front door of private scores: what is read when, charged, protected and refused."""
 
+import itertools
 import json
 import math
 
@@ -25,6 +26,9 @@ from dpscd import (
 )
 from dpscd.cards.score_card import ScoreCard
 from dpscd.estimators.private_score import PrivateScore
+from dpscd.kernels.margin import MARGIN
+from dpscd.privacy.relation import PrivacyTarget
+from dpscd.scores.registry import Scored, measure_for
 
 N = 4000
 SCHEMA = {
@@ -231,9 +235,47 @@ def test_a_secret_number_of_records_is_not_told(model, table):
     for metric in ("accuracy", "auc"):
         none = private_score(table, people()[:0], n=1000, metric=metric, **asked)
         assert (none.low, none.high) == (0.0, 1.0) or metric == "accuracy"
-    one = private_score(model, X, y, n=1000, **asked)
-    other = private_score(model, X[1:], y[1:], n=1000, **asked)
-    assert one.card == other.card
+    for declared, delta in ((1000, 1e-5), (10**6, 1e-7)):
+        one = private_score(model, X, y, n=declared, **asked)
+        other = private_score(model, X[1:], y[1:], n=declared, **asked)
+        assert one.card == other.card
+        assert one.card.delta == pytest.approx(delta)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_huge_numbers_warn_nobody(kind):
+    X, y = records(1)
+    model = DPLogisticRegression(5.0, classes=["a", "b"], lam=1e-6).fit(X, y)
+    for signs in itertools.product((-1.0, 1.0), repeat=3):
+        rows = X.copy()
+        rows[0] = np.array(signs) * 1e308
+        for metric in ("accuracy", "auc", "log_loss", "brier", "confusion", "recall"):
+            private_score(model, kind(rows), y, epsilon=1.0, metric=metric)
+
+
+def test_the_margin_of_sums_is_given_back():
+    scored = Scored(classes=2, bounds=None, chances=True, n=N, target=PrivacyTarget(1.0, 1e-5))
+    sums = measure_for(scored, "accuracy", None).sums(np.array([N * MARGIN]), 2.0, N)
+    assert sums.values[0] == N
+    assert sums.std == 2.0 / MARGIN
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "says"),
+    [
+        ((-1e200, 1e200), {"metric": "mse"}, "too wide for squared errors"),
+        ((-1.0, 1.0), {"epsilon": 20_000.0}, "up to 10000"),
+    ],
+)
+def test_public_numbers_without_end_are_refused_before_the_charge(model, asked, says, tmp_path):
+    X, _ = records(1)
+    Ledger.init(tmp_path / "b.json", "d", 50.0, 1e-3)
+    line = DPRidge(np.inf, y_bounds=model, lam=1.0).fit(X, X[:, 0])
+    budget = {"ledger": str(tmp_path / "b.json"), "dataset": "d"}
+    with pytest.raises(ParameterError, match=says):
+        private_score(line, X, X[:, 0], **{"epsilon": 1.0, **asked}, **budget)
+    assert not Ledger(tmp_path / "b.json").history("d")
 
 
 def test_a_table_that_changed_is_refused_after_the_charge(table, tmp_path, monkeypatch):

@@ -123,6 +123,13 @@ def _unit(model: Any, groups: Any) -> Unit:
     return RECORD
 
 
+def _quiet(read: Callable[[bool], Read], chances: bool) -> Read:
+    """Read records; nothing is said of a value, by an error or by a warning of numpy's."""
+    with np.errstate(all="ignore"):  # a decision of huge numbers may be none
+        found: Read = redact_errors(lambda: read(chances))
+    return found
+
+
 def _table(model: Any, table: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
     own = unit.person is not None
     source = table_source(table, model.schema_, y, person=own)
@@ -141,9 +148,7 @@ def _table(model: Any, table: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
 
     count = source.count if codes is None else count_of(codes)
     bounds = None if model.schema_.target.classes else model.target_bounds_
-    return HeldOut(
-        model.estimator_, unit, bounds, count, lambda x: redact_errors(lambda: read(x))
-    )
+    return HeldOut(model.estimator_, unit, bounds, count, lambda x: _quiet(read, x))
 
 
 def _arrays(model: Any, X: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
@@ -174,7 +179,7 @@ def _arrays(model: Any, X: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
     count = rows.count if codes is None else count_of(codes)
     low, high = getattr(model, "y_bounds", None) or (None, None)
     bounds = None if low is None or high is None else (float(low), float(high))
-    return HeldOut(model, unit, bounds, count, lambda x: redact_errors(lambda: read(x)))
+    return HeldOut(model, unit, bounds, count, lambda x: _quiet(read, x))
 
 
 def _finite_rows(rows: RowSource) -> tuple[Any, Any]:

@@ -27,6 +27,8 @@ from dpscd.scores.totals import total_of
 
 __all__ = ["PrivateScore", "private_score"]
 
+_LARGEST = 1e4  # epsilon that a card holds
+
 
 @dataclass(frozen=True)
 class PrivateScore:
@@ -172,7 +174,9 @@ def private_score(
     if bound is not None:
         bound = check_number("bound", bound)
     records = held_out(model, X, y, groups)
-    scored = _scored(records, check_number("epsilon", epsilon), given(delta), relation, n)
+    scored = _scored(
+        records, check_number("epsilon", epsilon, high=_LARGEST), given(delta), relation, n
+    )
     metric = usual_metric(scored) if metric == "auto" else metric
     measure = measure_for(scored, metric, bound)
     release = plan_score(scored.target, scored.n, measure.size)

@@ -147,7 +147,7 @@ def randomness(card: PrivacyCard) -> str:
     if card.seeded:
         return (
             "The noise came from a seed: the guarantee holds only while the seed is secret and "
-            "used for no other fit."
+            "used for no other fit or score."
         )
     return "The noise comes from AES-256 in counter mode, keyed by the operating system."
 

@@ -89,8 +89,8 @@ def _about_randomness(card: PrivacyCard) -> list[tuple[str, str]]:
         (
             "The noise came from a seed",
             "Whoever knows or guesses the seed (random_state) can take the noise away again. "
-            "The guarantee holds only while the seed is secret and used for no other fit. "
-            "Do not publish this model if the seed is a common number such as 0 or 42.",
+            "The guarantee holds only while the seed is secret and used for no other fit or "
+            "score. Do not publish this model if the seed is a common number such as 0 or 42.",
         )
     ]
 

@@ -89,8 +89,9 @@ def ratio(top: Any, bottom: Any, spread: Any, level: float, slack: float = 0.0) 
     Notes
     -----
     It has no upper end where the bottom may be 0. With slack the interval of Imbens and
-    Manski (Econometrica 72, 2004): it covers with the level at least, wherever within the slack
-    the truth is, and is shorter than adding the slack to an interval without.
+    Manski (Econometrica 72, 2004), which for a known slack covers with the level at least,
+    wherever within it the truth is, and is shorter than adding the slack to an interval
+    without.
     """
     deviations = _z(level)
     if slack > 0.0 and bottom > 0.0:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dpscd.kernels.margin import MARGIN
 from dpscd.scores.intervals import Found
 
 __all__ = ["COUNT_WEIGHT", "Answers", "Measure", "Sums"]
@@ -136,6 +137,8 @@ class Measure(ABC):
         n : int
             Public number of records; the declared one does not count if there is a secret one.
         """
+        # What records add is shortened by a margin, which is taken back here.
+        noisy, std = noisy / MARGIN, std / MARGIN
         if not self.counts:
             return Sums(noisy, std, float(n))
         std = std / COUNT_WEIGHT

@@ -175,6 +175,9 @@ def _of_numbers(scored: Scored, metric: str, bound: float | None) -> Measure:
     if metric == "mae":
         largest = widest if bound is None else min(bound, widest)
         return AbsoluteErrors(scored.secret_count, largest, (low, high))
-    largest = widest**2 if bound is None else min(bound, widest**2)
+    square = widest * widest
+    if not square < math.inf:
+        raise ParameterError("the bounds of the target are too wide for squared errors.")
+    largest = square if bound is None else min(bound, square)
     kind = RSquared if metric == "r2" else SquaredErrors
     return kind(scored.secret_count, largest, (low, high))
