@@ -29,10 +29,8 @@ _ASSUMPTIONS = (
     "only the model leaves: neither the time taken nor the memory of the process is seen",
 )
 
-_SEEDED = (
-    "from a seed: privacy holds only while the seed is secret and used for no other fit or "
-    "score"
-)_SECURE = "AES-256 keyed by the operating system"
+_SEEDED = "from a seed: privacy holds only while the seed is secret and used for nothing else"
+_SECURE = "AES-256 keyed by the operating system"
 
 
 @dataclass(frozen=True)
