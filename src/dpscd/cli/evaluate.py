@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from dpscd.cli.arrays import BFloat16, LabelFiles
+from dpscd.cli.class_measures import mean_auc, of_classes, print_by_class
 from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
 from dpscd.cli.known_records import Answers, KnownRecords, known_records
 from dpscd.cli.private_scores import print_private_score
@@ -23,6 +24,12 @@ def evaluate(
     data: Annotated[str, typer.Argument(help="CSV, Parquet or .npy; - reads CSV from a pipe.")],
     labels: LabelFiles = None,
     bfloat16: BFloat16 = False,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details", help="Print the confusion matrix and whether probabilities come true."
+        ),
+    ] = False,
     private_epsilon: Annotated[
         float | None,
         typer.Option(help="Print one noisy score instead, private for the test records."),
@@ -95,10 +102,20 @@ def evaluate(
                 "--ledger, --dataset, --private-delta, --metric, --level, --bound, --relation "
                 "and --n go with --private-epsilon: they are about the noisy score."
             )
+        if private_epsilon is not None and details:
+            raise ParameterError(
+                "--details is not private; with --private-epsilon take --metric confusion."
+            )
         test = known_records(model, data, labels, bfloat16=bfloat16)
         if private_epsilon is None:
             answers = test.answers()
-            _print(_metrics(test, answers), len(answers.labels), as_json=as_json)
+            _print(
+                _metrics(test, answers),
+                _tables(test, answers),
+                len(answers.labels),
+                as_json=as_json,
+                details=details,
+            )
             return
         print_private_score(test, as_json=as_json, epsilon=private_epsilon, **asked)
 
@@ -108,7 +125,7 @@ def _metrics(test: KnownRecords, found: Answers) -> dict[str, float]:
     import numpy as np
 
     from dpscd.errors import DataError
-    from dpscd.metrics import decision_metrics, regression_metrics
+    from dpscd.metrics import regression_metrics
 
     model = test.model
     labels, answers, chances = found.labels, found.predictions, found.chances
@@ -134,16 +151,37 @@ def _metrics(test: KnownRecords, found: Answers) -> dict[str, float]:
     if chances is not None:
         own = np.take_along_axis(chances[known], labels[known][:, None], axis=1)
         measures["log loss"] = float(-np.log(np.maximum(own, 1e-300)).mean())
-        if chances.shape[1] == 2 and counts.all():
-            ranked: Any = decision_metrics(labels[known] == 1, chances[known, 1] - 0.5)
-            measures["area under the curve"] = ranked["auc"]
+        if counts.all():
+            measures["area under the curve"] = mean_auc(labels[known], chances[known])
     return measures
 
 
-def _print(metrics: dict[str, float], count: int, *, as_json: bool) -> None:
+def _tables(test: KnownRecords, found: Answers) -> dict[str, Any]:
+    """Return tables of classes; of a regression none."""
+    import numpy as np
+
+    if not hasattr(test.model, "classes_"):
+        return {}
+    known, classes = found.labels >= 0, test.model.classes_
+    order = np.argsort(classes)
+    guess = order[np.searchsorted(classes, found.predictions[known], sorter=order)]
+    chances = None if found.chances is None else found.chances[known]
+    return of_classes([str(x) for x in classes], found.labels[known], guess, chances)
+
+
+def _print(
+    metrics: dict[str, float],
+    tables: dict[str, Any],
+    count: int,
+    *,
+    as_json: bool,
+    details: bool,
+) -> None:
     if as_json:
-        print_json({"private": False, "records": count, "metrics": metrics})
+        print_json({"private": False, "records": count, "metrics": metrics, **tables})
         return
     rows = [(name, f"{value:.4f}") for name, value in metrics.items()]
     print_table(f"{count:,} records", ("measure", "value"), rows, right=(1,))
+    if tables:
+        print_by_class(tables, details=details)
     typer.echo(_NOT_PRIVATE)

@@ -75,9 +75,13 @@ def read_evaluation(path: str | os.PathLike[str]) -> Evaluation:
 
 
 def _plain(values: dict[str, Any]) -> Evaluation:
-    measures = tuple(Measure(name, _number(value)) for name, value in values["metrics"].items())
+    measures = [Measure(name, _number(value)) for name, value in values["metrics"].items()]
+    for one in values.get("by class", []):
+        for part in ("recall", "precision"):
+            if one[part] is not None:
+                measures.append(Measure(f"{part} of {one['class']}", _number(one[part])))
     return Evaluation(
-        measures,
+        tuple(measures),
         f"{int(values['records']):,} records",
         private=False,
         status="These numbers are not private: they were computed from the test records "
