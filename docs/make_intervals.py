@@ -3,14 +3,24 @@
     dpscd bench intervals --out results
     python docs/make_intervals.py results
 
-Tests compare the page with its rows.
+Tests compare the page with its rows. The way back, so that the bench goes on from stored rows:
+
+    python docs/make_intervals.py --back results
+    dpscd bench intervals --out results
 """
 
+import csv
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
+from dpscd_bench.experiments.intervals import designs_in, fit_cells
+from dpscd_bench.provenance import provenance
+from dpscd_bench.store import Store
+
 DOCS = Path(__file__).parent
+_SPEC = DOCS.parent / "reproduce" / "intervals.toml"
 
 _HEAD = """\
 # Intervals
@@ -71,8 +81,30 @@ that are too wide, or none.
 """
 
 
+def back(folder: Path) -> None:
+    """Write the stored rows as the bench keeps them; a run in this folder goes on from them."""
+    named = designs_in(tomllib.loads(_SPEC.read_text(encoding="utf-8")), quick=False)
+    cells = {(x.dataset, x.method, x.epsilon, x.seed): x for x in fit_cells(named)}
+    made = {f"prov.{name}": value for name, value in provenance().items()}
+    rows = []
+    with (DOCS / "results" / "rows" / "intervals.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            key = row.pop("dataset"), row.pop("method"), float(row.pop("epsilon"))
+            cell = cells[(*key, int(row.pop("seed")))]
+            numbers = {name: float(value) for name, value in row.items() if value}
+            common = {
+                "cell": cell.key, "rows": len(numbers), **cell.columns(), "status": "ok",
+                "message": "from stored rows", "seconds": 0.0, "at": None, **made,
+            }  # fmt: skip
+            rows += [{**common, "metric": x, "value": y} for x, y in numbers.items()]
+    Store(folder / "intervals.jsonl").append(rows)
+
+
 def main() -> None:
-    """Copy rows and figures, and write the page."""
+    """Copy rows and figures, and write the page; or the way back."""
+    if sys.argv[1] == "--back":
+        back(Path(sys.argv[2]))
+        return
     folder = Path(sys.argv[1])
     figures = DOCS / "figures" / "intervals"
     figures.mkdir(exist_ok=True)
