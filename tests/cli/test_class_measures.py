@@ -90,7 +90,7 @@ def test_models_without_probabilities_or_classes(records):
     assert "By class" in evaluated(svm, X, y, "--details").stdout
     line = DPRidge(5.0, y_bounds=(0, 2)).fit(X, y)
     assert set(json.loads(evaluated(line, X, y, "--json").stdout)) == {
-        "private", "records", "metrics",
+        "private", "model_sha256", "records", "metrics",
     }  # fmt: skip
     assert "By class" not in evaluated(line, X, y).stdout
 

@@ -638,6 +638,12 @@ def test_schema_init_and_check(run):
     run("schema", "init", "bare.csv", "--names", "age,sex,ill", "--delimiter", ";",
         "--comment", "#", "--out", "bare.toml")  # fmt: skip
     assert 'delimiter = ";"' in Path("bare.toml").read_text()
+    for place, typed in enumerate(("tab", r"\t", "\t")):
+        run("schema", "init", "bare.csv", "--names", "age,sex,ill", "--delimiter", typed,
+            "--out", f"tabs{place}.toml")  # fmt: skip
+        assert 'delimiter = "\\t"' in Path(f"tabs{place}.toml").read_text()
+    refused = run("schema", "init", "bare.csv", "--delimiter", "::", "--out", "x.toml", code=1)
+    assert "must be one sign of ASCII, or tab" in refused.stderr
 
 
 RECORDS = [

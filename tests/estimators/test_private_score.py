@@ -151,7 +151,7 @@ def test_the_charge_comes_before_any_value(model, tmp_path, monkeypatch):
         raise DataError("a value was used.")
 
     monkeypatch.setattr(type(model), "predict", fail)
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(BudgetExceeded, match="a score with epsilon"):
         private_score(model, X, y, epsilon=2.0, **asked)
     for wrong in ({"metric": "mse"}, {"level": 2.0}, {"n": 5}, {"bound": -1.0}):
         with pytest.raises(ParameterError):

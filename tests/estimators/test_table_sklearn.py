@@ -141,6 +141,16 @@ def test_a_grid_is_searched(table):
     assert set(search.predict(table[:9])) <= {"yes", "no"}
 
 
+def test_a_grid_needs_no_estimator_to_be_given(table):
+    search = GridSearchCV(TableModel(SCHEMA), {"estimator__epsilon": [1.0, 3.0]}, cv=2)
+    search.fit(table[:1000])
+    assert isinstance(search.best_estimator_.estimator_, DPLogisticRegression)
+    model = TableModel(SCHEMA).set_params(schema=NUMBER, estimator__lam=0.1)
+    assert isinstance(model.estimator, DPRidge)
+    assert model.estimator.lam == 0.1
+    assert TableModel(SCHEMA).set_params(schema=NUMBER).estimator is None
+
+
 def test_groups_reach_the_fit_by_metadata_routing(table):
     X, y, persons = table[:2000], None, table["id"][:2000]
     with pytest.warns(PrivacyWarning, match="groups are used to split"):

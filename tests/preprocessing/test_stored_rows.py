@@ -256,6 +256,17 @@ def test_a_regression_with_a_pilot_does_not_depend_on_it_either(monkeypatch):
         np.testing.assert_array_equal(model.fit(rows, y).coef_, expected, name)
 
 
+@pytest.mark.parametrize("longest", [np.inf, 0.4])
+def test_predictions_that_cut_long_rows_do_not_either(longest, monkeypatch):
+    monkeypatch.setattr("dpscd.estimators.regression.BLOCK", 1000)
+    X, _ = embeddings(4000)
+    model = DPRidge(4.0, y_bounds=(-1, 1), random_state=1).fit(X, X[:, 0] - X[:, 1])
+    model.longest_row_ = longest
+    expected = model.predict(X)
+    for name, rows in kept(X).items():
+        np.testing.assert_array_equal(model.predict(rows), expected, name)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("together", [True, False])
 def test_persons_neither(together):

@@ -1,5 +1,6 @@
 """What owners add to the page: how good the model is, and what it is for."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -51,6 +52,18 @@ def test_an_evaluation_comes_with_its_privacy(file):
     assert "(0.5, 1e-05)-differentially private for the test records" in found
     assert "0.8300 to 0.8700" in found
     assert "not private" not in found.partition('id="quality"')[2].partition("</section>")[0]
+
+
+def test_an_evaluation_of_another_model_is_refused(file):
+    Path("e.json").write_text(json.dumps({**PLAIN, "model_sha256": "0" * 64}))
+    with pytest.raises(ParameterError, match=r"not of model\.json, but of another model"):
+        page(file, evaluation="e.json")
+    for words in (["model-card"], ["cyclonedx"]):
+        command = ["export", *words, file, "--out", "x.out", "--evaluation", "e.json"]
+        assert "another model" in CliRunner().invoke(app, command).stderr
+    own = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    Path("e.json").write_text(json.dumps({**PLAIN, "model_sha256": own}))
+    assert 'id="quality"' in page(file, evaluation="e.json")
 
 
 def test_what_the_owner_says_is_shown_as_the_owners(file):

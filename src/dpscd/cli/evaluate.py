@@ -113,11 +113,19 @@ def evaluate(
                 _metrics(test, answers),
                 _tables(test, answers),
                 len(answers.labels),
-                as_json=as_json,
+                None if not as_json else _digest(model),
                 details=details,
             )
             return
-        print_private_score(test, as_json=as_json, epsilon=private_epsilon, **asked)
+        digest = _digest(model) if as_json else None
+        print_private_score(test, digest, epsilon=private_epsilon, **asked)
+
+
+def _digest(model: Path) -> str:
+    """Return what tells the model's file from others: reports compare it."""
+    import hashlib
+
+    return hashlib.sha256(model.read_bytes()).hexdigest()
 
 
 def _metrics(test: KnownRecords, found: Answers) -> dict[str, float]:
@@ -173,12 +181,14 @@ def _print(
     metrics: dict[str, float],
     tables: dict[str, Any],
     count: int,
+    digest: str | None,
     *,
-    as_json: bool,
     details: bool,
 ) -> None:
-    if as_json:
-        print_json({"private": False, "records": count, "metrics": metrics, **tables})
+    """Print JSON if there is a digest of the model's file to print with it, else tables."""
+    if digest is not None:
+        facts = {"private": False, "model_sha256": digest, "records": count}
+        print_json({**facts, "metrics": metrics, **tables})
         return
     rows = [(name, f"{value:.4f}") for name, value in metrics.items()]
     print_table(f"{count:,} records", ("measure", "value"), rows, right=(1,))

@@ -90,6 +90,8 @@ def model_card(
         scores = None if evaluation is None else read_evaluation(evaluation)
         given = None if details is None else read_details(details)
         found = examine(model)
+        if scores is not None:
+            scores.check_model(found.digest, found.name)
         _write(out, card_of(found, scores, given), found, scores, as_json=as_json)
 
 
@@ -115,6 +117,8 @@ def cyclonedx(
         check_writable(out)
         scores = None if evaluation is None else read_evaluation(evaluation)
         found = examine(model)
+        if scores is not None:
+            scores.check_model(found.digest, found.name)
         _write(out, bill_of_materials(found, scores), found, scores, as_json=as_json)
 
 

@@ -11,15 +11,15 @@ from dpscd.scores.registry import METRIC_WORDS
 __all__ = ["print_private_score"]
 
 
-def print_private_score(test: KnownRecords, *, as_json: bool, **asked: Any) -> None:
+def print_private_score(test: KnownRecords, digest: str | None, **asked: Any) -> None:
     """Charge, compute and print a score with noise.
 
     Parameters
     ----------
     test : KnownRecords
         The records and the model.
-    as_json : bool
-        Whether to print JSON.
+    digest : str or None
+        Of the model's file: then JSON is printed, with it.
     **asked
         For :func:`dpscd.private_score`; None is left out.
     """
@@ -36,19 +36,19 @@ def print_private_score(test: KnownRecords, *, as_json: bool, **asked: Any) -> N
         )
     given = {name: value for name, value in asked.items() if value is not None}
     found = private_score(*test.records, **given)
-    if as_json:
-        _print_json(found)
+    if digest is not None:
+        _print_json(found, digest)
         return
     _print_text(found)
 
 
-def _print_json(found: Any) -> None:
+def _print_json(found: Any, digest: str) -> None:
     import json
 
     card = found.card
     facts = {f"{card.protected.noun}s": card.public["n"], "unit": card.unit}
     guarantee = {"epsilon": card.epsilon, "delta": card.delta, "relation": card.relation}
-    text = {"private": True, **facts, **guarantee, **found.to_dict()}
+    text = {"private": True, "model_sha256": digest, **facts, **guarantee, **found.to_dict()}
     print_json({**text, "card": json.loads(card.to_json())})
 
 

@@ -1,10 +1,11 @@
 """``dpscd report``: one page about a model, to read, keep, print and hand on."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dpscd.cli.common import AsJson, plain_errors, print_json
+from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
 
 __all__ = ["report"]
 
@@ -36,6 +37,7 @@ def report(
         from dpscd.report.model_page import write_report
         from dpscd.report.words import warnings
 
+        check_writable(Path(out))
         subject = write_report(model, out, ledger, evaluation=evaluation, about=about)
     found = [heading for heading, _ in warnings(subject)]
     if as_json:

@@ -36,7 +36,9 @@ def init(
         str | None,
         typer.Option(help="Names of the columns, with commas, of a file without header."),
     ] = None,
-    delimiter: Annotated[str, typer.Option(help="What separates cells.")] = ",",
+    delimiter: Annotated[
+        str, typer.Option(help="What separates cells: one sign; tab for tabs.")
+    ] = ",",
     comment: Annotated[
         str | None, typer.Option(help="Sign after which the rest of a line is ignored.")
     ] = None,
@@ -69,7 +71,12 @@ def init(
             raise ParameterError(f"{out} exists; choose another name or remove it first.")
         check_writable(out)
         listed = tuple(name.strip() for name in names.split(",")) if names else ()
-        layout = Layout(header=not listed, names=listed, delimiter=delimiter, comment=comment)
+        sign = "\t" if delimiter in ("tab", r"\t") else delimiter
+        if len(sign) != 1 or not sign.isascii():
+            raise ParameterError(
+                f"--delimiter {delimiter!r} must be one sign of ASCII, or tab."
+            )
+        layout = Layout(header=not listed, names=listed, delimiter=sign, comment=comment)
         if read_values_from_data_not_private:
             frames = iter(read_frames(data, layout))
             first = next(frames)

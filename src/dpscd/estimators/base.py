@@ -43,12 +43,13 @@ from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
 from dpscd.records.redaction import redact_memory_errors
 from dpscd.releases.base import State
 
-__all__ = ["DPLinearModel"]
+__all__ = ["BLOCK", "DPLinearModel"]
 
 Floats = npt.NDArray[np.float64]
 
 _LARGE_EPSILON = 10.0
-_BLOCK = 2**20  # numbers that are multiplied together
+#: Numbers that are multiplied together.
+BLOCK = 2**20
 
 
 class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
@@ -427,7 +428,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             sums: Floats = np.asarray(X @ coef.T)
             return sums
         scores = np.empty((X.shape[0], len(coef)))
-        size = max(1, _BLOCK // max(1, X.shape[1]))
+        size = max(1, BLOCK // max(1, X.shape[1]))
         for first in range(0, X.shape[0], size):
             block, out = X[first : first + size], scores[first : first + size]
             block = np.ascontiguousarray(block, dtype=np.float64)

@@ -7,10 +7,11 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from dpscd.errors import ParameterError
-from dpscd.estimators.base import DPLinearModel, Floats
+from dpscd.estimators.base import BLOCK, DPLinearModel, Floats
 from dpscd.estimators.documentation import documented
 from dpscd.estimators.inference_checks import check_inference_parameters
 from dpscd.estimators.intervals import WithIntervals
+from dpscd.preprocessing.stored_rows import StoredRows
 from dpscd.problem import Model
 from dpscd.records.labels import NumberLabels
 from dpscd.releases.base import State
@@ -90,8 +91,17 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
     def _products(self, X: Any) -> Floats:
         scores = super()._products(X)
         if self.clip_predictions and getattr(self, "longest_row_", math.inf) < math.inf:
-            scores *= self._runs[-1].cut_rows(X)[1][:, None]
+            scores *= self._parts(X)[:, None]
         return scores
+
+    def _parts(self, X: Any) -> Floats:
+        """Return the part of each row that is left when it is cut, stored ones by blocks."""
+        cut_rows = self._runs[-1].cut_rows
+        if not isinstance(X, StoredRows):
+            return cut_rows(X)[1]
+        size = max(1, BLOCK // X.shape[1])
+        blocks = (X[first : first + size] for first in range(0, X.shape[0], size))
+        return np.concatenate([cut_rows(np.asarray(x, dtype=np.float64))[1] for x in blocks])
 
     def _set_released(self, state: State) -> None:
         self.longest_row_ = cast("Model", state.model).longest_row

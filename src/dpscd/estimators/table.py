@@ -84,6 +84,26 @@ class TableModel(TableAnswers):
         self.schema = schema
         self.estimator = estimator
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; those of the estimator as ``estimator__lam`` and so on.
+
+        Parameters
+        ----------
+        **params
+            New values. An estimator that was not given is the usual one of the schema.
+
+        Returns
+        -------
+        self
+        """
+        own = params.get("estimator", self.estimator)
+        if own is None and any(name.startswith("estimator__") for name in params):
+            schema = schema_of(params.get("schema", self.schema))
+            usual = usual_kind(classifies=bool(schema.target.classes))
+            params = {**params, "estimator": usual.estimator()}
+        found: Self = super().set_params(**params)
+        return found
+
     @redact_memory_errors
     def fit(self, table: Any, y: Any = None, groups: Any = None) -> Self:
         """Train on a table that has the target among its columns.

@@ -120,7 +120,8 @@ def check_columns(
         more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
         other = other_delimiter(names, schema.layout.delimiter)
         why = (
-            "is this the schema of another table, or another delimiter?"
+            "is this the schema of another table, another delimiter, or is the line of names "
+            "missing?"
             if other is None
             else f"all names are in one column: is delimiter = {json.dumps(other)} missing "
             "under [table]?"

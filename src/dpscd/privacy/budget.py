@@ -145,7 +145,9 @@ class Account:
             "unit, named when it is made with `dpscd budget init`."
         )
 
-    def admit(self, epsilon: float, delta: float, cost: Mapping[str, float]) -> None:
+    def admit(
+        self, epsilon: float, delta: float, cost: Mapping[str, float], what: str = "fit"
+    ) -> None:
         """Raise BudgetExceeded, saying what is left, unless the budget holds the fit."""
         sums = self.with_cost(cost)
         exceeded = self.exceeded(sums)
@@ -163,8 +165,8 @@ class Account:
             total = above(self.filter.spent(sums)[0])
             why = f"it would bring the total to {total:.6g} of epsilon={state.epsilon:g}"
         raise BudgetExceeded(
-            f"a fit with epsilon={epsilon:g} and delta={delta:g} does not fit into the budget "
-            f"of dataset={self.dataset!r}: {why}. Left: {left} ({state.filter} filter). "
+            f"a {what} with epsilon={epsilon:g} and delta={delta:g} does not fit into the "
+            f"budget of dataset={self.dataset!r}: {why}. Left: {left} ({state.filter} filter). "
             "Nothing was charged."
         )
 

@@ -215,7 +215,7 @@ class Ledger:
                 account.filter, account.relation, account.unit,
             ):  # fmt: skip
                 raise LedgerError(f"the ledger {self.path!r} was replaced meanwhile.")
-            now.admit(epsilon, delta, cost)
+            now.admit(epsilon, delta, cost, "score" if label == "score" else "fit")
             return append(connection, books, entry)
 
     def seal(self, reservation: int) -> str:

@@ -2,7 +2,7 @@
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +47,23 @@ class Evaluation:
         Whether noise protects the test records.
     status : str
         The same as a sentence, with epsilon.
+    model : str or None
+        SHA-256 of the model's file, where the evaluation names it.
     """
 
     measures: tuple[Measure, ...]
     on: str
     private: bool
     status: str
+    model: str | None = None
+
+    def check_model(self, digest: str, name: str) -> None:
+        """Raise ParameterError if it is of another model's file than this."""
+        if self.model is not None and self.model != digest:
+            raise ParameterError(
+                f"the evaluation is not of {name}, but of another model, or of this one as it "
+                "was before: make it again with dpscd evaluate --json."
+            )
 
 
 def read_evaluation(path: str | os.PathLike[str]) -> Evaluation:
@@ -65,12 +76,14 @@ def read_evaluation(path: str | os.PathLike[str]) -> Evaluation:
     """
     try:
         values = read_json(Path(path).read_bytes())
-        return _noisy(values) if values["private"] else _plain(values)
+        found = _noisy(values) if values["private"] else _plain(values)
+        named = values.get("model_sha256")
+        return found if named is None else replace(found, model=str(named))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass
     raise ParameterError(
-        f"{Path(path).name} is not what dpscd evaluate --json writes; make it with: dpscd "
-        f"evaluate MODEL DATA --json > {Path(path).name}"
+        f"{Path(path).name} is not what dpscd evaluate --json writes; make such a file with: "
+        "dpscd evaluate MODEL DATA --json > evaluation.json"
     )
 
 

@@ -99,11 +99,14 @@ def write_report(
     loaded = load(model)
     digest = hashlib.sha256(Path(model).read_bytes()).hexdigest()
     name = f"{Path(model).name}, SHA-256 {digest}"
+    judged = None if evaluation is None else read_evaluation(evaluation)
+    if judged is not None:
+        judged.check_model(digest, Path(model).name)
     page = model_page(
         loaded,
         name,
         None if ledger is None else Ledger(ledger),
-        evaluation=None if evaluation is None else read_evaluation(evaluation),
+        evaluation=judged,
         about=None if about is None else read_about(about),
     )
     with atomic_write(out) as file:

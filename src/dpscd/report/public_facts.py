@@ -1,5 +1,7 @@
 """What was taken as public: the schema column by column, and the rest of the card."""
 
+from collections.abc import Sequence
+
 from dpscd.preprocessing.declarations import Column, Cross, Target
 from dpscd.preprocessing.encoding import width_of
 from dpscd.preprocessing.knots import intervals_of
@@ -78,6 +80,24 @@ def _kind(part: Column | Target) -> str:
 def _facts(subject: Subject, part: Column | Target) -> str:
     if isinstance(part, Column) and part.kind == "ignore":
         return ""
+    return "; ".join([_range(subject, part), *_readings(part)])
+
+
+def _readings(part: Column | Target) -> list[str]:
+    """Return how cells of a column are read, where that was declared."""
+    found = []
+    if part.missing_values:
+        found.append(f"missing if {_listed([str(x) for x in part.missing_values])}")
+    if part.rename:
+        found.append(f"read as: {_listed([f'{a} = {b}' for a, b in part.rename.items()])}")
+    if isinstance(part, Column) and part.transform:
+        found.append(f"as {part.transform}")
+    if isinstance(part, Column) and part.group:
+        found.append(f"codes grouped by {', '.join(part.group)}")
+    return found
+
+
+def _range(subject: Subject, part: Column | Target) -> str:
     bounds = subject.bounds.get(part.name, part.bounds)
     if bounds is not None and not isinstance(bounds, str):
         low, high = (number(x, 6) for x in bounds)
@@ -88,6 +108,10 @@ def _facts(subject: Subject, part: Column | Target) -> str:
     values = part.classes if isinstance(part, Target) else part.values
     if not values:
         return "yes or no"
+    return _listed(values)
+
+
+def _listed(values: Sequence[str]) -> str:
     more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
     return ", ".join(values[:_SHOWN]) + more
 
