@@ -16,6 +16,7 @@ from dpscd import (
     Ledger,
     ParameterError,
     PrivacyCard,
+    UtilityWarning,
     load,
 )
 
@@ -308,7 +309,8 @@ def test_odd_data_give_a_finite_model_without_a_warning(name, intercept, layout,
         assert np.isfinite(model.intercept_).all()
         assert "moments" in names(model)
         assert model.privacy_.verify() <= model.epsilon
-    assert not recwarn.list
+    # That there is too much noise for so few records is another matter.
+    assert {warning.category for warning in recwarn.list} <= {UtilityWarning}
 
 
 @pytest.mark.parametrize("kind", ["int", "bool", "object", "memmap", "float32", "fortran"])

@@ -64,7 +64,7 @@ def registry(
         _write(out, registry_entry(found, details), found, as_json=as_json)
 
 
-@export.command()
+@export.command("model-card")
 def model_card(
     model: Model,
     out: Annotated[Path, typer.Option(help=_OUT)],

@@ -6,7 +6,6 @@ import typer
 
 from dpscd.cli.common import print_json, print_table
 from dpscd.cli.known_records import KnownRecords
-from dpscd.scores.registry import METRIC_WORDS
 
 __all__ = ["print_private_score"]
 
@@ -53,6 +52,8 @@ def _print_json(found: Any, digest: str) -> None:
 
 
 def _print_text(found: Any) -> None:
+    from dpscd.scores.registry import METRIC_WORDS
+
     card = found.card
     name = METRIC_WORDS[found.metric]
     noun = f"{card.protected.noun}s"

@@ -67,6 +67,17 @@ class Look:
         The target first, then the features, then who persons are.
     hints : tuple of str
         Likely mistakes; they may hold values of the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dpscd import look
+    >>> table = pd.DataFrame({"age": [30, 40], "ill": ["no", "Yes"]})
+    >>> target = {"column": "ill", "classes": ["no", "yes"]}
+    >>> columns = {"age": {"kind": "number", "bounds": [0, 120]}}
+    >>> found = look(table, {"target": target, "columns": columns})
+    >>> found.records, len(found.hints)
+    (2, 1)
     """
 
     records: int
