@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dpscd.estimators.intervals import Intervals
     from dpscd.estimators.linked import LinkedClassifier
     from dpscd.estimators.loading import load, sign_model
+    from dpscd.estimators.model_search import DPModelSearch
     from dpscd.estimators.poisson import DPPoissonRegressor
     from dpscd.estimators.private_score import PrivateScore, private_score
     from dpscd.estimators.regression import DPRidge
@@ -55,6 +56,7 @@ __all__ = [
     "DPHuberRegressor",
     "DPLinearSVC",
     "DPLogisticRegression",
+    "DPModelSearch",
     "DPPoissonRegressor",
     "DPRidge",
     "DataError",
@@ -93,6 +95,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "DPModelSearch": "dpscd.estimators.model_search",
     "Intervals": "dpscd.estimators.intervals",
     "Ledger": "dpscd.privacy.ledger",
     "LinkedClassifier": "dpscd.estimators.linked",

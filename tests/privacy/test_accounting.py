@@ -277,7 +277,7 @@ def test_rounding_does_not_make_a_small_loss_none(event, delta):
     strength = rate * math.sqrt(steps) / multiplier
     # Many small steps look like one Gaussian release of this strength.
     exact = mpmath.findroot(
-        lambda e: mpmath.log(accounting._gaussian_delta(float(e), strength) / delta),
+        lambda e: mpmath.log(accounting.gaussian_delta(float(e), strength) / delta),
         (1e-3 * strength, 6.0 * strength),
         solver="anderson",
         verify=False,

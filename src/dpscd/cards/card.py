@@ -5,10 +5,12 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
+from dpscd.cards.searched import check_search, words_of
 from dpscd.cards.statements import agrees, check_facts, check_releases, training_place
 from dpscd.errors import CardError, ParameterError
-from dpscd.privacy.relation import Relation
+from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.privacy.release import Claim, Release, claim
+from dpscd.privacy.search import Search, search_claim
 from dpscd.privacy.strict_json import read_json
 from dpscd.privacy.unit import RECORD, Unit, about_record_count
 
@@ -62,6 +64,9 @@ class PrivacyCard:
         ``Unit``.
     assumptions : tuple of str
         What the guarantee assumes.
+    search : Search or None
+        How the model was chosen, if by :class:`~dpscd.DPModelSearch`: then epsilon and delta
+        are those of the whole search, and `releases` those of the model that it returned.
 
     Examples
     --------
@@ -85,9 +90,11 @@ class PrivacyCard:
     versions: dict[str, str]
     unit: str = RECORD.text
     assumptions: tuple[str, ...] = field(default=_ASSUMPTIONS)
+    search: Search | None = None
 
     _assumed: ClassVar[tuple[str, ...]] = _ASSUMPTIONS
     _what: ClassVar[str] = "the model"
+    _with_search: ClassVar[int] = 2  # the number of cards with a search
 
     def __post_init__(self) -> None:
         numbers = ("epsilon", "delta", "interval", "precision_epsilon", "precision_delta")
@@ -107,6 +114,10 @@ class PrivacyCard:
             raise CardError("assumptions and versions of the card must be texts.")
         if not (self.epsilon > 0.0 and 0.0 < self.delta < 1.0):
             raise CardError("a card needs epsilon > 0 and delta strictly between 0 and 1.")
+        if self.search is not None and (
+            not self.private or self.interval != self.search.far_interval
+        ):
+            raise CardError("the card's search does not fit its claim.")
         if self.private and not (
             self.releases
             and self.epsilon <= _LARGEST
@@ -141,6 +152,14 @@ class PrivacyCard:
             f"({self.epsilon:g}, {self.delta:.3g})-differentially private, "
             f"relation {self.relation}"
         )
+
+    @property
+    def fit_target(self) -> PrivacyTarget:
+        """What the training itself was planned for; less than the claim in a search."""
+        found = self.search
+        if found is None:
+            return PrivacyTarget(self.epsilon, self.delta, self.relation)
+        return PrivacyTarget(found.far_epsilon, found.far_delta, self.relation)
 
     @property
     def training(self) -> Release:
@@ -197,7 +216,7 @@ class PrivacyCard:
             return math.inf
         self._check_releases()
         # Last, because it takes longest: a card may come from anybody.
-        found = claim(self.releases, self.epsilon, self.delta, self.relation, self.interval)
+        found = self._found()
         if not found.epsilon <= self.epsilon:
             raise CardError(
                 f"the card claims epsilon={self.epsilon!r} but its releases amount to "
@@ -206,6 +225,12 @@ class PrivacyCard:
         self._check_claim(found)
         return found.epsilon
 
+    def _found(self) -> Claim:
+        """Return what the releases come to, those of the whole search if there was one."""
+        if self.search is None:
+            return claim(self.releases, self.epsilon, self.delta, self.relation, self.interval)
+        return search_claim(self.search, self.delta, self.relation)
+
     def _check_facts(self) -> None:
         """Refuse public facts that mean nothing."""
         check_facts(self.public, self.protected)
@@ -213,6 +238,8 @@ class PrivacyCard:
     def _check_releases(self) -> None:
         """Refuse releases that no fit with these public facts makes."""
         check_releases(self.releases, self.public)
+        if self.search is not None:
+            check_search(self.search, self.releases)
 
     def _check_nothing_is_claimed(self) -> None:
         """Refuse a card of a training without privacy that states parts of a guarantee."""
@@ -249,15 +276,23 @@ class PrivacyCard:
         values["epsilon"] = self.epsilon if self.private else "inf"
         values["relation"] = self.relation.value
         values["releases"] = [release.to_dict() for release in self.releases]
-        return json.dumps({"card": 1, **values}, indent=2, allow_nan=False)
+        search = values.pop("search")
+        if search is None:
+            return json.dumps({"card": 1, **values}, indent=2, allow_nan=False)
+        found = {"card": 2, **values, "search": search.to_dict()}
+        return json.dumps(found, indent=2, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "PrivacyCard":
         """Return the card that :meth:`to_json` wrote, or raise CardError."""
         try:
             values = read_json(text)
-            if values.pop("card") != 1 or set(values) != {f.name for f in fields(cls)}:
+            number = values.pop("card")
+            expected = {f.name for f in fields(cls)} - ({"search"} if number == 1 else set())
+            if number not in (1, cls._with_search) or set(values) != expected:
                 raise CardError("the card has unknown or missing fields.")
+            if number != 1:
+                values["search"] = Search.from_dict(values["search"])
             values["epsilon"] = float(values["epsilon"])
             values["relation"] = Relation(values["relation"])
             values["releases"] = tuple(Release.from_dict(x) for x in values["releases"])
@@ -310,6 +345,7 @@ class PrivacyCard:
                     for text in self._read_off()
                 ),
                 *self._released(),
+                *([] if self.search is None else [words_of(self.search, self.protected)]),
                 f"Accountant: {self.accountant}, interval {self.interval:g}, "
                 f"dp-accounting {self.versions.get('dp-accounting')}; finite precision "
                 f"{self.precision_epsilon:.1e} of epsilon.",

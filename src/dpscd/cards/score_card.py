@@ -46,6 +46,7 @@ class ScoreCard(PrivacyCard):
 
     _assumed: ClassVar[tuple[str, ...]] = _ASSUMPTIONS
     _what: ClassVar[str] = "the score"
+    _with_search: ClassVar[int] = 1  # a score is not searched for
 
     @classmethod
     def of(
@@ -95,8 +96,8 @@ class ScoreCard(PrivacyCard):
         return self.releases[0]
 
     def _check_facts(self) -> None:
-        if not self.private:
-            raise CardError("the card of a score needs a finite epsilon.")
+        if not self.private or self.search is not None:
+            raise CardError("the card of a score needs a finite epsilon, and no search.")
         check_facts(self.public)
 
     def _check_releases(self) -> None:

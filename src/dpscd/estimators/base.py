@@ -5,6 +5,7 @@ import os
 import sys
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -37,6 +38,7 @@ from dpscd.persons import PersonFacts
 from dpscd.planning import Facts, default_constant, default_delta, worth_standardising
 from dpscd.preprocessing.containers import is_dask
 from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.release import Release
 from dpscd.problem import Model, Problem
 from dpscd.progress import say_compiling
 from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
@@ -211,6 +213,25 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         if isinstance(source, DaskArrays):
             self._set_features(source.features, source.names)
         return state
+
+    def planned_releases(
+        self, source: RecordSource, classes: Any, count: int
+    ) -> tuple[Release, ...]:
+        """Return what a fit on some of these records would release, from public facts alone.
+
+        Parameters
+        ----------
+        source : RecordSource
+            Where the records come from.
+        classes : array or None
+            As for :meth:`fit_source`.
+        count : int
+            Public number of the records, or persons, that would be trained on.
+        """
+        self._check_parameters()
+        with source.opened(self._labels(classes), 1) as records:
+            fitting = self._fitting(replace(records, count=count), classes, source)
+            return fitting.planned().releases()
 
     def _packed_loss(self, fitting: Fitting, records: Opened, classes: Any) -> str | None:
         """Return the loss's name if the kernel of packed records is going to train with it."""

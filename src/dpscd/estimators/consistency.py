@@ -123,16 +123,17 @@ def _stated(parameters: Mapping[str, Any], card: PrivacyCard) -> list[tuple[str,
     """Return the parameters that a card states too, with what it says of them."""
     public = card.public
     auto = _AUTO_DELTA[public["rule"]](public["n"])
-    if parameters["delta"] == "auto" and card.delta != auto:
+    target = card.fit_target
+    if parameters["delta"] == "auto" and target.delta != auto:
         raise ModelFileError("its delta is not the one of its number of records.")
     found = [
-        ("epsilon", card.epsilon),
+        ("epsilon", target.epsilon),
         ("relation", card.relation.value),
         ("row_bound", public["row_bound"]),
         ("fit_intercept", public["intercept"] > 0.0),
     ]
     if parameters["delta"] != "auto":
-        found.append(("delta", card.delta))
+        found.append(("delta", target.delta))
     if parameters["n"] is not None:
         found.append(("n", public["n"]))
     if parameters["lam"] != "auto":

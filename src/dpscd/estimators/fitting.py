@@ -98,11 +98,7 @@ class Fitting:
         charged is spent whatever happens from then on.
         """
         # Of public inputs only.
-        plan = None
-        if self.target.private:
-            plan = plan_fit(self.facts, self.target, **self.fixed)
-            if self.facts.workers:
-                check_path(plan)
+        plan = self.planned() if self.target.private else None
         # The budget: spent from here on, whatever happens.
         reservation = self._reserve(plan)
         # From here on values of the data are used.
@@ -132,6 +128,13 @@ class Fitting:
         if self.ledger is not None and reservation is not None:
             Ledger(self.ledger).commit(reservation)
         return state, card
+
+    def planned(self) -> Plan:
+        """Return the plan of a private fit: of public inputs only."""
+        plan = plan_fit(self.facts, self.target, **self.fixed)
+        if self.facts.workers:
+            check_path(plan)
+        return plan
 
     @property
     def _plain_lam(self) -> float:

@@ -28,7 +28,7 @@ from dpscd.preprocessing.levels import levels_of
 from dpscd.preprocessing.resolution import lined
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.preprocessing.target_scale import trained_bounds
-from dpscd.privacy.release import BOUND_CELLS
+from dpscd.privacy.release import BOUND_CELLS, Release
 from dpscd.records.redaction import redact_memory_errors
 
 __all__ = ["TableModel", "restored_table"]
@@ -126,6 +126,50 @@ class TableModel(TableAnswers):
         -------
         self
         """
+        model, source, classes = self._prepared(table, y, groups)
+        with refusals_noted(self):
+            pairs = model.fit_source(source, classes).bounds or getattr(source, "seen", ())
+        schema = source.schema
+        found = dict(zip((part.name for part in schema.private), pairs, strict=True))
+        if schema.target.private_bounds:
+            model.set_params(y_bounds=found[schema.target.name])
+        model.feature_names_in_ = np.array(feature_names(schema, found), dtype=object)
+        model.n_features_in_ = len(model.feature_names_in_)
+        if schema.target.classes:
+            weights = getattr(self.estimator, "class_weight", None)
+            model.set_params(classes=list(schema.target.classes), class_weight=weights)
+            model.classes_ = np.array(schema.target.classes)
+        model.privacy_ = _with_schema(model.privacy_, schema, found)
+        projected, means = made_monotone(schema, found, model), model.released_means()
+        if means is not None:  # the average prediction stays where training put it
+            model.intercept_ = model.intercept_ + (model.coef_ - projected) @ means
+        model.coef_ = projected
+        self.schema_, self.bounds_, self.estimator_ = schema, found, model
+        return self
+
+    def planned_releases(
+        self, table: Any, y: Any, groups: Any, count: int
+    ) -> tuple[Release, ...]:
+        """Return what a fit on some of these records would release, from public facts alone.
+
+        Parameters
+        ----------
+        table, y, groups
+            As for :meth:`fit`.
+        count : int
+            Public number of the records, or persons, that would be trained on.
+        """
+        model, source, classes = self._prepared(table, y, groups, count)
+        found: tuple[Release, ...] = model.planned_releases(source, classes, count)
+        return found
+
+    def _prepared(
+        self, table: Any, y: Any, groups: Any, count: int | None = None
+    ) -> tuple[Any, "Table | DaskTable", Any]:
+        """Return the unfitted estimator, the records and the classes' codes.
+
+        `count` is the public number of records to plan for, if that is not the table's.
+        """
         schema = schema_of(self.schema)
         model: Any = self._unfitted(schema)
         if getattr(model, "inference", False):
@@ -147,31 +191,9 @@ class TableModel(TableAnswers):
         else:
             warn_of_split_groups()
         classes = np.arange(len(schema.target.classes)) if schema.target.classes else None
-        source: Table | DaskTable
-        with refusals_noted(self):
-            if is_dask(table, y):
-                source = DaskTable(table, y, schema, model.epsilon, model.n, persons, groups)
-                pairs = model.fit_source(source, classes).bounds
-            else:
-                source = Table(table, y, schema, model.epsilon, model.n, persons, groups)
-                pairs = model.fit_source(source, classes).bounds or source.seen
-        schema = source.schema
-        found = dict(zip((part.name for part in schema.private), pairs, strict=True))
-        if schema.target.private_bounds:
-            model.set_params(y_bounds=found[schema.target.name])
-        model.feature_names_in_ = np.array(feature_names(schema, found), dtype=object)
-        model.n_features_in_ = len(model.feature_names_in_)
-        if schema.target.classes:
-            weights = getattr(self.estimator, "class_weight", None)
-            model.set_params(classes=list(schema.target.classes), class_weight=weights)
-            model.classes_ = np.array(schema.target.classes)
-        model.privacy_ = _with_schema(model.privacy_, schema, found)
-        projected, means = made_monotone(schema, found, model), model.released_means()
-        if means is not None:  # the average prediction stays where training put it
-            model.intercept_ = model.intercept_ + (model.coef_ - projected) @ means
-        model.coef_ = projected
-        self.schema_, self.bounds_, self.estimator_ = schema, found, model
-        return self
+        kind = DaskTable if is_dask(table, y) else Table
+        n = model.n if count is None else count
+        return model, kind(table, y, schema, model.epsilon, n, persons, groups), classes
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model with its schema to a JSON file, for :func:`dpscd.load`.

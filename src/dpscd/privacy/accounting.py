@@ -26,6 +26,7 @@ __all__ = [
     "Accounted",
     "epsilon_of",
     "estimate",
+    "gaussian_delta",
     "gaussian_multiplier",
 ]
 
@@ -161,14 +162,14 @@ def gaussian_multiplier(epsilon: float, delta: float, relation: Relation) -> flo
     low, high = math.log(1e-305), math.log(1e200)  # of 1 / noise, at sensitivity 1
     while high - low > 1e-10:
         middle = 0.5 * (low + high)
-        if _gaussian_delta(epsilon, math.exp(middle)) <= delta:
+        if gaussian_delta(epsilon, math.exp(middle)) <= delta:
             low = middle
         else:
             high = middle
     return relation.reach / math.exp(low)
 
 
-def _gaussian_delta(epsilon: float, strength: float) -> float:
+def gaussian_delta(epsilon: float, strength: float) -> float:
     """Return the delta of one Gaussian release with noise 1 / `strength`.
 
     That is ndtr(-a) - exp(epsilon) ndtr(-b) with a, b = epsilon / strength -+ strength / 2

@@ -25,6 +25,7 @@ from dpscd.privacy.relation import PrivacyTarget, Relation
 
 if TYPE_CHECKING:
     from dpscd.privacy.release import Release
+    from dpscd.privacy.search import Search
 
 __all__ = [
     "LARGEST_EPSILON",
@@ -257,15 +258,21 @@ def fit_cost(
     epsilon: float,
     delta: float,
     relation: Relation,
+    search: "Search | None" = None,
 ) -> Cost:
     """Return what a fit costs, after recomputing that its claim is true.
 
     Notes
     -----
-    Guarantee: `releases` are (epsilon, delta)-private, both read as :func:`exact` does;
-    so what is charged is never less than what is spent.
+    Guarantee: `releases`, or the whole search, are (epsilon, delta)-private, both read as
+    :func:`exact` does; so what is charged is never less than what is spent.
     """
-    found = _amounts_to(tuple(releases), epsilon, delta, relation)
+    if search is not None and not isinstance(filter, BasicFilter):
+        raise ParameterError(
+            f"filter={filter.name!r} cannot hold a search, whose Rényi divergence is not "
+            "known; give its data set a budget with filter='basic'."
+        )
+    found = _amounts_to(tuple(releases), epsilon, delta, relation, search)
     if not (found <= epsilon and Fraction(found) <= exact(epsilon)):
         raise CardError(
             f"epsilon={epsilon!r} is claimed, but the releases amount to {found!r} at "
@@ -276,14 +283,21 @@ def fit_cost(
 
 @lru_cache(maxsize=256)
 def _amounts_to(
-    releases: tuple["Release", ...], epsilon: float, delta: float, relation: Relation
+    releases: tuple["Release", ...],
+    epsilon: float,
+    delta: float,
+    relation: Relation,
+    search: "Search | None",
 ) -> float:
     """Return the epsilon of `releases`; cached, for a grid search repeats its fits."""
     # Loads the compiler: `dpscd budget show` must not wait for that.
     from dpscd.privacy.release import claim
+    from dpscd.privacy.search import search_claim
 
     # The written delta may be below the binary one, by less than the step to the next.
     shy = math.nextafter(delta, 0.0)
+    if search is not None:
+        return search_claim(search, shy, relation).epsilon
     parts = tuple((x.event.rate, x.event.steps) for x in releases)
     interval = interval_for(epsilon, delta, relation, parts)
     return claim(releases, epsilon, shy, relation, interval).epsilon

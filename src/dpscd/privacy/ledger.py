@@ -16,6 +16,7 @@ from dpscd.privacy.unit import RECORD, Unit
 
 if TYPE_CHECKING:
     from dpscd.privacy.release import Release
+    from dpscd.privacy.search import Search
 
 __all__ = ["Ledger"]
 
@@ -132,6 +133,7 @@ class Ledger:
         *,
         seeded: bool = False,
         unit: str = RECORD.text,
+        search: "Search | None" = None,
     ) -> int:
         """Charge a fit before it uses any data, and return the id to commit.
 
@@ -156,6 +158,9 @@ class Ledger:
             What the card will say is protected; by default a record. It must be the budget's:
             a charge for records never covers a person, and one for persons covers a record
             under replace-one only, where the record stays with its person.
+        search : Search, optional
+            If the fit is a private search: what it claims is recomputed from this, and
+            `releases` are those of all candidates.
 
         Returns
         -------
@@ -196,7 +201,7 @@ class Ledger:
                 f"a fit with epsilon={epsilon:g} exceeds every budget; to train without "
                 "privacy, leave out the ledger."
             )
-        cost = fit_cost(account.filter, releases, epsilon, delta, account.relation)
+        cost = fit_cost(account.filter, releases, epsilon, delta, account.relation, search)
         entry = {
             "kind": "reserve",
             "dataset": dataset,
@@ -208,14 +213,16 @@ class Ledger:
             "seeded": bool(seeded),
             "time": _now(),
             **_stated(protected),
+            **({} if search is None else {"search": search.to_dict()}),
         }
+        what = "search" if search is not None else "score" if label == "score" else "fit"
         with transaction(self.path) as (connection, books):
             now = books.account(dataset)
             if (now.filter, now.relation, now.unit) != (
                 account.filter, account.relation, account.unit,
             ):  # fmt: skip
                 raise LedgerError(f"the ledger {self.path!r} was replaced meanwhile.")
-            now.admit(epsilon, delta, cost, "score" if label == "score" else "fit")
+            now.admit(epsilon, delta, cost, what)
             return append(connection, books, entry)
 
     def seal(self, reservation: int) -> str:

@@ -51,6 +51,9 @@ class Purpose(IntEnum):
     SCORE = 11
     LOTS_KEY = 12
     SUM = 13  # of a source that one release has for itself
+    SPLIT = 14  # which records a search keeps apart
+    RUNS = 15  # of a search: which candidate, and whether it was the last
+    RUN_SEED = 16  # of a search with a seed
 
 
 def _stream(

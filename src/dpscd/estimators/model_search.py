@@ -1,0 +1,447 @@
+"""Choosing among models under one guarantee, however many there are."""
+
+import itertools
+import math
+import os
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.utils.metaestimators import available_if
+
+from dpscd.cards.card import PrivacyCard
+from dpscd.errors import CardError, ParameterError
+from dpscd.estimators.files import model_text
+from dpscd.estimators.held_out import held_out
+from dpscd.estimators.parameters import check_budget, given
+from dpscd.estimators.search_candidates import Common, common_of, made_candidates, prepared
+from dpscd.estimators.search_parts import ArrayParts, Parts, TableParts, part_sizes, split_units
+from dpscd.estimators.search_plan import SearchPlan, plan_search
+from dpscd.estimators.searches import check_fitted, refusals_noted
+from dpscd.estimators.table import TableModel
+from dpscd.estimators.validation import check_integer, check_number
+from dpscd.planning import default_delta
+from dpscd.preprocessing.containers import is_dask
+from dpscd.preprocessing.schema import schema_of
+from dpscd.privacy.ledger import Ledger
+from dpscd.privacy.random import Purpose, SecretSeed, Source, source_for
+from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.score import noisy_score
+from dpscd.privacy.search import LEAST_STOP, search_claim
+from dpscd.privacy.sums import check_capacity
+from dpscd.privacy.unit import RECORD, Unit
+from dpscd.records.redaction import redact_memory_errors
+from dpscd.scores.totals import total_of
+
+__all__ = ["DPModelSearch"]
+
+_WORD = 2.0**64
+_LARGEST = 1e4  # epsilon that a card holds
+
+
+def _chosen_has(method: str) -> Any:
+    """Return a check for scikit-learn: whether the model that was chosen has this method."""
+
+    def check(search: Any) -> bool:
+        check_fitted(search)
+        getattr(search.best_estimator_, method)  # raises AttributeError, in its own words
+        return True
+
+    return check
+
+
+@dataclass(frozen=True, repr=False)
+class _Run:
+    """What one run released; of all but the best nothing leaves."""
+
+    model: Any
+    candidate: int
+    score: float
+    rank: float
+
+    def beats(self, other: "_Run | None") -> bool:
+        """Return whether this one comes later in the order of outcomes.
+
+        Equal ranks are told apart by all that was released: the order is one of outcomes alone.
+        """
+        if other is None or self.rank != other.rank:
+            return other is None or self.rank > other.rank
+        return _text(self.model) > _text(other.model)
+
+
+class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
+    """The best of several candidates, under one epsilon however many there are.
+
+    A random number of runs, secret, each train a candidate drawn at random on one part of the
+    records and score it, with noise, on the rest; the run with the best score is the result.
+
+    Parameters
+    ----------
+    candidates : list of estimators, or one estimator
+        TableModels, with schemas of their own, or estimators of this library; epsilon, delta,
+        relation, n and randomness are set by the search.
+    epsilon : float
+        What the whole search may cost.
+    param_grid : dict or list of dicts, optional
+        As of scikit-learn's GridSearchCV: every combination is tried with each candidate.
+    delta : float or 'auto'
+        Of the whole search. 'auto' is min(1e-5, 1 / (10 n)).
+    relation : {'zero-out', 'replace-one', 'add-remove'}
+        Which data sets are neighbours.
+    metric : str, default='auto'
+        What is compared: 'accuracy', 'auc', 'log_loss' or 'brier' of classifiers; 'mae', 'mse'
+        or 'r2' of regressions. 'auto' is the first of them.
+    bound : float, optional
+        The largest loss of a record, as for :func:`dpscd.private_score`.
+    holdout : float, default=0.2
+        Which part of the records, or persons, is kept apart for scores.
+    mean_runs : float or 'auto'
+        Runs on average. More runs see more candidates and leave less epsilon to each. 'auto' is
+        the number of candidates.
+    n : int, optional
+        Declared number of records, required with 'add-remove' and refused otherwise.
+    ledger, dataset : path and str, optional
+        The budget that is charged, once for the whole search.
+    random_state : int, SecretSeed, RandomState, Generator or None
+        As of the estimators.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator or TableModel
+        The model, with a card of the whole search.
+    best_index_ : int
+        Which candidate it is.
+    best_score_ : float
+        Its score, with noise. It is the best of several: rather too good.
+    metric_ : str
+        What was compared.
+    privacy_ : PrivacyCard
+        What the search guarantees.
+
+    Notes
+    -----
+    Guarantee: everything that `fit` leaves is (epsilon, delta)-differentially private; the
+    charge is on disk before a value is used.
+    Requires: the time that `fit` takes is not seen by others, as it tells the number of runs.
+    Proof: docs/proofs/search.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpscd import DPLinearSVC, DPLogisticRegression, DPModelSearch
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
+    >>> y = X[:, 0] > X[:, 1]
+    >>> kinds = DPLogisticRegression, DPLinearSVC
+    >>> candidates = [kind(classes=[False, True]) for kind in kinds]
+    >>> search = DPModelSearch(candidates, epsilon=1.0, random_state=0).fit(X, y)
+    >>> search.privacy_.epsilon, search.privacy_.verify() <= 1.0
+    (1.0, True)
+    """
+
+    best_estimator_: Any
+    best_index_: int
+    best_score_: float
+    metric_: str
+
+    def __init__(
+        self,
+        candidates: Any,
+        epsilon: float = 1.0,
+        *,
+        param_grid: Any = None,
+        delta: float | str = "auto",
+        relation: str = "zero-out",
+        metric: str = "auto",
+        bound: float | None = None,
+        holdout: float = 0.2,
+        mean_runs: float | str = "auto",
+        n: int | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        dataset: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.candidates = candidates
+        self.epsilon = epsilon
+        self.param_grid = param_grid
+        self.delta = delta
+        self.relation = relation
+        self.metric = metric
+        self.bound = bound
+        self.holdout = holdout
+        self.mean_runs = mean_runs
+        self.n = n
+        self.ledger = ledger
+        self.dataset = dataset
+        self.random_state = random_state
+
+    @redact_memory_errors
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+        """Search, and keep the best model.
+
+        Parameters
+        ----------
+        X : path, list of paths, table or array
+            The records: for TableModels whatever they are fitted on, else rows.
+        y : array-like, optional
+            Their labels, where a table does not have them.
+        groups : array-like, optional
+            Whose record each is: persons are protected then, and stay in one part.
+
+        Returns
+        -------
+        self
+        """
+        # Of public facts only.
+        candidates, common, parts = self._opened(X, y, groups)
+        target, n = self._target(parts.count)
+        sizes = part_sizes(n, float(self.holdout))
+        plan = plan_search(self, candidates, common, parts, target, sizes)
+        unit = _unit(common, groups)
+        # The budget: spent from here on, whatever happens.
+        with refusals_noted(self):
+            reservation = self._reserve(plan, target, unit)
+        seal = ""
+        if (
+            self.ledger is not None
+            and reservation is not None
+            and self.random_state is not None
+        ):
+            seal = Ledger(self.ledger).seal(reservation)
+        source = source_for(self.random_state, f"{seal} search")
+        # From here on values of the data are used.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # which runs warn would tell which there are
+            best = self._search(plan, common, parts, source, target.relation)
+        if self.ledger is not None and reservation is not None:
+            Ledger(self.ledger).commit(reservation)
+        self._keep(best, plan, target, seeded=source.seeded)
+        return self
+
+    def _opened(self, X: Any, y: Any, groups: Any) -> tuple[list[Any], Common, Any]:
+        """Return candidates, what they share, and the records, of which no cell was read."""
+        check_budget(self.ledger, self.dataset, self.random_state)
+        check_number("epsilon", self.epsilon, high=_LARGEST)
+        check_number("holdout", self.holdout, low=0.01, high=0.9)
+        if self.bound is not None:
+            check_number("bound", self.bound)
+        if is_dask(X, y, groups):
+            raise ParameterError("a search is not available on Dask; use records in memory.")
+        candidates = made_candidates(self.candidates, self.param_grid)
+        common = common_of(candidates, Relation.parse(self.relation).value)
+        if not common.table:
+            return candidates, common, ArrayParts(X, y, groups)
+        if groups is not None and common.person is not None:
+            raise ParameterError(f"groups cannot be given: the person is {common.person!r}.")
+        schema = schema_of(candidates[0].schema)
+        return candidates, common, TableParts(X, y, groups, schema)
+
+    def _target(self, count: int) -> tuple[PrivacyTarget, int]:
+        """Return the guarantee of the whole search, and the public number of units."""
+        relation = Relation.parse(self.relation)
+        if relation.needs_n != (self.n is not None):
+            raise ParameterError(
+                f"n={self.n!r} does not go with relation={relation.value!r}: 'add-remove' "
+                "needs a declared number of records, the others have the true one."
+            )
+        n = count if self.n is None else check_integer("n", self.n)
+        delta = given(self.delta)
+        if delta is None:
+            delta = default_delta(n)
+        delta = check_number("delta", delta, strict=False)
+        return PrivacyTarget(float(self.epsilon), delta, relation), n
+
+    def stop_of(self, candidates: int) -> float:
+        """Return the chance that a run is the last.
+
+        Parameters
+        ----------
+        candidates : int
+            How many there are.
+        """
+        mean = given(self.mean_runs)
+        if mean is None:
+            mean = float(min(candidates, 1.0 / LEAST_STOP))
+        return 1.0 / check_number("mean_runs", mean, low=1.5, high=1.0 / LEAST_STOP)
+
+    def _reserve(self, plan: SearchPlan, target: PrivacyTarget, unit: Unit) -> int | None:
+        """Charge the search to its budget, if it has one, before any value is used."""
+        if self.ledger is None:
+            return None
+        return Ledger(self.ledger).reserve(
+            str(self.dataset),
+            [release for one in plan.search.lists() for release in one],
+            target.epsilon,
+            target.delta,
+            target.relation.value,
+            type(self).__name__,
+            seeded=self.random_state is not None,
+            unit=unit.text,
+            search=plan.search,
+        )
+
+    def _search(
+        self, plan: SearchPlan, common: Common, parts: Any, source: Source, relation: Relation
+    ) -> _Run:
+        """Return the best of all runs.
+
+        Notes
+        -----
+        Guarantee: what is returned is private as `plan` states; all else is forgotten.
+        Proof: docs/proofs/search.md.
+        """
+        for candidate in plan.candidates:
+            parts.read(candidate)
+        apart = split_units(source, parts.count, float(self.holdout), relation)
+        best: _Run | None = None
+        for number in itertools.count():
+            choice, coin = (int(x) for x in source.words(Purpose.RUNS, number, 1, 2)[0])
+            run = _one_run(plan, common, parts, apart, choice % len(plan.candidates),
+                           _seed(source, number))  # fmt: skip
+            if run.beats(best):
+                best = run
+            if coin < int(plan.search.stop * _WORD):
+                break
+        return best  # type: ignore[return-value] # there is at least one run
+
+    def _keep(
+        self, best: _Run, plan: SearchPlan, target: PrivacyTarget, *, seeded: bool
+    ) -> None:
+        """Store the model with the card of the whole search."""
+        model: Any = best.model.estimator_ if isinstance(best.model, TableModel) else best.model
+        found = search_claim(plan.search, target.delta, target.relation)
+        public = {**model.privacy_.public, "reaches": found.epsilon}
+        if self.dataset is not None:
+            public["dataset"] = str(self.dataset)
+        model.privacy_ = replace(
+            model.privacy_,
+            epsilon=target.epsilon,
+            delta=target.delta,
+            accountant=found.accountant,
+            interval=found.interval,
+            precision_epsilon=found.precision_epsilon,
+            precision_delta=found.precision_delta,
+            seeded=seeded,
+            public=public,
+            search=plan.search,
+        )
+        model.set_params(random_state=None)  # of this run alone, and a secret
+        if isinstance(best.model, TableModel):
+            best.model.set_params(estimator__random_state=None)
+        self.best_estimator_, self.best_index_ = best.model, best.candidate
+        self.best_score_, self.metric_ = best.score, plan.metric
+
+    @property
+    def privacy_(self) -> PrivacyCard:
+        """What the search guarantees."""
+        check_fitted(self)
+        card: PrivacyCard = self.best_estimator_.privacy_
+        return card
+
+    @property
+    def classes_(self) -> Any:
+        """The classes of the model that was chosen."""
+        check_fitted(self)
+        return self.best_estimator_.classes_
+
+    def predict(self, X: Any) -> Any:
+        """Return the predictions of the model that was chosen."""
+        check_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    @available_if(_chosen_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probabilities of the model that was chosen."""
+        return self.best_estimator_.predict_proba(X)
+
+    @available_if(_chosen_has("decision_function"))
+    def decision_function(self, X: Any) -> Any:
+        """Return the decisions of the model that was chosen."""
+        return self.best_estimator_.decision_function(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the score of the model that was chosen, on records that are not protected."""
+        check_fitted(self)
+        return float(self.best_estimator_.score(X, y))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model that was chosen to a JSON file; read it with :func:`dpscd.load`.
+
+        Parameters
+        ----------
+        path : path
+            The file, replaced if it exists.
+        """
+        check_fitted(self)
+        self.best_estimator_.save(path)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "best_estimator_")
+
+    def __getstate__(self) -> Any:
+        # As for estimators: whoever has the seed can take the noise away again.
+        state = super().__getstate__()
+        return {**state, "random_state": None} if "best_estimator_" in state else state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        found = made_candidates(self.candidates, self.param_grid)[0]
+        inner = found.__sklearn_tags__()
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.input_tags, tags.target_tags = inner.input_tags, inner.target_tags
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+def _unit(common: Common, groups: Any) -> Unit:
+    """Return what is protected."""
+    if common.person is not None:
+        return Unit(common.person)
+    return RECORD if groups is None else Unit(groups=True)
+
+
+def _seed(source: Source, number: int) -> Any:
+    """Return the randomness of a run: the operating system's, or a seed of its own."""
+    if not source.seeded:
+        return None
+    return SecretSeed(source.words(Purpose.RUN_SEED, number, 1, 4).tobytes())
+
+
+def _one_run(
+    plan: SearchPlan, common: Common, parts: Any, apart: Any, choice: int, seed: Any
+) -> _Run:
+    """Train a candidate on one part of the records and score it on the other.
+
+    Notes
+    -----
+    Guarantee: what is returned satisfies both points of ``plan.search``, for a unit of either
+    part.
+    Requires: `seed` is None or new.
+    Proof: docs/proofs/search.md, "One run".
+    """
+    candidate, release = plan.candidates[choice], plan.search.score
+    train: Parts = parts.part(candidate, ~apart)
+    model = prepared(candidate, {"random_state": seed})
+    model.fit(train.X, train.y, groups=train.groups)
+    if model.privacy_.releases != plan.fits[choice]:
+        raise CardError("a run would release something else than was planned.")
+    test: Parts = parts.part(candidate, apart)
+    records = held_out(model, test.X, test.y, test.groups)
+    found = records.read(plan.measure.needs_chances)
+    check_capacity(release.n, found.count)
+    total = total_of(plan.measure, found.answers, found.persons, release.n)
+    noisy = noisy_score(release, total, source_for(seed, "score"))
+    sums = plan.measure.sums(noisy, release.event.noise_multiplier, release.n)
+    value = float(np.asarray(plan.measure.found(sums, 0.95)[0]))
+    rank = common.sign(plan.metric) * value
+    return _Run(model, choice, value, rank if math.isfinite(rank) else -math.inf)
+
+
+def _text(model: Any) -> str:
+    """Return all that was released of a model."""
+    if not isinstance(model, TableModel):
+        return model_text(model)
+    return f"{sorted(model.bounds_.items())} {model_text(model.estimator_)}"

@@ -1,0 +1,163 @@
+"""The price of a private search: its theorem against exact integrals, and its two points."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from dpscd.errors import CardError, ParameterError
+from dpscd.privacy.accounting import gaussian_delta
+from dpscd.privacy.event import SampledGaussian
+from dpscd.privacy.filters import BasicFilter, RenyiFilter, fit_cost
+from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.release import Release
+from dpscd.privacy.search import (
+    Search,
+    planned_search,
+    reaches,
+    search_claim,
+    search_points,
+    total_epsilon,
+)
+
+STOPS = [1.0 / 1.5, 1.0 / 3.0, 1.0 / 6.0, 1.0 / 30.0]
+TARGET = PrivacyTarget(1.0, 1e-5)
+
+
+def fit(multiplier=3.0, n=1000):
+    return (Release("shared vector", SampledGaussian(0.01, multiplier, 1000), 1.0, 4, n),)
+
+
+def score(multiplier=6.0):
+    return Release("score", SampledGaussian(1.0, multiplier, 1), 1.0, 1, 250)
+
+
+def hockey_stick(stop, strength, epsilon, rank):
+    """Return the exact delta of the best of geometrically many Gaussian outcomes.
+
+    Neighbours' outcomes have means 0 and `strength`; `rank` orders them: by size, by its
+    opposite, or by distance from the middle, where the loss is least.
+    """
+
+    def density(x, mean):
+        y = x - mean
+        below = {
+            "up": stats.norm.cdf(y),
+            "down": stats.norm.sf(y),
+            "in": 1.0 - _within(x, mean, strength),
+            "out": _within(x, mean, strength),
+        }[rank]
+        return stats.norm.pdf(y) * stop / (1.0 - (1.0 - stop) * below) ** 2
+
+    x = np.linspace(-12.0, 12.0 + strength, 400_001)
+    found = []
+    for one, other in ((0.0, strength), (strength, 0.0)):
+        excess = density(x, one) - math.exp(epsilon) * density(x, other)
+        found.append(integrate.simpson(np.maximum(excess, 0.0), x=x))
+    return max(found)
+
+
+def _within(x, mean, strength):
+    reach = np.abs(x - strength / 2.0)
+    low, high = strength / 2.0 - reach - mean, strength / 2.0 + reach - mean
+    return stats.norm.cdf(high) - stats.norm.cdf(low)
+
+
+@pytest.mark.parametrize("stop", STOPS)
+@pytest.mark.parametrize("rank", ["up", "down", "in", "out"])
+@pytest.mark.parametrize("strength", [0.1, 0.5, 1.5])
+def test_the_best_run_leaks_no_more_than_the_theorem_says(stop, rank, strength):
+    near = [(e, gaussian_delta(e, strength)) for e in np.linspace(0.0, 3.0 * strength, 40)]
+    for far in np.linspace(0.2 * strength, 4.0 * strength, 8):
+        delta = gaussian_delta(far, strength) / stop
+        if not 1e-9 < delta < 1.0:
+            continue
+        epsilon = min(total_epsilon(stop, e, d, far) for e, d in near)
+        assert hockey_stick(stop, strength, epsilon, rank) <= delta * (1.0 + 1e-6)
+
+
+def test_the_theorem_is_not_far_from_what_leaks():
+    # Of an order by the loss itself; otherwise a bound without any use would pass.
+    stop, strength = 1.0 / 6.0, 0.5
+    near = [(e, gaussian_delta(e, strength)) for e in np.linspace(0.0, 2.0, 200)]
+    far = 1.6
+    epsilon = min(total_epsilon(stop, e, d, far) for e, d in near)
+    delta = gaussian_delta(far, strength) / stop
+    leaks = max(hockey_stick(stop, strength, 0.85 * epsilon, rank) for rank in ("up", "down"))
+    assert leaks > delta
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 8.0])
+@pytest.mark.parametrize("stop", STOPS)
+def test_points_come_to_the_target_and_leave_most_to_a_run(relation, epsilon, stop):
+    target = PrivacyTarget(epsilon, 1e-6, relation)
+    points = search_points(target, stop)
+    total = total_epsilon(
+        stop, points["near_epsilon"], points["near_delta"], points["far_epsilon"]
+    )
+    assert 0.999 * epsilon < total <= epsilon
+    assert points["far_delta"] <= stop * 1e-6
+    # The price: what is known of the Gaussian release, and better than by Renyi divergences.
+    assert 0.3 * epsilon < points["far_epsilon"] < epsilon
+    if (epsilon, stop) == (1.0, 1.0 / 3.0):
+        assert points["far_epsilon"] > 1.0 / 1.52
+
+
+def searched(relation=Relation.ZERO_OUT, **changed):
+    points = {**search_points(PrivacyTarget(1.0, 1e-5, relation), 1 / 3), **changed}
+    return planned_search(points, 1 / 3, [fit(), fit(), fit(4.0)], score(), relation)
+
+
+def test_a_search_is_claimed_if_every_list_satisfies_both_points():
+    found = searched()
+    assert len(found.fits) == 2  # each list once
+    claim = search_claim(found, 1e-5, Relation.ZERO_OUT)
+    assert claim.epsilon == pytest.approx(1.0, rel=1e-6)
+    assert claim.epsilon <= 1.0
+    assert 0.0 < claim.precision_epsilon < 1e-3
+    assert all(reaches(x, found, Relation.ZERO_OUT) for x in found.lists())
+    # A list with too little noise, of the fits or of the score, at either point; a far delta
+    # that is not small enough.
+    for bad in (
+        planned_search(_points(found), 1 / 3, [fit(), fit(0.8)], score(), Relation.ZERO_OUT),
+        planned_search(_points(found), 1 / 3, [fit()], score(2.0), Relation.ZERO_OUT),
+        searched(near_epsilon=0.01),
+        searched(far_delta=1e-5),
+    ):
+        assert search_claim(bad, 1e-5, Relation.ZERO_OUT).epsilon == math.inf
+
+
+def _points(search):
+    return {
+        name: getattr(search, name)
+        for name in ("near_epsilon", "near_delta", "far_epsilon", "far_delta")
+    }
+
+
+def test_searches_are_written_and_read():
+    found = searched()
+    assert Search.from_dict(found.to_dict()) == found
+    values = found.to_dict()
+    for name, bad in (
+        ("stop", 0.0), ("stop", 2.0), ("stop", 2.0**-12), ("stop", 1), ("near_delta", 1.0),
+        ("far_epsilon", math.inf), ("far_epsilon", 1e5), ("far_interval", 2.0),
+        ("near_interval", 1e-12), ("fits", []), ("fits", [[]]), ("fits", 1), ("fits", [1]),
+    ):  # fmt: skip
+        with pytest.raises(CardError):
+            Search.from_dict({**values, name: bad})
+    for bad in (None, {}, {**values, "more": 1}):
+        with pytest.raises(CardError, match="malformed"):
+            Search.from_dict(bad)
+
+
+def test_a_ledger_recomputes_what_a_search_claims():
+    found = searched()
+    listed = [x for one in found.lists() for x in one]
+    basic = BasicFilter(2.0, 1e-4)
+    assert fit_cost(basic, listed, 1.0, 1e-5, Relation.ZERO_OUT, found)["epsilon"] == 1.0
+    with pytest.raises(CardError, match="is claimed"):
+        fit_cost(basic, listed, 0.9, 1e-5, Relation.ZERO_OUT, found)
+    with pytest.raises(ParameterError, match="cannot hold a search"):
+        fit_cost(RenyiFilter.of(2.0, 1e-4), listed, 1.0, 1e-5, Relation.ZERO_OUT, found)
