@@ -97,6 +97,32 @@ def test_the_theorem_is_close_to_what_leaks_in_the_worst_order(stop, rank, part)
     assert hockey_stick(stop, strength, epsilon, rank) <= delta
 
 
+def test_the_theorem_holds_for_outcomes_with_atoms_in_any_order():
+    rng = np.random.default_rng(0)
+    worst = 0.0
+    for _ in range(3000):
+        size, stop = rng.integers(2, 7), rng.choice([0.6, 0.3, 0.05])
+        p, q = (rng.dirichlet(np.full(size, rng.choice([0.2, 1.0, 5.0]))) for _ in range(2))
+        p = np.where(rng.random(size) < 0.1, 0.0, p)
+        p /= p.sum() or 1.0
+        if not p.sum():
+            continue
+        e1, e2 = rng.uniform(0.0, 3.0, 2)
+
+        def stick(a, b, epsilon):
+            pairs = ((a, b), (b, a))
+            return max(np.maximum(x - math.exp(epsilon) * y, 0.0).sum() for x, y in pairs)
+
+        def best(a, stop=stop):
+            below = np.concatenate([[0.0], np.cumsum(a)]).clip(0.0, 1.0)
+            return np.diff(stop * below / (1.0 - (1.0 - stop) * below))
+
+        epsilon = total_epsilon(stop, e1, stick(p, q, e1), e2)
+        excess = stick(best(p), best(q), epsilon) - stick(p, q, e2) / stop
+        worst = max(worst, excess)
+    assert worst < 1e-12
+
+
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 8.0])
 @pytest.mark.parametrize("stop", STOPS)

@@ -44,7 +44,7 @@ from dpscd.inference import coefficient_map
 from dpscd.link import Link
 from dpscd.privacy.strict_json import read_json
 
-__all__ = ["model_text", "read_content", "read_model", "write_model"]
+__all__ = ["read_content", "read_model", "write_model"]
 
 _OLD, _FORMAT = 1, 5
 # What parameters that files of earlier formats lack would have been, and since when they have
@@ -81,14 +81,6 @@ def write_model(
     table : dict, optional
         Schema and released bounds, when the model is one of tables.
     """
-    text = model_text(model, table)
-    _check_readable(text, type(model))
-    with atomic_write(path) as file:
-        file.write(text)
-
-
-def model_text(model: Any, table: dict[str, Any] | None = None) -> str:
-    """Return what is written of a fitted model: all that was released of it."""
     parameters = model.get_params(deep=False)
     for local in _LOCAL:
         del parameters[local]
@@ -127,7 +119,10 @@ def model_text(model: Any, table: dict[str, Any] | None = None) -> str:
     if table is not None:
         values["table"] = table
     values["checksum"] = _checksum(values)
-    return json.dumps(values, indent=1, allow_nan=False)
+    text = json.dumps(values, indent=1, allow_nan=False)
+    _check_readable(text, type(model))
+    with atomic_write(path) as file:
+        file.write(text)
 
 
 def _check_readable(text: str, family: type) -> None:

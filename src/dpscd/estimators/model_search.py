@@ -1,9 +1,10 @@
 """Choosing among models under one guarantee, however many there are."""
 
+import io
 import itertools
-import math
 import os
 import warnings
+from contextlib import redirect_stderr
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,19 +13,24 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.metaestimators import available_if
 
 from dpscd.cards.card import PrivacyCard
-from dpscd.errors import CardError, ParameterError
-from dpscd.estimators.files import model_text
+from dpscd.errors import CardError, ParameterError, UtilityWarning
 from dpscd.estimators.held_out import held_out
 from dpscd.estimators.parameters import check_budget, given
 from dpscd.estimators.search_candidates import Common, common_of, made_candidates, prepared
 from dpscd.estimators.search_parts import ArrayParts, Parts, TableParts, part_sizes, split_units
-from dpscd.estimators.search_plan import SearchPlan, plan_search
+from dpscd.estimators.search_plan import (
+    SearchPlan,
+    SearchPrice,
+    plan_search,
+    search_price,
+)
 from dpscd.estimators.searches import check_fitted, refusals_noted
 from dpscd.estimators.table import TableModel
-from dpscd.estimators.validation import check_integer, check_number
+from dpscd.estimators.validation import check_integer, check_number, warn_user
 from dpscd.planning import default_delta
 from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.schema import schema_of
+from dpscd.privacy.filters import LARGEST_EPSILON
 from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.random import Purpose, SecretSeed, Source, source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
@@ -38,7 +44,7 @@ from dpscd.scores.totals import total_of
 __all__ = ["DPModelSearch"]
 
 _WORD = 2.0**64
-_LARGEST = 1e4  # epsilon that a card holds
+_LARGEST = LARGEST_EPSILON  # of a search; beyond it nobody is protected
 
 
 def _chosen_has(method: str) -> Any:
@@ -60,15 +66,6 @@ class _Run:
     candidate: int
     score: float
     rank: float
-
-    def beats(self, other: "_Run | None") -> bool:
-        """Return whether this one comes later in the order of outcomes.
-
-        Equal ranks are told apart by all that was released: the order is one of outcomes alone.
-        """
-        if other is None or self.rank != other.rank:
-            return other is None or self.rank > other.rank
-        return _text(self.model) > _text(other.model)
 
 
 class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
@@ -99,7 +96,7 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         Which part of the records, or persons, is kept apart for scores.
     mean_runs : float or 'auto'
         Runs on average. More runs see more candidates and leave less epsilon to each. 'auto' is
-        the number of candidates.
+        twice the number of candidates: two of three searches then draw the best one.
     n : int, optional
         Declared number of records, required with 'add-remove' and refused otherwise.
     ledger, dataset : path and str, optional
@@ -198,6 +195,9 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         candidates, common, parts = self._opened(X, y, groups)
         target, n = self._target(parts.count)
         sizes = part_sizes(n, float(self.holdout))
+        price = search_price(target, self.stop_of(len(candidates)), len(candidates), sizes)
+        if not price.worth_it:
+            warn_user(str(price), UtilityWarning)
         plan = plan_search(self, candidates, common, parts, target, sizes)
         unit = _unit(common, groups)
         # The budget: spent from here on, whatever happens.
@@ -212,9 +212,10 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
             seal = Ledger(self.ledger).seal(reservation)
         source = source_for(self.random_state, f"{seal} search")
         # From here on values of the data are used.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # which runs warn would tell which there are
-            best = self._search(plan, common, parts, source, target.relation)
+        # What runs say, or that something is compiled, would tell which there are.
+        with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            best = self._search(plan, parts, source, target.relation)
         if self.ledger is not None and reservation is not None:
             Ledger(self.ledger).commit(reservation)
         self._keep(best, plan, target, seeded=source.seeded)
@@ -238,10 +239,10 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         schema = schema_of(candidates[0].schema)
         return candidates, common, TableParts(X, y, groups, schema)
 
-    def _target(self, count: int) -> tuple[PrivacyTarget, int]:
+    def _target(self, count: int, declared: int | None = None) -> tuple[PrivacyTarget, int]:
         """Return the guarantee of the whole search, and the public number of units."""
         relation = Relation.parse(self.relation)
-        if relation.needs_n != (self.n is not None):
+        if declared is None and relation.needs_n != (self.n is not None):
             raise ParameterError(
                 f"n={self.n!r} does not go with relation={relation.value!r}: 'add-remove' "
                 "needs a declared number of records, the others have the true one."
@@ -253,6 +254,24 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         delta = check_number("delta", delta, strict=False)
         return PrivacyTarget(float(self.epsilon), delta, relation), n
 
+    def price(self, n: int) -> SearchPrice:
+        """Return what the search would cost, from public numbers alone; it prints as advice.
+
+        Parameters
+        ----------
+        n : int
+            Public number of records, or of persons.
+
+        Returns
+        -------
+        SearchPrice
+            What is left to each run, and how exact scores are.
+        """
+        count = len(made_candidates(self.candidates, self.param_grid))
+        target, n = self._target(check_integer("n", n), declared=n)
+        sizes = part_sizes(n, float(self.holdout))
+        return search_price(target, self.stop_of(count), count, sizes)
+
     def stop_of(self, candidates: int) -> float:
         """Return the chance that a run is the last.
 
@@ -263,7 +282,7 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         """
         mean = given(self.mean_runs)
         if mean is None:
-            mean = float(min(candidates, 1.0 / LEAST_STOP))
+            mean = min(2.0 * candidates, 1.0 / LEAST_STOP)
         return 1.0 / check_number("mean_runs", mean, low=1.5, high=1.0 / LEAST_STOP)
 
     def _reserve(self, plan: SearchPlan, target: PrivacyTarget, unit: Unit) -> int | None:
@@ -282,9 +301,7 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
             search=plan.search,
         )
 
-    def _search(
-        self, plan: SearchPlan, common: Common, parts: Any, source: Source, relation: Relation
-    ) -> _Run:
+    def _search(self, plan: SearchPlan, parts: Any, source: Source, relation: Relation) -> _Run:
         """Return the best of all runs.
 
         Notes
@@ -298,9 +315,10 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         best: _Run | None = None
         for number in itertools.count():
             choice, coin = (int(x) for x in source.words(Purpose.RUNS, number, 1, 2)[0])
-            run = _one_run(plan, common, parts, apart, choice % len(plan.candidates),
-                           _seed(source, number))  # fmt: skip
-            if run.beats(best):
+            which = choice % len(plan.candidates)
+            run = _one_run(plan, parts, apart, which, _seed(source, number))
+            # The first of equals: as good as any of them, for runs are alike.
+            if best is None or run.rank > best.rank:
                 best = run
             if coin < int(plan.search.stop * _WORD):
                 break
@@ -332,13 +350,7 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
             best.model.set_params(estimator__random_state=None)
         self.best_estimator_, self.best_index_ = best.model, best.candidate
         self.best_score_, self.metric_ = best.score, plan.metric
-
-    @property
-    def privacy_(self) -> PrivacyCard:
-        """What the search guarantees."""
-        check_fitted(self)
-        card: PrivacyCard = self.best_estimator_.privacy_
-        return card
+        self.privacy_: PrivacyCard = model.privacy_
 
     @property
     def classes_(self) -> Any:
@@ -410,9 +422,7 @@ def _seed(source: Source, number: int) -> Any:
     return SecretSeed(source.words(Purpose.RUN_SEED, number, 1, 4).tobytes())
 
 
-def _one_run(
-    plan: SearchPlan, common: Common, parts: Any, apart: Any, choice: int, seed: Any
-) -> _Run:
+def _one_run(plan: SearchPlan, parts: Any, apart: Any, choice: int, seed: Any) -> _Run:
     """Train a candidate on one part of the records and score it on the other.
 
     Notes
@@ -436,12 +446,4 @@ def _one_run(
     noisy = noisy_score(release, total, source_for(seed, "score"))
     sums = plan.measure.sums(noisy, release.event.noise_multiplier, release.n)
     value = float(np.asarray(plan.measure.found(sums, 0.95)[0]))
-    rank = common.sign(plan.metric) * value
-    return _Run(model, choice, value, rank if math.isfinite(rank) else -math.inf)
-
-
-def _text(model: Any) -> str:
-    """Return all that was released of a model."""
-    if not isinstance(model, TableModel):
-        return model_text(model)
-    return f"{sorted(model.bounds_.items())} {model_text(model.estimator_)}"
+    return _Run(model, choice, value, plan.measure.rank(sums))

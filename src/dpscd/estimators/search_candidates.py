@@ -10,6 +10,7 @@ from sklearn.model_selection import ParameterGrid
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.table import TableModel
+from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.schema import schema_of
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.scores.measure import Measure
@@ -17,7 +18,6 @@ from dpscd.scores.registry import Scored, measure_for, usual_metric
 
 __all__ = ["Common", "common_of", "inner_of", "made_candidates", "prepared"]
 
-_LARGER_IS_BETTER = ("accuracy", "auc", "r2")
 _NO_NUMBER = ("confusion", "recall")
 # What the search sets, so that a candidate must have its default.
 _SET = {"ledger": None, "dataset": None, "random_state": None, "n": None}
@@ -33,6 +33,8 @@ class Common:
         The column that is predicted; None unless they are models of tables.
     person : str or None
         The column of persons, of tables.
+    layout : Layout or None
+        How the table is written; None for arrays.
     classes : tuple
         Names of the classes; empty of a regression.
     bounds : tuple of two floats or None
@@ -43,6 +45,7 @@ class Common:
 
     target: str | None
     person: str | None
+    layout: Layout | None
     classes: tuple[str, ...]
     bounds: tuple[float, float] | None
     chances: bool
@@ -63,11 +66,6 @@ class Common:
     def table(self) -> bool:
         """Whether they are models of tables."""
         return self.target is not None
-
-    @staticmethod
-    def sign(metric: str) -> float:
-        """Return 1 where larger is better, -1 where smaller is."""
-        return 1.0 if metric in _LARGER_IS_BETTER else -1.0
 
 
 def made_candidates(candidates: Any, param_grid: Any) -> list[Any]:
@@ -135,13 +133,19 @@ def common_of(candidates: Sequence[Any], relation: str) -> Common:
                     "be compared."
                 )
     return Common(
-        first.target, first.person, first.classes, first.bounds, all(x.chances for x in facts)
+        first.target,
+        first.person,
+        first.layout,
+        first.classes,
+        first.bounds,
+        all(x.chances for x in facts),
     )
 
 
 _WORDS = {
     "target": "its target, or in whether it is a TableModel",
     "person": "the schema's person",
+    "layout": "what its schema says under [table]",
     "classes": "its classes",
     "bounds": "the bounds of its target",
 }
@@ -176,19 +180,20 @@ def _facts(number: int, candidate: Any, relation: str) -> Common:
                 "runs would have different units. Declare its bounds."
             )
         bounds = None if target.classes else cast("tuple[float, float]", target.bounds)
-        person = schema_of(candidate.schema).person
-        return Common(target.name, person, tuple(target.classes), bounds, chances)
+        schema = schema_of(candidate.schema)
+        shared = target.name, schema.person, schema.layout, tuple(target.classes)
+        return Common(*shared, bounds, chances)
     if not inner._kind.classifies:
         low, high = inner.y_bounds or (None, None)
         if low is None or high is None:
             raise ParameterError(f"{name} has no y_bounds.")
-        return Common(None, None, (), (float(low), float(high)), chances)
+        return Common(None, None, None, (), (float(low), float(high)), chances)
     if inner.classes is None:
         raise ParameterError(
             f"{name} has classes=None: its labels would be read before they are paid for; give "
             "classes=."
         )
-    return Common(None, None, tuple(sorted(map(repr, inner.classes))), None, chances)
+    return Common(None, None, None, tuple(sorted(map(repr, inner.classes))), None, chances)
 
 
 def prepared(candidate: Any, values: Mapping[str, Any]) -> Any:

@@ -206,8 +206,6 @@ def _taken(source: RowSource, rows: Ints) -> Any:
     X = source.X
     if isinstance(X, pd.DataFrame):
         return X.iloc[rows]
-    if isinstance(X, list | tuple):
-        return [X[row] for row in rows]
-    if sparse.issparse(X):
+    if sparse.issparse(X) or isinstance(X, list | tuple):  # none of a list has no width
         return redact_errors(lambda: source.read(finite=False))[rows]
     return X[rows]

@@ -6,17 +6,101 @@ from typing import Any
 from dpscd.errors import CalibrationError
 from dpscd.estimators.search_candidates import Common, prepared
 from dpscd.preprocessing.schema import schema_of
+from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.privacy.release import Release
 from dpscd.privacy.score import plan_score
-from dpscd.privacy.search import Search, planned_search, reaches, search_points
+from dpscd.privacy.search import (
+    Search,
+    planned_search,
+    reaches,
+    search_claim,
+    search_points,
+)
 from dpscd.scores.measure import Measure
 
-__all__ = ["SearchPlan", "plan_search"]
+__all__ = ["SearchPlan", "SearchPrice", "plan_search", "search_price"]
 
 # Where a run does not reach the point at the larger delta, its epsilon is lowered by this.
 _LOWER, _MOST_TIMES = 0.99, 200
 _RAISE = 1.002
+# Standard deviation of a score's noise, of its whole range, beyond which runs are hardly told
+# apart: candidates that differ by twice as much are rare.
+_HIDDEN = 0.01
+
+
+@dataclass(frozen=True)
+class SearchPrice:
+    """What a search costs, from public numbers; it prints as advice.
+
+    Attributes
+    ----------
+    epsilon_of_run, delta_of_run : float
+        What is left to each run.
+    mean_runs : float
+        Runs on average.
+    seen : float
+        Chance that a given candidate is drawn at least once.
+    trained, scored : int
+        Records, or persons, to train on and to score on.
+    score_noise : float
+        Standard deviation of the noise of a score, as a part of the range of the measure.
+    """
+
+    epsilon_of_run: float
+    delta_of_run: float
+    mean_runs: float
+    seen: float
+    trained: int
+    scored: int
+    score_noise: float
+
+    @property
+    def worth_it(self) -> bool:
+        """Whether scores can tell candidates apart that differ by a few hundredths."""
+        return self.score_noise <= _HIDDEN
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.mean_runs:g} runs on average, each with epsilon {self.epsilon_of_run:.4g} "
+            f"at delta {self.delta_of_run:.3g} on {self.trained:,} records; a candidate is "
+            f"drawn at all in {self.seen:.0%} of searches; scores on {self.scored:,} records "
+            f"have noise of {self.score_noise:.2g} of their range."
+        )
+        if self.worth_it:
+            return text
+        return (
+            f"{text} The noise hides what candidates differ by: do not search, train the one "
+            "that seems best beforehand with the whole epsilon."
+        )
+
+
+def search_price(
+    target: PrivacyTarget, stop: float, candidates: int, sizes: tuple[int, int]
+) -> SearchPrice:
+    """Return what a search costs, from public numbers.
+
+    Parameters
+    ----------
+    target : PrivacyTarget
+        What the whole search is to reach.
+    stop : float
+        Chance that a run is the last.
+    candidates : int
+        How many there are.
+    sizes : tuple of two ints
+        Units to train on, and to score on.
+    """
+    points = search_points(target, stop)
+    own = points["far_epsilon"], points["far_delta"]
+    others = 1.0 - 1.0 / candidates
+    return SearchPrice(
+        *own,
+        1.0 / stop,
+        1.0 - stop * others / (1.0 - (1.0 - stop) * others),
+        *sizes,
+        gaussian_multiplier(*own, target.relation) / sizes[1],
+    )
 
 
 @dataclass(frozen=True)
@@ -84,7 +168,7 @@ def plan_search(
         search = planned_search(points, stop, fits, score, relation)
         while not reaches((search.score,), search, relation):
             search = replace(search, score=_noisier(search.score))
-        if all(reaches(fit, search, relation) for fit in search.fits):
+        if search_claim(search, target.delta, relation).epsilon <= target.epsilon:
             return SearchPlan(ready, fits, search, metric, measure)
         points = {**points, "far_epsilon": _LOWER * points["far_epsilon"]}
     raise CalibrationError(
@@ -103,8 +187,8 @@ def _ready(candidate: Any, target: PrivacyTarget, n: int) -> Any:
         "verbose": 0,
     }
     found = prepared(candidate, values)
-    if common_schema := getattr(found, "schema", None):
-        found.set_params(schema=schema_of(common_schema))
+    if hasattr(found, "schema"):
+        found.set_params(schema=schema_of(found.schema))
     return found
 
 

@@ -42,7 +42,7 @@ _POINTS = ("near_epsilon", "near_delta", "far_epsilon", "far_delta")
 _NUMBERS = ("stop", *_POINTS, "near_interval", "far_interval")
 
 # What a card may state, as of other cards.
-_LARGEST, _FINEST = 1e4, 1e-10
+_LARGEST, _FINEST = 100.0, 1e-10
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,11 @@ def tradeoff(subject: Subject) -> Html:
             "<p>Without noise there is nothing to trade. Train with a finite epsilon to see "
             "what protection would cost.</p>\n"
         )
+    if subject.card.search is not None:
+        return html(
+            "<p>This model was chosen by a private search, among others that nobody sees: what "
+            "another epsilon would have chosen cannot be told from it.</p>\n"
+        )
     every = points(subject)
     if not every:
         return html("<p>The plan of this model cannot be repeated by this version.</p>\n")

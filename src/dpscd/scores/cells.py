@@ -157,6 +157,10 @@ class Auc(_Cells):
         placed = np.clip(np.floor(chance * self.bins), 0, self.bins - 1).astype(np.int64)
         return answers.labels * self.bins + placed
 
+    def rank(self, sums: Sums) -> float:
+        """Return the AUC itself."""
+        return float(self.found(sums, 0.95)[0])
+
     def found(self, sums: Sums, level: float) -> Found:
         """Return the AUC of the bins; intervals hold what bins hide."""
         low, high = sums.values.reshape(2, self.bins)

@@ -97,6 +97,13 @@ class Measure(ABC):
     def found(self, sums: Sums, level: float) -> Found:
         """Return the estimate and its intervals."""
 
+    def rank(self, sums: Sums) -> float:
+        """Return by what models are ordered: larger is better, and nothing is cut off.
+
+        It is the mean of the first number, which grows as a model gets better.
+        """
+        return float(sums.values[0]) / sums.count
+
     def facts(self) -> dict[str, Any]:
         """Return what was taken as public for it."""
         return {}
