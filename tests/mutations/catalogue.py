@@ -43,7 +43,39 @@ _PERSON_SUMS = (
     "tests/releases/test_person_releases.py::test_a_person_moves_a_sum_by_at_most_one"
 )
 
+_SEARCH = "tests/estimators/test_model_search.py::"
+
 MUTATIONS = [
+    Mutation(
+        "search: nothing paid for choosing",
+        "privacy/search.py",
+        (("    return far + 2.0 * math.log(ratio) * (1.0 + _ROUNDING) + _ROUNDING", "    return far"),),
+        "tests/privacy/test_search.py::test_the_theorem_holds_for_outcomes_with_atoms_in_any_order",
+    ),
+    Mutation(
+        "search: one run's delta for all runs",
+        "privacy/search.py",
+        (("    good = far_delta <= search.stop * delta", "    good = far_delta <= delta"),),
+        "tests/privacy/test_search.py::test_a_search_is_claimed_if_every_list_satisfies_both_points",
+    ),
+    Mutation(
+        "search: the noise of a score from the words of its fit",
+        "estimators/model_search.py",
+        (('source_for(seed, "score")', "source_for(seed)"),),
+        f"{_SEARCH}test_no_seed_is_used_twice_in_a_search",
+    ),
+    Mutation(
+        "search: scored on the records that were trained on",
+        "estimators/model_search.py",
+        (("    test: Parts = parts.part(candidate, apart)", "    test: Parts = parts.part(candidate, ~apart)"),),
+        f"{_SEARCH}test_no_record_is_in_both_parts_and_none_is_lost",
+    ),
+    Mutation(
+        "search: a split of exact size where the number of records is secret",
+        "estimators/search_parts.py",
+        (("    if relation.needs_n:\n", "    if False:\n"),),
+        f"{_SEARCH}test_the_split_is_exact_or_of_coins_and_uses_no_cell",
+    ),
     Mutation(
         "persons: every row clipped by itself",
         "kernels/persons.py",
