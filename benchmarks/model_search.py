@@ -127,7 +127,7 @@ python benchmarks/model_search.py docs/results/rows/search.csv --page docs/resul
 records with the whole epsilon; "best candidate" is what somebody gets who knew which one.
 "Gain" is the search's accuracy minus the mean of the candidates with the same seed.
 
-| table | epsilon | method | accuracy | gain over the mean of candidates | how often each was chosen |
+| table | epsilon | method | accuracy | gain over the mean | how often each was chosen |
 |---|---|---|---|---|---|
 """
 
