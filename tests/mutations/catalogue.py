@@ -67,7 +67,7 @@ MUTATIONS = [
     Mutation(
         "search: scored on the records that were trained on",
         "estimators/model_search.py",
-        (("    test: Parts = parts.part(candidate, apart)", "    test: Parts = parts.part(candidate, ~apart)"),),
+        (("    test: Parts = parts.scored(candidate, apart)", "    test: Parts = parts.scored(candidate, ~apart)"),),
         f"{_SEARCH}test_no_record_is_in_both_parts_and_none_is_lost",
     ),
     Mutation(

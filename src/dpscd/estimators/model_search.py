@@ -17,7 +17,14 @@ from dpscd.errors import CardError, ParameterError, UtilityWarning
 from dpscd.estimators.held_out import held_out
 from dpscd.estimators.parameters import check_budget, given
 from dpscd.estimators.search_candidates import Common, common_of, made_candidates, prepared
-from dpscd.estimators.search_parts import ArrayParts, Parts, TableParts, part_sizes, split_units
+from dpscd.estimators.search_parts import (
+    ArrayParts,
+    DaskParts,
+    Parts,
+    TableParts,
+    part_sizes,
+    split_units,
+)
 from dpscd.estimators.search_plan import (
     SearchPlan,
     SearchPrice,
@@ -228,10 +235,15 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         check_number("holdout", self.holdout, low=0.01, high=0.9)
         if self.bound is not None:
             check_number("bound", self.bound)
-        if is_dask(X, y, groups):
-            raise ParameterError("a search is not available on Dask; use records in memory.")
         candidates = made_candidates(self.candidates, self.param_grid)
         common = common_of(candidates, Relation.parse(self.relation).value)
+        if is_dask(X, y, groups):
+            if groups is not None or common.person is not None:
+                raise ParameterError(
+                    "a search on Dask protects single records: persons are for records in "
+                    "memory."
+                )
+            return candidates, common, DaskParts(X, y)
         if not common.table:
             return candidates, common, ArrayParts(X, y, groups)
         if groups is not None and common.person is not None:
@@ -438,7 +450,7 @@ def _one_run(plan: SearchPlan, parts: Any, apart: Any, choice: int, seed: Any) -
     model.fit(train.X, train.y, groups=train.groups)
     if model.privacy_.releases != plan.fits[choice]:
         raise CardError("a run would release something else than was planned.")
-    test: Parts = parts.part(candidate, apart)
+    test: Parts = parts.scored(candidate, apart)
     records = held_out(model, test.X, test.y, test.groups)
     found = records.read(plan.measure.needs_chances)
     check_capacity(release.n, found.count)

@@ -21,7 +21,7 @@ from dpscd.records.labels import label_column
 from dpscd.records.redaction import redact_errors
 from dpscd.records.tables import table_source
 
-__all__ = ["ArrayParts", "Parts", "TableParts", "part_sizes", "split_units"]
+__all__ = ["ArrayParts", "DaskParts", "Parts", "TableParts", "part_sizes", "split_units"]
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -137,6 +137,10 @@ class ArrayParts:
             rows, codes = _rows_of(self._codes, kept)
         return Parts(_taken(self._rows, rows), self._labels.iloc[rows], codes)
 
+    def scored(self, candidate: Any, kept: Flags) -> Parts:
+        """Return the records of some units to score on."""
+        return self.part(candidate, kept)
+
 
 class TableParts:
     """A table, of which only names and number of records have been looked at, or persons.
@@ -192,6 +196,67 @@ class TableParts:
             return Parts(part, None, codes)
         part.persons = codes
         return Parts(part, None, None)
+
+    def scored(self, candidate: Any, kept: Flags) -> Parts:
+        """Return the records of some units to score on."""
+        return self.part(candidate, kept)
+
+
+class DaskParts:
+    """Records where the partitions of Dask collections are; those to score on are fetched.
+
+    Parameters
+    ----------
+    X, y : Dask collections
+        As for :meth:`~dpscd.DPModelSearch.fit`.
+
+    Attributes
+    ----------
+    count : int
+        Number of records, which the workers count.
+    """
+
+    def __init__(self, X: Any, y: Any) -> None:
+        from dpscd.distributed.rows import row_counts
+
+        self._given = Parts(X, y, None)
+        self._ends = np.cumsum(row_counts(X))
+        self.count = int(self._ends[-1])
+        self._fetched: Parts | None = None
+
+    def planned_releases(self, candidate: Any, count: int) -> Any:
+        """Return what a fit of `candidate` on `count` units would release."""
+        X, y = self._given.X, self._given.y
+        if hasattr(candidate, "schema"):
+            return candidate.planned_releases(X, y, None, count)
+        source, classes = candidate._source_of(X, y, Given())
+        return candidate.planned_releases(source, classes, count)
+
+    def read(self, candidate: Any) -> None:
+        """Partitions are read by each fit: nothing is to be done."""
+        del candidate
+
+    def part(self, candidate: Any, kept: Flags) -> Parts:
+        """Return the records of some units, where they are."""
+        del candidate
+        from dpscd.distributed.rows import some_rows
+
+        return self._mapped(some_rows, kept)
+
+    def scored(self, candidate: Any, kept: Flags) -> Parts:
+        """Return the records of some units in the memory of this process, fetched once."""
+        del candidate
+        from dpscd.distributed.rows import fetched_rows
+
+        if self._fetched is None:
+            self._fetched = redact_errors(lambda: self._mapped(fetched_rows, kept))
+        return self._fetched
+
+    def _mapped(self, take: Any, kept: Flags) -> Parts:
+        pieces = np.split(kept, self._ends[:-1])
+        rows = [np.flatnonzero(piece) for piece in pieces]
+        X, y = self._given.X, self._given.y
+        return Parts(take(X, rows), None if y is None else take(y, rows), None)
 
 
 def _rows_of(codes: Ints, kept: Flags) -> tuple[Ints, Ints]:
