@@ -30,6 +30,12 @@ EXEMPT = {
             "needs a cluster; tests/distributed runs the same on one",
         ),
     ],
+    "docs/results/search.md": [
+        (
+            "python benchmarks/model_search.py docs/results/rows/search.csv",
+            "takes half an hour",
+        ),
+    ],
     "docs/guides/embeddings.md": [
         (
             "$ pip install 'dpscd[examples]'",

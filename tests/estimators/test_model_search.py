@@ -406,6 +406,21 @@ def _longer(real):
     return prepared
 
 
+def test_runs_and_scores_get_more_noise_until_they_reach_both_points(monkeypatch):
+    real = search_plan.search_points
+
+    def tight(target, stop):
+        points = real(target, stop)
+        return {**points, "near_epsilon": 0.8 * points["near_epsilon"]}
+
+    usual = search().fit(*records()).privacy_.search
+    monkeypatch.setattr(search_plan, "search_points", tight)
+    card = search().fit(*records()).privacy_
+    assert card.verify() < 4.9
+    assert card.search.far_epsilon < 0.95 * usual.far_epsilon
+    assert card.search.score.event.noise_multiplier > usual.score.event.noise_multiplier
+
+
 def test_scikit_learn_sees_what_it_is():
     assert is_classifier(search())
     assert is_regressor(search([DPRidge(y_bounds=(0, 1))] * 2))

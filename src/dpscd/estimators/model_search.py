@@ -1,7 +1,6 @@
 """Choosing among models under one guarantee, however many there are."""
 
 import io
-import itertools
 import os
 import warnings
 from contextlib import redirect_stderr
@@ -325,15 +324,15 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
             parts.read(candidate)
         apart = split_units(source, parts.count, float(self.holdout), relation)
         best: _Run | None = None
-        for number in itertools.count():
+        number, ended = 0, False
+        while not ended:
             choice, coin = (int(x) for x in source.words(Purpose.RUNS, number, 1, 2)[0])
             which = choice % len(plan.candidates)
             run = _one_run(plan, parts, apart, which, _seed(source, number))
             # The first of equals: as good as any of them, for runs are alike.
             if best is None or run.rank > best.rank:
                 best = run
-            if coin < int(plan.search.stop * _WORD):
-                break
+            number, ended = number + 1, coin < int(plan.search.stop * _WORD)
         return best  # type: ignore[return-value] # there is at least one run
 
     def _keep(
