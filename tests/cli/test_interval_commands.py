@@ -308,7 +308,7 @@ def test_plan_of_robust_intervals():
     ("words", "says"),
     [
         (["--classes", "3"], "--inference is for two classes, not 3"),
-        (["--largest-class", "0.7"], "--largest-class is for lost accuracy"),
+        (["--largest-class", "0.3"], "largest_class=0.3 must be from 0.5 to 1"),
         (["--epsilon", "inf"], "finite"),
     ],
 )
