@@ -613,7 +613,7 @@ def test_plan_needs_no_data(run):
     assert "-0.005 to 0.500" in run("plan", "--n", 500, "--d", 500, "--epsilon", 0.01).stdout
     narrow = ("plan", "--n", 500, "--d", 500, "--epsilon", 0.01, "--largest-class")
     assert "-0.005 to 0.100" in run(*narrow, 0.9).stdout
-    assert "largest_class=2.0" in run(*narrow, 2, code=1).stderr
+    assert "--largest-class 2 must be" in run(*narrow, 2, code=1).stderr
     assert "for classes" in run(*narrow, 0.9, "--regression", code=1).stderr
     assert "min" in run("plan", "--n", 10**9, "--d", 100, "--epsilon", 1).stdout
     assert "finite" in run("plan", "--n", 10, "--d", 1, "--epsilon", "inf", code=1).stderr

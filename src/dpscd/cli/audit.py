@@ -12,6 +12,7 @@ import typer
 from dpscd.cli.audit_doors import print_doors
 from dpscd.cli.audit_scores import audit_scores, print_scores
 from dpscd.cli.models import ALL, AuditedModel
+from dpscd.cli.option_words import in_options
 from dpscd.estimators.registry import MODELS, ModelKind, kind_of
 from dpscd.privacy.relation import Relation
 
@@ -130,7 +131,7 @@ def audit(
                 "give one of these, or leave --model out."
             )
     except DpscdError as error:
-        typer.echo(f"Error: {error}", err=True)
+        typer.echo(f"Error: {in_options(str(error))}", err=True)
         raise typer.Exit(2) from None
     figure = _write_figure(results, figure_path) if core else None
     if as_json:

@@ -5,14 +5,15 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpscd.errors import DpscdError
+from dpscd.cli.option_words import OPTIONS, in_options
+from dpscd.errors import DpscdError, ParameterError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,13 +39,17 @@ _INTERRUPTED = 130
 
 
 @contextmanager
-def plain_errors(interrupted: str = "Interrupted.") -> Iterator[None]:
+def plain_errors(
+    interrupted: str = "Interrupted.", options: Mapping[str, str] = OPTIONS
+) -> Iterator[None]:
     """Turn failures into one line on stderr; a traceback only with ``--debug``.
 
     Parameters
     ----------
     interrupted : str
         What to say after Ctrl-C.
+    options : dict
+        What parameters are called that an error may be about.
 
     Notes
     -----
@@ -58,6 +63,9 @@ def plain_errors(interrupted: str = "Interrupted.") -> Iterator[None]:
     except KeyboardInterrupt:
         _say(interrupted)
         code = _INTERRUPTED
+    except ParameterError as error:
+        _say(f"error: {in_options(str(error), options)}")
+        code = 1
     except DpscdError as error:
         _say(f"error: {error}")
         code = 1
