@@ -179,14 +179,14 @@ BAD = [
     (["ragged.csv", "--schema", "s.toml"], "different numbers"),
     (["train.csv", "--schema", "one.toml"], "two different classes"),
     (["train.csv", "--schema", "other.toml"], "no column 'height'"),
-    (["train.csv", "--schema", "s.toml", "--epsilon", "-1"], "epsilon=-1.0"),
+    (["train.csv", "--schema", "s.toml", "--epsilon", "-1"], "--epsilon -1 must"),
     (["train.csv", "--schema", "s.toml", "--ledger", "none.db"], "must be given together"),
     (["train.csv", "--schema", "s.toml", "--model", "ridge"], "DPRidge does not go"),
     (
         ["train.csv", "--schema", "s.toml", "--ledger", "none.db", "--dataset", "p"],
         "none.db",
     ),
-    (["train.csv", "--schema", "s.toml", "--relation", "add-remove"], "needs n="),
+    (["train.csv", "--schema", "s.toml", "--relation", "add-remove"], "needs --n"),
 ]
 
 
