@@ -34,6 +34,7 @@ def test_no_bound_is_above_its_claim_and_the_sum_tells_much(game):
     assert (result.value_lower is None) == (game.canaries > 1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("game", score_doors(CLAIM, 1e-5, 3), ids=lambda game: game.name)
 def test_canaries_can_be_persons(game):
     result = audit_score(game, trials=40, random_state=0)
@@ -112,6 +113,7 @@ def test_the_command_prints_scores_alone(tmp_path, monkeypatch):
     assert "--model svm: scores are attacked of logistic and ridge" in refused.stderr
 
 
+@pytest.mark.full
 def test_a_broken_score_ends_in_exit_code_1(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(module, "noisy_score", half_the_noise)

@@ -34,6 +34,7 @@ DEBUG = "DPSCD_DEBUG"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
+_FOLDED = 24  # signs in which the widest column of a table can still be read
 _BUG = 70  # exit code of what is not the user's fault
 _INTERRUPTED = 130
 
@@ -114,7 +115,7 @@ def print_table(
     rows: Sequence[Sequence[str]],
     right: Sequence[int] = (),
 ) -> None:
-    """Print a table on stdout.
+    """Print a table on stdout; where it does not fit, a line of names and cells a row.
 
     Parameters
     ----------
@@ -130,15 +131,26 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
+    shown = console()
+    shown.print(Text(title))  # not the table's own title, which is as narrow as the table
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    folded = widths.index(max(widths))  # the one column that may have lines of several words
+    whole = sum(widths) + 3 * len(widths) + 1
+    if whole > shown.width and whole - max(0, max(widths) - _FOLDED) > shown.width:
+        for row in rows:
+            cells = zip(headings, row, strict=True)
+            shown.print(Text("; ".join(f"{name} {cell}" for name, cell in cells)))
+        return
     table = Table()
     for place, heading in enumerate(headings):
         table.add_column(
-            heading, overflow="fold", justify="right" if place in right else "left"
+            heading,
+            overflow="fold",
+            no_wrap=place != folded,
+            justify="right" if place in right else "left",
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    shown = console()
-    shown.print(Text(title))  # not the table's own title, which is as narrow as the table
     shown.print(table)
 
 
