@@ -663,7 +663,7 @@ def test_schema_init_reads_no_record(run):
     (text,) = texts
     assert text.count('kind = ""  # FILL IN') == 3
     found = run("schema", "check", "0.toml", code=1)
-    assert re.match(r"error: 0.toml line \d+: target 'ill' needs", found.stderr)
+    assert re.search(r"^\* 0.toml line \d+: target 'ill' needs", found.stderr, re.MULTILINE)
     frames = [
         pd.DataFrame({"age": age, "smoker": [True, False], "ill": ["no", "yes"]})
         for age in ([1, 2], [-5, 99])
