@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dpscd.errors import ParameterError
 from dpscd.plan import Plan
-from dpscd.planning_inference import expected_width, inference_rule
+from dpscd.planning_inference import expected_width, inference_rule, weakest_curvature
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget
 
@@ -23,6 +23,7 @@ __all__ = [
     "expect_intervals",
     "noise_warning",
     "relative_noise",
+    "weakest_seen",
 ]
 
 # Where bands end, over the relative noise, and where they begin: privacy costs less than
@@ -162,6 +163,37 @@ def expect_intervals(plan: Plan, *, regression: bool) -> IntervalForecast:
     training = plan.noise_multiplier * math.sqrt(plan.steps) / plan.epochs
     width = expected_width(task, plan.n, plan.d, rule.travel, training)
     return IntervalForecast(_fit_seconds(plan), width)
+
+
+def weakest_seen(
+    plan: Plan, task: str, *, robust: bool, largest_class: float | None = None
+) -> float:
+    """Return how well records must determine an effect for it to have an interval.
+
+    Parameters
+    ----------
+    plan : Plan
+        Calibrated, for inference.
+    task : {'regression', 'classification'}
+        What is predicted.
+    robust : bool
+        As of the plan.
+    largest_class : float, optional
+        The share of the largest class, if it is public: losses curve no more than it allows.
+
+    Returns
+    -------
+    float
+        As a part of how well unrelated features are determined.
+    """
+    curved = None
+    if largest_class is not None:
+        if not 0.5 <= largest_class < 1.0:
+            raise ParameterError(f"largest_class={largest_class!r} must be from 0.5 to 1.")
+        curved = largest_class * (1.0 - largest_class)
+    (noise,) = (x.event.noise_multiplier for x in plan.releases() if x.what == "information")
+    width = plan.d + int(plan.intercept)
+    return weakest_curvature(task, plan.n, width, plan.d, noise, robust=robust, curved=curved)
 
 
 def _fit_seconds(plan: Plan) -> float:

@@ -19,6 +19,7 @@ __all__ = [
     "CAPPED",
     "HIDDEN",
     "NOT_IDENTIFIED",
+    "SEEN",
     "SHRUNK",
     "Found",
     "Inference",
@@ -31,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 # An eigenvalue of the curvature is told from noise from this part of the noise's own largest
 # eigenvalue on; a coefficient may lie along directions that are not up to this part of its
 # square.
-_SEEN, _OTHERWISE = 0.5, 0.01
+SEEN, _OTHERWISE = 0.5, 0.01
 # Largest relative error of a variance by noise in the curvature, and by noise in the variance
 # of slopes; and largest part of it that correcting for noise may take away.
 _EXACT, _EXACT_SLOPES, _CORRECTED = 0.35, 0.5, 0.5
@@ -171,7 +172,7 @@ class Inference:
         curvature = basis.T @ self.matrices.curvature @ basis
         error = self.matrices.curvature_error
         values, vectors = np.linalg.eigh(curvature)
-        least = _SEEN * error * math.sqrt(2.0 * len(values))
+        least = SEEN * error * math.sqrt(2.0 * len(values))
         seen = values > max(least, 0.0)
         parts = np.square(along @ vectors)
         lengths = np.maximum(parts.sum(axis=1), 1e-300)

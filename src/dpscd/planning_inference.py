@@ -10,10 +10,17 @@ import math
 from typing import NamedTuple
 
 from dpscd.errors import ParameterError
+from dpscd.inference import SEEN
 from dpscd.information import AVERAGING, curvature_error, parts_of
 from dpscd.releases.information import Information
 
-__all__ = ["InferenceRule", "expected_width", "inference_rule", "information_noise"]
+__all__ = [
+    "InferenceRule",
+    "expected_width",
+    "inference_rule",
+    "information_noise",
+    "weakest_curvature",
+]
 
 # Curvature of a typical record's loss: of the squared one, and of the logistic one where
 # chances are neither even nor extreme.
@@ -102,11 +109,7 @@ def information_noise(
         As of :func:`inference_rule`.
     """
     logistic = task == "classification"
-    largest = 0.25 if logistic else 1.0
-    part = parts_of(logistic=logistic, robust=robust)[0]
-    # By a unit of noise: its largest eigenvalue over the curvature along a typical feature.
-    unit = largest * curvature_error(d, 1.0, part) * math.sqrt(2.0 * width)
-    unit /= n * _CURVED[task] / d
+    unit = _hidden_by(task, n, width, d, robust=robust)
     noise = min(
         gaussian / math.sqrt(_LEAST), max(gaussian / math.sqrt(_MOST), _GOOD * _WEAK / unit)
     )
@@ -118,6 +121,37 @@ def information_noise(
             f"n={_rounded(needed)} would do, or fewer features, or a larger epsilon."
         )
     return Information(n, noise, width, logistic, robust)
+
+
+def weakest_curvature(
+    task: str, n: int, width: int, d: int, noise: float, *, robust: bool, curved: float | None
+) -> float:
+    """Return which curvature is told from noise, over that along unrelated features.
+
+    Parameters
+    ----------
+    noise : float
+        The noise multiplier of the information.
+    curved : float or None
+        The curvature of a typical record's loss, if more is known of it than usual.
+    task, n, width, d, robust
+        As of :func:`information_noise`.
+
+    Notes
+    -----
+    Directions with less are refused (``Inference.about``). What is typical is an assumption.
+    """
+    typical = 1.0 if curved is None else curved / _CURVED[task]
+    return SEEN * noise * _hidden_by(task, n, width, d, robust=robust) / typical
+
+
+def _hidden_by(task: str, n: int, width: int, d: int, *, robust: bool) -> float:
+    """Return the largest eigenvalue of a unit of noise, over a typical feature's curvature."""
+    logistic = task == "classification"
+    largest = 0.25 if logistic else 1.0
+    part = parts_of(logistic=logistic, robust=robust)[0]
+    eigenvalue = largest * curvature_error(d, 1.0, part) * math.sqrt(2.0 * width)
+    return eigenvalue * d / (n * _CURVED[task])
 
 
 def expected_width(task: str, n: int, d: int, travel: float, training: float) -> float:

@@ -87,7 +87,7 @@ def test_without_matplotlib_one_line_says_what_to_install(tmp_path, monkeypatch)
 def test_a_wrong_parameter_is_one_line():
     result = run("--epsilon", "-1", "--trials", "200")
     assert result.exit_code == 2
-    assert result.stderr.startswith("Error: epsilon=-1.0 must be")
+    assert result.stderr.startswith("Error: --epsilon -1 must be")
 
 
 def test_a_figure_without_a_folder_is_refused_before_the_audit(tmp_path):

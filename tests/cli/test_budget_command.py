@@ -140,7 +140,7 @@ def test_verify_gives_the_head(file, budget):
         (("init", "{file}", "--dataset", "b", "--epsilon", "1", "--delta", "1e-5",
           "--relation", "equal"), "must be one of"),
         (("init", "{file}", "--dataset", "b", "--epsilon", "1", "--delta", "1e-5",
-          "--relation", "replace-one", "--filter", "renyi"), "Use filter='basic'"),
+          "--relation", "replace-one", "--filter", "renyi"), "Use --filter basic"),
         (("init", "{file}", "--dataset", "b", "--epsilon", "1", "--delta", "1e-5",
           "--person", "a", "--groups"), "told apart in one way"),
         (("init", "{file}", "--dataset", "b", "--epsilon", "1", "--delta", "1e-5",

@@ -209,7 +209,7 @@ def test_level_and_reference_and_odds(trained):
         ("table", ["--intervals", "--reference", "sex"], "must be COLUMN=LEVEL"),
         ("table", ["--intervals", "--reference", "age=3"], "age"),
         ("table", ["--intervals", "--reference", "sex=q"], "sex"),
-        ("table", ["--intervals", "--level", "1.5"], "level=1.5 must lie between 0 and 1"),
+        ("table", ["--intervals", "--level", "1.5"], "--level 1.5 must lie between 0 and 1"),
         ("table", ["--intervals", "--column", "age"], "give one of them"),
         ("table", ["--level", "0.9"], "--level goes with --intervals"),
         ("table", ["--reference", "sex=m"], "--reference goes with --intervals"),
@@ -308,7 +308,7 @@ def test_plan_of_robust_intervals():
     ("words", "says"),
     [
         (["--classes", "3"], "--inference is for two classes, not 3"),
-        (["--largest-class", "0.7"], "--largest-class is for lost accuracy"),
+        (["--largest-class", "0.3"], "--largest-class 0.3 must be from 0.5 to 1"),
         (["--epsilon", "inf"], "finite"),
     ],
 )

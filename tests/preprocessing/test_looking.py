@@ -129,6 +129,24 @@ def first(share, value):
             {"age": first(0.1, "young")},
             "column 'age': 10 % of its cells are no numbers.* texts",
         ),
+        (
+            {"income": lambda x: x.map("{:,.0f}".format).str.replace(",", ".") + ".000"},
+            "'income': .* full stops between thousands: take these out",
+        ),
+        (
+            {"income": lambda x: (x + 1000).map("{:,.0f}".format)},
+            "'income': .* comma before three digits: take it out if it parts thousands",
+        ),
+        (
+            {"income": lambda x: (x + 1000).map("{:,.1f}".format).str.replace(",", " ")},
+            "'income': .* blanks or apostrophes between thousands",
+        ),
+        ({"age": lambda x: x.astype(str) + " y"}, "'age': .* unit or a sign beside the number"),
+        (
+            {"income": lambda x: (x % 900 + 100).map("{:.3f}".format)},
+            "'income': 100 % .* full stop before three digits, .* read as decimals",
+        ),
+        ({"income": lambda x: x.map("{:.2f}".format)}, None),
         ({"age": first(0.004, 999)}, None),
         ({"rate": first(0.5, None)}, "column 'rate': 50 % of its cells are missing"),
         ({"who": first(0.5, "")}, "column 'who': 50 % of its cells are missing"),
@@ -141,6 +159,27 @@ def test_each_mistake_is_found_and_nothing_else(changed, hint):
         return
     assert len(found.hints) == 1, found.hints
     assert re.search(hint, found.hints[0]), found.hints
+
+
+def test_decimal_commas_stay_such_where_some_have_three_digits():
+    heights = people()["height"].map("{:.2f}".format).str.replace(".", ",")
+    heights[:700] += "5"  # "1,675" alone could be a thousand and more
+    found = look(height=lambda _: heights)
+    assert "with a decimal comma" in found.hints[0]
+
+
+def test_what_the_schema_declares_missing_is_no_mistake():
+    def declared(name, values):
+        own = {**SCHEMA["columns"][name], "missing_values": values}
+        return {**SCHEMA, "columns": {**SCHEMA["columns"], name: own}}
+
+    for name, sign in (("age", 999), ("age", "-1"), ("smoker", "unknown")):
+        found = look(declared(name, [sign]), **{name: first(0.9, sign)})
+        assert shares(found, name) == pytest.approx((0.1, 0.0, 0.0, 0.9))
+        assert found.hints == ()
+        # Empty cells are not what was declared.
+        empty = look(declared(name, [sign]), **{name: first(0.9, None)})
+        assert "90 % of its cells are missing" in empty.hints[0]
 
 
 def test_a_hint_can_be_pasted_into_the_schema():

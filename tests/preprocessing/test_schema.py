@@ -203,7 +203,7 @@ def test_lines_are_found_behind_texts_of_several_lines():
     text = (
         'target.column = "y"\ntarget.classes = """\n[x y]\nx = [\n"""\n[columns.x]\nkind = ""'
     )
-    with pytest.raises(SchemaError, match=r"^schema line 2"):
+    with pytest.raises(SchemaError, match=r"\* schema line 2:"):
         Schema.parse(text)
 
 
@@ -257,3 +257,44 @@ def test_a_column_of_persons_can_be_named_later():
         schema.with_person("name")
     with pytest.raises(SchemaError, match="'age' identifies persons, so it must not be"):
         plain.with_person("age")
+
+
+def test_all_mistakes_are_named_at_once_in_the_order_of_the_parts():
+    text = """
+[table]
+rows = "long"
+delimiter = ";;"
+
+[target]
+column = "ill"
+
+[columns.age]
+kind = "number"
+bound = [0, 120]
+steps = 3
+
+[columns.sex]
+kind = "category"
+
+[columns.income]
+kind = "number"
+bounds = [0, 10]
+"""
+    with pytest.raises(SchemaError) as caught:
+        Schema.parse(text, "s.toml")
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "5 mistakes in the schema:"
+    starts = [line.split(":")[0] for line in lines[1:]]
+    assert starts == [f"* s.toml line {k}" for k in (3, 6, 11, 14, 4)]
+    assert "'bound', 'steps' are not known here" in lines[3]
+
+
+def test_very_many_mistakes_are_counted():
+    columns = {f"c{k}": {"kind": "no such"} for k in range(100)}
+    values = {"target": {"column": "y", "classes": ["a", "b"]}, "columns": columns}
+    with pytest.raises(SchemaError) as caught:
+        Schema.from_dict(values)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "100 mistakes in the schema:"
+    assert len(lines) == 22
+    assert lines[-1] == "and 80 more."

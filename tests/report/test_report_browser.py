@@ -158,5 +158,12 @@ def test_print_shows_what_is_folded_and_hides_the_menu(page, pages, artefacts):
     page.open(pages["charged"], media="print")
     assert all(page.run(folded))
     assert page.run("getComputedStyle(document.querySelector('nav')).display") == "none"
+    kept = "getComputedStyle(document.querySelector('{}')).{}"
+    assert page.run(kept.format(".short", "breakInside")) == "avoid"
+    assert page.run(kept.format(".weights .group", "breakAfter")) == "avoid"
+    wide = (
+        "[...document.querySelectorAll('.scroll')].filter(x => x.scrollWidth > x.offsetWidth)"
+    )
+    assert page.run(f"{wide}.length") == 0
     page.pdf(artefacts / "report-charged.pdf")
     assert (artefacts / "report-charged.pdf").stat().st_size > 10_000

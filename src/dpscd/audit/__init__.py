@@ -12,6 +12,8 @@ from dpscd.audit.door_games import EstimatorGame
 from dpscd.audit.front_door import DoorResult, audit_door
 from dpscd.audit.mechanism import Mechanism
 from dpscd.audit.recording import Recording, recorded
+from dpscd.audit.score_audit import ScoreResult, audit_score
+from dpscd.audit.score_game import ScoreGame
 from dpscd.audit.table_game import TableGame
 
 __all__ = [
@@ -25,9 +27,12 @@ __all__ = [
     "LowerBounds",
     "Mechanism",
     "Recording",
+    "ScoreGame",
+    "ScoreResult",
     "TableGame",
     "audit",
     "audit_door",
+    "audit_score",
     "gaussian_epsilon",
     "gaussian_mu",
     "lower_bounds",

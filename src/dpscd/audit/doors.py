@@ -6,14 +6,15 @@ from typing import Any, TypeVar
 from dpscd.audit.canaries import PERSON_ROWS
 from dpscd.audit.door_games import EstimatorGame
 from dpscd.audit.front_door import DoorGame
+from dpscd.audit.score_game import ScoreGame
 from dpscd.audit.table_game import TableGame
 from dpscd.estimators.classification import DPLogisticRegression
 from dpscd.estimators.regression import DPRidge
 from dpscd.estimators.svc import DPLinearSVC
 
-__all__ = ["estimator_doors", "table_doors"]
+__all__ = ["estimator_doors", "score_doors", "table_doors"]
 
-G = TypeVar("G", EstimatorGame, TableGame)
+G = TypeVar("G", EstimatorGame, ScoreGame, TableGame)
 
 # A constant column that takes little of a canary's length away from its own feature, whose
 # standardised rows are short.
@@ -90,6 +91,38 @@ def table_doors(
         return [_with_persons(one, person_rows) for one in games]
     persons = game("table: logistic", DPLogisticRegression, {"fit_intercept": True})
     return [*games, _with_persons(persons, PERSON_ROWS)]
+
+
+def score_doors(
+    epsilon: float, delta: float, person_rows: int | None = None
+) -> list[ScoreGame]:
+    """Return games on ``private_score``, with parameters of :func:`estimator_doors`."""
+
+    def game(name: str, metric: str, relation: str = "zero-out", **more: Any) -> ScoreGame:
+        claim = {"epsilon": epsilon, "delta": delta, "relation": relation}
+        return ScoreGame(f"score: {name}", metric, claim, **more)
+
+    cells: dict[str, Any] = {"classes": 8, "canaries": 64}
+    games = [
+        game("accuracy", "accuracy"),
+        game("accuracy, add-remove", "accuracy", "add-remove"),
+        game("log loss", "log_loss"),
+        game("Brier score", "brier"),
+        game("absolute error", "mae"),
+        game("squared error, add-remove", "mse", "add-remove"),
+        game("R2", "r2"),
+        game("shares of all", "confusion", **cells),
+        game("shares of all, replace-one", "confusion", "replace-one"),
+        game("recall, add-remove", "recall", "add-remove", canaries=4),
+        game("AUC", "auc", canaries=4),
+    ]
+    if person_rows is not None:
+        return [_with_persons(one, person_rows) for one in games]
+    return [
+        *games,
+        game("table, shares of all", "confusion", table=True, **cells),
+        _with_persons(game("shares of all", "confusion", **cells), PERSON_ROWS),
+    ]
 
 
 def _with_persons(game: G, rows: int) -> G:

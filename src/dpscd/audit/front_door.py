@@ -11,12 +11,11 @@ import numpy.typing as npt
 from dpscd.audit.bounds import LowerBounds, lower_bounds
 from dpscd.audit.evidence import Canaries, Evidence, evidence
 from dpscd.audit.recording import recorded
+from dpscd.audit.worlds import draw_world
 from dpscd.cards.card import PrivacyCard
 from dpscd.errors import ParameterError
-from dpscd.kernels.draws import shuffle
 from dpscd.privacy.accounting import epsilon_of
 from dpscd.privacy.calibration import interval_for
-from dpscd.privacy.random import Purpose, SecureSource, SeededSource
 from dpscd.privacy.release import Release
 
 __all__ = ["DoorGame", "DoorResult", "ReleaseResult", "audit_door"]
@@ -243,13 +242,16 @@ def _play(
     found: list[Evidence] = []
     models: list[Floats] = []
     worlds: list[Bools] = []
-    while min(_counts(worlds)) < trials:
-        present, seed = _worlds(game, random_state, len(worlds))
+    have = np.zeros(2, dtype=np.int64)
+    while have.min() < trials:
+        run = f"{game.name}, fit {len(worlds)}"
+        present, seed = draw_world(run, game.canaries, len(worlds) % 2, random_state)
         with recorded() as recording:
             model = game.fit(present, seed)
         found.append(evidence(recording, game.suspects(model)))
         models.append(game.model_scores(model))
         worlds.append(present)
+        have += (present.sum(), (~present).sum())
         if progress is not None:
             progress(game.canaries)
     return _Played(
@@ -265,24 +267,6 @@ def _play(
 def _joined(fits: list[dict[str, Floats]]) -> dict[str, Floats]:
     """Return the scores of all fits, one after the other."""
     return {name: np.concatenate([one[name] for one in fits]) for name in fits[0]}
-
-
-def _counts(worlds: list[Bools]) -> tuple[int, int]:
-    present = sum(int(world.sum()) for world in worlds)
-    return present, sum(len(world) for world in worlds) - present
-
-
-def _worlds(game: DoorGame, random_state: int | None, run: int) -> tuple[Bools, int | None]:
-    """Draw which canaries are there, half of them, and a seed for the fit."""
-    source = SecureSource()
-    if random_state is not None:
-        source = SeededSource(f"front door {random_state}, {game.name}, fit {run}".encode())
-    canaries = game.canaries
-    words = source.words(Purpose.ORDER, 0, 1, canaries + 1)[0]
-    order = np.arange(canaries)
-    shuffle(words[:-1], order)
-    seed = None if random_state is None else int(words[-1] >> np.uint64(1))
-    return order < (canaries + run % 2) // 2, seed
 
 
 def _claims(card: PrivacyCard) -> dict[str, float]:

@@ -9,8 +9,8 @@ from dpscd.cards.statements import check_facts
 from dpscd.errors import CardError, ParameterError
 from dpscd.privacy.accountants import library_version
 from dpscd.privacy.relation import PrivacyTarget
-from dpscd.privacy.release import Release, claim
-from dpscd.privacy.score import SCORE, score_interval
+from dpscd.privacy.release import Release
+from dpscd.privacy.score import SCORE, score_claim
 from dpscd.privacy.unit import Unit
 from dpscd.scores.measure import Measure
 from dpscd.scores.registry import measure_of_facts
@@ -73,15 +73,14 @@ class ScoreCard(PrivacyCard):
         seeded : bool
             Whether the noise came from a seed.
         """
-        interval = score_interval(target.epsilon)
-        found = claim([release], target.epsilon, target.delta, target.relation, interval)
+        found = score_claim(release, target)
         return cls(
             epsilon=target.epsilon,
             delta=target.delta,
             relation=target.relation,
             releases=(release,),
             accountant=found.accountant,
-            interval=interval,
+            interval=found.interval,
             precision_epsilon=found.precision_epsilon,
             precision_delta=found.precision_delta,
             seeded=seeded,

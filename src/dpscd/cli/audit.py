@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpscd.cli.audit_doors import print_doors
+from dpscd.cli.audit_scores import audit_scores, print_scores
 from dpscd.cli.models import ALL, AuditedModel
+from dpscd.cli.option_words import in_options
 from dpscd.estimators.registry import MODELS, ModelKind, kind_of
 from dpscd.privacy.relation import Relation
 
 if TYPE_CHECKING:
-    from dpscd.audit import AuditResult, DoorResult
+    from dpscd.audit import AuditResult, DoorResult, ScoreResult
     from dpscd.audit.front_door import DoorGame
 
     Results = dict[str, dict[str, AuditResult]]
@@ -26,6 +28,8 @@ _QUICK = 10_000
 _CANARIES = 4000
 _LOTS_PER_EPOCH = 10
 _FEWER = 0.4  # of the trials go through the door, where a canary takes longer
+_FEWEST = 40
+_SCORES = 0.05  # of them are scores, most of which have one canary each
 _NO_PLOT = "No figure: it needs matplotlib; install it with: pip install matplotlib"
 
 
@@ -36,6 +40,7 @@ class Through(StrEnum):
     CORE = "core"
     ESTIMATOR = "estimator"
     TABLE = "table"
+    SCORE = "score"
 
 
 def audit(
@@ -43,7 +48,8 @@ def audit(
     through: Annotated[
         Through,
         typer.Option(
-            help="What to attack: the core mechanism, fit of the estimators, TableModel.fit."
+            help="What to attack: the core mechanism, fit of the estimators, TableModel.fit, "
+            "scores."
         ),
     ] = Through.ALL,
     epsilon: Annotated[float, typer.Option(help="The epsilon that is claimed.")] = 1.0,
@@ -66,7 +72,8 @@ def audit(
         int,
         typer.Option(
             min=100,
-            help="Canaries to observe, with and without them each; two fifths through fit.",
+            help="Canaries to observe, with and without them each; two fifths through fit, a "
+            "twentieth of them in scores.",
         ),
     ] = 100_000,
     quick: Annotated[bool, typer.Option("--quick", help="10,000 canaries only.")] = False,
@@ -86,12 +93,15 @@ def audit(
     moments, bounds, a pilot's path and the main one. Each release is also held against its
     own claim.
 
+    Scores are attacked through private_score, by a canary that is or is not among the held-out
+    records: by the noisy sum, and by the number that users see.
+
     A canary that is a person has several rows that all pull the same way, given to fit by
     groups, or by a column of the table.
 
     Example: dpscd audit --quick --through table
     """
-    from dpscd.errors import DpscdError
+    from dpscd.errors import DpscdError, ParameterError
 
     if out is not None and not _can_plot():
         typer.echo(_NO_PLOT, err=True)
@@ -111,21 +121,33 @@ def audit(
             results = _audit(kinds, claim, person_rows, wanted, seed)
         games = _games(through, kinds, epsilon, delta, person_rows)
         doors = _audit_doors(games, int(_FEWER * wanted), seed)
+        scores: list[ScoreResult] = []
+        if through in (Through.ALL, Through.SCORE):
+            claimed = (epsilon, delta, person_rows)
+            scores = audit_scores(kinds, claimed, max(_FEWEST, int(_SCORES * wanted)), seed)
+        if through is Through.SCORE and not scores:
+            raise ParameterError(
+                f"--model {model.value}: scores are attacked of logistic and ridge models; "
+                "give one of these, or leave --model out."
+            )
     except DpscdError as error:
-        typer.echo(f"Error: {error}", err=True)
+        typer.echo(f"Error: {in_options(str(error))}", err=True)
         raise typer.Exit(2) from None
     figure = _write_figure(results, figure_path) if core else None
     if as_json:
-        typer.echo(_json(results, doors, figure))
+        typer.echo(_json(results, doors, scores, figure))
     else:
         if core:
             _print_table(results)
         if doors:
             print_doors(doors)
+        if scores:
+            print_scores(scores)
         if figure:
             typer.echo(f"Figure: {figure}")
     found = [r.exceeded for by_kind in results.values() for r in by_kind.values()]
-    if any([*found, *(door.exceeded for door in doors)]):
+    found += [door.exceeded for door in doors] + [score.exceeded for score in scores]
+    if any(found):
         raise typer.Exit(1)
 
 
@@ -223,8 +245,13 @@ def _write_figure(results: "Results", file: Path) -> str | None:
     return str(file)
 
 
-def _json(results: "Results", doors: "list[DoorResult]", figure: str | None) -> str:
-    """Return the white-box audit of each model, with the black-box one inside, and doors."""
+def _json(
+    results: "Results",
+    doors: "list[DoorResult]",
+    scores: "list[ScoreResult]",
+    figure: str | None,
+) -> str:
+    """Return the white-box audit of each model, with the black-box one inside, and others."""
     models = {
         name: {
             **by_kind["white-box"].to_dict(),
@@ -232,8 +259,13 @@ def _json(results: "Results", doors: "list[DoorResult]", figure: str | None) -> 
         }
         for name, by_kind in results.items()
     }
-    found = [door.to_dict() for door in doors]
-    return json.dumps({"models": models, "doors": found, "figure": figure}, indent=2)
+    found = {
+        "models": models,
+        "doors": [door.to_dict() for door in doors],
+        "scores": [score.to_dict() for score in scores],
+        "figure": figure,
+    }
+    return json.dumps(found, indent=2)
 
 
 def _print_table(results: "Results") -> None:

@@ -5,14 +5,15 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpscd.errors import DpscdError
+from dpscd.cli.option_words import OPTIONS, in_options
+from dpscd.errors import DpscdError, ParameterError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,18 +34,23 @@ DEBUG = "DPSCD_DEBUG"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
+_FOLDED = 24  # signs in which the widest column of a table can still be read
 _BUG = 70  # exit code of what is not the user's fault
 _INTERRUPTED = 130
 
 
 @contextmanager
-def plain_errors(interrupted: str = "Interrupted.") -> Iterator[None]:
+def plain_errors(
+    interrupted: str = "Interrupted.", options: Mapping[str, str] = OPTIONS
+) -> Iterator[None]:
     """Turn failures into one line on stderr; a traceback only with ``--debug``.
 
     Parameters
     ----------
     interrupted : str
         What to say after Ctrl-C.
+    options : dict
+        What parameters are called that an error may be about.
 
     Notes
     -----
@@ -58,6 +64,9 @@ def plain_errors(interrupted: str = "Interrupted.") -> Iterator[None]:
     except KeyboardInterrupt:
         _say(interrupted)
         code = _INTERRUPTED
+    except ParameterError as error:
+        _say(f"error: {in_options(str(error), options)}")
+        code = 1
     except DpscdError as error:
         _say(f"error: {error}")
         code = 1
@@ -106,7 +115,7 @@ def print_table(
     rows: Sequence[Sequence[str]],
     right: Sequence[int] = (),
 ) -> None:
-    """Print a table on stdout.
+    """Print a table on stdout; where it does not fit, a line of names and cells a row.
 
     Parameters
     ----------
@@ -122,15 +131,26 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
+    shown = console()
+    shown.print(Text(title))  # not the table's own title, which is as narrow as the table
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    folded = widths.index(max(widths))  # the one column that may have lines of several words
+    whole = sum(widths) + 3 * len(widths) + 1
+    if whole > shown.width and whole - max(0, max(widths) - _FOLDED) > shown.width:
+        for row in rows:
+            cells = zip(headings, row, strict=True)
+            shown.print(Text("; ".join(f"{name} {cell}" for name, cell in cells)))
+        return
     table = Table()
     for place, heading in enumerate(headings):
         table.add_column(
-            heading, overflow="fold", justify="right" if place in right else "left"
+            heading,
+            overflow="fold",
+            no_wrap=place != folded,
+            justify="right" if place in right else "left",
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    shown = console()
-    shown.print(Text(title))  # not the table's own title, which is as narrow as the table
     shown.print(table)
 
 

@@ -9,6 +9,7 @@ from dpscd.cli.arrays import BFloat16, LabelFiles
 from dpscd.cli.class_measures import mean_auc, of_classes, print_by_class
 from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
 from dpscd.cli.known_records import Answers, KnownRecords, known_records
+from dpscd.cli.option_words import SCORE_OPTIONS
 from dpscd.cli.private_scores import print_private_score
 
 __all__ = ["evaluate"]
@@ -84,7 +85,7 @@ def evaluate(
 
     Example: dpscd evaluate model.json test.csv
     """
-    with plain_errors():
+    with plain_errors(options=SCORE_OPTIONS):
         from dpscd.errors import ParameterError
 
         asked = {

@@ -6,37 +6,15 @@ from typing import Any, NamedTuple
 import typer
 
 from dpscd.cli.common import duration, print_json, print_table
+from dpscd.cli.plan_question import PlanQuestion
 from dpscd.errors import ParameterError
-from dpscd.privacy.relation import Relation
 
-__all__ = ["IntervalQuestion", "plan_intervals"]
+__all__ = ["plan_intervals"]
 
-
-class IntervalQuestion(NamedTuple):
-    """What is asked: public numbers.
-
-    Attributes
-    ----------
-    n, d : int
-        Records and features.
-    epsilons : list of float
-        To plan for.
-    delta : float or None
-        None is the usual one.
-    regression, robust : bool
-        Whether the target is a number, and whether intervals assume less than that the model
-        is true.
-    relation : Relation
-        Which tables count as neighbours.
-    """
-
-    n: int
-    d: int
-    epsilons: list[float]
-    delta: float | None
-    regression: bool
-    robust: bool
-    relation: Relation
+# From here on correlated columns, rare levels or a rare class are likely to be below what is
+# seen: at 16 % (41,188 records of bank marketing, 75 features, epsilon 1) 63 of 66 terms were
+# refused, at 2 % none of those that have records but for 9.
+_MUCH = 0.1
 
 
 class _Answer(NamedTuple):
@@ -45,34 +23,50 @@ class _Answer(NamedTuple):
     epsilon: float
     plan: Any = None
     forecast: Any = None
+    weakest: float = 1.0
     hidden: str | None = None
 
 
-def plan_intervals(asked: IntervalQuestion, *, as_json: bool) -> None:
+def plan_intervals(
+    asked: PlanQuestion,
+    epsilons: list[float],
+    largest_class: float | None,
+    *,
+    robust: bool,
+    as_json: bool,
+) -> None:
     """Print noise, steps, time and width of intervals to expect, by epsilon.
 
     Parameters
     ----------
-    asked : IntervalQuestion
+    asked : PlanQuestion
         What is asked.
+    epsilons : list of float
+        To plan for.
+    largest_class : float or None
+        The share of the largest class, if it is public.
+    robust : bool
+        Whether intervals assume less than that the model is true.
     as_json : bool
         Whether to print JSON.
     """
     from dpscd.planning import default_delta
 
     delta = default_delta(asked.n) if asked.delta is None else asked.delta
-    found = [_planned(asked, epsilon, delta) for epsilon in asked.epsilons]
+    found = [
+        _planned(asked, epsilon, delta, largest_class, robust=robust) for epsilon in epsilons
+    ]
     if as_json:
         print_json([_plain(one) for one in found])
         return
-    kind = "regression" if asked.regression else "2 classes"
-    errors = ", robust" if asked.robust else ""
+    errors = ", robust" if robust else ""
+    d = asked.features(epsilons[0], inference=True)
+    own = "" if asked.schema is None else f", {d} features"
     print_table(
-        f"Intervals{errors}: {asked.n:,} records, {asked.d} features, {kind}; delta "
-        f"{delta:.3g}, {asked.relation}",
-        ("epsilon", "noise", "lots", "lot size", "epochs", "time", "width"),
+        f"Intervals{errors}: {asked.title}{own}; delta {delta:.3g}, {asked.relation}",
+        ("epsilon", "noise", "lots", "lot size", "epochs", "time", "width", "weakest"),
         [_row(one) for one in found],
-        right=range(7),
+        right=range(8),
     )
     for one in found:
         if one.hidden is not None:
@@ -86,10 +80,42 @@ def plan_intervals(asked: IntervalQuestion, *, as_json: bool) -> None:
             else ", and classes whose chances are neither even nor extreme."
         )
     )
+    typer.echo(
+        "weakest: how well the records must determine an effect for it to have an interval, in "
+        "percent of unrelated features."
+    )
+    for one in found:
+        if one.hidden is None and one.weakest >= _MUCH:
+            typer.echo(f"warning: epsilon {one.epsilon:g}: {_refusals(asked, one)}", err=True)
 
 
-def _planned(asked: IntervalQuestion, epsilon: float, delta: float) -> _Answer:
-    from dpscd.forecast import expect_intervals
+def _refusals(asked: PlanQuestion, one: _Answer) -> str:
+    """Return a warning that intervals may be refused."""
+    levels = 0
+    if asked.schema is not None:
+        from dpscd.preprocessing.encoding import width_of
+
+        lists = [x for x in asked.schema.features if x.kind == "category"]
+        levels = sum(width_of(x) for x in lists)
+    about = f" The schema has {levels} levels of categories." if levels else ""
+    rare = "" if asked.regression else " and a rare class"
+    return (
+        f"an effect that the records determine less than {100.0 * one.weakest:.0f} % as well "
+        "as unrelated features is refused, after the budget is spent. Correlated columns, rare "
+        f"levels{rare} are often below that: most terms may have no interval.{about} Fewer "
+        "columns or levels, more records or a larger epsilon help."
+    )
+
+
+def _planned(
+    asked: PlanQuestion,
+    epsilon: float,
+    delta: float,
+    largest_class: float | None,
+    *,
+    robust: bool,
+) -> _Answer:
+    from dpscd.forecast import expect_intervals, weakest_seen
     from dpscd.planning import Facts, default_constant, plan_fit
     from dpscd.planning_inference import information_noise
     from dpscd.privacy.accounting import gaussian_multiplier
@@ -97,7 +123,7 @@ def _planned(asked: IntervalQuestion, epsilon: float, delta: float) -> _Answer:
 
     if not math.isfinite(epsilon):
         raise ParameterError("--epsilon must be a finite number: without noise, no plan.")
-    n, d, robust = asked.n, asked.d, asked.robust
+    n, d = asked.n, asked.features(epsilon, inference=True)
     task = "regression" if asked.regression else "classification"
     target = PrivacyTarget(epsilon, delta, asked.relation)
     noise = gaussian_multiplier(target.epsilon, target.delta, target.relation)
@@ -113,16 +139,20 @@ def _planned(asked: IntervalQuestion, epsilon: float, delta: float) -> _Answer:
         row_bound=1.0,
         constant=default_constant(1.0, standardised=True),
         standardised=True,
+        bounded=asked.bounded,
+        persons=asked.persons,
         inference=True,
         robust=robust,
     )
     plan = plan_fit(facts, target)
-    return _Answer(epsilon, plan, expect_intervals(plan, regression=asked.regression))
+    forecast = expect_intervals(plan, regression=asked.regression)
+    weakest = weakest_seen(plan, task, robust=robust, largest_class=largest_class)
+    return _Answer(epsilon, plan, forecast, weakest)
 
 
 def _row(one: _Answer) -> tuple[str, ...]:
     if one.hidden is not None:
-        return (f"{one.epsilon:g}", *[""] * 5, "hidden")
+        return (f"{one.epsilon:g}", *[""] * 5, "hidden", "")
     plan = one.plan
     return (
         f"{one.epsilon:g}",
@@ -132,6 +162,7 @@ def _row(one: _Answer) -> tuple[str, ...]:
         f"{plan.epochs:.0f}",
         duration(one.forecast.seconds),
         f"{one.forecast.width:.2f}",
+        f"{100.0 * one.weakest:.2g} %",
     )
 
 
@@ -139,4 +170,5 @@ def _plain(one: _Answer) -> dict[str, Any]:
     if one.hidden is not None:
         return {"epsilon": one.epsilon, "expected": None, "hidden": one.hidden}
     expected = {"seconds": one.forecast.seconds, "width": one.forecast.width}
+    expected["weakest"] = one.weakest
     return {**one.plan.to_dict(), "expected": expected, "hidden": None}

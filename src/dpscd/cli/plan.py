@@ -1,12 +1,14 @@
 """``dpscd plan``: what a fit would be like, before there are data."""
 
 import math
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from dpscd.cli.common import AsJson, duration, plain_errors, print_json, print_table
-from dpscd.cli.interval_plan import IntervalQuestion, plan_intervals
+from dpscd.cli.interval_plan import plan_intervals
+from dpscd.cli.plan_question import PlanQuestion, question_of
 from dpscd.errors import ParameterError
 from dpscd.privacy.relation import Relation
 
@@ -15,10 +17,21 @@ __all__ = ["plan"]
 
 def plan(
     n: Annotated[
-        int,
-        typer.Option("--n", min=1, help="Number of records; of persons if they are protected."),
-    ],
-    d: Annotated[int, typer.Option("--d", min=1, help="Number of features.")],
+        int | None,
+        typer.Option(
+            "--records", "--n", min=1, help="How many; of persons if these are protected."
+        ),
+    ] = None,
+    d: Annotated[
+        int | None, typer.Option("--d", min=1, help="Number of features, without --schema.")
+    ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            help="The table's schema (TOML), from which features and target follow.",
+            dir_okay=False,
+        ),
+    ] = None,
     epsilon: Annotated[
         list[float] | None,
         typer.Option(help="Privacy to plan for; may be repeated.", show_default="0.1 to 4"),
@@ -30,7 +43,10 @@ def plan(
             show_default="min(1e-5, 1/(10 n))",
         ),
     ] = None,
-    classes: Annotated[int, typer.Option(min=2, help="Number of classes of the target.")] = 2,
+    classes: Annotated[
+        int | None,
+        typer.Option(min=2, help="Number of classes of the target.", show_default="2"),
+    ] = None,
     regression: Annotated[
         bool, typer.Option("--regression", help="The target is a number.")
     ] = False,
@@ -61,38 +77,40 @@ def plan(
     code is compiled. With --inference, "width" takes the place of "lost": how many times wider
     than without privacy the intervals of coefficients would be.
 
-    Example: dpscd plan --n 30000 --d 100 --epsilon 1
+    With --inference, "weakest" says how well, in percent of unrelated features, the records
+    must determine an effect for it to have an interval: correlated columns, rare levels of
+    categories and rare classes have less than others.
+
+    Example: dpscd plan --schema patients.toml --records 30000 --epsilon 1
     """
     with plain_errors():
+        question = question_of(schema, n, d, (classes, regression), delta, relation)
         asked = epsilon or [0.1, 0.5, 1.0, 2.0, 4.0]
-        if largest_class is not None and regression:
+        if largest_class is not None and question.regression:
             raise ParameterError("--largest-class is for classes, not for --regression.")
         if inference or robust:
-            if largest_class is not None:
-                raise ParameterError("--largest-class is for lost accuracy: not --inference.")
-            if classes != 2:
-                raise ParameterError(f"--inference is for two classes, not {classes}.")
-            question = IntervalQuestion(n, d, asked, delta, regression, robust, relation)
-            plan_intervals(question, as_json=as_json)
+            if question.classes != 2:
+                raise ParameterError(f"--inference is for two classes, not {question.classes}.")
+            plan_intervals(question, asked, largest_class, robust=robust, as_json=as_json)
             return
-        target = (classes, regression, largest_class)
-        found = [_planned(n, d, one, delta, target, relation) for one in asked]
+        found = [_planned(question, one, largest_class) for one in asked]
         if as_json:
             print_json([{**one.to_dict(), "expected": _plain(more)} for one, more in found])
             return
-        kind = "regression" if regression else f"{classes} classes"
         first = found[0][0]
-        print_table(
-            f"{n:,} records, {d} features, {kind}; delta {first.delta:.3g}, {first.relation}",
-            ("epsilon", "noise", "lots", "lot size", "epochs", "time", "lost"),
-            [_row(one, more, regression) for one, more in found],
-            right=range(7),
-        )
+        head = ["epsilon", "noise", "lots", "lot size", "epochs", "time", "lost"]
+        rows = [_row(one, more, question.regression) for one, more in found]
+        if question.schema is not None:  # shapes have more features at a larger epsilon
+            head.insert(1, "features")
+            for row, (one, _) in zip(rows, found, strict=True):
+                row.insert(1, str(one.d))
+        title = f"{question.title}; delta {first.delta:.3g}, {first.relation}"
+        print_table(title, head, rows, right=range(len(head)))
         typer.echo(
             "noise: its standard deviation over the largest contribution of a record to a lot. "
             + (
                 "lost: mean squared error added, in percent of that without privacy."
-                if regression
+                if question.regression
                 else "lost: accuracy, below that without privacy."
             )
         )
@@ -106,14 +124,7 @@ def plan(
                 )
 
 
-def _planned(
-    n: int,
-    d: int,
-    epsilon: float,
-    delta: float | None,
-    predicted: tuple[int, bool, float | None],
-    relation: Relation,
-) -> Any:
+def _planned(question: PlanQuestion, epsilon: float, largest: float | None) -> Any:
     from dpscd.forecast import expect
     from dpscd.planning import (
         Facts,
@@ -126,9 +137,10 @@ def _planned(
 
     if not math.isfinite(epsilon):
         raise ParameterError("--epsilon must be a finite number: without noise, no plan.")
-    classes, regression, largest = predicted
-    own = default_delta(n) if delta is None else delta
-    target = PrivacyTarget(epsilon, own, relation)
+    n, regression, classes = question.n, question.regression, question.classes
+    own = default_delta(n) if question.delta is None else question.delta
+    target = PrivacyTarget(epsilon, own, question.relation)
+    d = question.features(epsilon)
     standardised = worth_standardising(n, d, target)
     facts = Facts(
         n=n,
@@ -138,17 +150,19 @@ def _planned(
         row_bound=1.0,
         constant=default_constant(1.0, standardised=standardised),
         standardised=standardised,
+        bounded=question.bounded,
         chances=not regression,
-        any_length=regression,
+        any_length=regression and question.schema is None,
         means=regression,
+        persons=question.persons,
         joint=not regression and classes > 2,
     )
     made = plan_fit(facts, target)
     return made, expect(made, regression=regression, largest_class=largest)
 
 
-def _row(made: Any, more: Any, regression: bool) -> tuple[str, ...]:
-    return (
+def _row(made: Any, more: Any, regression: bool) -> list[str]:
+    return [
         f"{made.epsilon:g}",
         f"{made.noise_multiplier:.3g}",
         f"{made.steps:,}",
@@ -156,7 +170,7 @@ def _row(made: Any, more: Any, regression: bool) -> tuple[str, ...]:
         f"{made.epochs:.0f}",
         duration(more.seconds),
         _lost(more.lost, regression),
-    )
+    ]
 
 
 def _lost(lost: tuple[float, float], regression: bool) -> str:

@@ -14,6 +14,8 @@ from dpscd.cli.models import load_table_model
 
 __all__ = ["predict"]
 
+_WRITTEN = ("", ".csv", ".txt", ".gz", ".parquet", ".pq")
+
 
 def predict(
     model: Annotated[Path, typer.Argument(help="The model's file.")],
@@ -41,6 +43,7 @@ def predict(
     with plain_errors("Interrupted; no predictions were written."):
         from dpscd.errors import ParameterError
 
+        _check_suffix(out)
         arrays = are_arrays([data])
         if arrays and keep:
             raise ParameterError("--keep copies columns of a table; .npy files have none.")
@@ -66,6 +69,19 @@ def predict(
             print_json({"predictions": out, "records": count})
         elif out != "-":
             typer.echo(f"{count:,} predictions: {out}")
+
+
+def _check_suffix(out: str) -> None:
+    """Refuse a name that promises another kind of file than will be written."""
+    from dpscd.errors import ParameterError
+
+    suffix = Path(out).suffix.lower()
+    if suffix not in _WRITTEN:
+        raise ParameterError(
+            f"--out {Path(out).name}: predictions are written as CSV or Parquet, not as "
+            f"{suffix}; call it {Path(out).stem}.csv, which spreadsheets open, .csv.gz or "
+            ".parquet."
+        )
 
 
 def _waiting(out: str) -> AbstractContextManager[None]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+from dpscd.preprocessing.number_spellings import SPELLED
 from dpscd.preprocessing.tallies import ListTally, NumberTally, Tally
 
 __all__ = ["hints_of", "percent"]
@@ -30,8 +31,9 @@ def hints_of(tally: Tally) -> list[str]:
         found += _of_lists(tally)
     elif isinstance(tally, NumberTally):
         found += _of_numbers(tally)
-    if tally.missing >= _HALF * tally.records:
-        found.append(f"{percent(tally.missing / tally.records)} of its cells are missing.")
+    missing = tally.missing - tally.declared
+    if missing >= _HALF * tally.records:
+        found.append(f"{percent(missing / tally.records)} of its cells are missing.")
     return [f"{tally.title}: {hint}" for hint in found]
 
 
@@ -56,12 +58,26 @@ def _of_lists(tally: ListTally) -> Iterator[str]:
 
 def _of_numbers(tally: NumberTally) -> Iterator[str]:
     if tally.unread >= _SOME * tally.records:
-        comma = tally.commas >= _HALF * tally.unread
-        why = "with a decimal comma: replace it by a point" if comma else "texts: another kind?"
+        why = _why_unread(tally)
         share = percent(tally.unread / tally.records)
-        yield f"{share} of its cells are no numbers, most {why}."
+        yield f"{share} of its cells are no numbers, most {why}"
+    if tally.three >= _MANY * tally.records and not tally.dotted:
+        yield (
+            f"{percent(tally.three / tally.records)} of its cells have a full stop before "
+            "three digits, and none before fewer or more. They are read as decimals: if it "
+            "parts thousands, take it out."
+        )
     if tally.known:
         yield from _of_known(tally)
+
+
+def _why_unread(tally: NumberTally) -> str:
+    """Return how most cells are written that are no numbers."""
+    spelled = tally.spelled.copy()
+    if spelled["comma"]:  # then those before three digits are decimal ones too
+        spelled["comma"] += spelled.pop("commas", 0)
+    name, count = max(spelled.items(), key=lambda item: item[1], default=("", 0))
+    return f"{SPELLED[name]}." if count >= _HALF * tally.unread else "texts: another kind?"
 
 
 def _of_known(tally: NumberTally) -> Iterator[str]:

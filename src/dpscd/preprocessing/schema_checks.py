@@ -21,6 +21,7 @@ from dpscd.preprocessing.joint_checks import (
 )
 from dpscd.preprocessing.knots import told_apart
 from dpscd.preprocessing.lines import Lines
+from dpscd.preprocessing.mistakes import Mistakes
 from dpscd.preprocessing.value_checks import MOST_BINS, ValueChecks, is_number, listed
 
 __all__ = ["schema_parts"]
@@ -67,12 +68,14 @@ class _Reader(ValueChecks):
         table = values.get("table", {})
         if not isinstance(table, dict):
             raise self.error(("table",), "[table] must be a table.")
-        rows = table.get("rows", "scale")
-        if rows not in _ROWS:
-            raise self.error(("table", "rows"), "rows must be 'scale' or 'normalise'.")
-        target = self.target(values["target"])
-        columns = tuple(self.column(str(k), v) for k, v in values["columns"].items())
-        layout = self.layout(table)
+        found = Mistakes()
+        rows = found.unless(self.rows, table)
+        target = found.unless(self.target, values["target"])
+        columns = tuple(
+            found.unless(self.column, str(k), v) for k, v in values["columns"].items()
+        )
+        layout = found.unless(self.layout, table)
+        found.complain()
         if any(column.name == target.name for column in columns):
             raise self.error(
                 ("columns", target.name), f"column {target.name!r} is the target too."
@@ -84,6 +87,12 @@ class _Reader(ValueChecks):
         check_size(columns, pairs, self.error)
         person = checked_person(table.get("person"), columns, target, self.error)
         return columns, target, layout, rows, pairs, person
+
+    def rows(self, table: dict[str, Any]) -> str:
+        rows = table.get("rows", "scale")
+        if rows not in _ROWS:
+            raise self.error(("table", "rows"), "rows must be 'scale' or 'normalise'.")
+        return str(rows)
 
     def layout(self, values: dict[str, Any]) -> Layout:
         where = ("table",)

@@ -1,6 +1,5 @@
 """What a look counts in one column, piece by piece: NOT PRIVATE, for the owner's eyes only."""
 
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from dpscd.preprocessing.cells import MISSING, OTHER, Listed, text_of
 from dpscd.preprocessing.column_features import declared_bounds, scaled_cells
 from dpscd.preprocessing.columns import codes
 from dpscd.preprocessing.declarations import Column, Layout, Target
+from dpscd.preprocessing.number_spellings import dotted, spelling_of
 from dpscd.preprocessing.parsing import parse_column
 
 __all__ = ["ListTally", "NumberTally", "PersonTally", "Tally", "tally_of"]
@@ -21,7 +21,7 @@ __all__ = ["ListTally", "NumberTally", "PersonTally", "Tally", "tally_of"]
 # What people write for "no answer" where there is no better sign.
 _NINES = (99.0, 999.0, 9999.0, 99999.0)
 _SENTINELS = (-1.0, -9.0, *_NINES, *(-value for value in _NINES))
-_COMMA = re.compile(r"[+-]?[0-9.]*,[0-9]+")
+_THOUSANDS = 1000.0  # from here on a full stop may part thousands
 _NEAR = 0.98  # of the way from the middle of the range to a bound: a hundredth of it is left
 
 
@@ -40,16 +40,24 @@ class Tally(ABC):
     records, inside, outside, unread, missing : int
         All cells; those within bounds or in the list, beyond the bounds or not listed, that
         hold something that is no number, and that count as missing.
+    declared : int
+        Of the missing ones those that the schema lists as such for this column.
     """
 
     def __init__(self, name: str, kind: str, title: str) -> None:
         self.name, self.kind, self.title = name, kind, title
         self.records = self.inside = self.outside = self.unread = self.missing = 0
+        self.declared = 0
 
     def add(self, cells: pd.Series, layout: Layout) -> None:
         """Count more cells."""
         self.records += len(cells)
         self._count(cells, layout)
+
+    def _note_declared(self, cells: pd.Series, values: Sequence[str]) -> None:
+        """Count cells that the column's own `missing_values` name; empty ones are not."""
+        if values:
+            self.declared += int((_absent(cells, values) & ~_absent(cells, ())).sum())
 
     @abstractmethod
     def _count(self, cells: pd.Series, layout: Layout) -> None:
@@ -65,8 +73,11 @@ class NumberTally(Tally):
         Numbers at or beyond the lowest bound, and the highest.
     near_low, near_high : int
         Numbers inside, in the hundredth of the range next to a bound.
-    commas : int
-        Cells that would be numbers with a point for their comma.
+    spelled : Counter
+        Cells that are no number by how they are written: of keys of `SPELLED`.
+    three, dotted : int
+        Numbers of a column that goes to 1000 and beyond, with a full stop before exactly three
+        digits, as thousands may be written, and before fewer or more.
     decades : Counter
         Of numbers beyond the bounds: how many times larger than the larger bound, as the
         power of ten below; -1 if they are not larger.
@@ -77,7 +88,9 @@ class NumberTally(Tally):
     def __init__(self, column: Column, title: str, kind: str) -> None:
         super().__init__(column.name, kind, title)
         self.column = column
-        self.low = self.high = self.near_low = self.near_high = self.commas = 0
+        self.low = self.high = self.near_low = self.near_high = 0
+        self.three = self.dotted = 0
+        self.spelled: Counter[str] = Counter()
         self.decades: Counter[int] = Counter()
         self.sentinels: Counter[float] = Counter()
 
@@ -93,12 +106,18 @@ class NumberTally(Tally):
         texts = np.isnan(values) & ~absent
         self.missing += int(absent.sum())
         self.unread += int(texts.sum())
-        self.commas += sum(bool(_COMMA.fullmatch(str(text_of(x)))) for x in cells[texts])
+        self._note_declared(cells, self.column.missing_values)
+        spellings = (spelling_of(str(text_of(x))) for x in cells[texts])
+        self.spelled.update(name for name in spellings if name is not None)
         known = values[~np.isnan(values)]
         if self.column.private_bounds:
             self.inside += len(known)
             return
         low, high = declared_bounds(self.column, {})
+        if max(abs(low), abs(high)) >= _THOUSANDS:
+            three, others = dotted(x for x in cells[~np.isnan(values)] if isinstance(x, str))
+            self.three += three
+            self.dotted += others
         beyond = known[(known < low) | (known > high)]
         self.outside += len(beyond)
         self.inside += len(known) - len(beyond)
@@ -142,6 +161,7 @@ class ListTally(Tally):
     def _count(self, cells: pd.Series, layout: Layout) -> None:
         found = parse_column(self.column, cells, layout)
         foreign = found == OTHER
+        self._note_declared(cells, self.column.missing_values)
         self.missing += int((found == MISSING).sum())
         self.outside += int(foreign.sum())
         self.inside += int((found >= 0).sum())

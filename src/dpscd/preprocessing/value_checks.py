@@ -165,13 +165,15 @@ class ValueChecks:
         title: str = "",
     ) -> None:
         """Refuse keys that are not among `names`."""
-        for key in values:
-            if key not in names:
-                about = f"{title}: " if title else ""
-                raise self.error(
-                    (*where, key),
-                    f"{about}{key!r} is not known here; use {', '.join(sorted(names))}.",
-                )
+        foreign = [key for key in values if key not in names]
+        if foreign:
+            about = f"{title}: " if title else ""
+            keys = ", ".join(map(repr, foreign))
+            raise self.error(
+                (*where, foreign[0]),
+                f"{about}{keys} {'is' if len(foreign) == 1 else 'are'} not known here; use "
+                f"{', '.join(sorted(names))}.",
+            )
 
     def error(self, where: tuple[str, ...], text: str) -> SchemaError:
         """Return the error about a place of the schema, with its line."""

@@ -30,6 +30,7 @@ _RENYI_ROUNDING = 1e-9
 _ORDERS = [*range(2, 65), 80, 96, 128, 192, 256, 384, 512, 1024, 4096]
 
 
+@lru_cache(maxsize=1)
 def library_version() -> str:
     """Return the version of dp-accounting."""
     from importlib.metadata import version

@@ -1,5 +1,7 @@
 """Noisy sums over people who did not train a model: what scores of it are computed from."""
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -8,10 +10,17 @@ from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.relation import PrivacyTarget
-from dpscd.privacy.release import Release, claim
+from dpscd.privacy.release import Claim, Release, claim
 from dpscd.privacy.sums import noisy_sum, unit_of
 
-__all__ = ["SCORE", "noisy_score", "plan_score", "score_interval", "whole_score"]
+__all__ = [
+    "SCORE",
+    "noisy_score",
+    "plan_score",
+    "score_claim",
+    "score_interval",
+    "whole_score",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,6 +33,14 @@ def score_interval(epsilon: float) -> float:
     return min(max(1e-4 * epsilon, 1e-10), 1e-3)
 
 
+@lru_cache(maxsize=64)
+def score_claim(release: Release, target: PrivacyTarget) -> Claim:
+    """Return what a score comes to, to be compared with its target: public numbers alone."""
+    interval = score_interval(target.epsilon)
+    return claim([release], target.epsilon, target.delta, target.relation, interval)
+
+
+@lru_cache(maxsize=64)
 def plan_score(target: PrivacyTarget, n: int, size: int = 1) -> Release:
     """Return the release of a score with the least noise that reaches the target.
 
@@ -37,11 +54,9 @@ def plan_score(target: PrivacyTarget, n: int, size: int = 1) -> Release:
         How many numbers are released.
     """
     multiplier = gaussian_multiplier(target.epsilon, target.delta, target.relation)
-    interval = score_interval(target.epsilon)
     while True:
         release = Release(SCORE, SampledGaussian(1.0, multiplier, 1), 1.0, size, n)
-        found = claim([release], target.epsilon, target.delta, target.relation, interval)
-        if found.epsilon <= target.epsilon:
+        if score_claim(release, target).epsilon <= target.epsilon:
             return release
         multiplier *= 1.002
 

@@ -18,7 +18,7 @@ def _releases(card: PrivacyCard) -> Html:
     words = {kind.what: kind.words for kind in reversed(all_kinds())}
     rows = [_row(release, words.get(release.what, "")) for release in card.releases]
     headings = (
-        "Release", "What it is", "Times", "StepConstants", "Chance to be used", "Clip",
+        "Release", "What it is", "Times", "Numbers", "Chance to be used", "Clip",
         "Noise multiplier", "Noise (std)",
     )  # fmt: skip
     return html(

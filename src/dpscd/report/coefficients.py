@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from dpscd.estimators.purpose import has_intervals, prediction_note
-from dpscd.report.axis import at, axis
+from dpscd.report.axis import CUT, at, axis, beyond, is_cut
 from dpscd.report.html import Html, counted, data_table, fixed, html, joined, number, whole
 from dpscd.report.pair_map import pair_maps
 from dpscd.report.subject import BAND, Subject, Weight
@@ -138,6 +138,7 @@ def _chart(subject: Subject, output: int, name: str) -> Html:
     chosen = _chosen(subject, every)
     reach = _reach(chosen)
     places = _places(every)
+    cut = any(is_cut(x.value - x.band, x.value + x.band, reach) for x in chosen)
     groups = list(dict.fromkeys(x.group for x in chosen))
     kept = set(map(id, chosen))
     body = joined(
@@ -149,7 +150,7 @@ def _chart(subject: Subject, output: int, name: str) -> Html:
         '<table class="weights"><caption>{noun}s towards {name}{part}</caption>\n'
         '<thead><tr><th scope="col">{what}</th><th scope="col" class="plot">'
         '<span class="hidden">Chart</span>{axis}</th>'
-        '<th scope="col" class="num">{noun}{pm}</th></tr></thead>\n{body}</table>\n',
+        '<th scope="col" class="num">{noun}{pm}</th></tr></thead>\n{body}</table>\n{cut}',
         noun=subject.noun.capitalize(),
         sum=_summary(subject, subject.weights(output)),
         name=name,
@@ -158,6 +159,7 @@ def _chart(subject: Subject, output: int, name: str) -> Html:
         axis=axis(reach),
         pm=" ± band" if subject.card.private else "",
         body=body,
+        cut=html("<p>{text}</p>\n", text=CUT) if cut else html(""),
     )
 
 
@@ -252,7 +254,8 @@ def _plot(weight: Weight, reach: float) -> Html:
     return html(
         '<svg class="w {kind}" width="100%" height="22" aria-hidden="true" focusable="false">'
         '<line class="zero" x1="50%" x2="50%" y1="0" y2="22"/>'
-        '{lines}<circle cx="{at}" cy="11" r="4.5"/></svg>',
+        '{lines}{beyond}<circle cx="{at}" cy="11" r="4.5"/></svg>',
+        beyond=beyond(weight.value - weight.band, weight.value + weight.band, reach),
         kind={"stands out": "out", "leans": "leans"}.get(weight.word, "within"),
         lines=lines,
         at=at(weight.value, reach),

@@ -7,6 +7,7 @@ from typing import Any
 __all__ = ["Html", "counted", "data_table", "fixed", "html", "joined", "number", "whole"]
 
 _LONG = 40  # rows, beyond which a table scrolls in a frame of its own
+_SHORT = 12  # rows of a table that stays on one page of paper
 
 
 class Html(str):
@@ -68,7 +69,9 @@ def data_table(
         html("<tr>{cells}</tr>\n", cells=joined(cell(*pair) for pair in enumerate(row)))
         for row in rows
     ]
-    kind = (" wide" if len(headings) > 3 else "") + (" long" if len(lines) > _LONG else "")
+    kind = (" wide" if len(headings) > 3 else "") + (
+        " long" if len(lines) > _LONG else " short" if len(lines) <= _SHORT else ""
+    )
     return html(
         '<div class="scroll{kind}" role="region" tabindex="0" aria-label="{caption}">'
         "<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>\n"

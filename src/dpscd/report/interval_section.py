@@ -5,7 +5,7 @@ from itertools import groupby
 
 from dpscd.estimators.intervals import Intervals
 from dpscd.information import ROBUST
-from dpscd.report.axis import at, axis
+from dpscd.report.axis import CUT, at, axis, beyond, is_cut
 from dpscd.report.html import Html, counted, data_table, html, joined, number, whole
 from dpscd.report.interval_rows import (
     INTERCEPT,
@@ -111,6 +111,7 @@ def _chart(subject: Subject, sure: list[Estimate], level: str, *, odds: bool) ->
         clearest = sorted(slopes, key=lambda x: -abs(x.value) / x.error)[:_SHOWN]
         kept = set(map(id, clearest))
         shown = [x for x in slopes if id(x) in kept]
+    cut = any(is_cut(*drawn(x, reach).ends[1:], reach) for x in shown)
     body = joined(
         _group(group, [drawn(x, reach) for x in own], reach, odds=odds)
         for group, own in groupby(shown, key=lambda x: x.group)
@@ -122,7 +123,7 @@ def _chart(subject: Subject, sure: list[Estimate], level: str, *, odds: bool) ->
         "{name}{part}</caption>\n"
         '<thead><tr><th scope="col">{term}</th><th scope="col" class="plot">'
         '<span class="hidden">Chart</span>{axis}</th>'
-        '<th scope="col" class="num">{kind}, interval</th></tr></thead>\n{body}</table>\n',
+        '<th scope="col" class="num">{kind}, interval</th></tr></thead>\n{body}</table>\n{cut}',
         out=_sign("out"),
         within=_sign("within"),
         none="1" if odds else "0",
@@ -134,6 +135,7 @@ def _chart(subject: Subject, sure: list[Estimate], level: str, *, odds: bool) ->
         axis=axis(reach, _odds if odds else float),
         kind="Odds ratio" if odds else "Estimate",
         body=body,
+        cut=html("<p>{text}</p>\n", text=CUT) if cut else html(""),
     )
 
 
@@ -175,7 +177,8 @@ def _plot(row: Drawn, reach: float) -> Html:
         '<svg class="w {kind}" width="100%" height="22" aria-hidden="true" focusable="false">'
         '<line class="zero" x1="50%" x2="50%" y1="0" y2="22"/>'
         '<line class="far" x1="{low}" x2="{high}" y1="11" y2="11"/>'
-        '<circle cx="{at}" cy="11" r="4.5"/></svg>',
+        '{beyond}<circle cx="{at}" cy="11" r="4.5"/></svg>',
+        beyond=beyond(low, high, reach),
         kind="out" if row.estimate.leaves_out_zero else "within",
         low=at(low, reach),
         high=at(high, reach),

@@ -1,0 +1,119 @@
+"""What ``dpscd plan`` is asked: public numbers, or a schema that has them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpscd.errors import ParameterError
+from dpscd.privacy.relation import Relation
+
+if TYPE_CHECKING:
+    from dpscd.preprocessing.schema import Schema
+
+__all__ = ["PlanQuestion", "question_of"]
+
+
+@dataclass(frozen=True)
+class PlanQuestion:
+    """Public facts of a fit that is to be planned.
+
+    Attributes
+    ----------
+    n : int
+        Records, or persons.
+    d : int
+        Features; 0 if they follow from the schema.
+    classes : int
+        Of the target; 2 of a regression, whose plan does not use it.
+    regression : bool
+        Whether the target is a number.
+    delta : float or None
+        None is the usual one.
+    relation : Relation
+        Which tables count as neighbours.
+    schema : Schema or None
+        Of the table.
+    """
+
+    n: int
+    d: int
+    classes: int
+    regression: bool
+    delta: float | None
+    relation: Relation
+    schema: "Schema | None" = None
+
+    @property
+    def persons(self) -> bool:
+        """Whether persons are protected."""
+        return self.schema is not None and self.schema.person is not None
+
+    @property
+    def bounded(self) -> int:
+        """Columns whose bounds take a part of the budget."""
+        return 0 if self.schema is None else len(self.schema.private)
+
+    @property
+    def title(self) -> str:
+        """What is planned, in words."""
+        count = f"{self.n:,} {'persons' if self.persons else 'records'}"
+        kind = "regression" if self.regression else f"{self.classes} classes"
+        if self.schema is None:
+            return f"{count}, {self.d} features, {kind}"
+        return (
+            f"{self.schema.target.name!r} by {len(self.schema.parts)} columns: {count}, {kind}"
+        )
+
+    def features(self, epsilon: float, *, inference: bool = False) -> int:
+        """Return how many features a fit has; shapes follow from epsilon and n."""
+        if self.schema is None:
+            return self.d
+        from dpscd.preprocessing.encoding import width_of
+        from dpscd.preprocessing.resolution import lined, shaped
+
+        schema = lined(self.schema) if inference else shaped(self.schema, epsilon, self.n)
+        return sum(width_of(part) for part in schema.parts)
+
+
+def question_of(
+    schema: Path | None,
+    n: int | None,
+    d: int | None,
+    target: tuple[int | None, bool],
+    delta: float | None,
+    relation: Relation,
+) -> PlanQuestion:
+    """Return what is asked, or raise ParameterError.
+
+    Parameters
+    ----------
+    schema : path or None
+        The table's.
+    n, d : int or None
+        Records and features, as given.
+    target : int or None, bool
+        Number of classes, as given, and whether the target is a number.
+    delta, relation
+        As of :class:`PlanQuestion`.
+    """
+    classes, regression = target
+    if n is None:
+        raise ParameterError(
+            "--records is missing: how many records, or persons, there will be, about."
+        )
+    if schema is None:
+        if d is None:
+            raise ParameterError(
+                "--d or --schema is missing: the number of features, or the file that they "
+                "follow from."
+            )
+        return PlanQuestion(n, d, classes or 2, regression, delta, relation)
+    if d is not None or classes is not None or regression:
+        raise ParameterError(
+            "--d, --classes and --regression follow from --schema: leave them out."
+        )
+    from dpscd.preprocessing.schema import Schema
+
+    found = Schema.read(schema)
+    count = len(found.target.classes)
+    return PlanQuestion(n, 0, count or 2, not count, delta, relation, found)

@@ -1,0 +1,54 @@
+"""How numbers are written that are not read as such, or not as meant: hints for the owner."""
+
+import re
+from collections.abc import Iterable
+
+__all__ = ["SPELLED", "dotted", "spelling_of"]
+
+_SIGN = r"[+-]?"
+_HEAD = rf"{_SIGN}[0-9]{{1,3}}"
+_BLANK = r"[ _'\u2019\u00a0\u202f]"
+_PATTERNS = (
+    ("commas", re.compile(rf"{_HEAD}(,[0-9]{{3}})+(\.[0-9]+)?")),
+    ("stops", re.compile(rf"{_HEAD}((\.[0-9]{{3}}){{2,}}|(\.[0-9]{{3}})+,[0-9]+)")),
+    ("blanks", re.compile(rf"{_HEAD}({_BLANK}[0-9]{{3}})+([.,][0-9]+)?")),
+    ("comma", re.compile(rf"{_SIGN}[0-9]*,[0-9]+")),
+    ("unit", re.compile(rf"\W?\s*{_SIGN}[0-9][0-9.,]*\s*(\W|[^\W\d]{{1,3}})?")),
+)
+_DOTTED = re.compile(rf"{_SIGN}[0-9]+\.[0-9]+")
+_THREE = re.compile(rf"{_SIGN}[1-9][0-9]{{0,2}}\.[0-9]{{3}}")
+
+SPELLED = {
+    "comma": "with a decimal comma: replace it by a point",
+    "commas": "with a comma before three digits: take it out if it parts thousands, or replace "
+    "it by a point if it is a decimal comma",
+    "stops": "with full stops between thousands: take these out, and replace a decimal comma "
+    "by a point; cells with one full stop are read as decimals",
+    "blanks": "with blanks or apostrophes between thousands: take them out",
+    "unit": "with a unit or a sign beside the number: take it out",
+}
+"""What is said of cells that are no numbers, by how they are written."""
+
+
+def spelling_of(text: str) -> str | None:
+    """Return how a text is written that would be a number otherwise: a key of `SPELLED`."""
+    plain = text.strip()
+    for name, pattern in _PATTERNS:
+        if pattern.fullmatch(plain):
+            return name
+    return None
+
+
+def dotted(texts: Iterable[str]) -> tuple[int, int]:
+    """Return how many texts have a full stop before three digits, and how many before others.
+
+    Of the former each would be a number of thousands too: "1.234", but not "0.234".
+    """
+    three = others = 0
+    for text in texts:
+        plain = text.strip()
+        if _THREE.fullmatch(plain):
+            three += 1
+        elif _DOTTED.fullmatch(plain):
+            others += 1
+    return three, others

@@ -1,0 +1,117 @@
+"""``dpscd plan --schema``: the plan of a table, by what is declared of it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from dpscd import DPLogisticRegression, DPRidge, TableModel
+from dpscd.cli.app import app
+
+N = 2000
+DRAWN = np.random.default_rng(0)
+TABLE = pd.DataFrame(
+    {
+        "who": np.arange(N),
+        "age": DRAWN.integers(0, 100, N),
+        "city": DRAWN.choice(["a", "b", "c"], N),
+        "ill": DRAWN.choice(["no", "yes"], N),
+        "cost": DRAWN.uniform(0, 10, N),
+    }
+)
+CLASSES = '[target]\ncolumn = "ill"\nclasses = ["no", "yes"]\n'
+NUMBER = '[target]\ncolumn = "cost"\nbounds = [0, 10]\n'
+COLUMNS = """
+[columns.age]
+kind = "number"
+bounds = [0, 100]
+
+[columns.city]
+kind = "category"
+values = ["a", "b", "c"]
+"""
+PRIVATE = COLUMNS.replace("[0, 100]", '"private"')
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(schema, *words, code=0):
+        Path("s.toml").write_text(schema)
+        found = CliRunner().invoke(app, ["plan", "--schema", "s.toml", *map(str, words)])
+        assert found.exit_code == code, (found.output, found.exception)
+        return found
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("schema", "model", "more"),
+    [
+        (CLASSES + COLUMNS, DPLogisticRegression, {}),
+        (CLASSES + PRIVATE, DPLogisticRegression, {}),
+        (NUMBER + COLUMNS, DPRidge, {}),
+        ('[table]\nperson = "who"\n' + CLASSES + COLUMNS, DPLogisticRegression, {}),
+        (CLASSES + COLUMNS, DPLogisticRegression, {"inference": True}),
+    ],
+)
+def test_a_fit_has_the_noise_that_was_planned(run, schema, model, more):
+    words = ["--records", N, "--epsilon", 1, "--json", *(["--inference"] if more else [])]
+    (planned,) = json.loads(run(schema, *words).stdout)
+    fitted = TableModel("s.toml", model(1.0, random_state=0, **more)).fit(TABLE)
+    assert planned["d"] == fitted.estimator_.n_features_in_
+    assert planned["noise_multiplier"] == fitted.privacy_.noise_multiplier
+    assert planned["steps"] == fitted.privacy_.steps
+
+
+def test_features_of_a_schema_follow_epsilon(run):
+    text = run(CLASSES + COLUMNS, "--n", 30_000, "--epsilon", 0.1, "--epsilon", 4).stdout
+    assert "'ill' by 2 columns: 30,000 records, 2 classes" in text
+    assert "features" in text
+    few, many = json.loads(
+        run(CLASSES + COLUMNS, "--n", 30_000, "--epsilon", 0.1, "--epsilon", 4, "--json").stdout
+    )
+    assert few["d"] < many["d"]
+
+
+def test_many_levels_at_a_small_epsilon_are_warned_of(run):
+    levels = json.dumps([f"l{k}" for k in range(16)])
+    wide = "".join(
+        f'[columns.c{k}]\nkind = "category"\nvalues = {levels}\n\n' for k in range(4)
+    )
+    asked = ("--inference", "--records", 40_000, "--epsilon", 1)
+    found = run(CLASSES + wide, *asked)
+    assert "40,000 records, 2 classes, 68 features" in found.stdout
+    assert "weakest" in found.stdout
+    assert "68 levels of categories" in found.stderr
+    assert "most terms may have no interval" in found.stderr
+    assert run(CLASSES + COLUMNS, *asked).stderr == ""
+    plain, rare = (
+        json.loads(run(CLASSES + wide, *asked, "--json", *more).stdout)[0]["expected"]
+        for more in ((), ("--largest-class", 0.9))
+    )
+    assert rare["weakest"] == pytest.approx(plain["weakest"] * 0.18 / 0.09)
+    number = run(NUMBER + wide, *asked[:-1], 0.3)
+    assert "rare class" not in number.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--records", 10, "--d", 3], "--d, --classes and --regression follow from --schema"),
+        (["--records", 10, "--regression"], "follow from --schema"),
+        ([], "--records is missing"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(run, words, says):
+    assert says in run(CLASSES + COLUMNS, *words, code=1).stderr
+
+
+def test_without_a_schema_features_are_needed():
+    found = CliRunner().invoke(app, ["plan", "--records", "10"])
+    assert found.exit_code == 1
+    assert "--d or --schema is missing" in found.stderr
