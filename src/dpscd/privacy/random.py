@@ -51,6 +51,7 @@ class Purpose(IntEnum):
     SCORE = 11
     LOTS_KEY = 12
     SUM = 13  # of a source that one release has for itself
+    DEVICE_KEY = 14
 
 
 def _stream(
