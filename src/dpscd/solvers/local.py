@@ -72,6 +72,10 @@ class LocalRecords:
         """How much each row counts in training."""
         return self.weights if self.persons is None else self.persons.weights
 
+    def on(self, engine: str) -> "LocalRecords":
+        """Return the same records, to be trained on by another engine."""
+        return replace(self, engine=engine)
+
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over all records."""
         check_capacity(query.n, self.count)

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.dual import Records
-from dpscd.losses import Loss
 from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.sums import limb_unit_of
@@ -19,7 +18,7 @@ from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers.brake import BrakeRule
 from dpscd.solvers.dp_scd import check_plan
 
-__all__ = ["ENGINES", "check_device_plan", "check_engine", "device_name", "device_scd"]
+__all__ = ["ENGINES", "array_on_host", "check_device_plan", "device_name", "device_scd"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,14 +36,6 @@ _LONG_CHUNK = 32
 # Bytes on the device: of a record besides its row and duals, of each output of a member that
 # is worked on, and of each number of the shared vector, all its copies together.
 _RECORD_BYTES, _OUTPUT_BYTES, _SHARED_BYTES = 96, 48, 128
-
-
-def check_engine(engine: Any) -> None:
-    """Raise ParameterError for what is no engine, or needs JAX where there is none."""
-    if engine not in ENGINES:
-        raise ParameterError(f"engine={engine!r} must be 'numba' or 'jax'.")
-    if engine == "jax":
-        device_name()
 
 
 def device_name() -> str:
@@ -66,15 +57,26 @@ def _backend() -> Any:
     return backend
 
 
-def check_device_plan(plan: Plan, loss: Loss, *, dense: bool, persons: bool) -> None:
+def array_on_host(X: Any) -> Any:
+    """Return an array of any library that speaks DLPack as one of NumPy; all else as it is.
+
+    What lies on a device is copied to the host, where cells are read.
+    """
+    backend = _backend()
+    with backend.exactly():
+        found = backend.on_host(X)
+    return X if found is None else found
+
+
+def check_device_plan(plan: Plan, loss: str, *, dense: bool, persons: bool) -> None:
     """Refuse, from public facts alone, what the second engine does not do.
 
     Parameters
     ----------
     plan : Plan
         Calibrated.
-    loss : Loss
-        Of the training.
+    loss : str
+        The class of the loss.
     dense : bool
         Whether rows are dense.
     persons : bool
@@ -86,7 +88,7 @@ def check_device_plan(plan: Plan, loss: Loss, *, dense: bool, persons: bool) -> 
     refusals = {
         "sparse rows": not dense,
         "persons as the unit of privacy (groups)": persons,
-        f"the loss {type(loss).__name__}": type(loss).__name__ not in _LOSSES,
+        f"the loss {loss}": loss not in _LOSSES,
         f"more than {MOST} columns": width > MOST,
         "rates below 2^-32": plan.rate < 2.0**-32,
         "so little noise that rows of 16 bits would show": not plan.fixed_point,
@@ -130,7 +132,8 @@ def device_scd(
     Proof: docs/proofs/shared_vector.md, docs/proofs/tensor_cores.md.
     """
     check_plan(problem, plan, rows, records)
-    check_device_plan(plan, problem.loss, dense=True, persons=False)
+    loss = type(problem.loss).__name__
+    check_device_plan(plan, loss, dense=True, persons=False)
     backend = _backend()
     from dpscd.device.training import Job, block_for, train
 
@@ -149,7 +152,7 @@ def device_scd(
 
     with backend.exactly(), _memory_said():
         block = block_for(plan.lot_size, plan.outputs)
-        job = Job(type(problem.loss).__name__.lower(), plan.outputs, problem.width, block)
+        job = Job(loss.lower(), plan.outputs, problem.width, block)
         key = source.words(Purpose.DEVICE_KEY, 0, 1, _KEY_WORDS).tobytes()
         chunk = 1 if audit else _CHUNK.get(backend.device().platform, _LONG_CHUNK)
         stops = [*range(chunk, plan.steps, chunk), plan.steps]
