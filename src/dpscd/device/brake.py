@@ -20,7 +20,10 @@ def new_brake(start: float, shared: Any) -> BrakeState:
     """Return the state before the first step."""
     # Arrays of their own: each is written in its place.
     return BrakeState(
-        jnp.asarray(start, jnp.float64), shared.copy(), shared.copy(), jnp.asarray(0.0)
+        jnp.asarray(start, jnp.float64),
+        shared.copy(),
+        shared.copy(),
+        jnp.asarray(0.0, jnp.float64),
     )
 
 

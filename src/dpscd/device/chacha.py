@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-__all__ = ["LOTS", "NORMALS", "key_of", "random_words"]
+__all__ = ["LOTS", "NORMALS", "chacha_blocks", "key_of", "random_words"]
 
 #: What words are for: the first word of the nonce, one number each.
 LOTS, NORMALS = 1, 2
@@ -51,10 +51,10 @@ def random_words(key: Any, purpose: int, step: Any, count: int) -> Any:
     Proof: docs/proofs/tensor_cores.md, "Randomness".
     """
     nonce = (jnp.uint32(purpose), jnp.uint32(step), jnp.uint32(0))
-    return _blocks(key, jnp.arange(count, dtype=jnp.uint32), nonce)
+    return chacha_blocks(key, jnp.arange(count, dtype=jnp.uint32), nonce)
 
 
-def _blocks(key: Any, counter: Any, nonce: tuple[Any, Any, Any]) -> Any:
+def chacha_blocks(key: Any, counter: Any, nonce: tuple[Any, Any, Any]) -> Any:
     """Return the block function of RFC 8439, section 2.3, at every counter."""
     start = tuple(
         jnp.broadcast_to(jnp.asarray(word, jnp.uint32), counter.shape)

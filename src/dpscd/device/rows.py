@@ -11,7 +11,7 @@ from jax import lax
 from dpscd.device.backend import compiled
 from dpscd.device.limbs import LARGEST, split
 
-__all__ = ["BLOCK", "DeviceRows", "Members", "empty_rows", "gather", "put_rows", "room_for"]
+__all__ = ["BLOCK", "DeviceRows", "Members", "empty_rows", "gather", "put_block", "put_rows", "room_for"]
 
 #: Rows that are brought to the device at once.
 BLOCK = 4096
@@ -109,10 +109,14 @@ def put_rows(
     return DeviceRows(*_put(rows, values, factor, norm, tail, labels, weights, first))
 
 
-def _put_rows(
+def put_block(
     rows: DeviceRows, values: Any, factor: Any, norm: Any, tail: Any, labels: Any,
     weights: Any, first: Any,
 ) -> DeviceRows:  # fmt: skip
+    """Put a whole block of rows that are on the device already into their places.
+
+    Parameters and guarantee are those of :func:`put_rows`; a missing row has norm 0.
+    """
     whole, scale = _whole_rows(values.astype(jnp.float64), factor, norm, tail)
     padded = 4 * rows.high.shape[1]
     whole = whole[:, :padded]  # without a constant column there may be no room for one
@@ -128,7 +132,7 @@ def _put_rows(
     )
 
 
-_put = compiled(_put_rows, donate_argnums=0)
+_put = compiled(put_block, donate_argnums=0)
 
 
 def _whole_rows(values: Any, factor: Any, norm: Any, tail: Any) -> tuple[Any, Any]:

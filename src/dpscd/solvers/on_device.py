@@ -18,7 +18,14 @@ from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers.brake import BrakeRule
 from dpscd.solvers.dp_scd import check_plan
 
-__all__ = ["ENGINES", "array_on_host", "check_device_plan", "device_name", "device_scd"]
+__all__ = [
+    "ENGINES",
+    "array_on_host",
+    "check_device_plan",
+    "device_name",
+    "device_numbers",
+    "device_scd",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -157,28 +164,28 @@ def device_scd(
         chunk = 1 if audit else _CHUNK.get(backend.device().platform, _LONG_CHUNK)
         stops = [*range(chunk, plan.steps, chunk), plan.steps]
         total = train(
-            job, _rows_on_device(rows, records), _numbers(problem, plan, rows.count),
+            job, _rows_on_device(rows, records), device_numbers(problem, plan, rows.count),
             BrakeRule.of(plan), key, stops, seen,
         )  # fmt: skip
     return total / (plan.steps - plan.average_from)
 
 
-def _numbers(problem: Problem, plan: Plan, count: int) -> Any:
-    """Return the public numbers of a training, and the number of records."""
+def device_numbers(problem: Problem, plan: Plan, count: int) -> Any:
+    """Return the public numbers of a training on the device, and the number of records."""
     from dpscd.device.contribution import Numbers
     from dpscd.device.lots import threshold_of
 
     cell, grid = limb_unit_of(plan.n, plan.clip), plan.noise.grid
     return Numbers(
-        count=count,
+        count=np.int64(count),
         threshold=np.uint32(threshold_of(plan.rate)),
-        strength=problem.strength,
-        clip=plan.clip,
-        cell=cell,
-        grid=grid,
-        spread=plan.noise.spread,
-        bits=math.frexp(grid / cell)[1] - 1,
-        average_from=plan.average_from,
+        strength=np.float64(problem.strength),
+        clip=np.float64(plan.clip),
+        cell=np.float64(cell),
+        grid=np.float64(grid),
+        spread=np.float64(plan.noise.spread),
+        bits=np.int64(math.frexp(grid / cell)[1] - 1),
+        average_from=np.int64(plan.average_from),
     )
 
 
