@@ -21,7 +21,14 @@ from dpscd.releases.base import (
 )
 from dpscd.releases.kinds import all_kinds
 
-__all__ = ["ENGINE_FACTS", "PERSON_FACTS", "agrees", "check_facts", "check_releases", "training_place"]
+__all__ = [
+    "ENGINE_FACTS",
+    "PERSON_FACTS",
+    "agrees",
+    "check_facts",
+    "check_releases",
+    "training_place",
+]
 
 Kind = type[PlannedRelease]
 

@@ -80,7 +80,7 @@ def _refuse_flags(flags: str) -> None:
 
 def device() -> Any:
     """Return the device that the engine uses: JAX's own choice, if it computes as it must."""
-    found = jax.config.jax_default_device or jax.devices()[0]
+    found: Any = getattr(jax.config, "jax_default_device", None) or jax.devices()[0]
     if isinstance(found, str):
         found = jax.devices(found)[0]
     if found.platform not in _PLATFORMS:

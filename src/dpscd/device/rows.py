@@ -11,7 +11,16 @@ from jax import lax
 from dpscd.device.backend import compiled
 from dpscd.device.limbs import LARGEST, split
 
-__all__ = ["BLOCK", "DeviceRows", "Members", "empty_rows", "gather", "put_block", "put_rows", "room_for"]
+__all__ = [
+    "BLOCK",
+    "DeviceRows",
+    "Members",
+    "empty_rows",
+    "gather",
+    "put_block",
+    "put_rows",
+    "room_for",
+]
 
 #: Rows that are brought to the device at once.
 BLOCK = 4096
@@ -171,5 +180,3 @@ def gather(rows: DeviceRows, ids: Any) -> Members:
         facts[:, _LABEL],
         facts[:, _WEIGHT],
     )
-
-

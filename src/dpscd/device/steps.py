@@ -69,7 +69,7 @@ def _hinge(u: Any, a: Any, y: Any, k: Any) -> Any:
 
 
 def _logistic(u: Any, a: Any, y: Any, k: Any) -> Any:
-    """Solve ``s + k sigmoid(s) = p`` as :mod:`dpscd.losses.logistic` does, by Halley's method."""
+    """Solve ``s + k sigmoid(s) = p`` by Halley's method, as dpscd.losses.logistic does."""
     k = jnp.minimum(k, _STEEPEST)
     p = k * jnp.clip(y * a, 0.0, 1.0) - y * u
     near = jnp.minimum(p, k - p)

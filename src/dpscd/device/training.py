@@ -135,7 +135,8 @@ def _run_steps(
         averaged = jnp.where(number >= numbers.average_from, shared, 0.0)
         return State(shared, state.average + averaged, dual, brake)
 
-    return lax.fori_loop(first, last, step, state)
+    found: State = lax.fori_loop(first, last, step, state)
+    return found
 
 
 #: Run the steps from `first` up to `last`; the state that is given is used up.
@@ -182,7 +183,7 @@ def train(
             first = 0
             for stop in stops:
                 state = run_steps(job, rows, numbers, rule, key, state, first, stop)
-                jax.block_until_ready(state.shared)
+                state.shared.block_until_ready()
                 first = stop
                 seen(stop, lambda: np.array(state.shared))  # noqa: B023 - called at once
             return np.array(state.average)

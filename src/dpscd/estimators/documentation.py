@@ -67,8 +67,8 @@ _ENGINE = """\
 engine : {'numba', 'jax'}, default='numba'
         What computes the training. 'jax' needs the extra ``dpscd[jax]`` and is for a GPU: it
         pays from some hundred thousand rows, or many classes (docs/guides/large_data.md).
-        Dense rows of records; not with `groups` nor on Dask. The mechanism and the guarantee are
-        the same, the random numbers others."""
+        Dense rows of records; not with `groups` nor on Dask. The mechanism and the guarantee
+        are the same, the random numbers others."""
 
 _LONGEST = """\
 longest_row_ : float

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.dual import Records
+from dpscd.kernels.rows import Rows
 from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.sums import limb_unit_of
@@ -111,7 +112,7 @@ def check_device_plan(plan: Plan, loss: str, *, dense: bool, persons: bool) -> N
 def device_scd(
     problem: Problem,
     plan: Plan,
-    rows: DeferredRows,
+    rows: Rows | DeferredRows,
     records: Records,
     source: Source,
     *,
@@ -140,7 +141,7 @@ def device_scd(
     """
     check_plan(problem, plan, rows, records)
     loss = type(problem.loss).__name__
-    check_device_plan(plan, loss, dense=True, persons=False)
+    check_device_plan(plan, loss, dense=isinstance(rows, DeferredRows), persons=False)
     backend = _backend()
     from dpscd.device.training import Job, block_for, train
 
@@ -163,10 +164,9 @@ def device_scd(
         key = source.words(Purpose.DEVICE_KEY, 0, 1, _KEY_WORDS).tobytes()
         chunk = 1 if audit else _CHUNK.get(backend.device().platform, _LONG_CHUNK)
         stops = [*range(chunk, plan.steps, chunk), plan.steps]
-        total = train(
-            job, _rows_on_device(rows, records), device_numbers(problem, plan, rows.count),
-            BrakeRule.of(plan), key, stops, seen,
-        )  # fmt: skip
+        numbers = device_numbers(problem, plan, len(records.labels))
+        held = _rows_on_device(cast("DeferredRows", rows), records)
+        total = train(job, held, numbers, BrakeRule.of(plan), key, stops, seen)
     return total / (plan.steps - plan.average_from)
 
 
@@ -205,7 +205,7 @@ def _rows_on_device(rows: DeferredRows, records: Records) -> Any:
 
 
 def _check_memory(plan: Plan) -> None:
-    """Refuse what does not fit the device, with the sizes: of the public n, not the true one."""
+    """Refuse what does not fit the device, with the sizes, which follow from the public n."""
     backend = _backend()
     from dpscd.device.rows import room_for
     from dpscd.device.training import block_for

@@ -86,7 +86,9 @@ def _job(problem: Problem, plan: Plan) -> Job:
 
 def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
     start = time.perf_counter()
-    found = jax.block_until_ready(call())
+    found = call()
+    for array in jax.tree.leaves(found):
+        array.block_until_ready()
     return time.perf_counter() - start, found
 
 
@@ -100,19 +102,19 @@ def times_of(case: Case) -> Row:
     with exactly():
         tail = problem.constant / problem.scale
         made, rows = _timed(lambda: generated(teacher, case.n, tail))
-        state = new_state(job, rows.room, rule.start)
+        state = [new_state(job, rows.room, rule.start)]  # used up by the next line
         key = jnp.zeros(8, jnp.uint32)
-        compile_seconds, state = _timed(
-            lambda: run_steps(job, rows, numbers, rule, key, state, 0, 0)
+        compile_seconds, _ = _timed(
+            lambda: run_steps(job, rows, numbers, rule, key, state.pop(), 0, 0).shared
         )
-        del state
         secret = SecureSource().words(Purpose.DEVICE_KEY, 0, 1, 4).tobytes()
         stops = [*range(_CHUNK, plan.steps, _CHUNK), plan.steps]
         marks = [time.perf_counter()]
-        total = train(
-            job, rows, numbers, rule, secret, stops,
-            lambda step, shared: marks.append(time.perf_counter()),
-        )  # fmt: skip
+
+        def seen(*_: Any) -> None:
+            marks.append(time.perf_counter())
+
+        total = train(job, rows, numbers, rule, secret, stops, seen)
         accuracy = judged(teacher, total)
     taken = marks[-1] - marks[0]
     chunks = np.diff(marks)[:-1] if len(marks) > 2 else np.diff(marks)
@@ -148,8 +150,8 @@ def parts_of(case: Case) -> list[Row]:
             each = [_timed(lambda: call(*given))[0] for _ in range(_TURNS)]
             found.append(
                 {
-                    "case": case.name, "part": name, "ms": round(1e3 * float(np.median(each)), 3),
-                    "first_s": round(first, 2), "block": job.block,
+                    "case": case.name, "part": name, "block": job.block,
+                    "ms": round(1e3 * float(np.median(each)), 3), "first_s": round(first, 2),
                 }
             )  # fmt: skip
             return result

@@ -13,7 +13,15 @@ import numpy.typing as npt
 
 from dpscd.device.backend import compiled
 from dpscd.device.contribution import Numbers
-from dpscd.device.rows import BLOCK, DeviceRows, Members, empty_rows, gather, put_block, put_rows
+from dpscd.device.rows import (
+    BLOCK,
+    DeviceRows,
+    Members,
+    empty_rows,
+    gather,
+    put_block,
+    put_rows,
+)
 from dpscd.privacy.sums import limb_unit_of
 
 __all__ = ["Teacher", "generated", "hostile_members", "hostile_numbers", "judged"]
@@ -65,7 +73,8 @@ def generated(teacher: Teacher, count: int, tail: float) -> DeviceRows:
     rows = empty_rows(count, width)
     for number in range(-(-count // BLOCK)):
         rows = fill(rows, number)
-    return jax.block_until_ready(rows)
+    rows.facts.block_until_ready()
+    return rows
 
 
 def judged(teacher: Teacher, model: npt.NDArray[np.float64], blocks: int = 8) -> float:
