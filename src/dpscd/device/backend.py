@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import Any
 
 import jax
@@ -35,7 +36,26 @@ def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
     **options
         As of ``jax.jit``.
     """
-    return jax.jit(function, compiler_options=_OPTIONS, **options)
+
+    @cache
+    def built() -> Callable[..., Any]:
+        return jax.jit(function, compiler_options=_options(), **options)
+
+    return lambda *given, **named: built()(*given, **named)
+
+
+@cache
+def _options() -> dict[str, bool]:
+    """Return the options that this version of XLA has: one that it has not cannot be set."""
+    return {name: value for name, value in _OPTIONS.items() if _is_known(name, value)}
+
+
+def _is_known(name: str, value: bool) -> bool:
+    try:
+        jax.jit(lambda x: x + 1, compiler_options={name: value})(0)
+    except RuntimeError:
+        return False
+    return True
 
 
 @contextmanager
