@@ -39,7 +39,7 @@ def test_limbs_are_the_number():
     wide = np.random.default_rng(0).integers(-LARGEST_CUT, LARGEST_CUT + 1, 2 * LARGEST + 1)
     wide[:8] = [-LARGEST_CUT, LARGEST_CUT, 0, -1, 127, 128, -128, -129]
     np.testing.assert_array_equal(joined(three_limbs(wide.astype(np.int32))), wide)
-    assert 127 * 256 + 127 == LARGEST  # one more would need -128 where its opposite has 128
+    assert LARGEST == 127 * 256 + 127  # one more would need -128 where its opposite has 128
 
 
 def test_so_many_products_of_limbs_fit_32_bits():
