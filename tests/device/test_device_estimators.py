@@ -110,6 +110,7 @@ def test_a_seed_repeats_and_no_seed_does_not():
     assert (usual.coef_ != one.coef_).all()
 
 
+@pytest.mark.full
 def test_every_training_has_a_key_of_its_own(monkeypatch):
     keys, train = [], training.train
     monkeypatch.setattr(training, "train", lambda *x: keys.append(x[4]) or train(*x))
@@ -248,6 +249,7 @@ def test_other_estimators_have_no_choice(made):
         made(1.0, engine="jax")
 
 
+@pytest.mark.full
 def test_dask_is_refused():
     da = pytest.importorskip("dask.array")
     X, y = data("classes")
@@ -255,6 +257,7 @@ def test_dask_is_refused():
         model("classes").fit(da.from_array(X), da.from_array(y))
 
 
+@pytest.mark.full
 def test_without_jax_the_engine_is_refused_in_words():
     script = """
 import importlib.abc, sys
@@ -286,6 +289,14 @@ else:
     assert done.returncode == 0, done.stderr
 
 
+def test_without_jax_the_words_say_what_to_install(monkeypatch):
+    monkeypatch.delattr("dpscd.device.backend")
+    monkeypatch.setitem(sys.modules, "dpscd.device.backend", None)
+    with pytest.raises(ParameterError, match="pip install"):
+        model("classes").fit(*data("classes"))
+
+
+@pytest.mark.full
 def test_the_engine_does_not_need_numba():
     script = """
 import sys
@@ -344,7 +355,8 @@ def test_records_are_not_copied_whole_on_the_host():
     assert peak < X.nbytes / 2
 
 
-@pytest.mark.parametrize("private", [False, pytest.param(True, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("private", [False, True])
 def test_tables_are_trained_on_by_the_engine(private, tmp_path):
     bounds = "private" if private else [0.0, 1.0]
     schema = {
@@ -379,7 +391,7 @@ def test_tables_are_trained_on_by_the_engine(private, tmp_path):
         ("jax_debug_nans", True),
         ("jax_numpy_dtype_promotion", "strict"),
         ("jax_numpy_rank_promotion", "raise"),
-        ("jax_default_device", "cpu"),
+        pytest.param("jax_default_device", "cpu", marks=pytest.mark.full),  # compiled again
     ],
 )
 def test_flags_of_the_user_change_nothing_and_stay(flag, value):

@@ -225,6 +225,7 @@ def longest(numbers, members, cut):
     return max(Fraction(int(one)) for one in squares) / limit**2
 
 
+@pytest.mark.full
 def test_contributions_of_hostile_members_are_within_the_clip():
     assert [found for found in checks.lengths() if not found.passed] == []
 

@@ -113,6 +113,22 @@ def test_nothing_is_left_on_the_device():
 
 
 @pytest.mark.usefixtures("exact")
+def test_a_step_that_fails_on_the_device_leaves_nothing_either(monkeypatch):
+    given = []
+
+    def fails(*parts):
+        given.extend(jax.tree.leaves(parts[5]))
+        given[0].delete()  # the state is used up, whatever becomes of the step
+        raise RuntimeError
+
+    monkeypatch.setattr(training, "run_steps", fails)
+    rows, numbers = held(), device_numbers(PROBLEM, PLAN, N)
+    with pytest.raises(RuntimeError):
+        train(JOB, rows, numbers, BrakeRule.of(PLAN), SECRET, [1], lambda *_: None)
+    assert all(array.is_deleted() for array in (*rows, *given))
+
+
+@pytest.mark.usefixtures("exact")
 def test_empty_lots_still_add_noise():
     numbers = device_numbers(PROBLEM, PLAN, 0)  # nobody is there
     rows, key = held(), key_of(SECRET)
