@@ -126,16 +126,21 @@ def test_every_training_has_a_key_of_its_own(monkeypatch):
 @pytest.mark.full
 @pytest.mark.parametrize("kind", MODELS)
 def test_models_are_as_good_as_those_of_the_other_engine(kind):
-    X, y = data(kind)
+    """A gap of 3.5 standard errors: with 22 degrees of freedom a false alarm in 500.
+
+    Two would be a false alarm of one of the five kinds for a quarter of all seeds.
+    """
+    X, y = data(kind, 20_000)
     X_test, y_test = data(kind, 4000, seed=9)
+    plan = {"n": 20_000, "lot_size": 2000, "epochs": 10}
     scores = {}
     for engine in ("numba", "jax"):
-        fits = [model(kind, 2.0, seed, engine=engine).fit(X, y) for seed in range(8)]
+        fits = [model(kind, 3.0, seed, engine=engine, **plan).fit(X, y) for seed in range(12)]
         scores[engine] = np.array([one.score(X_test, y_test) for one in fits])
     gap = scores["jax"].mean() - scores["numba"].mean()
     error = math.sqrt(sum(one.var(ddof=1) / len(one) for one in scores.values()))
-    assert abs(gap) < 2.0 * error + 1e-3, scores
-    assert scores["jax"].mean() > (0.5 if kind == "ridge" else 0.7)
+    assert abs(gap) < 3.5 * error, scores
+    assert scores["jax"].mean() > 0.7  # of models that have learnt something
 
 
 @pytest.mark.full
