@@ -455,6 +455,15 @@ def test_a_device_without_double_precision_is_refused(monkeypatch):
         model("classes").fit(*data("classes"))
 
 
+def test_the_device_is_the_one_that_the_user_chose():
+    before = jax.config.jax_default_device
+    jax.config.update("jax_default_device", "cpu")
+    try:
+        assert backend.device() == jax.devices("cpu")[0]
+    finally:
+        jax.config.update("jax_default_device", before)
+
+
 def test_memory_is_asked_for_where_the_device_knows(monkeypatch):
     assert backend.free_memory() is None or backend.free_memory() > 0
 

@@ -113,7 +113,7 @@ def square(one, other):
     ],
 )
 @settings(
-    max_examples=20,
+    max_examples=12,
     suppress_health_check=[HealthCheck.large_base_example, HealthCheck.data_too_large],
 )
 @given(data=st.data())
@@ -334,7 +334,7 @@ def given_steps(outputs, count=256, seed=0):
     return u, rng.random((count, outputs)), label, weight, k
 
 
-@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("outputs", [1, pytest.param(3, marks=pytest.mark.full)])
 @pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
 def test_steps_are_those_of_the_losses(loss, outputs):
     u, b, label, weight, k = given_steps(outputs)

@@ -168,7 +168,7 @@ def test_lots_follow_their_law():
 # --- normals ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [5, 12])
+@pytest.mark.parametrize("size", [5, pytest.param(12, marks=pytest.mark.full)])
 def test_normals_are_those_of_the_processor_from_the_same_words(size):
     step, count = 9, -(-size // 4)
     # A pair has eight words, so a block has two pairs: first halves first.
