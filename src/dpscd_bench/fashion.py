@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from dpscd.errors import DataError
 from dpscd_bench.sources import DatasetMissing, find_file, sha256_of
 
-__all__ = ["SCATTERING_SIZE", "Images", "pixels", "read_fashion", "scattering"]
+__all__ = ["SCATTERING_SIZE", "Images", "normalised", "pixels", "read_fashion", "scattering"]
 
 Floats = npt.NDArray[np.float32]
 
@@ -106,10 +107,16 @@ def scattering(images: npt.NDArray[np.uint8]) -> Floats:
     rows = np.empty((len(images), SCATTERING_SIZE), dtype=np.float32)
     for first in range(0, len(images), _BATCH):
         batch = images[first : first + _BATCH].astype(np.float32) / 255.0
-        groups = transform(batch).reshape(len(batch), _GROUPS, -1)
-        groups = groups - groups.mean(axis=2, keepdims=True)
-        groups = groups / np.sqrt(groups.var(axis=2, keepdims=True) + _TINY)
-        rows[first : first + _BATCH] = groups.reshape(len(batch), -1)
+        rows[first : first + _BATCH] = normalised(transform(batch))
+    return rows
+
+
+def normalised(channels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return 81 channels of pictures as rows, each of 27 groups with mean 0 and variance 1."""
+    groups = channels.reshape(len(channels), _GROUPS, -1)
+    groups = groups - groups.mean(axis=2, keepdims=True)
+    groups = groups / np.sqrt(groups.var(axis=2, keepdims=True) + _TINY)
+    rows: npt.NDArray[Any] = groups.reshape(len(channels), -1)
     return rows
 
 

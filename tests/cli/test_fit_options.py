@@ -11,7 +11,9 @@ from typer.testing import CliRunner
 
 from dpscd.cli.app import app
 from dpscd.cli.fit import fit
+from dpscd.cli.training_options import EngineName
 from dpscd.estimators.registry import MODELS
+from dpscd.solvers.on_device import ENGINES
 
 # What the command calls otherwise, or decides by itself.
 CALLED = {
@@ -85,8 +87,29 @@ def test_what_is_not_given_is_planned():
         ("--classes 2 --class-weight 1=-2", "number of at least 0"),
         ("--classes 2 --class-weight 7=2", "class_weight has a weight for 7"),
         (f"--classes 2 --lam {math.nan}", "lam"),
+        ("--bounds 0 1 --model huber --engine jax", "--engine is not a parameter of DPHuber"),
+        ("--classes 2 --engine jax --epsilon inf", "epsilon=inf is trained by engine='numba'"),
     ],
 )
 def test_refusals_name_the_option(words, says):
     assert says in call(*words.split(), code=1)
     assert not Path("m.json").exists()
+
+
+def test_engines_are_those_of_the_estimators():
+    assert tuple(EngineName) == ENGINES
+
+
+def test_the_usual_engine_may_be_named():
+    call("--classes", "2", "--engine", "numba")
+    assert "engine" not in parameters()  # as files without the option
+
+
+@pytest.mark.full
+def test_another_engine_trains_and_is_named():
+    pytest.importorskip("jax")
+    call("--classes", "2", "--engine", "jax", "--epochs", 2, "--lot-size", 200)
+    assert parameters()["engine"] == "jax"
+    public = json.loads(Path("m.json").read_text())["card"]["public"]
+    assert public["engine"] == "jax"
+    assert public["device"]

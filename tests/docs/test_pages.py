@@ -30,6 +30,12 @@ EXEMPT = {
             "needs a cluster; tests/distributed runs the same on one",
         ),
     ],
+    "docs/results/device.md": [
+        (
+            'python benchmarks/device.py --check --times --parts --fashion "$DPSCD_DATA"',
+            "needs a GPU",
+        )
+    ],
     "docs/results/search.md": [
         (
             "python benchmarks/model_search.py docs/results/rows/search.csv",

@@ -45,6 +45,11 @@ _PERSON_SUMS = (
 
 _SEARCH = "tests/estimators/test_model_search.py::"
 
+_DEVICE = "tests/device/test_device_"
+_DEVICE_WORDS = (
+    f"{_DEVICE}words.py::test_purpose_and_step_are_the_nonce_and_the_counter_counts_blocks"
+)
+
 MUTATIONS = [
     Mutation(
         "search: nothing paid for choosing",
@@ -75,6 +80,120 @@ MUTATIONS = [
         "estimators/search_parts.py",
         (("    if relation.needs_n:\n", "    if False:\n"),),
         f"{_SEARCH}test_the_split_is_exact_or_of_coins_and_uses_no_cell",
+    ),
+    Mutation(
+        "device: sums in single precision",
+        "device/limbs.py",
+        (("    return lax.dot_general(a, b, dimensions, preferred_element_type=jnp.int32)",
+          "    return lax.dot_general(a.astype(jnp.float32), b.astype(jnp.float32), dimensions).astype(jnp.int32)"),),
+        f"{_DEVICE}sums.py::test_sums_are_whole_numbers",
+    ),
+    Mutation(
+        "device: margins by a product of floats",
+        "device/limbs.py",
+        (("    outputs = shared_high.shape[0]\n    if outputs <= _FEW:",
+          "    outputs = shared_high.shape[0]\n"
+          "    if outputs:\n"
+          "        rows = (256.0 * high + low).astype(work)\n"
+          "        return rows @ (shared_high + shared_low / 256.0).astype(work).T\n"
+          "    if outputs <= _FEW:"),),
+        f"{_DEVICE}sums.py::test_margins_are_whole_numbers",
+    ),
+    Mutation(
+        "device: a generator that is not made for secrets",
+        "device/chacha.py",
+        (("    return chacha_blocks(key, jnp.arange(count, dtype=jnp.uint32), nonce)",
+          "    mixed = (jnp.arange(16 * count, dtype=jnp.uint32) + key[0]) * jnp.uint32(2654435761)\n"
+          "    mixed = (mixed ^ (mixed >> 15) ^ nonce[0]) * jnp.uint32(2246822519) + nonce[1]\n"
+          "    return (mixed ^ (mixed >> 13)).reshape(16, count)"),),
+        _DEVICE_WORDS,
+    ),
+    Mutation(
+        "device: words of lots used again as normals",
+        "device/normals.py",
+        (("from dpscd.device.chacha import NORMALS, random_words", "from dpscd.device.chacha import LOTS, random_words"),
+         ("random_words(key, NORMALS, step, blocks)", "random_words(key, LOTS, step, blocks)")),
+        f"{_DEVICE}words.py::test_normals_are_those_of_the_processor_from_the_same_words",
+    ),
+    Mutation(
+        "device: the same words at every step",
+        "device/chacha.py",
+        (("jnp.uint32(purpose), jnp.uint32(step), jnp.uint32(0)", "jnp.uint32(purpose), jnp.uint32(step & 0), jnp.uint32(0)"),),
+        f"{_DEVICE}words.py::test_no_purpose_and_step_have_words_of_another",
+    ),
+    Mutation(
+        "device: steps rounded to the nearest cell",
+        "device/contribution.py",
+        (("cells = jnp.trunc(steps * fine[:, None])", "cells = jnp.round(steps * fine[:, None])"),),
+        f"{_DEVICE}steps.py::test_steps_are_cut_toward_zero_and_duals_move_by_what_is_left",
+    ),
+    Mutation(
+        "device: a clip of floats that nobody checks",
+        "device/contribution.py",
+        (("    speaks &= squares * members.squares <= allowed\n", "    speaks &= squares * members.squares < jnp.inf * allowed\n"),),
+        f"{_DEVICE}steps.py::test_the_clip_does_not_rest_on_floats[1e-30-float32]",
+    ),
+    Mutation(
+        "device: no clip but the check",
+        "device/contribution.py",
+        (("factor = jnp.where(length > limit, limit / length, 1.0)", "factor = jnp.where(length > limit, 1.0, 1.0)"),),
+        f"{_DEVICE}steps.py::test_a_saturated_record_attains_the_clip",
+    ),
+    Mutation(
+        "device: outputs clipped one by one",
+        "device/contribution.py",
+        (("squares = jnp.sum(cut.astype(jnp.int64) ** 2, axis=1).astype(jnp.float64)",
+          "squares = jnp.max(cut.astype(jnp.int64) ** 2, axis=1).astype(jnp.float64)"),
+         ("sum_of_parts(shares * shares)", "jnp.max(shares * shares, axis=1)")),
+        f"{_DEVICE}steps.py::test_contributions_of_hostile_members_are_within_the_clip",
+    ),
+    Mutation(
+        "device: a largest step of the lot in everybody's",
+        "device/contribution.py",
+        (("top = jnp.max(jnp.abs(steps), axis=1)", "top = jnp.max(jnp.abs(jnp.nan_to_num(steps))) + jnp.zeros(len(steps), work)"),),
+        f"{_DEVICE}steps.py::test_a_step_does_not_depend_on_place_lot_or_others",
+    ),
+    Mutation(
+        "device: a block as large as the lot",
+        "solvers/on_device.py",
+        (("block = block_for(plan.lot_size, plan.outputs)\n        job", "block = block_for(plan.rate * len(records.labels), plan.outputs)\n        job"),),
+        f"{_DEVICE}training.py::test_what_is_compiled_follows_from_public_numbers",
+    ),
+    Mutation(
+        "device: lots cut at the size of a block",
+        "device/training.py",
+        (("blocks = (size + job.block - 1) // job.block", "blocks = jnp.minimum(size, 1)"),),
+        f"{_DEVICE}steps.py::test_a_lot_of_many_blocks_is_not_cut_and_its_sum_is_exact",
+    ),
+    Mutation(
+        "device: a rate rounded up",
+        "device/lots.py",
+        (("chances = int(rate * 2.0**32)", "chances = -int(-rate * 2.0**32 // 1)"),),
+        f"{_DEVICE}words.py::test_a_rate_is_rounded_down_to_words",
+    ),
+    Mutation(
+        "device: no noise after an empty lot",
+        "device/training.py",
+        (("numbers.spread * normals + 0.5", "jnp.any(total != 0) * numbers.spread * normals + 0.5"),),
+        f"{_DEVICE}training.py::test_empty_lots_still_add_noise",
+    ),
+    Mutation(
+        "device: duals that stay on the device",
+        "device/training.py",
+        (("for array in jax.tree.leaves((state, rows, key)):", "for array in jax.tree.leaves(key):"),),
+        f"{_DEVICE}training.py::test_nothing_is_left_on_the_device",
+    ),
+    Mutation(
+        "device: flags that loosen arithmetic",
+        "device/backend.py",
+        (("        if loose and value.lower() not in (\"false\", \"0\"):", "        if loose and value.lower() in (\"false\", \"0\"):"),),
+        f"{_DEVICE}estimators.py::test_flags_that_change_arithmetic_are_refused",
+    ),
+    Mutation(
+        "device: refusals after the charge",
+        "estimators/fitting.py",
+        (("        if self.engine == \"jax\":\n            self._check_engine(plan)\n", ""),),
+        f"{_DEVICE}estimators.py::test_refusals_come_before_the_charge",
     ),
     Mutation(
         "persons: every row clipped by itself",

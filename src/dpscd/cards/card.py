@@ -33,6 +33,7 @@ _ASSUMPTIONS = (
 
 _SEEDED = "from a seed: privacy holds only while the seed is secret and used for nothing else"
 _SECURE = "AES-256 keyed by the operating system"
+_DEVICE = "; in training ChaCha20, keyed from there"
 
 
 @dataclass(frozen=True)
@@ -349,10 +350,14 @@ class PrivacyCard:
                 f"Accountant: {self.accountant}, interval {self.interval:g}, "
                 f"dp-accounting {self.versions.get('dp-accounting')}; finite precision "
                 f"{self.precision_epsilon:.1e} of epsilon.",
-                f"Randomness: {_SEEDED if self.seeded else _SECURE}.",
+                f"Randomness: {_SEEDED if self.seeded else _SECURE}{self._on_device}.",
                 *(f"Assumes: {line}." for line in self.assumptions),
             ]
         )
+
+    @property
+    def _on_device(self) -> str:
+        return _DEVICE if "engine" in self.public else ""
 
     def _released(self) -> list[str]:
         """Return what was released, in words."""

@@ -21,7 +21,14 @@ from dpscd.releases.base import (
 )
 from dpscd.releases.kinds import all_kinds
 
-__all__ = ["PERSON_FACTS", "agrees", "check_facts", "check_releases", "training_place"]
+__all__ = [
+    "ENGINE_FACTS",
+    "PERSON_FACTS",
+    "agrees",
+    "check_facts",
+    "check_releases",
+    "training_place",
+]
 
 Kind = type[PlannedRelease]
 
@@ -29,10 +36,14 @@ _INTEGERS = ("n", "d", "rule", "max_rows")
 _NUMBERS = ("lam", "row_bound", "intercept", "epochs", "lot_size", "averaging", "reaches")
 _MAY_BE_ZERO = ("intercept", "averaging")
 _LARGEST = 1e300
+_LONGEST_NAME = 200
 
 #: What a card states if, and only if, its unit is a person.
 PERSON_FACTS = frozenset({"max_rows", "person_weight"})
 _WEIGHTS = (SHARE, SUM)
+
+#: What a card states if, and only if, the training was not computed by the usual engine.
+ENGINE_FACTS = frozenset({"engine", "device"})
 
 
 def agrees(one: float, other: float, *, within: float = 1e-9) -> bool:
@@ -51,6 +62,7 @@ def check_facts(public: Mapping[str, Any], unit: Unit = RECORD) -> None:
         Of the same card.
     """
     _check_persons(public, unit)
+    _check_engine(public)
     for name in _INTEGERS:
         count = public.get(name, 1)
         if type(count) is not int or not 0 < count <= 2**62:
@@ -87,6 +99,17 @@ def _check_persons(public: Mapping[str, Any], unit: Unit) -> None:
     rows = public.get("max_rows", 1)
     if type(rows) is int and rows > MOST_ROWS:  # what is no whole number is refused as such
         raise CardError(f"max_rows of the card must be at most {MOST_ROWS}.")
+
+
+def _check_engine(public: Mapping[str, Any]) -> None:
+    """Refuse an engine that there is not, or one without the name of its device."""
+    stated = set(public) & ENGINE_FACTS
+    if not stated:
+        return
+    device = public.get("device")
+    named = isinstance(device, str) and 0 < len(device) <= _LONGEST_NAME
+    if public.get("engine") != "jax" or not named:
+        raise CardError("the card must state the engine 'jax' with its device, or neither.")
 
 
 def check_releases(releases: Sequence[Release], public: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ from dpscd.cli.models import AUTO, TrainedModel
 from dpscd.cli.training_options import (
     ClassWeights,
     ClipPredictions,
+    Engine,
     Epochs,
     Intercept,
     InterceptScaling,
@@ -131,6 +132,7 @@ def fit(
         str | None, typer.Option(help="Name of the data set in the ledger.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Threads; -1 for one per core.")] = 1,
+    engine: Engine = None,
     dask: Annotated[
         str | None,
         typer.Option(
@@ -192,6 +194,7 @@ def fit(
             intercept_scaling=intercept_scaling,
             threshold=threshold,
             clip_predictions=clip_predictions,
+            engine=engine,
         )
         estimator = kind.estimator(
             epsilon=epsilon,

@@ -1,6 +1,7 @@
 """Options of ``dpscd fit`` that most fits leave to the plan: the other parameters."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +11,8 @@ from dpscd.errors import ParameterError
 __all__ = [
     "ClassWeights",
     "ClipPredictions",
+    "Engine",
+    "EngineName",
     "Epochs",
     "Intercept",
     "InterceptScaling",
@@ -79,6 +82,22 @@ ClassWeights = Annotated[
 ]
 
 
+class EngineName(StrEnum):
+    """What may compute a training."""
+
+    NUMBA = "numba"
+    JAX = "jax"
+
+
+Engine = Annotated[
+    EngineName | None,
+    typer.Option(
+        help="What computes the training. jax: dense rows on a GPU; needs the extra jax.",
+        show_default="numba",
+    ),
+]
+
+
 def chosen_parameters(
     estimator: type, class_weight: Sequence[str] | None, **given: Any
 ) -> dict[str, Any]:
@@ -95,7 +114,7 @@ def chosen_parameters(
     """
     if class_weight:
         given["class_weight"] = dict(_weight(text) for text in class_weight)
-    chosen = {name: value for name, value in given.items() if value is not None}
+    chosen = {name: _plain(value) for name, value in given.items() if value is not None}
     known: Any = estimator()
     foreign = sorted(set(chosen) - set(known.get_params()))
     if foreign:
@@ -103,6 +122,11 @@ def chosen_parameters(
             f"--{foreign[0].replace('_', '-')} is not a parameter of {estimator.__name__}."
         )
     return chosen
+
+
+def _plain(value: Any) -> Any:
+    """Return a choice as its text, which is what an estimator keeps."""
+    return value.value if isinstance(value, StrEnum) else value
 
 
 def _weight(text: str) -> tuple[str, float]:

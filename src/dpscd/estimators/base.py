@@ -44,6 +44,7 @@ from dpscd.progress import say_compiling
 from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
 from dpscd.records.redaction import redact_memory_errors
 from dpscd.releases.base import State
+from dpscd.solvers.on_device import array_on_host
 
 __all__ = ["BLOCK", "DPLinearModel"]
 
@@ -82,6 +83,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
     ledger: str | None
     dataset: str | None
     n_jobs: int | None
+    engine: str
     random_state: Any
     verbose: int
 
@@ -238,6 +240,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         loss = type(fitting.loss_of(self._labels(classes)))
         ours = loss.__module__.startswith(f"{losses.__name__}.")
         packed = records.dense and not records.workers and fitting.persons is None
+        packed = packed and self.engine == "numba"
         wanted = COMPILED and fitting.target.private and packed and ours
         return loss.__name__ if wanted else None
 
@@ -251,6 +254,8 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         if is_dask(X, y, *others):
             self._check_for_dask()
             return DaskArrays(X, y, others, persons), self._classes_of(None)
+        if self.engine == "jax":
+            X, y = array_on_host(X), array_on_host(y)
         rows, column = look_at_records(self, X, y)
         return Arrays(rows, column, others, persons), self._classes_of(column)
 
@@ -274,6 +279,10 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
 
     def _check_for_dask(self) -> None:
         """Refuse what is not available on Dask."""
+        if self.engine == "jax":
+            raise ParameterError(
+                "engine='jax' is not available on Dask: it trains on one device."
+            )
         if math.isinf(self.epsilon):
             raise ParameterError(
                 "epsilon=inf is not available on Dask: train without privacy on one machine."
@@ -406,6 +415,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             shown=bool(self.verbose),
             levels=records.levels,
             persons=source.persons,
+            loss_name=type(loss).__name__,
+            engine=self.engine,
+            dense=records.dense,
         )
 
     def _warn(self, target: PrivacyTarget, n: int, width: int) -> None:

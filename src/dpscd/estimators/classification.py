@@ -53,6 +53,7 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         ledger: str | None = None,
         dataset: str | None = None,
         n_jobs: int | None = None,
+        engine: str = "numba",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -75,6 +76,7 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         self.ledger = ledger
         self.dataset = dataset
         self.n_jobs = n_jobs
+        self.engine = engine
         self.random_state = random_state
         self.verbose = verbose
 
@@ -216,6 +218,7 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
         ``lam='auto'`` they are divided by the largest, so that only their ratios matter: what
         one record contributes is bounded whatever its weight.
     {inference}
+    {engine}
     {last}
 
     Attributes
@@ -274,6 +277,7 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
         ledger: str | None = None,
         dataset: str | None = None,
         n_jobs: int | None = None,
+        engine: str = "numba",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -297,6 +301,7 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
             ledger=ledger,
             dataset=dataset,
             n_jobs=n_jobs,
+            engine=engine,
             random_state=random_state,
             verbose=verbose,
         )

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.cards.card import PrivacyCard
-from dpscd.cards.statements import PERSON_FACTS, agrees
+from dpscd.cards.statements import ENGINE_FACTS, PERSON_FACTS, agrees
 from dpscd.errors import ModelFileError
 from dpscd.information import is_robust, released_size
 from dpscd.losses import Loss, rescaled
@@ -69,6 +69,7 @@ def check_public(card: PrivacyCard, *, own: Set[str], table: bool) -> None:
     expected = _ALWAYS | own
     expected |= (_PRIVATE if card.private else set()) | (_TABLE if table else set())
     expected |= PERSON_FACTS if card.protected.is_person else set()
+    expected |= ENGINE_FACTS if "engine" in public else set()
     if set(public) - {"dataset"} != expected or set(card.versions) != _VERSIONS:
         raise ModelFileError("its card states other facts than a card of such a model.")
     if not isinstance(public.get("dataset", ""), str):
@@ -140,6 +141,8 @@ def _stated(parameters: Mapping[str, Any], card: PrivacyCard) -> list[tuple[str,
         found.append(("lam", public["lam"]))
     if parameters["intercept_scaling"] != "auto" and parameters["fit_intercept"]:
         found.append(("intercept_scaling", public["intercept"]))
+    if "engine" in parameters:
+        found.append(("engine", public.get("engine", "numba")))
     if card.protected.is_person:
         found += [(name, public[name]) for name in sorted(PERSON_FACTS)]
     return found

@@ -63,6 +63,13 @@ inference : bool or 'robust', default=False
         dense rows; `lam`, `travel`, `epochs` and `lot_size` must be 'auto'
         (docs/guides/intervals.md)."""
 
+_ENGINE = """\
+engine : {'numba', 'jax'}, default='numba'
+        What computes the training. 'jax' needs the extra ``dpscd[jax]`` and is for a GPU: it
+        pays from some hundred thousand rows, or many classes (docs/guides/large_data.md).
+        Dense rows of records; not with `groups` nor on Dask. The mechanism and the guarantee
+        are the same, the random numbers others."""
+
 _LONGEST = """\
 longest_row_ : float
         Predictions cut rows to this length: `row_bound` where a release ("long rows") showed
@@ -115,6 +122,7 @@ def documented(estimator: T) -> T:
     if estimator.__doc__:  # absent under python -OO
         marks = {"first": _FIRST, "clip": _CLIP, "last": _LAST}
         marks |= {
+            "engine": _ENGINE,
             "inference": _INFERENCE,
             "longest": _LONGEST,
             "fitted": _FITTED,

@@ -4,7 +4,8 @@ A file holds the coefficients and the noise in them, the classes, the names of t
 the parameters of the estimator except `random_state`, `ledger` and `dataset`, the released
 numbers from which the noise is computed, the link of a logistic regression, and the privacy
 card. When a file is read, all of it is compared: :mod:`dpscd.estimators.consistency`. What is
-asked of persons is written where they are the unit or where it is not the usual. Files of
+asked of persons is written where they are the unit or where it is not the usual, and so is the
+engine. Files of
 format 4 have nothing for intervals; those of format 3 nothing that was released after training;
 those of format 2 have no link either and lack parameters that came later: they predict as they
 did. Those of format 1 lack more and are read only when asked for.
@@ -47,10 +48,12 @@ from dpscd.privacy.strict_json import read_json
 __all__ = ["read_content", "read_model", "write_model"]
 
 _OLD, _FORMAT = 1, 5
+# What files say only where it is another one.
+_ENGINE = "numba"
 # What parameters that files of earlier formats lack would have been, and since when they have
 # them.
-_BEFORE = {"clip_predictions": False, "inference": False}
-_SINCE = {"clip_predictions": 3, "inference": 5}
+_BEFORE = {"clip_predictions": False, "inference": False, "engine": _ENGINE}
+_SINCE = {"clip_predictions": 3, "inference": 5, "engine": 5}
 # Parameters that stay behind: a seed must be secret, and a path belongs to one machine.
 _LOCAL = ("random_state", "ledger", "dataset")
 _LARGEST = 2**31  # bytes; a linear model is far smaller
@@ -87,6 +90,8 @@ def write_model(
     # A model that was read from a file of format 1 stays what it is.
     runs = getattr(model, "_runs", ())
     persons = _usual_persons(type(model))
+    if parameters.get("engine") == _ENGINE:
+        del parameters["engine"]
     if not runs:
         parameters = _as_before(parameters, {**_BEFORE, **persons})
     elif not model.privacy_.protected.is_person:
@@ -202,7 +207,10 @@ def _restored(values: Any, types: dict[str, type], *, old: bool) -> Any:
     later = {name for name, since in _SINCE.items() if values["format"] < since}
     if set(parameters) & later:
         raise ModelFileError("it has a parameter that came after its format.")
-    parameters |= {name: _BEFORE[name] for name in later if hasattr(family(), name)}
+    known = family().get_params(deep=False)
+    parameters |= {name: _BEFORE[name] for name in later if name in known}
+    if "engine" in known:
+        parameters.setdefault("engine", _ENGINE)
     if set(parameters) & set(_LOCAL) or parameters["epsilon"] != card.fit_target.epsilon:
         raise ModelFileError("its parameters do not fit its card.")
     model = family(**parameters)

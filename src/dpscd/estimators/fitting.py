@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from dpscd import losses
 from dpscd._version import __version__
 from dpscd.cards.card import PrivacyCard
-from dpscd.errors import BudgetExceeded, WorkerError
+from dpscd.errors import BudgetExceeded, ParameterError, WorkerError
 from dpscd.estimators.validation import warn_user
 from dpscd.kernels.dual import Records
 from dpscd.losses import Loss
@@ -27,6 +27,7 @@ from dpscd.progress import step_bar
 from dpscd.records.redaction import redact_errors
 from dpscd.releases.base import State
 from dpscd.releases.pipeline import run_plan
+from dpscd.solvers.on_device import check_device_plan, device_name
 from dpscd.solvers.sdca import sdca
 from dpscd.solvers.sharded import check_path
 from dpscd.standard import Levels
@@ -64,6 +65,12 @@ class Fitting:
         Which features are levels of categories.
     persons : PersonFacts or None
         If persons are the unit of privacy.
+    loss_name : str
+        The class of the loss.
+    engine : str
+        What computes a training: one of :data:`~dpscd.solvers.on_device.ENGINES`.
+    dense : bool
+        Whether rows are dense: a public fact of their layout.
     """
 
     name: str
@@ -78,6 +85,9 @@ class Fitting:
     shown: bool = False
     levels: Levels | None = None
     persons: PersonFacts | None = None
+    loss_name: str = ""
+    engine: str = "numba"
+    dense: bool = True
 
     def run(self, read: Callable[[], Any]) -> tuple[State, PrivacyCard]:
         """Plan, reserve, and only then read the records and train.
@@ -99,6 +109,8 @@ class Fitting:
         """
         # Of public inputs only.
         plan = self.planned() if self.target.private else None
+        if self.engine == "jax":
+            self._check_engine(plan)
         # The budget: spent from here on, whatever happens.
         reservation = self._reserve(plan)
         # From here on values of the data are used.
@@ -106,6 +118,8 @@ class Fitting:
         source = source_for(self.random_state, seal)
         with _spent(reservation):
             store = redact_errors(read)
+        if self.engine != "numba":
+            store = store.on(self.engine)
         problem = self.problem(plan.lam if plan else self._plain_lam, store.meaning)
         # Training; the duals die with the solver's call.
         if plan is None:
@@ -135,6 +149,15 @@ class Fitting:
         if self.facts.workers:
             check_path(plan)
         return plan
+
+    def _check_engine(self, plan: Plan | None) -> None:
+        """Refuse what the second engine does not do, from public facts."""
+        if plan is None:
+            raise ParameterError("epsilon=inf is trained by engine='numba'; leave engine out.")
+        for one in filter(None, (plan, plan.pilot)):
+            check_device_plan(
+                one, self.loss_name, dense=self.dense, persons=self.persons is not None
+            )
 
     @property
     def _plain_lam(self) -> float:
@@ -207,6 +230,8 @@ class Fitting:
         if self.persons is not None:
             public["max_rows"] = self.persons.most
             public["person_weight"] = self.persons.weight
+        if self.engine == "jax":
+            public["engine"], public["device"] = self.engine, device_name()
         if self.dataset is not None:
             public["dataset"] = str(self.dataset)
         if plan and claim:

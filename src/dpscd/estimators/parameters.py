@@ -11,6 +11,7 @@ from dpscd.estimators.validation import check_integer, check_number
 from dpscd.persons import MOST_ROWS, SHARE, SUM
 from dpscd.privacy.random import SecretSeed
 from dpscd.privacy.relation import Relation
+from dpscd.solvers.on_device import ENGINES
 
 __all__ = ["check_budget", "check_shared", "given", "is_auto", "threads_of"]
 
@@ -71,6 +72,8 @@ def check_shared(model: Any) -> None:
             f"person_weight={model.person_weight!r} must be {SHARE!r} or {SUM!r}."
         )
     threads_of(model.n_jobs)
+    if model.engine not in ENGINES:
+        raise ParameterError(f"engine={model.engine!r} must be 'numba' or 'jax'.")
     check_budget(model.ledger, model.dataset, model.random_state)
     if model.ledger is not None and getattr(model, "classes", ()) is None:
         raise ParameterError(

@@ -46,6 +46,7 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         ledger: str | None = None,
         dataset: str | None = None,
         n_jobs: int | None = None,
+        engine: str = "numba",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -68,6 +69,7 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         self.ledger = ledger
         self.dataset = dataset
         self.n_jobs = n_jobs
+        self.engine = engine
         self.random_state = random_state
         self.verbose = verbose
 
@@ -166,6 +168,7 @@ class DPRidge(WithIntervals, DPLinearRegressor):
         penalised.
     {clip}
     {inference}
+    {engine}
     {last}
 
     Attributes
@@ -216,6 +219,7 @@ class DPRidge(WithIntervals, DPLinearRegressor):
         ledger: str | None = None,
         dataset: str | None = None,
         n_jobs: int | None = None,
+        engine: str = "numba",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -239,6 +243,7 @@ class DPRidge(WithIntervals, DPLinearRegressor):
             ledger=ledger,
             dataset=dataset,
             n_jobs=n_jobs,
+            engine=engine,
             random_state=random_state,
             verbose=verbose,
         )

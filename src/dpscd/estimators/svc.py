@@ -24,6 +24,7 @@ class DPLinearSVC(DPLinearClassifier):
         Public weight of the records of each class, 1 where absent. In a private fit with
         ``lam='auto'`` they are divided by the largest, so that only their ratios matter: what
         one record contributes is bounded whatever its weight.
+    {engine}
     {last}
 
     Attributes

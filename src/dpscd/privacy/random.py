@@ -54,6 +54,7 @@ class Purpose(IntEnum):
     SPLIT = 14  # which records a search keeps apart
     RUNS = 15  # of a search: which candidate, and whether it was the last
     RUN_SEED = 16  # of a search with a seed
+    DEVICE_KEY = 17  # of a training on a device
 
 
 def _stream(

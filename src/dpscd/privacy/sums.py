@@ -21,6 +21,7 @@ __all__ = [
     "UNIT_BITS",
     "capacity_of",
     "check_capacity",
+    "limb_unit_of",
     "noisy_sum",
     "unit_of",
     "whole_unit_of",
@@ -35,6 +36,8 @@ EXACT_BITS = 53
 
 # In fixed point sums are whole numbers of 64 bits.
 _WHOLE_BITS = 62
+# ... and in limbs of eight bits, a unit is no finer than this part of the clip.
+_LIMB_BITS = 36
 
 
 def capacity_of(n: int) -> int:
@@ -50,6 +53,14 @@ def unit_of(n: int, clip: float) -> float:
 def whole_unit_of(n: int, clip: float) -> float:
     """Return the same for sums in whole numbers of 64 bits, which can be finer."""
     return math.ldexp(power_of_two_below(clip), capacity_of(n).bit_length() - _WHOLE_BITS)
+
+
+def limb_unit_of(n: int, clip: float) -> float:
+    """Return the same where a step, over its row's scale, must fit three limbs of 8 bits.
+
+    Steps are then below 2^22 units, as rows that speak have an entry of 32639.
+    """
+    return max(whole_unit_of(n, clip), math.ldexp(power_of_two_below(clip), -_LIMB_BITS))
 
 
 def check_capacity(n: int, count: int) -> None:

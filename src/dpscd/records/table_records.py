@@ -47,12 +47,21 @@ class TableRecords:
 
     def __init__(self, door: TableDoor, parsed: Parsed, threads: int) -> None:
         self._door, self._parsed, self._threads = door, parsed, threads
+        self._engine = "numba"
         self.persons = redact_errors(lambda: door.grouped(parsed)[1])
         self._rows = None if door.schema.private else self._encoded()
 
     def _encoded(self) -> LocalRecords:
         triples = redact_errors(lambda: self._door.records(self._parsed))
-        return LocalRecords(*triples[:3], self._door.labels, self._threads, triples.persons)
+        return LocalRecords(
+            *triples[:3], self._door.labels, self._threads, triples.persons, self._engine
+        )
+
+    def on(self, engine: str) -> "TableRecords":
+        """Return the same records, to be trained on by another engine."""
+        self._engine = engine
+        self._rows = self._rows and self._rows.on(engine)
+        return self
 
     @property
     def rows(self) -> LocalRecords:

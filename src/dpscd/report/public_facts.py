@@ -167,6 +167,8 @@ def other_facts(subject: Subject) -> list[tuple[str, str]]:
         rows.append(("Weights of the classes", ", ".join(weights)))
     if subject.schema is None:
         rows.append(("Longest row", number(public["row_bound"])))
+    if "engine" in public:
+        rows.append(("Computed by", f"{public['engine']} on {public['device']}"))
     if "dataset" in public:
         rows.append(("Name of the data set", str(public["dataset"])))
     return rows

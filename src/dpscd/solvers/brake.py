@@ -1,13 +1,14 @@
 """How strongly the steps of a lot are damped: as planned, and more if the path swings."""
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dpscd.plan import Plan
 
-__all__ = ["Brake"]
+__all__ = ["Brake", "BrakeRule"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,6 +20,48 @@ _SEEN = 10
 _MORE, _LEFT = 2.0, 0.5
 # The part of all looks that must do for the damping to rise as far as it may.
 _EARLY = 0.25
+
+
+class BrakeRule(NamedTuple):
+    """The public numbers that :class:`Brake` goes by.
+
+    Attributes
+    ----------
+    period, seen : int
+        Every so many steps, so many vectors are looked at.
+    more, left, expected : float
+        They swing if they moved by more than `more` times what is expected, in squares, and
+        less than the part `left` of that is left at the end.
+    start, most : float
+        Where the damping starts, and what it may rise to.
+    """
+
+    period: int
+    seen: int
+    more: float
+    left: float
+    expected: float
+    start: float
+    most: float
+
+    @classmethod
+    def of(cls, plan: Plan) -> "BrakeRule":
+        """Return the rule of a plan."""
+        period = max(_SEEN, round(1.0 / plan.rate))
+        most = max(plan.separability, plan.most_separability)
+        # With few looks there is little time to learn from them.
+        doublings = int(_EARLY * plan.steps / period)
+        noise = plan.size * plan.noise.std**2
+        drawn = plan.lot_size * plan.clip**2
+        return cls(
+            period,
+            _SEEN,
+            _MORE,
+            _LEFT,
+            expected=(_SEEN - 1) * (noise + drawn),
+            start=max(plan.separability, most * 2.0**-doublings),
+            most=most,
+        )
 
 
 class Brake:
@@ -39,32 +82,26 @@ class Brake:
 
     def __init__(self, plan: Plan) -> None:
         self._steps = plan.steps
-        self._period = max(_SEEN, round(1.0 / plan.rate))
-        self._most = max(plan.separability, plan.most_separability)
-        # With few looks there is little time to learn from them.
-        doublings = int(_EARLY * plan.steps / self._period)
-        self._separability = max(plan.separability, self._most * 2.0**-doublings)
-        noise = plan.size * plan.noise.std**2
-        drawn = plan.lot_size * plan.clip**2
-        self._expected = (_SEEN - 1) * (noise + drawn)
+        self._rule = BrakeRule.of(plan)
+        self._separability = self._rule.start
         self._seen: list[Floats] = []
 
     def alone(self, number: int) -> int:
         """Return how many steps from this one on have its damping, whatever the path."""
-        if self._separability == self._most:
+        if self._separability == self._rule.most:
             return self._steps - number
-        place = number % self._period
-        return 1 if place < _SEEN - 1 else self._period - place
+        place = number % self._rule.period
+        return 1 if place < self._rule.seen - 1 else self._rule.period - place
 
     def before(self, number: int, shared: Floats) -> float:
         """Return the damping of step `number`, which starts from `shared`."""
-        place = number % self._period
-        if self._separability == self._most or place >= _SEEN:
+        place = number % self._rule.period
+        if self._separability == self._rule.most or place >= self._rule.seen:
             return self._separability
         self._seen.append(shared.copy())
-        if place == _SEEN - 1:
+        if place == self._rule.seen - 1:
             if self._swings():
-                self._separability = min(2.0 * self._separability, self._most)
+                self._separability = min(2.0 * self._separability, self._rule.most)
             self._seen.clear()
         return self._separability
 
@@ -74,7 +111,8 @@ class Brake:
         for before, after in pairwise(self._seen):
             moved += _square(after - before)  # one after the other, whatever `sum` does
         left = _square(self._seen[-1] - self._seen[0])
-        return moved > _MORE * self._expected and left < _LEFT * moved
+        rule = self._rule
+        return moved > rule.more * rule.expected and left < rule.left * moved
 
 
 def _square(moved: Floats) -> float:

@@ -17,6 +17,7 @@ from dpscd.problem import Problem, labels_of, rows_of
 from dpscd.releases.query import Query, sum_over
 from dpscd.releases.store import LabelFacts, Residuals
 from dpscd.solvers.dp_scd import dp_scd
+from dpscd.solvers.on_device import device_scd
 
 __all__ = ["LocalRecords"]
 
@@ -39,6 +40,8 @@ class LocalRecords:
         How many to use at most for training.
     persons : PersonRows or None
         Whose rows are whose; None if every record is a unit by itself.
+    engine : str
+        What computes a training: one of :data:`~dpscd.solvers.on_device.ENGINES`.
     """
 
     X: Any
@@ -47,6 +50,7 @@ class LocalRecords:
     meaning: LabelFacts
     threads: int = 1
     persons: PersonRows | None = None
+    engine: str = "numba"
 
     @property
     def dense(self) -> bool:
@@ -67,6 +71,10 @@ class LocalRecords:
     def training_weights(self) -> Floats:
         """How much each row counts in training."""
         return self.weights if self.persons is None else self.persons.weights
+
+    def on(self, engine: str) -> "LocalRecords":
+        """Return the same records, to be trained on by another engine."""
+        return replace(self, engine=engine)
 
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over all records."""
@@ -104,6 +112,8 @@ class LocalRecords:
             else residuals.labels(rows, self.labels)
         )
         records = Records(inner, self.training_weights)
+        if self.engine == "jax":
+            return device_scd(problem, plan, rows, records, source, progress=progress)
         return dp_scd(
             problem, plan, rows, records, source,
             persons=self.persons, threads=self.threads, progress=progress,

@@ -1,0 +1,122 @@
+"""What a member contributes: steps become whole numbers whose length is checked."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+from dpscd.device.limbs import LARGEST_CUT, margins
+from dpscd.device.rows import Members
+from dpscd.device.steps import dual_steps, sum_of_parts, work_type
+
+__all__ = ["Cut", "Numbers", "clipped", "contributions"]
+
+# Steps are shortened to this part of the clip, so that rounding hardly ever lifts one above.
+_SHORTER = 1.0 - 2.0**-12
+# What is left of the square of the clip for rounding in the check itself.
+_LEFT = 1.0 - 2.0**-20
+
+
+class Numbers(NamedTuple):
+    """The public numbers of a training: float64 but for whole numbers and the threshold.
+
+    Attributes
+    ----------
+    count : int
+        Number of records.
+    threshold : uint32
+        The largest random word of a member.
+    strength, clip, cell, grid, spread
+        As in :class:`dpscd.kernels.dual.StepConstants`.
+    bits : int
+        A grid has 2^bits cells.
+    average_from : int
+        The first step that is averaged.
+    """
+
+    count: Any
+    threshold: Any
+    strength: Any
+    clip: Any
+    cell: Any
+    grid: Any
+    spread: Any
+    bits: Any
+    average_from: Any
+
+
+class Cut(NamedTuple):
+    """What members contribute and by what their duals move, of shape (members, outputs)."""
+
+    cut: Any
+    moves: Any
+
+
+def contributions(
+    loss: str, numbers: Numbers, separability: Any, members: Members, shared: Any, duals: Any
+) -> Cut:
+    """Return what members of a lot contribute, all from the same shared vector.
+
+    Parameters
+    ----------
+    loss : str
+        One of :data:`~dpscd.device.steps.LOSSES`.
+    numbers, separability
+        Public.
+    members : Members
+        Rows and facts.
+    shared : tuple
+        Limbs and units of the shared vector, from
+        :func:`~dpscd.device.limbs.rounded_shared`.
+    duals : array of shape (members, outputs)
+        Theirs.
+
+    Notes
+    -----
+    Guarantee: that of :func:`clipped`; and what a member contributes is a function of its
+    record, its own duals and the released vector alone.
+    Proof: docs/proofs/tensor_cores.md.
+    """
+    work = work_type(loss)
+    high, low, unit = shared
+    whole = margins(members.high, members.low, high, low, work)
+    scale = (members.scale * (256.0 / numbers.strength)).astype(work)
+    u = whole * scale[:, None] * unit.astype(work)
+    weight = jnp.where(members.weight > 0.0, members.weight, 1.0)  # it will not speak
+    norm = members.scale * jnp.sqrt(members.squares)
+    curvature = weight * separability * norm * norm / numbers.strength
+    steps = dual_steps(
+        loss, u, duals, members.label.astype(work), weight.astype(work), curvature.astype(work)
+    )
+    return clipped(numbers, members, steps)
+
+
+def clipped(numbers: Numbers, members: Members, steps: Any) -> Cut:
+    """Shorten steps, cut them toward zero to whole numbers of cells and check these.
+
+    Notes
+    -----
+    Guarantee: the vector of all ``cut cell q`` of a member, over all outputs, is no longer
+    than the clip, for every input, NaN and infinity included: its square is computed from the
+    whole numbers themselves, and a member for which it is too large contributes nothing.
+    Proof: docs/proofs/tensor_cores.md, "What a record can move".
+    """
+    work = steps.dtype
+    norm = members.scale * jnp.sqrt(members.squares)
+    top = jnp.max(jnp.abs(steps), axis=1)
+    shares = steps / jnp.where(top > 0.0, top, 1.0)[:, None]
+    length = top * jnp.sqrt(sum_of_parts(shares * shares)) * norm.astype(work)
+    limit = (numbers.clip * _SHORTER).astype(work)
+    factor = jnp.where(length > limit, limit / length, 1.0)
+    steps = steps * factor[:, None]
+    fine = (members.scale / numbers.cell).astype(work)
+    cells = jnp.trunc(steps * fine[:, None])  # toward zero
+    speaks = (members.scale > 0.0) & (members.weight > 0.0) & (length < jnp.inf)
+    speaks &= jnp.all(jnp.isfinite(cells), axis=1)
+    cells = jnp.where(speaks[:, None], cells, 0.0)
+    cut = jnp.clip(cells, -LARGEST_CUT, LARGEST_CUT).astype(jnp.int32)
+    squares = jnp.sum(cut.astype(jnp.int64) ** 2, axis=1).astype(jnp.float64)
+    allowed = (numbers.clip / numbers.cell) ** 2 * _LEFT
+    speaks &= squares * members.squares <= allowed
+    return Cut(
+        jnp.where(speaks[:, None], cut, 0), jnp.where(speaks[:, None], steps, 0.0).astype(work)
+    )

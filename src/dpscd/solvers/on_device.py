@@ -1,0 +1,249 @@
+"""Training by the second engine: what it takes on, and the way to the device and back."""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import DataError, ParameterError
+from dpscd.kernels.dual import Records
+from dpscd.kernels.rows import Rows
+from dpscd.plan import Plan
+from dpscd.privacy.random import Purpose, Source
+from dpscd.privacy.sums import limb_unit_of
+from dpscd.privacy.watched import watcher
+from dpscd.problem import DeferredRows, Problem
+from dpscd.solvers.brake import BrakeRule
+from dpscd.solvers.dp_scd import check_plan
+
+__all__ = [
+    "ENGINES",
+    "array_on_host",
+    "check_device_plan",
+    "device_name",
+    "device_numbers",
+    "device_scd",
+]
+
+Floats = npt.NDArray[np.float64]
+
+#: What a training may be computed by; the first is the usual one.
+ENGINES = ("numba", "jax")
+
+# Losses that the engine has array code for.
+_LOSSES = ("Squared", "Logistic", "Hinge", "Softmax")
+_KEY_WORDS = 4
+
+# Beyond these, squares of a record's steps or numbers of records would not fit their integers.
+_MOST_OUTPUTS, _MOST_RECORDS = 2**19, 2**29
+
+# Steps between two moments at which Ctrl-C is heard and a bar moves.
+_CHUNK = {"cpu": 8}
+_LONG_CHUNK = 32
+
+# Bytes on the device: of a record besides its row and duals, of each output of a member that
+# is worked on, and of each number of the shared vector, all its copies together.
+_RECORD_BYTES, _OUTPUT_BYTES, _SHARED_BYTES = 96, 48, 128
+
+
+def device_name() -> str:
+    """Return what the device of the second engine is called: a public fact."""
+    backend = _backend()
+    with backend.exactly():
+        return str(backend.device_name())
+
+
+def _backend() -> Any:
+    """Return the door to JAX, which is an extra."""
+    try:
+        from dpscd.device import backend
+    except ImportError:
+        raise ParameterError(
+            "engine='jax' needs JAX, which is not installed: pip install 'dpscd[jax]' for "
+            "processors; for GPUs see the guide docs/guides/large_data.md."
+        ) from None
+    return backend
+
+
+def array_on_host(X: Any) -> Any:
+    """Return an array of any library that speaks DLPack as one of NumPy; all else as it is.
+
+    What lies on a device is copied to the host, where cells are read.
+    """
+    backend = _backend()
+    with backend.exactly():
+        found = backend.on_host(X)
+    return X if found is None else found
+
+
+def check_device_plan(plan: Plan, loss: str, *, dense: bool, persons: bool) -> None:
+    """Refuse, from public facts alone, what the second engine does not do.
+
+    Parameters
+    ----------
+    plan : Plan
+        Calibrated.
+    loss : str
+        The class of the loss.
+    dense : bool
+        Whether rows are dense.
+    persons : bool
+        Whether persons are the unit of privacy.
+    """
+    from dpscd.device.limbs import MOST
+
+    width = plan.size // plan.outputs
+    refusals = {
+        "sparse rows": not dense,
+        "persons as the unit of privacy (groups)": persons,
+        f"the loss {loss}": loss not in _LOSSES,
+        f"more than {MOST} columns": width > MOST,
+        # The compiler knows the shapes of all arrays, which must therefore be public.
+        "relation='add-remove', where the number of records is secret": plan.relation.needs_n,
+        "2^32 steps or more": plan.steps >= 2**32,
+        f"more than {_MOST_OUTPUTS} outputs": plan.outputs > _MOST_OUTPUTS,
+        f"more than {_MOST_RECORDS} records": plan.n > _MOST_RECORDS,
+        "so little noise that rows of 16 bits would show": not plan.fixed_point,
+    }
+    for what, refused in refusals.items():
+        if refused:
+            raise ParameterError(
+                f"engine='jax' does not train with {what}; use engine='numba'."
+            )
+    _check_memory(plan)
+
+
+def device_scd(
+    problem: Problem,
+    plan: Plan,
+    rows: Rows | DeferredRows,
+    records: Records,
+    source: Source,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Floats:
+    """Run the plan on the device and return the shared vector, averaged as the plan says.
+
+    Parameters
+    ----------
+    problem, plan
+        Public.
+    rows, records
+        The data; only the returned vector may leave.
+    source : Source
+        A fresh source of randomness: the key of the device's stream is drawn from it.
+    progress : callable, optional
+        Called with the number of steps done in each chunk, and with nothing else.
+
+    Notes
+    -----
+    Guarantee: the path of the shared vector, hence what is returned, satisfies
+    ``plan.claim()``. The duals live on the device and are deleted. An audit that watches
+    (:mod:`dpscd.privacy.watched`) sees that path, step by step.
+    Requires: `source` was not used for a training before, which it refuses itself.
+    Proof: docs/proofs/shared_vector.md, docs/proofs/tensor_cores.md.
+    """
+    check_plan(problem, plan, rows, records)
+    loss = type(problem.loss).__name__
+    check_device_plan(plan, loss, dense=isinstance(rows, DeferredRows), persons=False)
+    backend = _backend()
+    from dpscd.device.training import Job, block_for, train
+
+    audit = watcher()
+    if audit is not None:
+        audit.trains(problem, plan)
+    done = 0
+
+    def seen(step: int, shared: Callable[[], Floats]) -> None:
+        nonlocal done
+        if progress is not None:
+            progress(step - done)
+        if audit is not None:
+            audit.moved(step, shared())
+        done = step
+
+    with backend.exactly(), _memory_said():
+        block = block_for(plan.lot_size, plan.outputs)
+        job = Job(loss.lower(), plan.outputs, problem.width, block)
+        key = source.words(Purpose.DEVICE_KEY, 0, 1, _KEY_WORDS).tobytes()
+        chunk = 1 if audit else _CHUNK.get(backend.device().platform, _LONG_CHUNK)
+        stops = [*range(chunk, plan.steps, chunk), plan.steps]
+        numbers = device_numbers(problem, plan, len(records.labels))
+        held = _rows_on_device(cast("DeferredRows", rows), records)
+        total = train(job, held, numbers, BrakeRule.of(plan), key, stops, seen)
+    return total / (plan.steps - plan.average_from)
+
+
+def device_numbers(problem: Problem, plan: Plan, count: int) -> Any:
+    """Return the public numbers of a training on the device, and the number of records."""
+    from dpscd.device.contribution import Numbers
+    from dpscd.device.lots import threshold_of
+
+    cell, grid = limb_unit_of(plan.n, plan.clip), plan.noise.grid
+    return Numbers(
+        count=np.int64(count),
+        threshold=np.uint32(threshold_of(plan.rate)),
+        strength=np.float64(problem.strength),
+        clip=np.float64(plan.clip),
+        cell=np.float64(cell),
+        grid=np.float64(grid),
+        spread=np.float64(plan.noise.spread),
+        bits=np.int64(math.frexp(grid / cell)[1] - 1),
+        average_from=np.int64(plan.average_from),
+    )
+
+
+def _rows_on_device(rows: DeferredRows, records: Records) -> Any:
+    """Bring rows to the device, block by block as they are read."""
+    from dpscd.device.rows import BLOCK, empty_rows, put_rows
+
+    found = empty_rows(rows.count, rows.problem.width)
+    for first in range(0, rows.count, BLOCK):
+        part = slice(first, first + BLOCK)
+        block = rows.problem.block(rows.X[part])
+        found = put_rows(
+            found, block.values, block.factor, block.norm, block.tail,
+            records.labels[part], records.weights[part], first,
+        )  # fmt: skip
+    return found
+
+
+def _check_memory(plan: Plan) -> None:
+    """Refuse what does not fit the device, with the sizes, which follow from the public n."""
+    backend = _backend()
+    from dpscd.device.rows import room_for
+    from dpscd.device.training import block_for
+
+    with backend.exactly():
+        free = backend.free_memory()
+    if free is None:
+        return
+    width = plan.size // plan.outputs
+    room, padded = room_for(plan.n, width)
+    held = room * (2 * padded + _RECORD_BYTES + 8 * plan.outputs)
+    block = block_for(plan.lot_size, plan.outputs)
+    worked = block * (_OUTPUT_BYTES * plan.outputs + 8 * padded)
+    needed = held + worked + _SHARED_BYTES * plan.outputs * padded
+    if needed > free:
+        raise DataError(
+            f"the device {backend.device_name()} has {free / 2**30:.1f} GiB free and this fit "
+            f"needs about {needed / 2**30:.1f}: {held / 2**30:.1f} for records and duals, "
+            f"{worked / 2**30:.1f} for a block of a lot. Use engine='numba', or a smaller "
+            "lot_size if it is the block that is large."
+        )
+
+
+@contextmanager
+def _memory_said() -> Iterator[None]:
+    """Let the device's error about memory be one of memory, which callers redact."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+    else:
+        return
+    raise MemoryError

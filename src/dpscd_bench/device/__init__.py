@@ -1,0 +1,1 @@
+"""Checks and times of the second engine, on whatever device JAX has."""
