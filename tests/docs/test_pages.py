@@ -72,12 +72,16 @@ EXEMPT = {
     ],
     "docs/understanding/audit.md": [
         (
-            "dpscd audit                     # core mechanism, estimators and tables; two "
-            "tables and audit.png",
+            "dpscd audit                     # core mechanism, estimators, tables and scores; "
+            "three tables and audit.png",
             "takes minutes; tests/audit runs it with fewer canaries",
         ),
         (
             "dpscd audit --through estimator --seed 0",
+            "takes minutes; tests/audit runs it with fewer canaries",
+        ),
+        (
+            "dpscd audit --through score --seed 0",
             "takes minutes; tests/audit runs it with fewer canaries",
         ),
     ],
