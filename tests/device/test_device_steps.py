@@ -20,6 +20,8 @@ from dpscd.losses import Hinge, Logistic, Softmax, Squared, dual_step, record_st
 from dpscd.privacy.sums import limb_unit_of
 from dpscd.problem import Problem
 from dpscd_bench.device import checks
+from dpscd_bench.device.cases import Case
+from dpscd_bench.device.neighbours import neighbour_found
 from dpscd_bench.device.records import hostile_members, hostile_numbers
 
 pytestmark = pytest.mark.usefixtures("exact")
@@ -388,3 +390,11 @@ def test_sums_of_parts_have_no_order(work):
 
 def test_losses_of_the_engine_are_those_of_the_library():
     assert set(LOSSES) == set(OF)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("outputs", [1, 5])
+def test_one_record_moves_no_other_in_the_program_that_trains(outputs):
+    case = Case("small", 6000, 20, outputs, 2000)
+    name, passed, found = neighbour_found(case)
+    assert passed, (name, found)

@@ -18,6 +18,7 @@ from dpscd.device.normals import draw_normals, normal_pairs
 from dpscd.device.rows import Members
 from dpscd.device.steps import work_type
 from dpscd.kernels.draws import NORMAL_ERROR, PAIR_WORDS, fill_normals
+from dpscd_bench.device.neighbours import neighbours
 from dpscd_bench.device.records import hostile_members, hostile_numbers
 
 __all__ = ["CHECKS", "Check", "checked"]
@@ -252,6 +253,6 @@ def processor() -> Iterator[Check]:
 
 
 #: All of them; each yields what it found.
-CHECKS: tuple[Callable[[], Iterator[Check]], ...] = (
-    stream, exact_sums, positions, lengths, normals, lots, processor,
+CHECKS: tuple[Callable[[], Iterator[tuple[str, bool, str]]], ...] = (
+    stream, exact_sums, positions, neighbours, lengths, normals, lots, processor,
 )  # fmt: skip
