@@ -79,7 +79,10 @@ def tables(person=None):
     return [TableModel({**schema, **layout}) for schema in (SCHEMA, SHORT)]
 
 
-@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize(
+    "relation",
+    [pytest.param(x, marks=[pytest.mark.full] if x != "zero-out" else []) for x in Relation],
+)
 def test_the_best_run_comes_with_a_card_of_the_whole_search(relation, tmp_path):
     X, y = records()
     n = N + 50 if relation.needs_n else None
@@ -124,6 +127,7 @@ def test_seeds_repeat_a_search_and_seal_it(tmp_path):
     assert ledger.show("people").spent_epsilon == 10.0
 
 
+@pytest.mark.full
 def test_no_seed_is_used_twice_in_a_search(monkeypatch):
     keys, real = [], model_search.source_for
 
@@ -198,6 +202,7 @@ def test_tables_with_different_schemas(tmp_path):
     assert again.privacy_.verify() <= 5.0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("named", [True, False])
 def test_persons_stay_in_one_part(named, monkeypatch):
     frame, seen = people(), []
@@ -221,6 +226,7 @@ def test_persons_stay_in_one_part(named, monkeypatch):
         assert len(np.bincount(codes)) == N // 2 // 5
 
 
+@pytest.mark.full
 def test_persons_of_arrays_and_rows_of_nobody():
     X, y = records()
     groups = [None if i % 7 == 0 else i // 3 for i in range(N)]
@@ -252,6 +258,7 @@ def test_measures_of_probabilities(metric):
         assert search(given, metric=metric, bound=2.0).fit(X, y).best_score_ < 2.0
 
 
+@pytest.mark.full
 def test_grids():
     X, y = records()
     one = DPLogisticRegression(classes=CLASSES)
@@ -262,6 +269,7 @@ def test_grids():
         search(one, param_grid={"travel": 3}).fit(X, y)
 
 
+@pytest.mark.full
 def test_nothing_is_left_of_other_runs(monkeypatch):
     X, y = records()
     texts = []
@@ -363,6 +371,7 @@ def test_what_is_refused(monkeypatch):
         search().fit(X, y)
 
 
+@pytest.mark.full
 def test_regressions_of_tables_compare_their_targets():
     frame = people()
     target = {"column": "age", "bounds": [0, 100]}
@@ -406,6 +415,7 @@ def _longer(real):
     return prepared
 
 
+@pytest.mark.full
 def test_runs_and_scores_get_more_noise_until_they_reach_both_points(monkeypatch):
     real = search_plan.search_points
 
@@ -427,6 +437,7 @@ def test_scikit_learn_sees_what_it_is():
     assert clone(search(epsilon=2.0)).epsilon == 2.0
 
 
+@pytest.mark.full
 def test_forged_cards_are_refused():
     card = search().fit(*records()).privacy_
     values = json.loads(card.to_json())
@@ -517,6 +528,7 @@ def test_equal_words_are_drawn_again():
     assert list(np.flatnonzero(found)) == [8, 9]
 
 
+@pytest.mark.full
 def test_runs_are_as_many_as_the_coin_says(monkeypatch):
     """The number of runs is geometric; 5 standard deviations, a false alarm in 1e6."""
     runs, X, y = [], *records()
@@ -629,6 +641,7 @@ def test_a_part_without_records_is_scored_all_the_same():
                 search(epsilon=9.0, **asked).fit(rows, y)
 
 
+@pytest.mark.full
 def test_nothing_is_said_of_what_is_compiled(monkeypatch, capsys):
     said = []
     monkeypatch.setattr(base, "say_compiling", lambda stream, **_: said.append(stream.isatty()))
@@ -645,6 +658,7 @@ def _says(say):
     yield
 
 
+@pytest.mark.full
 def test_the_card_stays_with_the_search():
     X, y = records()
     found = search().fit(X, y)
