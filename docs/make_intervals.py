@@ -75,9 +75,10 @@ What went against us: **intercepts** of ridge regressions are those of the cappe
 skewed errors, or a curved truth, they are not the usual ones and their intervals miss them. So
 are **slopes where errors are skewed and depend on the row**: delays of flights are both, and
 the difference between two carriers that are early or very late, 9E and UA, is -2 minutes of a
-typical flight where it is 0 of the mean. Of a **rare class** of 3 % (600 records) a tenth of
-the intervals is refused, and the others are 1.6 times as wide. **Rare levels** have intervals
-that are too wide, or none.
+typical flight where it is 0 of the mean. Of a **rare class** of 3 % (600 records) 6 % of the
+intervals are refused; the others are 1.6 times as wide and contain the truth in 93.47 % (3,519
+of 3,765), the one line outside of 93.5 to 96.5 %, by less than its standard error; those without
+privacy do in 94.4 %. **Rare levels** have intervals that are too wide, or none.
 """
 
 
