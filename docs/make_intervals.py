@@ -77,8 +77,8 @@ are **slopes where errors are skewed and depend on the row**: delays of flights 
 the difference between two carriers that are early or very late, 9E and UA, is -2 minutes of a
 typical flight where it is 0 of the mean. Of a **rare class** of 3 % (600 records) 6 % of the
 intervals are refused; the others are 1.6 times as wide and contain the truth in 93.47 % (3,519
-of 3,765), the one line outside of 93.5 to 96.5 %, by less than its standard error; those without
-privacy do in 94.4 %. **Rare levels** have intervals that are too wide, or none.
+of 3,765), the one line outside of 93.5 to 96.5 %, by less than its standard error; those
+without privacy do in 94.4 %. **Rare levels** have intervals that are too wide, or none.
 """
 
 
