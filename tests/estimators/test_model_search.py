@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
+from typer.testing import CliRunner
 
 import dpscd
 from dpscd import (
@@ -31,6 +32,7 @@ from dpscd import (
     UtilityWarning,
 )
 from dpscd.cards.score_card import ScoreCard
+from dpscd.cli.app import app
 from dpscd.errors import CalibrationError
 from dpscd.estimators import base, model_search, search_plan
 from dpscd.estimators.search_parts import part_sizes, split_units
@@ -656,6 +658,27 @@ def test_nothing_is_said_of_what_is_compiled(monkeypatch, capsys):
 def _says(say):
     say()
     yield
+
+
+@pytest.mark.full
+def test_reports_and_exports_say_how_the_model_was_chosen(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Ledger.init("b.db", "people", 6.0, 1e-3)
+    asked = {"ledger": "b.db", "dataset": "people", "random_state": None, "delta": 1e-5}
+    search(**asked).fit(*records()).save("m.json")
+    for words in (
+        ["verify", "m.json"],
+        ["inspect", "m.json"],
+        ["report", "m.json", "--ledger", "b.db", "--out", "r.html"],
+        ["export", "model-card", "m.json", "--out", "card.md"],
+    ):
+        found = CliRunner().invoke(app, words)
+        assert found.exit_code == 0, found.output
+    page = (tmp_path / "r.html").read_text()
+    assert "private search" in page
+    assert "DPModelSearch (this plan)" in page
+    assert "cannot be told from it" in page
+    assert "private search" in (tmp_path / "card.md").read_text()
 
 
 @pytest.mark.full

@@ -22,7 +22,8 @@ def budget_history(card: PrivacyCard, ledger: Ledger) -> Html:
             '<p class="note">This model was not charged to a ledger: its card names no data '
             "set. If it was trained on the people below, its epsilon comes on top.</p>\n"
         )
-    own = [release.to_dict() for release in card.releases]
+    lists = [card.releases] if card.search is None else card.search.lists()
+    own = [release.to_dict() for one in lists for release in one]
     parts = [_one(ledger.show(name), ledger.history(name), own) for name in names]
     return joined([note, *parts])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from dpscd.cards.searched import words_of
 from dpscd.preprocessing.declarations import Column, Cross, Target
 from dpscd.preprocessing.encoding import width_of
 from dpscd.preprocessing.knots import intervals_of
@@ -171,6 +172,8 @@ def other_facts(subject: Subject) -> list[tuple[str, str]]:
         rows.append(("Computed by", f"{public['engine']} on {public['device']}"))
     if "dataset" in public:
         rows.append(("Name of the data set", str(public["dataset"])))
+    if subject.card.search is not None:
+        rows.append(("How it was chosen", words_of(subject.card.search, subject.protected)))
     return rows
 
 
