@@ -147,7 +147,7 @@ def test_what_is_recorded_is_a_copy():
 
 
 def test_only_released_values_are_told():
-    """Three places tell, each right after noise was added, and what they tell is listed."""
+    """Four places tell, each right after noise was added, and what they tell is listed."""
     folder = Path(dpscd.__file__).parent
     told = {}
     for file in folder.rglob("*.py"):
@@ -168,5 +168,9 @@ def test_only_released_values_are_told():
         },
         "solvers/lazy.py": {
             "watcher()", "trains(problem, plan)", "moved(done, vector.shared(done))",
+        },
+        # What it is given is the vector that a step has released.
+        "solvers/on_device.py": {
+            "watcher()", "trains(problem, plan)", "moved(step, shared())",
         },
     }  # fmt: skip

@@ -88,7 +88,10 @@ def test_what_is_not_given_is_planned():
         ("--classes 2 --class-weight 7=2", "class_weight has a weight for 7"),
         (f"--classes 2 --lam {math.nan}", "lam"),
         ("--bounds 0 1 --model huber --engine jax", "--engine is not a parameter of DPHuber"),
-        ("--classes 2 --engine jax --epsilon inf", "epsilon=inf is trained by engine='numba'"),
+        (
+            "--classes 2 --engine jax --epsilon inf",
+            "--epsilon inf is trained by engine='numba'",
+        ),
     ],
 )
 def test_refusals_name_the_option(words, says):

@@ -157,7 +157,7 @@ def _run_command(
     )
     where = f"{block.where}: $ {command}"
     compare(where, shown, done.stdout)
-    expected_to_fail = bool(shown) and shown[-1].startswith("error:")
+    expected_to_fail = any(line.startswith("error:") for line in shown)
     assert (done.returncode != 0) == expected_to_fail, f"{where}\nexit code {done.returncode}"
 
 

@@ -1469,7 +1469,7 @@ MUTATIONS = [
     Mutation(
         "a file: any delta for delta='auto'",
         "estimators/consistency.py",
-        (('if parameters["delta"] == "auto" and card.delta != auto:', "if False:"),),
+        (('if parameters["delta"] == "auto" and target.delta != auto:', "if False:"),),
         f"{_FORGED}[delta, repriced]",
     ),
     Mutation(

@@ -108,7 +108,10 @@ class Fitting:
         charged is spent whatever happens from then on.
         """
         # Of public inputs only.
-        plan = self.planned() if self.target.private else None
+        plan = None
+        if self.target.private:
+            plan = plan_fit(self.facts, self.target, **self.fixed)
+            self._check_workers(plan)
         if self.engine == "jax":
             self._check_engine(plan)
         # The budget: spent from here on, whatever happens.
@@ -146,9 +149,15 @@ class Fitting:
     def planned(self) -> Plan:
         """Return the plan of a private fit: of public inputs only."""
         plan = plan_fit(self.facts, self.target, **self.fixed)
+        self._check_workers(plan)
+        if self.engine == "jax":
+            self._check_engine(plan)
+        return plan
+
+    def _check_workers(self, plan: Plan) -> None:
+        """Refuse a path that workers could not follow."""
         if self.facts.workers:
             check_path(plan)
-        return plan
 
     def _check_engine(self, plan: Plan | None) -> None:
         """Refuse what the second engine does not do, from public facts."""
