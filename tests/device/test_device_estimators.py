@@ -487,3 +487,15 @@ def test_a_lack_of_memory_on_the_device_tells_no_size(monkeypatch):
     assert "1501" not in str(raised.value)
     assert raised.value.__cause__ is None
     assert raised.value.__context__ is None
+
+
+def test_a_search_is_refused_before_the_charge_too(tmp_path):
+    X, y = data("classes")
+    dpscd.Ledger.init(tmp_path / "b.db", "people", 9.0, 1e-3)
+    candidates = [model("classes", seed=None) for _ in range(2)]
+    search = dpscd.DPModelSearch(
+        candidates, 5.0, delta=1e-5, ledger=tmp_path / "b.db", dataset="people"
+    )
+    with pytest.raises(ParameterError, match="sparse rows"):
+        search.fit(sparse.csr_matrix(X), y)
+    assert dpscd.Ledger(tmp_path / "b.db").show("people").spent_epsilon == 0.0

@@ -150,7 +150,7 @@ class Fitting:
         """Return the plan of a private fit: of public inputs only."""
         plan = plan_fit(self.facts, self.target, **self.fixed)
         self._check_workers(plan)
-        if self.engine == "jax":
+        if self.engine != "numba":
             self._check_engine(plan)
         return plan
 
