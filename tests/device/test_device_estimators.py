@@ -492,7 +492,7 @@ def test_a_lack_of_memory_on_the_device_tells_no_size(monkeypatch):
 def test_a_search_is_refused_before_the_charge_too(tmp_path):
     X, y = data("classes")
     dpscd.Ledger.init(tmp_path / "b.db", "people", 9.0, 1e-3)
-    candidates = [model("classes", seed=None) for _ in range(2)]
+    candidates = [model("classes", seed=None, n=None) for _ in range(2)]
     search = dpscd.DPModelSearch(
         candidates, 5.0, delta=1e-5, ledger=tmp_path / "b.db", dataset="people"
     )
