@@ -59,6 +59,7 @@ def test_canaries_can_be_persons_in_any_relation(tmp_path):
     assert "Audited: add-remove, canaries are persons with 3 rows each" in said.stdout
 
 
+@pytest.mark.full
 def test_persons_go_through_the_doors(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = ("--model", "svm", "--through", "table", "--trials", "200", "--seed", "0")
@@ -118,6 +119,7 @@ def test_the_doors_need_no_figure_and_say_what_each_release_showed(tmp_path, mon
         assert {"what", "part", "epsilon_claimed", "epsilon_lower"} <= set(door["releases"][0])
 
 
+@pytest.mark.full
 def test_a_release_above_its_claim_is_named_and_ends_in_exit_code_1(monkeypatch):
     from dataclasses import replace
 

@@ -122,6 +122,7 @@ def test_a_person_has_a_row():
 # Saturation.
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("weight", [SUM, SHARE])
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("model", MODELS)

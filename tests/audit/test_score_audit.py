@@ -47,6 +47,7 @@ def half_the_noise(release, total, source):
     return noisy_score(replace(release, event=event), total, source)
 
 
+@pytest.mark.full
 def test_half_the_noise_is_noticed(monkeypatch):
     assert not audit_score(CELLS, trials=1000, random_state=0).exceeded
     assert not audit_score(ALONE, trials=300, random_state=0).exceeded

@@ -292,6 +292,7 @@ def test_planned_widths_shrink_with_epsilon_and_records():
     assert math.isfinite(classes[0])
 
 
+@pytest.mark.full
 def test_plan_of_robust_intervals():
     words = ("plan", "--n", 20_000, "--d", 5, "--epsilon", 1)
     plain, robust = (

@@ -89,6 +89,7 @@ def idx(array):
     return gzip.compress(bytes([0, 0, 8, array.ndim]) + sizes + array.tobytes())
 
 
+@pytest.mark.full
 def test_scattering_trains_on_features_of_pictures(scattering, tmp_path, monkeypatch, capsys):
     rng = np.random.default_rng(0)
     for name, count in (("train", 300), ("t10k", 40)):

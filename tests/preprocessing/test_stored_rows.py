@@ -243,6 +243,7 @@ def test_a_fit_does_not_depend_on_how_rows_are_stored(epsilon, standardise, monk
         assert model.n_features_in_ == X.shape[1]
 
 
+@pytest.mark.full
 def test_a_regression_with_a_pilot_does_not_depend_on_it_either(monkeypatch):
     monkeypatch.setattr(local, "_BLOCK", 512)
     X, _ = embeddings(4000)

@@ -174,6 +174,7 @@ def test_a_look_measures_nearness_to_bounds_as_training_does():
     assert look(houses(), SCHEMA).hints == ()
 
 
+@pytest.mark.full
 def test_the_command_line_scores_and_explains_in_the_right_unit(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     model.save("m.json")

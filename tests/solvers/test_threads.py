@@ -383,6 +383,7 @@ def test_one_thread_for_a_while_does_not_change_the_result(threads, monkeypatch)
     np.testing.assert_array_equal(fit(threads), expected)
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("threads", [2, 3, 5])

@@ -62,6 +62,7 @@ def test_a_quick_run_writes_its_files_and_goes_on_where_it_was(tmp_path):
     assert (tmp_path / "features.md").read_text() == text
 
 
+@pytest.mark.full
 def test_pieces_and_what_is_run_again(tmp_path):
     common = ("--quick", "--out", tmp_path, "--method", "dp-sgd-2", "--data", "pixels")
     assert bench(*common, "--seeds", 1).exit_code == 0

@@ -49,6 +49,7 @@ def test_a_quick_run_writes_its_files_and_goes_on_where_it_was(tmp_path):
     assert (tmp_path / "intervals.md").read_text() == text
 
 
+@pytest.mark.full
 def test_pieces_and_what_is_run_again(tmp_path):
     common = ("--quick", "--out", tmp_path, "--design", "base", "--family", "ridge")
     assert bench(*common, "--seeds", 1).exit_code == 0
