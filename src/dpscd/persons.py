@@ -42,6 +42,11 @@ class PersonFacts:
     weight: str = SUM
     most: int = 100
 
+    @property
+    def rows(self) -> int:
+        """How many rows of a person may count, each like a row of another person."""
+        return self.most if self.weight == SUM else 1
+
 
 @dataclass(frozen=True, repr=False)
 class PersonRows:
@@ -75,8 +80,8 @@ class PersonRows:
         """Return what a training's kernel reads, all persons beginning with their first row."""
         return Persons(self.starts, np.zeros(self.count, np.int64), self.most)
 
-    def means(self, each: Floats, usable: npt.NDArray[np.bool_]) -> Floats:
-        """Return every person's mean of numbers of the rows that are usable.
+    def means(self, each: Floats, usable: npt.NDArray[np.bool_], rows: float = 1.0) -> Floats:
+        """Return every person's mean of numbers of its usable rows, less of few rows.
 
         Parameters
         ----------
@@ -84,6 +89,9 @@ class PersonRows:
             Finite; 0 where a row adds nothing.
         usable : array of bool, one a row
             Which rows the mean is over.
+        rows : float
+            At least 1: the mean over m rows is multiplied by ``min(m, rows) / rows``, so that
+            up to so many rows of a person count one each. With 1 persons count one each.
 
         Returns
         -------
@@ -92,7 +100,11 @@ class PersonRows:
         """
         found = np.empty((len(each), self.count))
         fill_person_means(each, usable, self.starts, found)
-        return found
+        if rows == 1.0:
+            return found
+        person = np.repeat(np.arange(self.count), np.diff(self.starts))
+        many = np.bincount(person, weights=usable, minlength=self.count)
+        return found * (np.minimum(many, rows) / rows)
 
 
 def training_weights(starts: Ints, given: Floats | None, others: Floats, how: str) -> Floats:

@@ -17,6 +17,7 @@ from dpscd.releases.base import PlannedRelease
 from dpscd.releases.bounds import Bounds
 from dpscd.releases.calibration import Calibration
 from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
+from dpscd.releases.level import Level
 from dpscd.releases.long_rows import LongRows
 from dpscd.releases.moments import Moments
 from dpscd.releases.rescaling import Rescaling
@@ -36,7 +37,7 @@ __all__ = [
 
 #: Which rule this is; cards state it. Raise it with every change of what is planned here, of
 #: `default_delta` too, whose earlier versions :mod:`dpscd.estimators.consistency` keeps.
-RULE = 5
+RULE = 6
 #: The first rule by which logistic models of more than two classes are multinomial.
 FIRST_JOINT_RULE = 5
 
@@ -114,6 +115,10 @@ _GOOD_CHANCE, _USELESS_CHANCE = 0.0005, 0.02
 _GOOD_GAIN, _USELESS_GAIN = 0.0001, 0.004
 _GOOD_LINE, _USELESS_LINE = 0.0002, 0.1
 _LEAST_AFTER, _MOST_CALIBRATION, _MOST_CHECK = 0.002, 0.01, 0.04
+# Where rows of persons count, sums are longer, and so they are of counts, which are measured
+# in units of where they are cut.
+_MOST_ROWS = 0.04
+_GOOD_LEVEL, _USELESS_LEVEL, _MOST_LEVEL = 0.0001, 0.05, 0.1
 # The same of the two sums that say how bold the chances of a model of persons are.
 _USELESS_STEEPNESS, _MOST_STEEPNESS = 0.03, 0.02
 
@@ -150,8 +155,9 @@ class Facts:
         Whether rows may be longer than `row_bound`, which are cut to it; no weights either.
     means : bool
         Whether predictions are meant as means of numeric labels; no weights either.
-    persons : bool
-        Whether n is of persons, each with one row or several.
+    rows : int
+        Of persons: how many rows of one may count, each like a row of another person. 1 where
+        persons count one each, 0 where records are the unit.
     joint : bool
         Whether the outputs have one loss together: the classes of a multinomial model.
     inference, robust : bool
@@ -172,7 +178,7 @@ class Facts:
     chances: bool = False
     any_length: bool = False
     means: bool = False
-    persons: bool = False
+    rows: int = 0
     joint: bool = False
     inference: bool = False
     robust: bool = False
@@ -236,8 +242,9 @@ def plan_fit(
     if not epochs > 0.0:
         raise ParameterError(f"epochs={epochs!r} must be greater than 0.")
     label_noise = _label_noise(n, target) if _releases_labels(facts) else 0.0
+    scaled = label_noise > 0.0 and facts.standardised
     if travel is None:
-        travel = _travel(facts, target, labels_released=label_noise > 0.0)
+        travel = _travel(facts, target, labels_released=scaled)
     # What a pilot leaves of a count is no count.
     pilots = label_noise > 0.0 and facts.task == "regression"
     pilots = pilots and _worth_a_pilot(facts, target, travel)
@@ -246,7 +253,7 @@ def plan_fit(
     if lam is None and label_noise > 0.0 and facts.task == "regression":
         lam = _regression_lam(facts, target, travel, separability / epochs)
     elif lam is None:
-        lam = _lam(facts, target, travel, label_noise > 0.0)
+        lam = _lam(facts, target, travel, scaled, separability / epochs)
     plan = Plan(
         epsilon=target.epsilon,
         delta=target.delta,
@@ -270,7 +277,7 @@ def plan_fit(
         first.append(Moments(n, _moments_noise(n, facts.d, target), facts.d))
     if label_noise and plan.intercept:
         first.append(LabelMean(n, label_noise))
-    if label_noise:
+    if label_noise and facts.standardised:
         first.append(LabelSpread(n, label_noise))
     if pilots:
         first += [Pilot(_pilot(plan, target)), ResidualSpread(n, label_noise)]
@@ -294,6 +301,9 @@ def _after(
 ) -> tuple[PlannedRelease, ...]:
     """Return what is released after training, if it can be seen and more may be released."""
     n = facts.n
+    if facts.task == "counts" and facts.means and facts.constant:
+        noise = _within_share(_GOOD_LEVEL * n, target, _LEAST_AFTER, _MOST_LEVEL)
+        return (Level(n, noise, max(1, facts.rows)),) if noise / n <= _USELESS_LEVEL else ()
     if not facts.standardised:
         return ()
     if facts.inference:
@@ -302,12 +312,13 @@ def _after(
         return (information_noise(facts.task, n, width, facts.d, noise, robust=facts.robust),)
     found: tuple[PlannedRelease, ...] = ()
     if facts.chances and facts.outputs == 1:
-        noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, _MOST_CALIBRATION)
-        if noise / n <= _USELESS_CHANCE and facts.constant:
-            found += (Calibration(n, noise),)
         noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, _MOST_STEEPNESS)
-        if noise / n <= _USELESS_STEEPNESS and facts.persons:
+        if noise / n <= _USELESS_STEEPNESS and facts.rows:
             found += (Steepness(n, noise),)
+        most = _MOST_ROWS if facts.rows > 1 else _MOST_CALIBRATION
+        noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, most)
+        if noise / n <= _USELESS_CHANCE and facts.constant:
+            found += (Calibration(n, noise, max(1, facts.rows)),)
         return found
     if facts.task == "regression" and facts.any_length:
         noise = _within_share(_GOOD_GAIN * n, target, _LEAST_AFTER, _MOST_CHECK)
@@ -406,12 +417,15 @@ def _regression_lam(
     return max(best, min(_ARRIVE * slowness / facts.n, _HARDLY / facts.d))
 
 
-def _lam(facts: Facts, target: PrivacyTarget, travel: float, labels_released: bool) -> float:
-    """Return the regularisation that follows the noise."""
+def _lam(
+    facts: Facts, target: PrivacyTarget, travel: float, labels_released: bool, slowness: float
+) -> float:
+    """Return the regularisation that follows the noise, and lets duals of counts arrive."""
     noise = _gaussian(target)
     width = facts.d + (1 if facts.constant else 0)
     if labels_released:
         inner = math.sqrt(width) * noise / (_LABEL_MODEL_SIZE * facts.n)
+        inner = max(inner, min(_ARRIVE * slowness / facts.n, _HARDLY / facts.d))
     else:
         model_size = _MODEL_SIZE[facts.task]
         # Noise that is much even for a whole model of small size asks for more than its share.
@@ -463,4 +477,10 @@ def _within_share(wanted: float, target: PrivacyTarget, least: float, most: floa
 
 
 def _releases_labels(facts: Facts) -> bool:
+    """Return whether labels are centred, and scaled if features are standardised.
+
+    Counts are centred without that too: a penalty would pull them to the middle of their range.
+    """
+    if facts.task == "counts" and facts.constant:
+        return True
     return facts.task != "classification" and facts.standardised

@@ -221,12 +221,21 @@ class Problem:
         is not 0, becomes the one where predictions are 0.
         """
         if losses.has_log_link(self.loss):
-            least = _LEAST_MEAN * self.label_scale
-            mean = max(centre, least) if centre else self.loss.rate * self.label_scale
-            counts = losses.in_inner_unit(self.loss._replace(rate=mean / scale))
+            problem = self.with_mean(centre / self.label_scale)
+            rate = problem.loss.rate * self.label_scale / scale  # type: ignore[union-attr]
+            counts = losses.in_inner_unit(self.loss._replace(rate=rate))
             return replace(self, loss=counts, label_scale=scale)
         loss = losses.in_inner_unit(losses.rescaled(self.loss, scale / self.label_scale))
         return replace(self, loss=loss, label_centre=centre, label_scale=scale)
+
+    def with_mean(self, mean: float) -> "Problem":
+        """Return the problem whose counts have this mean, in their scale, at predictions of 0.
+
+        The same problem if it is not of counts, or the mean is 0: then nothing is known of it.
+        """
+        if not losses.has_log_link(self.loss) or not mean:
+            return self
+        return replace(self, loss=self.loss._replace(rate=max(mean, _LEAST_MEAN)))
 
     def model(self, shared: Floats, noise: float = 0.0) -> Model:
         """Return the model that belongs to a shared vector, in the user's units.

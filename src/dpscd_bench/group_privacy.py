@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import special, stats
 
 from dpscd.errors import CalibrationError
+from dpscd.persons import PersonFacts
 from dpscd.planning import Facts, default_constant, plan_fit, worth_standardising
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.calibration import interval_for
@@ -124,7 +125,7 @@ def _events(
         chances=classifies,
         any_length=True,
         means=not classifies,
-        persons=persons,
+        rows=PersonFacts().rows if persons else 0,
     )
     return [release.event for release in plan_fit(facts, target).releases()]
 

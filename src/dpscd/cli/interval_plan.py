@@ -140,7 +140,6 @@ def _planned(
         constant=default_constant(1.0, standardised=True),
         standardised=True,
         bounded=asked.bounded,
-        persons=asked.persons,
         inference=True,
         robust=robust,
     )

@@ -126,6 +126,7 @@ def plan(
 
 def _planned(question: PlanQuestion, epsilon: float, largest: float | None) -> Any:
     from dpscd.forecast import expect
+    from dpscd.persons import PersonFacts
     from dpscd.planning import (
         Facts,
         default_constant,
@@ -154,7 +155,7 @@ def _planned(question: PlanQuestion, epsilon: float, largest: float | None) -> A
         chances=not regression,
         any_length=regression and question.schema is None,
         means=regression,
-        persons=question.persons,
+        rows=PersonFacts().rows if question.persons else 0,
         joint=not regression and classes > 2,
     )
     made = plan_fit(facts, target)

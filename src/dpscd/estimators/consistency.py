@@ -22,7 +22,8 @@ from dpscd.losses import Loss, rescaled
 from dpscd.plan import shared_noise
 from dpscd.planning import default_delta
 from dpscd.problem import Problem
-from dpscd.releases.calibration import least_curvature, shift_noise
+from dpscd.releases.calibration import Calibration
+from dpscd.releases.level import Level
 from dpscd.releases.rescaling import SLOPES
 from dpscd.standard import Standard
 
@@ -40,12 +41,15 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 # What delta="auto" meant, by the rule that planned the fit; older rules stay here.
-_AUTO_DELTA: dict[int, Callable[[int], float]] = dict.fromkeys(range(1, 6), default_delta)
+_AUTO_DELTA: dict[int, Callable[[int], float]] = dict.fromkeys(range(1, 7), default_delta)
 
 # The first rule that releases anything after training.
 _FIRST_AFTER = 4
 # The first rule that plans fits for inference.
 _FIRST_INFORMATION = 5
+
+# Releases after training that shift the intercept; a model has one of them at most.
+_SHIFTS = (Calibration, Level)
 
 _ALWAYS = {"n", "d", "lam", "row_bound", "intercept", "standardised", "rule"}
 _PRIVATE = {"epochs", "lot_size", "averaging", "reaches"}
@@ -297,12 +301,12 @@ def after_of(training: Any, card: PrivacyCard) -> After:
     listed = {x.what: x for x in card.releases}
     curvature, longest = training.get("curvature", 0.0), training.get("longest_row")
     good = type(curvature) is float and (longest is None or type(longest) is float)
-    if good and "calibration" in listed:
-        release = listed["calibration"]
-        least = least_curvature(release.event.noise_multiplier, release.n)
-        good = least <= curvature <= 0.25
-    elif good:
-        good = curvature == 0.0
+    shifted = [kind for kind in _SHIFTS if kind.what in listed]
+    for kind in shifted if good else ():
+        release = listed[kind.what]
+        least = kind.least_curvature(release.event.noise_multiplier, release.n)
+        good = least <= curvature <= kind.steepest
+    good = good and (bool(shifted) or curvature == 0.0)
     if longest is not None:
         good = good and "long rows" in listed and longest == card.public["row_bound"]
     slope = training.get("slope", 1.0)
@@ -311,7 +315,7 @@ def after_of(training: Any, card: PrivacyCard) -> After:
         slope == 1.0
         or (bool({"rescaling", "steepness"} & set(listed)) and SLOPES[0] <= slope <= SLOPES[1])
     )
-    new = {"calibration", "long rows", "rescaling", "steepness"} & set(listed)
+    new = {"calibration", "level", "long rows", "rescaling", "steepness"} & set(listed)
     if not good or (new and card.public["rule"] < _FIRST_AFTER):
         raise ModelFileError("what was released after its training does not fit its card.")
     return After(curvature, math.inf if longest is None else longest, slope)
@@ -383,11 +387,11 @@ def check_noise(
             parts.append(run.model(np.zeros((run.outputs, run.width)), shared))
         found = reduce(np.hypot, (np.asarray(part.coef_noise) for part in parts))
         constant = reduce(np.hypot, (np.asarray(part.intercept_noise) for part in parts))
-        if after.curvature:
-            (release,) = (x for x in card.releases if x.what == "calibration")
-            own = shift_noise(release.event.noise_multiplier, release.n, after.curvature)
-            constant = np.hypot(constant, own)
         found, constant = after.slope * found, after.slope * constant
+        for kind in _SHIFTS if after.curvature else ():
+            for x in (x for x in card.releases if x.what == kind.what):
+                own = kind.shift_noise(x.event.noise_multiplier, x.n, after.curvature)
+                constant = np.hypot(constant, own)
     for stated, expected in ((coef, found), (intercept, constant)):
         if not np.allclose(stated, expected.reshape(stated.shape), rtol=1e-9, atol=0.0):
             raise ModelFileError("the noise of its coefficients is not that of its releases.")

@@ -298,9 +298,9 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
         raise ModelFileError("its training is malformed.")
     runs = runs_of(training, card, model._trained_loss(meaning), outputs, unit)
     after = after_of(training, card)
-    if after.curvature and not model._kind.gives_chances:
-        raise ModelFileError("its card lists a calibration, but it has no probabilities.")
     kind = model._kind
+    if after.curvature and not (kind.gives_chances or kind.task == "counts"):
+        raise ModelFileError("its card lists a calibration, but it has no probabilities.")
     if after.slope != 1.0 and not (kind.predicts_means or kind.gives_chances):
         raise ModelFileError("its card lists a rescaling, but it predicts no means.")
     noise = np.asarray(model.intercept_noise_)

@@ -66,7 +66,7 @@ class ModelKind(NamedTuple):
     @property
     def predicts_means(self) -> bool:
         """Whether its predictions are meant as means of numeric labels."""
-        return self.loss == "Squared"
+        return self.loss in ("Squared", "Poisson")
 
 
 #: In the order in which the command line lists them; the first of a task is its usual one.

@@ -100,7 +100,7 @@ class Given(NamedTuple):
     @property
     def weighted(self) -> bool:
         """Whether records have weights of their own."""
-        return self.sample_weight is not None or self.exposure is not None
+        return self.sample_weight is not None
 
 
 class Arrays:

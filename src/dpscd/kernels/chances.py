@@ -1,4 +1,4 @@
-"""Probabilities of two classes and how steep they are, one record after the other."""
+"""Probabilities of two classes, and expected counts, one record after the other."""
 
 import math
 
@@ -8,9 +8,11 @@ import numpy.typing as npt
 from dpscd.kernels._jit import jit_uncounted
 from dpscd.kernels.rows import Rows, ordered_dot
 
-__all__ = ["fill_chances"]
+__all__ = ["fill_chances", "fill_means"]
 
 Floats = npt.NDArray[np.float64]
+
+_HIGHEST = 700.0  # exponentials of larger numbers leave the range of doubles
 
 
 @jit_uncounted
@@ -68,3 +70,29 @@ def fill_chances(
         chance = odds / (odds + against)
         chances[i] = chance
         slopes[i] = scale * growth * chance * (against / (odds + against))
+
+
+@jit_uncounted
+def fill_means(
+    rows: Rows, parts: Floats, coef: Floats, intercept: float, means: Floats
+) -> None:
+    """Fill in each record's expected count under a log link.
+
+    Parameters
+    ----------
+    rows, parts, coef, intercept
+        As for :func:`fill_chances`.
+    means : array of shape (n,)
+        Written; NaN where there is none.
+
+    Notes
+    -----
+    Guarantee: a function of the record's own row, as :func:`fill_chances` is.
+    """
+    for i in range(means.shape[0]):
+        means[i] = np.nan
+        if not rows.norm[i] >= 0.0:
+            continue
+        line = ordered_dot(rows, i, coef) / parts[i] + intercept
+        if not math.isnan(line):
+            means[i] = math.exp(min(line, _HIGHEST))

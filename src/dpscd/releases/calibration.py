@@ -1,5 +1,6 @@
-"""Calibration: how far the probabilities of a trained model are from the labels, on average."""
+"""Shifts of the intercept after training: what predictions miss of the labels, on average."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
@@ -20,17 +21,16 @@ __all__ = [
     "STEEP",
     "Calibration",
     "CalibrationQuery",
-    "least_curvature",
+    "Shift",
     "link_of",
-    "shift_noise",
 ]
 
 Floats = npt.NDArray[np.float64]
 
 STEEP = 3.25
 """What slopes are multiplied by: with up to 3.33 the pair is no longer than 1."""
-# How large a shift is expected to be, as a standard deviation, and at most.
-_EXPECTED, _LARGEST = 0.2, 1.0
+# Of what rows predict, this part noise may be if rows of persons are to count.
+_NOISE = 0.02
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class CalibrationQuery(Query):
         Released; of two classes.
     link : Link
         How its probabilities follow from decisions.
+    rows : float
+        Up to so many rows of a person count one each.
 
     Notes
     -----
@@ -56,6 +58,7 @@ class CalibrationQuery(Query):
     declared: Problem
     model: Model
     link: Link
+    rows: float = 1.0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -80,12 +83,111 @@ class CalibrationQuery(Query):
             each[1] *= STEEP * second
             length = np.sqrt(np.square(each).sum(axis=0))
             each *= np.minimum(records.weights, 1.0) / np.maximum(1.0, length)
-            return whole_sums(each, np.isfinite(each).all(axis=0), records, self.unit)
+            usable = np.isfinite(each).all(axis=0)
+            return whole_sums(each, usable, records, self.unit, self.rows)
 
 
 @dataclass(frozen=True)
-class Calibration(SumRelease):
-    """The release "calibration": one step by which the intercept makes up what is missed.
+class Shift(SumRelease):
+    """One step by which the intercept makes up what is missed.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of a person that may count one each: with 1 predictions are right on average over
+        persons, with more over rows. 1 where records are the unit.
+
+    Notes
+    -----
+    Proof: docs/proofs/after.md.
+    """
+
+    proof: ClassVar[str] = "after"
+    #: What the second number is multiplied by, and its largest mean without that.
+    steep: ClassVar[float]
+    steepest: ClassVar[float]
+    #: How large a shift is expected to be, as a standard deviation, and at most.
+    expected: ClassVar[float]
+    largest: ClassVar[float]
+
+    rows: int = 1
+
+    @abstractmethod
+    def query(self, state: State) -> Query:
+        """Return what is asked, which is public by then."""
+
+    def step(self, missed: float) -> float:
+        """Return the shift that makes up what is missed, in units of the mean slope."""
+        return missed
+
+    def counted(self, size: float) -> float:
+        """Return up to how many rows of a person count: fewer where their noise would be large.
+
+        Parameters
+        ----------
+        size : float
+            Of what a row predicts, in units of the sums.
+        """
+        return max(1.0, min(float(self.rows), _NOISE * size * self.n / self.noise_multiplier))
+
+    @property
+    def size(self) -> int:
+        """What is missed, and slopes."""
+        return 2
+
+    def run(self, state: State, parties: Parties) -> State:
+        """Release it, and shift the intercept."""
+        model = cast("Model", state.model)
+        missed, steep = self.noisy(self.query(state), parties) / self.n
+        least = self.least_curvature(self.noise_multiplier, self.n)
+        curvature = min(self.steepest, max(float(steep) / self.steep, least))
+        shift = self.step(float(missed) / curvature)
+        shift *= self._kept(self.noise_multiplier, self.n, curvature)
+        shift = min(self.largest, max(-self.largest, shift))
+        noise = self.shift_noise(self.noise_multiplier, self.n, curvature)
+        shifted = replace(
+            model,
+            intercept=model.intercept + shift,
+            intercept_noise=np.hypot(model.intercept_noise, noise),
+            curvature=curvature,
+        )
+        return replace(state, model=shifted)
+
+    @classmethod
+    def least_curvature(cls, noise_multiplier: float, n: int) -> float:
+        """Return the mean slope that a smaller released one is taken for: two of its errors.
+
+        Parameters
+        ----------
+        noise_multiplier, n
+            Of the release.
+        """
+        return min(cls.steepest, 2.0 * noise_multiplier / (n * cls.steep))
+
+    @classmethod
+    def shift_noise(cls, noise_multiplier: float, n: int, curvature: float) -> float:
+        """Return the standard deviation that noise adds to a shift of the intercept.
+
+        Parameters
+        ----------
+        noise_multiplier, n
+            Of the release.
+        curvature : float
+            The released mean slope.
+        """
+        kept = cls._kept(noise_multiplier, n, curvature)
+        return kept * noise_multiplier / (n * curvature)
+
+    @classmethod
+    def _kept(cls, noise_multiplier: float, n: int, curvature: float) -> float:
+        """Return the part of a released shift to expect of the true one."""
+        error = noise_multiplier / (n * curvature)
+        return cls.expected**2 / (cls.expected**2 + error**2)
+
+
+@dataclass(frozen=True)
+class Calibration(Shift):
+    """The release "calibration": probabilities are right on average.
 
     Notes
     -----
@@ -94,8 +196,11 @@ class Calibration(SumRelease):
 
     what: ClassVar[str] = "calibration"
     words: ClassVar[str] = "how far predicted chances are from the truth, on average"
-    proof: ClassVar[str] = "after"
     place: ClassVar[int] = 110
+    steep: ClassVar[float] = STEEP
+    steepest: ClassVar[float] = 0.25
+    expected: ClassVar[float] = 0.2
+    largest: ClassVar[float] = 1.0
 
     @classmethod
     def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
@@ -113,28 +218,15 @@ class Calibration(SumRelease):
         if plan.outputs != 1 or not plan.intercept:
             raise ParameterError("a calibration needs two classes and an intercept.")
 
-    @property
-    def size(self) -> int:
-        """What is missed, and slopes."""
-        return 2
+    def query(self, state: State) -> CalibrationQuery:
+        """Return what is asked of the model and its link."""
+        model = cast("Model", state.model)
+        rows = self.counted(0.5)
+        return CalibrationQuery(self.n, state.declared, model, link_of(state), rows)
 
     def run(self, state: State, parties: Parties) -> State:
         """Release it, and shift the intercept; the link stays."""
-        model, link = cast("Model", state.model), link_of(state)
-        query = CalibrationQuery(self.n, state.declared, model, link)
-        missed, steep = self.noisy(query, parties) / self.n
-        least = least_curvature(self.noise_multiplier, self.n)
-        curvature = min(0.25, max(float(steep) / STEEP, least))
-        shift = _kept(self.noise_multiplier, self.n, curvature) * float(missed) / curvature
-        shift = min(_LARGEST, max(-_LARGEST, shift))
-        noise = shift_noise(self.noise_multiplier, self.n, curvature)
-        shifted = replace(
-            model,
-            intercept=model.intercept + shift,
-            intercept_noise=np.hypot(model.intercept_noise, noise),
-            curvature=curvature,
-        )
-        return replace(state, model=shifted, link=link)
+        return super().run(replace(state, link=link_of(state)), parties)
 
 
 def link_of(state: State) -> Link:
@@ -159,33 +251,3 @@ def link_of(state: State) -> Link:
         float(model.intercept[0]),
         weights,
     )
-
-
-def least_curvature(noise_multiplier: float, n: int) -> float:
-    """Return the mean slope that a smaller released one is taken for: two of its errors.
-
-    Parameters
-    ----------
-    noise_multiplier, n
-        Of the release.
-    """
-    return min(0.25, 2.0 * noise_multiplier / (n * STEEP))
-
-
-def shift_noise(noise_multiplier: float, n: int, curvature: float) -> float:
-    """Return the standard deviation that noise adds to a shift of the intercept.
-
-    Parameters
-    ----------
-    noise_multiplier, n
-        Of the release.
-    curvature : float
-        The released mean slope of the probabilities.
-    """
-    return _kept(noise_multiplier, n, curvature) * noise_multiplier / (n * curvature)
-
-
-def _kept(noise_multiplier: float, n: int, curvature: float) -> float:
-    """Return the part of a released shift to expect of the true one: less the more noise."""
-    error = noise_multiplier / (n * curvature)
-    return _EXPECTED**2 / (_EXPECTED**2 + error**2)

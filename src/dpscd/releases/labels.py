@@ -182,13 +182,13 @@ class LabelMean(MeanRelease):
     what: ClassVar[str] = "label mean"
     words: ClassVar[str] = "mean of what is predicted"
     place: ClassVar[int] = 30
-    followed_by: ClassVar[str | None] = "label spread"
     purpose: ClassVar[Purpose] = Purpose.LABEL_MEAN
 
     def run(self, state: State, parties: Parties) -> State:
         """Release the mean; a centre outside the bounds is moved to them."""
         mean = self.mean(LabelQuery(self.n, state.declared), parties)
-        return replace(state, centre=min(1.0, max(-1.0, mean)))
+        centre = min(1.0, max(-1.0, mean))
+        return replace(state, centre=centre, problem=state.problem.with_mean(centre))
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,9 @@ class Query(ABC):
         """Return the exact sum over records, in units: not yet noisy."""
 
 
-def whole_sums(each: Floats, usable: Any, records: SomeRecords, unit: float) -> Floats:
+def whole_sums(
+    each: Floats, usable: Any, records: SomeRecords, unit: float, rows: float = 1.0
+) -> Floats:
     """Return exact sums of numbers of records, in units.
 
     Parameters
@@ -92,11 +94,13 @@ def whole_sums(each: Floats, usable: Any, records: SomeRecords, unit: float) -> 
         is taken, which is no longer than one row: docs/proofs/persons.md, "Other releases".
     unit : float
         A power of two.
+    rows : float
+        Up to so many rows of a person count: see :meth:`~dpscd.persons.PersonRows.means`.
     """
-    counted = records.weights > 0.0
-    each = np.where(usable & counted, each, 0.0)
+    used = records.weights > 0.0
+    each = np.where(usable & used, each, 0.0)
     if records.persons is not None:
-        each = records.persons.means(each, counted)
+        each = records.persons.means(each, used, rows)
     whole = np.trunc(each * (MARGIN / unit))
     sums: Floats = whole.sum(axis=1)  # whole numbers below 2^53: exact in any order
     return sums

@@ -103,8 +103,8 @@ class Rescaling(SumRelease):
     @classmethod
     def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
         """Refuse it for a classifier, of rows as they are, or of another number of sums."""
-        if listed and "classes" in public:
-            raise CardError("the card lists a rescaling that no classifier has.")
+        if listed and ("classes" in public or "exposure_bounds" in public):
+            raise CardError("the card lists a rescaling that no such model has.")
         if listed and not public.get("standardised", True):
             raise CardError("the card lists a rescaling of what was not standardised.")
         if listed and listed.size != 4:

@@ -49,7 +49,7 @@ class SteepnessQuery(CalibrationQuery):
     the mean over its rows: docs/proofs/after.md, docs/proofs/persons.md.
     """
 
-    wide: float
+    wide: float = 1.0
 
     def factors(self, records: SomeRecords) -> tuple[Any, Any]:
         """Return v, and the decision times v."""
@@ -70,7 +70,7 @@ class Steepness(SumRelease):
     what: ClassVar[str] = "steepness"
     words: ClassVar[str] = "by how much predicted chances are too bold or too timid"
     proof: ClassVar[str] = "after"
-    place: ClassVar[int] = 115
+    place: ClassVar[int] = 105
     times: ClassVar[int] = 2
     begins: ClassVar[int] = 1  # a calibration has time 0: a recorder tells them apart
 
@@ -110,7 +110,7 @@ class Steepness(SumRelease):
         coef, intercept = model.coef[0], float(model.intercept[0])
         mean, deviation = expected_decisions(model.runs[-1], coef, intercept)
         wide = max(math.hypot(mean, deviation), 1e-6)
-        query = SteepnessQuery(self.n, state.declared, model, link, wide)
+        query = SteepnessQuery(self.n, state.declared, model, link, wide=wide)
         missed, steep = self.noisy(query, parties, time) / self.n
         error = self.noise_multiplier / self.n
         # What is missed grows with the logarithm of the change by this, at least two errors.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dpscd.audit.mechanism import persons_of
 from dpscd.errors import CalibrationError, ParameterError
 from dpscd.estimators.purpose import has_intervals
 from dpscd.information import ROBUST
@@ -172,7 +173,7 @@ def _guesses(every: list[Point], delta: float) -> list[tuple[float, float]]:
 
 def _plan(subject: Subject, epsilon: float) -> Plan:
     card = subject.card
-    public = card.public
+    public, persons = card.public, persons_of(card)
     facts = Facts(
         n=public["n"],
         d=public["d"],
@@ -183,7 +184,7 @@ def _plan(subject: Subject, epsilon: float) -> Plan:
         standardised=public["standardised"],
         bounded=len(subject.bounds),
         chances=any(x.what in ("calibration", "steepness") for x in card.releases),
-        persons=card.protected.is_person,
+        rows=0 if persons is None else persons.rows,
         any_length=any(x.what == "long rows" for x in card.releases),
         means=any(x.what == "rescaling" for x in card.releases),
         joint=getattr(subject.estimator, "is_multinomial", False),
