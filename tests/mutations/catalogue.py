@@ -555,6 +555,12 @@ MUTATIONS = [
         "tests/properties/test_record_alone.py::test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot",
     ),
     Mutation(
+        "a step of counts by the library's exponential",
+        "losses/poisson.py",
+        (("e = plain_exp(t)", "e = math.exp(t)"),),
+        "tests/losses/test_losses.py::test_no_step_calls_the_mathematical_library",
+    ),
+    Mutation(
         "steps of a joint loss that leave the simplex",
         "losses/softmax.py",
         (("return weight * square / (", "return 2.0 * weight * square / ("),),
