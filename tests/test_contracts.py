@@ -12,6 +12,7 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
+from numba.core.registry import cpu_target
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -74,6 +75,15 @@ def test_numba_reads_the_folder_of_its_cache_when_a_function_is_decorated(
         "Numba's cache is not where config.CACHE_DIR pointed at decoration: kernels/_jit.py "
         "keys it by the sources, and without that stale code would run"
     )
+
+
+def test_numba_names_what_it_compiles_for():
+    told = cpu_target.target_context.codegen().magic_tuple()
+    assert len(told) == 3, (
+        "Numba does not key its cache by target, processor and features: kernels/_jit.py "
+        "compares workers by them"
+    )
+    assert all(isinstance(one, str) for one in told), "kernels/_jit.py sends them as texts"
 
 
 class _Mixed(NamedTuple):

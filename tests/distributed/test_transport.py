@@ -23,6 +23,7 @@ from dpscd import (
     planning,
 )
 from dpscd.distributed import shard_actor, workers
+from dpscd.distributed.builds import own_build
 from dpscd.distributed.cluster import parquet
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.shard_actor import ShardActor
@@ -92,6 +93,48 @@ def test_workers_without_this_version_are_refused_before_they_are_sent_anything(
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("found", "match"),
+    [
+        ({**own_build(), "processor": "generic"}, "processor .* on one and generic on another"),
+        (ImportError("secret"), "cannot load what dpscd needs: ImportError"),
+    ],
+    ids=["processor", "import"],
+)
+def test_a_mixture_of_workers_is_refused_whether_or_not_they_have_shards(near, found, match):
+    class Cluster:
+        def run(self, function, *, on_error):
+            replies = near.run(function, on_error=on_error)
+            return {**replies, "tcp://lost:1": OSError(), **self.others}
+
+    Cluster.others = {}
+    assert workers._common_build(Cluster()) == own_build()
+    Cluster.others = {"tcp://other:1": found}
+    with pytest.raises(WorkerError, match=match) as caught:
+        workers._common_build(Cluster())
+    assert "secret" not in str(caught.value)
+
+
+def test_workers_that_are_all_lost_at_the_start_end_the_fit():
+    class Cluster:
+        def run(self, *_, **__):
+            return {"tcp://lost:1": OSError()}
+
+    with pytest.raises(WorkerError, match="all workers were lost"):
+        workers._common_build(Cluster())
+
+
+def test_a_replacement_that_may_round_otherwise_ends_the_fit(near, monkeypatch):
+    transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
+    assert transport.call(range(2), "count", [(), ()]) == [8, 4]
+    other = {**own_build(), "processor": "generic"}
+    monkeypatch.setattr(shard_actor, "own_build", lambda: other)
+    transport.refill(0)
+    with pytest.raises(WorkerError, match=r"processor .* on one and generic on another"):
+        transport.call([0], "count", [()])
+    transport.close()
+
+
 def test_a_shard_that_dask_built_again_is_lost(near):
     parts = partitions_of(*arrays(), None)
     transport = workers._DaskTransport(near, parts, reader())
@@ -100,7 +143,7 @@ def test_a_shard_that_dask_built_again_is_lost(near):
     name = shard.future.key
     for worker in near.cluster.workers.values():
         if name in worker.state.actors:
-            worker.state.actors[name] = ShardActor(shard.parts, reader(), __version__)
+            worker.state.actors[name] = ShardActor(shard.parts, reader(), own_build())
     assert transport.call([0], "count", [()]) == [LOST]
     transport.refill(0)
     assert transport.call([0], "count", [()]) == [8]

@@ -1,6 +1,10 @@
 """What may be asked of workers and what may leave them, where no cluster is running."""
 
+import ast
 import asyncio
+import os
+import subprocess
+import sys
 
 import dask
 import dask.array as da
@@ -22,8 +26,8 @@ from dpscd import (
     SchemaError,
     TableModel,
     WorkerError,
-    __version__,
 )
+from dpscd.distributed.builds import check_alike, own_build
 from dpscd.distributed.cluster import connected
 from dpscd.distributed.collections import columns_of, partitions_of
 from dpscd.distributed.shard_actor import ShardActor, StaleShardError, _room
@@ -41,7 +45,7 @@ def in_this_thread():
 
 
 def actor_of(parts):
-    actor = ShardActor(parts, reader(), __version__)
+    actor = ShardActor(parts, reader(), own_build())
     asyncio.run(actor.meet("token"))
     return actor
 
@@ -106,7 +110,7 @@ def test_errors_of_a_worker_hold_nothing_of_the_records():
 def test_a_shard_answers_only_whom_it_met():
     """Dask may build a lost actor again: with the first reader, and without its steps."""
     parts = partitions_of(*arrays(), None)
-    met, stranger = actor_of(parts), ShardActor(parts, reader(), __version__)
+    met, stranger = actor_of(parts), ShardActor(parts, reader(), own_build())
     assert asyncio.run(met.knows("token"))
     for actor, token in [(stranger, "token"), (met, "other"), (stranger, None)]:
         assert not asyncio.run(actor.knows(token))
@@ -117,9 +121,35 @@ def test_a_shard_answers_only_whom_it_met():
     assert not issubclass(StaleShardError, DpscdError)
 
 
-def test_another_version_is_refused():
-    with pytest.raises(WorkerError, match="another version of dpscd"):
-        ShardActor(partitions_of(*arrays(), None), reader(), "0.0.1")
+@pytest.mark.parametrize(
+    "name",
+    ["dpscd", "numpy", "numba", "llvmlite", "target", "processor", "features", "options"],
+)
+def test_a_worker_that_may_round_otherwise_is_refused(name):
+    """A worker that replaces another one is made so too."""
+    build = {**own_build(), name: "another"}
+    with pytest.raises(WorkerError, match=f"workers differ: {name} another on one and"):
+        ShardActor(partitions_of(*arrays(), None), reader(), build)
+    with pytest.raises(WorkerError, match=f"{name} .* on one and none on another"):
+        check_alike(own_build(), {key: own_build()[key] for key in build if key != name})
+
+
+def test_of_features_those_are_named_that_differ():
+    with pytest.raises(WorkerError, match=r"features \+fma on one and -avx,-fma on another"):
+        check_alike({"features": "+aes,+fma"}, {"features": "+aes,-fma,-avx"})
+
+
+def test_what_numba_is_told_to_compile_for_counts():
+    told = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_DISABLE_JIT": "1"}
+    asked = "from dpscd.distributed.builds import own_build; print(own_build())"
+    done = subprocess.run(
+        [sys.executable, "-c", asked], env=os.environ | told, capture_output=True, check=True
+    )
+    found = ast.literal_eval(done.stdout.decode())
+    assert found["processor"] == "generic"
+    assert found["features"] == ""
+    assert found["options"][-1] == "1"
+    assert found.keys() == own_build().keys()
 
 
 def test_partitions_can_be_loaded_again_and_again_and_are_never_printed():

@@ -31,7 +31,7 @@ def kernels():
     from dpscd.kernels.norms import measure_rows
     from dpscd.kernels.pack import Pack, fill_pack
     from dpscd.kernels.rows import CsrRows, DenseRows
-    from dpscd.losses import Logistic, Softmax
+    from dpscd.losses import Logistic, Poisson, Softmax
 
     loss, numbers = Logistic(), StepConstants(*[1.0] * len(StepConstants._fields))
     law = Law(1.0, 1, 1, 1.0, 1)
@@ -56,6 +56,7 @@ def kernels():
         "read_members": (members.read_members, pack, ints, ints, room, table, None),
         "_predict_eights": (jit_uncounted(members._predict_eights), pack, ints, 8, room),
         "step_block": (step_block, loss, numbers, 1, buffer),
+        "step_block, counts": (step_block, Poisson(), numbers, 1, buffer),
         "step_block, joint": (step_block, Softmax(), numbers, 1, buffer),
         "solve_block": (solve_block, loss, numbers, 1, buffer),
         "_add": (jit_uncounted(members._add), pack, ints, np.zeros(2, np.int32), ints),

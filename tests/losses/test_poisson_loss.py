@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -75,6 +76,31 @@ def test_the_step_solves_its_equation(u, y, m, k):
     low, high = -800.0, min(u + k * away + 1.0, 600.0)
     root = brentq(left, low, high, xtol=1e-13, maxiter=2000)
     assert mean == pytest.approx(0.7 * math.exp(root), rel=1e-8, abs=1e-8 * (1.0 + away + y))
+
+
+def test_the_step_is_accurate_to_the_last_bits():
+    """From a dual of 0 and with a label of 0 the mean is minus the step."""
+    generator = np.random.default_rng(0)
+    for k in (*10.0 ** generator.uniform(-12.0, 12.0, 200), 0.0, 1e-280, 1e280):
+        for u in (*generator.uniform(-40.0, 40.0, 5), 650.0, -650.0, 1e12):
+            if k == 0.0 and u > 650.0:
+                continue  # larger than any double
+            with mpmath.workdps(50):
+                expected = _mean(mpmath.mpf(float(u)), mpmath.mpf(float(k)))
+                error = abs(-dual_step(Poisson(), u, 0.0, 0.0, k) / expected - 1)
+            assert error < 2.0**-50, (u, k)
+
+
+def _mean(u, k):
+    """Return the m with log(m) + k m = u."""
+    if k == 0:
+        return mpmath.exp(u)
+    x = u + mpmath.log(k)
+    s = mpmath.log(x) if x > 1 else x
+    for _ in range(60):
+        t = mpmath.exp(s)
+        s -= (t + s - x) / (1 + t)
+    return mpmath.exp(s) / k
 
 
 def test_an_infeasible_dual_moves_to_where_its_projection_would():

@@ -555,6 +555,12 @@ MUTATIONS = [
         "tests/properties/test_record_alone.py::test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot",
     ),
     Mutation(
+        "a step of counts by the library's exponential",
+        "losses/poisson.py",
+        (("e = plain_exp(t)", "e = math.exp(t)"),),
+        "tests/losses/test_losses.py::test_no_step_calls_the_mathematical_library",
+    ),
+    Mutation(
         "steps of a joint loss that leave the simplex",
         "losses/softmax.py",
         (("return weight * square / (", "return 2.0 * weight * square / ("),),
@@ -1309,6 +1315,12 @@ MUTATIONS = [
         "distributed/workers.py",
         (("self.workers = transport.workers", "self.workers = len(transport)"),),
         "tests/distributed/test_transport.py::test_the_plan_does_not_know_how_records_are_divided",
+    ),
+    Mutation(
+        "workers that compile for different processors",
+        "distributed/builds.py",
+        (("if here != there:", "if False:"),),
+        "tests/distributed/test_workers.py::test_a_worker_that_may_round_otherwise_is_refused",
     ),
     Mutation(
         "whatever a worker has is sent",

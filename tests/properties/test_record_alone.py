@@ -20,7 +20,7 @@ from dpscd.kernels.packed import add_packed_lot, advance_packed
 from dpscd.kernels.packed_threads import advance_part
 from dpscd.kernels.persons import Persons
 from dpscd.kernels.sharing import new_gate
-from dpscd.losses import Logistic, Softmax, Squared
+from dpscd.losses import Logistic, Poisson, Softmax, Squared
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import DeferredRows, Problem, labels_of
@@ -217,13 +217,14 @@ def test_a_fit_does_not_depend_on_the_type_that_numbers_are_kept_in(layout, d, m
     np.testing.assert_array_equal(single, double)
 
 
-def lot_of(d, outputs, n=300):
+def lot_of(loss, d, outputs, n=300):
     """Return what a kernel needs to step: more records than two blocks have, some silent."""
     rng = np.random.default_rng(d)
     one = plan(d, n=n, outputs=outputs)
-    loss = Logistic() if outputs == 1 else Softmax()
     problem = Problem(loss, one.lam, n, d, outputs=outputs, row_bound=3.0, constant=0.5)
-    labels = rng.choice([-1.0, 1.0], n) if outputs == 1 else rng.integers(0, outputs, n) * 1.0
+    labels = rng.choice([-1.0, 1.0], n)
+    if not isinstance(loss, Logistic):
+        labels = rng.integers(0, max(3, outputs), n) * 1.0  # counts, or classes
     weights = rng.choice([1.0, 0.3, 2.0], n)
     pack = pack_rows(problem.rows(rng.normal(size=(n, d))), Records(labels, weights))
     constants = one.constants(problem.strength, fixed_point=True)
@@ -233,9 +234,18 @@ def lot_of(d, outputs, n=300):
     return rng, (loss, pack, constants), shared, before
 
 
-@pytest.mark.parametrize(("d", "outputs"), [(7, 1), (90, 3), (512, 10), (300, 17)])
-def test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot(d, outputs):
-    rng, problem, shared, before = lot_of(d, outputs)
+@pytest.mark.parametrize(
+    ("loss", "d", "outputs"),
+    [
+        (Logistic(), 7, 1),
+        (Poisson(0.7), 7, 1),
+        (Softmax(), 90, 3),
+        (Softmax(), 512, 10),
+        (Softmax(), 300, 17),
+    ],
+)
+def test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot(loss, d, outputs):
+    rng, problem, shared, before = lot_of(loss, d, outputs)
     n = len(before)
 
     def moved(ids):
@@ -254,10 +264,12 @@ def test_steps_of_a_record_do_not_depend_on_the_rest_of_its_lot(d, outputs):
 
 @pytest.mark.full
 @pytest.mark.parametrize("persons", [False, True])
-@pytest.mark.parametrize(("d", "outputs"), [(90, 1), (300, 9)])
-def test_nor_do_they_in_the_kernels_that_train(d, outputs, persons):
+@pytest.mark.parametrize(
+    ("loss", "d", "outputs"), [(Logistic(), 90, 1), (Poisson(0.7), 90, 1), (Softmax(), 300, 9)]
+)
+def test_nor_do_they_in_the_kernels_that_train(loss, d, outputs, persons):
     """The loop over rows is compiled into each of them: for one thread, and for several."""
-    rng, problem, shared, before = lot_of(d, outputs)
+    rng, problem, shared, before = lot_of(loss, d, outputs)
     n = len(before)
     units = (Persons(np.arange(n + 1), np.zeros(n, np.int64), 100),) if persons else ()
 

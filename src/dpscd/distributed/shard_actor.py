@@ -1,12 +1,12 @@
 """A shard as an actor on a worker of a Dask cluster: what may be asked of it, and may leave."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psutil
 from distributed import get_worker
 
-from dpscd._version import __version__
+from dpscd.distributed.builds import check_alike, own_build
 from dpscd.distributed.collections import Partition
 from dpscd.errors import DpscdError, WorkerError
 from dpscd.releases.query import only_sums
@@ -39,8 +39,9 @@ class ShardActor:
     ----------
     parts, reader
         As for :class:`~dpscd.solvers.shard.Shard`.
-    version : str
-        The coordinator's version of this library, which must be the worker's.
+    build : dict
+        What the first workers compute with, as :func:`~dpscd.distributed.builds.own_build` has
+        it: so must this one, also where it replaces a lost one.
 
     Notes
     -----
@@ -48,12 +49,10 @@ class ShardActor:
     was built from: the first reader, and no steps. Nobody has met that one.
     """
 
-    def __init__(self, parts: Sequence[Partition], reader: Reader, version: str) -> None:
-        if version != __version__:
-            raise WorkerError(
-                f"a worker has another version of dpscd, {__version__}, than the coordinator, "
-                f"{version}; install one version on all machines."
-            )
+    def __init__(
+        self, parts: Sequence[Partition], reader: Reader, build: Mapping[str, str]
+    ) -> None:
+        check_alike(build, own_build())
         self._shard = Shard(parts, reader, *_room())
         self._token: str | None = None
 

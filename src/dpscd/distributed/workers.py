@@ -21,6 +21,7 @@ from distributed import Client, KilledWorker
 from distributed.client import default_client
 
 from dpscd._version import __version__
+from dpscd.distributed.builds import check_alike, own_build
 from dpscd.distributed.collections import Partition
 from dpscd.distributed.shard_actor import ShardActor, StaleShardError
 from dpscd.errors import DataError, DpscdError, ParameterError, WorkerError
@@ -67,6 +68,7 @@ class _DaskTransport:
         addresses = self._addresses() or _waited_for(client)
         self.workers = len(addresses)
         _check_versions(client)
+        self._build = _common_build(client)
         groups = np.array_split(np.arange(len(parts)), min(len(parts), len(addresses)))
         self._shards = [_ShardPlace([parts[i] for i in group]) for group in groups]
         for number, address in zip(range(len(self._shards)), addresses, strict=False):
@@ -174,7 +176,7 @@ class _DaskTransport:
             ShardActor,
             shard.parts,
             self._reader,
-            __version__,
+            self._build,
             key=f"dpscd-shard-{uuid4().hex}",
             workers=[address],
             allow_other_workers=True,
@@ -196,6 +198,20 @@ def _check_versions(client: Client) -> None:
                 f"a worker has another version of dpscd, {here}, than the coordinator, "
                 f"{__version__}; install one version on all machines."
             )
+
+
+def _common_build(client: Client) -> dict[str, str]:
+    """Return what all workers compute with; refuse a mixture, with or without shards."""
+    asked = client.run(own_build, on_error="return").values()
+    found = [build for build in asked if not isinstance(build, OSError)]  # that one is lost
+    for build in found:
+        if isinstance(build, Exception):
+            raise WorkerError(f"a worker cannot load what dpscd needs: {type(build).__name__}.")
+        check_alike(found[0], build)
+    if not found:
+        raise WorkerError("all workers were lost at the start; fit again.")
+    first: dict[str, str] = found[0]
+    return first
 
 
 def _waited_for(client: Client) -> list[str]:

@@ -17,8 +17,10 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import llvmlite
 import numba
 from numba.core.event import Event, Listener, install_listener
+from numba.core.registry import cpu_target
 
 from dpscd.kernels.ahead import wait_for
 
@@ -26,6 +28,7 @@ __all__ = [
     "CACHE_FOLDER",
     "COMPILED",
     "REORDERED",
+    "compiler",
     "compiling_said",
     "interrupts_wait",
     "jit",
@@ -63,6 +66,24 @@ def source_hash() -> str:
             digest.update("/".join(file.parts[-3:]).encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def compiler() -> dict[str, str]:
+    """Return the versions of the compiler, and what it compiles for, as its caches name it.
+
+    NUMBA_CPU_NAME and NUMBA_CPU_FEATURES count, as do options that change the order of sums.
+    """
+    config: Any = numba.config
+    target, processor, features = cpu_target.target_context.codegen().magic_tuple()
+    options = [config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.DISABLE_JIT]
+    return {
+        "numba": numba.__version__,
+        "llvmlite": llvmlite.__version__,
+        "target": target,
+        "processor": processor,
+        "features": features,
+        "options": " ".join(map(str, options)),
+    }
 
 
 def _cache_folder() -> Path:

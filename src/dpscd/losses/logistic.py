@@ -79,8 +79,8 @@ _STEEPEST = 1e140  # squares of larger curvatures leave the range of doubles
 
 
 @register_jitable(forceinline=True)
-def exp_of_negative(s: float) -> float:
-    """Return ``exp(s)`` for s <= 0, within 2^-50 of it, and ``exp(-700)`` below -700."""
+def plain_exp(s: float) -> float:
+    """Return ``exp(s)`` for s <= 700, within 2^-50 of it, and ``exp(-700)`` below -700."""
     s = max(s, _LOWEST)
     shifted = s * _LOG2_E + _TO_WHOLE
     exponent = shifted - _TO_WHOLE
@@ -102,7 +102,7 @@ def exp_of_negative(s: float) -> float:
 
 
 @register_jitable(forceinline=True)
-def _rough_log(x: float) -> float:
+def rough_log(x: float) -> float:
     """Return ``log(x)`` to 0.03, from the bits of x > 0; large and negative at 0."""
     return np.float64(np.float64(x).view(np.int64)) * (_LN2 * 2.0**-52) - 1022.957 * _LN2
 
@@ -112,16 +112,16 @@ def _start(p: float, k: float) -> float:
     """Return a number within 0.3 of the root s <= 0 of ``s + k sigmoid(s) = p``."""
     # sigmoid(s) is (1 - b) exp(s), and b about p / k: with x = p + log(k (1 - b)) the
     # equation is w + log(w) = x for w = p - s, whose root is x - log(1 + x) or so.
-    x = p + _rough_log(k - min(max(p, 0.0), 0.5 * k))
+    x = p + rough_log(k - min(max(p, 0.0), 0.5 * k))
     above = max(x, 0.0)
-    w = above - _rough_log(1.0 + above) + 0.567 / (1.0 + 0.2 * above + (above - x))
+    w = above - rough_log(1.0 + above) + 0.567 / (1.0 + 0.2 * above + (above - x))
     return min(p - w, 0.0)
 
 
 @register_jitable(forceinline=True)
 def _halley(s: float, p: float, k: float) -> tuple[float, float]:
     """Return sigmoid(s), and Halley's move from s to the root of ``s + k sigmoid(s) = p``."""
-    e = exp_of_negative(s)
+    e = plain_exp(s)
     r = e / (1.0 + e)
     bend = k * r * (1.0 - r)
     steep = 1.0 + bend

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import register_jitable
 
-from dpscd.losses.logistic import exp_of_negative
+from dpscd.losses.logistic import plain_exp
 
 __all__ = ["Softmax"]
 
@@ -49,7 +49,7 @@ def record_steps(
         top = max(top, steps[j])
     total = 0.0
     for j in range(steps.shape[0]):
-        steps[j] = exp_of_negative(steps[j] - top)
+        steps[j] = plain_exp(steps[j] - top)
         total += steps[j]
     sizes, squares = 0.0, 0.0
     for j in range(steps.shape[0]):
@@ -90,7 +90,7 @@ def fill_steps(
     for j in range(classes):
         margins = steps[j]
         for b in range(count):
-            margins[b] = exp_of_negative(margins[b] - first[b])
+            margins[b] = plain_exp(margins[b] - first[b])
             second[b] += margins[b]
     for b in range(count):
         first[b] = 0.0

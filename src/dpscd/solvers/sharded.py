@@ -143,8 +143,7 @@ class ShardPool:
         if not np.array_equal(found, self._so_far[number]):
             raise WorkerError(
                 "a part of the records is not what it was when it was first read, or its new "
-                "worker has another processor than the lost one and computes otherwise; the "
-                "fit cannot be finished."
+                "worker computes otherwise than the lost one; the fit cannot be finished."
             )
         return True
 

@@ -1,0 +1,48 @@
+"""What a process computes with: it decides the last bits of sums, so workers must be alike."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dpscd._version import __version__
+from dpscd.errors import WorkerError
+from dpscd.kernels._jit import compiler
+
+__all__ = ["check_alike", "own_build"]
+
+
+def own_build() -> dict[str, str]:
+    """Return versions, and what Numba compiles for: the same here and there, or other bits.
+
+    Of the machine and its installation alone, so public.
+    """
+    return {"dpscd": __version__, "numpy": np.__version__, **compiler()}
+
+
+def check_alike(one: Mapping[str, str], other: Mapping[str, str]) -> None:
+    """Refuse two workers of which one may round otherwise than the other.
+
+    Notes
+    -----
+    Guarantee: what a record contributes has the same bits on both, as
+    docs/proofs/shared_vector.md, "Shards", requires. The coordinator adds whole numbers and
+    the noise, which any processor does alike: it may differ.
+    """
+    for name, here in one.items():
+        there = other.get(name, "none")
+        if here != there:
+            if name == "features":
+                here, there = _apart(here, there)
+            raise WorkerError(
+                f"workers differ: {name} {here} on one and {there} on another, so a record's "
+                "contribution may not have the same bits on both; install the same versions "
+                "on all workers and use equal processors, or start all workers with the same "
+                "NUMBA_CPU_NAME and NUMBA_CPU_FEATURES."
+            )
+
+
+def _apart(one: str, other: str) -> tuple[str, str]:
+    """Return the features of either text that are not in both."""
+    here, there = set(one.split(",")), set(other.split(","))
+    first, second = (",".join(sorted(some)) or "none" for some in (here - there, there - here))
+    return first, second
