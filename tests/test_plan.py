@@ -18,7 +18,7 @@ from dpscd.privacy.release import Release
 from dpscd.privacy.sampling import PoissonLots
 from dpscd.privacy.sums import unit_of
 from dpscd.releases.bounds import Bounds
-from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
+from dpscd.releases.labels import LabelSpread, ResidualSpread
 from dpscd.releases.moments import Moments
 from dpscd.releases.shared_vector import Pilot, SharedVector
 from plans import make_plan
@@ -339,7 +339,7 @@ def test_what_is_not_a_list_of_releases_of_a_fit_is_no_plan():
     bounds, spread = Bounds(one.n, 9.0, 1), LabelSpread(one.n, 20.0)
     wrong = [
         [bounds], (bounds, bounds), (*one.first, bounds), (one.first[0], bounds),
-        (ResidualSpread(one.n, 20.0),), (spread, spread), (LabelMean(one.n, 20.0),),
+        (ResidualSpread(one.n, 20.0),), (spread, spread),
         (spread, pilot, pilot, one.first[-1]), (spread, SharedVector(pilot.plan)),
     ]  # fmt: skip
     for first in wrong:

@@ -1,6 +1,7 @@
 """Chances of models of persons, whole fits: the release "steepness"."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -30,8 +31,8 @@ def fitted(**changes):
 
 def test_it_is_planned_for_persons_and_makes_chances_fit(tmp_path):
     model = fitted()
-    assert [x.what for x in model.privacy_.releases[-2:]] == ["calibration", "steepness"]
-    assert model.privacy_.releases[-1].event.steps == 2
+    assert [x.what for x in model.privacy_.releases[-2:]] == ["steepness", "calibration"]
+    assert model.privacy_.releases[-2].event.steps == 2
     assert model.privacy_.verify() <= 2.0
     assert model._slope != 1.0
     X, y, _ = people()
@@ -45,6 +46,47 @@ def test_it_is_planned_for_persons_and_makes_chances_fit(tmp_path):
     again = dpscd.load(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert again._slope == model._slope
+
+
+def mean_errors(model, X, y, person):
+    """Return by which part mean probabilities are off, over rows and over persons."""
+    chance, rows = model.predict_proba(X)[:, 1], np.bincount(person)
+    of_persons = [np.mean(np.bincount(person, x) / rows) for x in (chance, y)]
+    return chance.mean() / y.mean() - 1.0, of_persons[0] / of_persons[1] - 1.0
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+def test_mean_probabilities_of_persons_are_right(epsilon):
+    X, y, person = people()
+    model = fitted(epsilon=epsilon)
+    assert np.abs(mean_errors(model, X, y, person)).max() < 0.02
+    alone = DPLogisticRegression(epsilon, classes=[0, 1], random_state=1)
+    first = person * ROWS == np.arange(len(person))
+    alone.fit(X[first], y[first], groups=person[first])
+    assert abs(mean_errors(alone, X[first], y[first], person[first])[0]) < 0.04
+
+
+def frequent():
+    """Return rows of people of whom those with many rows are positive more often."""
+    rng = np.random.default_rng(5)
+    often = rng.normal(size=5 * N)
+    rows = 1 + np.minimum(rng.poisson(np.exp(0.8 * often + 0.5)), 30)
+    person = np.repeat(np.arange(5 * N), rows)
+    X = rng.uniform(-0.5, 0.5, size=(len(person), D))
+    decision = 2.0 * X[:, 0] + 1.2 * often[person] - 0.4
+    return X, (rng.random(len(person)) < 1.0 / (1.0 + np.exp(-decision))).astype(int), person
+
+
+@pytest.mark.parametrize("epsilon", [3.0, math.inf])
+def test_probabilities_are_right_per_row_or_per_person_as_asked(epsilon):
+    X, y, person = frequent()
+    for place, weight in enumerate(("sum", "share")):
+        model = DPLogisticRegression(
+            epsilon, classes=[0, 1], person_weight=weight, random_state=0
+        ).fit(X, y, groups=person)
+        both = mean_errors(model, X, y, person)
+        assert abs(both[place]) < 0.03
+        assert abs(both[1 - place]) > 0.1  # these are two questions
 
 
 def test_without_an_intercept_too():

@@ -64,6 +64,25 @@ def test_private_counts_are_far_better_than_their_mean(epsilon):
     assert model.intercept_ == pytest.approx(1.0, abs=0.2)
 
 
+@pytest.mark.parametrize("changes", [{}, {"lam": 0.01}, {"standardise": False}])
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+def test_expected_counts_of_rare_events_add_up(epsilon, changes):
+    X, y, exposure = records(40_000, intercept=-3.0)
+    model = DPPoissonRegressor(
+        epsilon, y_bounds=(0, 10), exposure_bounds=(0.5, 4.0), random_state=0, **changes
+    ).fit(X, y, exposure=exposure)
+    assert model.predict(X, exposure).sum() == pytest.approx(y.sum(), rel=0.06)
+
+
+def test_more_epsilon_does_not_keep_duals_from_arriving():
+    X, y, _ = records(20_000, intercept=-1.7)
+    found = [
+        DPPoissonRegressor(epsilon, y_bounds=(0, 10), random_state=0).fit(X, y).coef_[0]
+        for epsilon in (1.0, 10.0)
+    ]
+    assert found[1] > 0.9 * found[0] > 1.0
+
+
 @pytest.mark.parametrize("bounds", [(-1, 3), (3, 3), None, (0, INF)])
 def test_counts_need_bounds_from_0_on(bounds):
     with pytest.raises(ParameterError, match="y_bounds="):

@@ -487,7 +487,7 @@ def immaterial(card, path, value):
     names = [x["what"] for x in card["releases"]]
     if old == value:
         return "the same number, written in another way"
-    if path == ("public", "rule") and value in (1, 2, 3):
+    if path == ("public", "rule") and value in (1, 2, 3, 4, 5):
         return "all mean the same delta, and what was planned is on the card"
     if path == ("interval",):
         return "any grid gives a valid bound, and this one the stated epsilon"

@@ -1112,9 +1112,27 @@ MUTATIONS = [
         _AFTER,
     ),
     Mutation(
+        "a level whose pair is not bounded together",
+        "releases/level.py",
+        (("_SHORT = 1.0 / math.hypot(1.0, _MEAN)", "_SHORT = 1.0"), ("            each /= np.maximum(1.0, np.sqrt(np.square(each).sum(axis=0)))\n", "")),
+        _AFTER,
+    ),
+    Mutation(
+        "a level in which counts are not cut",
+        "releases/level.py",
+        (("np.clip(counts - means, -1.0, 1.0)", "counts - means"), ("            each /= np.maximum(1.0, np.sqrt(np.square(each).sum(axis=0)))\n", "")),
+        _AFTER,
+    ),
+    Mutation(
+        "persons: rows that count without end",
+        "persons.py",
+        (("np.minimum(many, rows) / rows", "many / rows"),),
+        f"{_PERSON_SUMS}[calibration of rows-dense]",
+    ),
+    Mutation(
         "sums of records that say nothing",
         "releases/query.py",
-        (("np.where(usable & counted, each, 0.0)", "np.where(usable, each, 0.0)"),),
+        (("np.where(usable & used, each, 0.0)", "np.where(usable, each, 0.0)"),),
         "tests/releases/test_released_moments.py",
     ),
     Mutation(

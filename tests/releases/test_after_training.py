@@ -13,14 +13,15 @@ from scipy.special import expit
 from dpscd.errors import CardError, ParameterError
 from dpscd.kernels.chances import fill_chances
 from dpscd.link import Link
-from dpscd.losses import Logistic, Squared
+from dpscd.losses import Logistic, Poisson, Squared
 from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Model, Problem
-from dpscd.records.labels import ClassLabels, NumberLabels
+from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
 from dpscd.releases.base import State
-from dpscd.releases.calibration import Calibration, CalibrationQuery, link_of, shift_noise
+from dpscd.releases.calibration import Calibration, CalibrationQuery, link_of
+from dpscd.releases.level import Level, LevelQuery
 from dpscd.releases.long_rows import LongRows, LongRowsQuery
 from dpscd.releases.rescaling import RescalingQuery
 from dpscd.solvers.local import LocalRecords
@@ -80,6 +81,8 @@ def queries(coef, intercept, link):
     declared = problem_of()
     model = model_of(coef, intercept, declared)
     yield CalibrationQuery(N, declared, model, link)
+    for reach in (3.0, 1e300, 1e-300):
+        yield LevelQuery(N, problem_of(Poisson()), model, reach)
     for bounds, far in (((-1.0, 1.0), 2.0), ((-1e300, 1e300), 1e-3), ((0.0, 1.0), 1e300)):
         yield LongRowsQuery(N, problem_of(Squared()), model, bounds, far)
         for longest in (1.0, math.inf):
@@ -126,6 +129,10 @@ def test_a_record_can_move_a_sum_by_nearly_one():
     sure = CalibrationQuery(N, problem_of(), model_of((40.0, 0.0), 0.0, None), Link())
     found = total(sure, [(1.0, 0.0, -1.0, 1.0)])
     assert 0.999 < math.hypot(*found) * sure.unit <= 1.0
+    counted = LevelQuery(N, problem_of(Poisson()), model_of((0.0, 0.0), -40.0, None), 3.0)
+    assert 0.88 < total(counted, [(0.0, 0.0, 3.0, 1.0)])[0] * counted.unit <= 1.0
+    high = LevelQuery(N, problem_of(Poisson()), model_of((0.0, 0.0), 40.0, None), 3.0)
+    assert 0.999 < math.hypot(*total(high, [(0.0, 0.0, 0.0, 1.0)])) * high.unit <= 1.0
     far = LongRowsQuery(N, problem_of(), model_of((1.0, 0.0), 0.0, None), (-9.0, 9.0), 1.0)
     assert 0.999 < total(far, [(9.0, 0.0, 1.0, 1.0)])[0] * far.unit <= 1.0
     still = model_of((0.0, 0.0), 0.0, None)
@@ -202,7 +209,7 @@ def test_the_shift_brings_the_mean_chance_to_the_share(intercept):
     share = (y > 0).mean()
     assert abs(after - share) < 0.2 * abs(before - share) + 1e-3
     assert 0.0 < model.curvature < 0.25
-    assert float(model.intercept_noise) == shift_noise(0.1, N, model.curvature)
+    assert float(model.intercept_noise) == Calibration.shift_noise(0.1, N, model.curvature)
 
 
 def test_a_shift_that_noise_hides_is_not_made():
@@ -213,7 +220,7 @@ def test_a_shift_that_noise_hides_is_not_made():
     ]
     assert 0.0 < np.abs(shifts).max() < 0.2
     exact = calibrated(X, y, -2.0, noise=0.1).model
-    assert shift_noise(0.1 * N, N, exact.curvature) < 0.1
+    assert Calibration.shift_noise(0.1 * N, N, exact.curvature) < 0.1
 
 
 def test_a_shift_is_no_longer_than_one():
@@ -246,6 +253,62 @@ def test_a_link_without_privacy_is_the_sigmoid():
         ClassLabels((0, 1)), problem, problem, model=model_of((1.0, 0.0), 0.0, problem)
     )
     assert link_of(state) == Link()
+
+
+# --- level ------------------------------------------------------------------------------------
+
+
+def levelled(factor, noise, *, mean=0.2, high=4.0, seed=b"s", exposure=None):
+    """Return what a level makes of a model of counts that is off by a factor."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-0.5, 0.5, size=(N, D))
+    exposure = np.ones(N) if exposure is None else exposure
+    expected = mean * np.exp(2.0 * X[:, 0]) * exposure
+    y = np.minimum(rng.poisson(expected), high)
+    declared = problem_of(Poisson(mean / high), label_scale=high)
+    problem = declared.with_labels(mean, mean)
+    model = model_of((2.0, 0.0), math.log(mean * factor), problem)
+    state = State(CountLabels(0.0, high), declared, problem, model=model)
+    store = held(X, y / exposure, exposure, state.meaning)
+    after = Level(N, noise).run(state, parties(store, SeededSource(seed))).model
+    np.testing.assert_array_equal(after.coef, model.coef)
+    return (np.exp(2.0 * X[:, 0] + after.intercept[0]) * exposure).sum() / y.sum(), after
+
+
+@pytest.mark.parametrize("factor", [0.2, 0.7, 1.0, 1.4, 4.0])
+def test_expected_counts_add_up_to_the_counts(factor):
+    exposure = np.random.default_rng(2).uniform(0.1, 2.0, size=N)
+    for own in (None, exposure):
+        found, after = levelled(factor, 0.05, exposure=own)
+        assert found == pytest.approx(1.0, abs=0.02)
+        assert float(after.intercept_noise) == Level.shift_noise(0.05, N, after.curvature)
+    assert levelled(factor, 0.05, mean=20.0, high=1000.0)[0] == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_level_that_noise_hides_is_left():
+    found = [levelled(1.0, 0.1 * N, seed=b"%d" % k)[0] for k in range(10)]
+    assert 0.6 < min(found) < max(found) < 1.6
+
+
+def test_a_level_is_of_counts_with_an_intercept():
+    listed = Level(N, 1.0).release()
+    good = {"exposure_bounds": [1, 1], "y_bounds": [0, 9], "intercept": 0.3}
+    Level.check_listed(listed, good)
+    Level.check_listed(None, {"classes": [0, 1]})
+    for public in ({"classes": [0, 1], "intercept": 0.3}, {**good, "intercept": 0.0}):
+        with pytest.raises(CardError, match="level that no such model"):
+            Level.check_listed(listed, public)
+    with pytest.raises(CardError, match="size"):
+        Level.check_listed(dataclasses.replace(listed, size=1), good)
+    for changes in ({"outputs": 3}, {"intercept": False}):
+        with pytest.raises(ParameterError, match="one output and an intercept"):
+            plan(after=(Level(N, 1.0),), **changes)
+    declared = problem_of()
+    state = State(
+        ClassLabels((0, 1)), declared, declared, model=model_of((0.0, 0.0), 0.0, None)
+    )
+    with pytest.raises(ParameterError, match="of counts"):
+        Level(N, 1.0).query(state)
 
 
 # --- long rows --------------------------------------------------------------------------------

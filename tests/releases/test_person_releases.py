@@ -7,13 +7,14 @@ import pytest
 from scipy import sparse
 
 from dpscd.link import Link
-from dpscd.losses import Logistic, Squared
+from dpscd.losses import Logistic, Poisson, Squared
 from dpscd.persons import PersonRows, training_weights
 from dpscd.problem import Model, Problem
 from dpscd.records.labels import NumberLabels
 from dpscd.releases.bounds import HistogramQuery, magnitude_limits
 from dpscd.releases.calibration import CalibrationQuery
 from dpscd.releases.labels import DistanceQuery, LabelQuery, OctaveQuery, ResidualQuery
+from dpscd.releases.level import LevelQuery
 from dpscd.releases.long_rows import LongRowsQuery
 from dpscd.releases.moments import MomentsQuery
 from dpscd.releases.rescaling import RescalingQuery
@@ -26,6 +27,7 @@ PROBLEM = Problem(Squared(), 0.1, N, D, row_bound=2.0, constant=0.3, label_scale
 MODEL = Model(np.array([[0.7, -1.1, 0.4]]), np.array([0.2]), runs=(PROBLEM,))
 RESIDUALS = Residuals(PROBLEM, np.array([[0.3, -0.2, 0.1, 0.4]]), 1.5)
 CLASSES = Problem(Logistic(), 0.1, N, D, row_bound=2.0, constant=0.3)
+COUNTS = Problem(Poisson(), 0.1, N, D, row_bound=2.0, constant=0.3)
 BOLD = Model(np.array([[3.0, 0.0, 0.0]]), np.zeros(1), runs=(CLASSES,))
 QUERIES = {
     "moments": MomentsQuery(N, PROBLEM),
@@ -36,8 +38,14 @@ QUERIES = {
     "calibration": CalibrationQuery(N, CLASSES, MODEL, Link()),
     "long rows": LongRowsQuery(N, PROBLEM, MODEL, (-5.0, 5.0), 3.0),
     "rescaling": RescalingQuery(N, PROBLEM, MODEL, (-5.0, 5.0), 0.1, 2.0, 3.0),
-    "steepness": SteepnessQuery(N, CLASSES, BOLD, Link(), 1.0),
+    "steepness": SteepnessQuery(N, CLASSES, BOLD, Link(), wide=1.0),
+    "level": LevelQuery(N, COUNTS, MODEL, 3.0),
     "bounds": HistogramQuery(N, (magnitude_limits(), np.linspace(-1.0, 1.0, 129))),
+}
+# Of which a person of one row adds a part of what a record adds.
+OF_ROWS = {
+    "calibration of rows": CalibrationQuery(N, CLASSES, MODEL, Link(), 4.0),
+    "level of rows": LevelQuery(N, COUNTS, MODEL, 3.0, 2.5),
 }
 
 
@@ -81,9 +89,9 @@ EMPTY = np.zeros((1, D)), np.zeros(1), np.zeros(1)
 
 
 @pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "sparse"])
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", [*QUERIES, *OF_ROWS])
 def test_a_person_moves_a_sum_by_at_most_one(name, as_sparse):
-    query = QUERIES[name]
+    query = {**QUERIES, **OF_ROWS}[name]
     rng = np.random.default_rng(7)
     for _ in range(40):
         persons = [person(rng) for _ in range(N)]
@@ -110,6 +118,19 @@ def test_the_bound_is_not_idle(name):
         alone = row, np.array([4.0]), np.ones(1)
         many, single = query.total(held([one])), query.total(held([alone]))
         np.testing.assert_allclose(many, single, rtol=1e-6, atol=4.0)
+
+
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_rows_of_a_person_count_one_each_up_to_so_many(name):
+    query, row = OF_ROWS[name], np.array([[1.9, 0.3, -0.4]])
+    record = Held(row, np.array([4.0]), np.ones(1), NumberLabels(-5.0, 5.0))
+    for size in (1, 2, 3, 4, 50):
+        silent = np.zeros((3, D)), np.ones(3), np.zeros(3)  # rows of weight 0 are none
+        own = np.repeat(row, size, axis=0), np.full(size, 4.0), np.ones(size)
+        both = tuple(np.concatenate(parts) for parts in zip(silent, own, strict=True))
+        part = min(size, query.rows) / query.rows
+        expected = part * query.total(record)
+        np.testing.assert_allclose(query.total(held([both])), expected, rtol=1e-6, atol=4.0)
 
 
 @pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "sparse"])

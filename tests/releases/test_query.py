@@ -130,7 +130,8 @@ def test_all_kinds_are_found_and_have_their_words_and_a_proof():
     kinds = [kind for kind in all_kinds() if kind.__module__.startswith("dpscd.")]
     assert [kind.what for kind in kinds] == [
         "bounds", "moments", "label mean", "label spread", "shared vector", "label spread",
-        "shared vector", "calibration", "steepness", "long rows", "rescaling", "information",
+        "shared vector", "steepness", "level", "calibration", "long rows", "rescaling",
+        "information",
     ]  # fmt: skip
     proofs = Path(__file__).parents[2] / "docs" / "proofs"
     for kind in kinds:

@@ -154,7 +154,7 @@ def test_cards_of_classifiers_and_of_other_sizes_are_refused():
     listed = Rescaling(N, 1.0).release()
     Rescaling.check_listed(listed, {"y_bounds": [0, 1]})
     Rescaling.check_listed(None, {"classes": [0, 1]})
-    with pytest.raises(CardError, match="no classifier has"):
+    with pytest.raises(CardError, match="rescaling that no such model has"):
         Rescaling.check_listed(listed, {"classes": [0, 1]})
     with pytest.raises(CardError, match="not standardised"):
         Rescaling.check_listed(listed, {"y_bounds": [0, 1], "standardised": False})
