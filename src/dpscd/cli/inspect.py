@@ -120,17 +120,23 @@ def _extremes(names: list[str], values: list[float]) -> list[str]:
 def _effects(found: Any) -> tuple[list[str], list[tuple[str, list[float], float]]]:
     """Return the names of the outputs, and name, effects and band of every value seen."""
     shapes = found.shapes()
-    outputs = ["effect"] if "class" not in shapes else [str(x) for x in found.classes_]
-    rows: dict[str, tuple[str, list[float], float]] = {}
-    for column, own in shapes[shapes["seen"]].groupby("column", sort=False):
+    outputs = list(found.classes_) if "class" in shapes else ["effect"]
+    rows = []
+    for column, every in shapes[shapes["seen"]].groupby("column", sort=False):
+        # By name: the class whose effects are the clearest comes first.
+        parts = [every[every["class"] == x] for x in outputs] if "class" in every else [every]
+        own = parts[0]
         names = [f"{column} {value}" for value in _values(own["value"].tolist())]
         if "other" in own and own["other"].notna().any():
             others = _values(own["other"].tolist())
             names = [f"{name}, {other}" for name, other in zip(names, others, strict=True)]
-        for name, effect, band in zip(names, own["effect"], own["band"], strict=True):
-            _, effects, most = rows.get(name, (name, [], 0.0))
-            rows[name] = name, [*effects, effect], max(most, band)
-    return outputs, list(rows.values())
+        effects = zip(*(part["effect"] for part in parts), strict=True)
+        bands = zip(*(part["band"] for part in parts), strict=True)
+        rows += [
+            (name, list(values), max(wide))
+            for name, values, wide in zip(names, effects, bands, strict=True)
+        ]
+    return [str(x) for x in outputs], rows
 
 
 def _values(values: list[Any]) -> list[str]:
