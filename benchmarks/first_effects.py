@@ -2,7 +2,7 @@
 
 Run as ``DPSCD_DATA=folder python benchmarks/first_effects.py [EPSILON [FITS]]``: default
 logistic regressions of the bank table (epsilon 1, 12 fits, seeds from 0 up); of each the 15
-effects that are the clearest. A knot has a record if one lies between its neighbours. This
+effects that are listed first. A knot has a record if one lies between its neighbours. This
 counts records, so it is for tables that are public.
 """
 
@@ -34,7 +34,7 @@ def occurring(model: TableModel, cells: pd.DataFrame) -> dict[str, set[Any]]:
         width = width_of(column)
         points = points_of(column, model.bounds_, 1.0, np.zeros(width, dtype=bool))
         # As if released without error; the share that is even is then below every mean.
-        there = points.seen(total[first : first + width], 0.0)
+        _, there = points.shares(total[first : first + width], 0.0)
         first += width
         found[column.name] = {v for v, x in zip(points.values, there, strict=True) if x}
     return found
@@ -53,8 +53,9 @@ def main() -> None:
         model = TableModel(read_schema("bank"), estimator).fit(train)
         there = occurring(model, train)
         effects = model.shapes().query("seen")
-        clear = (effects["effect"].abs() / effects["band"]).sort_values(ascending=False)
-        for place in clear.index[:FIRST]:
+        effects["over"] = effects["effect"].abs() / effects["band"]
+        effects = effects.sort_values(["clear", "over"], ascending=False)
+        for place in effects.index[:FIRST]:
             row = effects.loc[place]
             shown += 1
             without += row["value"] not in there[row["column"]]

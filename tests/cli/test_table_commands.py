@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from dpscd import DataError, Ledger, Schema, ScoreCard, load
 from dpscd.cli import common
 from dpscd.cli.app import app
+from dpscd.cli.inspect import _Row
 from dpscd.preprocessing.reading import TableFiles
 from dpscd.privacy.unit import RECORD, Unit
 
@@ -473,9 +474,10 @@ def test_inspect_shows_effects_and_card(run, trained):
     found = run("inspect", trained / "model.json", "--top", 2)
     words = " ".join(found.stdout.split())
     seen = load(trained / "model.json").shapes()["seen"].sum()
-    assert f"the 2 clearest of {seen} effects on the score of ill = yes" in words
+    clear = load(trained / "model.json").shapes()["clear"].sum()
+    assert f"{clear} of {seen} effects on the score of ill = yes are clear" in words
     assert "age at " in words
-    assert "± noise" in found.stdout
+    assert "± band" in found.stdout
     assert "Randomness: from a seed" in found.stdout
     assert "effect" not in run("inspect", trained / "model.json", "--top", 0).stdout
     values = json.loads(run("inspect", trained / "model.json", "--json").stdout)
@@ -489,6 +491,7 @@ def test_inspect_shows_effects_and_card(run, trained):
 
 def test_inspect_puts_what_is_clear_before_what_is_large(run, trained, monkeypatch):
     rows = [("large", [-5.0], 10.0), ("small", [0.1], 1.0), ("clear", [1.0], 0.5)]
+    rows = [_Row(*row, clear=row[0] == "clear") for row in rows]
     monkeypatch.setattr("dpscd.cli.inspect._effects", lambda _: (["effect"], rows))
     shown = run("inspect", trained / "model.json", "--top", 2).stdout
     assert 0 < shown.index("clear ") < shown.index("large ")
@@ -535,7 +538,7 @@ def test_pairs_and_monotone_columns_are_shown(run):
     assert "sex x age = m, at 0 " in listed
     assert Path("pair.png").stat().st_size > 5000
     alone = json.loads(run(*words, "age", "--json").stdout)
-    assert set(alone[0]) == {"column", "value", "effect", "band", "seen"}
+    assert set(alone[0]) == {"column", "value", "effect", "band", "seen", "clear"}
     Path("up.toml").write_text(SCHEMA.replace("[0, 100]", '[0, 100]\nmonotone = "up"'))
     run("fit", "train.csv", "--schema", "up.toml", "--out", "up.json")
     found = run("inspect", "up.json", "--column", "age").stdout

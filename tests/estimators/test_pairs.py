@@ -136,7 +136,8 @@ def test_what_is_not_known_of_a_pair_counts_as_its_average(table, strange):
 def test_effects_of_a_pair_are_differences_of_decisions(table, intercept):
     model = TableModel(schema_of(), estimator("high", fit_intercept=intercept)).fit(table)
     shapes = model.shapes()
-    assert list(shapes.columns) == ["column", "value", "other", "effect", "band", "seen"]
+    found = ["column", "value", "other", "effect", "band", "seen", "clear"]
+    assert list(shapes.columns) == found
     assert shapes.loc[shapes["column"] == "site", "other"].isna().all()
     coef, unit = np.ravel(model.estimator_.coef_), 1.0 / np.sqrt(10)
     names = list(model.estimator_.feature_names_in_)
@@ -184,6 +185,7 @@ def test_sparse_rows_and_several_classes(table):
         "effect",
         "band",
         "seen",
+        "clear",
     ]
     shown = shapes[shapes["column"] == "month x site"]
     assert shown.groupby("class").size().nunique() == 1

@@ -130,7 +130,7 @@ def test_the_page_shows_every_effect_with_its_band(shown):
     assert [x.label for x in weights if x.group == "town"] == [
         "north", "south", "(other)",
     ]  # fmt: skip  # no cell is missing, and the released means say so
-    assert "for this model it is an estimate" in words
+    assert "The band is a rough estimate of two standard deviations" in words
 
 
 def test_the_page_lists_every_release(shown):
@@ -256,9 +256,9 @@ def test_no_warning_without_reason(shown):
 def test_a_regression_with_one_feature():
     model = ridge(epsilon=1.0)
     words = Checker(model_page(model, "m")).words
-    assert "for this model it is an estimate" in words  # it was stretched after training
+    assert "The band is a rough estimate" in words  # it was stretched after training
     bare = Checker(model_page(ridge(epsilon=1.0, standardise=False), "m")).words
-    assert "it is a proven upper bound" in bare
+    assert "The band is a proved upper bound for two standard deviations" in bare
     assert "feature 0" in words
     assert "Budget of these people" not in words
     assert "Trained on 600 records with 1 feature, to predict a number" in words
@@ -275,9 +275,13 @@ def test_several_classes_have_a_chart_each():
 
 
 def test_a_weight_is_compared_with_its_band():
-    assert [Weight("", "", v, 2.0).word for v in (2.1, -2.1, 1.5, -1.5, 0.5)] == [
-        "stands out", "stands out", "leans", "leans", "within the noise",
-    ]  # fmt: skip
+    model = ridge(epsilon=1.0, standardise=False)
+    for share, word in ((2.1, "clear"), (-2.1, "clear"), (1.9, "not clear")):
+        model.coef_ = share * model.coef_noise_
+        (weight,) = Subject(model).weights(0)
+        assert weight.word == word
+    model.coef_ = 9.0 * model.coef_noise_
+    assert "Its one weight: clear." in Checker(model_page(model, "m")).words
 
 
 def test_another_epsilon_means_other_noise(monkeypatch):
@@ -372,7 +376,7 @@ def test_a_failed_write_leaves_the_old_page(tmp_path, shown):
     assert out.read_text() == "old"
 
 
-def test_pairs_are_maps_with_signs_where_they_stand_out():
+def test_pairs_are_maps_with_signs_where_they_are_clear():
     model = paired()
     page = model_page(model, "m")
     words = Checker(page).words
@@ -391,7 +395,8 @@ def test_pairs_are_maps_with_signs_where_they_stand_out():
         assert cells <= 12 * 24
         if few <= 12 and many <= 24:
             assert cells == few * many
-            beyond = own["effect"].abs() > own["band"]
+            beyond = own["clear"]
+            assert (own["effect"].abs() > own["band"])[beyond].all()
             above = own["effect"] > 0
             assert part.count(">+<span") == (beyond & above).sum()
             assert part.count(">\u2212<span") == (beyond & ~above).sum()
@@ -409,7 +414,7 @@ def test_pairs_of_normalised_rows_are_weights():
 
 def test_a_map_leaves_values_that_are_not_known_empty():
     effects = [
-        Weight("a x b", "", size, 0.5, pair)
+        Weight("a x b", "", size, 0.5, False, pair)
         for size, pair in ((1.0, ("u", "v")), (0.0, ("w", "z")))
     ]
     subject = SimpleNamespace(

@@ -28,7 +28,7 @@ def test_points_and_bands_are_on_the_figure(name, tmp_path):
     shape = pd.DataFrame({"column": "x", "value": values, "effect": effect, "band": 0.5})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        shape_figure(shape, column, "the score of y = 1", tmp_path / "x.png")
+        shape_figure(shape, column, "the score of y = 1", tmp_path / "x.png", "Band.")
     red, green, blue = imread(tmp_path / "x.png")[..., :3].transpose(2, 0, 1)
     drawn = (red < 0.05) & (np.abs(green - 0.447) < 0.05) & (np.abs(blue - 0.698) < 0.05)
     rows, columns = drawn.nonzero()
@@ -45,9 +45,10 @@ def test_a_pair_is_a_map_with_signs(tmp_path):
     inked = []
     for size in (0.0, 1.0):
         shape["effect"] = np.where(np.arange(len(rows)) == 4, 2.0, -0.1 - size)
+        shape["clear"] = shape["effect"].abs() > shape["band"]
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            shape_figure(shape, pair, "the score of y = 1", tmp_path / "x.png")
+            shape_figure(shape, pair, "the score of y = 1", tmp_path / "x.png", None)
         image = imread(tmp_path / "x.png")[..., :3]
         inked.append((image.max(axis=2) < 0.2).sum())
         assert (image[..., 2] - image[..., 0] > 0.2).sum() > 2000  # the one that is above

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -10,7 +10,12 @@ from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
 from dpscd.cli.interval_table import IntervalOptions, show_intervals
 from dpscd.cli.models import load_model
 from dpscd.errors import ParameterError
-from dpscd.estimators.purpose import has_intervals, prediction_note
+from dpscd.estimators.purpose import (
+    band_words,
+    clear_words,
+    has_intervals,
+    prediction_note,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +23,15 @@ if TYPE_CHECKING:
 __all__ = ["inspect"]
 
 _MOST_COLUMNS = 5  # of classes side by side; of more the highest and the lowest are shown
+
+
+class _Row(NamedTuple):
+    """What is shown of an effect or a coefficient, for every output."""
+
+    name: str
+    values: list[float]
+    band: float
+    clear: bool
 
 
 def inspect(
@@ -50,7 +64,7 @@ def inspect(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what stands out most in a model, with its noise, and its privacy card.
+    """Show the clearest effects of a model, with the band of the noise, and its privacy card.
 
     Of a table what each column does to the prediction at its values; else the coefficients.
     With --intervals all estimates of a fit with --inference, with their confidence intervals.
@@ -81,7 +95,7 @@ def inspect(
 
 
 def _show_clearest(found: Any, inner: Any, top: int) -> None:
-    """Print what stands out most of its noise, in these units."""
+    """Print what is largest for its band, what is clear first."""
     if getattr(found, "schema_", None) is not None and found.schema_.rows == "scale":
         kind, names, rows = "effects", *_effects(found)
         words = f" on {_effect_on(found)}"
@@ -91,20 +105,24 @@ def _show_clearest(found: Any, inner: Any, top: int) -> None:
     clearest = sorted(rows, key=_clearness, reverse=True)[:top]
     if not clearest:
         return
-    cells = [[f"{x:+.4f}" for x in values] for _, values, _ in clearest]
+    cells = [[f"{x:+.4f}" for x in row.values] for row in clearest]
     if len(names) > _MOST_COLUMNS:
-        cells = [_extremes(names, values) for _, values, _ in clearest]
+        cells = [_extremes(names, row.values) for row in clearest]
         names = ["most for", "with", "most against", "with"]
+    noun, band = kind.removesuffix("s"), band_words(found)
+    clear = sum(row.clear for row in rows)
+    title = f"{clear} of {len(rows)} {kind}{words} are clear"
+    if band is None:
+        title = f"the {len(clearest)} largest of {len(rows)} {kind}{words}, without noise"
     print_table(
-        f"{type(inner).__name__}: the {len(clearest)} clearest of {len(rows)} {kind}{words}",
-        ("feature" if kind == "coefficients" else "column at value", *names, "± noise"),
-        [
-            (name, *own, f"{band:.4f}")
-            for (name, _, band), own in zip(clearest, cells, strict=True)
-        ],
+        f"{type(inner).__name__}: {title}",
+        ("feature" if kind == "coefficients" else "column at value", *names, "± band"),
+        [(row.name, *own, f"{row.band:.4f}") for row, own in zip(clearest, cells, strict=True)],
         right=range(1, 2 + len(names)),
     )
-    note = prediction_note(inner, kind.removesuffix("s"))
+    if band is not None:
+        typer.echo(f"Clear, and shown first: {clear_words(noun)}. {band}")
+    note = prediction_note(inner, noun)
     if has_intervals(inner):
         note = "Estimates with confidence intervals: --intervals."
     if note is not None:
@@ -117,20 +135,28 @@ def _extremes(names: list[str], values: list[float]) -> list[str]:
     return [x for k in (places[-1], places[0]) for x in (names[k], f"{values[k]:+.4f}")]
 
 
-def _effects(found: Any) -> tuple[list[str], list[tuple[str, list[float], float]]]:
-    """Return the names of the outputs, and name, effects and band of every value seen."""
+def _effects(found: Any) -> tuple[list[str], list[_Row]]:
+    """Return the names of the outputs, and the effects of every value seen."""
     shapes = found.shapes()
-    outputs = ["effect"] if "class" not in shapes else [str(x) for x in found.classes_]
-    rows: dict[str, tuple[str, list[float], float]] = {}
-    for column, own in shapes[shapes["seen"]].groupby("column", sort=False):
+    outputs = list(found.classes_) if "class" in shapes else ["effect"]
+    rows = []
+    for column, every in shapes[shapes["seen"]].groupby("column", sort=False):
+        # By name: the class whose effects are the clearest comes first.
+        parts = [every[every["class"] == x] for x in outputs] if "class" in every else [every]
+        own = parts[0]
         names = [f"{column} {value}" for value in _values(own["value"].tolist())]
         if "other" in own and own["other"].notna().any():
             others = _values(own["other"].tolist())
             names = [f"{name}, {other}" for name, other in zip(names, others, strict=True)]
-        for name, effect, band in zip(names, own["effect"], own["band"], strict=True):
-            _, effects, most = rows.get(name, (name, [], 0.0))
-            rows[name] = name, [*effects, effect], max(most, band)
-    return outputs, list(rows.values())
+        effects, bands, clear = (
+            zip(*(part[key].tolist() for part in parts), strict=True)
+            for key in ("effect", "band", "clear")
+        )
+        rows += [
+            _Row(name, list(values), max(wide), any(each))
+            for name, values, wide, each in zip(names, effects, bands, clear, strict=True)
+        ]
+    return [str(x) for x in outputs], rows
 
 
 def _values(values: list[Any]) -> list[str]:
@@ -141,24 +167,24 @@ def _values(values: list[Any]) -> list[str]:
     return [f"{'at' if isinstance(x, float) else '='} {texts[x]}" for x in values]
 
 
-def _coefficients(inner: Any) -> tuple[list[str], list[tuple[str, list[float], float]]]:
-    """Return the names of the outputs, and name, values and band of every feature."""
+def _coefficients(inner: Any) -> tuple[list[str], list[_Row]]:
+    """Return the names of the outputs, and the coefficients of every feature."""
     import numpy as np
 
     from dpscd.estimators.shapes import BAND
 
     coef = np.atleast_2d(inner.coef_)
-    bands = BAND * np.broadcast_to(np.atleast_2d(inner.coef_noise_), coef.shape).max(axis=0)
+    bands = BAND * np.broadcast_to(np.atleast_2d(inner.coef_noise_), coef.shape)
+    clear = (np.abs(coef) > bands).any(axis=0).tolist()
     features = getattr(inner, "feature_names_in_", [f"x{k}" for k in range(coef.shape[1])])
     names = ["coefficient"] if len(coef) == 1 else [str(label) for label in inner.classes_]
-    columns = zip(features, coef.T.tolist(), bands.tolist(), strict=True)
-    return names, [(str(name), values, band) for name, values, band in columns]
+    columns = zip(features, coef.T.tolist(), bands.max(axis=0).tolist(), clear, strict=True)
+    return names, [_Row(str(name), *rest) for name, *rest in columns]
 
 
-def _clearness(row: tuple[str, list[float], float]) -> float:
-    _, values, band = row
-    largest = max(abs(x) for x in values)
-    return largest / band if band else largest
+def _clearness(row: _Row) -> tuple[bool, float]:
+    largest = max(abs(x) for x in row.values)
+    return row.clear, largest / row.band if row.band else largest
 
 
 def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> None:
@@ -182,7 +208,7 @@ def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> N
     print_table(
         f"{column}: effect on {_effect_on(found)}"
         + forced.get(str(getattr(part, "monotone", None)), ""),
-        (*keys, "effect", "± noise"),
+        (*keys, "effect", "± band"),
         [
             (
                 *(f"{row[x]:g}" if isinstance(row[x], float) else str(row[x]) for x in keys),
@@ -193,6 +219,9 @@ def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> N
         ],
         right=(len(keys), len(keys) + 1),
     )
+    band = band_words(found)
+    if band is not None:
+        typer.echo(band)
     if plot is not None:
         typer.echo(f"Figure written to {plot}")
 
@@ -219,7 +248,7 @@ def _draw(own: "pd.DataFrame", found: Any, plot: Path) -> None:
     try:
         name = own["column"].iloc[0]
         part = next(part for part in found.schema_.parts if part.name == name)
-        shape_figure(own, part, _effect_on(found), plot)
+        shape_figure(own, part, _effect_on(found), plot, band_words(found))
     except ImportError:
         problem = "a figure needs matplotlib; install it with: pip install matplotlib"
     except ValueError:  # matplotlib's, about the ending
@@ -238,8 +267,9 @@ def _plain(found: Any, inner: Any) -> dict[str, Any]:
         "type": type(inner).__name__,
         "classes": [str(x) for x in inner.classes_] if hasattr(inner, "classes_") else None,
         "intercept": np.atleast_1d(inner.intercept_).tolist(),
-        "coefficients": {name: values for name, values, _ in rows},
-        "noise": {name: band for name, _, band in rows},
+        "coefficients": {row.name: row.values for row in rows},
+        "noise": {row.name: row.band for row in rows},
+        "band": band_words(found),
         "schema": schema.to_dict() if schema is not None else None,
         "card": json.loads(inner.privacy_.to_json()),
     }

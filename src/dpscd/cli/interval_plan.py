@@ -64,7 +64,7 @@ def plan_intervals(
     own = "" if asked.schema is None else f", {d} features"
     print_table(
         f"Intervals{errors}: {asked.title}{own}; delta {delta:.3g}, {asked.relation}",
-        ("epsilon", "noise", "lots", "lot size", "epochs", "time", "width", "weakest"),
+        ("epsilon", "noise", "lots", "lot size", "epochs", "training", "width", "weakest"),
         [_row(one) for one in found],
         right=range(8),
     )
@@ -80,6 +80,7 @@ def plan_intervals(
             else ", and classes whose chances are neither even nor extreme."
         )
     )
+    typer.echo(asked.preparing)
     typer.echo(
         "weakest: how well the records must determine an effect for it to have an interval, in "
         "percent of unrelated features."

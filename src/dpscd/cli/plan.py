@@ -72,10 +72,12 @@ def plan(
     """Show noise, steps, time and lost accuracy to expect; no data are needed.
 
     "Lost" is the accuracy that privacy costs, of a regression the mean squared error that it
-    adds, in percent: a band in which nine of ten measurements lay, on data sets other than
-    those it was made of (docs/understanding/planning.md). Time is that of one core, once the
-    code is compiled. With --inference, "width" takes the place of "lost": how many times wider
-    than without privacy the intervals of coefficients would be.
+    adds, in percent, against the same features without noise: a band in which nine of ten
+    measurements lay, on data sets other than those it was made of
+    (docs/understanding/planning.md). "Below inf" is the same against what --epsilon inf fits,
+    which has more features of a table. "Training" is its time on one core; reading and
+    compiling come on top. With --inference, "width" takes the place of "lost": how many times
+    wider than without privacy the intervals of coefficients would be.
 
     With --inference, "weakest" says how well, in percent of unrelated features, the records
     must determine an effect for it to have an interval: correlated columns, rare levels of
@@ -98,22 +100,29 @@ def plan(
             print_json([{**one.to_dict(), "expected": _plain(more)} for one, more in found])
             return
         first = found[0][0]
-        head = ["epsilon", "noise", "lots", "lot size", "epochs", "time", "lost"]
+        head = ["epsilon", "noise", "lots", "lot size", "epochs", "training", "lost"]
         rows = [_row(one, more, question.regression) for one, more in found]
         if question.schema is not None:  # shapes have more features at a larger epsilon
-            head.insert(1, "features")
-            for row, (one, _) in zip(rows, found, strict=True):
-                row.insert(1, str(one.d))
+            head = ["epsilon", "features", "noise", *head[3:], "below inf"]
+            for row, (one, more) in zip(rows, found, strict=True):
+                row[1:3] = [str(one.d), row[1]]
+                row.append(_lost(more.below_inf, question.regression))
         title = f"{question.title}; delta {first.delta:.3g}, {first.relation}"
         print_table(title, head, rows, right=range(len(head)))
         typer.echo(
             "noise: its standard deviation over the largest contribution of a record to a lot. "
             + (
-                "lost: mean squared error added, in percent of that without privacy."
+                "lost: mean squared error added, in percent of that of the same features "
+                "without noise."
                 if question.regression
-                else "lost: accuracy, below that without privacy."
+                else "lost: accuracy, below that of the same features without noise."
             )
         )
+        others = "the same features"
+        if question.schema is not None:
+            others = f"{question.features(math.inf)} features: below inf compares with these"
+        typer.echo(f"--epsilon inf fits {others}.")
+        typer.echo(question.preparing)
         for one, more in found:
             if more.mostly_noise:
                 typer.echo(
@@ -159,7 +168,8 @@ def _planned(question: PlanQuestion, epsilon: float, largest: float | None) -> A
         joint=not regression and classes > 2,
     )
     made = plan_fit(facts, target)
-    return made, expect(made, regression=regression, largest_class=largest)
+    finer = question.finer(epsilon)
+    return made, expect(made, regression=regression, largest_class=largest, finer=finer)
 
 
 def _row(made: Any, more: Any, regression: bool) -> list[str]:
@@ -187,5 +197,6 @@ def _plain(more: Any) -> dict[str, Any]:
         "coef_noise": more.coef_noise,
         "seconds": more.seconds,
         "lost": more.lost,
+        "below_inf": more.below_inf,
         "mostly_noise": more.mostly_noise,
     }

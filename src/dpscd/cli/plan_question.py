@@ -1,13 +1,16 @@
 """What ``dpscd plan`` is asked: public numbers, or a schema that has them."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpscd.cli.common import duration
 from dpscd.errors import ParameterError
 from dpscd.privacy.relation import Relation
 
 if TYPE_CHECKING:
+    from dpscd.forecast import Finer
     from dpscd.preprocessing.schema import Schema
 
 __all__ = ["PlanQuestion", "question_of"]
@@ -73,6 +76,33 @@ class PlanQuestion:
 
         schema = lined(self.schema) if inference else shaped(self.schema, epsilon, self.n)
         return sum(width_of(part) for part in schema.parts)
+
+    def finer(self, epsilon: float) -> "Finer":
+        """Return by how much the features of a fit without noise are finer."""
+        from dpscd.forecast import Finer
+        from dpscd.preprocessing.resolution import shaped
+
+        if self.schema is None:
+            return Finer()
+        own, other = (_bins(shaped(self.schema, x, self.n)) for x in (epsilon, math.inf))
+        both = zip(own, other, strict=True)
+        widths = [1.0 / (few or 1) - 1.0 / many for few, many in both if many]
+        return Finer(self.features(math.inf) - self.features(epsilon), max(widths, default=0.0))
+
+    @property
+    def preparing(self) -> str:
+        """How long reading and compiling take at most, in words."""
+        from dpscd.forecast import preparing_seconds
+
+        columns = 0 if self.schema is None else len(self.schema.features)
+        return (
+            "training: its time on one core. Reading and first-time compiling: up to "
+            f"{duration(preparing_seconds(self.n, columns))} more."
+        )
+
+
+def _bins(schema: "Schema") -> list[int | None]:
+    return [*(x.bins for x in schema.columns), *(x.bins for x in schema.pairs)]
 
 
 def question_of(

@@ -100,9 +100,10 @@ max_rows : int, default=100
 
 _FITTED = """\
 coef_noise_, intercept_noise_ : arrays, shaped like the coefficients and intercepts
-        Standard deviation that the noise of training adds to each number, at most; computed
-        without the records. Proved for DPRidge if its card lists no rescaling and rows are
-        not nearly parallel; an estimate otherwise (docs/proofs/noise_band.md).
+        What the noise of training adds to each number, as a standard deviation; computed
+        without the records. For DPRidge whose card lists no rescaling a proved upper bound,
+        unless the rows of a lot are nearly parallel; else a rough estimate, usually too wide,
+        often by several times, and sometimes too narrow (docs/proofs/noise_band.md).
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : array of shape (n_features,)

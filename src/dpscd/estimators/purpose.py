@@ -1,10 +1,21 @@
-"""What the coefficients of a model are good for, in a sentence for whoever reads them."""
+"""What the coefficients of a model and their bands are good for, in words for readers."""
 
 from typing import Any
 
 from dpscd.estimators.registry import kind_of
 
-__all__ = ["has_intervals", "prediction_note"]
+__all__ = [
+    "LEAST_SHARE",
+    "LEAST_SIZE",
+    "band_words",
+    "clear_words",
+    "has_intervals",
+    "prediction_note",
+]
+
+#: An effect that is called clear is at least this part of the largest, and of a value that at
+#: least this share of the records has.
+LEAST_SIZE, LEAST_SHARE = 0.05, 0.005
 
 
 def has_intervals(model: Any) -> bool:
@@ -32,3 +43,47 @@ def prediction_note(model: Any, noun: str = "coefficient") -> str | None:
     able = kind_of(model).has_intervals and len(getattr(model, "classes_", (0, 1))) == 2
     where = " For estimates with intervals train with --inference." if able else ""
     return f"These {noun}s are for prediction, which shrinks or inflates them.{where}"
+
+
+def band_words(model: Any) -> str | None:
+    """Return what the bands of a model are: a proved upper bound, or a rough estimate.
+
+    Parameters
+    ----------
+    model : estimator or TableModel
+        Fitted.
+
+    Returns
+    -------
+    str or None
+        A sentence; None without noise.
+
+    Notes
+    -----
+    Proof: docs/proofs/noise_band.md, which also says how far estimates are off.
+    """
+    inner = getattr(model, "estimator_", model)
+    if not inner.privacy_.private:
+        return None
+    rescaled = any(x.what == "rescaling" for x in inner.privacy_.releases)
+    columns = model.schema_.features if hasattr(model, "schema_") else ()
+    if kind_of(inner).band_proved and not rescaled and not any(x.monotone for x in columns):
+        return (
+            "The band is a proved upper bound for two standard deviations of the noise, unless "
+            "the rows of a lot are nearly parallel."
+        )
+    return (
+        "The band is a rough estimate of two standard deviations of the noise: usually too "
+        "wide, often by several times, and sometimes too narrow."
+    )
+
+
+def clear_words(noun: str) -> str:
+    """Return which effects, or coefficients, are called clear."""
+    if noun != "effect":
+        return "zero lies outside the band"
+    return (
+        f"zero lies outside the band, the effect is at least {100.0 * LEAST_SIZE:g} % of the "
+        f"largest, and at least {100.0 * LEAST_SHARE:g} % of the records have the value, as "
+        "far as released means tell"
+    )

@@ -75,11 +75,12 @@ class Points:
         found: Floats = np.maximum(total, 0.0) ** (1.0 / power)
         return found
 
-    def seen(self, means: Floats, error: float) -> npt.NDArray[np.bool_]:
-        """Return at which points there are records, by released means and their error.
+    def shares(self, means: Floats, error: float) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Return the share of records at each point, and where there are any.
 
-        A feature that is nowhere negative is one of a level or a knot: 0 in all records that
-        do not have it. Points without such features count as seen.
+        By released means and their error. A feature that is nowhere negative is one of a level
+        or a knot: 0 in all records that do not have it. Points without such features count as
+        seen, and their share is NaN, as it is where the means are too noisy to tell.
         """
         signed = np.zeros(self.width, dtype=bool)
         signed[self.places[self.sizes < 0.0]] = True
@@ -89,8 +90,10 @@ class Points:
         silent = limit > own.max(axis=1, initial=0.0) / max(len(own), 1)
         mean = (own * means[self.places]).sum(axis=1)
         shown = mean > limit * np.linalg.norm(own, axis=1)
-        found: npt.NDArray[np.bool_] = shown | silent | ~own.any(axis=1)
-        return found
+        known = own.any(axis=1) & ~silent
+        share = np.full(len(own), np.nan)
+        np.divide(mean, np.square(own).sum(axis=1), out=share, where=known)
+        return share, shown | ~known
 
 
 def points_of(

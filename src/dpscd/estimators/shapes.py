@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpscd.estimators.monotone import WIDER
+from dpscd.estimators.purpose import LEAST_SHARE, LEAST_SIZE
 from dpscd.estimators.shape_points import points_of
 from dpscd.preprocessing.column_features import Bounds
 from dpscd.preprocessing.declarations import Column
@@ -45,12 +46,13 @@ def column_shapes(
     Returns
     -------
     DataFrame
-        column, value, effect, band and seen; with more than two classes also class, with pairs
-        also other, the value of the second column. The column whose effects are the clearest
-        comes first. `seen` says whether the released means show records with this level, or
-        around this knot; where they are none, or too noisy to show a value with an even share
-        of the records, or a number has no knots, it is True. Levels that the moments show to
-        be absent are left out.
+        column, value, effect, band, seen and clear; with more than two classes also class,
+        with pairs also other, the value of the second column. The column whose effects are the
+        clearest comes first. `seen` says whether the released means show records with this
+        level, or around this knot; where they are none, or too noisy to show a value with an
+        even share of the records, or a number has no knots, it is True. `clear` are effects of
+        which :func:`~dpscd.estimators.purpose.clear_words` is true. Levels that the moments
+        show to be absent are left out.
 
     Notes
     -----
@@ -69,6 +71,7 @@ def column_shapes(
         points = points_of(part, bounds, unit, unseen[own])
         centre = points.average() if means is None else means[own]
         wider = WIDER if isinstance(part, Column) and part.monotone else 1.0
+        share, seen = (np.nan, True) if means is None else points.shares(means[own], error)
         for output, name in enumerate(classes):
             rows = {
                 "column": part.name,
@@ -77,16 +80,16 @@ def column_shapes(
                 "band": BAND
                 * wider
                 * points.spread(noise[output, own], centre, apart=estimator.fit_intercept),
-                "seen": True if means is None else points.seen(means[own], error),
+                "seen": seen,
+                "share": share,
             }
             frame = pd.DataFrame(rows)
             if schema.pairs:
                 frame.insert(2, "other", pd.Series(points.others, dtype=object))
             if name is not None:
                 frame.insert(1, "class", name)
-            found.append((_clearness(frame), frame))
-    found.sort(key=lambda each: -each[0])
-    return pd.concat([part for _, part in found], ignore_index=True)
+            found.append(frame)
+    return _clearest_first(found)
 
 
 def _error(estimator: Any) -> float:
@@ -95,9 +98,15 @@ def _error(estimator: Any) -> float:
     return sum(error_of_means(x.event.noise_multiplier, x.n) for x in listed)
 
 
-def _clearness(part: pd.DataFrame) -> float:
-    """Return the largest effect, of those seen, in units of its band."""
-    part = part[part["seen"]]
-    effect, band = part["effect"].abs().to_numpy(), part["band"].to_numpy()
-    clear = np.divide(effect, band, out=effect.copy(), where=band > 0.0)
-    return float(clear.max(initial=0.0))
+def _clearest_first(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Return all parts, with `clear` for `share`, in the order of their clearest effect."""
+    shapes = pd.concat(parts, ignore_index=True)
+    size, band = shapes["effect"].abs(), shapes["band"]
+    enough = shapes["seen"] & ~(shapes.pop("share") < LEAST_SHARE)
+    output = shapes["class"] if "class" in shapes else np.zeros(len(shapes))
+    enough &= size >= LEAST_SIZE * size.where(enough, 0.0).groupby(output).transform("max")
+    shapes["clear"] = enough & (size > band)
+    clearness = (size / band.where(band > 0.0, 1.0)).where(enough, 0.0)
+    part = np.repeat(np.arange(len(parts)), [len(one) for one in parts])
+    most = clearness.groupby(part).transform("max")
+    return shapes.iloc[np.argsort(-most, kind="stable")].reset_index(drop=True)

@@ -249,8 +249,12 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         DataFrame
             One row per column and value: `column`, `value`, `effect` on the prediction (on the
             log-odds of a logistic regression of two classes, on the score of each class of
-            several) relative to the column's average, and `band`, two
-            standard deviations of the noise in it. With more than two classes also `class`.
+            several) relative to the column's average, and `band`: for ridge regression without
+            rescaling a proved upper bound for two standard deviations of the noise in it, else
+            a rough estimate, usually too wide, often by several times, and sometimes too
+            narrow. `clear` says that zero lies outside the band, that the effect is at least
+            5 % of the largest, and that at least 0.5 % of the records have the value, as far as
+            released means tell. With more than two classes also `class`.
             Numbers are shown at their knots, the middle of their intervals, or at their
             bounds. The column whose effects are the clearest comes first. A pair is a column
             called "a x b", with a row for every value of a and every one of b, which stands in
@@ -262,7 +266,8 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         Computed from the released model alone: nothing is spent, and the average is a
         released one where means were released. Where the schema normalises rows, what a column
         does depends on the rest of the record; shown is what it does before that. Bands of
-        monotone columns are wider, docs/proofs/noise_band.md says why.
+        monotone columns are wider, docs/proofs/noise_band.md says why; those of models with
+        such columns are rough estimates.
         """
         check_fitted(self)
         return column_shapes(self.schema_, self.bounds_, self.estimator_, self._means())

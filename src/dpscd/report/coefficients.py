@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from itertools import groupby
 
-from dpscd.estimators.purpose import has_intervals, prediction_note
+from dpscd.estimators.purpose import clear_words, has_intervals, prediction_note
 from dpscd.report.axis import CUT, at, axis, beyond, is_cut
 from dpscd.report.html import Html, counted, data_table, fixed, html, joined, number, whole
 from dpscd.report.pair_map import pair_maps
@@ -91,33 +91,20 @@ def _scale(subject: Subject) -> str:
 def _noise(subject: Subject) -> Html:
     if not subject.card.private:
         return html("<p>No noise was added to this model, so there are no bands.</p>\n")
-    rescaled = any(x.what == "rescaling" for x in subject.card.releases)
-    if subject.kind.band_proved and not rescaled:
-        proved = (
-            "For this kind of model, ridge regression, it is a proven upper bound, unless the "
-            "rows that a step uses are nearly alike; then it is an estimate."
-        )
-    else:
-        proved = (
-            "It is an upper bound proved for ridge regression as it is trained; for this model "
-            "it is an estimate."
-        )
     return html(
-        "<p>The <strong>band</strong> around each {noun} is what the noise that protects "
-        "people adds to it: one standard deviation to each side (thick) and two (thin). "
-        "{proved} It needs no records to compute, and is no confidence interval: chance in the "
-        "records themselves comes on top.</p>\n"
-        '<ul class="legend"><li>{out}<span><strong>stands out</strong>: zero lies beyond two '
-        "deviations</span></li><li>{leans}<span><strong>leans</strong>: zero lies between one "
-        "and two</span></li><li>{within}<span><strong>within the noise</strong>: may be noise "
-        "alone</span></li></ul>\n"
-        "<p>Of 100 {noun}s that are noise alone about 5 stand out by chance. And a model can "
-        "predict well although few of its {noun}s stand out: the noise of many cancels "
-        "out in a prediction, and columns that go together share what they explain.</p>\n",
-        proved=proved,
+        "<p>The noise that protects people changes each {noun}: the <strong>band</strong> "
+        "around it says by how much; the thick part is half of it. {band} It needs no records "
+        "to compute, and is no confidence interval: chance in the records themselves comes on "
+        "top.</p>\n"
+        '<ul class="legend"><li>{out}<span><strong>clear</strong>: {clear}</span></li>'
+        "<li>{within}<span><strong>not clear</strong>: all others</span></li></ul>\n"
+        "<p>A model can predict well although few of its {noun}s are clear: the noise of many "
+        "cancels out in a prediction, and columns that go together share what they "
+        "explain.</p>\n",
+        band=subject.band,
+        clear=clear_words(subject.noun),
         noun=subject.noun,
         out=_sign("out"),
-        leans=_sign("leans"),
         within=_sign("within"),
     )
 
@@ -166,7 +153,7 @@ def _chart(subject: Subject, output: int, name: str) -> Html:
 def _chosen(subject: Subject, every: list[Weight]) -> list[Weight]:
     """Return what the chart shows: whole columns of a table, some values of long ones."""
     if subject.noun == "weight":
-        return sorted(every, key=lambda x: -x.clearness)[:_SHOWN]
+        return _clearest(every)[:_SHOWN]
     chosen: list[Weight] = []
     for _, own in groupby(every, key=lambda x: x.group):
         column = list(own)
@@ -178,17 +165,18 @@ def _chosen(subject: Subject, every: list[Weight]) -> list[Weight]:
     return chosen
 
 
+def _clearest(weights: list[Weight]) -> list[Weight]:
+    return sorted(weights, key=lambda x: x.clearness, reverse=True)
+
+
 def _summary(subject: Subject, weights: list[Weight]) -> str:
     count = len(weights)
     if not subject.card.private:
         return f"{counted(count, subject.noun)}, without noise."
     if count == 1:
         return f"Its one {subject.noun}: {weights[0].word}."
-    out, leans = sum(x.stands_out for x in weights), sum(x.leans for x in weights)
-    return (
-        f"Standing out from the noise: {whole(out)} of {whole(count)} {subject.noun}s. "
-        f"Leaning to one side: {whole(leans)} more."
-    )
+    clear = sum(x.clear for x in weights)
+    return f"Clear: {whole(clear)} of {whole(count)} {subject.noun}s."
 
 
 def _reach(weights: list[Weight]) -> float:
@@ -256,7 +244,7 @@ def _plot(weight: Weight, reach: float) -> Html:
         '<line class="zero" x1="50%" x2="50%" y1="0" y2="22"/>'
         '{lines}{beyond}<circle cx="{at}" cy="11" r="4.5"/></svg>',
         beyond=beyond(weight.value - weight.band, weight.value + weight.band, reach),
-        kind={"stands out": "out", "leans": "leans"}.get(weight.word, "within"),
+        kind="out" if weight.clear else "within",
         lines=lines,
         at=at(weight.value, reach),
     )
@@ -266,7 +254,7 @@ def _everything(subject: Subject, output: int, name: str) -> Html:
     every = subject.weights(output)
     listed = every
     if len(every) > _LISTED:
-        listed = sorted(every, key=lambda x: -x.clearness)[:_LISTED]
+        listed = _clearest(every)[:_LISTED]
     left = len(every) - len(listed)
     note = html("<p>{left} more are in the model file.</p>", left=whole(left))
     rows = _rows(subject, [subject.intercept(output), *listed])

@@ -1,4 +1,4 @@
-"""Pairs of columns as maps: tables of shaded cells, signed where they pass their noise."""
+"""Pairs of columns as maps: tables of shaded cells, signed where they are clear."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -26,9 +26,8 @@ def pair_maps(subject: Subject, output: int, name: str) -> Html:
         "<h3>Pairs</h3>\n<p>What a pair adds to the effects of its two columns, relative to "
         'the average of the pair: <span class="up3 key">blue</span> is more, '
         '<span class="down3 key">orange</span> less, and the stronger the further. A '
-        "<strong>+</strong> or <strong>{minus}</strong> stands where the effect stands out of "
-        "the noise; without a sign it may be noise. A part of what one column does alone can "
-        "show up here too.</p>\n{maps}{more}",
+        "<strong>+</strong> or <strong>{minus}</strong> stands where the effect is clear. A "
+        "part of what one column does alone can show up here too.</p>\n{maps}{more}",
         minus=_MINUS,
         maps=maps,
         more=html("<p>{n} more pairs are in the table of all.</p>\n", n=left)
@@ -89,10 +88,10 @@ def _thinned(
         return labels
     if name in subject.numbers:
         return labels[:: -(-len(labels) // most)]
-    clear: dict[str, float] = {}
+    clear: dict[str, tuple[bool, float]] = {}
     for label, effect in effects:
-        clear[label] = max(clear.get(label, 0.0), effect.clearness)
-    kept = sorted(labels, key=lambda label: -clear[label])[:most]
+        clear[label] = max(clear.get(label, effect.clearness), effect.clearness)
+    kept = sorted(labels, key=clear.__getitem__, reverse=True)[:most]
     return [label for label in labels if label in kept]
 
 
@@ -102,7 +101,7 @@ def _cell(effect: Weight | None, reach: float) -> Html:
         return html("<td></td>")
     shade = round(_SHADES * abs(effect.value) / reach)
     side = "up" if effect.value > 0.0 else "down"
-    sign = ("+" if effect.value > 0.0 else _MINUS) if effect.stands_out else ""
+    sign = ("+" if effect.value > 0.0 else _MINUS) if effect.clear else ""
     return html(
         '<td class="{side}{shade}">{sign}<span class="hidden"> {value} ± {band}</span></td>',
         side=side,

@@ -1,19 +1,24 @@
 """The figure of one column: its effect at its values, with the band of the noise."""
 
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from dpscd.estimators.purpose import clear_words
 from dpscd.preprocessing.declarations import Column, Cross
 
 __all__ = ["shape_figure"]
 
 _COLOUR = "#0072b2"
+_ACROSS = 100  # letters of a line below
 
 
-def shape_figure(shape: pd.DataFrame, column: Column | Cross, words: str, file: Path) -> None:
+def shape_figure(
+    shape: pd.DataFrame, column: Column | Cross, words: str, file: Path, band: str | None
+) -> None:
     """Draw the rows of one column of :meth:`dpscd.TableModel.shapes` into `file`.
 
     Parameters
@@ -26,6 +31,8 @@ def shape_figure(shape: pd.DataFrame, column: Column | Cross, words: str, file: 
         What the effect is one on.
     file : Path
         Replaced if it exists; its ending says the format.
+    band : str or None
+        What the band is; None without noise.
 
     Raises
     ------
@@ -35,7 +42,7 @@ def shape_figure(shape: pd.DataFrame, column: Column | Cross, words: str, file: 
     from matplotlib.figure import Figure
 
     if isinstance(column, Cross):
-        _map(shape, column, words, file)
+        _map(shape, column, words, file, band)
         return
     listed = column.kind != "number"
     height = max(2.4, 1.2 + 0.3 * len(shape)) if listed else 4.0
@@ -46,8 +53,7 @@ def shape_figure(shape: pd.DataFrame, column: Column | Cross, words: str, file: 
     else:
         _curve(axes, shape[shape["value"] != "(missing)"], column)
     figure.suptitle(f"{column.name}: effect on {words}", fontsize=11)
-    figure.supxlabel("The band is two standard deviations of the noise.", fontsize=8)
-    figure.savefig(file, dpi=150)
+    _write(figure, file, band)
 
 
 def _curve(axes: Any, shape: pd.DataFrame, column: Column) -> None:
@@ -79,8 +85,8 @@ def _points(axes: Any, shape: pd.DataFrame) -> None:
     axes.set_xlabel("effect")
 
 
-def _map(shape: pd.DataFrame, pair: Cross, words: str, file: Path) -> None:
-    """Draw a map, with a sign where the effect is beyond its band."""
+def _map(shape: pd.DataFrame, pair: Cross, words: str, file: Path, band: str | None) -> None:
+    """Draw a map, with a sign where the effect is clear."""
     from matplotlib.figure import Figure
 
     down, across = (list(dict.fromkeys(shape[key])) for key in ("value", "other"))
@@ -90,7 +96,7 @@ def _map(shape: pd.DataFrame, pair: Cross, words: str, file: Path) -> None:
     for row in shape.to_dict(orient="records"):
         place = down.index(row["value"]), across.index(row["other"])
         grid[place] = row["effect"]
-        if abs(row["effect"]) > row["band"]:
+        if row["clear"]:
             sign = "+" if row["effect"] > 0.0 else "\u2212"
             axes.text(place[1], place[0], sign, ha="center", va="center")
     reach = float(np.nanmax(np.abs(grid)))
@@ -101,7 +107,14 @@ def _map(shape: pd.DataFrame, pair: Cross, words: str, file: Path) -> None:
     axes.set_xlabel(pair.second.name)
     figure.colorbar(drawn, label="effect")
     figure.suptitle(f"{pair.name}: effect on {words}", fontsize=11)
-    figure.supxlabel("Signs: beyond two standard deviations of the noise.", fontsize=8)
+    signs = f"Signs: {clear_words('effect')}."
+    _write(figure, file, signs if band is None else f"{signs} {band}")
+
+
+def _write(figure: Any, file: Path, words: str | None) -> None:
+    """Write a figure with words below it."""
+    if words is not None:
+        figure.supxlabel(fill(words, _ACROSS), fontsize=8)
     figure.savefig(file, dpi=150)
 
 

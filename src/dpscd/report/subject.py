@@ -11,7 +11,7 @@ from dpscd.cards.card import PrivacyCard
 from dpscd.errors import CardError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.intervals import Intervals
-from dpscd.estimators.purpose import has_intervals
+from dpscd.estimators.purpose import band_words, has_intervals
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.shapes import BAND
 from dpscd.estimators.table import TableModel
@@ -37,7 +37,9 @@ class Weight:
     group, label : str
         Column of the table it belongs to, and what of that column it stands for.
     value, band : float
-        The coefficient, and how far noise reaches to both sides of it.
+        The coefficient, and how far the band reaches to both sides of it.
+    clear : bool
+        Whether it is called clear.
     pair : tuple of two str, or None
         The values of both columns of a pair.
     """
@@ -46,29 +48,18 @@ class Weight:
     label: str
     value: float
     band: float
+    clear: bool
     pair: tuple[str, str] | None = None
 
     @property
-    def stands_out(self) -> bool:
-        """Whether the band leaves out zero."""
-        return abs(self.value) > self.band
-
-    @property
-    def leans(self) -> bool:
-        """Whether at least half the band leaves out zero."""
-        return not self.stands_out and abs(self.value) > self.band / BAND
-
-    @property
     def word(self) -> str:
-        """What the band says about the coefficient."""
-        if self.stands_out:
-            return "stands out"
-        return "leans" if self.leans else "within the noise"
+        """What is said of the coefficient."""
+        return "clear" if self.clear else "not clear"
 
     @property
-    def clearness(self) -> float:
-        """The coefficient in units of its band."""
-        return abs(self.value) / self.band if self.band else abs(self.value)
+    def clearness(self) -> tuple[bool, float]:
+        """Whether it is clear, and the coefficient in units of its band."""
+        return self.clear, abs(self.value) / self.band if self.band else abs(self.value)
 
 
 class Subject:
@@ -155,6 +146,11 @@ class Subject:
         return found.first.name, found.second.name
 
     @property
+    def band(self) -> str:
+        """What the band of a private model is, in a sentence."""
+        return band_words(self._table or self.estimator) or ""
+
+    @property
     def noun(self) -> str:
         """What the numbers of :meth:`weights` are called."""
         return "weight" if self._plain is None else "effect"
@@ -180,7 +176,7 @@ class Subject:
         values = np.atleast_2d(self.estimator.coef_)[output]
         bands = BAND * np.atleast_2d(self.estimator.coef_noise_)[output]
         return [
-            Weight(group, label, float(value), float(band))
+            _weight(group, label, float(value), float(band))
             for (group, label), value, band in zip(self._names(), values, bands, strict=True)
         ]
 
@@ -188,7 +184,7 @@ class Subject:
         """Return the intercept of one output."""
         value = np.atleast_1d(self.estimator.intercept_)[output]
         band = BAND * np.atleast_1d(self.estimator.intercept_noise_)[output]
-        return Weight("(intercept)", "(intercept)", float(value), float(band))
+        return _weight("(intercept)", "(intercept)", float(value), float(band))
 
     def _names(self) -> Iterator[tuple[str, str]]:
         """Yield the group and the label of every feature."""
@@ -208,6 +204,10 @@ class Subject:
             first += width_of(part)
 
 
+def _weight(group: str, label: str, value: float, band: float) -> Weight:
+    return Weight(group, label, value, band, clear=abs(value) > band)
+
+
 def _effects(own: pd.DataFrame) -> list[Weight]:
     """Return the effects of a column or a pair as the reader of a page sees them."""
     group = str(own["column"].iloc[0])
@@ -216,8 +216,8 @@ def _effects(own: pd.DataFrame) -> list[Weight]:
     if "other" in own and own["other"].notna().any():
         pairs = list(zip(labels, _texts(own["other"].tolist()), strict=True))
         labels = [" x ".join(pair) for pair in pairs]
-    rows = zip(labels, own["effect"], own["band"], pairs, strict=True)
-    return [Weight(group, label, float(x), float(band), pair) for label, x, band, pair in rows]
+    columns = (own[key].tolist() for key in ("effect", "band", "clear"))
+    return [Weight(group, *row) for row in zip(labels, *columns, pairs, strict=True)]
 
 
 def _texts(values: list[Any]) -> list[str]:

@@ -140,7 +140,7 @@ def tradeoff(subject: Subject) -> Html:
     ]
     headings = (
         "Epsilon", "Best guess", "Odds change by", hidden, "Band over typical weight",
-        "Would stand out",
+        "Outside their band",
     )  # fmt: skip
     return html(
         "<p>A smaller epsilon protects better and needs more noise. For {n} and {d}, "

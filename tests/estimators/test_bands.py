@@ -1,0 +1,157 @@
+"""What bands are is said everywhere in the same words, and what is called clear is.
+
+Which of the two it is follows from docs/proofs/noise_band.md.
+"""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from typer.testing import CliRunner
+
+from dpscd import DPHuberRegressor, DPLogisticRegression, DPRidge, Schema, TableModel
+from dpscd.cli.app import app
+from dpscd.estimators.purpose import LEAST_SHARE, LEAST_SIZE, band_words, clear_words
+from dpscd.estimators.shapes import column_shapes
+from dpscd.report.coefficients import coefficients
+from dpscd.report.subject import Subject
+
+ROOT = Path(__file__).parents[2]
+PROVED = (
+    "The band is a proved upper bound for two standard deviations of the noise, unless the "
+    "rows of a lot are nearly parallel."
+)
+ROUGH = (
+    "The band is a rough estimate of two standard deviations of the noise: usually too wide, "
+    "often by several times, and sometimes too narrow."
+)
+AGE = {"kind": "number", "bounds": [0, 1], "shape": "smooth", "bins": 2}
+NUMBER = {"target": {"column": "y", "bounds": [0, 1]}, "columns": {"age": AGE}}
+CLASSES = {"target": {"column": "c", "classes": ["no", "yes"]}, "columns": {"age": AGE}}
+RISING = {**NUMBER, "columns": {"age": {**AGE, "monotone": "up"}}}
+BARE = {"epochs": 5, "random_state": 0, "standardise": False}
+CASES = {
+    "ridge": (NUMBER, DPRidge(1.0, **BARE), PROVED),
+    "rescaled": (NUMBER, DPRidge(1.0, epochs=5, random_state=0), ROUGH),
+    "rising": (RISING, DPRidge(1.0, **BARE), ROUGH),
+    "huber": (NUMBER, DPHuberRegressor(1.0, **BARE), ROUGH),
+    "logistic": (CLASSES, DPLogisticRegression(1.0, **BARE), ROUGH),
+}
+
+
+def table():
+    rng = np.random.default_rng(0)
+    age = rng.uniform(size=1000)
+    answer = np.where(rng.uniform(size=1000) < age, "yes", "no")
+    return pd.DataFrame({"age": age, "y": age, "c": answer})
+
+
+def said(*words):
+    found = CliRunner().invoke(app, list(map(str, words)))
+    assert found.exit_code == 0, (found.output, found.exception)
+    return " ".join(found.stdout.split())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_place_says_which_of_the_two_a_band_is(case, tmp_path, monkeypatch):
+    schema, estimator, words = CASES[case]
+    model = TableModel(schema, estimator).fit(table())
+    rescaled = any(x.what == "rescaling" for x in model.privacy_.releases)
+    assert rescaled == (case == "rescaled")
+    assert band_words(model) == words
+    path = tmp_path / "model.json"
+    model.save(path)
+    written = []
+    monkeypatch.setattr(Figure, "supxlabel", lambda _, text, **_more: written.append(text))
+    assert words in said("inspect", path)
+    assert words in said("inspect", path, "--json")
+    assert words in said("inspect", path, "--column", "age", "--plot", tmp_path / "x.png")
+    assert [" ".join(text.split()) for text in written] == [words]
+    page = coefficients(Subject(model))
+    assert words in page
+    assert f"<strong>clear</strong>: {clear_words('effect')}" in page
+    # Coefficients without a schema.
+    if case != "rising":
+        assert words in coefficients(Subject(model.estimator_))
+        monkeypatch.setattr("dpscd.cli.inspect.load_model", lambda _: model.estimator_)
+        assert words in said("inspect", "m.json")
+
+
+def test_without_noise_there_is_nothing_to_say(tmp_path):
+    model = TableModel(NUMBER, DPRidge(np.inf)).fit(table())
+    assert band_words(model) is None
+    model.save(tmp_path / "model.json")
+    for more in ((), ("--column", "age")):
+        text = said("inspect", tmp_path / "model.json", *more)
+        assert "The band is" not in text
+        assert "clear" not in text
+
+
+def test_pages_and_docstrings_say_the_same():
+    both = ("proved upper bound", "rough estimate")
+    guides = [ROOT / "docs" / "guides" / name for name in ("report.md", "data.md")]
+    for text in (*(path.read_text() for path in guides), TableModel.shapes.__doc__):
+        assert all(words in text for words in both)
+    for kind in (DPRidge, DPLogisticRegression):
+        assert all(words in kind.__doc__ for words in both)
+    gone = ("may be noise alone", "stand out by chance", "leans</strong>", "*leans*")
+    gone += ("band is two standard deviations", "with two standard deviations of")
+    places = [*(ROOT / "src" / "dpscd").rglob("*.py"), *(ROOT / "docs" / "guides").glob("*.md")]
+    for path in places:
+        text = " ".join(path.read_text(encoding="utf-8").replace('"', " ").split())
+        assert not [words for words in gone if words in text], path
+    for number in (LEAST_SIZE, LEAST_SHARE):
+        words = f"{100 * number:g} % of the"
+        assert words in guides[0].read_text()
+        assert words in " ".join(TableModel.shapes.__doc__.split())
+        assert words in clear_words("effect")
+
+
+def drugs():
+    """Return effects of drugs that nobody, few and many take, known nearly exactly."""
+    names = ["nobody", "few", "many", "unsure", "small"]
+    taken = {"nobody": 1e-4, "few": 0.004, "many": 0.3, "unsure": 0.3, "small": 0.3}
+    weight = {"nobody": 43.0, "few": 2.0, "many": 1.0, "unsure": 1.0, "small": 0.04}
+    columns = {
+        name: {"kind": "category", "values": ["no", "yes"], "complete": True} for name in names
+    }
+    schema = Schema.from_dict({**CLASSES, "columns": columns})
+    noise = {name: (0.9 if name == "unsure" else 1e-6) for name in names}
+    estimator = SimpleNamespace(
+        coef_=np.array([[x for name in names for x in (0.0, weight[name])]]),
+        coef_noise_=np.array([[x for name in names for x in (noise[name],) * 2]]),
+        fit_intercept=True,
+        classes_=np.array(["no", "yes"]),
+        unseen_features=lambda: np.zeros(2 * len(names), dtype=bool),
+        privacy_=SimpleNamespace(releases=()),
+    )
+    unit = 1.0 / np.sqrt(len(names))
+    means = unit * np.array([x for name in names for x in (1.0 - taken[name], taken[name])])
+    return column_shapes(schema, {}, estimator, means)
+
+
+def test_what_is_small_or_of_few_is_not_called_clear():
+    shapes = drugs()
+    assert shapes["seen"].all()
+    found = {(row["column"], row["value"]): row for _, row in shapes.iterrows()}
+    clear = {key for key, row in found.items() if row["clear"]}
+    assert clear == {("many", "no"), ("many", "yes")}
+    # All of these lie far outside their bands.
+    for key in (("nobody", "no"), ("nobody", "yes"), ("few", "yes"), ("small", "yes")):
+        assert abs(found[key]["effect"]) > 1000 * found[key]["band"]
+    assert shapes["column"][0] == "many"  # the clearest comes first
+
+
+def test_inspect_does_not_count_what_is_not_clear(monkeypatch):
+    shapes = drugs()
+    model = TableModel(CLASSES, DPLogisticRegression(1.0, **BARE)).fit(table())
+    monkeypatch.setattr(model, "shapes", lambda: shapes)
+    monkeypatch.setattr("dpscd.cli.inspect.load_model", lambda _: model)
+    text = said("inspect", "m.json", "--top", 3)
+    assert "2 of 10 effects on the score of c = yes are clear" in text
+    assert clear_words("effect") in text
+    places = [text.index(x) for x in ("many = yes", "many = no")]
+    assert max(places) < text.index("nobody")
