@@ -156,9 +156,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         groups : array-like of shape (n_samples,), optional
             Whose row each is: any hashable values, equal for the rows of one person. Then a
             person with all its rows is what is protected, and n is the number of persons.
-            Rows without an identifier (None, NaN, empty text) contribute nothing. None
-            protects each row by itself. On Dask all rows of a person must lie in one
-            partition.
+            Rows without an identifier (None, NaN, an empty text, or one such as "nan" or "NA"
+            that tables count as missing) contribute nothing. None protects each row by
+            itself. On Dask all rows of a person must lie in one partition.
 
         Returns
         -------
