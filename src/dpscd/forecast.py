@@ -14,7 +14,7 @@ from dpscd.errors import ParameterError
 from dpscd.plan import Plan
 from dpscd.planning_inference import expected_width, inference_rule, weakest_curvature
 from dpscd.privacy.accounting import gaussian_multiplier
-from dpscd.privacy.relation import PrivacyTarget
+from dpscd.privacy.relation import PrivacyTarget, remedies
 
 __all__ = [
     "Forecast",
@@ -34,6 +34,13 @@ _ERROR = (15.0, -0.01)
 # A record adds at most R to the shared vector, so n records, all alike, add at most R n; the
 # noise of one release of it has length R sigma sqrt(m). Their ratio is the relative noise.
 _DROWNED = 1.0
+
+# From this relative noise on the band of two even classes ends at what guessing loses.
+_GUESSING = 0.5 / _ACCURACY[0]
+
+# Up to which end of a band next to nothing is lost, and up to which some: of accuracy, and of
+# squared error.
+_NAMED_ACCURACY, _NAMED_ERROR = (0.01, 0.05), (0.05, 0.25)
 
 # Seconds: a fit, a step, a number of noise, a record in a lot and a number of its row.
 # Fitted to benchmarks/expected_time.py, one core.
@@ -56,12 +63,15 @@ class Forecast:
     lost : tuple of two floats
         Between which numbers the accuracy lies that privacy costs; of a regression the mean
         squared error, as a part of what it is without privacy.
+    verdict : str
+        What that comes to, in words.
     """
 
     relative_noise: float
     coef_noise: float
     seconds: float
     lost: tuple[float, float]
+    verdict: str
 
     @property
     def mostly_noise(self) -> bool:
@@ -92,7 +102,7 @@ def relative_noise(n: int, width: int, target: PrivacyTarget) -> float:
 
 
 def noise_warning(n: int, width: int, target: PrivacyTarget) -> str | None:
-    """Return a warning if a model will be mostly noise, by public numbers alone; None if not.
+    """Return a warning if a model may be no better than guessing, by public numbers alone.
 
     Parameters
     ----------
@@ -102,14 +112,20 @@ def noise_warning(n: int, width: int, target: PrivacyTarget) -> str | None:
         Number of coefficients, the intercept included.
     target : PrivacyTarget
         With a finite epsilon.
+
+    Returns
+    -------
+    str or None
+        None where more is to be expected.
     """
     noise = relative_noise(n, width, target)
-    if noise < _DROWNED:
+    if noise < _GUESSING:
         return None
+    so = "will be mostly noise" if noise >= _DROWNED else "may be no better than guessing"
     return (
         f"n={n} with {width} coefficients at epsilon={target.epsilon:g}: the noise is "
         f"{noise:.2g} times as long as the longest sum that so many could have, so the model "
-        "will be mostly noise. More records, fewer features or a larger epsilon help; "
+        f"{so}. {remedies(target.epsilon, 'More records', 'fewer features')} help; "
         "`dpscd plan` shows what to expect."
     )
 
@@ -130,18 +146,30 @@ def expect(plan: Plan, *, regression: bool, largest_class: float | None = None) 
     target = PrivacyTarget(plan.epsilon, plan.delta, plan.relation)
     noise = relative_noise(plan.n, plan.d + int(plan.intercept), target)
     slope, low = _ERROR if regression else _ACCURACY
-    high = slope * noise
+    high, most = slope * noise, math.inf
     if not regression:
         share = 1.0 / max(2, plan.outputs) if largest_class is None else largest_class
         if not 0.0 < share < 1.0:
             raise ParameterError(f"largest_class={share!r} must be between 0 and 1.")
-        high = min(high, 1.0 - share)
+        most = 1.0 - share
+        high = min(high, most)
     return Forecast(
         relative_noise=noise,
         coef_noise=plan.shared_noise / (plan.lam * plan.n),
         seconds=_fit_seconds(plan),
         lost=(low, high),
+        verdict=_verdict(high, regression, guessing=noise >= _GUESSING or high >= most),
     )
+
+
+def _verdict(high: float, regression: bool, *, guessing: bool) -> str:
+    """Return in words what a band comes to that ends at `high`."""
+    if guessing:
+        return "the model may be no better than guessing"
+    little, some = _NAMED_ERROR if regression else _NAMED_ACCURACY
+    if high <= little:
+        return "next to nothing is lost"
+    return "some may be lost" if high <= some else "much may be lost"
 
 
 def expect_intervals(plan: Plan, *, regression: bool) -> IntervalForecast:

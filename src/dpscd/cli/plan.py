@@ -1,6 +1,7 @@
 """``dpscd plan``: what a fit would be like, before there are data."""
 
 import math
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -114,6 +115,8 @@ def plan(
                 else "lost: accuracy, below that without privacy."
             )
         )
+        for verdict, those in groupby(found, key=lambda own: own[1].verdict):
+            typer.echo(f"epsilon {', '.join(f'{one.epsilon:g}' for one, _ in those)}: {verdict}.")
         for one, more in found:
             if more.mostly_noise:
                 typer.echo(
@@ -187,4 +190,5 @@ def _plain(more: Any) -> dict[str, Any]:
         "seconds": more.seconds,
         "lost": more.lost,
         "mostly_noise": more.mostly_noise,
+        "verdict": more.verdict,
     }
