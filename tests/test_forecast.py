@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpscd import DPLogisticRegression, DPRidge, UtilityWarning
-from dpscd.errors import ParameterError
+from dpscd.errors import CalibrationError, ParameterError
 from dpscd.forecast import (
     Finer,
     expect,
@@ -212,7 +212,7 @@ def test_intervals_are_as_wide_as_expected(task, epsilon):
 def test_a_warning_begins_where_noise_is_as_long_as_all_records_together():
     target = PrivacyTarget(1.0, 1e-5)
     assert "the model will be mostly noise" in noise_warning(20, 84, target)
-    edge = next(n for n in range(20, 100) if noise_warning(n, 84, target) is None)
+    edge = next(n for n in range(20, 100) if "mostly noise" not in noise_warning(n, 84, target))
     assert relative_noise(edge - 1, 84, target) >= 1.0 > relative_noise(edge, 84, target)
     # The longest sum is that of records all alike; drawn noise is as long as it at the edge.
     sigma = relative_noise(1, 1, target)
@@ -220,7 +220,55 @@ def test_a_warning_begins_where_noise_is_as_long_as_all_records_together():
     assert drawn.mean() == pytest.approx(edge, rel=0.05)
 
 
+def test_a_milder_warning_begins_where_all_that_two_classes_know_may_be_lost():
+    target = PrivacyTarget(0.1, 1e-5)
+    assert "may be no better than guessing" in noise_warning(300, 11, target)
+    edge = next(n for n in range(300, 3000) if noise_warning(n, 11, target) is None)
+    assert expected(edge - 1, 10, 0.1).lost[1] == 0.5 > expected(edge, 10, 0.1).lost[1]
+    # Where it begins the worst of some models guesses, and half the records later none does.
+    rng, found = np.random.default_rng(0), {}
+    for n in (edge // 2, edge * 3 // 2):
+        X = rng.normal(size=(n + 20_000, 10))
+        y = X @ rng.normal(size=10) + rng.logistic(size=len(X)) > 0
+        options = {"classes": [False, True], "row_bound": 6.0, "delta": 1e-5}
+        models = (DPLogisticRegression(0.1, random_state=seed, **options) for seed in range(10))
+        found[n] = min(model.fit(X[:n], y[:n]).score(X[n:], y[n:]) for model in models)
+    assert found[edge // 2] < 0.55
+    assert found[edge * 3 // 2] > 0.6
+
+
+def test_a_larger_epsilon_is_proposed_only_where_it_is_small():
+    for epsilon, proposed in ((0.1, True), (9.9, True), (10.0, False), (1e4, False)):
+        words = noise_warning(1, 10_000, PrivacyTarget(epsilon, 1e-5))
+        assert ("larger epsilon" in words) == proposed
+        assert "fewer features" in words
+    assert "More records or fewer features help" in words
+    for epsilon, proposed in ((1e4, "Use a smaller epsilon"), (1e-9, "Use a larger epsilon")):
+        with pytest.raises(CalibrationError, match=proposed):
+            planned(300, 5, epsilon)
+
+
+def test_a_verdict_says_what_a_band_comes_to():
+    guess = "the model may be no better than guessing"
+    for n, task, verdict in (
+        (100, "classification", guess),
+        (1500, "classification", "much may be lost"),
+        (20_000, "classification", "some may be lost"),
+        (10**6, "classification", "next to nothing is lost"),
+        (100, "regression", guess),
+        (2000, "regression", "much may be lost"),
+        (20_000, "regression", "some may be lost"),
+        (10**6, "regression", "next to nothing is lost"),
+    ):
+        assert expected(n, 10, 0.1, task).verdict == verdict
+    assert expected(20_000, 10, 0.1, largest_class=0.999).verdict == guess
+
+
 def test_a_fit_warns_by_public_numbers_alone():
+    with pytest.warns(UtilityWarning, match="n=300 with 11 coefficients at epsilon=0.1: "):
+        DPLogisticRegression(0.1, classes=[0, 1], epochs=1).fit(
+            np.zeros((300, 10)), np.arange(300) % 2
+        )
     X, y = np.zeros((20, 83)), np.arange(20) % 2
     with pytest.warns(UtilityWarning, match="n=20 with 84 coefficients at epsilon=1: "):
         DPLogisticRegression(1.0, classes=[0, 1], epochs=1).fit(X, y)

@@ -17,7 +17,7 @@ from dpscd.errors import ParameterError
 from dpscd.plan import Plan
 from dpscd.planning_inference import expected_width, inference_rule, weakest_curvature
 from dpscd.privacy.accounting import gaussian_multiplier
-from dpscd.privacy.relation import PrivacyTarget
+from dpscd.privacy.relation import PrivacyTarget, remedies
 
 __all__ = [
     "Finer",
@@ -46,6 +46,13 @@ _FINER_ACCURACY, _FINER_ERROR = (0.153, 0.3), (2.61, 1.0)
 # A record adds at most R to the shared vector, so n records, all alike, add at most R n; the
 # noise of one release of it has length R sigma sqrt(m). Their ratio is the relative noise.
 _DROWNED = 1.0
+
+# From this relative noise on the band of two even classes ends at what guessing loses.
+_GUESSING = 0.5 / _ACCURACY[0]
+
+# Up to which end of a band next to nothing is lost, and up to which some: of accuracy, and of
+# squared error.
+_NAMED_ACCURACY, _NAMED_ERROR = (0.01, 0.05), (0.05, 0.25)
 
 # Seconds: a fit, a step, a number of noise, a record in a lot and a number of its row.
 # Fitted to benchmarks/expected_time.py, one core.
@@ -89,6 +96,8 @@ class Forecast:
         without noise; of a regression the mean squared error, as a part of what it is there.
     below_inf : tuple of two floats
         The same, against what epsilon inf fits, with its finer features.
+    verdict : str
+        What that comes to, in words.
     """
 
     relative_noise: float
@@ -96,6 +105,7 @@ class Forecast:
     seconds: float
     lost: tuple[float, float]
     below_inf: tuple[float, float]
+    verdict: str
 
     @property
     def mostly_noise(self) -> bool:
@@ -126,7 +136,7 @@ def relative_noise(n: int, width: int, target: PrivacyTarget) -> float:
 
 
 def noise_warning(n: int, width: int, target: PrivacyTarget) -> str | None:
-    """Return a warning if a model will be mostly noise, by public numbers alone; None if not.
+    """Return a warning if a model may be no better than guessing, by public numbers alone.
 
     Parameters
     ----------
@@ -136,14 +146,20 @@ def noise_warning(n: int, width: int, target: PrivacyTarget) -> str | None:
         Number of coefficients, the intercept included.
     target : PrivacyTarget
         With a finite epsilon.
+
+    Returns
+    -------
+    str or None
+        None where more is to be expected.
     """
     noise = relative_noise(n, width, target)
-    if noise < _DROWNED:
+    if noise < _GUESSING:
         return None
+    so = "will be mostly noise" if noise >= _DROWNED else "may be no better than guessing"
     return (
         f"n={n} with {width} coefficients at epsilon={target.epsilon:g}: the noise is "
         f"{noise:.2g} times as long as the longest sum that so many could have, so the model "
-        "will be mostly noise. More records, fewer features or a larger epsilon help; "
+        f"{so}. {remedies(target.epsilon, 'More records', 'fewer features')} help; "
         "`dpscd plan` shows what to expect."
     )
 
@@ -180,19 +196,32 @@ def expect(
     gain, close = _FINER_ERROR if regression else _FINER_ACCURACY
     finer = finer or Finer()
     high = slope * noise + (_CAPPED if regression else 0.0)
-    most = high + gain * finer.width
+    inf = high + gain * finer.width
+    most = math.inf
     if not regression:
         share = 1.0 / max(2, plan.outputs) if largest_class is None else largest_class
         if not 0.0 < share < 1.0:
             raise ParameterError(f"largest_class={share!r} must be between 0 and 1.")
-        high, most = min(high, 1.0 - share), min(most, 1.0 - share)
+        most = 1.0 - share
+        high, inf = min(high, most), min(inf, most)
     return Forecast(
         relative_noise=noise,
         coef_noise=plan.shared_noise / (plan.lam * plan.n),
         seconds=_fit_seconds(plan),
         lost=(low, high),
-        below_inf=(low - close * finer.features / plan.n, most),
+        below_inf=(low - close * finer.features / plan.n, inf),
+        verdict=_verdict(high, regression, guessing=noise >= _GUESSING or high >= most),
     )
+
+
+def _verdict(high: float, regression: bool, *, guessing: bool) -> str:
+    """Return in words what a band comes to that ends at `high`."""
+    if guessing:
+        return "the model may be no better than guessing"
+    little, some = _NAMED_ERROR if regression else _NAMED_ACCURACY
+    if high <= little:
+        return "next to nothing is lost"
+    return "some may be lost" if high <= some else "much may be lost"
 
 
 def expect_intervals(plan: Plan, *, regression: bool) -> IntervalForecast:

@@ -9,7 +9,7 @@ from dpscd.kernels.dual import StepConstants
 from dpscd.privacy.calibration import calibrate, interval_for
 from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.noise import LatticeGaussian
-from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.relation import FORMAL, PrivacyTarget, Relation
 from dpscd.privacy.release import LAZY_EPSILON, Claim, Release, claim, inner_target
 from dpscd.privacy.sampling import PoissonLots
 from dpscd.privacy.sums import capacity_of, unit_of, whole_unit_of
@@ -278,7 +278,8 @@ class Plan:
             raise CalibrationError(
                 f"epsilon={self.epsilon!r} at delta={self.delta!r} cannot be reached: finite "
                 f"precision alone costs more over {self.steps} steps of {self.size} numbers. "
-                "Use fewer epochs, a larger epsilon or a larger delta."
+                f"Use {'a larger' if self.epsilon < FORMAL else 'a smaller'} epsilon, a larger "
+                "delta or fewer epochs."
             )
         target = PrivacyTarget(epsilon, delta, self.relation)
         others = tuple(one.release().event for one in self._others)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from dpscd.errors import ParameterError
 from dpscd.inference import SEEN
 from dpscd.information import AVERAGING, curvature_error, parts_of
+from dpscd.privacy.relation import FORMAL
 from dpscd.releases.information import Information
 
 __all__ = [
@@ -118,7 +119,8 @@ def information_noise(
         raise ParameterError(
             f"inference cannot work with n={n} and {d} features at this epsilon: noise would "
             "hide how exactly the records determine the coefficients. About "
-            f"n={_rounded(needed)} would do, or fewer features, or a larger epsilon."
+            f"n={_rounded(needed)} would do, or fewer features, or a larger epsilon if "
+            f"it is below {FORMAL:g}."
         )
     return Information(n, noise, width, logistic, robust)
 

@@ -680,6 +680,22 @@ def test_schema_init_reads_no_record(run):
     assert '[columns.smoker]\nkind = "boolean"' in text
 
 
+def test_a_schema_is_compared_with_what_a_file_declares(run):
+    days = pd.date_range("2020-01-01", periods=4)
+    people(4).assign(age=days).to_parquet("t.parquet")
+    people(4).assign(age=days).to_csv("t.csv")  # with an index, which no schema has
+    found = run("schema", "check", "s.toml", "t.parquet")
+    assert found.stderr.startswith("warning: column 'age' is a number in the schema; the file")
+    assert "has dates or times" in found.stderr
+    values = json.loads(run("schema", "check", "s.toml", "t.parquet", "--json").stdout)
+    assert len(values["warnings"]) == 1
+    assert not run("schema", "check", "s.toml", "t.csv").stderr  # no record is read
+    people(4).drop(columns="age").to_csv("t.csv")
+    assert "no column 'age'" in run("schema", "check", "s.toml", "t.csv", code=1).stderr
+    run("schema", "init", "t.parquet", "--out", "dates.toml")
+    assert "a date is no number" in Path("dates.toml").read_text()
+
+
 def test_example_writes_the_packaged_table(run):
     assert run("example", "adult").stdout == "adult.data, adult.test, adult.toml\n"
     values = json.loads(run("example", "--out", "folder", "--json").stdout)

@@ -24,6 +24,7 @@ from dpscd import (
     PrivacyWarning,
     SecretSeed,
     TableModel,
+    private_score,
 )
 from dpscd.errors import LedgerError
 from dpscd.estimators.sources import Given
@@ -135,7 +136,7 @@ def test_persons_are_the_same_in_every_container(container):
     assert same(fitted("ridge", X, line, CONTAINERS[container](person)), expected)
 
 
-@pytest.mark.parametrize("absent", [None, np.nan, "", pd.NA])
+@pytest.mark.parametrize("absent", [None, np.nan, "", pd.NA, "nan", "NaN", "NA", " None "])
 def test_rows_of_nobody_contribute_nothing(absent):
     X, line, person = people(2)
     groups = person.astype(object)
@@ -143,6 +144,20 @@ def test_rows_of_nobody_contribute_nothing(absent):
     groups[nobody] = absent
     found = fitted("ridge", X, line, groups)
     assert same(found, fitted("ridge", X[~nobody], line[~nobody], person[~nobody]))
+
+
+def test_gaps_that_became_texts_are_nobody():
+    frame, plain = table(), {**SCHEMA, "table": {}}
+    gone = np.arange(len(frame)) % 5 == 0
+    patient = np.array(list(map(str, frame["patient"].mask(gone))))
+    assert (patient[gone] == "nan").all()
+    estimator = DPLogisticRegression(random_state=1)
+    given = TableModel(plain, estimator).fit(frame, groups=patient)
+    named = TableModel(SCHEMA, estimator).fit(frame.assign(patient=patient))
+    assert given.privacy_.public["n"] == frame["patient"][~gone].nunique()
+    assert same(given.estimator_, named.estimator_)
+    score = private_score(given, frame, groups=patient, epsilon=1.0)
+    assert score.card.public["n"] == given.privacy_.public["n"]
 
 
 def test_identifiers_stay_out_of_the_model(tmp_path):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from forgery import sealed
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
 
@@ -20,6 +21,7 @@ from dpscd import (
     DataTypeError,
     DPLinearSVC,
     DPLogisticRegression,
+    DPModelSearch,
     DPRidge,
     Ledger,
     ModelFileError,
@@ -121,6 +123,58 @@ def test_estimators_that_do_not_fit_are_refused(table):
         TableModel(SCHEMA).predict(table)
     with pytest.raises(ParameterError, match="epsilon"):
         TableModel(SCHEMA, DPLogisticRegression(epsilon=-1)).fit(table)
+
+
+CONTRADICTIONS = [
+    (NUMBER, DPRidge(y_bounds=(0, 100)), r"y_bounds=\(0, 100\) contradicts .* \(0.0, 200.0\)"),
+    (SCHEMA, DPLogisticRegression(classes=["a", "b"]), r"classes=\['a', 'b'\] contradicts"),
+    (SCHEMA, DPLogisticRegression(classes=["yes", "no", "ill"]), "leave classes out"),
+    (
+        {**NUMBER, "target": {"column": "cost", "bounds": "private"}},
+        DPRidge(y_bounds=(0, 200)),
+        "bounds = 'private': leave y_bounds out",
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "estimator", "words"), CONTRADICTIONS)
+def test_estimators_that_contradict_the_schema_are_refused(
+    table, tmp_path, schema, estimator, words
+):
+    path = str(tmp_path / "budget.db")
+    Ledger.init(path, "it", epsilon=5.0, delta=1e-4)
+    charged = clone(estimator).set_params(ledger=path, dataset="it")
+    with pytest.raises(ParameterError, match=words):
+        TableModel(schema, charged).fit(table)
+    assert not Ledger(path).history("it")
+    if schema["target"].get("bounds") != "private":
+        search = DPModelSearch(
+            [TableModel(schema, clone(estimator)), TableModel(schema)],
+            ledger=path,
+            dataset="it",
+        )
+        with pytest.raises(ParameterError, match=words):
+            search.fit(table)
+        assert not Ledger(path).history("it")
+
+
+def test_what_equals_the_schema_is_no_contradiction(table, tmp_path):
+    small = table.head(500)
+    logged = {**NUMBER, "target": {"column": "cost", "bounds": [0, 200], "transform": "log1p"}}
+    private = {**NUMBER, "target": {"column": "cost", "bounds": "private"}}
+    for schema, estimator in (
+        (SCHEMA, DPLogisticRegression(classes=np.array(["no", "yes"]))),
+        (NUMBER, DPRidge(y_bounds=[0, 200])),
+        (logged, DPRidge(y_bounds=(0, 200))),
+        (private, DPRidge()),
+    ):
+        model = TableModel(schema, estimator).fit(small)
+        clone(model).fit(small)
+        model.save(tmp_path / "model.json")
+        again = dpscd.load(tmp_path / "model.json")
+        assert again.fit(small).schema_ == model.schema_
+        if schema is not private:
+            TableModel(schema, model.estimator_).fit(small)
 
 
 def test_class_weights_are_given_by_name(table):

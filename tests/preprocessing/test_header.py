@@ -83,7 +83,17 @@ def test_files_without_usable_names_are_refused(tmp_path, monkeypatch):
     says("none.csv", None, "there is no file")
     says("empty.csv", b"", "is empty")
     says("blank.csv", b"\n \n", "is empty")
-    says("double.csv", b"a,b,a\ncanary", "no two of one name")
+    says("double.csv", b"a,b,a\ncanary", "no two of one name; for a file without header give")
+    # A record that was taken for names, two cells of which are equal.
+    says("bare.csv", b"1,0,0\n2,canary,1", "does not hold names of columns")
+    says("days.csv", b"2020-01-01,canary\n", "does not hold names of columns")
+    says("clock.csv", b"canary,1.2.2020 03:00\n", "does not hold names of columns")
+    says("index.csv", b",age,ill\n0,canary,no", "as pandas writes its index: .* index=False")
+    says("gaps.csv", b",age,\n0,canary,no", "does not hold names of columns")
+    for text in ('[{"day":5,"ill":"canary"}]', '{"day":{"0":5}}', "[\n", '[["canary",2]]', "{"):
+        says("t.txt", text.encode(), "is JSON, not a table: save it as CSV")
+    for name in ("t.json", "t.jsonl"):
+        says(name, b'{"canary":1}', f"{name} is JSON: save it as CSV")
     says("open.csv", b'a,"b\ncanary,1', "not closed")
     monkeypatch.setattr(delimited, "_LONGEST", 1000)
     says("other.csv", b"\xff\xfea\x00\n", "not a text in UTF-8")
@@ -134,7 +144,7 @@ def test_a_parquet_file_declares_types(tmp_path, monkeypatch):
         "sex": "category",
         "town": "category",
         "stage": "category",
-        "born": "",
+        "born": "date",
         "ill": "",
     }
     parquet.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "two.parquet")

@@ -147,6 +147,11 @@ def test_texts_that_count_as_missing():
     cells = ["?", "NA", " nan", "None", "x", "NAN"]
     assert codes(cells, DEFAULT) == [-1, -1, -1, -1, 0, 1]
     assert codes(cells) == [0, 1, 2, 3, 4, 5]
+    assert person_codes(cells).tolist() == codes(
+        cells, DEFAULT
+    )  # of groups, that no schema has
+    assert Numbering().codes(cells).tolist() == codes(cells, DEFAULT)
+    assert person_keys(cells)[1] == [b"x", b"NAN"]
     # One that spells a number stands for it, however it is written.
     cells = ["999", 999, "0999", 999.0, Decimal("999.0"), "9990", 5]
     for absent in (["999"], [" 999.0 "], ["x", "9.99e2"]):

@@ -1,5 +1,6 @@
 """A look finds the usual mistakes, says that it is not private, and is kept nowhere."""
 
+import datetime
 import pickle
 import re
 import tomllib
@@ -14,7 +15,7 @@ from dpscd import DataError, DataTypeError, Look, ParameterError, Schema, Schema
 from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.look_hints import percent
 from dpscd.preprocessing.looking import NOT_PRIVATE, REPAIRS
-from dpscd.preprocessing.number_spellings import dotted
+from dpscd.preprocessing.number_spellings import dotted, spelling_of
 from dpscd.preprocessing.separators import other_delimiter
 
 SCHEMA = {
@@ -160,6 +161,26 @@ def test_each_mistake_is_found_and_nothing_else(changed, hint):
         return
     assert len(found.hints) == 1, found.hints
     assert re.search(hint, found.hints[0]), found.hints
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        "2020-01-31", "31.1.2020", "1/31/20 3:00", "2020-01-31T03:00:00Z", "12:30",
+        "3 days 01:00:00", pd.Timestamp("2020-01-31"), pd.Timestamp("2020-01-31 03:00"),
+        pd.Timedelta(hours=5), datetime.date(2020, 1, 31), datetime.time(12, 30),
+    ],
+)  # fmt: skip
+def test_dates_are_no_numbers(day):
+    others = {name: own for name, own in SCHEMA["columns"].items() if name != "age"}
+    number = {"target": {"column": "age", "bounds": [0, 120]}, "columns": others}
+    for own, title in ((SCHEMA, "column 'age'"), (number, "target 'age'")):
+        found = dpscd.look(people(age=lambda x: [day] * len(x)), own)
+        assert shares(found, "age") == (0.0, 0.0, 1.0, 0.0)
+        words = f"{title}: 100 % of its cells are no numbers, most dates or times, which are"
+        assert any(hint.startswith(words) for hint in found.hints), found.hints
+    for text in ("1.5.2", "1.234.567", "2020", "1,5", "12:3", "1-2-3"):
+        assert spelling_of(text) != "date"
 
 
 def test_decimal_commas_stay_such_where_some_have_three_digits():

@@ -1,6 +1,7 @@
 """Templates: from declared names alone, unless asked otherwise in so many words."""
 
 import re
+import tomllib
 
 import pandas as pd
 import pytest
@@ -122,6 +123,18 @@ def test_a_first_line_that_is_a_record_is_not_taken_for_names():
             ReadTemplate(names, Layout())
         with pytest.raises(DataError, match="does not hold names of columns"):
             template(dict.fromkeys(names, ""), Layout())
+
+
+def test_an_index_of_pandas_is_no_feature_and_no_target():
+    for name in ("Unnamed: 0", "__index_level_0__"):
+        for names in ([name, "age", "ill"], ["age", "ill", name]):
+            read = ReadTemplate(names, Layout())
+            read.look(pd.DataFrame(dict(zip(names, [[1, 2]] * 3, strict=True))))
+            for text in (template(dict.fromkeys(names, "number"), Layout()), read.text(None)):
+                assert text.count("by its name the index of a table of pandas") == 1
+                assert tomllib.loads(text)["columns"][name]["kind"] == "ignore"
+                assert tomllib.loads(text)["target"]["column"] == "ill"
+    assert 'column = "Unnamed: 0"' in template({"Unnamed: 0": ""}, Layout())
 
 
 def test_tables_without_or_with_double_columns_are_refused():

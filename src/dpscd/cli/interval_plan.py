@@ -98,13 +98,15 @@ def _refusals(asked: PlanQuestion, one: _Answer) -> str:
 
         lists = [x for x in asked.schema.features if x.kind == "category"]
         levels = sum(width_of(x) for x in lists)
+    from dpscd.privacy.relation import remedies
+
     about = f" The schema has {levels} levels of categories." if levels else ""
     rare = "" if asked.regression else " and a rare class"
     return (
         f"an effect that the records determine less than {100.0 * one.weakest:.0f} % as well "
         "as unrelated features is refused, after the budget is spent. Correlated columns, rare "
-        f"levels{rare} are often below that: most terms may have no interval.{about} Fewer "
-        "columns or levels, more records or a larger epsilon help."
+        f"levels{rare} are often below that: most terms may have no interval.{about} "
+        f"{remedies(one.epsilon, 'Fewer columns or levels', 'more records')} help."
     )
 
 

@@ -1,6 +1,7 @@
 """``dpscd plan``: what a fit would be like, before there are data."""
 
 import math
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -123,6 +124,10 @@ def plan(
             others = f"{question.features(math.inf)} features: below inf compares with these"
         typer.echo(f"--epsilon inf fits {others}.")
         typer.echo(question.preparing)
+        for verdict, those in groupby(found, key=lambda own: own[1].verdict):
+            typer.echo(
+                f"epsilon {', '.join(f'{one.epsilon:g}' for one, _ in those)}: {verdict}."
+            )
         for one, more in found:
             if more.mostly_noise:
                 typer.echo(
@@ -199,4 +204,5 @@ def _plain(more: Any) -> dict[str, Any]:
         "lost": more.lost,
         "below_inf": more.below_inf,
         "mostly_noise": more.mostly_noise,
+        "verdict": more.verdict,
     }

@@ -103,6 +103,10 @@ def init(
 @schema.command()
 def check(
     file: Annotated[Path, typer.Argument(help="The schema's file (TOML).")],
+    data: Annotated[
+        str | None,
+        typer.Argument(help="A file of the table (CSV or Parquet), to compare its columns."),
+    ] = None,
     epsilon: Annotated[
         float | None, typer.Option(min=0.0, help="Of the fit, for shapes that follow from it.")
     ] = None,
@@ -114,18 +118,22 @@ def check(
     """Check a schema and show the features that it makes.
 
     Numbers without a declared shape get one by epsilon and n; without these they are lines.
+    With a file of the table the names of its columns are compared too, and of a Parquet file
+    the types it declares: dates are no numbers. No record is read; for those see dpscd look.
 
     Example: dpscd schema check patients.toml --epsilon 1 --n 20000
     """
     with plain_errors():
         from dpscd.preprocessing.declarations import Cross
         from dpscd.preprocessing.encoding import feature_names, is_sparse, width_of
+        from dpscd.preprocessing.header import undeclared_dates
         from dpscd.preprocessing.resolution import shaped_if_known
         from dpscd.preprocessing.schema import Schema
 
         found = Schema.read(file)
         if epsilon is not None or n is not None:
             found = shaped_if_known(found, epsilon, n)
+        warnings = [] if data is None else undeclared_dates(found, data)
         features = feature_names(found)
         pairs = {x.name: width_of(x) for x in found.parts if isinstance(x, Cross)}
         if as_json:
@@ -138,6 +146,7 @@ def check(
                     "read_from_data": list(found.read_from_data),
                     "private_bounds": [column.name for column in found.private],
                     "person": found.person,
+                    "warnings": warnings,
                 }
             )
             return
@@ -157,6 +166,8 @@ def check(
             rows,
             right=(2,),
         )
+        for warning in warnings:
+            typer.echo(f"warning: {warning}", err=True)
         if found.person is not None:
             typer.echo(
                 "Protected is a person: all records with the same value of "

@@ -37,7 +37,7 @@ from dpscd.losses import Loss
 from dpscd.persons import PersonFacts
 from dpscd.planning import Facts, default_constant, default_delta, worth_standardising
 from dpscd.preprocessing.containers import is_dask
-from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.relation import FORMAL, PrivacyTarget, Relation
 from dpscd.privacy.release import Release
 from dpscd.problem import Model, Problem
 from dpscd.progress import say_compiling
@@ -49,8 +49,6 @@ from dpscd.solvers.on_device import array_on_host
 __all__ = ["BLOCK", "DPLinearModel"]
 
 Floats = npt.NDArray[np.float64]
-
-_LARGE_EPSILON = 10.0
 #: Numbers that are multiplied together.
 BLOCK = 2**20
 
@@ -156,9 +154,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         groups : array-like of shape (n_samples,), optional
             Whose row each is: any hashable values, equal for the rows of one person. Then a
             person with all its rows is what is protected, and n is the number of persons.
-            Rows without an identifier (None, NaN, empty text) contribute nothing. None
-            protects each row by itself. On Dask all rows of a person must lie in one
-            partition.
+            Rows without an identifier (None, NaN, an empty text, or one such as "nan" or "NA"
+            that tables count as missing) contribute nothing. None protects each row by
+            itself. On Dask all rows of a person must lie in one partition.
 
         Returns
         -------
@@ -421,9 +419,9 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         )
 
     def _warn(self, target: PrivacyTarget, n: int, width: int) -> None:
-        if target.epsilon > _LARGE_EPSILON:
+        if target.epsilon > FORMAL:
             warn_user(
-                f"epsilon={target.epsilon:g} is above {_LARGE_EPSILON:g}: this protects a "
+                f"epsilon={target.epsilon:g} is above {FORMAL:g}: this protects a "
                 "record only in a formal sense.",
                 PrivacyWarning,
             )

@@ -22,7 +22,9 @@ from dpscd.estimators.regression import DPLinearRegressor
 from dpscd.estimators.searches import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.sources import DaskTable, Table
 from dpscd.estimators.table_answers import TableAnswers
+from dpscd.preprocessing.cells import canonical, text_of
 from dpscd.preprocessing.containers import is_dask
+from dpscd.preprocessing.declarations import Target
 from dpscd.preprocessing.encoding import feature_names, width_of
 from dpscd.preprocessing.levels import levels_of
 from dpscd.preprocessing.resolution import lined
@@ -46,9 +48,10 @@ class TableModel(TableAnswers):
         ``bounds = "private"`` get bounds estimated with a part of the budget, stated on the
         card.
     estimator : one of the estimators, optional
-        What to train, unfitted, with epsilon and the other parameters; classes and
-        `y_bounds` are the schema's. None is ``DPLogisticRegression()`` for a target with
-        classes and ``DPRidge()`` for one with bounds.
+        What to train, unfitted, with epsilon and the other parameters. Its `classes` and
+        `y_bounds` come from the schema: leave them out, others are refused. None is
+        ``DPLogisticRegression()`` for a target with classes and ``DPRidge()`` for one with
+        bounds.
 
     Attributes
     ----------
@@ -235,6 +238,7 @@ class TableModel(TableAnswers):
                 f"{type(model).__name__} does not go with target {schema.target.name!r}, "
                 f"which has {kind}."
             )
+        _check_against(schema.target, model)
         if not isinstance(model, DPLinearClassifier):
             bounds = schema.target.bounds
             if isinstance(bounds, str) and kind_of(model).task == "counts":
@@ -265,6 +269,26 @@ class TableModel(TableAnswers):
         return model
 
 
+def _check_against(target: Target, model: Any) -> None:
+    """Refuse an estimator whose classes or bounds of labels are not those of the schema."""
+    if target.classes:
+        name, said = "classes", f"classes = {list(target.classes)}"
+        same = model.classes is None or {
+            canonical(str(text_of(label))) for label in model._declared_classes().tolist()
+        } == {canonical(text) for text in target.classes}
+    else:
+        name, own = "y_bounds", target.bounds
+        said = f"bounds = {own!r}"
+        same = model.y_bounds is None or (
+            not isinstance(own, str) and model._bounds() in (own, trained_bounds(target))
+        )
+    if not same:
+        raise ParameterError(
+            f"{name}={getattr(model, name)!r} contradicts the schema, whose target "
+            f"{target.name!r} has {said}: leave {name} out, or change the schema."
+        )
+
+
 def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
     """Return the table model of a file, given its estimator and the rest."""
     schema = Schema.from_dict(table["schema"])
@@ -287,7 +311,8 @@ def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
         good = good and own == (bounds.get(schema.target.name) or trained_bounds(schema.target))
     if not good:
         raise ParameterError("its schema does not fit its card.")
-    whole = TableModel(schema, clone(model))
+    usual = {"y_bounds": None} if schema.target.private_bounds else {}
+    whole = TableModel(schema, clone(model).set_params(**usual))  # to be estimated anew
     whole.schema_, whole.bounds_, whole.estimator_ = schema, bounds, model
     return whole
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dpscd.errors import DataError, DataTypeError, ParameterError
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.cells import canonical, number_of, text_of
+from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.identifier_cells import Key, key_of
 from dpscd.preprocessing.identifier_columns import Codes, different
 
@@ -32,6 +33,7 @@ class Numbering:
     ----------
     missing : iterable of str
         Texts that count as no identifier; one that spells a number stands for that number.
+        By default those that a schema's `missing` lists by default: "NA", "nan" and so on.
 
     Attributes
     ----------
@@ -48,7 +50,7 @@ class Numbering:
     Proof: docs/proofs/door.md.
     """
 
-    def __init__(self, missing: Iterable[str] = ()) -> None:
+    def __init__(self, missing: Iterable[str] = Layout.missing) -> None:
         self._numbers = _Numbers(_Absent(missing))
         self.token = object()
 
@@ -74,7 +76,7 @@ class Numbering:
         return numbers if places is None else np.append(numbers, -1)[places]
 
 
-def person_codes(cells: Any, missing: Iterable[str] = ()) -> Codes:
+def person_codes(cells: Any, missing: Iterable[str] = Layout.missing) -> Codes:
     """Return the number of each row's person, by the order in which they first appear.
 
     Parameters
@@ -83,11 +85,13 @@ def person_codes(cells: Any, missing: Iterable[str] = ()) -> Codes:
         Identifiers: texts, numbers, dates or any hashable values.
     missing : iterable of str
         Texts that count as no identifier; one that spells a number stands for that number.
+        By default those that a schema's `missing` lists by default: "NA", "nan" and so on.
 
     Returns
     -------
     array of int64
-        0, 1, 2 and so on; -1 where the identifier is missing (None, NaN, NaT, an empty text).
+        0, 1, 2 and so on; -1 where the identifier is missing (None, NaN, NaT, an empty text,
+        one of `missing`).
 
     Notes
     -----
@@ -107,7 +111,9 @@ def person_codes(cells: Any, missing: Iterable[str] = ()) -> Codes:
     return _redacted(read)
 
 
-def person_keys(cells: Any, missing: Iterable[str] = ()) -> tuple[Codes, list[bytes]]:
+def person_keys(
+    cells: Any, missing: Iterable[str] = Layout.missing
+) -> tuple[Codes, list[bytes]]:
     """Return the number of each row's person, and for each person what to hash.
 
     Parameters

@@ -8,7 +8,15 @@ __all__ = ["SPELLED", "dotted", "spelling_of"]
 _SIGN = r"[+-]?"
 _HEAD = rf"{_SIGN}[0-9]{{1,3}}"
 _BLANK = r"[ _'\u2019\u00a0\u202f]"
+_CLOCK = r"[0-9]{1,2}:[0-9]{2}(:.*)?"
 _PATTERNS = (
+    (
+        "date",
+        re.compile(
+            rf"([0-9]{{4}}([-/.])[0-9]{{1,2}}\2[0-9]{{1,2}}|[0-9]{{1,2}}([-/.])[0-9]{{1,2}}\3"
+            rf"([0-9]{{2}}|[0-9]{{4}}))([ T].*)?|{_CLOCK}|-?[0-9]+ days {_CLOCK}"
+        ),
+    ),
     ("commas", re.compile(rf"{_HEAD}(,[0-9]{{3}})+(\.[0-9]+)?")),
     ("stops", re.compile(rf"{_HEAD}((\.[0-9]{{3}}){{2,}}|(\.[0-9]{{3}})+,[0-9]+)")),
     ("blanks", re.compile(rf"{_HEAD}({_BLANK}[0-9]{{3}})+([.,][0-9]+)?")),
@@ -19,6 +27,8 @@ _DOTTED = re.compile(rf"{_SIGN}[0-9]+\.[0-9]+")
 _THREE = re.compile(rf"{_SIGN}[1-9][0-9]{{0,2}}\.[0-9]{{3}}")
 
 SPELLED = {
+    "date": "dates or times, which are not read as numbers: make them numbers first (days "
+    "since a fixed day), or categories (the month)",
     "comma": "with a decimal comma: replace it by a point",
     "commas": "with a comma before three digits: take it out if it parts thousands, or replace "
     "it by a point if it is a decimal comma",

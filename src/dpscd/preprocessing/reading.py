@@ -27,6 +27,7 @@ STANDARD_INPUT = "-"
 CHUNK = 100_000  # records at a time
 
 _PARQUET = (".parquet", ".pq")
+_JSON = (".json", ".jsonl", ".ndjson")
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 _NO_PARQUET = "Parquet files need pyarrow; install it with: pip install pyarrow"
 
@@ -136,6 +137,8 @@ def open_table(path: str | os.PathLike[str], layout: Layout) -> TableFile:
         raise DataError(f"{file.name} is empty.")
     if file.suffix.lower() in _SPREADSHEETS:
         raise DataError(f"{file.name} is a spreadsheet: save it as CSV in UTF-8.")
+    if file.suffix.lower() in _JSON:
+        raise DataError(f"{file.name} is JSON: save it as CSV in UTF-8, or as Parquet.")
     if file.suffix.lower() in _PARQUET:
         return ParquetTable(file)
     return CsvFile(file, file.name, layout)
@@ -237,5 +240,7 @@ def _kind(declared: Any) -> str:
         return "boolean"
     if types.is_integer(declared) or types.is_floating(declared) or types.is_decimal(declared):
         return "number"
+    if types.is_temporal(declared):
+        return "date"
     text = types.is_string(declared) or types.is_large_string(declared)
     return "category" if text or types.is_dictionary(declared) else ""

@@ -11,9 +11,9 @@ import pandas as pd
 
 from dpscd.errors import DataError
 from dpscd.preprocessing.declarations import Column, Layout
+from dpscd.preprocessing.header import check_names
 from dpscd.preprocessing.parsing import parse_column
 from dpscd.preprocessing.person_question import may_identify, question
-from dpscd.preprocessing.separators import other_delimiter
 
 __all__ = ["MORE_KEYS", "ReadTemplate", "template"]
 
@@ -32,7 +32,8 @@ def template(
     Parameters
     ----------
     columns : dict
-        Names, with the kind that the file declares ('number', 'boolean', 'category') or ''.
+        Names, with the kind that the file declares ('number', 'boolean', 'category', 'date')
+        or ''.
     layout : Layout
         How the file is written.
     target : str, optional
@@ -45,7 +46,7 @@ def template(
     Guarantee: no record has a part in it, for none is given.
     """
     names = list(columns)
-    _check(names, layout)
+    check_names(names, layout)
     own = ["classes = []  # FILL IN: its labels, or bounds = [lowest, highest] instead"]
     asked = _Asked(names, layout, target, person)
     text = _document(_HEAD, asked, lambda _: own, lambda x: _LINES[columns[x]])
@@ -56,6 +57,7 @@ _LINES = {
     "number": ['kind = "number"', "bounds = []  # FILL IN: [lowest, highest]"],
     "category": ['kind = "category"', "values = []  # FILL IN: those it can have"],
     "boolean": ['kind = "boolean"'],
+    "date": ['kind = ""  # FILL IN: ignore; a date is no number, make days or months of it'],
     "": [
         'kind = ""  # FILL IN: number, category, ordinal, boolean or ignore',
         "# bounds = []",
@@ -108,9 +110,7 @@ class ReadTemplate:
     """
 
     def __init__(self, names: Sequence[str], layout: Layout) -> None:
-        if not names or len(set(names)) != len(names):
-            raise DataError("the table must have columns, and no two of one name.")
-        _check(names, layout)
+        check_names(names, layout)
         self.names = list(names)
         self.layout = layout
         self.numeric = dict.fromkeys(self.names, True)
@@ -170,6 +170,10 @@ class ReadTemplate:
 
 _READ = "read_from_data = true"
 
+# What pandas calls an index without a name, in CSV and in Parquet.
+_INDEX = re.compile(r"Unnamed: 0(\.[0-9]+)?|__index_level_[0-9]+__")
+_OF_INDEX = ['kind = "ignore"  # by its name the index of a table of pandas']
+
 _HEAD = """\
 # What is known about the columns without looking at the records; none was read for this.
 # kind is number, category, ordinal, boolean or ignore. A number needs bounds, [lowest,
@@ -204,14 +208,18 @@ def _document(
         raise DataError(f"the table has no column {target!r} to be the target.")
     if person is not None and person not in names:
         raise DataError(f"the table has no column {person!r} to identify persons.")
-    target = names[-1] if target is None else target
+    if target is None:
+        target = next(
+            (name for name in reversed(names) if not _INDEX.fullmatch(name)), names[-1]
+        )
     if person == target:
         raise DataError(f"column {target!r} is the target: it cannot identify persons as well.")
     features = [name for name in names if name not in (target, person)]
     parts = [head, "", "[table]", *_table(layout), *_person(person, features)]
     parts += ["", "[target]", f"column = {_quoted(target)}", *of_target(target)]
     for name in features:
-        parts += ["", f"[columns.{_key(name)}]", *of_column(name)]
+        lines = _OF_INDEX if _INDEX.fullmatch(name) else of_column(name)
+        parts += ["", f"[columns.{_key(name)}]", *lines]
     return "\n".join(parts) + "\n"
 
 
@@ -231,27 +239,6 @@ def _table(layout: Layout) -> list[str]:
     if layout.comment is not None:
         lines.append(f"comment = {_quoted(layout.comment)}")
     return lines
-
-
-def _check(names: Sequence[str], layout: Layout) -> None:
-    other = other_delimiter(names, layout.delimiter)
-    if other is not None:
-        raise DataError(
-            f"all names are in one column: is --delimiter {_quoted(other)} missing?"
-        )
-    if any(not name or _is_number(name) for name in names):
-        raise DataError(
-            "the first line does not hold names of columns, some are empty or numbers; for "
-            "a file without header give --names."
-        )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _key(name: str) -> str:

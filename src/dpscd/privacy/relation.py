@@ -8,7 +8,16 @@ from typing import Any, Self
 
 from dpscd.errors import ParameterError
 
-__all__ = ["PrivacyTarget", "Relation", "RelationFacts"]
+__all__ = ["FORMAL", "PrivacyTarget", "Relation", "RelationFacts", "remedies"]
+
+FORMAL = 10.0
+"""Above this epsilon a record is protected in a formal sense only."""
+
+
+def remedies(epsilon: float, *others: str) -> str:
+    """Return what helps against noise: a larger epsilon only while it is small."""
+    own = (*others, "a larger epsilon") if epsilon < FORMAL else others
+    return f"{', '.join(own[:-1])} or {own[-1]}"
 
 
 class RelationFacts(StrEnum):

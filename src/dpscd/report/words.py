@@ -3,12 +3,11 @@
 import math
 
 from dpscd.cards.card import PrivacyCard
+from dpscd.privacy.relation import FORMAL
 from dpscd.report.html import whole
 from dpscd.report.subject import Subject
 
 __all__ = ["best_guess", "chance", "odds", "percent", "strength", "warnings"]
-
-_LARGE_EPSILON = 10.0
 
 
 def best_guess(epsilon: float, delta: float) -> float:
@@ -42,7 +41,7 @@ def strength(epsilon: float) -> str:
     """Return the tier of an epsilon, after Ponomareva et al. (2023), "How to DP-fy ML"."""
     if epsilon <= 1.0:
         return "strong"
-    return "reasonable" if epsilon <= _LARGE_EPSILON else "weak"
+    return "reasonable" if epsilon <= FORMAL else "weak"
 
 
 def warnings(subject: Subject) -> list[tuple[str, str]]:
@@ -98,11 +97,11 @@ def _about_randomness(card: PrivacyCard) -> list[tuple[str, str]]:
 def _about_numbers(card: PrivacyCard) -> list[tuple[str, str]]:
     found = []
     noun = card.protected.noun
-    if card.epsilon > _LARGE_EPSILON:
+    if card.epsilon > FORMAL:
         found.append(
             (
                 "Epsilon is large",
-                f"Above {_LARGE_EPSILON:g} a {noun} is protected only in a formal sense.",
+                f"Above {FORMAL:g} a {noun} is protected only in a formal sense.",
             )
         )
     if card.delta * card.public["n"] >= 1.0:
