@@ -112,6 +112,7 @@ def evaluate(
             answers = test.answers()
             _print(
                 _metrics(test, answers),
+                _by_person(test, answers),
                 _tables(test, answers),
                 len(answers.labels),
                 None if not as_json else _digest(model),
@@ -129,40 +130,79 @@ def _digest(model: Path) -> str:
     return hashlib.sha256(model.read_bytes()).hexdigest()
 
 
-def _metrics(test: KnownRecords, found: Answers) -> dict[str, float]:
-    """Return the usual measures of records whose target is known."""
+def _known(test: KnownRecords, found: Answers) -> Any:
+    """Return which records have a target, or raise DataError if none has."""
     import numpy as np
 
     from dpscd.errors import DataError
-    from dpscd.metrics import regression_metrics
 
-    model = test.model
-    labels, answers, chances = found.labels, found.predictions, found.chances
-    if not hasattr(model, "classes_"):
-        known = np.isfinite(labels)
-        low, high = test.bounds
-        truth, guess = np.clip(labels[known], low, high), answers[known]
-        if not len(truth):
-            raise DataError("no record of the table has a target.")
-        usual: Any = regression_metrics(truth, guess)
-        return {
-            "mean squared error": usual["mse"],
-            "mean absolute error": float(np.mean(np.abs(guess - truth))),
-            "R2": usual["r2"],
-        }
-    known = labels >= 0
+    classifies = hasattr(test.model, "classes_")
+    known = found.labels >= 0 if classifies else np.isfinite(found.labels)
     if not known.any():
-        raise DataError("no record of the table has one of the classes.")
-    truth = model.classes_[labels[known]]
-    measures = {"accuracy": float(np.mean(answers[known] == truth))}
-    counts = np.bincount(labels[known], minlength=len(model.classes_))
+        which = "one of the classes" if classifies else "a target"
+        raise DataError(f"no record of the table has {which}.")
+    return known
+
+
+def _metrics(test: KnownRecords, found: Answers, weights: Any = None) -> dict[str, float]:
+    """Return the usual measures of records whose target is known.
+
+    With weights, one each of these records, also means of the target and of what is predicted,
+    but no area under the curve.
+    """
+    import numpy as np
+
+    model, known = test.model, _known(test, found)
+    labels, answers = found.labels[known], found.predictions[known]
+
+    def mean(values: Any) -> float:
+        return float(np.average(values, weights=weights))
+
+    if not hasattr(model, "classes_"):
+        truth = np.clip(labels, *test.bounds)
+        mse, variance = mean((truth - answers) ** 2), mean((truth - mean(truth)) ** 2)
+        measures = {
+            "mean squared error": mse,
+            "mean absolute error": mean(np.abs(answers - truth)),
+            "R2": 1.0 - mse / variance if variance > 0.0 else np.nan,
+        }
+        if weights is not None:
+            measures |= {"mean target": mean(truth), "mean prediction": mean(answers)}
+        return measures
+    measures = {"accuracy": mean(answers == model.classes_[labels])}
+    counts = np.bincount(labels, weights, minlength=len(model.classes_))
     measures["share of the largest class"] = float(counts.max() / counts.sum())
-    if chances is not None:
-        own = np.take_along_axis(chances[known], labels[known][:, None], axis=1)
-        measures["log loss"] = float(-np.log(np.maximum(own, 1e-300)).mean())
-        if counts.all():
-            measures["area under the curve"] = mean_auc(labels[known], chances[known])
+    if found.chances is not None:
+        chances = found.chances[known]
+        own = np.take_along_axis(chances, labels[:, None], axis=1)[:, 0]
+        measures["log loss"] = mean(-np.log(np.maximum(own, 1e-300)))
+        if weights is None and counts.all():
+            measures["area under the curve"] = mean_auc(labels, chances)
+        if weights is not None and len(model.classes_) == 2:
+            name = model.classes_[1]
+            measures[f"share of {name}"] = mean(labels == 1)
+            measures[f"mean probability of {name}"] = mean(chances[:, 1])
     return measures
+
+
+def _by_person(test: KnownRecords, found: Answers) -> dict[str, Any]:
+    """Return measures in which rows count alike and those in which persons do, if known."""
+    import numpy as np
+
+    if found.persons is None:
+        return {}
+    own = Answers(*(None if x is None else x[found.persons >= 0] for x in found))
+    if not len(own.labels):
+        return {}
+    _, person, rows = np.unique(
+        own.persons[_known(test, own)], return_inverse=True, return_counts=True
+    )
+    each = _metrics(test, own, 1.0 / rows[person])
+    return {
+        "persons": len(rows),
+        "metrics": each,
+        "rows": _metrics(test, own, np.ones_like(person)),
+    }
 
 
 def _tables(test: KnownRecords, found: Answers) -> dict[str, Any]:
@@ -180,6 +220,7 @@ def _tables(test: KnownRecords, found: Answers) -> dict[str, Any]:
 
 def _print(
     metrics: dict[str, float],
+    by_person: dict[str, Any],
     tables: dict[str, Any],
     count: int,
     digest: str | None,
@@ -189,10 +230,24 @@ def _print(
     """Print JSON if there is a digest of the model's file to print with it, else tables."""
     if digest is not None:
         facts = {"private": False, "model_sha256": digest, "records": count}
-        print_json({**facts, "metrics": metrics, **tables})
+        more = {"by person": by_person} if by_person else {}
+        print_json({**facts, "metrics": metrics, **more, **tables})
         return
-    rows = [(name, f"{value:.4f}") for name, value in metrics.items()]
-    print_table(f"{count:,} records", ("measure", "value"), rows, right=(1,))
+    title, heads = f"{count:,} records", ["measure", "value"]
+    if by_person:
+        metrics = {**metrics, **by_person["rows"]}
+        title, heads = (
+            f"{title} of {by_person['persons']:,} persons",
+            ["measure", "rows", "persons"],
+        )
+    rows = [[name, f"{value:.4f}"] for name, value in metrics.items()]
+    for row in rows if by_person else ():
+        row.append(
+            f"{by_person['metrics'][row[0]]:.4f}" if row[0] in by_person["metrics"] else ""
+        )
+    print_table(title, heads, rows, right=range(1, len(heads)))
+    if by_person:
+        typer.echo("rows: every record counts alike. persons: everybody does, by their mean.")
     if tables:
         print_by_class(tables, details=details)
     typer.echo(_NOT_PRIVATE)

@@ -311,6 +311,7 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
     )
     if card.private and unit.is_person:
         typer.echo(f"Unit: {unit.text}.")
+        _say_level(inner)
     if read_from_data:
         typer.echo(
             "warning: what the schema says of "
@@ -328,6 +329,19 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
             f"Read and trained in {seconds:.1f} s. This time depends on the records, and no "
             "guarantee covers it."
         )
+
+
+def _say_level(model: Any) -> None:
+    """Say over what predictions are right on average: rows or persons."""
+    kinds = {"DPLogisticRegression": "Probabilities", "DPPoissonRegressor": "Expected counts"}
+    name = kinds.get(type(model).__name__)
+    if name is None or len(getattr(model, "classes_", ())) > 2:
+        return
+    over, other = ("rows", "persons") if model.person_weight == "sum" else ("persons", "rows")
+    weight = "share" if over == "rows" else "sum"
+    typer.echo(
+        f"{name} are right on average over {over}; with --person-weight {weight} over {other}."
+    )
 
 
 def _target(model: Any) -> str:

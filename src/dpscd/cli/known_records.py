@@ -22,11 +22,14 @@ class Answers(NamedTuple):
         The model's answers.
     chances : array or None
         Probabilities, where the model has them.
+    persons : array or None
+        The number of each record's person, below 0 if it has none; None if nobody knows.
     """
 
     labels: Any
     predictions: Any
     chances: Any = None
+    persons: Any = None
 
 
 class KnownRecords(Protocol):
@@ -127,25 +130,27 @@ class _Table:
 
         from dpscd.errors import DataError
         from dpscd.estimators.table_answers import schema_chances
-        from dpscd.preprocessing.parsing import parse
+        from dpscd.preprocessing.identifiers import Numbering
+        from dpscd.preprocessing.parsing import parse, used_columns
         from dpscd.preprocessing.reading import read_frames
         from dpscd.preprocessing.refusals import NO_RECORDS
         from dpscd.progress import waiting
 
         schema = self._whole.schema_
-        wanted = [*(column.name for column in schema.features), schema.target.name]
-        parts: list[tuple[Any, Any, Any]] = []
+        wanted = used_columns(schema, target=True, person=True)
+        numbering = Numbering(schema.layout.missing)
+        parts: list[Answers] = []
         with waiting("evaluating", sys.stderr):
             for frame in read_frames(self._data, schema.layout, wanted):
-                parsed = parse(schema, frame)
+                named = schema.person in frame.columns
+                parsed = parse(schema, frame, person=numbering if named else False)
                 if len(parsed):
                     chances = None
                     if hasattr(self.model, "predict_proba"):
                         chances = schema_chances(self._whole, parsed)
-                    parts.append((parsed.target, self._whole.predict(parsed), chances))
+                    found = self._whole.predict(parsed)
+                    parts.append(Answers(parsed.target, found, chances, parsed.persons))
         if not parts:
             raise DataError(NO_RECORDS)
-        labels, answers = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-        if parts[0][2] is None:
-            return Answers(labels, answers)
-        return Answers(labels, answers, np.concatenate([part[2] for part in parts]))
+        every = zip(*parts, strict=True)
+        return Answers(*(None if own[0] is None else np.concatenate(own) for own in every))

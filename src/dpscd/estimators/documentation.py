@@ -81,7 +81,8 @@ max_rows : int, default=100
         them take turns. Public; it bounds the time and memory that one person can take.
     person_weight : {'sum', 'share'}, default='sum'
         With `groups`: whether every row of a person counts one, up to the clip of a person,
-        or all of them one together (docs/guides/persons.md says for whom that is better).
+        or all of them one together. Probabilities of two classes, and expected counts, are
+        then right on average over rows, or over persons (docs/guides/persons.md).
     ledger : str, optional
         File of the privacy budget (``dpscd budget init``). Each fit is charged to it before
         it uses the data, and refused with BudgetExceeded when the budget does not suffice.
