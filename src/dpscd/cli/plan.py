@@ -116,7 +116,9 @@ def plan(
             )
         )
         for verdict, those in groupby(found, key=lambda own: own[1].verdict):
-            typer.echo(f"epsilon {', '.join(f'{one.epsilon:g}' for one, _ in those)}: {verdict}.")
+            typer.echo(
+                f"epsilon {', '.join(f'{one.epsilon:g}' for one, _ in those)}: {verdict}."
+            )
         for one, more in found:
             if more.mostly_noise:
                 typer.echo(

@@ -111,7 +111,9 @@ def person_codes(cells: Any, missing: Iterable[str] = Layout.missing) -> Codes:
     return _redacted(read)
 
 
-def person_keys(cells: Any, missing: Iterable[str] = Layout.missing) -> tuple[Codes, list[bytes]]:
+def person_keys(
+    cells: Any, missing: Iterable[str] = Layout.missing
+) -> tuple[Codes, list[bytes]]:
     """Return the number of each row's person, and for each person what to hash.
 
     Parameters

@@ -27,8 +27,8 @@ _DOTTED = re.compile(rf"{_SIGN}[0-9]+\.[0-9]+")
 _THREE = re.compile(rf"{_SIGN}[1-9][0-9]{{0,2}}\.[0-9]{{3}}")
 
 SPELLED = {
-    "date": "dates or times, which are not read as numbers: make them numbers first (days since "
-    "a fixed day), or categories (the month)",
+    "date": "dates or times, which are not read as numbers: make them numbers first (days "
+    "since a fixed day), or categories (the month)",
     "comma": "with a decimal comma: replace it by a point",
     "commas": "with a comma before three digits: take it out if it parts thousands, or replace "
     "it by a point if it is a decimal comma",

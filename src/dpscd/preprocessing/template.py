@@ -209,7 +209,9 @@ def _document(
     if person is not None and person not in names:
         raise DataError(f"the table has no column {person!r} to identify persons.")
     if target is None:
-        target = next((name for name in reversed(names) if not _INDEX.fullmatch(name)), names[-1])
+        target = next(
+            (name for name in reversed(names) if not _INDEX.fullmatch(name)), names[-1]
+        )
     if person == target:
         raise DataError(f"column {target!r} is the target: it cannot identify persons as well.")
     features = [name for name in names if name not in (target, person)]

@@ -10,7 +10,6 @@ from dpscd.report.subject import Subject
 __all__ = ["best_guess", "chance", "odds", "percent", "strength", "warnings"]
 
 
-
 def best_guess(epsilon: float, delta: float) -> float:
     """Return how often the best possible guess between two equally likely worlds is right.
 
