@@ -1,9 +1,10 @@
 """Whether predictions are right on average: totals of counts, mean probabilities of persons.
 
 Run ``DPSCD_DATA=... python benchmarks/levels.py made`` for generated counts (two minutes),
-``... claims`` for motor claims (French policies, 15 minutes), ``... visits`` for visits to
-doctors of persons and ``... persons`` for probabilities (a minute each). Medians over seeds 0 to
-4; of counts the smallest and largest total, too, and the deviance explained of test records.
+``... claims`` for motor claims (French policies, 15 minutes), ``... visits`` for visits of
+persons to doctors (a minute) and ``... persons`` for probabilities (ten minutes). Medians over
+seeds 0 to 4; of counts the smallest and largest total, too, and the deviance explained of test
+records.
 """
 
 import math
@@ -63,7 +64,7 @@ def compare(name: str, fit: Any, test: Any, epsilons: tuple[float, ...]) -> None
         total, own, levelled, plain = np.median(rows, axis=0)
         say(
             f"{name}, epsilon {epsilon:g}: total {total:.3f} ({rows[:, 0].min():.3f} to "
-            f"{rows[:, 0].max():.3f}), D2 {own:.4f} (standard deviation {rows[:, 1].std():.4f}), "
+            f"{rows[:, 0].max():.3f}), D2 {own:.4f} (sd {rows[:, 1].std():.4f}), "
             f"its level set right {levelled:.4f}, not private {plain:.4f}"
         )
 
@@ -193,9 +194,8 @@ def persons() -> None:
                     if math.isinf(epsilon):
                         break
                 rows, each = np.median(found, axis=0)
-                say(
-                    f"{name}, {weight}, epsilon {epsilon:g}: rows {rows:.3f}, persons {each:.3f}"
-                )
+                what = f"{name}, {weight}, epsilon {epsilon:g}"
+                say(f"{what}: rows {rows:.3f}, persons {each:.3f}")
 
 
 def main() -> None:

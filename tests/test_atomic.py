@@ -28,13 +28,16 @@ def test_a_failure_leaves_nothing_behind(tmp_path, error):
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_bytes_and_permissions(tmp_path):
+def test_bytes_and_permissions(tmp_path, monkeypatch):
     file = tmp_path / "a.bin"
     before = os.umask(0o027)
+    set_again = os.umask
+    # It is of the whole process: other threads would write files that anybody may read.
+    monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the umask was changed"))
     try:
         with atomic_write(file, binary=True) as out:
             out.write(b"\r\n")
     finally:
-        os.umask(before)
+        set_again(before)
     assert file.read_bytes() == b"\r\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o640

@@ -1,13 +1,15 @@
 """Files that appear whole or not at all."""
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 __all__ = ["atomic_write"]
+
+_BINARY = getattr(os, "O_BINARY", 0)  # of Windows
 
 
 @contextmanager
@@ -27,17 +29,16 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
     whatever reason: an error, a full disk, Ctrl-C.
     """
     target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    # With the permissions of any new file, and never one, or a link, that is there already.
+    handle = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)
     try:
         options: dict[str, Any] = {} if binary else {"encoding": "utf-8", "newline": ""}
         with os.fdopen(handle, "wb" if binary else "w", **options) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)  # as if it had been opened in the ordinary way
-        Path(name).replace(target)
+        beside.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise

@@ -86,11 +86,12 @@ class Link:
         """Return the link that :meth:`to_dict` wrote, or raise ModelFileError."""
         if not isinstance(values, dict) or set(values) != {"scale", "caps"}:
             raise ModelFileError("its link is malformed.")
-        scale, caps = float(values["scale"]), tuple(float(cap) for cap in values["caps"])
-        good = len(caps) == 2 and _LEAST_SCALE <= scale <= 1.0
+        scale, caps = values["scale"], tuple(values["caps"])
+        good = all(type(number) in (int, float) for number in (scale, *caps))
+        good = good and len(caps) == 2 and _LEAST_SCALE <= scale <= 1.0
         if not good or not all(_LEAST_CAP <= cap <= 1.0 for cap in caps):
             raise ModelFileError("its link is malformed.")
-        return cls(scale, (caps[0], caps[1]))
+        return cls(float(scale), (float(caps[0]), float(caps[1])))
 
 
 def link_for(

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dpscd import Ledger
+import dpscd
+from dpscd import Ledger, LedgerError, ParameterError
 from dpscd.cli.app import app
 from dpscd.preprocessing.looking import NOT_PRIVATE
 
@@ -93,6 +94,12 @@ def test_a_budget_may_forbid_it(run):
     )
     assert "must be given together" in run(*look, "--ledger", "b.db", code=1).stderr
     assert "must be given together" in run(*look, "--dataset", "open", code=1).stderr
+    found = dpscd.look("t.csv", "s.toml", ledger="b.db", dataset="open")
+    assert found.records == 2000
+    with pytest.raises(LedgerError, match="--forbid-look: its records are not looked at"):
+        dpscd.look("t.csv", "s.toml", ledger="b.db", dataset="closed")
+    with pytest.raises(ParameterError, match="must be given together"):
+        dpscd.look("t.csv", "s.toml", ledger="b.db")
     assert Ledger("b.db").verify().head == head
 
 

@@ -305,6 +305,34 @@ def test_predictions_are_in_order_and_whole(run, trained):
     assert pd.read_parquet("q.parquet")["prediction"].tolist() == answers["prediction"].tolist()
 
 
+ODD = ["=1+1", "+x", "-x", "@x", "\tx", "-3.5", "+7", "-inf", "x=1", "", "'=1"]
+HARMLESS = ["'=1+1", "'+x", "'-x", "'@x", "'\tx", "-3.5", "+7", "-inf", "x=1", "", "'=1"]
+
+
+def test_no_cell_of_csv_is_a_formula(run):
+    schema = SCHEMA.replace('"no", "yes"', '"=no()", "-1"').replace('"ill"', '"=y"')
+    Path("odd.toml").write_text(schema)
+    table = people(len(ODD) * 40).assign(note=ODD * 40, number=-1.5)
+    table["=y"] = table.pop("ill").map({"no": "=no()", "yes": "-1"})
+    table["@note"] = table["note"]
+    table.to_parquet("odd.parquet")
+    run("fit", "odd.parquet", "--schema", "odd.toml", "--epsilon", 5, "--out", "odd.json")
+    kept = [word for name in ("note", "@note", "number") for word in ("--keep", name)]
+    words = ("predict", "odd.json", "odd.parquet", "--proba", *kept, "--out")
+    names = ["note", "'@note", "number", "prediction", "probability -1", "probability =no()"]
+    for out in ("p.csv", "p.csv.gz"):
+        run(*words, out)
+        found = pd.read_csv(out, dtype=str, na_filter=False)
+        assert found.columns.tolist() == names
+        assert found["note"].tolist() == found["'@note"].tolist() == HARMLESS * 40
+        assert set(found["prediction"]) <= {"'=no()", "-1"}
+        assert set(found["number"]) == {"-1.5"}
+    printed = run("predict", "odd.json", "odd.parquet", "--keep", "note").stdout
+    assert printed.startswith("note,prediction\n'=1+1,")
+    run(*words, "p.parquet")
+    assert pd.read_parquet("p.parquet")["@note"].tolist() == ODD * 40
+
+
 def test_predictions_are_made_piece_by_piece(run, trained, monkeypatch):
     monkeypatch.setattr("dpscd.preprocessing.reading.read_frames.__defaults__", (None, 7))
     table = people(50, seed=2)
@@ -744,6 +772,29 @@ def on_a_terminal(*words):
         assert process.wait(timeout=60) == 0, shown
         printed.seek(0)
         return printed.read(), shown.decode()
+
+
+@pytest.mark.usefixtures("run")
+def test_a_reader_that_has_seen_enough_is_no_error(trained):
+    people(20_000).to_csv("many.csv", index=False)
+    for words in (
+        ("predict", trained / "model.json", "many.csv"),
+        ("--help",),
+        ("plan", "--n", 9000, "--d", 5),
+    ):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dpscd", *map(str, words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        if words[0] == "predict":
+            assert process.stdout.readline() == b"prediction\n"
+        process.stdout.close()
+        with process.stderr as errors:
+            said = errors.read().decode()
+        process.wait(timeout=60)
+        assert "roken" not in said
+        assert "Exception" not in said
 
 
 @pytest.mark.full

@@ -27,7 +27,9 @@ from dpscd import (
     ModelFileError,
     ParameterError,
     PrivacyCard,
+    PrivacyWarning,
     TableModel,
+    UtilityWarning,
 )
 from dpscd.preprocessing.encoding import feature_names
 from dpscd.preprocessing.parsing import parse
@@ -156,6 +158,16 @@ def test_estimators_that_contradict_the_schema_are_refused(
         with pytest.raises(ParameterError, match=words):
             search.fit(table)
         assert not Ledger(path).history("it")
+
+
+def test_warnings_point_to_the_line_of_the_user(table):
+    with pytest.warns(PrivacyWarning, match="formal sense") as caught:
+        TableModel(SCHEMA, logistic(epsilon=20.0)).fit(table)
+    assert [own.filename for own in caught] == [__file__]
+    candidates = [TableModel(SCHEMA, DPLogisticRegression(lam=lam)) for lam in (0.1, 1.0)]
+    with pytest.warns(UtilityWarning) as caught:
+        DPModelSearch(candidates, epsilon=0.5).fit(table.head(300))
+    assert {own.filename for own in caught} == {__file__}
 
 
 def test_what_equals_the_schema_is_no_contradiction(table, tmp_path):

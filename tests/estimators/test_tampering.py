@@ -83,6 +83,51 @@ def test_the_kinds_are_what_their_names_say(content):
     assert listed("open") == []
 
 
+LEARNT = [
+    ("standardised", ("coef",)), ("standardised", ("intercept",)),
+    ("standardised", ("coef_noise",)), ("standardised", ("intercept_noise",)),
+    ("standardised", ("training", "standard", "centre")),
+    ("standardised", ("training", "standard", "scale")),
+    ("standardised", ("training", "standard", "direction")),
+    ("standardised", ("training", "standard", "shrink")),
+    ("standardised", ("link", "scale")), ("standardised", ("link", "caps")),
+    ("pilot", ("training", "runs", 0, "lam")), ("ridge", ("intercept",)),
+    ("pilot", ("training", "runs", 0, "label_scale")), ("bounds", ("table", "bounds", "a")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "path"), LEARNT)
+def test_texts_are_no_numbers(content, folder, kind, path):
+    def spelt(value):
+        return [spelt(x) for x in value] if isinstance(value, list) else repr(value)
+
+    values = content(kind)
+    holder = reach(values, path)
+    holder[path[-1]] = spelt(holder[path[-1]])
+    (folder / "texts.json").write_text(sealed(values))
+    with pytest.raises(ModelFileError):
+        load(folder / "texts.json")
+
+
+@pytest.mark.parametrize("kind", ["standardised", "ridge", "classes"])
+def test_truth_values_are_no_coefficients(content, folder, kind):
+    values = content(kind)
+    holder = values["coef"] if kind == "ridge" else values["coef"][0]
+    holder[0] = True
+    (folder / "true.json").write_text(sealed(values))
+    with pytest.raises(ModelFileError, match="malformed"):
+        load(folder / "true.json")
+
+
+@pytest.mark.parametrize("number", [10**29, 10_001, 0, True])
+def test_no_machine_has_so_many_threads(content, folder, number):
+    values = content("ridge")
+    values["parameters"]["n_jobs"] = number
+    (folder / "threads.json").write_text(sealed(values))
+    with pytest.raises(ModelFileError, match="None, -1 or an integer from 1 to 10,000"):
+        load(folder / "threads.json")
+
+
 no_moments = both(without("moments"), put(*PUBLIC, "standardised", value=False))
 no_bounds = both(without("bounds"), put(*PUBLIC, "released_bounds", value={}))
 

@@ -1009,7 +1009,7 @@ MUTATIONS = [
     Mutation(
         "the lots in the pickle",
         "estimators/base.py",
-        (("        self._runs, self._curvature = model.runs, model.curvature\n", "        self._runs, self._curvature = model.runs, model.curvature\n        plan = plan_fit(fitting.facts, fitting.target, **fitting.fixed)\n        self.lots_ = plan.lots.draw(source_for(self.random_state, ''), 0, 9, plan.n)\n"), ("import PrivacyTarget, Relation\n", "import PrivacyTarget, Relation\nfrom dpscd.planning import plan_fit\nfrom dpscd.privacy.random import source_for\n")),
+        (("        self._runs, self._curvature = model.runs, model.curvature\n", "        self._runs, self._curvature = model.runs, model.curvature\n        plan = plan_fit(fitting.facts, fitting.target, **fitting.fixed)\n        self.lots_ = plan.lots.draw(source_for(self.random_state, ''), 0, 9, plan.n)\n"), ("import FORMAL, PrivacyTarget, Relation\n", "import FORMAL, PrivacyTarget, Relation\nfrom dpscd.planning import plan_fit\nfrom dpscd.privacy.random import source_for\n")),
         "tests/estimators/test_contract.py::test_a_pickle_has_one_size_and_no_dual",
     ),
     Mutation(

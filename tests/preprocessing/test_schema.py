@@ -1,5 +1,7 @@
 """Schemas: what is accepted, and where a message says that something is wrong."""
 
+import time
+
 import pytest
 
 from dpscd import Schema, SchemaError
@@ -298,3 +300,42 @@ def test_very_many_mistakes_are_counted():
     assert lines[0] == "100 mistakes in the schema:"
     assert len(lines) == 22
     assert lines[-1] == "and 80 more."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = " + "[" * 200_000,
+        "a = " + "[" * 200_000 + "]" * 200_000,
+        "a = {" * 100_000,
+        ".".join(["a"] * 40_000) + " = 1",
+        "[" + ".".join(["a"] * 40_000) + "]",
+        ".".join(['"a = "'] * 20_000) + " = 1",
+        '"\\' * 40_000,
+        '"""' * 20_001 + "'''" * 20_001,
+    ],
+    ids=range(8),
+)
+def test_what_is_nested_too_deeply_is_refused_at_once(text):
+    begun = time.process_time()
+    with pytest.raises(SchemaError, match="schema is not TOML: "):
+        Schema.parse(text)
+    assert time.process_time() - begun < 3.0
+
+
+def test_dots_and_brackets_in_texts_count_for_nothing():
+    marks = "[{." * 50
+    lines = [
+        f"# {marks}",
+        "[target]",
+        'column = "y"',
+        f'classes = ["{marks}", "{marks}x"]',
+        f"[columns.'{marks}']",
+        'kind = "number"',
+        'shape = "steps"',
+        "knots = [" + ", ".join(f"{k}.5" for k in range(30)) + "]",
+        "bounds = [-0.5, 100.5]",
+    ]
+    found = Schema.parse("\n".join(lines))
+    assert found.target.classes == (marks, f"{marks}x")
+    assert found.columns[0].name == marks

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from dpscd._version import __version__
 from dpscd.cli.audit import audit
 from dpscd.cli.budget import budget
-from dpscd.cli.common import DEBUG
+from dpscd.cli.common import DEBUG, stdout_is_read
 from dpscd.cli.demo import demo
 from dpscd.cli.evaluate import evaluate
 from dpscd.cli.example import example
@@ -85,4 +86,8 @@ def main() -> None:
     if "--debug" in words[:end]:
         words.remove("--debug")
         words.insert(0, "--debug")
-    app(args=words, prog_name="dpscd")
+    try:
+        app(args=words, prog_name="dpscd")
+    finally:
+        with suppress(OSError):  # of a full disk Python says at its end
+            stdout_is_read()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import sys
 import tempfile
 import traceback
@@ -27,6 +28,7 @@ __all__ = [
     "plain_errors",
     "print_json",
     "print_table",
+    "stdout_is_read",
 ]
 
 DEBUG = "DPSCD_DEBUG"
@@ -71,6 +73,8 @@ def plain_errors(
         _say(f"error: {error}")
         code = 1
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and not stdout_is_read():
+            raise typer.Exit(1) from None  # quietly, as other programs end before `head`
         file = f" {error.filename}:" if error.filename else ""
         _say(f"error:{file} {error.strerror or 'the file cannot be read or written'}.")
         code = 1
@@ -86,6 +90,24 @@ def plain_errors(
     else:
         return
     raise typer.Exit(code)
+
+
+def stdout_is_read() -> bool:
+    """Return whether what is printed can arrive; nothing more is sent if its reader is gone."""
+    if sys.stdout is None or not hasattr(select, "poll"):
+        return True
+    try:
+        sys.stdout.flush()
+        pipe = select.poll()
+        pipe.register(sys.stdout, 0)
+        if not pipe.poll(0):  # what could not be written is not always kept to be flushed
+            return True
+    except BrokenPipeError:
+        pass
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return False
 
 
 def _say(text: str) -> None:

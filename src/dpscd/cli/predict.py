@@ -14,6 +14,8 @@ from dpscd.cli.models import load_table_model
 
 __all__ = ["predict"]
 
+# How a cell begins that a spreadsheet may take for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _WRITTEN = ("", ".csv", ".txt", ".gz", ".parquet", ".pq")
 
 
@@ -37,6 +39,9 @@ def predict(
     They are read piece by piece, so they may be more than memory holds; a target may be absent.
     A prediction tells nothing about the people the model was trained on beyond the
     guarantee of its card, but it is about the person whose record it is for.
+
+    In CSV, texts that a spreadsheet would take for formulas, which begin with = + - @, a tab or
+    a carriage return, get an apostrophe in front; numbers and Parquet stay as they are.
 
     Example: dpscd predict model.json new.csv --out predictions.csv
     """
@@ -156,10 +161,24 @@ def _csv_appender(file: IO[str]) -> Any:
 
     def write(answers: Any) -> None:
         nonlocal first
-        answers.to_csv(file, index=False, header=first, lineterminator="\n")
+        texts = answers.select_dtypes(exclude=["number", "bool"])
+        shown = answers.assign(**{name: texts[name].map(_no_formula) for name in texts})
+        shown = shown.rename(columns=_no_formula)
+        shown.to_csv(file, index=False, header=first, lineterminator="\n")
         first = False
 
     return write
+
+
+def _no_formula(cell: Any) -> Any:
+    """Return a cell of CSV that no spreadsheet computes; numbers stay as they are."""
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 @contextmanager

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from dpscd.cards.card import PrivacyCard
 from dpscd.cards.statements import ENGINE_FACTS, PERSON_FACTS, agrees
 from dpscd.errors import ModelFileError
+from dpscd.estimators.plain_values import floats_from_plain
 from dpscd.information import is_robust, released_size
 from dpscd.losses import Loss, rescaled
 from dpscd.plan import shared_noise
@@ -230,12 +231,12 @@ def runs_of(
     trainings = [x for x in card.releases if x.what == "shared vector"]
     if not 1 <= len(runs) <= max(1, len(trainings)):
         raise ModelFileError("it was not trained as often as its card lists.")
-    scales = [float(run["label_scale"]) for run in runs]
+    scales = floats_from_plain([run["label_scale"] for run in runs]).tolist()
     released = any(x.what == "label spread" for x in card.releases)
     good = scales == [unit] if not released else unit >= scales[0] > 0.0
     if len(runs) > 1:
         good = good and scales[0] > scales[1] > 0.0
-    if not good or float(runs[-1]["lam"]) != public["lam"]:
+    if not good or floats_from_plain([run["lam"] for run in runs])[-1] != public["lam"]:
         raise ModelFileError("its lam or its label scale does not fit its card.")
     first = Problem(
         loss=rescaled(loss, unit),
@@ -264,11 +265,9 @@ def _standard_of(values: Any, public: Mapping[str, Any]) -> Standard | None:
         return None
     if set(values) != {"centre", "scale", "direction", "shrink"}:
         raise ModelFileError("its map of rows is malformed.")
-    vectors = [
-        np.asarray(values[name], dtype=np.float64) for name in ("centre", "scale", "direction")
-    ]
+    vectors = [floats_from_plain(values[name]) for name in ("centre", "scale", "direction")]
     centre, scale, direction = vectors
-    shrink = float(values["shrink"])
+    shrink = float(floats_from_plain(values["shrink"]))
     good = all(x.shape == (public["d"],) and bool(np.isfinite(x).all()) for x in vectors)
     good = good and bool((scale >= 0.0).all()) and 0.0 <= shrink < 1.0
     # A feature that is left out is so in every part.
@@ -345,7 +344,7 @@ def check_information(card: PrivacyCard, asked: Any, values: Any) -> None:
         good = listed[0].size == size and set(values) == set(sizes)
         good = good and public["rule"] >= _FIRST_INFORMATION
         for name in sizes if good else ():
-            numbers = np.asarray(values[name], dtype=np.float64)
+            numbers = floats_from_plain(values[name])
             good = good and numbers.shape == (sizes[name],)
             good = good and bool(np.isfinite(numbers).all())
     if not good:

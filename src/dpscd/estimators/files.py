@@ -36,6 +36,7 @@ from dpscd.estimators.consistency import (
 )
 from dpscd.estimators.intervals import model_numbers
 from dpscd.estimators.plain_values import (
+    floats_from_plain,
     from_plain,
     labels_from_plain,
     labels_to_plain,
@@ -243,8 +244,8 @@ def _check_fields(values: Any, *, old: bool) -> None:
 
 def _fill(model: Any, values: dict[str, Any], card: PrivacyCard) -> None:
     """Give an estimator what its file says it has learnt."""
-    coef = np.asarray(values["coef"], dtype=np.float64)
-    intercept = np.asarray(values["intercept"], dtype=np.float64)
+    coef = floats_from_plain(values["coef"])
+    intercept = floats_from_plain(values["intercept"])
     width = card.public["d"]
     classes = values["classes"]
     if (classes is None) != (not model._kind.classifies):
@@ -332,7 +333,7 @@ def _restore_information(model: Any, values: Any) -> None:
     if values is None:
         return
     for name, number in (("_theta", "theta"), ("_start", "start"), ("_information", "sums")):
-        setattr(model, name, np.asarray(values[number], dtype=np.float64))
+        setattr(model, name, floats_from_plain(values[number]))
     moved = coefficient_map(model._runs[-1]) @ model._theta
     own = model_numbers(model)[: len(moved)]
     piloted = len(model._runs) > 1
@@ -353,7 +354,7 @@ def _as_before(parameters: dict[str, Any], before: dict[str, Any]) -> dict[str, 
 
 
 def _noise(values: Any, like: Any) -> Any:
-    noise = np.asarray(values, dtype=np.float64)
+    noise = floats_from_plain(values)
     if noise.shape != like.shape or not (noise >= 0.0).all() or np.isinf(noise).any():
         raise ModelFileError("its noise does not fit its coefficients.")
     return noise

@@ -16,6 +16,9 @@ from dpscd.solvers.on_device import ENGINES
 __all__ = ["check_budget", "check_shared", "given", "is_auto", "threads_of"]
 
 
+_MOST_THREADS = 10_000  # far more than any machine has
+
+
 def is_auto(value: Any) -> bool:
     """Return whether a parameter is to be planned."""
     return isinstance(value, str) and value == "auto"
@@ -34,8 +37,11 @@ def threads_of(n_jobs: int | None) -> int:
         return 1
     if n_jobs == -1:
         return os.cpu_count() or 1
-    if not isinstance(n_jobs, Integral) or n_jobs < 1:
-        raise ParameterError(f"n_jobs={n_jobs!r} must be None, -1 or an integer of at least 1.")
+    plain = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if not plain or not 1 <= n_jobs <= _MOST_THREADS:
+        raise ParameterError(
+            f"n_jobs={n_jobs!r} must be None, -1 or an integer from 1 to {_MOST_THREADS:,}."
+        )
     return int(n_jobs)
 
 

@@ -27,6 +27,15 @@ def to_plain(value: Any) -> Any:
     raise ModelFileError(f"a parameter of type {type(value).__name__} cannot be saved.")
 
 
+def floats_from_plain(values: Any) -> Any:
+    """Return an array of numbers in a file, or raise TypeError for texts and truth values."""
+    if isinstance(values, list):
+        return np.array([floats_from_plain(value) for value in values], dtype=np.float64)
+    if type(values) not in (int, float):
+        raise TypeError("not a number.")
+    return np.float64(values)
+
+
 def from_plain(value: Any) -> Any:
     """Return the parameter that :func:`to_plain` wrote, or raise an error of its kind."""
     if not isinstance(value, dict):

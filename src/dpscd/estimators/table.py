@@ -17,6 +17,7 @@ from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
 from dpscd.estimators.files import write_model
 from dpscd.estimators.monotone import is_monotone, made_monotone
+from dpscd.estimators.plain_values import floats_from_plain
 from dpscd.estimators.registry import MODELS, kind_of, usual_kind
 from dpscd.estimators.regression import DPLinearRegressor
 from dpscd.estimators.searches import check_fitted, refusals_noted, warn_of_split_groups
@@ -292,7 +293,8 @@ def _check_against(target: Target, model: Any) -> None:
 def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
     """Return the table model of a file, given its estimator and the rest."""
     schema = Schema.from_dict(table["schema"])
-    bounds = {str(k): (float(v[0]), float(v[1])) for k, v in table["bounds"].items()}
+    found = {str(k): floats_from_plain(v).tolist() for k, v in table["bounds"].items()}
+    bounds = {name: (low, high) for name, (low, high) in found.items()}
     expected = _with_schema(model.privacy_, schema, bounds).public
     width = sum(width_of(part) for part in schema.parts)
     good = expected == model.privacy_.public and width == model.n_features_in_

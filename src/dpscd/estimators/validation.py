@@ -5,6 +5,7 @@ may print a cell. Here such a message is replaced, and the original is not chain
 gone when the new one is raised.
 """
 
+import contextlib
 import re
 import sys
 import warnings
@@ -37,7 +38,8 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-_HOME = str(Path(__file__).parents[1])
+# This library, and what its context managers and decorators are called through.
+_OURS = (str(Path(__file__).parents[1]), contextlib.__file__)
 
 # More labels than this are hardly classes: more likely a regression by mistake, which would
 # publish every label.
@@ -70,8 +72,9 @@ def quietly(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def warn_user(text: str, category: type[Warning]) -> None:
     """Warn at the line outside of this library from which it was called."""
+    # By hand: skip_file_prefixes came with Python 3.12.
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HOME):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from dpscd.errors import ParameterError
 from dpscd.export.detail_fields import FIELDS, Field
+from dpscd.preprocessing.toml_text import read_toml
 
 __all__ = ["missing_everything", "read_details", "template"]
 
@@ -63,7 +64,7 @@ def read_details(path: str | os.PathLike[str]) -> Details:
     """
     name = Path(path).name
     try:
-        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        values = read_toml(Path(path).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"{name} is not TOML: {error}.") from None
     given = _flat(values)

@@ -4,6 +4,8 @@ import re
 import tomllib
 from typing import Any
 
+from dpscd.preprocessing.toml_text import read_toml
+
 __all__ = ["Lines"]
 
 _HEADER = re.compile(r"^\s*\[([^\[\]].*?)\]\s*(?:#.*)?$")
@@ -47,7 +49,7 @@ class Lines:
 def _path(text: str) -> tuple[str, ...]:
     """Return the keys that a header or a dotted key stands for."""
     try:
-        values: Any = tomllib.loads(text)
+        values: Any = read_toml(text)
     except tomllib.TOMLDecodeError:  # a line of a text of several lines
         return ("",)
     path = []

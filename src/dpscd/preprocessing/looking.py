@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import pandas as pd
 
-from dpscd.errors import DataError, DataTypeError, ParameterError
+from dpscd.errors import DataError, DataTypeError, LedgerError, ParameterError
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import as_frame, is_dask
 from dpscd.preprocessing.look_hints import hints_of, percent
@@ -18,6 +18,7 @@ from dpscd.preprocessing.parsing import check_columns, used_columns
 from dpscd.preprocessing.reading import CHUNK, open_table
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.preprocessing.tallies import PersonTally, Tally, tally_of
+from dpscd.privacy.ledger import Ledger
 
 __all__ = ["NOT_PRIVATE", "REPAIRS", "ROWS", "ColumnLook", "Look", "look"]
 
@@ -105,7 +106,9 @@ class Look:
         raise ParameterError("what a look found is not private: it is not pickled.")
 
 
-def look(table: Any, schema: Any) -> Look:
+def look(
+    table: Any, schema: Any, *, ledger: str | None = None, dataset: str | None = None
+) -> Look:
     """Look at records before a fit: shares of usable cells and likely mistakes. NOT PRIVATE.
 
     Parameters
@@ -114,6 +117,8 @@ def look(table: Any, schema: Any) -> Look:
         The records; not on Dask, whose records others may hold.
     schema : Schema, dict or path
         What is declared about the columns.
+    ledger, dataset : str, optional
+        File of the budget and the data set's name in it, which may forbid to look.
 
     Returns
     -------
@@ -142,6 +147,7 @@ def look(table: Any, schema: Any) -> Look:
             "look is for records that you hold yourself: it shows facts about them without "
             "noise, so it is off for Dask. Look at a file of your own."
         )
+    _check_ledger(ledger, dataset)
     known = schema_of(schema)
     tallies = _tallies(known)
     for frame in _frames(table, known):
@@ -159,6 +165,21 @@ def look(table: Any, schema: Any) -> Look:
         for tally in tallies
     )
     return Look(records, columns, tuple(hint for tally in tallies for hint in hints_of(tally)))
+
+
+def _check_ledger(ledger: str | None, dataset: str | None) -> None:
+    """Refuse where the budget of the data set forbids to look."""
+    if ledger is None and dataset is None:
+        return
+    if ledger is None or dataset is None:
+        raise ParameterError(
+            f"ledger={ledger!r} and dataset={dataset!r} must be given together."
+        )
+    if Ledger(ledger).show(dataset).forbids_look:
+        raise LedgerError(
+            f"the budget of dataset={dataset!r} was made with --forbid-look: its records are "
+            "not looked at without noise. dpscd schema check needs no records."
+        )
 
 
 def _tallies(schema: Schema) -> list[Tally]:

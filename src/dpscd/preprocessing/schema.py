@@ -23,6 +23,7 @@ from dpscd.preprocessing.declarations import (
 )
 from dpscd.preprocessing.lines import Lines
 from dpscd.preprocessing.schema_checks import schema_parts
+from dpscd.preprocessing.toml_text import read_toml
 
 __all__ = ["Schema", "schema_of"]
 
@@ -122,7 +123,7 @@ class Schema:
             What messages call it.
         """
         try:
-            values = tomllib.loads(text)
+            values = read_toml(text)
         except tomllib.TOMLDecodeError as error:
             problem = str(error)
         else:

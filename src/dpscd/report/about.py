@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 from dpscd.errors import ParameterError
+from dpscd.preprocessing.toml_text import read_toml
 from dpscd.report.html import Html, html, joined
 
 __all__ = ["FIELDS", "about_section", "read_about"]
@@ -29,7 +30,7 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, str]:
     """
     file, keys = Path(path), ", ".join(FIELDS)
     try:
-        values = tomllib.loads(file.read_text(encoding="utf-8"))
+        values = read_toml(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         raise ParameterError(f"{file.name} is not TOML: give some of {keys} a text.") from None
     for key, text in values.items():
