@@ -341,11 +341,20 @@ def test_more_privacy_never_lengthens_the_travel_of_a_regression():
         assert falling == pytest.approx(sorted(falling, reverse=True))
 
 
-def test_the_travel_of_counts_stays():
-    for epsilon in (0.1, 10.0):
-        counts = facts(n=10**5, task="counts", standardised=True)
-        plan = plan_fit(counts, PrivacyTarget(epsilon, 1e-5))
-        assert travel_of(plan) == pytest.approx(planning._REGRESSION_TRAVEL)
+def test_the_travel_of_counts_is_longer_where_noise_is_small_and_never_shorter():
+    found = []
+    for n, epsilon in ((1000, 0.1), (10**5, 0.1), (10**5, 1.0), (10**5, 100.0)):
+        counts = facts(n=n, task="counts", standardised=True)
+        found.append(travel_of(plan_fit(counts, PrivacyTarget(epsilon, 1e-5))))
+    assert found[0] == pytest.approx(planning._REGRESSION_TRAVEL)
+    assert sorted(found) == found
+    assert found[-1] == pytest.approx(planning._MOST_TRAVEL)
+
+
+def test_lam_of_counts_does_not_vanish_with_the_noise():
+    counts = facts(n=10**5, task="counts", standardised=True)
+    lams = [plan_fit(counts, PrivacyTarget(x, 1e-5)).lam for x in (10.0, 100.0)]
+    assert lams[0] == lams[1] > 1e-4
 
 
 def test_the_regularisation_of_a_regression_is_best_for_what_it_expects():

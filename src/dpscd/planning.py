@@ -86,6 +86,7 @@ _LABEL_MODEL_SIZE = 1.3
 # a model.
 _EXPLAINED = 0.15
 _ARRIVE, _HARDLY = 40.0, 0.02
+_HARDLY_COUNTS = 0.04  # which scatter more than their mean distance says
 _MUCH_NOISE = 0.02  # length of the noise of one Gaussian release, a record
 _PILOT_SHARE, _PILOT_EPOCHS = 0.05, 0.3  # of the budget, of the epochs
 _LEAST_PILOT_NOISE = 1.0  # with less, few large steps cost far more than many small ones
@@ -384,12 +385,12 @@ def _travel(facts: Facts, target: PrivacyTarget, *, labels_released: bool) -> fl
     if not labels_released:
         full = _JOINT_TRAVEL if facts.joint else _TRAVEL
         return full * min(1.0, math.sqrt(target.epsilon * facts.n / _ENOUGH))
-    if facts.task == "counts":
-        return _REGRESSION_TRAVEL
     noise = _predicted_noise(facts, target)
     if noise * _REGRESSION_TRAVEL <= _LITTLE_NOISE:
         # By the root of what noise would allow, so that more epsilon still means less of it.
         return min(_MOST_TRAVEL, math.sqrt(_REGRESSION_TRAVEL * _LITTLE_NOISE / noise))
+    if facts.task == "counts":
+        return _REGRESSION_TRAVEL
     usual = _REGRESSION_TRAVEL * noise
     shorter = _REGRESSION_TRAVEL * math.pow(_MOST_NOISE / usual, 2.0 / 3.0)
     return max(_LEAST_TRAVEL, min(_REGRESSION_TRAVEL, shorter))
@@ -425,7 +426,7 @@ def _lam(
     width = facts.d + (1 if facts.constant else 0)
     if labels_released:
         inner = math.sqrt(width) * noise / (_LABEL_MODEL_SIZE * facts.n)
-        inner = max(inner, min(_ARRIVE * slowness / facts.n, _HARDLY / facts.d))
+        inner = max(inner, min(_ARRIVE * slowness / facts.n, _HARDLY_COUNTS / facts.d))
     else:
         model_size = _MODEL_SIZE[facts.task]
         # Noise that is much even for a whole model of small size asks for more than its share.

@@ -1,13 +1,14 @@
 """Noisy scores of test records that belong to persons."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dpscd import DPLogisticRegression, Ledger, TableModel
+from dpscd import DPLogisticRegression, DPRidge, Ledger, TableModel, load
 from dpscd.cli.app import app
 
 SCHEMA = {
@@ -54,6 +55,73 @@ def test_a_score_is_a_mean_over_persons_and_charged_as_such(folder):
     assert "record" in refused.output
     assert "300 persons" in evaluate("--private-epsilon", 2).output
     assert (folder / "b.db").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_measures_are_over_rows_and_over_persons():
+    test = visits()
+    test.loc[test["age"] % 7 == 0, "patient"] = None  # nobody's: in no measure of persons
+    test.to_csv("test.csv", index=False)
+    values = json.loads(evaluate("--json").stdout)
+    own = values["by person"]
+    model = load("model.json")
+    right = pd.Series(model.predict(test) == test["ill"])
+    known = test["patient"].notna()
+    assert values["metrics"]["accuracy"] == pytest.approx(right.mean())
+    assert own["rows"]["accuracy"] == pytest.approx(right[known].mean())
+    assert own["metrics"]["accuracy"] == pytest.approx(
+        right[known].groupby(test["patient"][known]).mean().mean()
+    )
+    assert own["persons"] == test["patient"].nunique()
+    chance = pd.Series(model.predict_proba(test)[:, 1])
+    for name, column in (("share of yes", test["ill"] == "yes"),
+                         ("mean probability of yes", chance)):  # fmt: skip
+        of_persons = column[known].groupby(test["patient"][known]).mean().mean()
+        assert own["metrics"][name] == pytest.approx(of_persons)
+        assert own["rows"][name] == pytest.approx(column[known].mean())
+    words = evaluate().output
+    assert "persons: everybody does" in words
+    assert f"records of {own['persons']} persons" in words
+    test.drop(columns="patient").to_csv("test.csv", index=False)
+    assert "by person" not in json.loads(evaluate("--json").stdout)
+
+
+@pytest.mark.usefixtures("folder")
+def test_measures_of_a_regression_are_over_persons_too():
+    schema = {**SCHEMA, "target": {"column": "cost", "bounds": [0, 100]}}
+    table = visits().assign(cost=lambda t: t["age"] / 2.0)
+    TableModel(schema, DPRidge(5.0, random_state=0)).fit(table).save("model.json")
+    table.to_csv("test.csv", index=False)
+    own = json.loads(evaluate("--json").stdout)["by person"]
+    means = table.groupby("patient")["cost"].mean()
+    assert own["metrics"]["mean target"] == pytest.approx(means.mean())
+    assert own["rows"]["mean target"] == pytest.approx(table["cost"].mean())
+    assert own["metrics"]["R2"] > 0.5
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_fit_says_what_its_probabilities_answer():
+    Path("s.toml").write_text(
+        '[table]\nperson = "patient"\n[target]\ncolumn = "ill"\nclasses = ["no", "yes"]\n'
+        '[columns.age]\nkind = "number"\nbounds = [0, 100]\n'
+    )
+    for weight, words in (("sum", "over rows; with"), ("share", "over persons; with")):
+        found = CliRunner().invoke(
+            app,
+            [
+                "fit",
+                "test.csv",
+                "--schema",
+                "s.toml",
+                "--epsilon",
+                "5",
+                "--person-weight",
+                weight,
+                "--out",
+                "m.json",
+            ],
+        )
+        assert f"Probabilities are right on average {words}" in found.output
 
 
 def test_without_a_column_of_persons_it_would_be_another_guarantee(folder):

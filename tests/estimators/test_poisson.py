@@ -158,7 +158,7 @@ def test_a_table_with_private_bounds_is_kept_in_files(tmp_path):
         assert again.coef_noise_ == pytest.approx(model.estimator_.coef_noise_)
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore:.*no better than guessing")
 def test_small_exposures_are_not_told():
     X, y, _ = records(50)
     own = {"y_bounds": (0, 1e10), "exposure_bounds": (1e-305, 1.0), "epochs": 1}

@@ -285,6 +285,33 @@ def test_expected_counts_add_up_to_the_counts(factor):
     assert levelled(factor, 0.05, mean=20.0, high=1000.0)[0] == pytest.approx(1.0, abs=0.02)
 
 
+@pytest.mark.parametrize("factor", [0.25, 1.0, 4.0])
+def test_the_stated_noise_of_a_level_is_what_noise_does(factor):
+    found = [levelled(factor, 5.0, seed=b"%d" % k)[1] for k in range(60)]
+    shifts = [float(after.intercept[0]) for after in found]
+    stated = float(np.median([float(after.intercept_noise) for after in found]))
+    # Far off, where more noise also means that less of a shift is kept, it states too much.
+    assert 0.4 < np.std(shifts) / stated < 1.4
+
+
+@pytest.mark.parametrize(("most", "noise", "counted"), [
+    (1, 1.0, 1.0), (5, 0.1, 5.0), (100, 4.0, 0.01 * N / 4.0), (100, 400.0, 1.0),
+])  # fmt: skip
+def test_rows_of_persons_count_as_far_as_noise_allows(most, noise, counted):
+    problem = problem_of()
+    state = State(
+        ClassLabels((0, 1)), problem, problem, model=model_of((1.0, 0.0), 0.0, problem)
+    )
+    assert Calibration(N, noise, most).query(state).rows == pytest.approx(counted)
+    own = problem_of(Poisson(0.05), label_scale=4.0).with_labels(0.2, 0.2)
+    counts = dataclasses.replace(
+        state, declared=problem_of(Poisson(0.05), label_scale=4.0), problem=own
+    )
+    query = Level(N, noise, most).query(counts)
+    size = 0.02 * N * 0.2 / query.reach / noise
+    assert query.rows == pytest.approx(max(1.0, min(most, size)))
+
+
 def test_a_level_that_noise_hides_is_left():
     found = [levelled(1.0, 0.1 * N, seed=b"%d" % k)[0] for k in range(10)]
     assert 0.6 < min(found) < max(found) < 1.6

@@ -184,7 +184,11 @@ def _check_labels(releases: Sequence[Release], public: Mapping[str, Any]) -> Non
     if labels and "intercept" in public and centred != (public["intercept"] > 0.0):
         raise CardError("the card's label mean does not fit its intercept.")
     scaled = any(x.what == "label spread" for x in labels)
-    if centred and not scaled and ("exposure_bounds" not in public or public["standardised"]):
+    if (
+        centred
+        and not scaled
+        and ("exposure_bounds" not in public or public.get("standardised", True))
+    ):
         raise CardError("the card lists a label mean without a label spread.")
 
 

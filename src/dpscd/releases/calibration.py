@@ -116,9 +116,9 @@ class Shift(SumRelease):
     def query(self, state: State) -> Query:
         """Return what is asked, which is public by then."""
 
-    def step(self, missed: float) -> float:
-        """Return the shift that makes up what is missed, in units of the mean slope."""
-        return missed
+    def step(self, missed: float, curvature: float) -> tuple[float, float]:
+        """Return the shift that makes up what is missed, and what its noise is divided by."""
+        return missed / curvature, curvature
 
     def counted(self, size: float) -> float:
         """Return up to how many rows of a person count: fewer where their noise would be large.
@@ -141,7 +141,8 @@ class Shift(SumRelease):
         missed, steep = self.noisy(self.query(state), parties) / self.n
         least = self.least_curvature(self.noise_multiplier, self.n)
         curvature = min(self.steepest, max(float(steep) / self.steep, least))
-        shift = self.step(float(missed) / curvature)
+        shift, curvature = self.step(float(missed), curvature)
+        curvature = max(curvature, least)
         shift *= self._kept(self.noise_multiplier, self.n, curvature)
         shift = min(self.largest, max(-self.largest, shift))
         noise = self.shift_noise(self.noise_multiplier, self.n, curvature)

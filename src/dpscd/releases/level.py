@@ -124,6 +124,11 @@ class Level(Shift):
         rows, model = self.counted(mean / reach), cast("Model", state.model)
         return LevelQuery(self.n, state.declared, model, reach, rows)
 
-    def step(self, missed: float) -> float:
-        """Return the logarithm of the factor by which expected counts become the counts."""
-        return math.log1p(max(missed, _LEAST))
+    def step(self, missed: float, curvature: float) -> tuple[float, float]:
+        """Return the logarithm of the factor by which expected counts become the counts.
+
+        Its noise is that of both sums.
+        """
+        more = max(missed / curvature, _LEAST)
+        seen = curvature * (1.0 + more) / math.hypot(1.0, more / _MEAN)
+        return math.log1p(more), min(self.steepest, seen)

@@ -89,6 +89,9 @@ def read_evaluation(path: str | os.PathLike[str]) -> Evaluation:
 
 def _plain(values: dict[str, Any]) -> Evaluation:
     measures = [Measure(name, _number(value)) for name, value in values["metrics"].items()]
+    by_person = values.get("by person", {"metrics": {}})["metrics"]
+    for name, value in by_person.items():
+        measures.append(Measure(f"{name}, over persons", _number(value)))
     for one in values.get("by class", []):
         for part in ("recall", "precision"):
             if one[part] is not None:

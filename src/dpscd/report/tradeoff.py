@@ -186,7 +186,7 @@ def _plan(subject: Subject, epsilon: float) -> Plan:
         chances=any(x.what in ("calibration", "steepness") for x in card.releases),
         rows=0 if persons is None else persons.rows,
         any_length=any(x.what == "long rows" for x in card.releases),
-        means=any(x.what == "rescaling" for x in card.releases),
+        means=any(x.what in ("rescaling", "level") for x in card.releases),
         joint=getattr(subject.estimator, "is_multinomial", False),
         inference=has_intervals(subject.estimator),
         robust=getattr(subject.estimator, "inference", False) == ROBUST
