@@ -117,8 +117,8 @@ class Shift(SumRelease):
         """Return what is asked, which is public by then."""
 
     def step(self, missed: float, curvature: float) -> tuple[float, float]:
-        """Return the shift that makes up what is missed, and what its noise is divided by."""
-        return missed / curvature, curvature
+        """Return what is missed and the mean slope: the shift is one over the other."""
+        return missed, curvature
 
     def counted(self, size: float) -> float:
         """Return up to how many rows of a person count: fewer where their noise would be large.
@@ -141,9 +141,8 @@ class Shift(SumRelease):
         missed, steep = self.noisy(self.query(state), parties) / self.n
         least = self.least_curvature(self.noise_multiplier, self.n)
         curvature = min(self.steepest, max(float(steep) / self.steep, least))
-        shift, curvature = self.step(float(missed), curvature)
-        curvature = max(curvature, least)
-        shift *= self._kept(self.noise_multiplier, self.n, curvature)
+        missed, curvature = self.step(float(missed), curvature)
+        shift = self._kept(self.noise_multiplier, self.n, curvature) * missed / curvature
         shift = min(self.largest, max(-self.largest, shift))
         noise = self.shift_noise(self.noise_multiplier, self.n, curvature)
         shifted = replace(

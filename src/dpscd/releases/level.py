@@ -125,10 +125,9 @@ class Level(Shift):
         return LevelQuery(self.n, state.declared, model, reach, rows)
 
     def step(self, missed: float, curvature: float) -> tuple[float, float]:
-        """Return the logarithm of the factor by which expected counts become the counts.
-
-        Its noise is that of both sums.
-        """
+        """Return them so that expected counts become the counts; noise is that of both."""
         more = max(missed / curvature, _LEAST)
-        seen = curvature * (1.0 + more) / math.hypot(1.0, more / _MEAN)
-        return math.log1p(more), min(self.steepest, seen)
+        least = self.least_curvature(self.noise_multiplier, self.n)
+        seen = max(least, curvature * (1.0 + more) / math.hypot(1.0, more / _MEAN))
+        seen = min(self.steepest, seen)
+        return math.log1p(more) * seen, seen
