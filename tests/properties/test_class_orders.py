@@ -104,7 +104,7 @@ def test_every_page_names_the_class_that_a_level_goes_with(tmp_path_factory, kin
         if len(classes) > 5:
             assert (values["most for"], names[0]) == (name, "most for")
             continue
-        assert set(names) == {*classes, "± noise"}
+        assert set(names) == {*classes, "± band"}
         for other in classes:
             assert float(values[other]) == pytest.approx(truth[other], abs=1e-4)
     # Coefficients, as JSON.
@@ -161,7 +161,7 @@ def test_what_is_listed_is_of_the_class_above_it(tmp_path, classes):
         shown = rows[f"level = {value}"]
         for name, effect in zip(own["class"], own["effect"], strict=True):
             assert float(shown[name]) == pytest.approx(effect, abs=1e-4)
-        assert float(shown["± noise"]) == pytest.approx(own["band"].max(), abs=1e-4)
+        assert float(shown["± band"]) == pytest.approx(own["band"].max(), abs=1e-4)
 
 
 def test_a_search_answers_with_the_classes_of_the_schema():
