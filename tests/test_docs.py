@@ -40,7 +40,8 @@ def test_every_release_has_its_proof():
     )
     two = dataclasses.replace(number, task="classification", chances=True, rows=100)
     sure = dataclasses.replace(number, inference=True)
-    every = (number, two, sure)
+    counts = dataclasses.replace(number, task="counts")
+    every = (number, two, sure, counts)
     plans = [plan_fit(facts, PrivacyTarget(1.0, 1e-5)) for facts in every]
     names = {release.what for plan in plans for release in plan.releases()}
     assert names == {kind.what for kind in all_kinds() if kind.__module__.startswith("dpscd.")}

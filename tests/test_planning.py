@@ -348,7 +348,7 @@ def test_the_travel_of_counts_is_longer_where_noise_is_small_and_never_shorter()
         found.append(travel_of(plan_fit(counts, PrivacyTarget(epsilon, 1e-5))))
     assert found[0] == pytest.approx(planning._REGRESSION_TRAVEL)
     assert sorted(found) == found
-    assert found[-1] == pytest.approx(planning._MOST_TRAVEL)
+    assert found[-1] == pytest.approx(planning._MOST_COUNT_TRAVEL)
 
 
 def test_lam_of_counts_does_not_vanish_with_the_noise():

@@ -63,6 +63,7 @@ _REGRESSION_TRAVEL = 3.5
 # predictions by more than _MOST_NOISE (by the power 2/3 of how many times more), and longer,
 # up to the second, where it would by less than _LITTLE_NOISE, in units of the labels' spread.
 _LEAST_TRAVEL, _MOST_TRAVEL = 0.8, 14.0
+_MOST_COUNT_TRAVEL = 10.0
 _MOST_NOISE, _LITTLE_NOISE = 0.07, 0.05
 
 # A joint loss of many classes: epochs, in so many steps unless lots become too large; travel;
@@ -388,7 +389,8 @@ def _travel(facts: Facts, target: PrivacyTarget, *, labels_released: bool) -> fl
     noise = _predicted_noise(facts, target)
     if noise * _REGRESSION_TRAVEL <= _LITTLE_NOISE:
         # By the root of what noise would allow, so that more epsilon still means less of it.
-        return min(_MOST_TRAVEL, math.sqrt(_REGRESSION_TRAVEL * _LITTLE_NOISE / noise))
+        most = _MOST_COUNT_TRAVEL if facts.task == "counts" else _MOST_TRAVEL
+        return min(most, math.sqrt(_REGRESSION_TRAVEL * _LITTLE_NOISE / noise))
     if facts.task == "counts":
         return _REGRESSION_TRAVEL
     usual = _REGRESSION_TRAVEL * noise
