@@ -7,8 +7,9 @@ import pytest
 
 from dpscd.cards.statements import agrees, check_facts, check_releases
 from dpscd.errors import CardError
+from dpscd.planning import Facts, plan_fit
 from dpscd.privacy.event import SampledGaussian
-from dpscd.privacy.relation import Relation
+from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.privacy.release import Release
 from dpscd.privacy.unit import RECORD, Unit
 from plans import make_plan
@@ -211,3 +212,14 @@ def test_a_release_that_is_not_sampled_as_the_training_is_no_pilot():
     spread = WHOLE.releases()[5]
     with pytest.raises(CardError, match="no fit makes"):
         check_releases((spread, other, spread, plan().release()), {})
+
+
+def test_a_label_mean_alone_is_of_counts_that_are_not_standardised():
+    facts = Facts(5000, 3, 1, "counts", 1.0, 0.3, means=True)
+    listed = plan_fit(facts, PrivacyTarget(1.0, 1e-5)).releases()
+    assert [x.what for x in listed] == ["label mean", "shared vector", "level"]
+    counts = {"exposure_bounds": [1.0, 1.0], "standardised": False, "intercept": 0.3}
+    check_releases(listed, counts)
+    for other in ({**counts, "standardised": True}, {"intercept": 0.3}):
+        with pytest.raises(CardError, match="without a label spread"):
+            check_releases(listed[:-1], other)

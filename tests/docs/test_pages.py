@@ -21,7 +21,10 @@ _HOURS = "takes minutes to hours; tests/dpscd_bench runs parts of it"
 _DATA = "export DPSCD_DATA=folder/of/the/data    # "
 EXEMPT = {
     "CONTRIBUTING.md": [("pip install -e '.[test,docs]' && pytest", _FRESH)],
-    "README.md": [("pip install . && dpscd demo", _FRESH)],
+    "README.md": [
+        ("pip install . && dpscd demo", _FRESH),
+        ("pip install '.[test]' && pytest", _FRESH),
+    ],
     "docs/start.md": [("pip install .", _FRESH)],
     "docs/guides/distributed.md": [
         ('pip install "dpscd[dask,parquet]"', _FRESH),
