@@ -147,8 +147,8 @@ def _known(test: KnownRecords, found: Answers) -> Any:
 def _metrics(test: KnownRecords, found: Answers, weights: Any = None) -> dict[str, float]:
     """Return the usual measures of records whose target is known.
 
-    With weights, one each of these records, also means of the target and of what is predicted,
-    but no area under the curve.
+    Where persons are known, also means of the target and of what is predicted; with weights,
+    one each of these records, no area under the curve.
     """
     import numpy as np
 
@@ -166,7 +166,7 @@ def _metrics(test: KnownRecords, found: Answers, weights: Any = None) -> dict[st
             "mean absolute error": mean(np.abs(answers - truth)),
             "R2": 1.0 - mse / variance if variance > 0.0 else np.nan,
         }
-        if weights is not None:
+        if found.persons is not None:
             measures |= {"mean target": mean(truth), "mean prediction": mean(answers)}
         return measures
     measures = {"accuracy": mean(answers == model.classes_[labels])}
@@ -178,7 +178,7 @@ def _metrics(test: KnownRecords, found: Answers, weights: Any = None) -> dict[st
         measures["log loss"] = mean(-np.log(np.maximum(own, 1e-300)))
         if weights is None and counts.all():
             measures["area under the curve"] = mean_auc(labels, chances)
-        if weights is not None and len(model.classes_) == 2:
+        if found.persons is not None and len(model.classes_) == 2:
             name = model.classes_[1]
             measures[f"share of {name}"] = mean(labels == 1)
             measures[f"mean probability of {name}"] = mean(chances[:, 1])
@@ -186,23 +186,17 @@ def _metrics(test: KnownRecords, found: Answers, weights: Any = None) -> dict[st
 
 
 def _by_person(test: KnownRecords, found: Answers) -> dict[str, Any]:
-    """Return measures in which rows count alike and those in which persons do, if known."""
+    """Return measures in which persons count alike, if they are known; nobody's rows do not."""
     import numpy as np
 
     if found.persons is None:
         return {}
-    own = Answers(*(None if x is None else x[found.persons >= 0] for x in found))
-    if not len(own.labels):
+    theirs = _known(test, found) & (found.persons >= 0)
+    if not theirs.any():
         return {}
-    _, person, rows = np.unique(
-        own.persons[_known(test, own)], return_inverse=True, return_counts=True
-    )
-    each = _metrics(test, own, 1.0 / rows[person])
-    return {
-        "persons": len(rows),
-        "metrics": each,
-        "rows": _metrics(test, own, np.ones_like(person)),
-    }
+    own = Answers(*(None if x is None else x[theirs] for x in found))
+    _, person, rows = np.unique(own.persons, return_inverse=True, return_counts=True)
+    return {"persons": len(rows), "metrics": _metrics(test, own, 1.0 / rows[person])}
 
 
 def _tables(test: KnownRecords, found: Answers) -> dict[str, Any]:
@@ -235,7 +229,6 @@ def _print(
         return
     title, heads = f"{count:,} records", ["measure", "value"]
     if by_person:
-        metrics = {**metrics, **by_person["rows"]}
         title, heads = (
             f"{title} of {by_person['persons']:,} persons",
             ["measure", "rows", "persons"],

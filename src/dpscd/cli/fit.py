@@ -333,10 +333,10 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
 
 def _say_level(model: Any) -> None:
     """Say over what predictions are right on average: rows or persons."""
-    kinds = {"DPLogisticRegression": "Probabilities", "DPPoissonRegressor": "Expected counts"}
-    name = kinds.get(type(model).__name__)
-    if name is None or len(getattr(model, "classes_", ())) > 2:
+    listed = {x.what for x in model.privacy_.releases}
+    if not listed & {"calibration", "level"}:
         return
+    name = "Probabilities" if "calibration" in listed else "Expected counts"
     over, other = ("rows", "persons") if model.person_weight == "sum" else ("persons", "rows")
     weight = "share" if over == "rows" else "sum"
     typer.echo(
