@@ -59,9 +59,8 @@ def test_every_kind_of_release_is_on_the_tape():
     from dpscd.releases.kinds import all_kinds
 
     fits = tape.stored()["fits"].values()
-    assert {kind.what for kind in all_kinds()} <= {
-        event[0] for fit in fits for event in fit["events"]
-    }
+    ours = {kind.what for kind in all_kinds() if kind.__module__.startswith("dpscd.")}
+    assert ours <= {event[0] for fit in fits for event in fit["events"]}
 
 
 def changed(name, field, change):
