@@ -19,12 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from dpscd.atomic import atomic_write
-from dpscd_bench.device.cases import CASES, parts_of, times_of
-from dpscd_bench.device.checks import checked
-from dpscd_bench.device.front_door import fashion_rows
-from dpscd_bench.device.page import device_page, this_machine
+from dpscd_experiments.device.front_door import fashion_rows
+from dpscd_experiments.device.page import device_page, this_machine
 
-ROWS = Path(__file__).parents[1] / "docs" / "results" / "rows" / "device.json"
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "device"))
+
+from device_cases import CASES, parts_of, times_of  # noqa: E402 - from the folder above
+from device_checks import checked  # noqa: E402
+
+ROWS = ROOT / "experiments" / "rows" / "device.json"
 
 
 def kept(out: Path, what: str, rows: list[dict[str, Any]]) -> None:

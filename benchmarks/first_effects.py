@@ -17,8 +17,8 @@ from dpscd import DPLogisticRegression, TableModel
 from dpscd.estimators.shape_points import points_of
 from dpscd.preprocessing.encoding import encode, width_of
 from dpscd.preprocessing.parsing import parse
-from dpscd_bench.bank import bank_table
-from dpscd_bench.table import read_schema
+from dpscd_experiments.bank import bank_table
+from dpscd_experiments.table import read_schema
 
 FIRST = 15
 

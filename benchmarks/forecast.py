@@ -35,7 +35,7 @@ from dpscd.preprocessing.knots import MOST_INTERVALS
 from dpscd.preprocessing.parsing import parse
 from dpscd.privacy.relation import PrivacyTarget
 
-ROWS = Path(__file__).parents[1] / "docs" / "results" / "rows"
+ROWS = Path(__file__).parents[1] / "experiments" / "rows"
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
 TEST = 20_000
 STRENGTHS = (1e-6, 1e-5, 1e-4, 1e-3)
@@ -136,7 +136,7 @@ def losses(path):
 
 def given():
     """Return the same of the accuracy page."""
-    from dpscd_bench.datasets import load_dataset
+    from dpscd_experiments.datasets import load_dataset
 
     scores, sizes = defaultdict(list), {}
     with (ROWS / "accuracy.csv").open(encoding="utf-8") as file:
@@ -191,11 +191,11 @@ def judge(path):
 
 def tables():
     """Yield name, schema, and records for training and for test."""
-    from dpscd_bench.adult import adult_table
-    from dpscd_bench.bank import bank_table
-    from dpscd_bench.covtype import covtype_table
-    from dpscd_bench.flights import flights_table
-    from dpscd_bench.table import read_schema
+    from dpscd_experiments.adult import adult_table
+    from dpscd_experiments.bank import bank_table
+    from dpscd_experiments.covtype import covtype_table
+    from dpscd_experiments.flights import flights_table
+    from dpscd_experiments.table import read_schema
 
     for n in (5000, 30_000):
         for law, effect in LAWS.items():

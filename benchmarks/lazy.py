@@ -18,8 +18,8 @@ from dpscd.kernels._memory import LINE, prefetch
 from dpscd.kernels.draws import PAIR_WORDS, fill_normals
 from dpscd.kernels.lazy_state import new_state
 from dpscd.privacy.random import Purpose, SecureSource
-from dpscd_bench.speed.cases import make_sparse_case
-from dpscd_bench.speed.ours import lazy_beforehand, private_epoch
+from dpscd_experiments.speed.cases import make_sparse_case
+from dpscd_experiments.speed.ours import lazy_beforehand, private_epoch
 
 ROWS, COLUMNS, ENTRIES, LOT = 200_000, 1_000_000, 20, 200
 TURNS = 9

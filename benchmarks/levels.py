@@ -20,8 +20,8 @@ from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
 from dpscd import DPLogisticRegression, DPPoissonRegressor, TableEncoder
 from dpscd.data.adult import adult_declared
-from dpscd_bench.bank import load_bank
-from dpscd_bench.sources import find_file
+from dpscd_experiments.bank import load_bank
+from dpscd_experiments.sources import find_file
 
 SEEDS = range(5)
 BOUNDS = {

@@ -20,7 +20,7 @@ import numpy as np
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, planning
 from dpscd.errors import PrivacyWarning
-from dpscd_bench.datasets import load_dataset
+from dpscd_experiments.datasets import load_dataset
 
 ESTIMATORS = {"logistic": DPLogisticRegression, "hinge": DPLinearSVC, "squared": DPRidge}
 SHARES = (250, 20, 5)

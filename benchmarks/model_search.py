@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPModelSearch, Schema, TableModel
-from dpscd_bench.table import read_schema
-from dpscd_bench.tables import load_table
+from dpscd_experiments.table import read_schema
+from dpscd_experiments.tables import load_table
 
 TABLES = ("adult", "bank")
 EPSILONS = (1.0, 2.0)
@@ -110,7 +110,7 @@ def run(path, seeds):
 _HEAD = """\
 # Private searches
 
-<!-- Written by benchmarks/model_search.py from docs/results/rows/search.csv. -->
+<!-- Written by benchmarks/model_search.py from experiments/rows/search.csv. -->
 
 What is a [private search](../guides/choose.md) worth, against training one candidate with
 the whole epsilon? Raw Adult and bank, six candidates that somebody might hesitate between;
@@ -119,8 +119,8 @@ the training records kept apart by each search.
 
 <!-- not run: takes half an hour -->
 ```sh
-python benchmarks/model_search.py docs/results/rows/search.csv
-python benchmarks/model_search.py docs/results/rows/search.csv --page docs/results/search.md
+python benchmarks/model_search.py experiments/rows/search.csv
+python benchmarks/model_search.py experiments/rows/search.csv --page docs/results/search.md
 ```
 
 "Mean of candidates" is what somebody gets who picks one blindly and trains it on all

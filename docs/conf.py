@@ -10,7 +10,7 @@ author = "The dpscd developers"
 version = release = __version__
 
 extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser"]
-exclude_patterns = ["results/rows", "_build"]
+exclude_patterns = ["_build"]
 nitpicky = True
 
 html_theme = "furo"

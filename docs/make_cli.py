@@ -34,10 +34,10 @@ Verbs that repeat experiments are on [a page of their own](cli_bench.md).
 _BENCH_HEAD = """\
 # Command line of experiments
 
-<!-- Written by docs/make_cli.py; change the verbs in src/dpscd_bench/cli instead. -->
+<!-- Written by docs/make_cli.py; change the verbs in dpscd_experiments/cli instead. -->
 
-The package `dpscd_bench`, which is installed with `dpscd`, brings these verbs by entry points
-of the group `dpscd.verbs`. [All others](cli.md) work without it.
+The distribution `dpscd-experiments` brings these verbs: from a checkout, install it with
+`pip install . ./experiments`. [All others](cli.md) work without it.
 """
 
 

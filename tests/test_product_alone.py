@@ -4,7 +4,8 @@ import os
 import pkgutil
 import subprocess
 import sys
-from importlib.metadata import EntryPoint, EntryPoints
+import tomllib
+from importlib.metadata import Distribution, EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 
 import dpscd
 from dpscd.cli.app import app
-from dpscd.cli.outside import GROUP
+from dpscd.cli.outside import GROUP, outside_verbs
 
 INSTALLED = Path(dpscd.__file__).parents[1]
 
@@ -21,7 +22,7 @@ import sys
 
 class Refusing:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "dpscd_bench":
+        if name.partition(".")[0] == "dpscd_experiments":
             raise ImportError("research is not here")
 
 sys.meta_path.insert(0, Refusing())
@@ -86,14 +87,42 @@ def invoke(*words):
     return CliRunner().invoke(app, [*words], env={"COLUMNS": "200"})
 
 
-@pytest.mark.parametrize("words", [("bench",), ("bench", "accuracy", "--out", "x")])
-def test_a_verb_whose_entry_point_is_absent_says_so(words, monkeypatch):
+@pytest.mark.parametrize("words", [("bench",), ("reproduce", "all", "--out", "x")])
+def test_verbs_of_experiments_name_the_command_that_brings_them(words, monkeypatch):
     brought(monkeypatch)
     result = invoke(*words)
     assert result.exit_code == 1
-    assert result.stderr.startswith("error: the verb 'bench'")
-    assert "no such entry point" in result.stderr
-    assert " bench " not in invoke("--help").stdout
+    assert result.stderr == (
+        f"error: the verb '{words[0]}' comes with dpscd-experiments {dpscd.__version__}, which "
+        f"is not installed here; run: pip install dpscd-experiments=={dpscd.__version__}\n"
+    )
+    assert f" {words[0]} " not in invoke("--help").stdout
+
+
+class Old(Distribution):
+    """Experiments of another version."""
+
+    def read_text(self, filename):
+        return "Name: dpscd-experiments\nVersion: 0.0.9\n" if filename == "METADATA" else None
+
+    def locate_file(self, path):
+        return Path(path)
+
+
+def test_experiments_of_another_version_are_not_run(monkeypatch):
+    brought(monkeypatch, bench="dpscd.errors:absent")
+    point = outside_verbs()["bench"]._for(Old())
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: EntryPoints([point]))
+    result = invoke("bench", "accuracy")
+    assert result.exit_code == 1
+    assert "which is version 0.0.9 here; run: pip install dpscd-experiments==" in result.stderr
+
+
+def test_experiments_say_and_require_the_version_of_the_product():
+    file = Path(__file__).parents[1] / "experiments" / "pyproject.toml"
+    project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+    assert project["version"] == dpscd.__version__
+    assert f"dpscd=={dpscd.__version__}" in project["dependencies"]
 
 
 @pytest.mark.parametrize(

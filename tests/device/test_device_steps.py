@@ -4,8 +4,12 @@ import math
 from fractions import Fraction
 from functools import cache
 
+import device_checks as checks
 import numpy as np
 import pytest
+from device_cases import Case
+from device_neighbours import neighbour_found
+from device_records import hostile_members, hostile_numbers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,10 +23,6 @@ from dpscd.device.training import Job, new_state
 from dpscd.losses import Hinge, Logistic, Softmax, Squared, dual_step, record_steps
 from dpscd.privacy.sums import limb_unit_of
 from dpscd.problem import Problem
-from dpscd_bench.device import checks
-from dpscd_bench.device.cases import Case
-from dpscd_bench.device.neighbours import neighbour_found
-from dpscd_bench.device.records import hostile_members, hostile_numbers
 
 pytestmark = pytest.mark.usefixtures("exact")
 

@@ -4,6 +4,7 @@ import struct
 from fractions import Fraction
 from functools import partial
 
+import device_checks as checks
 import jax.numpy as jnp
 import mpmath
 import numpy as np
@@ -18,7 +19,6 @@ from dpscd.device.chacha import LOTS, NORMALS, chacha_blocks, key_of, random_wor
 from dpscd.device.lots import LEVEL, draw_lot, list_members, threshold_of
 from dpscd.device.normals import draw_normals, normal_pairs
 from dpscd.kernels.draws import LARGEST_NORMAL, NORMAL_ERROR, PAIR_WORDS, fill_normals
-from dpscd_bench.device import checks
 
 pytestmark = pytest.mark.usefixtures("exact")
 

@@ -17,7 +17,7 @@ RUNNABLE = [
 
 # What is not run, by page: the first line of each block, and why.
 _FRESH = "needs a fresh machine; .ci/run does it"
-_HOURS = "takes minutes to hours; tests/dpscd_bench runs parts of it"
+_HOURS = "takes minutes to hours; experiments/tests runs parts of it"
 _DATA = "export DPSCD_DATA=folder/of/the/data    # "
 EXEMPT = {
     "CONTRIBUTING.md": [("pip install -e '.[test,docs]' && pytest", _FRESH)],
@@ -41,7 +41,7 @@ EXEMPT = {
     ],
     "docs/results/search.md": [
         (
-            "python benchmarks/model_search.py docs/results/rows/search.csv",
+            "python benchmarks/model_search.py experiments/rows/search.csv",
             "takes half an hour",
         ),
     ],

@@ -18,7 +18,7 @@ import dpscd
 from dpscd.kernels.packed import release_cells
 
 ROOT = Path(__file__).parents[2]
-INSTALLED = Path(dpscd.__file__).parents[1]
+INSTALLED = Path(dpscd.__file__).parent
 QUICK = [
     *("-x", "-q", "-o", "addopts=", "-p", "no:cacheprovider"),
     # Hypothesis is imported before pytest could rewrite its assertions.
@@ -43,13 +43,10 @@ def source(tmp_path_factory):
     whole of both. Bytecode is kept by what its file says, so that none outlives an edit.
     """
     copy = tmp_path_factory.mktemp("mutated") / "src"
-    for package in ("dpscd", "dpscd_bench"):
-        assert texts(INSTALLED / package) == texts(ROOT / "src" / package)
-        shutil.copytree(
-            INSTALLED / package, copy / package, ignore=shutil.ignore_patterns("__pycache__")
-        )
-        for room in ("kernels", "losses"):
-            share_compiled(INSTALLED / package / room, copy / package / room)
+    assert texts(INSTALLED) == texts(ROOT / "src" / "dpscd")
+    shutil.copytree(INSTALLED, copy / "dpscd", ignore=shutil.ignore_patterns("__pycache__"))
+    for room in ("kernels", "losses"):
+        share_compiled(INSTALLED / room, copy / "dpscd" / room)
     compileall.compile_dir(
         copy, quiet=1, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH
     )
@@ -111,7 +108,7 @@ def test_a_mistake_is_noticed(mutation, source, run):
         code, output, errors = run(mutation.test)
     finally:
         # With its time, by which compiled code knows it.
-        shutil.copy2(INSTALLED / "dpscd" / mutation.file, file)
+        shutil.copy2(INSTALLED / mutation.file, file)
     # 1: tests ran and failed; anything else is not the failure that was asked for.
     assert code == 1, output[-2000:] + errors[-2000:]
     assert " failed" in output
@@ -127,7 +124,7 @@ def test_no_mistake_is_no_failure(source, run):
     try:
         code, output, _ = run("tests/privacy/test_strict_json.py")
     finally:
-        shutil.copy2(INSTALLED / "dpscd" / "privacy" / "strict_json.py", broken)
+        shutil.copy2(INSTALLED / "privacy" / "strict_json.py", broken)
     assert code == 2  # not even collected
 
 

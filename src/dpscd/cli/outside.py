@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
+from dpscd._version import __version__
 from dpscd.cli.common import plain_errors
 from dpscd.errors import DpscdError
 
@@ -20,7 +21,8 @@ __all__ = ["GROUP", "Verbs", "outside_verbs"]
 
 GROUP = "dpscd.verbs"
 
-# What dpscd_bench brings; without its entry points a plain "no such command" would mislead.
+# Verbs of the distribution of experiments: without it "no such command" would mislead.
+_RESEARCH = "dpscd-experiments"
 _EXPECTED = ("bench", "reproduce")
 
 
@@ -47,16 +49,27 @@ def outside_verbs() -> "dict[str, EntryPoint]":
 
 def _outside(name: str) -> Any:
     point = outside_verbs().get(name)
+    version = getattr(point and point.dist, "version", None)
+    if name in _EXPECTED and version != __version__:
+        found = "not installed" if version is None else f"version {version}"
+        return _absent(
+            name,
+            f"comes with {_RESEARCH} {__version__}, which is {found} here; "
+            f"run: pip install {_RESEARCH}=={__version__}",
+        )
     if point is None:
-        missing = DpscdError("there is no such entry point")
-        return _absent(name, missing) if name in _EXPECTED else None
+        return None
     try:
         return typer.main.get_command(point.load())
     except Exception as error:  # another package's code: whatever it is, other verbs work
-        return _absent(name, error)
+        return _absent(
+            name,
+            f"of the entry points {GROUP!r} cannot be imported "
+            f"({type(error).__name__}: {error}); install again what brings it",
+        )
 
 
-def _absent(name: str, reason: Exception) -> Any:
+def _absent(name: str, why: str) -> Any:
     """Return a verb that says why it is not there."""
     verb = typer.Typer(add_completion=False)
     anything = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -64,9 +77,6 @@ def _absent(name: str, reason: Exception) -> Any:
     @verb.command(name, help="Not available here.", context_settings=anything)
     def refuse() -> None:
         with plain_errors():
-            raise DpscdError(
-                f"the verb {name!r}, of the entry points {GROUP!r}, is not available "
-                f"({type(reason).__name__}: {reason}); install again what brings it."
-            ) from reason
+            raise DpscdError(f"the verb {name!r} {why}")
 
     return typer.main.get_command(verb)

@@ -10,6 +10,7 @@ import gc
 import hashlib
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -53,12 +54,14 @@ def source_hash() -> str:
     """Return a hash of all files whose code is compiled, here and in packages beside.
 
     Those are the rooms ``kernels`` and ``losses`` of every package whose name begins with
-    dpscd and which is installed where this one is.
+    dpscd and which lies where this one does or can be imported.
     """
     digest = hashlib.sha256(numba.__version__.encode())
+    folders = {_PACKAGE.parent, *(Path(entry).resolve() for entry in sys.path if entry)}
+    packages = {package for folder in folders for package in folder.glob("dpscd*")}
     rooms = (
         package / room
-        for package in sorted(_PACKAGE.parent.glob("dpscd*"))
+        for package in sorted(packages, key=lambda package: (package.name, package))
         for room in ("kernels", "losses")
     )
     for room in rooms:

@@ -1,0 +1,122 @@
+"""Figure 3: MSE of DP-SCD as published against the lot size, for several clips."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from dpscd_experiments.cells import Cell
+from dpscd_experiments.experiments.chosen import markdown_table
+from dpscd_experiments.experiments.specs import settings_of
+from dpscd_experiments.experiments.training import Config, prepared, trainer
+from dpscd_experiments.metrics import Metrics
+
+__all__ = ["cells", "near", "text", "valley", "valleys"]
+
+_NEAR = 1.05  # what counts as close to the least MSE of all
+
+
+def cells(spec: Mapping[str, Any], quick: bool) -> list[Cell]:
+    """Return the cells: one for each clip and seed, over all lot sizes.
+
+    Parameters
+    ----------
+    spec : dict
+        The target's file.
+    quick : bool
+        Whether to use its thinner grids and fewer seeds.
+    """
+    settings = settings_of(spec, quick)
+    sizes = ",".join(map(str, settings["lot_sizes"]))
+    return [
+        Cell(
+            function=curve,
+            experiment=settings["target"],
+            dataset=settings["dataset"],
+            method="dp-scd",
+            epsilon=settings["epsilon"],
+            delta=settings["delta"],
+            seed=seed,
+            parameters={
+                **{name: settings[name] for name in ("loss", "lam", "epochs")},
+                "clip": clip,
+                "lot_sizes": sizes,
+            },
+        )
+        for seed in range(settings["seeds"])
+        for clip in settings["clips"]
+    ]
+
+
+def curve(cell: Cell) -> Metrics:
+    """Return the MSE on test rows at each lot size."""
+    given = cell.parameters
+    task = prepared(cell.dataset, str(given["loss"]), float(str(given["lam"])))
+    points = []
+    for size in map(int, str(given["lot_sizes"]).split(",")):
+        config = Config(size, float(str(given["clip"])))
+        epochs = int(str(given["epochs"]))
+        train, _ = trainer(task, cell.method, config, epochs, cell.epsilon, cell.delta)
+        points.append((float(size), task.score(train(cell.seed, None), "test")))
+    return {task.measure: points}
+
+
+def valleys(rows: Sequence[Mapping[str, Any]]) -> dict[float, list[tuple[float, list[float]]]]:
+    """Return, for each clip, the scores of all seeds at each lot size."""
+    found: dict[float, dict[float, list[float]]] = {}
+    for row in rows:
+        if row["status"] == "ok":
+            by_size = found.setdefault(row["param.clip"], {})
+            by_size.setdefault(row["at"], []).append(row["value"])
+    return {clip: sorted(by_size.items()) for clip, by_size in sorted(found.items())}
+
+
+def valley(points: Sequence[tuple[float, Sequence[float]]]) -> tuple[float, float]:
+    """Return the least median MSE of a curve, and the lot size where it is."""
+    middles = [(median(values), size) for size, values in points]
+    return min(middles)
+
+
+def near(points: Sequence[tuple[float, Sequence[float]]], least: float) -> list[float]:
+    """Return the lot sizes whose median MSE is within 5 % of `least`."""
+    return [size for size, values in points if median(values) <= _NEAR * least]
+
+
+def text(rows: list[dict[str, Any]], quick: bool) -> str:
+    """Return the setting, the table and what agrees with the paper, in Markdown."""
+    first = rows[0]
+    seeds = len({row["seed"] for row in rows})
+    by_clip = valleys(rows)
+    found = {clip: valley(points) for clip, points in by_clip.items()}
+    best = min(found, key=lambda clip: found[clip][0])
+    body = []
+    for clip, points in by_clip.items():
+        least, place = found[clip]
+        spread = dict(points)[place]
+        flat = near(points, found[best][0])
+        body.append(
+            [
+                f"{clip:g}{' (best)' if clip == best else ''}",
+                f"{least:.2f}",
+                f"{min(spread):.2f} to {max(spread):.2f}",
+                f"{place:g}",
+                f"{min(flat):g} to {max(flat):g}" if flat else "nowhere",
+            ]
+        )
+    head = ["C", "least MSE", "range over seeds", "at L", "within 5 % of the best MSE at L"]
+    kind = "Quick run: fewer seeds than the paper's." if quick else "Full run."
+    smaller = [found[clip][1] for clip in found if clip <= best]
+    shift = all(a >= b for a, b in pairwise(smaller))
+    larger = [found[clip][0] for clip in found if clip >= best]
+    notes = [
+        f"* With C below the best the minimum {'moves' if shift else 'does not always move'} "
+        "to larger lots, or stays at the largest.",
+        "* With C above the best the least MSE "
+        f"{'rises' if larger == sorted(larger) else 'does not always rise'}.",
+    ]
+    setting = (
+        f"{kind} DP-SCD as published, data {first['dataset']}, lam {first['param.lam']:g}, "
+        f"{first['param.epochs']} epochs, epsilon {first['epsilon']:g}, delta "
+        f"{first['delta']:g}; median test MSE of {seeds} seeds."
+    )
+    return "\n".join([setting, "", markdown_table(head, body), "", *notes, ""])

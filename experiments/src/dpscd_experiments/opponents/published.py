@@ -1,0 +1,89 @@
+"""DP-SCD as the paper publishes it, tuned over the paper's grid; no intercept."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from dpscd.problem import Model
+from dpscd_experiments.cells import Cell
+from dpscd_experiments.experiments.specs import load_spec, settings_of
+from dpscd_experiments.experiments.sweeps import grid_cells, tune
+from dpscd_experiments.experiments.training import Config, prepared, trainer
+from dpscd_experiments.metrics import Metrics
+from dpscd_experiments.opponents.prepared import Prepared, judge, number
+from dpscd_experiments.opponents.setting import Setting, Stored
+
+__all__ = ["cells", "play", "tune_lot"]
+
+_METHOD = "dp-scd"  # in the reproduction of the paper
+
+
+def cells(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
+    """Return the cells: one for tuning at each lot size, then the winner's results.
+
+    The grid, lam and epochs are those of the paper's figure for the same loss.
+    """
+    figure = {
+        **settings_of(load_spec(setting.published), quick=False),
+        **spec["published"],
+        "dataset": setting.dataset,
+        "epsilons": [setting.epsilon],
+        "delta": setting.delta,
+        "seeds": len(setting.tuning_seeds),
+    }
+    seed = setting.tuning_seeds[0]
+    made = [
+        setting.cell("published", tune_lot, "validation", seed, swept.parameters)
+        for swept in grid_cells(figure, "accuracy", [_METHOD], tune_lot)
+    ]
+    if any(cell.key not in stored for cell in made):
+        return made
+    best: tuple[float, Cell, float] | None = None
+    for cell in made:
+        found = {row["metric"]: row["value"] for row in stored[cell.key]}
+        worth = setting.worth(found["validation"]) if "validation" in found else -math.inf
+        if worth > (best[0] if best else -math.inf):
+            best = worth, cell, found["clip"]
+    if best is None:
+        return made
+    _, cell, clip = best
+    config = {name: cell.parameters[name] for name in ("lam", "epochs", "lot_size")}
+    return made + setting.results("published", play, {**config, "clip": clip})
+
+
+def tune_lot(cell: Cell) -> Metrics:
+    """Choose the clip at one lot size, as the paper does; only validation rows are used.
+
+    Returns
+    -------
+    dict
+        ``validation``, the mean over tuning seeds, by which the lot size is chosen; the
+        ``clip``; how many were ``tried``.
+    """
+    task, winner = tune(replace(cell, method=_METHOD))
+    models = [
+        winner.train(cell.seed + extra, None) for extra in range(int(number(cell, "seeds")))
+    ]
+    return {
+        "validation": fmean(task.score(model, "validation") for model in models),
+        "clip": winner.config.clip,
+        "tried": winner.tried,
+    }
+
+
+def play(cell: Cell) -> Metrics:
+    """Run a cell of results."""
+    return judge(cell, _train)
+
+
+def _train(ready: Prepared, cell: Cell) -> Model:
+    task = prepared(cell.dataset, ready.loss, number(cell, "lam"))
+    config = Config(int(number(cell, "lot_size")), number(cell, "clip"))
+    epochs = int(number(cell, "epochs"))
+    train, _ = trainer(task, _METHOD, config, epochs, cell.epsilon, cell.delta)
+    coef = train(cell.seed, None)
+    return Model(coef.reshape(1, -1), np.zeros(1))

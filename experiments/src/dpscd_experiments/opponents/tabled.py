@@ -1,0 +1,142 @@
+"""Tables ready to train on, and the judge of what was trained on them."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from dpscd.metrics import decision_metrics, regression_metrics
+from dpscd.preprocessing.encoding import encode, is_sparse
+from dpscd.preprocessing.parsing import Parsed
+from dpscd.preprocessing.resolution import shaped
+from dpscd.preprocessing.schema import Schema
+from dpscd.problem import Model
+from dpscd_experiments.cells import Cell
+from dpscd_experiments.dataset import Dataset
+from dpscd_experiments.metrics import Metrics, probability_metrics
+from dpscd_experiments.opponents.prepared import Prepared, prepared_from
+from dpscd_experiments.table import Table
+from dpscd_experiments.tables import load_table
+
+__all__ = ["Answer", "cpu_seconds", "features_of", "judge_features", "judge_table"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Predictions for the records that are judged, and what the fit took.
+
+    Attributes
+    ----------
+    predicted : array
+        The probability of the second class, or a number.
+    seconds : float
+        Of the processor, for training from the records as the schema reads them.
+    """
+
+    predicted: Floats
+    seconds: float
+
+
+def judge_table(cell: Cell, answer: Callable[[Table, Cell], Answer]) -> Metrics:
+    """Train what a cell says on a table and score it.
+
+    Parameters
+    ----------
+    cell : Cell
+        Its parameter ``part`` says what is judged: 'test' trains on all training records,
+        'validation' on three quarters of them and judges on the rest.
+    answer : callable
+        Takes the table and the cell, and returns predictions for the table's test records.
+
+    Returns
+    -------
+    dict
+        ``validation``, by which configurations are chosen, or all metrics.
+    """
+    table = _table(cell.dataset, str(cell.parameters["part"]))
+    given = answer(table, cell)
+    found = scores(table.schema, table.test, given.predicted)
+    if cell.parameters["part"] == "validation":
+        regression = not table.schema.target.classes
+        return {"validation": found["mse"] if regression else -_number(found["log_loss"])}
+    return {**found, "cpu_seconds": given.seconds}
+
+
+def judge_features(cell: Cell, train: Callable[[Prepared, Cell], Model]) -> Metrics:
+    """Train a linear model on the features that ours has, and score it as a table's."""
+
+    def answer(table: Table, cell: Cell) -> Answer:
+        part = str(cell.parameters["part"])
+        ready = features_of(cell.dataset, part, cell.epsilon)
+        start = cpu_seconds()
+        model = train(ready, cell)
+        seconds = cpu_seconds() - start
+        decision = np.asarray(ready.data.X_test @ model.coef[0]) + model.intercept[0]
+        return Answer(expit(decision) if table.schema.target.classes else decision, seconds)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        return judge_table(cell, answer)
+
+
+def cpu_seconds() -> float:
+    """Return the processor's seconds of this process and of those that it has waited for.
+
+    Unlike the clock's they hardly depend on what else the machine does.
+    """
+    return sum(os.times()[:4])
+
+
+def scores(schema: Schema, records: Parsed, predicted: Floats) -> Metrics:
+    """Return all metrics of predictions; numbers are cut to the target's declared bounds."""
+    if not schema.target.classes:
+        bounds: Any = schema.target.bounds
+        return regression_metrics(np.clip(records.target, *bounds), np.clip(predicted, *bounds))
+    positive = records.target == 1
+    return {
+        **probability_metrics(positive, predicted),
+        **decision_metrics(positive, predicted - 0.5),
+        "mean_chance": float(np.mean(predicted)),
+    }
+
+
+@lru_cache(maxsize=1)
+def features_of(dataset: str, part: str, epsilon: float) -> Prepared:
+    """Return the features that ours has at this epsilon, kept for the next cell."""
+    table = _table(dataset, part)
+    schema = shaped(table.schema, epsilon, len(table.train))
+    as_sparse = is_sparse(schema)
+    X, X_test = (encode(schema, one, as_sparse=as_sparse) for one in (table.train, table.test))
+    target = schema.target
+    y, y_test = (_labels(schema, one) for one in (table.train, table.test))
+    bounds: Any = target.bounds
+    data = Dataset(
+        dataset,
+        "classification" if target.classes else "regression",
+        X, y, X_test, y_test, X_test, y_test,
+        classes=(-1, 1) if target.classes else None,
+        y_bounds=bounds,
+        fit_intercept=True,
+    )  # fmt: skip
+    return prepared_from(data, "logistic" if target.classes else "squared")
+
+
+def _labels(schema: Schema, records: Parsed) -> npt.NDArray[Any]:
+    target: npt.NDArray[Any] = records.target
+    return np.where(target == 1, 1, -1) if schema.target.classes else target
+
+
+@lru_cache(maxsize=2)
+def _table(dataset: str, part: str) -> Table:
+    table = load_table(dataset).read()
+    return table if part == "test" else table.tuning()
+
+
+def _number(value: Any) -> float:
+    return float(value)

@@ -1,0 +1,139 @@
+"""Contenders from other libraries, and plain streams through memory.
+
+An epoch of a library that only has ``fit`` is the difference of two fits, over the
+difference of their epochs.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from dpscd_experiments.cells import Skip
+from dpscd_experiments.opponents.peers import fit_elsewhere, interpreter_of
+from dpscd_experiments.opponents.snapml import ABSENT
+from dpscd_experiments.speed.cases import Case
+from dpscd_experiments.speed.contest import Clock, clocked
+
+__all__ = [
+    "copy",
+    "diffprivlib_fit",
+    "gather",
+    "lbfgs_fit",
+    "liblinear_epoch",
+    "product",
+    "sgd_epoch",
+    "snap_ml_epoch",
+]
+
+_FIRST, _SECOND = 3, 9  # epochs of the two fits
+
+
+def _by_difference(fit: Callable[[int], object]) -> Clock:
+    return lambda: (clocked(fit, _SECOND) - clocked(fit, _FIRST)) / (_SECOND - _FIRST)
+
+
+def snap_ml_epoch(case: Case, threads: int = 1) -> Clock:
+    """Return an epoch of Snap ML's dual solver (logistic), which is not private."""
+    try:
+        from snapml import LogisticRegression
+    except ImportError:
+        raise Skip(ABSENT) from None
+
+    def fit(epochs: int) -> object:
+        return LogisticRegression(
+            max_iter=epochs, regularizer=case.lam * len(case.y), dual=True, tol=0.0,
+            n_jobs=threads, fit_intercept=False,
+        ).fit(case.X, case.y)  # fmt: skip
+
+    return _by_difference(fit)
+
+
+def liblinear_epoch(case: Case) -> Clock:
+    """Return an epoch of liblinear's dual solver for the hinge loss, which is not private."""
+    from sklearn.svm import LinearSVC
+
+    def fit(epochs: int) -> object:
+        return LinearSVC(
+            loss="hinge", C=1.0 / (case.lam * len(case.y)), max_iter=epochs, tol=1e-12,
+            fit_intercept=False, random_state=0,
+        ).fit(case.X, case.y)  # fmt: skip
+
+    return _by_difference(fit)
+
+
+def sgd_epoch(case: Case) -> Clock:
+    """Return an epoch of scikit-learn's SGDClassifier (logistic), which is not private."""
+    from sklearn.linear_model import SGDClassifier
+
+    def fit(epochs: int) -> object:
+        return SGDClassifier(
+            loss="log_loss", alpha=case.lam, max_iter=epochs, tol=None, fit_intercept=False,
+            random_state=0,
+        ).fit(case.X, case.y)  # fmt: skip
+
+    return _by_difference(fit)
+
+
+def lbfgs_fit(case: Case) -> Clock:
+    """Return a whole fit of scikit-learn's logistic regression, which is not private."""
+    from sklearn.linear_model import LogisticRegression
+
+    X = case.X.astype(np.float64)
+
+    def fit() -> float:
+        with threadpool_limits(1, user_api="blas"):
+            return clocked(LogisticRegression().fit, X, case.y)
+
+    return fit
+
+
+def diffprivlib_fit(case: Case) -> Clock:
+    """Return a whole fit of diffprivlib's logistic regression, in its own interpreter."""
+    interpreter_of("diffprivlib")  # or a reason why not
+    settings = {
+        "X": case.X.astype(np.float64),
+        "y": case.y,
+        "loss": np.array("logistic"),
+        "epsilon": 1.0,
+        "seed": 0,
+        "intercept": True,
+        "C": 1.0,
+    }
+    return lambda: float(fit_elsewhere("diffprivlib", settings, threads=1)["seconds"])
+
+
+def product(case: Case) -> Clock:
+    """Return a float32 product of the matrix with a vector, which streams it once."""
+    vector = np.ones(case.X.shape[1], np.float32)
+
+    def stream() -> float:
+        with threadpool_limits(1, user_api="blas"):
+            return clocked(np.matmul, case.X, vector)
+
+    return stream
+
+
+def gather(case: Case) -> Clock:
+    """Return a copy of all rows in random order, which shows how slow memory answers."""
+    target = np.zeros_like(case.X)
+    order = np.random.default_rng(0).permutation(len(case.y))
+    # With mode='raise' numpy would go through another copy.
+    return lambda: clocked(lambda: np.take(case.X, order, axis=0, out=target, mode="clip"))
+
+
+def copy(case: Case, row_bytes: int) -> Clock:
+    """Return the time in which a copy in memory moves as many bytes as an epoch reads.
+
+    Bytes that are read and bytes that are written count, as in the STREAM benchmark.
+
+    Parameters
+    ----------
+    case : Case
+        The data.
+    row_bytes : int
+        Bytes that the epoch reads of a row.
+    """
+    target = np.zeros_like(case.X)
+    share = len(case.y) * row_bytes / (2 * case.X.nbytes)
+    return lambda: share * clocked(np.copyto, target, case.X)

@@ -1,0 +1,221 @@
+"""Results as tidy rows in one file of JSON lines.
+
+A row is one number: a metric of one cell (see :mod:`dpscd_experiments.runner`), with all that
+is needed to read it alone. Columns:
+
+========== ===================================================================
+cell       key of the cell: a hash of the columns from experiment to seed
+rows       how many rows the cell wrote; with fewer it does not count as done
+experiment what the row is for
+dataset    on which data
+method     by which method
+param.*    its parameters, one column each
+epsilon    privacy that was asked for; inf without
+delta      the other half of it
+seed       seed of the cell
+status     'ok', 'failed' or 'skipped'
+message    the error, the reason for skipping, or warnings
+metric     name of the number; null when there is none
+at         where on a curve (an epoch, a probability); null for a single number
+value      the number; null when there is none
+seconds    wall time of the whole cell, loading included
+prov.*     commit, versions and machine, one column each
+========== ===================================================================
+
+The file is appended to by one process, all rows of a cell in one write, or replaced as a
+whole when rows are to be forgotten. After a crash its last line may be torn: it is dropped,
+and the cell runs again. The last run of a cell is the one that counts. Numbers that JSON
+lacks are the texts 'inf', '-inf' and 'nan'.
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from dpscd.errors import DpscdError
+
+__all__ = ["COLUMNS", "STATUSES", "Row", "Store", "StoreError"]
+
+Row = dict[str, Any]
+
+STATUSES = ("ok", "failed", "skipped")
+
+#: The columns that every row has, with their types.
+COLUMNS: dict[str, tuple[type, ...]] = {
+    "cell": (str,),
+    "rows": (int,),
+    "experiment": (str,),
+    "dataset": (str,),
+    "method": (str,),
+    "epsilon": (float, int),
+    "delta": (float, int),
+    "seed": (int,),
+    "status": (str,),
+    "message": (str,),
+    "metric": (str, type(None)),
+    "at": (float, int, type(None)),
+    "value": (float, int, type(None)),
+    "seconds": (float, int),
+}
+
+_SCALARS = (str, int, float, bool, type(None))
+_PREFIXES = ("param.", "prov.")
+_TEXTS = ("cell", "experiment", "dataset", "method", "status", "message", "metric")
+_SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+class StoreError(DpscdError, ValueError):
+    """A file of results is not one, or has a row that does not fit the columns."""
+
+
+class Store:
+    """A file of result rows.
+
+    Parameters
+    ----------
+    path : path
+        The file, made at the first append.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add all rows of one cell, in one write that is on the disk when this returns.
+
+        Parameters
+        ----------
+        rows : sequence of dict
+            The rows; each must have all columns.
+        """
+        for number, row in enumerate(rows, 1):
+            _check(row, f"row {number} of {len(rows)}")
+        text = "".join(_line(row) for row in rows)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a+b") as stream:
+            _drop_torn_line(stream)
+            stream.write(text.encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+
+    def read(self) -> list[Row]:
+        """Return the rows of all complete cells, of each the last run.
+
+        Returns
+        -------
+        list of dict
+            In the order of the file; empty when there is no file.
+        """
+        cells: dict[str, list[tuple[int, Row]]] = {}
+        for number, row in enumerate(self._rows()):
+            cells.setdefault(row["cell"], []).append((number, row))
+        kept = []
+        for runs in cells.values():
+            size = runs[-1][1]["rows"]
+            last = runs[-size:]
+            if len(last) == size and all(row["rows"] == size for _, row in last):
+                kept.extend(last)
+        return [row for _, row in sorted(kept, key=lambda numbered: numbered[0])]
+
+    def status(self) -> dict[str, str]:
+        """Return the status of each complete cell, by its key."""
+        return {row["cell"]: row["status"] for row in self.read()}
+
+    def forget(self, method: str) -> int:
+        """Drop all rows of a method, so that its cells run again; return how many.
+
+        The file is replaced in one step: it has either all of them or none.
+
+        Parameters
+        ----------
+        method : str
+            The method, in whatever experiment.
+        """
+        rows = list(self._rows())
+        kept = [row for row in rows if row["method"] != method]
+        if len(kept) < len(rows):
+            other = self.path.with_name(f"{self.path.name}.new")
+            with other.open("wb") as stream:
+                stream.write("".join(_line(row) for row in kept).encode())
+                stream.flush()
+                os.fsync(stream.fileno())
+            other.replace(self.path)
+        return len(rows) - len(kept)
+
+    def frame(self) -> Any:
+        """Return the rows as a pandas DataFrame (the extra ``dpscd-experiments``)."""
+        import pandas as pd
+
+        rows = self.read()
+        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(COLUMNS))
+
+    def _rows(self) -> Iterable[Row]:
+        try:
+            *lines, _torn = self.path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return
+        for number, line in enumerate(lines, 1):
+            where = f"{self.path}, line {number}"
+            try:
+                row = _decoded(json.loads(line, parse_constant=_refuse))
+            except ValueError:
+                raise StoreError(f"{where} is not a result row.") from None
+            _check(row, where)
+            yield row
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    plain = {
+        name: _special(value) if isinstance(value, float) else value
+        for name, value in row.items()
+    }
+    return json.dumps(plain, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _special(value: float) -> float | str:
+    return value if math.isfinite(value) else str(float(value))
+
+
+def _decoded(row: Any) -> Row:
+    if not isinstance(row, dict):
+        raise ValueError
+    return {
+        name: _SPECIAL[value]
+        if isinstance(value, str) and value in _SPECIAL and name not in _TEXTS
+        else value
+        for name, value in row.items()
+    }
+
+
+def _check(row: Mapping[str, Any], where: str) -> None:
+    for name, types in COLUMNS.items():
+        if name not in row:
+            raise StoreError(f"{where} has no column {name!r}.")
+        value = row[name]
+        if not isinstance(value, types) or isinstance(value, bool):
+            raise StoreError(f"{where} has {value!r} in the column {name!r}.")
+    if row["status"] not in STATUSES:
+        raise StoreError(f"{where} has the status {row['status']!r}: one of {STATUSES} is.")
+    if row["rows"] < 1:
+        raise StoreError(f"{where} has {row['rows']!r} in the column 'rows': at least 1 is.")
+    for name in row.keys() - COLUMNS.keys():
+        if not name.startswith(_PREFIXES) or not isinstance(row[name], _SCALARS):
+            raise StoreError(f"{where} has an unknown column {name!r}.")
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(constant)
+
+
+def _drop_torn_line(stream: BinaryIO) -> None:
+    """Cut what a crash left after the last whole line."""
+    end = stream.seek(0, os.SEEK_END)
+    if end == 0:
+        return
+    stream.seek(end - 1)
+    if stream.read(1) != b"\n":
+        stream.seek(0)
+        stream.truncate(stream.read().rfind(b"\n") + 1)

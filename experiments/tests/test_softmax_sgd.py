@@ -1,0 +1,125 @@
+"""DP-SGD of softmax regression: against a plain loop, and what it is given of privacy."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from dpscd.errors import ParameterError
+from dpscd_experiments.opponents.softmax import _unit_plan
+from dpscd_experiments.solvers.softmax_sgd import softmax_sgd
+
+N, D, K = 60, 5, 3
+
+
+def problem(seed=0):
+    random = np.random.default_rng(seed)
+    return random.normal(size=(N, D)).astype(np.float32), random.integers(0, K, N)
+
+
+def plan_of(clip=0.1, **changes):
+    plan = _unit_plan(N, D, K, 20, 4, 3.0, 1e-5)
+    return replace(plan, clip=clip, **changes)
+
+
+def plain_loop(plan, X, y, random, rate, momentum, scale, constant):
+    """Return all iterates, with one gradient for each record."""
+    rows = np.hstack((X / scale, np.full((len(X), 1), constant)))
+    weights, speed, path = np.zeros((D + 1, K)), np.zeros((D + 1, K)), []
+    for _ in range(plan.steps):
+        total = np.zeros_like(weights)
+        for i in np.flatnonzero(random.random(N) < plan.rate):
+            slope = softmax(rows[i] @ weights) - np.eye(K)[y[i]]
+            gradient = np.outer(rows[i], slope)
+            total += gradient * min(1.0, plan.clip / np.linalg.norm(gradient))
+        noise = random.standard_normal((D + 1, 1, K), dtype=np.float32)[:, 0]
+        speed = momentum * speed + total + plan.noise_multiplier * plan.clip * noise
+        weights = weights - rate / (plan.rate * N) * speed
+        path.append(weights)
+    return np.array(path)
+
+
+@pytest.mark.parametrize("clip", [0.1, 10.0])
+def test_it_is_the_plain_loop(clip):
+    X, y = problem()
+    plan = plan_of(clip)
+    common = {"momentum": 0.9, "scale": 2.0, "constant": 0.25}
+    last, mean = softmax_sgd(
+        plan, X, y, np.random.default_rng(7), rates=[0.5], averaging=[0.0, 0.5], **common
+    )
+    path = plain_loop(plan, X, y, np.random.default_rng(7), 0.5, **common)
+    for model, expected in ((last, path[-1]), (mean, path[plan.steps // 2 :].mean(axis=0))):
+        np.testing.assert_allclose(model.coef, expected[:-1].T / 2.0, rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(model.intercept, 0.25 * expected[-1], rtol=1e-3, atol=1e-5)
+
+
+def test_rates_share_lots_and_noise():
+    X, y = problem()
+    rates = [0.1, 0.5, 2.0]
+    common = {"momentum": 0.9, "scale": 1.0, "constant": 0.25, "averaging": [0.0, 0.4]}
+    random = np.random.default_rng
+    together = softmax_sgd(plan_of(), X, y, random(1), rates=rates, **common)
+    assert len(together) == 6
+    for at, rate in enumerate(rates):
+        alone = softmax_sgd(plan_of(), X, y, random(1), rates=[rate], **common)
+        for one, other in zip(alone, together[at::3], strict=True):
+            np.testing.assert_allclose(one.coef, other.coef, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("record", [0, 17])
+def test_a_record_moves_a_step_by_the_clip_at_most(record):
+    X, y = problem()
+    plan = plan_of(0.05, steps=1, rate=1.0, noise_multiplier=0.0)
+    common = {"rates": [float(N)], "momentum": 0.9, "scale": 1.0, "constant": 0.25}
+    silent = X.copy()
+    silent[record] *= 1000.0
+    other = y.copy()
+    other[record] = (other[record] + 1) % K
+
+    def moved(X, y, *, without):
+        keep = np.arange(N) != record if without else np.ones(N, dtype=bool)
+        one = replace(plan, n=int(keep.sum()))
+        rates = [float(one.n)]
+        (model,) = softmax_sgd(
+            one, X[keep], y[keep], np.random.default_rng(0), **{**common, "rates": rates}
+        )
+        return np.hstack((model.coef, model.intercept[:, None] / 0.25**2 * 0.25))
+
+    base = moved(X, y, without=True)
+    for rows, labels in ((X, y), (silent, y), (X, other)):
+        length = np.linalg.norm(moved(rows, labels, without=False) - base)
+        assert length <= 0.05 * (1.0 + 1e-4)
+    assert length == pytest.approx(0.05, rel=1e-3)  # its gradient is longer than the clip
+
+
+def test_noise_is_that_of_the_plan():
+    plan = plan_of(0.3, steps=1)
+    X, y = np.zeros((N, D), np.float32), np.zeros(N, np.int64)
+    found = [
+        softmax_sgd(
+            plan, X, y, np.random.default_rng(seed), rates=[plan.rate * N], momentum=0.0,
+            scale=1.0, constant=0.0,
+        )[0].coef
+        for seed in range(400)
+    ]  # fmt: skip
+    expected = plan.noise_multiplier * 0.3
+    assert np.std(found) == pytest.approx(expected, rel=0.05)  # 6,000 normals: 5 errors
+
+
+def test_the_accounting_is_ours():
+    plan = _unit_plan(N, D, K, 20, 4, 3.0, 1e-5)
+    assert plan.steps == 12
+    assert plan.rate == pytest.approx(1 / 3)
+    assert 2.99 < plan.claim().epsilon <= 3.0
+    assert _unit_plan(N, D, K, 1000, 4, 3.0, 1e-5).rate == 1.0
+
+
+@pytest.mark.parametrize("rates", [[], [0.0], [float("nan")]])
+def test_rates_must_be_rates(rates):
+    X, y = problem()
+    with pytest.raises(ParameterError, match="rates"):
+        softmax_sgd(
+            plan_of(), X, y, np.random.default_rng(0),
+            rates=rates, momentum=0.9, scale=1.0, constant=0.0,
+        )  # fmt: skip

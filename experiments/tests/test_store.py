@@ -1,0 +1,154 @@
+import json
+import math
+
+import pytest
+
+from dpscd_experiments.provenance import provenance
+from dpscd_experiments.store import Store, StoreError
+
+
+def row(cell="a", rows=1, **change):
+    return {
+        "cell": cell, "rows": rows, "experiment": "e", "dataset": "d", "method": "m",
+        "param.lot": 50, "epsilon": 1.0, "delta": 1e-5, "seed": 0, "status": "ok",
+        "message": "", "metric": "accuracy", "at": None, "value": 0.5, "seconds": 0.1,
+        "prov.commit": "unknown", **change,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "folder" / "rows.jsonl")
+
+
+def test_no_file_means_no_rows(store):
+    assert store.read() == []
+    assert store.status() == {}
+    assert list(store.frame().columns)[:2] == ["cell", "rows"]
+
+
+def test_rows_come_back(store):
+    rows = [
+        row(rows=2, metric="log_loss", value=math.inf),
+        row(rows=2, metric="inf", message="nan", epsilon=math.inf, at=0.5),
+    ]
+    store.append(rows)
+    assert store.read() == rows
+    assert store.status() == {"a": "ok"}
+    assert "Infinity" not in store.path.read_text()
+
+
+def test_nan_comes_back(store):
+    store.append([row(value=math.nan)])
+    assert math.isnan(store.read()[0]["value"])
+
+
+def test_frame(store):
+    store.append([row(value=0.25)])
+    frame = store.frame()
+    assert frame.loc[0, "value"] == 0.25
+    assert frame.loc[0, "param.lot"] == 50
+
+
+def test_the_last_run_of_a_cell_counts(store):
+    store.append([row(status="failed", metric=None, value=None, message="boom")])
+    store.append([row("b")])
+    store.append([row(rows=2, metric="mse"), row(rows=2, metric="r2")])
+    assert [(r["cell"], r["metric"]) for r in store.read()] == [
+        ("b", "accuracy"),
+        ("a", "mse"),
+        ("a", "r2"),
+    ]
+    assert store.status() == {"a": "ok", "b": "ok"}
+
+
+@pytest.mark.parametrize("kept", [0, 1, 30, 200])
+def test_a_crash_loses_only_the_cell_being_written(store, kept):
+    store.append([row("a")])
+    whole = store.path.stat().st_size
+    store.append([row("b", rows=2), row("b", rows=2)])
+    text = store.path.read_bytes()
+    store.path.write_bytes(text[: whole + kept])
+    assert store.status() == {"a": "ok"}
+    store.append([row("b", rows=2), row("b", rows=2)])
+    assert store.status() == {"a": "ok", "b": "ok"}
+    assert len(store.read()) == 3
+
+
+def test_a_cell_with_missing_rows_does_not_count(store):
+    store.append([row("a", rows=2)])
+    assert store.status() == {}
+    store.append([row("a", rows=2, seed=1), row("a", rows=2, seed=2)])
+    assert [r["seed"] for r in store.read()] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": "large"}, "'large' in the column 'epsilon'"),
+        ({"value": True}, "True in the column 'value'"),
+        ({"status": "fine"}, "status 'fine'"),
+        ({"rows": 0}, "'rows'"),
+        ({"lot": 5}, "unknown column 'lot'"),
+        ({"param.lot": [1]}, "unknown column 'param.lot'"),
+    ],
+)
+def test_the_schema_is_checked_both_ways(store, change, message):
+    with pytest.raises(StoreError, match=message):
+        store.append([row(**change)])
+    assert store.read() == []
+    store.append([row()])
+    with store.path.open("a") as stream:
+        stream.write(json.dumps(row(**change)) + "\n")
+    with pytest.raises(StoreError, match=f"line 2 .*{message}"):
+        store.read()
+
+
+@pytest.mark.parametrize("text", ["no json\n", "[1]\n", '{"value": NaN}\n', "\n"])
+def test_other_files_are_refused(store, text):
+    store.path.parent.mkdir()
+    store.path.write_text(text)
+    with pytest.raises(StoreError, match="line 1 is not a result row"):
+        store.read()
+
+
+def test_a_missing_column_is_named(store):
+    short = row()
+    del short["seed"]
+    with pytest.raises(StoreError, match="no column 'seed'"):
+        store.append([short])
+
+
+def test_provenance_is_public_and_complete():
+    found = provenance()
+    assert set(found) == {
+        "commit", "dpscd", "numpy", "numba", "scikit_learn", "python", "system", "cpu", "cores",
+    }  # fmt: skip
+    commit = str(found["commit"]).removesuffix("-dirty")
+    assert commit == "unknown" or len(commit) == 40
+    assert all(value for value in found.values())
+
+
+def test_a_method_can_be_forgotten(store):
+    store.append([row("a"), row("b", method="other")])
+    before = store.path.read_bytes()
+    assert store.forget("nobody") == 0
+    assert store.path.read_bytes() == before
+    assert store.forget("m") == 1
+    assert store.status() == {"b": "ok"}
+    store.append([row("a", value=0.7)])
+    assert {r["cell"]: r["value"] for r in store.read()} == {"b": 0.5, "a": 0.7}
+    assert [file.name for file in store.path.parent.iterdir()] == ["rows.jsonl"]
+
+
+def test_forgetting_is_all_or_nothing(store, monkeypatch):
+    store.append([row("a"), row("b", method="other")])
+    before = store.path.read_bytes()
+
+    def fail(_descriptor):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        store.forget("m")
+    assert store.path.read_bytes() == before
