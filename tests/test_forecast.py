@@ -25,7 +25,7 @@ from dpscd.preprocessing.resolution import intervals_for
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.standard import LONGEST
 
-RESULTS = Path(__file__).parents[1] / "docs" / "results" / "rows"
+RESULTS = Path(__file__).parents[1] / "experiments" / "rows"
 ROWS = RESULTS / "forecast.csv"
 
 
