@@ -1,4 +1,4 @@
-"""Audits of scores: ``private_score`` as users call it, attacked by all that it releases."""
+"""Audits of ``private_score`` as users call it, attacked by all of its releases."""
 
 import time
 from collections.abc import Callable
