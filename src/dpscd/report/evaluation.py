@@ -1,4 +1,4 @@
-"""How good a model was found to be, as ``dpscd evaluate --json`` wrote it."""
+"""Quality of a model, as ``dpscd evaluate --json`` wrote it."""
 
 import math
 import os
@@ -25,7 +25,7 @@ class Measure:
 
     @property
     def interval(self) -> str | None:
-        """The interval as text; an end that is missing has no bound."""
+        """The interval as text; a missing end is unbounded."""
         if self.low is None and self.high is None:
             return None
         low = "-inf" if self.low is None else f"{self.low:.4f}"
@@ -35,30 +35,16 @@ class Measure:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured, on how many, and whether saying it is private.
-
-    Attributes
-    ----------
-    measures : tuple of Measure
-        What was found.
-    on : str
-        On what, such as "16,281 records".
-    private : bool
-        Whether noise protects the test records.
-    status : str
-        The same as a sentence, with epsilon.
-    model : str or None
-        SHA-256 of the model's file, where the evaluation names it.
-    """
+    """The measured numbers, their test set, and whether publishing them is private."""
 
     measures: tuple[Measure, ...]
-    on: str
-    private: bool
-    status: str
-    model: str | None = None
+    on: str  # the test set, such as "16,281 records"
+    private: bool  # whether noise protects the test records
+    status: str  # privacy status as a sentence, with epsilon
+    model: str | None = None  # SHA-256 of the model's file, where the evaluation names it
 
     def check_model(self, digest: str, name: str) -> None:
-        """Raise ParameterError if it is of another model's file than this."""
+        """Raise ParameterError if it is of another model's file."""
         if self.model is not None and self.model != digest:
             raise ParameterError(
                 f"the evaluation is not of {name}, but of another model, or of this one as it "
@@ -67,13 +53,7 @@ class Evaluation:
 
 
 def read_evaluation(path: str | os.PathLike[str]) -> Evaluation:
-    """Return what a file of ``dpscd evaluate --json`` says, or raise ParameterError.
-
-    Parameters
-    ----------
-    path : path
-        JSON, of a plain or of a noisy evaluation.
-    """
+    """Return the evaluation of a ``dpscd evaluate --json`` file, or raise ParameterError."""
     try:
         values = read_json(Path(path).read_bytes())
         found = _noisy(values) if values["private"] else _plain(values)
