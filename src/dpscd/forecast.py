@@ -1,13 +1,12 @@
-"""Forecasts of a plan before there are data: noise, time, and lost accuracy.
+"""What can be expected of a plan before there are data: noise, time, and lost accuracy.
 
 What privacy costs a linear model, against the same features without noise, grows at most about
-as the relative noise: the length of the noise of one Gaussian release of all coefficients, per
-record. So a band ends at a constant times that: the largest that was measured, on given and
-generated data of many kinds (``python benchmarks/forecast.py judge``;
-docs/understanding/planning.md, "What to expect"). A fit without noise has more features of a
-table: its shapes have more intervals. The value of these ends at a constant times the
-difference in their width, the largest that was measured (``python benchmarks/forecast.py
-coarser``).
+as the relative noise does, the length of the noise that one Gaussian release of all
+coefficients would have, per record. So a band ends at a constant times that: the largest that
+was measured, on given and generated data of many kinds (docs/understanding/planning.md, "What
+to expect"). A fit without noise has more features of a table: its shapes have more intervals.
+What that is worth ends at a constant times the difference in their width, the largest that was
+measured.
 """
 
 import math

@@ -179,8 +179,8 @@ def _unseen(
 ) -> npt.NDArray[np.bool_]:
     """Return which levels may never occur, by noisy moments that would have shown it.
 
-    A column's rare levels may each be hidden by noise and together be common, so they are
-    judged together too: ``python benchmarks/levels.py``.
+    A column's many rare levels may each be hidden by noise and together be common, so they are
+    judged together too.
     """
     limit = _FLOOR * error
     hidden = (levels.value > 0.0) & (limit <= _LEAST_SEEN * levels.value)

@@ -85,7 +85,7 @@ def plain_errors(
 
 
 def stdout_is_read() -> bool:
-    """Flush stdout; return False, and send nothing more, if its reader is gone."""
+    """Flush stdout and return whether it is read; if not, redirect it to nowhere."""
     if sys.stdout is None or not hasattr(select, "poll"):
         return True
     try:

@@ -35,16 +35,30 @@ class Measure:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The measured numbers, their test set, and whether publishing them is private."""
+    """What was measured, on how many, and whether saying it is private.
+
+    Attributes
+    ----------
+    measures : tuple of Measure
+        What was found.
+    on : str
+        On what, such as "16,281 records".
+    private : bool
+        Whether noise protects the test records.
+    status : str
+        The same as a sentence, with epsilon.
+    model : str or None
+        SHA-256 of the model's file, where the evaluation names it.
+    """
 
     measures: tuple[Measure, ...]
-    on: str  # the test set, such as "16,281 records"
-    private: bool  # whether noise protects the test records
-    status: str  # privacy status as a sentence, with epsilon
-    model: str | None = None  # SHA-256 of the model's file, where the evaluation names it
+    on: str
+    private: bool
+    status: str
+    model: str | None = None
 
     def check_model(self, digest: str, name: str) -> None:
-        """Raise ParameterError if it is of another model's file."""
+        """Raise ParameterError if it is of another model's file than this."""
         if self.model is not None and self.model != digest:
             raise ParameterError(
                 f"the evaluation is not of {name}, but of another model, or of this one as it "
@@ -53,7 +67,13 @@ class Evaluation:
 
 
 def read_evaluation(path: str | os.PathLike[str]) -> Evaluation:
-    """Return the evaluation of a ``dpscd evaluate --json`` file, or raise ParameterError."""
+    """Return what a file of ``dpscd evaluate --json`` says, or raise ParameterError.
+
+    Parameters
+    ----------
+    path : path
+        JSON, of a plain or of a noisy evaluation.
+    """
     try:
         values = read_json(Path(path).read_bytes())
         found = _noisy(values) if values["private"] else _plain(values)

@@ -25,8 +25,8 @@ _EARLY = 0.25
 class BrakeRule(NamedTuple):
     """Public numbers of :class:`Brake`."""
 
-    period: int  # steps between two groups of vectors that are compared
-    seen: int  # vectors in a group
+    period: int  # steps of a period
+    seen: int  # vectors that are compared, at the start of each period
     # Iterates oscillate if they moved by more than `more` times what is expected, in squares,
     # and less than the part `left` of that remains at the end.
     more: float

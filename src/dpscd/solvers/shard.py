@@ -79,7 +79,7 @@ class _OnDisk:
         return np.frombuffer(area, dtype=np.uint8)
 
     def forget(self) -> None:
-        """Write changes to the disk and drop the pages from memory."""
+        """Drop the pages from memory; the disk keeps what was written."""
         for area in self._maps:
             area.madvise(mmap.MADV_DONTNEED)
 
@@ -87,7 +87,7 @@ class _OnDisk:
 class Shard:
     """Records of consecutive numbers, as a training uses them.
 
-    `parts` are read when needed, one after another. ``room`` limits memory in bytes, as far as
+    `parts` are read when needed, one after another. `room` limits memory in bytes, as far as
     it can be foreseen; None is no limit. Larger packed rows and duals are kept in `folder`.
 
     Notes
