@@ -27,7 +27,7 @@ _KINDS = ("white-box", "black-box")
 
 @dataclass(frozen=True)
 class AuditResult:
-    """What an attack showed.
+    """The result of an attack.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ScoreResult:
-    """What an attack on scores showed.
+    """The result of an attack on scores.
 
     Attributes
     ----------

@@ -85,7 +85,7 @@ class TableGame:
 
     @cached_property
     def schema(self) -> Schema:
-        """What is declared about the table."""
+        """The declared facts about the table."""
         columns: dict[str, Any] = {}
         if self.columns:
             own = {"kind": "number", "bounds": [-1000, 1000], "shape": "line"}

@@ -76,7 +76,7 @@ class Account:
     sums: dict[str, Fraction] = field(default_factory=dict)
 
     def with_cost(self, cost: Mapping[str, float]) -> dict[str, Fraction]:
-        """Return what the sums would be with one more fit."""
+        """Return the sums with one more fit."""
         return {key: self.sums.get(key, Fraction(0)) + exact(x) for key, x in cost.items()}
 
     def exceeded(self, sums: Mapping[str, Fraction]) -> list[str]:

@@ -77,7 +77,7 @@ class Source(Protocol):
 
     @property
     def seeded(self) -> bool:
-        """Whether somebody who knows a seed can draw the same words."""
+        """Whether a known seed would reveal the words."""
 
     def words(
         self, purpose: Purpose, first: int, steps: int, width: int
@@ -175,7 +175,7 @@ class LotsSource:
 
 @dataclass(frozen=True)
 class SecretSeed:
-    """A seed of which the caller says that nobody else knows it, or ever will.
+    """A seed that the caller declares to be secret, now and later.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def capacity_of(n: int) -> int:
 
 
 def unit_of(n: int, clip: float) -> float:
-    """Return the power of two to multiples of which contributions up to `clip` are cut."""
+    """Return the power of two to whose multiples contributions up to `clip` are cut."""
     return math.ldexp(power_of_two_below(clip), capacity_of(n).bit_length() - EXACT_BITS)
 
 

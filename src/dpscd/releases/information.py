@@ -57,7 +57,7 @@ class InformationQuery(Query):
         return (self.measure.size,)
 
     def total(self, records: SomeRecords) -> Floats:
-        """Return the exact sums; what is no number does not count.
+        """Return the exact sums; values that are not numbers do not count.
 
         Notes
         -----

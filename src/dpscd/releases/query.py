@@ -60,7 +60,7 @@ class Query(ABC):
 
     @property
     def unit(self) -> float:
-        """The power of two of which totals are multiples."""
+        """The power of two whose multiples totals are."""
         return unit_of(self.n, 1.0)
 
     @property

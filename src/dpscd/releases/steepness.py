@@ -85,7 +85,7 @@ class Steepness(SumRelease):
 
     @property
     def size(self) -> int:
-        """What is missed, and slopes."""
+        """Residuals, and slopes."""
         return 2
 
     def run(self, state: State, parties: Parties) -> State:
