@@ -159,7 +159,7 @@ def _balance(
 
     def balance(link: Link) -> float:
         chance = np.exp(link.log_chances(u)[:, 1])
-        # Chances are those of records that count by their weights; so many there are of them.
+        # Probabilities are those of records counted by their weights.
         share = 1.0 / (chance / weights[1] + (1.0 - chance) / weights[0])
         return float(np.sum(density * share * (chance * towards - (1.0 - chance) * back) * u))
 

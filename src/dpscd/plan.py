@@ -22,8 +22,8 @@ __all__ = ["Plan", "average_from", "shared_noise"]
 # closer to its place than the noise does.
 _FIXED_POINT = 2.0**-14
 
-# Lazy noise: whole numbers of 64 bits hold what a coordinate owes for so many steps, on a
-# grid of so many cells.
+# Lazy noise: 64-bit integers hold the amounts due to a coordinate over 2^20 steps, on a grid
+# of at most 2^42 cells.
 _LAZY_STEPS = 2**20
 _LAZY_BITS = 42
 

@@ -50,7 +50,7 @@ Bools = npt.NDArray[np.bool_]
 #: Regularisation of an audit, in units of the squared row bound: predictions vanish.
 SATURATING_LAM = 1e9
 
-#: Rows of a canary where persons are audited and nobody says how many rows they have.
+#: Default number of rows of a canary that is a person.
 PERSON_ROWS = 5
 
 _NEAR = 1.0 / 8.0

@@ -119,7 +119,7 @@ class ScoreGame:
             chosen["n"] = self.canaries + self.ordinary
         if self.table:
             return self.score(self.fitted, self._table(label, row), **chosen)
-        # A row that has no number is no row, whatever its label is.
+        # A row without numbers is not a row, for any label.
         rows = np.vstack([np.eye(self.classes), np.full(self.classes, np.nan)])
         labels: Any = 2.0 * label - 1.0 if self._numbers else label
         if self._numbers:

@@ -10,7 +10,7 @@ from dpscd.device.steps import dual_steps, sum_of_parts, work_type
 
 __all__ = ["Cut", "Numbers", "clipped", "contributions"]
 
-# Steps are shortened to this part of the clip, so that rounding hardly ever lifts one above.
+# Steps are shortened to this part of the clip, so that rounding rarely lifts one above.
 _SHORTER = 1.0 - 2.0**-12
 # What is left of the square of the clip for rounding in the check itself.
 _LEFT = 1.0 - 2.0**-20

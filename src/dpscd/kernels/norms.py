@@ -12,7 +12,7 @@ from dpscd.kernels.rows import Rows, pick_layout
 
 __all__ = ["largest_of", "measure_rows"]
 
-# Lengths below this are not told from it: squares of smaller numbers underflow.
+# Lengths below this count as this: squares of smaller numbers underflow.
 _SHORTEST = 2.0**-300
 
 # All bits of a double but its sign.

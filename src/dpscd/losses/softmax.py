@@ -113,7 +113,7 @@ def _part(sizes: float, squares: float, weight: float, k: float) -> float:
     """Return the covered part of the direction, times the weight."""
     square = sizes * sizes
     below = square + k * squares
-    # What is no number stays none, and where nothing is left to do nothing is done.
+    # NaN stays NaN, and the step is 0 where the direction is 0.
     return weight * square / (below if below != 0.0 else 1.0)
 
 

@@ -35,7 +35,7 @@ TAIL = 1e-4
 # Cells of a distribution that is worth computing: more would take seconds and gigabytes.
 _MOST = 2**24
 
-# Losses further apart than this are not told apart; exponentials of it are numbers.
+# Larger intervals between losses are not supported; exponentials of this one are finite.
 _COARSEST = 500.0
 
 

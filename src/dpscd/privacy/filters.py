@@ -40,7 +40,7 @@ __all__ = [
 
 Cost = dict[str, float]
 
-#: Budgets and fits beyond this are refused: they protect nobody.
+#: Budgets and fits beyond this are refused: they give no protection.
 LARGEST_EPSILON = 100.0
 
 # A millionth of a millionth of it must still be a number that floats hold well.
