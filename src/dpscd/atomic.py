@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that are written completely or not at all."""
 
 import os
 import secrets
@@ -14,19 +14,10 @@ _BINARY = getattr(os, "O_BINARY", 0)  # of Windows
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a file for writing that replaces `path` when the block ends well.
+    """Open a file for writing, UTF-8 or binary, that replaces `path` when the block succeeds.
 
-    Parameters
-    ----------
-    path : path
-        The file, replaced if it exists.
-    binary : bool, default=False
-        Whether bytes are written, instead of text in UTF-8.
-
-    Notes
-    -----
-    Until then everything is in a file beside it, which is removed if the block fails for
-    whatever reason: an error, a full disk, Ctrl-C.
+    Until then the content is in a file beside it, which is removed if the block fails for any
+    reason: an error, a full disk, Ctrl-C.
     """
     target = Path(path)
     beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")

@@ -3,11 +3,10 @@
 What privacy costs a linear model, against the same features without noise, grows at most about
 as the relative noise does, the length of the noise that one Gaussian release of all
 coefficients would have, per record. So a band ends at a constant times that: the largest that
-was measured, on given and generated data of many kinds (``python benchmarks/forecast.py
-judge``; docs/understanding/planning.md, "What to expect"). A fit without noise has more
-features of a table: its shapes have more intervals. What that is worth ends at a constant times
-the difference in their width, the largest that was measured (``python benchmarks/forecast.py
-coarser``).
+was measured, on given and generated data of many kinds (docs/understanding/planning.md, "What
+to expect"). A fit without noise has more features of a table: its shapes have more intervals.
+What that is worth ends at a constant times the difference in their width, the largest that was
+measured.
 """
 
 import math
@@ -64,48 +63,28 @@ _FIRST, _CELL = 25.0, 5e-6
 
 @dataclass(frozen=True)
 class Finer:
-    """By how much the features of a fit without noise are finer.
+    """How much finer the features of a fit without noise are."""
 
-    Attributes
-    ----------
-    features : int
-        How many more there are.
-    width : float
-        The largest difference in the width of an interval, as a part of the bounds.
-    """
-
-    features: int = 0
+    features: int = 0  # additional features
+    # the largest difference in the width of an interval, as a part of the bounds
     width: float = 0.0
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a fit by a plan will be like.
+    """Forecast of a fit."""
 
-    Attributes
-    ----------
-    relative_noise : float
-        Length of the noise of one Gaussian release of all coefficients, per record.
-    coef_noise : float
-        Standard deviation that the noise adds to a coefficient at most, for features of
-        about the same size; see docs/proofs/noise_band.md.
-    seconds : float
-        Time of training on one core, without reading and compiling.
-    lost : tuple of two floats
-        Between which numbers the accuracy lies that privacy costs, against the same features
-        without noise; of a regression the mean squared error, as a part of what it is there.
-    below_inf : tuple of two floats
-        The same, against what epsilon inf fits, with its finer features.
-    verdict : str
-        What that comes to, in words.
-    """
-
+    # length of the noise of one Gaussian release of all coefficients, per record
     relative_noise: float
+    # Largest standard deviation that the noise adds to a coefficient, for features of about the
+    # same size; see docs/proofs/noise_band.md.
     coef_noise: float
-    seconds: float
+    seconds: float  # of training on one core, without reading and compiling
+    # Range of the accuracy that privacy costs, against the same features without noise; for a
+    # regression, of the relative mean squared error.
     lost: tuple[float, float]
-    below_inf: tuple[float, float]
-    verdict: str
+    below_inf: tuple[float, float]  # the same, against epsilon inf with its finer features
+    verdict: str  # the range in words
 
     @property
     def mostly_noise(self) -> bool:
@@ -115,18 +94,10 @@ class Forecast:
 
 @dataclass(frozen=True)
 class IntervalForecast:
-    """What a fit with confidence intervals will be like.
+    """Forecast of a fit with confidence intervals."""
 
-    Attributes
-    ----------
-    seconds : float
-        As of :class:`Forecast`.
-    width : float
-        How wide the intervals of coefficients will be, over those without privacy.
-    """
-
-    seconds: float
-    width: float
+    seconds: float  # as in :class:`Forecast`
+    width: float  # width of the intervals of coefficients, over those without privacy
 
 
 def relative_noise(n: int, width: int, target: PrivacyTarget) -> float:
@@ -136,21 +107,10 @@ def relative_noise(n: int, width: int, target: PrivacyTarget) -> float:
 
 
 def noise_warning(n: int, width: int, target: PrivacyTarget) -> str | None:
-    """Return a warning if a model may be no better than guessing, by public numbers alone.
+    """Return a warning if public numbers say that a model may be no better than guessing.
 
-    Parameters
-    ----------
-    n : int
-        Number of records, or of persons where these are protected.
-    width : int
-        Number of coefficients, the intercept included.
-    target : PrivacyTarget
-        With a finite epsilon.
-
-    Returns
-    -------
-    str or None
-        None where more is to be expected.
+    `n` counts records, or persons where these are protected; `width` counts coefficients,
+    including the intercept. Epsilon is finite.
     """
     noise = relative_noise(n, width, target)
     if noise < _GUESSING:
@@ -165,7 +125,7 @@ def noise_warning(n: int, width: int, target: PrivacyTarget) -> str | None:
 
 
 def preparing_seconds(n: int, columns: int) -> float:
-    """Return how long reading a table and compiling for the first time take at most."""
+    """Return the largest expected time to read a table and compile for the first time."""
     return _FIRST + _CELL * n * columns
 
 
@@ -176,19 +136,10 @@ def expect(
     largest_class: float | None = None,
     finer: Finer | None = None,
 ) -> Forecast:
-    """Return what a fit by a plan will be like.
+    """Return the forecast of a fit by a calibrated plan.
 
-    Parameters
-    ----------
-    plan : Plan
-        Calibrated.
-    regression : bool
-        Whether numbers are predicted, not classes.
-    largest_class : float, optional
-        The share of the largest class, if it is public: who always guesses it loses no more
-        than the rest.
-    finer : Finer, optional
-        What more a fit without noise has; by default it has the same features.
+    `largest_class` is the public share of the largest class: the majority-class baseline bounds
+    the loss. `finer` describes the features of a fit without noise; by default the same.
     """
     target = PrivacyTarget(plan.epsilon, plan.delta, plan.relation)
     noise = relative_noise(plan.n, plan.d + int(plan.intercept), target)
@@ -215,7 +166,7 @@ def expect(
 
 
 def _verdict(high: float, regression: bool, *, guessing: bool) -> str:
-    """Return in words what a band comes to that ends at `high`."""
+    """Return a band that ends at `high` in words."""
     if guessing:
         return "the model may be no better than guessing"
     little, some = _NAMED_ERROR if regression else _NAMED_ACCURACY
@@ -225,15 +176,7 @@ def _verdict(high: float, regression: bool, *, guessing: bool) -> str:
 
 
 def expect_intervals(plan: Plan, *, regression: bool) -> IntervalForecast:
-    """Return what a fit with confidence intervals will be like.
-
-    Parameters
-    ----------
-    plan : Plan
-        Calibrated, for inference.
-    regression : bool
-        Whether numbers are predicted, not classes.
-    """
+    """Return the forecast of a fit with confidence intervals by a calibrated plan."""
     task = "regression" if regression else "classification"
     noise = gaussian_multiplier(plan.epsilon, plan.delta, plan.relation)
     rule = inference_rule(task, plan.n, plan.d, noise)
@@ -248,23 +191,10 @@ def expect_intervals(plan: Plan, *, regression: bool) -> IntervalForecast:
 def weakest_seen(
     plan: Plan, task: str, *, robust: bool, largest_class: float | None = None
 ) -> float:
-    """Return how well records must determine an effect for it to have an interval.
+    """Return the least curvature at which an effect has an interval.
 
-    Parameters
-    ----------
-    plan : Plan
-        Calibrated, for inference.
-    task : {'regression', 'classification'}
-        What is predicted.
-    robust : bool
-        As of the plan.
-    largest_class : float, optional
-        The share of the largest class, if it is public: losses curve no more than it allows.
-
-    Returns
-    -------
-    float
-        As a part of how well unrelated features are determined.
+    It is relative to that of unrelated features. The plan is calibrated for inference; a public
+    `largest_class` bounds the curvature of losses.
     """
     curved = None
     if largest_class is not None:

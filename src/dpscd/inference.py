@@ -1,7 +1,7 @@
-"""From a trained model and its released information matrix to standard errors.
+"""Standard errors from a trained model and its released information matrix.
 
-Everything here is post-processing of released numbers. What is proved about it and what was
-measured: docs/proofs/intervals.md.
+Everything here is post-processing of released numbers. Proofs and measurements are in
+docs/proofs/intervals.md.
 """
 
 import math
@@ -51,45 +51,21 @@ NOT_IDENTIFIED = "the records do not determine it, only differences"
 
 @dataclass(frozen=True)
 class Path:
-    """The noise of training: public numbers of a plan.
+    """The noise of training: public numbers of a plan."""
 
-    Attributes
-    ----------
-    std : float
-        Standard deviation of the noise of a step.
-    steps, average_from : int
-        Number of steps, and the first that is averaged.
-    rate : float
-        Chance of each record to be in a lot.
-    separability : float
-        Damping of the steps of one lot.
-    square : float
-        Squared length of a typical record.
-    curved : float
-        The second derivative of a typical record's loss.
-    """
-
-    std: float
+    std: float  # of the noise of a step
     steps: int
-    average_from: int
-    rate: float
-    separability: float
-    square: float
-    curved: float
+    average_from: int  # first averaged step
+    rate: float  # probability that a record is in a lot
+    separability: float  # damping of the steps of one lot
+    square: float  # squared length of a typical record
+    curved: float  # second derivative of a typical record's loss
 
     def variances(self, curvatures: Floats, strength: float) -> Floats:
         """Return the variance of the noise in the model's equation, along each direction.
 
-        Parameters
-        ----------
-        curvatures : array
-            Of the sum of losses, along each of these directions.
-        strength : float
-            The regularisation, ``lam n``.
-
-        Notes
-        -----
-        Noise of a step moves the model at once as if there were no records, then records
+        `curvatures` are those of the sum of losses along these directions; `strength` is ``lam
+        n``. Noise of a step moves the model at once as if there were no records, then records
         answer: docs/proofs/intervals.md, "The noise of training".
         """
         within = self.steps - self.average_from
@@ -108,64 +84,35 @@ class Path:
 
 
 class Found(NamedTuple):
-    """What is known about linear functions of the model.
+    """Corrections, variances and refusals of linear functions of the model."""
 
-    Attributes
-    ----------
-    correction : array
-        To be added to their values: what the penalty took away.
-    sampling, privacy : arrays
-        The two parts of their variances: of the records drawn, and of the noise added.
-    refused : list of str or None
-        Why there is no interval, of each; None where there is one.
-    """
-
-    correction: Floats
-    sampling: Floats
-    privacy: Floats
-    refused: list[str | None]
+    correction: Floats  # to be added to the values: the effect of the penalty
+    sampling: Floats  # variance of drawing the records
+    privacy: Floats  # variance of the added noise
+    refused: list[str | None]  # why there is no interval; None where there is one
 
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """All that standard errors are computed from; every number of it is released or public.
+    """The inputs of standard errors, all released or public."""
 
-    Attributes
-    ----------
-    theta : array of shape (width,)
-        The trained model, in units of standardised rows and labels.
-    strength : float
-        The regularisation, ``lam n``, in these units.
-    matrices : Matrices
-        Curvature and variance.
-    path : Path
-        The noise of training.
-    """
-
+    # the trained model, of shape (width,), in units of standardised rows and labels
     theta: Floats
-    strength: float
-    matrices: Matrices
-    path: Path
+    strength: float  # the regularisation, ``lam n``, in these units
+    matrices: Matrices  # curvature and variance
+    path: Path  # the noise of training
 
     def about(
         self, rows: Floats, unknown: Floats | None = None, doubtful: Floats | None = None
     ) -> Found:
-        """Return what is known about linear functions of the model.
+        """Return corrections and variances of linear functions of the model.
 
-        Parameters
-        ----------
-        rows : array of shape (functions, width)
-            The functions, of `theta`.
-        unknown : array of shape (directions, width), optional
-            Directions along which no prediction changes, by public facts.
-        doubtful : array of shape (directions, width), optional
-            Directions along which predictions of some records may change: they count as unknown
-            where the released curvature does not show it.
-
-        Notes
-        -----
-        The first-order law of the estimator, corrected for the noise of the curvature to
-        second order; each line is derived in docs/proofs/intervals.md.
+        `rows`, of shape (functions, width), are the functions of `theta`. No prediction changes
+        along the directions `unknown`, by public facts. Along the directions `doubtful`
+        predictions of some records may change: they count as unknown where the released
+        curvature does not show it. The law is the first-order one of the estimator, corrected
+        for the noise of the curvature to second order; each line is derived in
+        docs/proofs/intervals.md.
         """
         basis = _complement(self._unseen(unknown, doubtful), len(self.theta))
         along = rows @ basis
@@ -223,7 +170,7 @@ class Inference:
         return Found(self.strength * (along @ (corrected @ theta)), drawn, added, reasons)
 
     def _unseen(self, unknown: Floats | None, doubtful: Floats | None) -> Floats | None:
-        """Return the directions to leave out: those that no record is seen to determine."""
+        """Return the directions to leave out: those that no record visibly determines."""
         found = [] if unknown is None else list(unknown)
         for one in () if doubtful is None else doubtful:
             along = one / np.linalg.norm(one)
@@ -236,16 +183,9 @@ class Inference:
 
 
 def coefficient_map(problem: Problem) -> Floats:
-    """Return the linear map from a model inside to coefficients and intercept of the user.
+    """Return the linear map from a one-output inner model to the user's coefficients.
 
-    Parameters
-    ----------
-    problem : Problem
-        Of one output.
-
-    Returns
-    -------
-    array of shape (d + 1, width), or (d, width) without an intercept
+    Its shape is (d + 1, width), with the intercept last, or (d, width) without one.
     """
     zero = problem.model(np.zeros((1, problem.width)))
     found = np.empty((problem.d + 1, problem.width))
@@ -259,7 +199,7 @@ def coefficient_map(problem: Problem) -> Floats:
 
 
 def _complement(unknown: Floats | None, width: int) -> Floats:
-    """Return an orthonormal basis of all directions but some, as columns."""
+    """Return an orthonormal basis of the complement of `unknown`, as columns."""
     if unknown is None or not len(unknown):
         return np.eye(width)
     left, sizes, _ = np.linalg.svd(unknown.T, full_matrices=True)
@@ -269,7 +209,7 @@ def _complement(unknown: Floats | None, width: int) -> Floats:
 
 
 def _inverse(inverse: Floats, error: float) -> Floats:
-    """Return an inverse less what noise in the matrix adds to it on average."""
+    """Return an inverse less the mean effect of noise in the matrix."""
     half = 0.5 * error**2
     square = inverse @ inverse
     found: Floats = inverse - half * (np.trace(inverse) * square + square @ inverse)
@@ -277,7 +217,7 @@ def _inverse(inverse: Floats, error: float) -> Floats:
 
 
 def _excess(inverse: Floats, middle: Floats, error: float) -> Floats:
-    """Return what noise in a matrix adds to ``inverse middle inverse`` on average.
+    """Return the mean effect of noise in a matrix on ``inverse middle inverse``.
 
     For a symmetric E with entries of variance ``error^2``, half of it off the diagonal, the
     mean of ``E M E`` is ``error^2 / 2 (M + trace(M))`` if M is symmetric.

@@ -1,6 +1,6 @@
-"""The sums that intervals are computed from: how they are measured, and the matrices they are.
+"""Noisy Hessian and score covariance used for standard errors.
 
-What a record adds to them and what they guarantee: docs/proofs/intervals.md; who releases them:
+What a record adds to them and their guarantee: docs/proofs/intervals.md; their release:
 :mod:`dpscd.releases.information`.
 """
 
@@ -46,19 +46,19 @@ _LOGISTIC_WHOLE = (0.95, 0.95)
 
 
 def packed_size(width: int) -> int:
-    """Return how many different numbers a symmetric matrix has."""
+    """Return the count of distinct numbers in a symmetric matrix."""
     return width * (width + 1) // 2
 
 
 def parts_of(*, logistic: bool, robust: bool) -> tuple[float, float]:
-    """Return how long contributions to curvature and variance are, at most."""
+    """Return the largest lengths of contributions to curvature and variance."""
     if robust:
         return _LOGISTIC_WHOLE if logistic else _WHOLE
     return (1.0, 0.0) if logistic else _TRACE
 
 
 def released_size(width: int, *, logistic: bool, robust: bool) -> int:
-    """Return how many numbers are released: curvature, then variance or its trace, if any."""
+    """Return the count of released numbers: curvature, then variance or its trace, if any."""
     own = packed_size(width)
     return 2 * own if robust else own + int(not logistic)
 
@@ -66,82 +66,54 @@ def released_size(width: int, *, logistic: bool, robust: bool) -> int:
 def is_robust(asked: object, width: int, *, logistic: bool, persons: bool) -> bool:
     """Return whether the variance of slopes is released as a whole.
 
-    If it is asked for; of persons, whose rows belong together; and of a single number, which is
-    its own trace.
+    This is so on request; for persons, whose rows are dependent; and for a single number, which
+    is its own trace.
     """
     return bool(asked) and (asked == ROBUST or persons or (width == 1 and not logistic))
 
 
 class Matrices(NamedTuple):
-    """What was released, as matrices over the entries of the shared vector.
+    """The released matrices over the entries of the shared vector."""
 
-    Attributes
-    ----------
-    curvature : array
-        Sum of the second derivatives of records' losses; noise makes its entries deviate by
-        `curvature_error`, divided by sqrt(2) off the diagonal.
-    curvature_error : float
-        See above.
-    variance : array or None
-        Sum of the squares of records' slopes times rows, with the error `variance_error`
-        likewise; None where the model's own assumption takes its place.
-    dispersion : float
-        What the curvature is multiplied by to have the variance under that assumption.
-    variance_error : float
-        See above.
-    """
-
+    # Sum of the second derivatives of records' losses, with an error of `curvature_error`,
+    # divided by sqrt(2) off the diagonal.
     curvature: Floats
     curvature_error: float
+    # Sum of the squares of records' slopes times rows, with the error `variance_error`
+    # likewise; None where the model's own assumption replaces it.
     variance: Floats | None
-    dispersion: float
+    dispersion: float  # ratio of variance to curvature under that assumption
     variance_error: float = 0.0
 
 
 @dataclass(frozen=True)
 class Measure:
-    """How the information is measured: public numbers.
+    """How the information is measured: public numbers."""
 
-    Attributes
-    ----------
-    width : int
-        Entries of the shared vector.
-    row : float
-        Rows count as no longer than this.
-    cap : float
-        Slopes times rows count as no longer than this: what training lets a record add in all.
-    curved : float
-        The largest second derivative of the loss.
-    logistic, robust : bool
-        Which loss it is, and whether the variance of slopes is released as a whole.
-    """
-
-    width: int
-    row: float
+    width: int  # entries of the shared vector
+    row: float  # rows are cut to this length
+    # Slopes times rows are cut to this length: a record's largest total contribution in
+    # training.
     cap: float
-    curved: float
+    curved: float  # the largest second derivative of the loss
     logistic: bool
-    robust: bool
+    robust: bool  # whether the variance of slopes is released as a whole
 
     @property
     def parts(self) -> tuple[float, float]:
-        """How long the contributions to curvature and variance are, at most."""
+        """Largest lengths of the contributions to curvature and variance."""
         return parts_of(logistic=self.logistic, robust=self.robust)
 
     @property
     def size(self) -> int:
-        """How many numbers are released."""
+        """Count of released numbers."""
         return released_size(self.width, logistic=self.logistic, robust=self.robust)
 
     def matrices(self, sums: Floats, noise_multiplier: float) -> Matrices:
-        """Return what noisy sums say.
+        """Return the matrices of released sums.
 
-        Parameters
-        ----------
-        sums : array of shape (size,)
-            Released: packed matrices, entries off the diagonal times sqrt(2).
-        noise_multiplier : float
-            Standard deviation of each of them.
+        `sums` are packed matrices, entries off the diagonal times sqrt(2), each with noise of
+        standard deviation `noise_multiplier`.
         """
         own, (first, second) = packed_size(self.width), self.parts
         unit = self.curved * self.row**2 / first
@@ -163,16 +135,9 @@ def measure_of(
 ) -> Measure:
     """Return how the information about a standardised problem is measured.
 
-    Parameters
-    ----------
-    problem : Problem
-        As it is trained.
-    contribution : float
-        How much a record can add to the shared vector in all: clip times epochs.
-    averaging : float
-        The averaged part of the steps: on average over it, a record had less time.
-    robust : bool
-        Whether the variance of slopes is released as a whole.
+    `contribution` is the most that a record can add to the shared vector in all: clip times
+    epochs. `averaging` is the averaged part of the steps: on average over it, a record had less
+    time.
     """
     logistic = isinstance(problem.loss, losses.Logistic)
     typical = math.hypot(1.0, problem.constant) / problem.scale
@@ -187,7 +152,7 @@ def measure_of(
 
 
 def _long(d: int) -> float:
-    """Return how many times the typical length few rows exceed: normal ones two deviations."""
+    """Return the ratio to the typical length that few rows exceed: two deviations if normal."""
     return math.sqrt(1.0 + 2.0 * math.sqrt(2.0 / d))
 
 

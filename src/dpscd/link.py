@@ -1,8 +1,8 @@
-"""From a decision to a probability: the link of the loss that a private fit minimises.
+"""The link of the minimised loss: from a decision to a probability.
 
-Travel caps the slope of the logistic loss, so its minimiser is not the log-odds, and a sigmoid
-of it is no probability. The derivation: docs/understanding/probabilities.md. All of this is
-post-processing: it is computed from the plan, the released model and the released moments.
+Travel caps the slope of the logistic loss, so its minimiser is not the log-odds, and its
+sigmoid is not a probability. The derivation: docs/understanding/probabilities.md. All of this
+is post-processing: it is computed from the plan, the released model and the released moments.
 """
 
 import math
@@ -30,27 +30,15 @@ _POINTS, _HALVINGS = 2001, 40
 
 @dataclass(frozen=True)
 class Link:
-    """How probabilities follow from decisions u: the sigmoid s of them, its slopes capped.
+    """Probabilities from decisions u: the sigmoid s of them, its slopes capped.
 
     The second class has probability ``b / (a + b)`` with ``b = min(s(scale u), caps[0])`` and
     ``a = min(s(-scale u), caps[1])``. It grows with u and is 1/2 at 0.
-
-    Attributes
-    ----------
-    scale : float
-        At most 1.
-    caps : tuple of two floats
-        Largest slope of the loss of a record of each class, from 1/2 to 1. With 1 and 1, and a
-        scale of 1, this is the sigmoid.
-
-    Examples
-    --------
-    >>> from dpscd.link import Link
-    >>> Link(caps=(0.5, 0.5)).log_chances([-2.0]).round(2)
-    array([[-0.21, -1.65]])
     """
 
-    scale: float = 1.0
+    scale: float = 1.0  # at most 1
+    # Largest slope of the loss of a record of each class, from 1/2 to 1. With 1 and 1, and a
+    # scale of 1, the link is the sigmoid.
     caps: tuple[float, float] = (1.0, 1.0)
 
     @property
@@ -59,16 +47,9 @@ class Link:
         return self.scale == 1.0 and min(self.caps) >= 1.0
 
     def log_chances(self, decisions: Any) -> Floats:
-        """Return the logarithms of the probabilities of both classes.
+        """Return log-probabilities of both classes, of shape (n_samples, 2).
 
-        Parameters
-        ----------
-        decisions : array of shape (n_samples,)
-            Positive towards the second class.
-
-        Returns
-        -------
-        array of shape (n_samples, 2)
+        Decisions are positive towards the second class.
         """
         away = self.scale * np.asarray(decisions, dtype=np.float64)
         logs: Floats = -np.logaddexp(0.0, np.column_stack([away, -away]))
@@ -104,23 +85,12 @@ def link_for(
 ) -> Link:
     """Return the link of a private model of two classes, from public numbers only.
 
-    Parameters
-    ----------
-    problem : Problem
-        That was trained, with its map of rows.
-    travel, noise : float
-        How far a dual could move in expectation, and the standard deviation of the noise in
-        the averaged shared vector: those of the plan.
-    coef, intercept : array of shape (d,), float
-        The model, in the user's units.
-    weights : tuple of two floats
-        How much a record of each class counts.
-
-    Notes
-    -----
-    Decisions are taken as normal, with the mean and the variance that the released moments give
-    them if features are uncorrelated. Of the links in the order of their confidence, the one is
-    returned under which the expected slopes of the capped loss hold the balance to the penalty.
+    `travel` and `noise`, the standard deviation in the averaged shared vector, are the plan's;
+    `coef` and `intercept` are in the user's units; `weights` are those of a record of each
+    class. Decisions are taken as normal, with the mean and the variance that the released
+    moments give them if features are uncorrelated. Of the links in the order of their
+    confidence, the returned one balances the expected slopes of the capped loss with the
+    penalty.
     """
     if min(weights) <= 0.0:
         return Link()
@@ -145,19 +115,10 @@ def link_for(
 
 
 def expected_decisions(problem: Problem, coef: Floats, intercept: float) -> tuple[float, float]:
-    """Return the mean and the standard deviation that decisions are expected to have.
+    """Return the expected mean and standard deviation of decisions.
 
-    Parameters
-    ----------
-    problem : Problem
-        That was trained, with its map of rows.
-    coef, intercept : array of shape (d,), float
-        The model, in the user's units.
-
-    Notes
-    -----
-    By released moments, as if features were unrelated; without them, of rows that point
-    anywhere.
+    By released moments, as if features were unrelated; without them, for rows of any direction.
+    The model is in the user's units.
     """
     standard = problem.standard
     if standard is None:
@@ -198,7 +159,7 @@ def _balance(
 
     def balance(link: Link) -> float:
         chance = np.exp(link.log_chances(u)[:, 1])
-        # Chances are those of records that count by their weights; so many there are of them.
+        # Probabilities are those of records counted by their weights.
         share = 1.0 / (chance / weights[1] + (1.0 - chance) / weights[0])
         return float(np.sum(density * share * (chance * towards - (1.0 - chance) * back) * u))
 

@@ -1,4 +1,4 @@
-"""Persons as unit of privacy: whose rows are whose, and how much each counts."""
+"""Persons as unit of privacy: the rows of each, and their weights."""
 
 from dataclasses import dataclass
 
@@ -26,40 +26,22 @@ SUM, SHARE = "sum", "share"
 
 @dataclass(frozen=True)
 class PersonFacts:
-    """What is public about persons as unit.
+    """Public facts about persons as unit."""
 
-    Attributes
-    ----------
-    column : str or None
-        The column that identifies persons; None if identifiers were given to `fit`.
-    weight : {'sum', 'share'}
-        What rows of a person count in training.
-    most : int
-        Rows of a person that step together.
-    """
-
+    # the column that identifies persons; None if identifiers were given to `fit`
     column: str | None = None
-    weight: str = SUM
-    most: int = 100
+    weight: str = SUM  # 'sum' or 'share': how the rows of a person count in training
+    most: int = 100  # rows of a person that step together
 
     @property
     def rows(self) -> int:
-        """How many rows of a person may count, each like a row of another person."""
+        """Number of rows of a person that may count, each like a row of another person."""
         return self.most if self.weight == SUM else 1
 
 
 @dataclass(frozen=True, repr=False)
 class PersonRows:
-    """The rows of persons, those of one after those of another: a secret but for `most`.
-
-    Attributes
-    ----------
-    starts : array of int, of length persons + 1
-        The rows of person g are those from ``starts[g]`` to ``starts[g + 1]``.
-    weights : array of float, one a row
-        How much each row counts in training.
-    most : int
-        Rows of a person that step together.
+    """The rows of persons, adjacent for each person: a secret except for `most`.
 
     Notes
     -----
@@ -67,9 +49,10 @@ class PersonRows:
     rows of the same person. Proof: docs/proofs/persons.md.
     """
 
+    # of length persons + 1: the rows of person g are ``starts[g]`` to ``starts[g + 1]``
     starts: Ints
-    weights: Floats
-    most: int
+    weights: Floats  # training weight of each row
+    most: int  # rows of a person that step together
 
     @property
     def count(self) -> int:
@@ -77,26 +60,16 @@ class PersonRows:
         return len(self.starts) - 1
 
     def drawn(self) -> Persons:
-        """Return what a training's kernel reads, all persons beginning with their first row."""
+        """Return the kernel's view of the persons, each beginning with the first row."""
         return Persons(self.starts, np.zeros(self.count, np.int64), self.most)
 
     def means(self, each: Floats, usable: npt.NDArray[np.bool_], rows: float = 1.0) -> Floats:
-        """Return every person's mean of numbers of its usable rows, less of few rows.
+        """Return every person's mean of numbers of its usable rows, smaller for few rows.
 
-        Parameters
-        ----------
-        each : array of shape (numbers, rows)
-            Finite; 0 where a row adds nothing.
-        usable : array of bool, one a row
-            Which rows the mean is over.
-        rows : float
-            At least 1: the mean over m rows is multiplied by ``min(m, rows) / rows``, so that
-            up to so many rows of a person count one each. With 1 persons count one each.
-
-        Returns
-        -------
-        array of shape (numbers, persons)
-            0 of a person without such a row.
+        `each`, of shape (numbers, rows), is finite, and 0 where a row adds nothing. The mean
+        over m rows is multiplied by ``min(m, rows) / rows``, so that up to `rows` (at least 1)
+        rows of a person count one each; with 1 persons count one each. The result, of shape
+        (numbers, persons), is 0 for a person without a usable row.
         """
         found = np.empty((len(each), self.count))
         fill_person_means(each, usable, self.starts, found)
@@ -108,20 +81,12 @@ class PersonRows:
 
 
 def training_weights(starts: Ints, given: Floats | None, others: Floats, how: str) -> Floats:
-    """Return how much each row counts in training.
+    """Return the training weight of each row.
 
-    Parameters
-    ----------
-    starts : array of int
-        Where the rows of each person begin.
-    given : array of float or None
-        Weights that users gave their rows, finite and 0 or more: how rows of one person
-        compare. None if all are alike.
-    others : array of float
-        What else rows are multiplied by: weights of classes, exposures.
-    how : {'sum', 'share'}
-        Whether given weights of a person's usable rows are made to be 1 on average, or to
-        sum to 1.
+    `starts` is the first row of each person. `given` are users' weights, finite and 0 or more:
+    they compare rows of one person; None if all are equal. Rows are multiplied by `others`:
+    weights of classes, exposures. `how` is 'sum' or 'share': given weights of a person's usable
+    rows are made 1 on average, or to sum to 1.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""The plan: the one object from which both the draws and the accounted event come."""
+"""The plan: the one object that gives both the draws and the accounted event."""
 
 import math
 from dataclasses import dataclass, fields, replace
@@ -22,8 +22,8 @@ __all__ = ["Plan", "average_from", "shared_noise"]
 # closer to its place than the noise does.
 _FIXED_POINT = 2.0**-14
 
-# Lazy noise: whole numbers of 64 bits hold what a coordinate owes for so many steps, on a
-# grid of so many cells.
+# Lazy noise: 64-bit integers hold the amounts due to a coordinate over 2^20 steps, on a grid
+# of at most 2^42 cells.
 _LAZY_STEPS = 2**20
 _LAZY_BITS = 42
 
@@ -33,57 +33,30 @@ _SMALLEST_RATE = 1e-9
 
 @dataclass(frozen=True)
 class Plan:
-    """How a private fit runs: public numbers only, fixed before the data are used.
-
-    Attributes
-    ----------
-    epsilon, delta, relation
-        The guarantee to reach.
-    n : int
-        Public number of records.
-    d, outputs, intercept
-        Features, models trained together, and whether there is a constant column.
-    lam : float
-        Regularisation, in the user's units.
-    steps : int
-        Number of lots.
-    rate : float
-        Chance of each record to be in a lot.
-    clip : float
-        Longest contribution of a record to a lot.
-    separability : float
-        Damping of the steps of one lot, at first.
-    averaging : float
-        Share of the steps, counted from the last, over which the model is averaged;
-        0 takes the last one.
-    noise_multiplier : float
-        Standard deviation of the noise over the clip; `calibrated` sets it.
-    first : tuple of PlannedRelease
-        What is released before this training, in order, with its noise, and paid for from the
-        same target (:mod:`dpscd.releases`).
-    after : tuple of PlannedRelease
-        What is released once it is trained, likewise.
-    most_separability : float
-        What the damping rises to where the released path swings
-        (:class:`dpscd.solvers.brake.Brake`); it stays if this is no larger.
-    """
+    """How a private fit runs: public numbers only, fixed before the data are used."""
 
     epsilon: float
     delta: float
     relation: Relation
-    n: int
-    d: int
-    outputs: int
-    intercept: bool
-    lam: float
-    steps: int
-    rate: float
-    clip: float
-    separability: float
+    n: int  # public number of records
+    d: int  # features
+    outputs: int  # models trained together
+    intercept: bool  # whether there is a constant column
+    lam: float  # regularisation, in the user's units
+    steps: int  # number of lots
+    rate: float  # probability that a record is in a lot
+    clip: float  # longest contribution of a record to a lot
+    separability: float  # initial damping of the steps of one lot
+    # last part of the steps over which the model is averaged; 0 takes the last step
     averaging: float
+    # standard deviation of the noise over the clip; `calibrated` sets it
     noise_multiplier: float = math.nan
+    # Releases before this training, in order, with their noise, paid for from the same target
+    # (:mod:`dpscd.releases`).
     first: tuple[PlannedRelease, ...] = ()
-    after: tuple[PlannedRelease, ...] = ()
+    after: tuple[PlannedRelease, ...] = ()  # releases after training, likewise
+    # Largest damping, where the released path oscillates (:class:`dpscd.solvers.brake.Brake`);
+    # damping stays fixed if this is not above `separability`.
     most_separability: float = 0.0
 
     def __post_init__(self) -> None:
@@ -149,7 +122,7 @@ class Plan:
 
     @property
     def travel(self) -> float:
-        """How far a dual can move in expectation."""
+        """Expected total movement of a dual."""
         return self.clip * self.epochs
 
     @property
@@ -159,17 +132,17 @@ class Plan:
 
     @property
     def lots(self) -> PoissonLots:
-        """The sampler that is really used."""
+        """The sampler of the draws."""
         return PoissonLots.of(self.rate, self.relation)
 
     @property
     def noise(self) -> LatticeGaussian:
-        """The noise that is really added."""
+        """The noise of the draws."""
         return LatticeGaussian(self.clip, self.noise_multiplier)
 
     @property
     def shared_noise(self) -> float:
-        """Standard deviation that noise adds to the averaged shared vector, at most."""
+        """Largest standard deviation that noise adds to the averaged shared vector."""
         return shared_noise(self.clip, self.noise_multiplier, self.steps, self.averaging)
 
     @property
@@ -179,12 +152,12 @@ class Plan:
 
     @property
     def cell(self) -> float:
-        """The power of two to multiples of which contributions to lots are cut."""
+        """The power of two whose multiples contributions to lots are cut to."""
         return unit_of(self.n, self.clip)
 
     @property
     def fixed_point(self) -> bool:
-        """Whether dense rows may be rounded to 16 bits: the noise hides it by far."""
+        """Whether dense rows may be rounded to 16 bits: the noise is far larger."""
         finest = _FIXED_POINT * self.rate * math.sqrt(self.steps * self.n)
         bits = math.log2(self.noise.grid / self._whole_cell)
         return self.noise_multiplier >= finest and 9 <= bits <= 52
@@ -198,7 +171,7 @@ class Plan:
     def lazy(self) -> bool:
         """Whether sparse rows get lazy noise: from public numbers alone.
 
-        Not from the number of entries, which is not public.
+        The number of entries has no influence, since it is not public.
         """
         return (
             self.release().may_be_lazy
@@ -222,9 +195,9 @@ class Plan:
         return whole_unit_of(self.n, self.clip)
 
     def constants(self, strength: float, *, fixed_point: bool = False) -> StepConstants:
-        """Return what the kernel needs to run this plan, on floats or in fixed point.
+        """Return the kernel's constants, on floats or in fixed point.
 
-        Steps are damped as much as they may be; who follows the path replaces that.
+        Steps have the largest damping; a caller that follows the path replaces it.
         """
         return StepConstants(
             strength=strength,
@@ -236,7 +209,7 @@ class Plan:
         )
 
     def event(self) -> SampledGaussian:
-        """Return what is accounted for: the draws of :attr:`lots` and :attr:`noise`."""
+        """Return the accounted event: the draws of :attr:`lots` and :attr:`noise`."""
         return SampledGaussian(self.rate, self.noise_multiplier, self.steps)
 
     def release(self) -> Release:
@@ -244,11 +217,11 @@ class Plan:
         return Release("shared vector", self.event(), self.clip, self.size, self.n)
 
     def first_releases(self) -> tuple[Release, ...]:
-        """Return what is released before training; but for a pilot, from all records."""
+        """Return the releases before training, from all records except for a pilot."""
         return tuple(one.release() for one in self.first)
 
     def releases(self) -> tuple[Release, ...]:
-        """Return all that a fit releases, in order."""
+        """Return all releases of a fit, in order."""
         after = tuple(one.release() for one in self.after)
         return (*self.first_releases(), self.release(), *after)
 
@@ -258,7 +231,7 @@ class Plan:
         return claim(releases, self.epsilon, self.delta, self.relation, self._interval())
 
     def _interval(self) -> float:
-        """Return the accountant's discretisation: as a ledger takes it, of all releases."""
+        """Return the accountant's discretisation, that of the ledger, for all releases."""
         others = (one.release().event for one in self._others)
         parts = (*((x.rate, x.steps) for x in others), (self.rate, self.steps))
         return interval_for(self.epsilon, self.delta, self.relation, parts)
@@ -298,18 +271,14 @@ class Plan:
 
 
 def shared_noise(clip: float, noise_multiplier: float, steps: int, averaging: float) -> float:
-    """Return the standard deviation that noise adds to the averaged shared vector, at most.
+    """Return the largest standard deviation that noise adds to the averaged shared vector.
 
-    Parameters
-    ----------
-    clip, noise_multiplier, steps, averaging
-        Those of a plan.
+    In any direction; for the squared loss where rows of a lot are not nearly parallel, and an
+    estimate otherwise. The noise of a step counts in full, that of a step within the average by
+    its remaining share.
 
     Notes
     -----
-    In any direction; for the squared loss where rows of a lot are not nearly parallel, and an
-    estimate otherwise. The noise of a step counts in full, that of a step within the average
-    by the share of it to come.
     Proof: docs/proofs/noise_band.md.
     """
     first = average_from(steps, averaging)
@@ -319,5 +288,5 @@ def shared_noise(clip: float, noise_multiplier: float, steps: int, averaging: fl
 
 
 def average_from(steps: int, averaging: float) -> int:
-    """Return the first of so many steps that is averaged, the last always being so."""
+    """Return the first averaged step; the last is always averaged."""
     return min(steps - 1, steps - round(averaging * steps))

@@ -1,9 +1,8 @@
-"""The rule for fits whose coefficients are to have confidence intervals.
+"""Planning rule of fits with confidence intervals.
 
 A fit for prediction may bend coefficients if that makes predictions better. One for inference
-may not: little regularisation, slopes that are hardly ever capped, duals that arrive. From
-public numbers alone, as all planning; the reasons: docs/understanding/planning.md,
-"Inference".
+may not: little regularisation, clipping that is rarely active, and enough epochs to converge.
+It uses public numbers alone; the reasons: docs/understanding/planning.md, "Inference".
 """
 
 import math
@@ -54,13 +53,7 @@ _HOPELESS, _HOPEFUL = 0.5, 0.2
 
 
 class InferenceRule(NamedTuple):
-    """What is planned otherwise than for prediction.
-
-    Attributes
-    ----------
-    lam, epochs, lot_size, travel, averaging
-        As of a plan.
-    """
+    """Fields of a plan that differ from those for prediction."""
 
     lam: float
     epochs: float
@@ -70,16 +63,9 @@ class InferenceRule(NamedTuple):
 
 
 def inference_rule(task: str, n: int, d: int, gaussian: float) -> InferenceRule:
-    """Return what suits inference.
+    """Return the rule for inference by ridge, or logistic regression of two classes.
 
-    Parameters
-    ----------
-    task : {'regression', 'classification'}
-        Ridge, or logistic regression of two classes.
-    n, d : int
-        Records and features.
-    gaussian : float
-        The noise multiplier of one Gaussian release of the whole budget.
+    `gaussian` is the noise multiplier of one Gaussian release of the whole budget.
     """
     epochs = min(_MOST_EPOCHS, _EPOCHS * max(1.0, math.sqrt(_FEW / n)))
     least, most = _TRAVEL[task]
@@ -100,14 +86,8 @@ def information_noise(
 ) -> Information:
     """Return the planned release of the information, or raise ParameterError if it is hopeless.
 
-    Parameters
-    ----------
-    width : int
-        Features, and the constant column if there is one.
-    robust : bool
-        Whether the variance of slopes is released as a whole.
-    task, n, d, gaussian
-        As of :func:`inference_rule`.
+    `width` counts features and the constant column; `robust` says whether the variance of
+    slopes is released as a whole; `gaussian` is as in :func:`inference_rule`.
     """
     logistic = task == "classification"
     unit = _hidden_by(task, n, width, d, robust=robust)
@@ -128,20 +108,11 @@ def information_noise(
 def weakest_curvature(
     task: str, n: int, width: int, d: int, noise: float, *, robust: bool, curved: float | None
 ) -> float:
-    """Return which curvature is told from noise, over that along unrelated features.
+    """Return the least curvature above noise, over that along unrelated features.
 
-    Parameters
-    ----------
-    noise : float
-        The noise multiplier of the information.
-    curved : float or None
-        The curvature of a typical record's loss, if more is known of it than usual.
-    task, n, width, d, robust
-        As of :func:`information_noise`.
-
-    Notes
-    -----
-    Directions with less are refused (``Inference.about``). What is typical is an assumption.
+    `noise` is the noise multiplier of the information; `curved` the curvature of a typical
+    record's loss, if it is known better than usual. Directions with less are refused
+    (``Inference.about``). What is typical is an assumption.
     """
     typical = 1.0 if curved is None else curved / _CURVED[task]
     return SEEN * noise * _hidden_by(task, n, width, d, robust=robust) / typical
@@ -157,25 +128,18 @@ def _hidden_by(task: str, n: int, width: int, d: int, *, robust: bool) -> float:
 
 
 def expected_width(task: str, n: int, d: int, travel: float, training: float) -> float:
-    """Return how many times wider intervals are to be than without privacy.
+    """Return the expected ratio of interval widths to those without privacy.
 
-    Parameters
-    ----------
-    travel : float
-        Of the plan.
-    training : float
-        The noise multiplier of a Gaussian release that the training is worth.
-    task, n, d
-        As of :func:`inference_rule`.
+    `training` is the noise multiplier of a Gaussian release equivalent to the training.
 
     Notes
     -----
     For features with correlations of 0.3, and classes whose chances are neither even nor
     extreme. By a model of the noise of training, in which the added variance is multiplied by
-    what ``benchmarks/interval_widths.py`` measured: 5,000 to 100,000 records, 5 and 10
-    features, epsilon 0.5 to 3. With the factor 1 the measured variance was 2.1 times the
-    expected one for regressions (1.8 to 2.9 in eight of ten settings) and 1.9 times for classes
-    (1.8 to 2.1); of unrelated features 1.7 and 1.3 times.
+    what was measured with 5,000 to 100,000 records, 5 and 10 features, epsilon 0.5 to 3 (commit
+    37a9a42, ``benchmarks/interval_widths.py``): with the factor 1 the measured variance was 2.1
+    times the expected one for regressions (1.8 to 2.9 in eight of ten settings) and 1.9 times
+    for classes (1.8 to 2.1); of unrelated features 1.7 and 1.3 times.
     """
     return math.sqrt(1.0 + _MEASURED[task] * travel**2 * _added(task, n, d, training))
 
@@ -188,6 +152,6 @@ def _added(task: str, n: int, d: int, gaussian: float) -> float:
 
 
 def _rounded(count: int) -> int:
-    """Return a number of records to two digits."""
+    """Return a number of records rounded to two digits."""
     unit: int = 10 ** max(0, len(str(count)) - 2)
     return -(-count // unit) * unit

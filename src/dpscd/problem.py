@@ -43,74 +43,39 @@ _LEAST_MEAN = 1e-3
 
 @dataclass(frozen=True)
 class Model:
-    """Coefficients in the user's units, one row per output.
+    """Coefficients in the user's units, one row per output."""
 
-    Attributes
-    ----------
-    coef, intercept : arrays of shape (outputs, d) and (outputs,)
-        The model.
-    coef_noise, intercept_noise : arrays of the same shapes, or 0
-        Standard deviation that noise adds to each of them, at most.
-    runs : tuple of Problem
-        The problems whose models add up to this one, all public: what the noise is computed
-        from. A pilot that was used comes first.
-    curvature : float
-        What the shift of a calibrated intercept was divided by; 0 if it was not shifted.
-    longest_row : float
-        Rows are cut to this length when predictions are made: the row bound, or infinity.
-    slope : float
-        By what the model was multiplied after training, if a release said so; 1 if it was not.
-    """
-
-    coef: Floats
-    intercept: Floats
+    coef: Floats  # of shape (outputs, d)
+    intercept: Floats  # of shape (outputs,)
+    # largest standard deviation that noise adds, of each coefficient, or 0
     coef_noise: Floats | float = 0.0
     intercept_noise: Floats | float = 0.0
+    # The problems whose models add up to this one, all public: the noise is computed from them.
+    # A pilot that was used comes first.
     runs: "tuple[Problem, ...]" = ()
-    curvature: float = 0.0
+    curvature: float = 0.0  # divisor of the shift of a calibrated intercept; 0 without a shift
+    # predictions cut rows to this length: the row bound, or infinity
     longest_row: float = math.inf
-    slope: float = 1.0
+    slope: float = 1.0  # factor of the model by a release after training
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A regularised linear model; all fields are public.
+    """A regularised linear model; all fields are public."""
 
-    Attributes
-    ----------
-    loss : Loss
-        For labels as they are inside, divided by `label_scale`.
-    lam : float
-        Regularisation in the user's units.
-    n : int
-        Public number of records: the mean is the sum divided by it.
-    d : int
-        Number of features, the constant column not counted.
-    outputs : int
-        Number of models trained together: classes, or 1.
-    row_bound : float
-        Longest allowed row.
-    constant : float
-        Value of the constant column, 0 without intercept.
-    label_centre, label_scale : float
-        Labels are shifted and divided by these.
-    standard : Standard, optional
-        How rows, once divided by `row_bound`, are standardised. Then `lam` and `constant`
-        are in the units of standardised rows.
-    levels : Levels, optional
-        Which features are levels of categories, with values divided by `row_bound`.
-    """
-
-    loss: Loss
-    lam: float
-    n: int
-    d: int
-    outputs: int = 1
-    row_bound: float = 1.0
-    constant: float = 0.0
-    label_centre: float = 0.0
+    loss: Loss  # for inner labels, divided by `label_scale`
+    lam: float  # regularisation in the user's units
+    n: int  # public number of records: the mean is the sum divided by it
+    d: int  # features, without the constant column
+    outputs: int = 1  # models trained together: classes, or 1
+    row_bound: float = 1.0  # longest allowed row
+    constant: float = 0.0  # value of the constant column, 0 without intercept
+    label_centre: float = 0.0  # labels are shifted by this and divided by `label_scale`
     label_scale: float = 1.0
+    # How rows, once divided by `row_bound`, are standardised. Then `lam` and `constant` are in
+    # the units of standardised rows.
     standard: Standard | None = None
+    # which features are levels of categories, with values divided by `row_bound`
     levels: Levels | None = None
 
     def __post_init__(self) -> None:
@@ -156,7 +121,7 @@ class Problem:
     def block(self, X: npt.NDArray[Any]) -> DenseRows:
         """Return a few dense rows, the same numbers as :meth:`rows`, in the type of `X`.
 
-        What measures and reads them is compiled for that type anyway, not for another one too.
+        The functions that measure and read them are then compiled for one type only.
         """
         if self.standard is None:
             return cast("DenseRows", self.rows(X))
@@ -168,22 +133,15 @@ class Problem:
         return _measured(X, self.d, self.row_bound, 0.0)
 
     def cut_rows(self, X: Any) -> tuple[Rows, Floats]:
-        """Return rows cut to `row_bound` and divided by it, and by what they were cut.
+        """Return rows cut to `row_bound` and divided by it, and the remaining parts.
 
-        Exactly by 1 if a row is not longer anyway.
+        The part is exactly 1 for a row that is not longer.
         """
         rows = self.plain_rows(X)
         return rows, _parts(rows.factor, self.row_bound)
 
     def lines(self, X: Any, model: Model) -> tuple[Floats, Floats]:
-        """Return a model's decisions for rows as they are, and cut to `row_bound`.
-
-        Parameters
-        ----------
-        X : array or CSR matrix
-            Rows in the user's units.
-        model : Model
-            Of one output.
+        """Return a one-output model's decisions for rows as they are, and cut to `row_bound`.
 
         Notes
         -----
@@ -217,8 +175,8 @@ class Problem:
     def with_labels(self, centre: float, scale: float) -> "Problem":
         """Return the same problem with labels shifted and divided by other numbers.
 
-        Then `lam` is one for labels in the new scale. Counts are not shifted: their mean, if it
-        is not 0, becomes the one where predictions are 0.
+        `lam` is then for labels in the new scale. Counts are not shifted: their mean, if it is
+        not 0, becomes the one where predictions are 0.
         """
         if losses.has_log_link(self.loss):
             problem = self.with_mean(centre / self.label_scale)
@@ -231,28 +189,20 @@ class Problem:
     def with_mean(self, mean: float) -> "Problem":
         """Return the problem whose counts have this mean, in their scale, at predictions of 0.
 
-        The same problem if it is not of counts, or the mean is 0: then nothing is known of it.
+        The same problem if it is not of counts, or the mean is 0 and so unknown.
         """
         if not losses.has_log_link(self.loss) or not mean:
             return self
         return replace(self, loss=self.loss._replace(rate=max(mean, _LEAST_MEAN)))
 
     def model(self, shared: Floats, noise: float = 0.0) -> Model:
-        """Return the model that belongs to a shared vector, in the user's units.
+        """Return the model of a shared vector, in the user's units.
 
-        Parameters
-        ----------
-        shared : array of shape (outputs, width)
-            The shared vector.
-        noise : float
-            Standard deviation of the noise in it, in any direction, at most.
-
-        Notes
-        -----
-        The model is a linear function of the shared vector, so each of its numbers deviates
-        by the length of its row: docs/proofs/noise_band.md. Steps of a joint loss add up to 0
-        over the outputs, so what these have in common is noise, and moves no prediction: it is
-        taken out.
+        `shared` has shape (outputs, width); `noise` is the largest standard deviation of the
+        noise in it, in any direction. The model is a linear function of the shared vector, so
+        each of its numbers deviates by the length of its row: docs/proofs/noise_band.md. Steps
+        of a joint loss add up to 0 over the outputs, so their common part is noise, and moves
+        no prediction: it is removed.
         """
         factor, origin = self.label_scale / (self.strength * self.scale), self.label_centre
         if losses.has_log_link(self.loss):
@@ -283,9 +233,9 @@ class Problem:
     def gap(
         self, rows: Rows, records: Records, dual: Floats, shared: Floats, output: int = 0
     ) -> tuple[float, float]:
-        """Return the primal objective and the duality gap: not private.
+        """Return the primal objective and the duality gap of one output: not private.
 
-        Of one output, but of all together if the loss is joint.
+        If the loss is joint, they are those of all outputs together.
         """
         if losses.is_joint(self.loss):
             values, conjugates = joint_objectives(
@@ -321,14 +271,14 @@ class DeferredRows:
 
     @property
     def blocks(self) -> list[slice]:
-        """Consecutive rows to be read at once: copies of them are small."""
+        """Slices of rows to be read at once: copies of them are small."""
         firsts = range(0, self.count, _BLOCK)
         return [slice(first, first + _BLOCK) for first in firsts]
 
     def parts(self) -> Floats:
         """Return which part of each row is trained on: 1, or less if it is cut.
 
-        A function of the row; of rows that are not standardised all parts are 1.
+        A function of the row; 1 for rows that are not standardised.
         """
         if self.problem.standard is None:
             return np.ones(self.count)
@@ -346,10 +296,10 @@ class DeferredRows:
 def labels_of(problem: Problem, rows: Rows | DeferredRows, labels: Floats) -> Floats:
     """Return labels in the units of the inner problem, shortened where their rows are cut.
 
-    Those of standardised ridge and Huber regressions: a record whose row is cut to a part of
-    itself has its label's distance from the centre cut to the same part. A line that fits the
-    whole record fits what is left of it, which only counts less. Sparse rows are not centred,
-    so their labels are not cut.
+    This concerns standardised ridge and Huber regressions: where a row is cut to a part of
+    itself, its label's distance from the centre is cut to the same part. A line that fits the
+    whole record fits the cut one, which only counts less. Sparse rows are not centred, so their
+    labels are not cut.
     """
     inner = problem.labels(labels)
     if isinstance(rows, DeferredRows) and losses.is_of_errors(problem.loss):
@@ -380,7 +330,7 @@ def _measured(X: Any, d: int, longest: float, constant: float) -> Rows:
 
 
 def _parts(factor: Floats, unit: float) -> Floats:
-    """Return which parts of rows are left, once divided by `unit`: exactly 1 of whole ones."""
+    """Return the remaining parts of rows, once divided by `unit`: exactly 1 for whole ones."""
     parts: Floats = factor * unit
     parts[parts > 1.0 - _SAME] = 1.0
     return parts

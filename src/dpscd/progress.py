@@ -1,7 +1,7 @@
-"""What is shown while people wait: public steps, or a word; neither time nor counts of records.
+"""Progress display: public steps, or a word; never times or counts of records.
 
-A terminal is often recorded. So frames are drawn when steps are done, never by a clock: what
-was shown is the same text for any two tables of one plan.
+A terminal is often recorded. So frames are drawn when steps are done, never by a clock: the
+shown text is the same for any two tables of one plan.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,17 +15,9 @@ _FRAMES = 100  # at most so many are drawn
 
 @contextmanager
 def step_bar(steps: int) -> Iterator[Callable[[int], None]]:
-    """Show how many of a public number of steps are done, on stderr.
+    """Show on stderr how many of a public number of steps are done.
 
-    Parameters
-    ----------
-    steps : int
-        All of them, from the plan.
-
-    Yields
-    ------
-    callable
-        Takes how many steps were done since the last call.
+    Yields a function of the number of steps done since its last call.
 
     Notes
     -----
@@ -61,14 +53,9 @@ def step_bar(steps: int) -> Iterator[Callable[[int], None]]:
 
 
 def say_compiling(stream: IO[str] | None, *, shown: bool) -> None:
-    """Say why the first fit after an installation takes longer, on a terminal or if asked.
+    """Explain why the first fit after an installation takes longer.
 
-    Parameters
-    ----------
-    stream : text file or None
-        Where; programs without a console have none.
-    shown : bool
-        Whether to say it where nobody looks, too.
+    Only a terminal shows it, unless `shown`; `stream` is None in programs without a console.
     """
     if stream is not None and (shown or stream.isatty()):
         line_of_its_own = "\n" if shown else ""  # a bar may stand there
@@ -78,15 +65,10 @@ def say_compiling(stream: IO[str] | None, *, shown: bool) -> None:
 
 @contextmanager
 def waiting(text: str, stream: IO[str]) -> Iterator[None]:
-    """Show a word on a terminal while the block runs, and take it away again.
+    """Show a word on a terminal while the block runs, then remove it.
 
-    Parameters
-    ----------
-    text : str
-        The word. It stands still: a sign that moved with the records would count them, one
-        that moved with the clock would time them.
-    stream : text file
-        Where; nothing is shown if it is no terminal.
+    The word does not move: a sign that moved with the records would count them, one that moved
+    with the clock would time them. Other streams show nothing.
     """
     if not stream.isatty():
         yield

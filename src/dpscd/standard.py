@@ -1,11 +1,11 @@
-"""Standardising with what was released: a linear map of rows, and back for the model.
+"""Standardisation by released moments: a linear map of rows, and its inverse for the model.
 
-Noise is the same in every direction, and its size follows the length of the records. A
-large common part (the mean of the rows) makes records long and says nothing; columns of
-very different size make noise fall on small ones. So records are trained on
-``(x - centre) * scale``, or, without an intercept to take the mean up, with the part along
-one `direction`, the mean's, made shorter. All of it is computed from noisy moments that
-are public by then, so it is post-processing.
+Noise is the same in every direction, and its size follows the length of the records. A large
+common part (the mean of the rows) makes records long without information; columns of very
+different size let noise dominate small ones. So records are trained on ``(x - centre) *
+scale``, or, without an intercept to take up the mean, with the part along one `direction`, the
+mean's, made shorter. All of it is computed from noisy moments that are public by then, so it is
+post-processing.
 """
 
 import math
@@ -37,46 +37,28 @@ _BLOCK = 4096
 
 
 class Levels(NamedTuple):
-    """Which features are levels of categories: a public fact of a schema.
+    """Which features are levels of categories: a public fact of a schema."""
 
-    Attributes
-    ----------
-    value : array of shape (d,)
-        The value of a level where a record has it; 0 for other features.
-    column : array of shape (d,)
-        The number of the column that a feature belongs to.
-    """
-
-    value: Floats
-    column: npt.NDArray[np.intp]
+    value: Floats  # of a level where a record has it; 0 for other features
+    column: npt.NDArray[np.intp]  # number of the column that a feature belongs to
 
 
 @dataclass(frozen=True)
 class Standard:
-    """A linear map of rows of length at most 1.
+    """A linear map of rows of length at most 1."""
 
-    Attributes
-    ----------
-    centre, scale : arrays of shape (d,)
-        Rows become ``(x - centre) * scale``.
-    direction : array of shape (d,)
-        A unit vector, or 0.
-    shrink : float
-        The part of what lies along `direction` that is taken away.
-    """
-
-    centre: Floats
+    centre: Floats  # of shape (d,): rows become ``(x - centre) * scale``
     scale: Floats
-    direction: Floats
-    shrink: float
+    direction: Floats  # a unit vector, or 0
+    shrink: float  # the part along `direction` that is removed
 
     def dense(
         self, X: npt.NDArray[Any], factor: Floats, parts: Floats | float = 1.0
     ) -> npt.NDArray[np.float32]:
         """Return the standardised rows of a matrix whose row i is multiplied by factor[i].
 
-        A row that was cut to a part of itself is seen from the same part of the centre: it
-        becomes that part of what the whole row would be.
+        A row that was cut to a part of itself is centred by the same part of the centre: it
+        becomes that part of the whole row's image.
 
         Notes
         -----
@@ -110,13 +92,13 @@ class Standard:
         return scaled
 
     def back(self, coef: Floats) -> tuple[Floats, Floats]:
-        """Return coefficients for rows as they were, and what centring adds to intercepts."""
+        """Return coefficients for the original rows, and the intercepts' shift by centring."""
         turned = coef - self.shrink * np.outer(coef @ self.direction, self.direction)
         own = turned * self.scale
         return own, -(own @ self.centre)
 
     def inner(self, own: Floats) -> Floats:
-        """Return the coefficients that :meth:`back` turned into these; 0 where a scale is."""
+        """Return the inverse image of :meth:`back`; 0 where a scale is 0."""
         turned: Floats = np.divide(
             own, self.scale, out=np.zeros_like(own), where=self.scale > 0.0
         )
@@ -126,7 +108,7 @@ class Standard:
     def shares(self) -> Floats:
         """Return the mean squares of standardised columns, which add up to 1.
 
-        Those that the scales were made from, as far as noise let them be seen.
+        They are those that the scales were made from, as far as noise showed them.
         """
         seen = self.scale > 0.0
         least = float(self.scale[seen].min()) if seen.any() else 1.0
@@ -152,21 +134,13 @@ def standard_of(
     turned: bool,
     levels: Levels | None = None,
 ) -> Standard:
-    """Return the map that suits noisy moments of rows of length at most 1.
+    """Return the map for noisy moments of rows of length at most 1.
 
-    Parameters
-    ----------
-    mean, square : arrays of shape (d,)
-        Estimates of the mean of each feature and of its square.
-    error : float
-        Standard deviation of these estimates.
-    centred : bool
-        Whether the mean may be taken away: there is an intercept, and rows are dense.
-    turned : bool
-        Whether the part along the mean may be made shorter instead.
-    levels : Levels, optional
-        Which features are levels of categories. Levels whose moments cannot be told from those
-        of one that never occurs get scale 0, and so a coefficient of exactly 0.
+    `mean` and `square` estimate the mean of each feature and of its square, with standard
+    deviation `error`. `centred` says whether the mean may be removed (there is an intercept,
+    and rows are dense), `turned` whether the part along the mean may be shortened instead.
+    Levels whose moments cannot be distinguished from those of a level that never occurs get
+    scale 0, and so a coefficient of exactly 0.
     """
     if levels is not None:
         seen = ~_unseen(mean, square, error, levels)
@@ -206,7 +180,7 @@ def _unseen(
     """Return which levels may never occur, by noisy moments that would have shown it.
 
     A column's many rare levels may each be hidden by noise and together be common, so they are
-    judged together too: ``python benchmarks/levels.py``.
+    judged together too.
     """
     limit = _FLOOR * error
     hidden = (levels.value > 0.0) & (limit <= _LEAST_SEEN * levels.value)

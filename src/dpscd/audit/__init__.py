@@ -1,7 +1,7 @@
-"""An empirical lower bound on epsilon, of an estimator or of a mechanism under test.
+"""Empirical lower bounds on epsilon, of an estimator or of a mechanism under test.
 
-An accountant says how much can leak at most; the auditor attacks and says how much leaks
-at least. A bound above the claim, beyond its confidence, is a bug.
+An accountant states how much can leak at most; the audit attacks and measures how much leaks at
+least. A bound above the claim, beyond its confidence, is a bug.
 """
 
 from dpscd.audit.attacks import Attack, LikelihoodRatio

@@ -1,4 +1,4 @@
-"""What the adversary computes from the released path."""
+"""Attacks on the released path."""
 
 import math
 from typing import Protocol
@@ -15,34 +15,22 @@ class Attack(Protocol):
     """A statistic of the path of each canary's coordinate, built up step by step."""
 
     def see(self, increments: Floats) -> None:
-        """Take in how far each canary's coordinate moved in one step."""
+        """Take the increment of each canary's coordinate in one step."""
 
     @property
     def scores(self) -> Floats:
-        """One score a canary; higher means that it took part."""
+        """One score per canary; higher means that it took part."""
 
 
 class LikelihoodRatio:
     """The most powerful test against a canary whose contribution never changes.
 
-    Notes
-    -----
-    A canary that is drawn moves its coordinate by `shift`, else the coordinate moves by
-    noise alone, so with x an increment the log-likelihood ratio of present to absent is
-    the sum over steps of ``log(1 - q + q exp(x shift / std^2 - shift^2 / (2 std^2)))``.
-    By the lemma of Neyman and Pearson no other use of the path does better; since a
-    constant step attains the bound of the theory, neither does any other record.
-
-    Parameters
-    ----------
-    rate : float
-        Chance q of being in a lot.
-    shift : float
-        Contribution of the canary when it is drawn.
-    std : float
-        Standard deviation of the noise.
-    replaced : bool
-        Whether the absent canary is not empty but contributes ``-shift``.
+    A canary that is drawn, with probability q = `rate`, moves its coordinate by `shift`, else
+    the coordinate moves by noise alone, so with x an increment the log-likelihood ratio of
+    present to absent is the sum over steps of ``log(1 - q + q exp(x shift / std^2 - shift^2 /
+    (2 std^2)))``. By the lemma of Neyman and Pearson no other use of the path does better;
+    since a constant step attains the bound of the theory, neither does any other record. If
+    `replaced`, the absent canary is not empty but contributes ``-shift``.
     """
 
     def __init__(self, rate: float, shift: float, std: float, *, replaced: bool) -> None:

@@ -27,7 +27,7 @@ _KINDS = ("white-box", "black-box")
 
 @dataclass(frozen=True)
 class AuditResult:
-    """What an attack showed.
+    """The result of an attack.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ def audit(
 def _collect(
     runs: Iterator[Scored], trials: int, progress: Callable[[int], None] | None
 ) -> tuple[Floats, Floats, int]:
-    """Return `trials` scores of each world, and the number of runs they took."""
+    """Return `trials` scores of each world, and the number of runs."""
     worlds: tuple[list[Floats], list[Floats]] = ([], [])
     have = [0, 0]
     count = 0

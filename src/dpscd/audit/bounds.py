@@ -1,4 +1,4 @@
-"""From the scores of an attack to lower bounds on epsilon, with their confidence."""
+"""Lower bounds on epsilon from the scores of an attack, with their confidence."""
 
 import math
 from dataclasses import dataclass
@@ -30,26 +30,15 @@ _FEWEST = 20
 
 @dataclass(frozen=True)
 class LowerBounds:
-    """Lower bounds on the privacy parameters; each holds at the stated confidence.
+    """Lower bounds on the privacy parameters; each holds at the stated confidence."""
 
-    Attributes
-    ----------
-    epsilon_gaussian : float
-        Epsilon at delta of the Gaussian mechanism whose `mu` was shown. Valid if the
-        trade-off curve of the mechanism is that of a Gaussian, as many small steps make
-        it; the threshold lies where the curve is best measured.
-    mu : float
-        Lower bound on the parameter of Gaussian differential privacy.
-    epsilon_clopper_pearson : float
-        Lower bound on epsilon at delta that assumes nothing about the mechanism.
-    fpr, fnr : float
-        Observed error rates at the threshold of the Gaussian bound.
-    """
-
+    # Epsilon at delta of the Gaussian mechanism with this `mu`. Valid if the trade-off curve of
+    # the mechanism is that of a Gaussian, as many small steps make it; the threshold lies where
+    # the curve is best measured.
     epsilon_gaussian: float
-    mu: float
-    epsilon_clopper_pearson: float
-    fpr: float
+    mu: float  # lower bound on the parameter of Gaussian differential privacy
+    epsilon_clopper_pearson: float  # lower bound at delta, for any mechanism
+    fpr: float  # observed error rates at the threshold of the Gaussian bound
     fnr: float
 
 
@@ -107,17 +96,9 @@ def epsilon_of_errors(
 ) -> float:
     """Return a lower bound on epsilon from the counted errors of one test.
 
-    Parameters
-    ----------
-    wrong, missed : int
-        Trials without the record that were taken for one with it, and the reverse.
-    trials : tuple of two ints
-        Trials without and with the record, independent, and none of them used to choose
-        the test.
-    delta : float
-        The delta at which epsilon is asked for.
-    confidence : float
-        Chance of the bound to be below the truth, as for :func:`lower_bounds`.
+    `wrong` trials without the record were taken for one with it, `missed` the reverse.
+    `trials`, without and with the record, are independent, and none was used to choose the
+    test.
     """
     risk = (1.0 - confidence) / 2.0
     absent, present = trials
@@ -178,9 +159,9 @@ def _threshold(
 ) -> float:
     """Return a threshold that suits the bound on epsilon, from the trials of the pilot.
 
-    Ratios of error rates are largest in the tails, where there is little to count. How
-    far out to go is worked out for the Gaussian curve that the pilot suggests, which
-    needs far fewer trials than trying thresholds; then the better tail is taken.
+    Ratios of error rates are largest in the tails, where there is little to count. The distance
+    is computed for the Gaussian curve that the pilot suggests, which needs far fewer trials
+    than trying thresholds; then the better tail is taken.
     """
     shares = np.geomspace(1e-5, 0.5, 60)
     # Half an error more than were counted: no rate is 0 or 1.

@@ -50,7 +50,7 @@ Bools = npt.NDArray[np.bool_]
 #: Regularisation of an audit, in units of the squared row bound: predictions vanish.
 SATURATING_LAM = 1e9
 
-#: Rows of a canary where persons are audited and nobody says how many rows they have.
+#: Default number of rows of a canary that is a person.
 PERSON_ROWS = 5
 
 _NEAR = 1.0 / 8.0
@@ -59,33 +59,23 @@ _ORDINARY_FEATURES = 4
 
 @dataclass(frozen=True)
 class Dataset:
-    """The data of one run, in the user's units.
-
-    Attributes
-    ----------
-    X, targets, weights
-        One row after the other; those of a person stand together.
-    present : array of bool
-        Which canaries took part.
-    starts : array of int
-        The rows of a person, or the row of a record, begin here, and those of the last one end.
-    """
+    """The data of one run, in the user's units; the rows of a person are adjacent."""
 
     X: sparse.csr_array
     targets: Floats
     weights: Floats
-    present: Bools
-    starts: Ints
+    present: Bools  # which canaries took part
+    starts: Ints  # first row of each person or record, and the end of the last
 
     @property
     def groups(self) -> Ints:
-        """Whose row each is."""
+        """Person of each row."""
         sizes = np.diff(self.starts)
         return np.repeat(np.arange(len(sizes)), sizes)
 
     @property
     def scattered(self) -> Ints:
-        """An order of rows in which everybody's first row comes before anybody's second."""
+        """An order of rows in which every person's first row precedes any second one."""
         place = np.arange(self.starts[-1]) - self.starts[self.groups]
         return np.argsort(place, kind="stable")
 
@@ -133,10 +123,10 @@ class Game:
         return self.canaries + (_ORDINARY_FEATURES if self.ordinary else 0)
 
     def worlds(self, source: Source, run: int) -> tuple[Bools, int]:
-        """Draw which canaries are there, half of them, and a number to seed a fit with.
+        """Draw which canaries are present, each with probability 1/2, and a seed of a fit.
 
-        Each canary is in or out at random whatever the others are: the two worlds of
-        one canary are neighbours, even where canaries should interact.
+        Canaries are drawn independently: the two worlds of one canary are neighbours, even
+        where canaries should interact.
         """
         words = source.words(Purpose.ORDER, 0, 1, self.canaries + 1)[0]
         order = np.arange(self.canaries)
@@ -197,15 +187,7 @@ class Game:
 
 
 def row_weights(persons: PersonFacts | None, rows: int) -> tuple[float, float]:
-    """Return what a row of a canary counts in training, and all that step together with it.
-
-    Parameters
-    ----------
-    persons : PersonFacts or None
-        What is public about persons, if they are the unit.
-    rows : int
-        Rows of the canary.
-    """
+    """Return the training weight of a canary's row, and of all rows that step with it."""
     if persons is None:
         return 1.0, 1.0
     weight = 1.0 / rows if persons.weight == SHARE else 1.0
@@ -215,7 +197,7 @@ def row_weights(persons: PersonFacts | None, rows: int) -> tuple[float, float]:
 def saturating_travel(n: int, person_rows: int | None = None) -> float:
     """Return a travel at which no dual can leave 1/8, whichever lots are drawn.
 
-    That of a person's row is compared with the row's weight, which may be 1 over the rows.
+    The dual of a person's row is compared with the row's weight, which may be 1 over the rows.
     """
     return _NEAR / (n * (person_rows or 1))
 
@@ -228,23 +210,7 @@ def check_saturated(
     persons: PersonFacts | None = None,
     person_rows: int | None = None,
 ) -> float:
-    """Return how many times longer than the clip a step of a canary's row is at the least.
-
-    Parameters
-    ----------
-    problem, plan
-        What is audited.
-    records : int
-        Number of records, or persons, of a run.
-    persons : PersonFacts or None
-        What is public about persons, if they are the unit.
-    person_rows : int or None
-        Rows of a canary then.
-
-    Raises
-    ------
-    ParameterError
-        If some reachable state leaves the step unclipped.
+    """Return the least ratio of a step of a canary's row to the clip.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Games through the door of the estimators: ``fit(X, y, sample_weight, groups)``."""
+"""Audits of the estimators' public entrance: ``fit(X, y, sample_weight, groups)``."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,18 +24,10 @@ _TRAVEL = 1e-4
 
 
 def saturating(n: int, *, rows: int | None = None, **chosen: Any) -> dict[str, Any]:
-    """Return public numbers with which steps of canaries are clipped every time.
+    """Return parameters with which steps of canaries are clipped every time.
 
-    The claim does not depend on them. Lots are a quarter of the records.
-
-    Parameters
-    ----------
-    n : int
-        Declared number of records, or of persons.
-    rows : int, optional
-        Rows of a canary, if it is a person.
-    chosen
-        Other parameters of the estimator, or other values of these.
+    The claim does not depend on them. Lots are a quarter of the `n` records or persons; `rows`
+    are those of a canary that is a person. `chosen` adds parameters or overrides these.
     """
     return {
         "delta": 1e-5,
@@ -52,35 +44,18 @@ def saturating(n: int, *, rows: int | None = None, **chosen: Any) -> dict[str, A
 
 @dataclass(frozen=True)
 class EstimatorGame:
-    """An estimator, and the records it is fitted to.
+    """An estimator, and the records that it is fitted to."""
 
-    Attributes
-    ----------
-    name : str
-        What results call it.
-    model : type
-        One of the estimators.
-    parameters : dict
-        Of the estimator, as :func:`saturating` gives them; n is the number of records, or of
-        persons, of the game unless it is declared here.
-    canaries, ordinary : int
-        Records, or persons, of a fit, of either kind.
-    dense : bool
-        Whether X is an array; CSR if not.
-    classes : int
-        Number of classes; canaries are of the last.
-    person_rows : int or None
-        Rows of a canary, which is a person then: rows come with groups, those of a person far
-        from each other. None if every row is a record by itself.
-    """
-
-    name: str
+    name: str  # shown in results
     model: type[DPLinearModel]
+    # as :func:`saturating` gives them; n defaults to the number of units of the game
     parameters: dict[str, Any] = field(default_factory=dict)
-    canaries: int = 1000
+    canaries: int = 1000  # records, or persons, of a fit; so are `ordinary`
     ordinary: int = 100
-    dense: bool = False
-    classes: int = 2
+    dense: bool = False  # whether X is an array; CSR if not
+    classes: int = 2  # canaries are of the last class
+    # Rows of a canary, if it is a person: rows come with groups, those of a person far from
+    # each other. None if every row is a record by itself.
     person_rows: int | None = None
 
     @property
@@ -105,7 +80,7 @@ class EstimatorGame:
         return estimator
 
     def fit(self, present: Bools, seed: int | None) -> DPLinearModel:
-        """Fit the estimator to the records, absent canaries as the relation says."""
+        """Fit the estimator to the records, with absent canaries as the relation requires."""
         estimator = self.estimator(seed)
         relation = Relation.parse(estimator.relation)
         data = self._game.dataset(present, relation, float(estimator.row_bound))
@@ -126,7 +101,7 @@ class EstimatorGame:
     def suspects(self, model: DPLinearModel) -> Canaries:
         """Return the canaries, which no release changes before they are standardised.
 
-        Of a person one row: all of them are alike.
+        A person has one row here: all of its rows are alike.
         """
         relation = Relation.parse(model.relation)
         there = np.ones(self.canaries, dtype=bool)
@@ -144,7 +119,7 @@ class EstimatorGame:
         )
 
     def model_scores(self, model: DPLinearModel) -> Floats:
-        """Return the canaries' coefficients: their class's, less those of the others."""
+        """Return the canaries' coefficients: those of their class, less those of the others."""
         coef = np.atleast_2d(model.coef_)[:, : self.canaries]
         signs = np.full((len(coef), 1), -1.0)
         signs[-1] = 1.0

@@ -1,4 +1,4 @@
-"""The fits that the command line audits through the front door, one for each of its parts."""
+"""The fits that the command line audits, one for each part of the public entrance."""
 
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -26,12 +26,8 @@ def estimator_doors(
 ) -> list[EstimatorGame]:
     """Return games on ``fit(X, y, sample_weight, groups)``, all at one claim.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        The claim.
-    person_rows : int, optional
-        Rows of a canary, if all canaries are to be persons. If not, they are in some games.
+    With `person_rows` all canaries are persons with this number of rows; without it, in some
+    games.
     """
 
     def game(name: str, model: Any, options: dict[str, Any], **records: Any) -> EstimatorGame:
@@ -71,7 +67,7 @@ def estimator_doors(
 def table_doors(
     epsilon: float, delta: float, person_rows: int | None = None
 ) -> list[TableGame]:
-    """Return games on ``TableModel.fit(table)``, with parameters of :func:`estimator_doors`."""
+    """Return games on ``TableModel.fit(table)``; arguments as in :func:`estimator_doors`."""
 
     def game(name: str, model: Any, options: dict[str, Any], **records: Any) -> TableGame:
         return TableGame(
@@ -96,7 +92,7 @@ def table_doors(
 def score_doors(
     epsilon: float, delta: float, person_rows: int | None = None
 ) -> list[ScoreGame]:
-    """Return games on ``private_score``, with parameters of :func:`estimator_doors`."""
+    """Return games on ``private_score``; arguments as in :func:`estimator_doors`."""
 
     def game(name: str, metric: str, relation: str = "zero-out", **more: Any) -> ScoreGame:
         claim = {"epsilon": epsilon, "delta": delta, "relation": relation}
@@ -130,6 +126,6 @@ def _with_persons(game: G, rows: int) -> G:
 
 
 def door_games(epsilon: float, delta: float, person_rows: int | None = None) -> list[DoorGame]:
-    """Return all of them."""
+    """Return all games."""
     claim = (epsilon, delta, person_rows)
     return [*estimator_doors(*claim), *table_doors(*claim)]

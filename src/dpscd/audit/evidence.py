@@ -1,18 +1,19 @@
-"""What each release of a fit says about each canary: log-likelihood ratios.
+"""Log-likelihood ratios of each canary from each release of a fit.
 
 The adversary knows the canaries' records, the code, all other records and everything that was
-released; only who took part, the lots and the duals are hidden. Every release is a sum plus
-Gaussian noise of a known deviation, given what was released before it, so its log-likelihood
-ratio of present to absent is known once a canary's contribution is. That of a saturated canary
-is: its clipped step, whichever its dual, in the direction that its row has by then.
+released; only participation, lots and duals are hidden. Every release is a sum plus Gaussian
+noise of a known deviation, given earlier releases, so its log-likelihood ratio of present to
+absent is known once a canary's contribution is. That of a saturated canary is: its clipped
+step, whichever its dual, in the direction of its row by then.
 
-Only numbers that no other canary moves are used, the canary's own features and cells. They have
-independent noise, so canaries of one fit are independent trials. What all canaries share (the
-mean of labels, their spread, the constant column) would add little to each and tie them.
+Only numbers that no other canary moves are used: the canary's own features and cells. Their
+noise is independent, so canaries of one fit are independent trials. Numbers shared by all
+canaries (the mean of labels, their spread, the constant column) would add little to each and
+make them dependent.
 
-A likelihood ratio is the best attack on a mechanism that is as it claims to be. Noise that is
-missing from a part shows little in the whole and much in an attack on that part, so releases
-and their parts are also looked at one by one.
+A likelihood ratio is the best attack on a mechanism that is as it claims to be. Noise missing
+from a part shows little in the whole and much in an attack on that part, so releases and their
+parts are also attacked one by one.
 """
 
 from dataclasses import dataclass
@@ -41,48 +42,29 @@ _CLIPPED = 1.0 - 2.0**-18
 
 @dataclass(frozen=True)
 class Canaries:
-    """The records that are looked for, as the estimator gets them.
+    """The attacked records, as the estimator gets them."""
 
-    Attributes
-    ----------
-    X, labels
-        Rows and labels in the user's units, one a canary.
-    features : array of int
-        The feature that is a canary's own.
-    absent : tuple of rows and labels, optional
-        What stands in the place of an absent canary (replace-one); None if nothing does.
-    cells : array of int, optional
-        The cell of the first histogram of bounds that is a canary's own; -1 for none.
-    row_weights : pair of float
-        What a row of a canary counts in training, and all that step together with it. A
-        person's rows are alike, so one of them shows where all of them, clipped together, move.
-    """
-
-    X: Any
+    X: Any  # rows in the user's units, one per canary; so are `labels`
     labels: Floats
-    features: Ints
+    features: Ints  # the feature that is a canary's own
+    # rows and labels in the place of absent canaries (replace-one), or None
     absent: tuple[Any, Floats] | None = None
+    # the cell of the first histogram of bounds that is a canary's own; -1 for none
     cells: Ints | None = None
+    # Training weight of a canary's row, and of all that step with it. A person's rows are
+    # alike, so one of them shows where all of them, clipped together, move.
     row_weights: tuple[float, float] = (1.0, 1.0)
 
 
 class Evidence(NamedTuple):
-    """Log-likelihood ratios of the canaries of one fit.
+    """Log-likelihood ratios of the canaries of one fit."""
 
-    Attributes
-    ----------
-    releases : dict
-        By the name of each release; their sum is the ratio of all of them.
-    parts : dict
-        By the name of a release and then of a part of it, where it has parts.
-    """
-
-    releases: dict[str, Floats]
-    parts: dict[str, dict[str, Floats]]
+    releases: dict[str, Floats]  # by release; their sum is the ratio of all of them
+    parts: dict[str, dict[str, Floats]]  # by release and part, where it has parts
 
 
 def evidence(recording: Recording, canaries: Canaries) -> Evidence:
-    """Return what each release, and each part of one, says of each canary."""
+    """Return the ratios of each canary from each release, and each part of one."""
     planned = {x.what: x for x in recording.plan.first_releases()}
     releases: dict[str, Floats] = {}
     parts: dict[str, dict[str, Floats]] = {}
@@ -146,7 +128,7 @@ def _gaussian(seen: Floats, there: Floats, absent: Any, std: float) -> Floats:
 
 
 def _shifts(training: Training, canaries: Canaries) -> tuple[Floats, Floats | None]:
-    """Return how far a canary moves its coordinates, and what stands in its place does."""
+    """Return how far a canary, or its replacement, moves the canary's coordinates."""
     there = saturated_shifts(training, canaries, canaries.X, canaries.labels)
     if canaries.absent is None:
         return there, None
@@ -193,19 +175,8 @@ def _mixture(own: Floats, shift: Floats, plan: Plan, steps: int) -> Floats:
 def saturated_shifts(training: Training, canaries: Canaries, X: Any, labels: Floats) -> Floats:
     """Return how far each canary moves its own coordinate when it is drawn, per output.
 
-    Parameters
-    ----------
-    training : Training
-        With all that is public of it.
-    canaries : Canaries
-        Whose features and weights these rows have.
-    X, labels
-        Rows of the canaries, or of what stands in their place.
-
-    Raises
-    ------
-    ParameterError
-        If a step is not clipped at the first or the last state that can be.
+    `X` and `labels` are the canaries or their replacements. ParameterError is raised if a step
+    is not clipped at the first or the last possible state.
     """
     problem, plan = training.problem, training.plan
     numbers = plan.constants(problem.strength)
@@ -241,7 +212,7 @@ def saturated_shifts(training: Training, canaries: Canaries, X: Any, labels: Flo
 
 
 def _values(X: Any, rows: Any) -> Any:
-    """Return a matrix of what rows hold, standardised or not."""
+    """Return the matrix of the rows' values, standardised or not."""
     if not hasattr(X, "indptr"):
         return rows.values
     return type(X)((rows.values, rows.indices, rows.indptr), shape=X.shape)

@@ -1,4 +1,4 @@
-"""Audits through the front door: ``fit`` as users call it, attacked by all that it releases."""
+"""Audits of ``fit`` as users call it, attacked by all of its releases."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -28,11 +28,11 @@ RELEASE_CONFIDENCE = 0.999
 
 
 class DoorGame(Protocol):
-    """A real fit on made-up records, among which canaries are or are not."""
+    """A real fit on synthetic records, each canary included or not."""
 
     @property
     def name(self) -> str:
-        """What is audited."""
+        """Name of the audited subject."""
 
     @property
     def canaries(self) -> int:
@@ -40,38 +40,26 @@ class DoorGame(Protocol):
 
     @property
     def person_rows(self) -> int | None:
-        """Rows of a canary that is a person; None of one that is a record."""
+        """Rows of a canary that is a person; None for records."""
 
     def fit(self, present: Bools, seed: int | None) -> Any:
         """Fit as a user does, and return the fitted model."""
 
     def suspects(self, model: Any) -> Canaries:
-        """Return the canaries' records as the mechanism meets them, given what was released."""
+        """Return the canaries' records as the mechanism sees them, given earlier releases."""
 
     def model_scores(self, model: Any) -> Floats:
-        """Return what the coefficients alone say of each canary."""
+        """Return a score of each canary from the coefficients alone."""
 
 
 @dataclass(frozen=True)
 class ReleaseResult:
-    """What the attack on one release showed, against the claim of that release alone.
+    """Result of the attack on one release, against the claim of that release alone."""
 
-    Attributes
-    ----------
-    what : str
-        The release, as the card names it; the first training of two is 'pilot'.
-    part : str
-        The part of it that was looked at; empty for all of it.
-    epsilon_claimed : float
-        What the accountant says of it alone at the delta of the audit.
-    epsilon_lower, epsilon_lower_clopper_pearson : float
-        Lower bounds, at the confidence of :data:`RELEASE_CONFIDENCE`.
-    """
-
-    what: str
-    part: str
-    epsilon_claimed: float
-    epsilon_lower: float
+    what: str  # as the card names it; the first training of two is 'pilot'
+    part: str  # empty for the whole release
+    epsilon_claimed: float  # of this release alone, at the delta of the audit
+    epsilon_lower: float  # lower bounds, at the confidence RELEASE_CONFIDENCE
     epsilon_lower_clopper_pearson: float
 
     @property
@@ -83,50 +71,26 @@ class ReleaseResult:
 
 @dataclass(frozen=True)
 class DoorResult:
-    """What an attack through the front door showed.
-
-    Attributes
-    ----------
-    name, relation : str
-        What was audited, and which data sets were to be distinguished.
-    epsilon_claimed, delta, confidence : float
-        The claim, and the confidence of the bounds on it.
-    epsilon_lower, epsilon_lower_clopper_pearson : float
-        Lower bounds from all releases together.
-    model_lower, model_lower_clopper_pearson : float
-        Lower bounds from the coefficients alone.
-    releases : tuple of ReleaseResult
-        The same for each release against its own claim.
-    trials, canaries, fits : int
-        Canaries observed in each world; canaries in a fit; fits.
-    person_rows : int or None
-        Rows of a canary, if canaries are persons; None if they are records.
-    steps, rate, noise_multiplier : int, float, float
-        The training.
-    seed : int or None
-        The seed; None when the operating system gave the randomness.
-    seconds : float
-        Time taken.
-    """
+    """Result of an attack on a fit as users call it."""
 
     name: str
     relation: str
     epsilon_claimed: float
     delta: float
-    confidence: float
-    epsilon_lower: float
+    confidence: float  # of the bounds on the claim
+    epsilon_lower: float  # lower bounds from all releases together
     epsilon_lower_clopper_pearson: float
-    model_lower: float
+    model_lower: float  # lower bounds from the coefficients alone
     model_lower_clopper_pearson: float
-    releases: tuple[ReleaseResult, ...]
-    trials: int
-    canaries: int
+    releases: tuple[ReleaseResult, ...]  # each release against its own claim
+    trials: int  # canaries observed in each world
+    canaries: int  # in a fit
     fits: int
-    person_rows: int | None
-    steps: int
+    person_rows: int | None  # rows of a canary that is a person; None for records
+    steps: int  # of the training, as `rate` and `noise_multiplier` are
     rate: float
     noise_multiplier: float
-    seed: int | None
+    seed: int | None  # None when the operating system gave the randomness
     seconds: float
 
     @property
@@ -265,7 +229,7 @@ def _play(
 
 
 def _joined(fits: list[dict[str, Floats]]) -> dict[str, Floats]:
-    """Return the scores of all fits, one after the other."""
+    """Return the concatenated scores of all fits."""
     return {name: np.concatenate([one[name] for one in fits]) for name in fits[0]}
 
 

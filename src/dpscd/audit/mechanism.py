@@ -49,28 +49,16 @@ class Mechanism:
     :meth:`planned` takes the parts that ship: the plan's own sampler and noise, and the
     kernel. To see whether an audit notices a mistake, put a wrong part in with
     ``dataclasses.replace`` and leave the claim as it is.
-
-    Attributes
-    ----------
-    problem, plan
-        What is solved, and what is claimed about it.
-    lots : Sampler
-        Draws the lots.
-    noise : NoiseLike
-        Draws the noise.
-    step : callable
-        Takes the arguments of :func:`dpscd.kernels.dual.advance` for a single step, or those
-        of :func:`dpscd.kernels.persons.advance_persons` if persons are the unit.
-    persons : PersonFacts or None
-        What is public about persons, if they are the unit.
     """
 
     problem: Problem
     plan: Plan
     lots: Sampler
     noise: NoiseLike
+    # Called as :func:`dpscd.kernels.dual.advance` for a single step, or as
+    # :func:`dpscd.kernels.persons.advance_persons` if persons are the unit.
     step: Callable[..., None] = advance
-    persons: PersonFacts | None = None
+    persons: PersonFacts | None = None  # public facts about persons, if they are the unit
 
     @classmethod
     def planned(
@@ -98,7 +86,7 @@ class Mechanism:
 
     @property
     def shift(self) -> float:
-        """How far a saturated canary moves its own coordinate when it is drawn."""
+        """Distance by which a drawn saturated canary moves its own coordinate."""
         return self.plan.clip * self.problem.row_bound / self.problem.scale
 
     def likelihood_ratio(self) -> LikelihoodRatio:
@@ -152,7 +140,7 @@ class Mechanism:
 
 
 def persons_of(card: PrivacyCard) -> PersonFacts | None:
-    """Return what a card says about persons, if they are its unit."""
+    """Return a card's facts about persons, if they are its unit."""
     if not card.protected.is_person:
         return None
     public: dict[str, Any] = card.public

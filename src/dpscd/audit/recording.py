@@ -1,4 +1,4 @@
-"""The released path of a real fit, as an adversary sees it who is given all that is public."""
+"""The released path of a real fit, as an adversary with all public facts sees it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,26 +20,17 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass
 class Training:
-    """The path of the shared vector in one training.
+    """The path of the shared vector in one training."""
 
-    Attributes
-    ----------
-    problem, plan
-        Public; the problem as it was standardised by what was released before.
-    steps : list of int
-        After how many steps the vector was seen: every one, or once an epoch where its
-        noise is lazy.
-    vectors : list of arrays of shape (outputs, width)
-        The shared vector then.
-    """
-
-    problem: Problem
+    problem: Problem  # public; standardised by earlier releases
     plan: Plan
+    # counts of steps after which the vector was seen: all, or one per epoch where noise is lazy
     steps: list[int] = field(default_factory=list)
+    # the shared vectors then, of shape (outputs, width)
     vectors: list[Floats] = field(default_factory=list)
 
     def increments(self) -> Iterator[tuple[int, Floats]]:
-        """Yield over how many steps the shared vector moved, and how far."""
+        """Yield the number of steps, and the shared vector's move over them."""
         step, vector = 0, np.zeros_like(self.vectors[0])
         for then, found in zip(self.steps, self.vectors, strict=True):
             yield then - step, found - vector
@@ -48,17 +39,11 @@ class Training:
 
 @dataclass
 class Recording:
-    """All that one fit released.
+    """All releases of one fit."""
 
-    Attributes
-    ----------
-    sums : dict
-        Noisy sums over all records, by purpose and time.
-    trainings : list of Training
-        The pilot's, if there was one, and the main one, last.
-    """
-
+    # noisy sums over all records, by purpose and time
     sums: dict[tuple[Purpose, int], Floats] = field(default_factory=dict)
+    # the pilot's, if there was one, and the main one, last
     trainings: list[Training] = field(default_factory=list)
 
     def summed(self, purpose: Purpose, time: int, values: Floats) -> None:
@@ -70,7 +55,7 @@ class Recording:
         self.trainings.append(Training(cast("Problem", problem), cast("Plan", plan)))
 
     def moved(self, steps: int, shared: Floats) -> None:
-        """Keep where the shared vector is."""
+        """Keep the shared vector."""
         self.trainings[-1].steps.append(steps)
         self.trainings[-1].vectors.append(shared)
 
@@ -82,11 +67,10 @@ class Recording:
 
 @contextmanager
 def recorded() -> Iterator[Recording]:
-    """Record what one fit releases, and nothing else.
+    """Record the releases of one fit, and nothing else.
 
-    The model is the one of the same seed without a recording; with lazy noise, which is drawn
-    when it is looked at, it has the same law. Of a fit on workers the sums are seen and the
-    path is not.
+    The model is the one of the same seed without a recording; lazy noise, which is drawn when
+    it is read, has the same law. Of a fit on workers the sums are recorded, but not the path.
 
     Examples
     --------

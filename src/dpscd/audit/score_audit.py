@@ -1,4 +1,4 @@
-"""Audits of scores: ``private_score`` as users call it, attacked by all that it releases."""
+"""Audits of ``private_score`` as users call it, attacked by all of its releases."""
 
 import time
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ScoreResult:
-    """What an attack on scores showed.
+    """The result of an attack on scores.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
-"""Games through the door of scores: ``private_score(model, X, y, groups=...)``.
+"""Games on ``private_score(model, X, y, groups=...)``.
 
 A canary is a held-out record, or person, whose vector is as long as a measure has any. Measures
-that count records in cells have room for many canaries, each with a cell of its own; of the
-others, whose numbers everybody shares, there is one.
+that count records in cells allow many canaries, each with a cell of its own; the others, whose
+numbers all records share, allow one.
 """
 
 import math
@@ -88,7 +88,7 @@ class ScoreGame:
 
     @cached_property
     def fitted(self) -> Any:
-        """A model that predicts of row k, or level k, the class k; or -1 and 1."""
+        """A model that predicts class k for row k, or level k; or -1 and 1."""
         rows = np.tile(np.arange(self.classes), 50)
         chosen: dict[str, Any] = {"lam": _CONFIDENT, "fit_intercept": False, "random_state": 0}
         estimator: DPLinearModel
@@ -119,7 +119,7 @@ class ScoreGame:
             chosen["n"] = self.canaries + self.ordinary
         if self.table:
             return self.score(self.fitted, self._table(label, row), **chosen)
-        # A row that has no number is no row, whatever its label is.
+        # A row without numbers is not a row, for any label.
         rows = np.vstack([np.eye(self.classes), np.full(self.classes, np.nan)])
         labels: Any = 2.0 * label - 1.0 if self._numbers else label
         if self._numbers:
@@ -147,7 +147,7 @@ class ScoreGame:
         return label, row, who
 
     def suspects(self, card: ScoreCard) -> tuple[Floats, Floats]:
-        """Return how each canary moves the released sum, a column each, and what others add."""
+        """Return how each canary, in columns, moves the released sum, and the others' part."""
         target = PrivacyTarget(card.epsilon, card.delta, card.relation)
         measure = measure_of_facts(card.public, target)
         way = measure.vectors(self._answers(there=True))
@@ -156,7 +156,7 @@ class ScoreGame:
         return way, measure.vectors(self._ordinary_answers()).sum(axis=1)
 
     def value(self, found: PrivateScore) -> Floats | None:
-        """Return what the number that users see says of the canary, if there is but one."""
+        """Return the canary's score from the published value, if there is one canary."""
         if self.canaries > 1:
             return None
         value = np.ravel(found.value)[-1]
@@ -164,12 +164,12 @@ class ScoreGame:
 
     @property
     def _pairs(self) -> list[tuple[int, int]]:
-        """The class and the row of each canary; of one it is right, and the last."""
+        """The class and the row of each canary; a single one is right, and the last."""
         every = range(self.classes)
         return [(label, row) for label in every for row in every][-self.canaries :]
 
     def _other(self, label: int, row: int) -> tuple[int, int]:
-        """Return who stands in the place of a canary: one that is predicted wrong."""
+        """Return the replacement of a canary: one that is predicted wrong."""
         return label, (row + 1) % self.classes
 
     def _answers(self, *, there: bool) -> Answers:
@@ -186,7 +186,7 @@ class ScoreGame:
         return self._known(label[own], row[own])
 
     def _known(self, label: Any, row: Any) -> Answers:
-        """Return what is known and predicted, as an adversary with the model works it out."""
+        """Return labels and predictions, as an adversary with the model computes them."""
         if self._numbers:
             labels = np.where(label == _NOBODY, np.nan, 2.0 * label - 1.0)
             return Answers(labels, self.fitted.predict(np.eye(2)[row]))

@@ -1,4 +1,4 @@
-"""The estimator under audit: its unit, its saturating copy, and fits of that to a game."""
+"""The estimator under audit: its unit, its saturating copy, and fits of that copy."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,11 +17,11 @@ __all__ = ["fit_to", "game_for", "saturated"]
 
 
 def game_for(subject: DPLinearModel | Mechanism, game: Game | None, trials: int) -> Game:
-    """Return the game that is played: the one that was asked for, of the subject's unit.
+    """Return the game to play: the given one, adapted to the subject's unit.
 
     A mechanism and a fitted model, by its card, protect records or persons. Where persons are
-    protected and nobody says how many rows a canary has, it has PERSON_ROWS of them. An
-    estimator that is not fitted protects what the game is about.
+    protected and the game gives no number of rows, a canary has PERSON_ROWS. The game decides
+    for an estimator that is not fitted.
     """
     if game is None:
         game = Game(canaries=min(Game.canaries, 2 * trials))
@@ -44,7 +44,7 @@ def game_for(subject: DPLinearModel | Mechanism, game: Game | None, trials: int)
 def saturated(estimator: DPLinearModel, game: Game) -> DPLinearModel:
     """Return an unfitted copy whose public numbers saturate the canaries.
 
-    Whatever is changed is a public number on which the claim does not depend.
+    Only public numbers on which the claim does not depend are changed.
     """
     parameters = estimator.get_params(deep=False)
     if not parameters["epsilon"] < np.inf:

@@ -1,13 +1,13 @@
-"""A game through the door of tables: ``TableModel.fit(table)`` on cells as they come.
+"""Games on ``TableModel.fit(table)``, with cells of all kinds.
 
-Canaries stand between ordinary records whose cells are all that a door may meet: texts of
-numbers, sentinels, None and NaN, huge numbers, values out of bounds or not listed, and several
-types in one column. A canary has a level of a category, or a column of numbers, of its own;
-that cell is spelled in turn as text, whole number and float. Its other cells are missing, which
-is the middle of the bounds; numbers are lines, so its row has one entry.
+Canaries stand between ordinary records whose cells include texts of numbers, sentinels, None
+and NaN, huge numbers, values out of bounds or not listed, and several types in one column. A
+canary has a level of a category, or a column of numbers, of its own; that cell is spelled in
+turn as text, whole number and float. Its other cells are missing, which is the middle of the
+bounds; numbers are lines, so its row has one entry.
 
 Where persons are the unit a column identifies them, spelled in turn like the canaries' own
-cells, and the rows of a person do not follow each other.
+cells, and the rows of a person are not adjacent.
 """
 
 import tempfile
@@ -55,45 +55,25 @@ _PERSON, _FIRST_PERSON = "who", 10_000
 
 @dataclass(frozen=True)
 class TableGame:
-    """An estimator, a schema, and the table they are fitted to.
+    """An estimator, a schema, and the table that they are fitted to."""
 
-    Attributes
-    ----------
-    name : str
-        What results call it.
-    model : type
-        One of the estimators.
-    parameters : dict
-        Of the estimator, as :func:`~dpscd.audit.door_games.saturating` gives them.
-    canaries : int
-        Canaries in a fit, and as many ordinary records, or persons.
-    columns : bool
-        Whether a canary has a column of numbers of its own, which makes rows dense, rather
-        than a level of a category, which makes them sparse.
-    private : bool
-        Whether a column has private bounds; then there are at most 94 canaries.
-    csv : bool
-        Whether the table is written to a CSV file and read from there.
-    rows : {'normalise', 'scale'}
-        How the schema bounds the length of rows. Normalised, a canary's entry is as long as
-        can be, which moments and a constant column ask for; scaled, it is shorter.
-    person_rows : int or None
-        Rows of a canary, which is a person then, named in a column; None if every record is by
-        itself.
-    door : callable
-        What is fitted, given schema and estimator: TableModel.
-    """
-
-    name: str
+    name: str  # shown in results
     model: type[DPLinearModel]
+    # as :func:`~dpscd.audit.door_games.saturating` gives them
     parameters: dict[str, Any] = field(default_factory=dict)
-    canaries: int = 500
+    canaries: int = 500  # canaries in a fit, and as many ordinary records, or persons
+    # Whether a canary has a column of numbers of its own, which makes rows dense, rather than a
+    # level of a category, which makes them sparse.
     columns: bool = False
+    # whether a column has private bounds; then there are at most 94 canaries
     private: bool = False
-    csv: bool = False
+    csv: bool = False  # whether the table is read from a CSV file
+    # Bound of row length, 'normalise' or 'scale'. Normalised, a canary's entry is as long as
+    # possible, which moments and a constant column require; scaled, it is shorter.
     rows: str = "normalise"
+    # rows of a canary that is a person, named in a column; None for records
     person_rows: int | None = None
-    door: Callable[..., Any] = TableModel
+    door: Callable[..., Any] = TableModel  # what is fitted, given schema and estimator
 
     @property
     def _regression(self) -> bool:
@@ -105,7 +85,7 @@ class TableGame:
 
     @cached_property
     def schema(self) -> Schema:
-        """What is declared about the table."""
+        """The declared facts about the table."""
         columns: dict[str, Any] = {}
         if self.columns:
             own = {"kind": "number", "bounds": [-1000, 1000], "shape": "line"}
@@ -127,7 +107,7 @@ class TableGame:
         return Schema.from_dict({"table": table, "target": target, "columns": columns})
 
     def table(self, present: Bools) -> pd.DataFrame:
-        """Return the records: canaries, absent ones as the relation says, and ordinary ones."""
+        """Return the records: canaries, ordinary ones, and replacements of absent canaries."""
         names = [*(column.name for column in self.schema.columns), "target"]
         if self.person_rows is not None:
             names.append(_PERSON)
@@ -181,7 +161,7 @@ class TableGame:
         return coef
 
     def _records(self, c: int, *, there: bool) -> list[Record]:
-        """Return the rows of a canary, or what is in the place of an absent one."""
+        """Return the rows of a canary, or its replacement if it is absent."""
         own, most = self._canary(c), self.person_rows or 1
         if there:
             return [own] * most

@@ -1,4 +1,4 @@
-"""Which canaries of a run are there: half of them, drawn by a seed or by the system."""
+"""Random participation of canaries: each is included with probability 1/2."""
 
 import numpy as np
 import numpy.typing as npt
@@ -14,18 +14,11 @@ Bools = npt.NDArray[np.bool_]
 def draw_world(
     run: str, canaries: int, odd: int, random_state: int | None
 ) -> tuple[Bools, int | None]:
-    """Draw which canaries are there, and a seed for what is run with them.
+    """Draw which canaries are present, and a seed for what is run with them.
 
-    Parameters
-    ----------
-    run : str
-        Names the run: each has draws of its own.
-    canaries : int
-        How many there are.
-    odd : {0, 1}
-        Which half is the larger one of an odd number: with one canary, whether it is there.
-    random_state : int or None
-        A seed; None draws from the operating system, and gives no seed.
+    `run` names the run, which has draws of its own. `odd`, 0 or 1, says which half of an odd
+    number is larger: with one canary, whether it is present. Without `random_state` the
+    operating system draws, and no seed is returned.
     """
     source = SecureSource()
     if random_state is not None:

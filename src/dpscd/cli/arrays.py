@@ -1,4 +1,4 @@
-"""Rows and labels in ``.npy`` files, which verbs take in place of a table."""
+"""Rows and labels in ``.npy`` files, which verbs accept instead of a table."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,16 +41,16 @@ def are_arrays(data: Sequence[str]) -> bool:
 
 
 def open_rows(data: Sequence[str], *, bfloat16: bool) -> "StoredRows":
-    """Return the rows of files, of which only the headers are read."""
+    """Return the rows of files; only the headers are read."""
     from dpscd.preprocessing.stored_rows import StoredRows
 
     return StoredRows(list(data), bfloat16=bfloat16)
 
 
 def open_labels(files: Sequence[str] | None, count: int) -> Any:
-    """Return the labels of files one after the other, or raise ParameterError.
+    """Return the concatenated labels of files, or raise ParameterError.
 
-    The message says nothing of a label, nor how many there are.
+    The message shows neither a label nor their number.
     """
     import numpy as np
 
@@ -70,13 +70,7 @@ def open_labels(files: Sequence[str] | None, count: int) -> Any:
 
 
 def declared_classes(text: str) -> list[Any]:
-    """Return the classes that are meant by a number of them, or by their labels.
-
-    Examples
-    --------
-    >>> declared_classes("3"), declared_classes("cat,dog"), declared_classes("-1,1")
-    ([0, 1, 2], ['cat', 'dog'], [-1, 1])
-    """
+    """Return the classes of a list of labels, or of their number: "3" is 0, 1 and 2."""
     labels = [label.strip() for label in text.split(",")]
     whole = all(label.removeprefix("-").isdecimal() for label in labels)
     if len(labels) == 1:
@@ -93,7 +87,7 @@ _MOST_CLASSES = 100_000  # beyond, it is rather a label than a number of them
 
 
 def load_array_model(path: Path) -> Any:
-    """Return the model in a file, which must be one of rows of numbers."""
+    """Return the model in a file, which must be a model of rows of numbers."""
     found = load_model(path)
     if hasattr(found, "schema_"):
         raise ModelFileError(

@@ -1,4 +1,4 @@
-"""``dpscd audit``: attack the models and compare what leaks with what is claimed."""
+"""``dpscd audit``: attack the models and compare leaks with claims."""
 
 import json
 import sys
@@ -34,7 +34,7 @@ _NO_PLOT = "No figure: it needs matplotlib; install it with: pip install matplot
 
 
 class Through(StrEnum):
-    """Where an attack enters."""
+    """The entrance of an attack."""
 
     ALL = "all"
     CORE = "core"

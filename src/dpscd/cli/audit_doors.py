@@ -1,4 +1,4 @@
-"""The table of audits through the front door."""
+"""The table of audits of ``fit`` as users call it."""
 
 import sys
 from typing import TYPE_CHECKING

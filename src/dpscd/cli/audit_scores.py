@@ -22,16 +22,8 @@ def audit_scores(
 ) -> "list[ScoreResult]":
     """Attack the scores of some models.
 
-    Parameters
-    ----------
-    kinds : list of ModelKind
-        Of which models.
-    claim : tuple
-        Epsilon, delta, and rows of a canary that is a person.
-    trials : int
-        Canaries to observe in each world.
-    seed : int or None
-        To repeat it.
+    `claim` is epsilon, delta, and rows of a canary that is a person. `trials` counts canaries
+    in each world.
     """
     from rich.console import Console
     from rich.progress import Progress

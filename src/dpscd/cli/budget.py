@@ -1,4 +1,4 @@
-"""``dpscd budget``: how much privacy a data set may spend, and what is spent."""
+"""``dpscd budget``: the privacy budget of a data set, and what is spent."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -200,7 +200,7 @@ def _print_states(states: "list[BudgetState]") -> None:
 
 
 def _print_unit(dataset: str, text: str) -> None:
-    """Say what is protected where it is not a record."""
+    """Print the protected unit where it is not a record."""
     from dpscd.privacy.unit import Unit
 
     if Unit.parse(text).is_person:

@@ -1,4 +1,4 @@
-"""What ``dpscd evaluate`` says of classes and of probabilities: not private."""
+"""Measures of classes and of probabilities in ``dpscd evaluate``: not private."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,16 +13,10 @@ _PARTS = 10  # of the range of probabilities
 def of_classes(
     names: Sequence[str], labels: Any, predicted: Any, chances: Any
 ) -> dict[str, Any]:
-    """Return tables of classes, as JSON has them.
+    """Return tables of classes, for JSON.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of the classes, in the order of their codes.
-    labels, predicted : arrays of int
-        Codes of records whose target is known.
-    chances : array of shape (records, classes) or None
-        Probabilities.
+    `names` are in the order of the codes; only records with a known target are given. `chances`
+    are probabilities of shape (records, classes).
     """
     found: dict[str, Any] = {
         "by class": _by_class(names, labels, predicted, chances),
@@ -36,7 +30,7 @@ def of_classes(
 def _by_class(
     names: Sequence[str], labels: Any, predicted: Any, chances: Any
 ) -> list[dict[str, Any]]:
-    """Return what is known of each class; None where there is nothing to divide by."""
+    """Return the measures of each class; None where the divisor is 0."""
     table = _confusion(len(names), labels, predicted)
     found = []
     for code, name in enumerate(names):
@@ -64,9 +58,9 @@ def _confusion(classes: int, labels: Any, predicted: Any) -> Any:
 
 
 def mean_auc(labels: Any, chances: Any) -> float:
-    """Return the area under the curve: of two classes of the second, of more the mean of each.
+    """Return the AUC of the second of two classes, or the mean of each class of more.
 
-    Each is then set against all others. Every class must have records.
+    Each is then compared with all others. Every class must have records.
     """
     from dpscd.metrics import decision_metrics
 
@@ -76,7 +70,7 @@ def mean_auc(labels: Any, chances: Any) -> float:
 
 
 def _reliability(labels: Any, chance: Any) -> list[dict[str, Any]]:
-    """Return how often the second class occurs by its probability, in parts of equal width."""
+    """Return how often the second class occurs, in bins of its probability of equal width."""
     import numpy as np
 
     place = np.clip(np.floor(np.asarray(chance) * _PARTS), 0, _PARTS - 1).astype(int)
@@ -97,14 +91,9 @@ def _reliability(labels: Any, chance: Any) -> list[dict[str, Any]]:
 
 
 def print_by_class(found: dict[str, Any], *, details: bool) -> None:
-    """Print what :func:`of_classes` returned: classes; the rest if asked for.
+    """Print the tables of :func:`of_classes`.
 
-    Parameters
-    ----------
-    found : dict
-        Tables.
-    details : bool
-        Whether to print the confusion matrix and the reliability, too.
+    With `details` the confusion matrix and the reliability are printed too.
     """
     classes = found["by class"]
     heads = list(classes[0])

@@ -1,4 +1,4 @@
-"""What verbs share: plain errors, JSON and tables."""
+"""Shared by all verbs: plain errors, JSON and tables."""
 
 import json
 import os
@@ -47,17 +47,9 @@ def plain_errors(
 ) -> Iterator[None]:
     """Turn failures into one line on stderr; a traceback only with ``--debug``.
 
-    Parameters
-    ----------
-    interrupted : str
-        What to say after Ctrl-C.
-    options : dict
-        What parameters are called that an error may be about.
-
-    Notes
-    -----
-    Exit codes: 1 for what the user can mend, 70 for a bug, 130 after Ctrl-C. The text of an
-    unexpected error is not shown, because it might hold a value of the data.
+    `interrupted` is the message after Ctrl-C; `options` are the options of parameters in
+    errors. Exit codes: 1 for what the user can mend, 70 for a bug, 130 after Ctrl-C. The text
+    of an unexpected error is not shown, because it might hold a value of the data.
     """
     try:
         yield
@@ -93,7 +85,7 @@ def plain_errors(
 
 
 def stdout_is_read() -> bool:
-    """Return whether what is printed can arrive; nothing more is sent if its reader is gone."""
+    """Flush stdout and return whether it is read; if not, redirect it to nowhere."""
     if sys.stdout is None or not hasattr(select, "poll"):
         return True
     try:
@@ -122,7 +114,7 @@ def print_json(values: Any) -> None:
 
 
 def console(*, err: bool = False) -> "Console":
-    """Return a console; where it is no terminal, lines are wide and without colours."""
+    """Return a console; if it is not a terminal, lines are wide and without colours."""
     from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
@@ -137,18 +129,9 @@ def print_table(
     rows: Sequence[Sequence[str]],
     right: Sequence[int] = (),
 ) -> None:
-    """Print a table on stdout; where it does not fit, a line of names and cells a row.
+    """Print a table on stdout; where it is too wide, one line of names and cells per row.
 
-    Parameters
-    ----------
-    title : str
-        Above it.
-    headings : list of str
-        One a column.
-    rows : list of lists of str
-        The cells; square brackets in them are no markup.
-    right : list of int
-        Columns that are aligned on the right.
+    Square brackets in cells are not markup. The columns `right` are aligned on the right.
     """
     from rich.table import Table
     from rich.text import Text
@@ -177,14 +160,14 @@ def print_table(
 
 
 def duration(seconds: float) -> str:
-    """Return how long something takes, for people."""
+    """Return a duration for readers."""
     if seconds < 1.0:
         return "under 1 s"
     return f"{seconds:.0f} s" if seconds < 100.0 else f"{seconds / 60:.0f} min"
 
 
 def check_writable(path: Path) -> None:
-    """Raise an error if a file could not be written, before anything is spent on it."""
+    """Raise an error if a file cannot be written, before anything is spent on it."""
     if path.is_dir():
         raise IsADirectoryError(21, "is a folder", str(path))
     folder = path.absolute().parent

@@ -1,4 +1,4 @@
-"""``dpscd demo``: what privacy costs on a real table, in one minute."""
+"""``dpscd demo``: the cost of privacy on a real table, in one minute."""
 
 import time
 from typing import Annotated, Any

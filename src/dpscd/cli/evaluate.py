@@ -1,4 +1,4 @@
-"""``dpscd evaluate``: how good a model is on records whose target is known."""
+"""``dpscd evaluate``: quality of a model on records whose target is known."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -124,7 +124,7 @@ def evaluate(
 
 
 def _digest(model: Path) -> str:
-    """Return what tells the model's file from others: reports compare it."""
+    """Return the digest of the model's file, which reports compare."""
     import hashlib
 
     return hashlib.sha256(model.read_bytes()).hexdigest()
@@ -147,8 +147,8 @@ def _known(test: KnownRecords, found: Answers) -> Any:
 def _metrics(test: KnownRecords, found: Answers, weights: Any = None) -> dict[str, float]:
     """Return the usual measures of records whose target is known.
 
-    Where persons are known, also means of the target and of what is predicted; with weights,
-    one each of these records, no area under the curve.
+    Where persons are known, also means of the target and of predictions; with one weight per
+    record, no area under the curve.
     """
     import numpy as np
 
@@ -186,7 +186,7 @@ def _metrics(test: KnownRecords, found: Answers, weights: Any = None) -> dict[st
 
 
 def _by_person(test: KnownRecords, found: Answers) -> dict[str, Any]:
-    """Return measures in which persons count alike, if they are known; nobody's rows do not."""
+    """Return measures with equal weight per person, if known; rows of nobody do not count."""
     import numpy as np
 
     if found.persons is None:
@@ -200,7 +200,7 @@ def _by_person(test: KnownRecords, found: Answers) -> dict[str, Any]:
 
 
 def _tables(test: KnownRecords, found: Answers) -> dict[str, Any]:
-    """Return tables of classes; of a regression none."""
+    """Return tables of classes; none for a regression."""
     import numpy as np
 
     if not hasattr(test.model, "classes_"):
@@ -221,7 +221,7 @@ def _print(
     *,
     details: bool,
 ) -> None:
-    """Print JSON if there is a digest of the model's file to print with it, else tables."""
+    """Print JSON with the digest of the model's file if it is given, else tables."""
     if digest is not None:
         facts = {"private": False, "model_sha256": digest, "records": count}
         more = {"by person": by_person} if by_person else {}

@@ -1,4 +1,4 @@
-"""``dpscd export``: what is handed over with a model."""
+"""``dpscd export``: documents of a model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -140,7 +140,7 @@ def _write(
     *,
     as_json: bool,
 ) -> None:
-    """Write a file, and say what its readers must know first."""
+    """Write a file, and print what its readers must know first."""
     from dpscd.atomic import atomic_write
     from dpscd.report.words import warnings
 

@@ -1,4 +1,4 @@
-"""``dpscd fit``: from a table and its schema, or from rows and labels, to a private model."""
+"""``dpscd fit``: a private model from a table and its schema, or from rows and labels."""
 
 import sys
 import time
@@ -217,7 +217,7 @@ def fit(
 
 
 def _inference(name: str, *, inference: bool, robust: bool) -> dict[str, Any]:
-    """Return what the estimator takes for intervals, or refuse a model that has none."""
+    """Return the estimator's parameters for intervals, or refuse a model that has none."""
     from dpscd import ParameterError
 
     if not (inference or robust):
@@ -231,7 +231,7 @@ def _inference(name: str, *, inference: bool, robust: bool) -> dict[str, Any]:
 
 
 def _kind(name: str, records: TrainingRecords) -> Any:
-    """Return the kind of model, or refuse one that does not go with the labels."""
+    """Return the kind of model, or refuse one that does not match the labels."""
     from dpscd import ParameterError
 
     usual = usual_kind(classifies=records.classifies)
@@ -243,7 +243,7 @@ def _kind(name: str, records: TrainingRecords) -> Any:
 
 
 def _random_state(seed: int | None, *, secret: bool, ledger: str | None) -> Any:
-    """Return what the estimator takes, or raise ParameterError before anything is read."""
+    """Return the estimator's random state, or raise ParameterError before reading."""
     from dpscd import ParameterError, SecretSeed
 
     if secret and seed is None:
@@ -275,7 +275,7 @@ def _train(records: TrainingRecords, estimator: Any) -> Any:
 
 
 def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool) -> None:
-    """Print public facts of the fit; times only if they were asked for."""
+    """Print public facts of the fit; times only on request."""
     card, inner = model.privacy_, getattr(model, "estimator_", model)
     unit = card.protected
     read_from_data = model.schema_.read_from_data if hasattr(model, "schema_") else ()
@@ -345,7 +345,7 @@ def _say_level(model: Any) -> None:
 
 
 def _target(model: Any) -> str:
-    """Return what is predicted, in words."""
+    """Return the prediction's target in words."""
     if hasattr(model, "schema_"):
         return repr(model.schema_.target.name)
     if hasattr(model, "classes_"):

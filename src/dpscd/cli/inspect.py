@@ -1,4 +1,4 @@
-"""``dpscd inspect``: what is in a model's file."""
+"""``dpscd inspect``: the content of a model's file."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ _MOST_COLUMNS = 5  # of classes side by side; of more the highest and the lowest
 
 
 class _Row(NamedTuple):
-    """What is shown of an effect or a coefficient, for every output."""
+    """An effect or a coefficient, for every output."""
 
     name: str
     values: list[float]
@@ -95,7 +95,7 @@ def inspect(
 
 
 def _show_clearest(found: Any, inner: Any, top: int) -> None:
-    """Print what is largest for its band, what is clear first."""
+    """Print the largest in units of the band, clear ones first."""
     if getattr(found, "schema_", None) is not None and found.schema_.rows == "scale":
         kind, names, rows = "effects", *_effects(found)
         words = f" on {_effect_on(found)}"
@@ -130,7 +130,7 @@ def _show_clearest(found: Any, inner: Any, top: int) -> None:
 
 
 def _extremes(names: list[str], values: list[float]) -> list[str]:
-    """Return the classes with the highest and the lowest value, and these."""
+    """Return the classes with the highest and the lowest value, and these values."""
     places = sorted(range(len(values)), key=values.__getitem__)
     return [x for k in (places[-1], places[0]) for x in (names[k], f"{values[k]:+.4f}")]
 
@@ -160,7 +160,7 @@ def _effects(found: Any) -> tuple[list[str], list[_Row]]:
 
 
 def _values(values: list[Any]) -> list[str]:
-    """Return values of a column as a list of effects names them."""
+    """Return values of a column as named in a list of effects."""
     from dpscd.preprocessing.knots import written
 
     texts = written(values, 6)

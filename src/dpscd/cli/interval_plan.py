@@ -1,4 +1,4 @@
-"""``dpscd plan --inference``: how wide confidence intervals would be, before there are data."""
+"""``dpscd plan --inference``: expected width of confidence intervals, before there are data."""
 
 import math
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ _MUCH = 0.1
 
 
 class _Answer(NamedTuple):
-    """A plan and what to expect of it, or why there is none."""
+    """A plan and its forecast, or the reason why there is none."""
 
     epsilon: float
     plan: Any = None
@@ -35,20 +35,10 @@ def plan_intervals(
     robust: bool,
     as_json: bool,
 ) -> None:
-    """Print noise, steps, time and width of intervals to expect, by epsilon.
+    """Print expected noise, steps, time and width of intervals, by epsilon.
 
-    Parameters
-    ----------
-    asked : PlanQuestion
-        What is asked.
-    epsilons : list of float
-        To plan for.
-    largest_class : float or None
-        The share of the largest class, if it is public.
-    robust : bool
-        Whether intervals assume less than that the model is true.
-    as_json : bool
-        Whether to print JSON.
+    `largest_class` is the public share of the largest class; `robust` intervals do not assume
+    that the model is true.
     """
     from dpscd.planning import default_delta
 

@@ -14,21 +14,11 @@ _LEVEL = 0.95
 
 
 class IntervalOptions(NamedTuple):
-    """What goes with ``--intervals`` only; what was not given is None.
-
-    Attributes
-    ----------
-    level : float or None
-        Of the intervals.
-    reference : list of str or None
-        Categories with the level that others are compared with, as ``COLUMN=LEVEL``.
-    odds : bool or None
-        Whether odds ratios are shown in place of log-odds.
-    """
+    """Options of ``--intervals``; None if not given."""
 
     level: float | None
-    reference: list[str] | None
-    odds: bool | None
+    reference: list[str] | None  # the compared level of categories, as ``COLUMN=LEVEL``
+    odds: bool | None  # whether odds ratios replace log-odds
 
     def refuse(self) -> None:
         """Raise ParameterError if any was given: there are no intervals to show."""
@@ -38,17 +28,7 @@ class IntervalOptions(NamedTuple):
 
 
 def show_intervals(found: Any, options: IntervalOptions, *, as_json: bool) -> None:
-    """Print the summary of a model that was trained with `inference`.
-
-    Parameters
-    ----------
-    found : estimator or TableModel
-        Loaded.
-    options : IntervalOptions
-        As given.
-    as_json : bool
-        Whether to print its rows as JSON.
-    """
+    """Print the summary of a loaded model that was trained with `inference`."""
     summary = _summary(found, options)
     frame = summary.frame
     if options.odds and "odds_ratio" not in frame:
@@ -96,7 +76,7 @@ def _summary(found: Any, options: IntervalOptions) -> Any:
 
 
 def _reference(text: str, names: list[str]) -> tuple[str, str]:
-    """Return the category and the level of ``COLUMN=LEVEL``; both may contain the sign."""
+    """Return the category and the level of ``COLUMN=LEVEL``; both may contain ``=``."""
     known = [name for name in names if text.startswith(f"{name}=")]
     name = max(known, key=len) if known else text.partition("=")[0]
     if "=" not in text:
@@ -105,7 +85,7 @@ def _reference(text: str, names: list[str]) -> tuple[str, str]:
 
 
 def _levels(found: Any, options: IntervalOptions) -> list[str]:
-    """Return what levels of categories are compared with, as ``COLUMN=LEVEL``."""
+    """Return the compared levels of categories, as ``COLUMN=LEVEL``."""
     if not hasattr(found, "schema_"):
         return []
     columns = found.schema_.features
@@ -126,5 +106,5 @@ def _row(row: dict[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a cell as JSON has it: null for what is no number."""
+    """Return a cell for JSON: null for NaN or infinity."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

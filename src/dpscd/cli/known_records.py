@@ -1,4 +1,4 @@
-"""Records whose target is known, and what a model answers for them."""
+"""Records whose target is known, and a model's answers for them."""
 
 import sys
 from collections.abc import Sequence
@@ -12,40 +12,22 @@ __all__ = ["Answers", "KnownRecords", "known_records"]
 
 
 class Answers(NamedTuple):
-    """What is known and predicted of records: a secret.
+    """Labels and predictions of records: a secret."""
 
-    Attributes
-    ----------
-    labels : array
-        Codes of the classes, below 0 if a label is none of them; or numbers, maybe not finite.
-    predictions : array
-        The model's answers.
-    chances : array or None
-        Probabilities, where the model has them.
-    persons : array or None
-        The number of each record's person, below 0 if it has none; None if nobody knows.
-    """
-
+    # codes of the classes, below 0 for unknown labels; or numbers, maybe not finite
     labels: Any
-    predictions: Any
-    chances: Any = None
+    predictions: Any  # encoded as `labels` are
+    chances: Any = None  # probabilities, where the model has them
+    # number of each record's person, below 0 if it has none; None if unknown
     persons: Any = None
 
 
 class KnownRecords(Protocol):
-    """Records of which no cell has been looked at.
-
-    Attributes
-    ----------
-    model
-        The fitted estimator.
-    records : tuple
-        The whole model, rows and labels: what :func:`dpscd.private_score` takes.
-    """
+    """Records with unread cells."""
 
     @property
     def model(self) -> Any:
-        """The fitted estimator, without what reads tables."""
+        """The fitted estimator, without the table encoder."""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -53,16 +35,16 @@ class KnownRecords(Protocol):
 
     @property
     def records(self) -> tuple[Any, Any, Any]:
-        """The whole model, rows and labels."""
+        """The whole model, rows and labels: arguments of :func:`dpscd.private_score`."""
 
     def answers(self) -> Answers:
-        """Return all answers, of records read piece by piece, with chances."""
+        """Return all answers with probabilities, reading records piece by piece."""
 
 
 def known_records(
     path: Path, data: str, labels: Sequence[str] | None, *, bfloat16: bool
 ) -> KnownRecords:
-    """Return records and the model in a file that is to answer for them."""
+    """Return records and the model in a file."""
     from dpscd.errors import ParameterError
 
     if are_arrays([data]):

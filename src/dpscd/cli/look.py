@@ -1,4 +1,4 @@
-"""``dpscd look``: the records before a fit, for the eyes of who holds them; not private."""
+"""``dpscd look``: the records before a fit, for their holder; not private."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Models as verbs name them, and model files as verbs read them."""
+"""Names of models in verbs, and loading of their files."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -24,14 +24,14 @@ AUTO, ALL = TrainedModel("auto"), AuditedModel("all")
 
 
 def load_model(path: Path, key: Path | None = None) -> Any:
-    """Return the model in a file, which was checked; its signature too, if a key is given."""
+    """Return the checked model in a file, and check its signature if a key is given."""
     from dpscd import load
 
     return load(path, key=key)
 
 
 def load_table_model(path: Path) -> Any:
-    """Return the model in a file, which must have a schema to read tables with."""
+    """Return the model in a file, which must have a schema."""
     found = load_model(path)
     if not hasattr(found, "schema_"):
         raise ModelFileError(

@@ -1,4 +1,4 @@
-"""Errors of the Python API in the words of the command line: parameters become options."""
+"""Errors of the Python API with parameters replaced by options of the command line."""
 
 import re
 from collections.abc import Mapping
@@ -28,14 +28,9 @@ _GIVEN = {"None": " (not given)", "False": " (not given)", "True": "", "": ""}
 
 
 def in_options(text: str, options: Mapping[str, str] = OPTIONS) -> str:
-    """Return a message with ``--epsilon 0`` in the place of ``epsilon=0.0``, and so on.
+    """Return a message with ``--epsilon 0`` instead of ``epsilon=0.0``, and so on.
 
-    Parameters
-    ----------
-    text : str
-        Of an error about parameters.
-    options : dict
-        Options by parameters; what is not among them stays as it is.
+    Parameters that `options` does not list stay as they are.
     """
 
     def option(found: re.Match[str]) -> str:

@@ -1,8 +1,8 @@
-"""Verbs that other packages bring: found by entry point, imported when help or a call needs it.
+"""Verbs of other packages: found by entry point, imported when help or a call needs them.
 
-An entry point of the group ``dpscd.verbs`` names a :class:`typer.Typer`: with one command it
-is a verb, otherwise a group of verbs. One that is absent or cannot be imported says so when
-its verb is called; all other verbs work without it.
+An entry point of the group ``dpscd.verbs`` names a :class:`typer.Typer`: with one command it is
+a verb, otherwise a group of verbs. One that is absent or cannot be imported says so when its
+verb is called; all other verbs work without it.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ class Verbs(TyperGroup):
         return [*own, *(name for name in outside_verbs() if name not in own)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a verb by its name; None if there is none."""
+        """Return a verb by its name, or None."""
         own = super().get_command(ctx, cmd_name)
         return _outside(cmd_name) if own is None else own
 
@@ -70,7 +70,7 @@ def _outside(name: str) -> Any:
 
 
 def _absent(name: str, why: str) -> Any:
-    """Return a verb that says why it is not there."""
+    """Return a verb that explains why it is absent."""
     verb = typer.Typer(add_completion=False)
     anything = {"allow_extra_args": True, "ignore_unknown_options": True}
 

@@ -1,4 +1,4 @@
-"""``dpscd plan``: what a fit would be like, before there are data."""
+"""``dpscd plan``: forecasts of a fit, before there are data."""
 
 import math
 from itertools import groupby

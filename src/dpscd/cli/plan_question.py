@@ -1,4 +1,4 @@
-"""What ``dpscd plan`` is asked: public numbers, or a schema that has them."""
+"""Input of ``dpscd plan``: public numbers, or a schema that has them."""
 
 import math
 from dataclasses import dataclass
@@ -18,31 +18,13 @@ __all__ = ["PlanQuestion", "question_of"]
 
 @dataclass(frozen=True)
 class PlanQuestion:
-    """Public facts of a fit that is to be planned.
+    """Public facts of a fit to be planned."""
 
-    Attributes
-    ----------
-    n : int
-        Records, or persons.
-    d : int
-        Features; 0 if they follow from the schema.
-    classes : int
-        Of the target; 2 of a regression, whose plan does not use it.
-    regression : bool
-        Whether the target is a number.
-    delta : float or None
-        None is the usual one.
-    relation : Relation
-        Which tables count as neighbours.
-    schema : Schema or None
-        Of the table.
-    """
-
-    n: int
-    d: int
-    classes: int
+    n: int  # records, or persons
+    d: int  # features; 0 if they follow from the schema
+    classes: int  # 2 for a regression, whose plan does not use it
     regression: bool
-    delta: float | None
+    delta: float | None  # None for the default
     relation: Relation
     schema: "Schema | None" = None
 
@@ -53,12 +35,12 @@ class PlanQuestion:
 
     @property
     def bounded(self) -> int:
-        """Columns whose bounds take a part of the budget."""
+        """Number of columns whose bounds take a part of the budget."""
         return 0 if self.schema is None else len(self.schema.private)
 
     @property
     def title(self) -> str:
-        """What is planned, in words."""
+        """Title of the plan, in words."""
         count = f"{self.n:,} {'persons' if self.persons else 'records'}"
         kind = "regression" if self.regression else f"{self.classes} classes"
         if self.schema is None:
@@ -78,7 +60,7 @@ class PlanQuestion:
         return sum(width_of(part) for part in schema.parts)
 
     def finer(self, epsilon: float) -> "Finer":
-        """Return by how much the features of a fit without noise are finer."""
+        """Return how much finer the features of a fit without noise are."""
         from dpscd.forecast import Finer
         from dpscd.preprocessing.resolution import shaped
 
@@ -91,7 +73,7 @@ class PlanQuestion:
 
     @property
     def preparing(self) -> str:
-        """How long reading and compiling take at most, in words."""
+        """Longest time of reading and compiling, in words."""
         from dpscd.forecast import preparing_seconds
 
         columns = 0 if self.schema is None else len(self.schema.features)
@@ -113,18 +95,9 @@ def question_of(
     delta: float | None,
     relation: Relation,
 ) -> PlanQuestion:
-    """Return what is asked, or raise ParameterError.
+    """Return the question, or raise ParameterError.
 
-    Parameters
-    ----------
-    schema : path or None
-        The table's.
-    n, d : int or None
-        Records and features, as given.
-    target : int or None, bool
-        Number of classes, as given, and whether the target is a number.
-    delta, relation
-        As of :class:`PlanQuestion`.
+    `target` is the given number of classes, and whether the target is a number.
     """
     classes, regression = target
     if n is None:

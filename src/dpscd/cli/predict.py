@@ -77,7 +77,7 @@ def predict(
 
 
 def _check_suffix(out: str) -> None:
-    """Refuse a name that promises another kind of file than will be written."""
+    """Refuse a name whose ending is that of another format."""
     from dpscd.errors import ParameterError
 
     suffix = Path(out).suffix.lower()
@@ -97,7 +97,7 @@ def _waiting(out: str) -> AbstractContextManager[None]:
 
 
 def _table_pieces(model: Any, data: str, keep: list[str]) -> Iterator[tuple[Any, Any]]:
-    """Yield records of a table, and the columns of them to copy."""
+    """Yield records of a table, and their columns to copy."""
     from dpscd.errors import ParameterError
     from dpscd.preprocessing.reading import read_frames
 
@@ -133,7 +133,7 @@ def _answers(model: Any, records: Any, kept: dict[str, Any], proba: bool) -> Any
 
 @contextmanager
 def _writer(out: str) -> Iterator[Any]:
-    """Return a function that appends answers to a file that appears whole or not at all."""
+    """Return a function that appends answers to a file, written completely or not at all."""
     from dpscd.atomic import atomic_write
 
     if out == "-":
@@ -171,7 +171,7 @@ def _csv_appender(file: IO[str]) -> Any:
 
 
 def _no_formula(cell: Any) -> Any:
-    """Return a cell of CSV that no spreadsheet computes; numbers stay as they are."""
+    """Return a CSV cell that no spreadsheet computes; numbers stay as they are."""
     if not isinstance(cell, str) or not cell.startswith(_FORMULA):
         return cell
     try:

@@ -1,4 +1,4 @@
-"""A noisy score of a model, as ``dpscd evaluate`` prints it."""
+"""The noisy score of ``dpscd evaluate``."""
 
 from typing import Any
 
@@ -13,14 +13,8 @@ __all__ = ["print_private_score"]
 def print_private_score(test: KnownRecords, digest: str | None, **asked: Any) -> None:
     """Charge, compute and print a score with noise.
 
-    Parameters
-    ----------
-    test : KnownRecords
-        The records and the model.
-    digest : str or None
-        Of the model's file: then JSON is printed, with it.
-    **asked
-        For :func:`dpscd.private_score`; None is left out.
+    With the digest of the model's file, JSON is printed. `asked` goes to
+    :func:`dpscd.private_score`; None is left out.
     """
     from dpscd import private_score
     from dpscd.errors import ParameterError

@@ -1,4 +1,4 @@
-"""``dpscd schema``: what is known about a table without looking at its records."""
+"""``dpscd schema``: declared facts about a table, without its records."""
 
 from itertools import chain
 from pathlib import Path

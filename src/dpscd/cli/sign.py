@@ -1,4 +1,4 @@
-"""``dpscd sign``: a signature that finds every later change of a model's file."""
+"""``dpscd sign``: a signature that detects every later change of a model's file."""
 
 from pathlib import Path
 from typing import Annotated

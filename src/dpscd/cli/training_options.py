@@ -1,4 +1,4 @@
-"""Options of ``dpscd fit`` that most fits leave to the plan: the other parameters."""
+"""Options of ``dpscd fit`` that most fits leave to the plan."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -83,7 +83,7 @@ ClassWeights = Annotated[
 
 
 class EngineName(StrEnum):
-    """What may compute a training."""
+    """Engines of training."""
 
     NUMBA = "numba"
     JAX = "jax"
@@ -101,16 +101,9 @@ Engine = Annotated[
 def chosen_parameters(
     estimator: type, class_weight: Sequence[str] | None, **given: Any
 ) -> dict[str, Any]:
-    """Return those parameters that were given, or refuse what the estimator does not have.
+    """Return the given parameters, or refuse those that the estimator lacks.
 
-    Parameters
-    ----------
-    estimator : type
-        What is going to be trained.
-    class_weight : sequence of str or None
-        Weights as they were typed.
-    **given
-        Other parameters by name; None where they were not given.
+    `class_weight` is as typed; None stands for parameters that were not given.
     """
     if class_weight:
         given["class_weight"] = dict(_weight(text) for text in class_weight)
@@ -125,7 +118,7 @@ def chosen_parameters(
 
 
 def _plain(value: Any) -> Any:
-    """Return a choice as its text, which is what an estimator keeps."""
+    """Return the text of a choice, as estimators keep it."""
     return value.value if isinstance(value, StrEnum) else value
 
 

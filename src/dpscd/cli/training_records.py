@@ -1,4 +1,4 @@
-"""What ``dpscd fit`` trains on: files of a table with its schema, or rows and labels."""
+"""Training data of ``dpscd fit``: files of a table with its schema, or rows and labels."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ __all__ = ["ArrayOptions", "PersonWeight", "TableOptions", "TrainingRecords", "r
 
 
 class PersonWeight(StrEnum):
-    """How much rows of one person count together."""
+    """Weight of a person's rows together."""
 
     SHARE = "share"
     SUM = "sum"
@@ -40,7 +40,7 @@ class ArrayOptions(NamedTuple):
 
 
 class TrainingRecords(Protocol):
-    """Records of which no cell has been looked at."""
+    """Records with unread cells."""
 
     @property
     def classifies(self) -> bool:
@@ -48,7 +48,7 @@ class TrainingRecords(Protocol):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What they say of the estimator's parameters."""
+        """Parameters of the estimator that the records imply."""
 
     def train(self, estimator: Any) -> Any:
         """Return the fitted model."""
@@ -57,7 +57,7 @@ class TrainingRecords(Protocol):
 def records_of(
     data: Sequence[str], table: TableOptions, array: ArrayOptions
 ) -> TrainingRecords:
-    """Return the records of files, or raise ParameterError if options are not theirs."""
+    """Return the records of files, or raise ParameterError for options of the other kind."""
     if are_arrays(data):
         _refuse(table, "files of a table, not with rows in .npy files")
         return _Arrays(data, array)

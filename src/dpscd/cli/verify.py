@@ -1,4 +1,4 @@
-"""``dpscd verify``: recompute what a model, or a score of one, claims, from its file alone."""
+"""``dpscd verify``: recompute the claim of a model, or of a score, from its file alone."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

@@ -1,1 +1,1 @@
-"""The packaged table: Adult, for the demonstration, the examples and the first steps."""
+"""The packaged Adult table, for the demonstration, the examples and the first steps."""

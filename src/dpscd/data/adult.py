@@ -55,7 +55,7 @@ CATEGORIES = {
 
 @dataclass(frozen=True)
 class Adult:
-    """The raw table: one array a column; the first `training` rows are the training file."""
+    """The raw table: one array per column; the first `training` rows are the training file."""
 
     columns: dict[str, npt.NDArray[Any]]
     training: int
@@ -72,13 +72,7 @@ class Split:
 
 
 def packaged(name: str) -> bytes:
-    """Return a packaged file as it was before it was packed: a table, or the schema.
-
-    Parameters
-    ----------
-    name : {'adult.data', 'adult.test', 'adult.toml'}
-        Which one.
-    """
+    """Return a packaged file, unpacked: 'adult.data', 'adult.test' or 'adult.toml'."""
     folder = files("dpscd.data")
     if name in FILES:
         return lzma.decompress(folder.joinpath(f"{name}.xz").read_bytes())
@@ -91,18 +85,7 @@ def packaged_adult() -> Adult:
 
 
 def parse_adult(texts: Iterable[str]) -> Adult:
-    """Return the table that files in UCI's format hold.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        The contents of ``adult.data`` and of ``adult.test``, in this order.
-
-    Returns
-    -------
-    Adult
-        The raw table.
-    """
+    """Return the table in the contents of ``adult.data`` and ``adult.test``, in this order."""
     rows: list[list[str]] = []
     training = 0
     for text in texts:
@@ -121,17 +104,11 @@ def parse_adult(texts: Iterable[str]) -> Adult:
 def adult_declared(target: str = "income") -> Split:
     """Return Adult prepared from public facts alone, for classification or regression.
 
-    Parameters
-    ----------
-    target : {'income', 'hours-per-week'}
-        Label: whether the income is above 50K (bool), or weekly hours (float).
-
-    Notes
-    -----
-    Categories are those of the questionnaire, age and hours fall into eight bins each, and
-    gains and losses are logarithms over their declared maximum. A record has at most one 1
-    a column of the questionnaire and is divided by the root of their number: no row is
-    longer than 1, and no number was taken from the records.
+    The target is 'income' (bool: above 50K) or 'hours-per-week' (float). Categories are those
+    of the questionnaire, age and hours fall into eight bins each, and gains and losses are
+    logarithms over their declared maximum. A record has at most one 1 per column of the
+    questionnaire and is divided by the root of their number: no row is longer than 1, and no
+    number was taken from the records.
     """
     adult = packaged_adult()
     column = adult.columns

@@ -1,5 +1,5 @@
-"""The second engine: the mechanism as array code, for a GPU or whatever else JAX computes on.
+"""The second engine: the mechanism as array code, for a GPU or any other device of JAX.
 
-Only modules here import JAX, and none of them imports Numba. They are loaded when a fit asks
-for ``engine="jax"`` and not before. What is proved of them is in docs/proofs/tensor_cores.md.
+Only modules here import JAX, and none of them imports Numba. They are loaded only when a fit
+asks for ``engine="jax"``. Proofs are in docs/proofs/tensor_cores.md.
 """

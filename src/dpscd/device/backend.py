@@ -1,4 +1,4 @@
-"""What must hold while the engine computes, whatever the user has set for JAX."""
+"""Settings of JAX that must hold while the engine computes, whatever the user's are."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -27,14 +27,9 @@ _OPTIONS = {
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """Return a function compiled by JAX, by rules that no flag of the user changes.
+    """Return array code compiled by JAX, by rules that no flag of the user changes.
 
-    Parameters
-    ----------
-    function : callable
-        Array code.
-    **options
-        As of ``jax.jit``.
+    The options are those of ``jax.jit``.
     """
 
     @cache
@@ -46,7 +41,7 @@ def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
 
 @cache
 def _options() -> dict[str, bool]:
-    """Return the options that this version of XLA has: one that it has not cannot be set."""
+    """Return the options that this version of XLA has; others cannot be set."""
     return {name: value for name, value in _OPTIONS.items() if _is_known(name, value)}
 
 
@@ -87,7 +82,7 @@ def exactly() -> Iterator[None]:
 
 
 def _refuse_flags(flags: str) -> None:
-    """Refuse flags that let XLA compute something else than is written."""
+    """Refuse flags that let XLA change the arithmetic of the code."""
     for flag in flags.split():
         name, _, value = flag.lstrip("-").partition("=")
         loose = ("fast" in name and "honor" not in name) or name.endswith("_ftz")
@@ -99,7 +94,7 @@ def _refuse_flags(flags: str) -> None:
 
 
 def device() -> Any:
-    """Return the device that the engine uses: JAX's own choice, if it computes as it must."""
+    """Return the device of the engine: JAX's own choice, if it computes correctly."""
     found: Any = getattr(jax.config, "jax_default_device", None) or jax.devices()[0]
     if isinstance(found, str):
         found = jax.devices(found)[0]
@@ -112,20 +107,20 @@ def device() -> Any:
 
 
 def device_name() -> str:
-    """Return what the device is called: a public fact."""
+    """Return the name of the device: a public fact."""
     return str(device().device_kind)
 
 
 def free_memory() -> int | None:
-    """Return the bytes that are free on the device; None where JAX does not say."""
+    """Return the free bytes of the device; None where JAX does not say."""
     found = device().memory_stats()
     return int(found["bytes_limit"] - found["bytes_in_use"]) if found else None
 
 
 def on_host(X: Any) -> npt.NDArray[Any] | None:
-    """Return an array of any library that speaks DLPack as one of NumPy, on the host.
+    """Return an array of any DLPack library as one of NumPy, copied from a device.
 
-    None if `X` is no such array, or one of NumPy already. What lies on a device is copied.
+    None if `X` is no such array, or one of NumPy already.
     """
     if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):
         return None

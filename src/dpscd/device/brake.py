@@ -8,7 +8,7 @@ __all__ = ["BrakeState", "damping_before", "new_brake"]
 
 
 class BrakeState(NamedTuple):
-    """Damping, the first and the last vector of a look, and the squares between them."""
+    """Damping, the first and the last vector of a group, and the squares between them."""
 
     separability: Any
     first: Any
@@ -28,18 +28,7 @@ def new_brake(start: float, shared: Any) -> BrakeState:
 
 
 def damping_before(rule: Any, step: Any, shared: Any, state: BrakeState) -> BrakeState:
-    """Return the state with the damping of a step that starts from `shared`.
-
-    Parameters
-    ----------
-    rule : BrakeRule
-        Of :mod:`dpscd.solvers.brake`.
-    step : int
-        Number of the step.
-    shared : array
-        Released.
-    state : BrakeState
-        Before it.
+    """Return the state with the damping of a step that starts from the released `shared`.
 
     Notes
     -----

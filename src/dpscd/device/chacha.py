@@ -25,23 +25,10 @@ def key_of(secret: bytes) -> Any:
 
 
 def random_words(key: Any, purpose: int, step: Any, count: int) -> Any:
-    """Return the words of one purpose and step, 16 for each of `count` blocks.
+    """Return the words of one purpose and step, of shape (16, count): one block per column.
 
-    Parameters
-    ----------
-    key : uint32 array of 8
-        Secret, drawn for one training.
-    purpose : int
-        LOTS or NORMALS.
-    step : int
-        Number of the step, below 2^32.
-    count : int
-        Number of blocks, below 2^32.
-
-    Returns
-    -------
-    uint32 array of shape (16, count)
-        Column b is block b.
+    `key` is eight words, secret and drawn for one training; `purpose` is LOTS or NORMALS;
+    `step` and `count` are below 2^32.
 
     Notes
     -----

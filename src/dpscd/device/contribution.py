@@ -1,4 +1,4 @@
-"""What a member contributes: steps become whole numbers whose length is checked."""
+"""Contributions of members: steps become whole numbers whose length is checked."""
 
 from typing import Any, NamedTuple
 
@@ -10,42 +10,28 @@ from dpscd.device.steps import dual_steps, sum_of_parts, work_type
 
 __all__ = ["Cut", "Numbers", "clipped", "contributions"]
 
-# Steps are shortened to this part of the clip, so that rounding hardly ever lifts one above.
+# Steps are shortened to this part of the clip, so that rounding rarely lifts one above.
 _SHORTER = 1.0 - 2.0**-12
 # What is left of the square of the clip for rounding in the check itself.
 _LEFT = 1.0 - 2.0**-20
 
 
 class Numbers(NamedTuple):
-    """The public numbers of a training: float64 but for whole numbers and the threshold.
+    """Public numbers of a training, float64 except for whole numbers and the threshold."""
 
-    Attributes
-    ----------
-    count : int
-        Number of records.
-    threshold : uint32
-        The largest random word of a member.
-    strength, clip, cell, grid, spread
-        As in :class:`dpscd.kernels.dual.StepConstants`.
-    bits : int
-        A grid has 2^bits cells.
-    average_from : int
-        The first step that is averaged.
-    """
-
-    count: Any
-    threshold: Any
-    strength: Any
+    count: Any  # number of records
+    threshold: Any  # uint32: the largest random word of a member
+    strength: Any  # these as in :class:`dpscd.kernels.dual.StepConstants`
     clip: Any
     cell: Any
     grid: Any
     spread: Any
-    bits: Any
-    average_from: Any
+    bits: Any  # a grid has 2^bits cells
+    average_from: Any  # the first step that is averaged
 
 
 class Cut(NamedTuple):
-    """What members contribute and by what their duals move, of shape (members, outputs)."""
+    """Contributions of members and moves of their duals, of shape (members, outputs)."""
 
     cut: Any
     moves: Any
@@ -54,21 +40,10 @@ class Cut(NamedTuple):
 def contributions(
     loss: str, numbers: Numbers, separability: Any, members: Members, shared: Any, duals: Any
 ) -> Cut:
-    """Return what members of a lot contribute, all from the same shared vector.
+    """Return the contributions of members of a lot, all from the same shared vector.
 
-    Parameters
-    ----------
-    loss : str
-        One of :data:`~dpscd.device.steps.LOSSES`.
-    numbers, separability
-        Public.
-    members : Members
-        Rows and facts.
-    shared : tuple
-        Limbs and units of the shared vector, from
-        :func:`~dpscd.device.limbs.rounded_shared`.
-    duals : array of shape (members, outputs)
-        Theirs.
+    `shared` is that of :func:`~dpscd.device.limbs.rounded_shared`; `duals`, of shape (members,
+    outputs), are the members'.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Whole numbers as limbs of eight bits, and their products: exact, in whatever order.
+"""Whole numbers as limbs of eight bits, with products that are exact in any order.
 
 A number is ``sum of 256^k limb_k`` with limbs from -128 to 127. Products of limbs are at most
 2^14 in size, and MOST of them add up below 2^31.
@@ -49,22 +49,10 @@ def split(numbers: Any, limbs: int) -> list[Any]:
 
 
 def rounded_shared(shared: Any, padded: int) -> tuple[Any, Any, Any]:
-    """Return a shared vector in whole multiples of a unit for each output, in two limbs.
+    """Return a released shared vector as two limbs, in multiples of a unit per output.
 
-    Parameters
-    ----------
-    shared : float64 array of shape (outputs, width)
-        Released.
-    padded : int
-        Width with padding.
-
-    Returns
-    -------
-    high, low : int8 arrays of shape (outputs, padded)
-        Limbs.
-    unit : float64 array of shape (outputs,)
-        ``unit (256 high + low)`` is the vector to 2^-16 of its largest entry: a function of
-        what was released.
+    The limbs are int8 of shape (outputs, padded): ``unit (256 high + low)`` is the vector to
+    2^-16 of its largest entry, a function of what was released.
     """
     top = jnp.max(jnp.abs(shared), axis=1)
     finest = jnp.where(top > 0.0, LARGEST / top, 0.0)
@@ -81,21 +69,11 @@ def _product(a: Any, b: Any, over: tuple[int, int]) -> Any:
 
 
 def margins(high: Any, low: Any, shared_high: Any, shared_low: Any, work: Any) -> Any:
-    """Return the products of rows with a shared vector, without that of both lower limbs.
+    """Return the products of rows with a shared vector, without those of two lower limbs.
 
-    Parameters
-    ----------
-    high, low : int8 arrays of shape (members, padded)
-        Limbs of rows.
-    shared_high, shared_low : int8 arrays of shape (outputs, padded)
-        Limbs of the shared vector.
-    work : dtype
-        What the whole numbers, each at most 2^38 in size, are returned in.
-
-    Returns
-    -------
-    array of shape (members, outputs)
-        ``sum_j (256 h_j H_j + h_j L_j + l_j H_j)``: 1/256 of the product.
+    Rows are int8 limbs of shape (members, padded), the shared vector's are (outputs, padded).
+    The result, of type `work` and shape (members, outputs), is ``sum_j (256 h_j H_j + h_j L_j +
+    l_j H_j)``: 1/256 of the product, from whole numbers of at most 2^38.
 
     Notes
     -----
@@ -119,19 +97,9 @@ def margins(high: Any, low: Any, shared_high: Any, shared_low: Any, work: Any) -
 
 
 def sums(high: Any, low: Any, cut: Any) -> Any:
-    """Return the sum of whole multiples of rows over a block of members.
+    """Return ``sum over members of cut (256 high + low)``, int64 of shape (outputs, padded).
 
-    Parameters
-    ----------
-    high, low : int8 arrays of shape (members, padded)
-        Limbs of rows.
-    cut : int32 array of shape (members, outputs)
-        By what each row is multiplied for each output.
-
-    Returns
-    -------
-    int64 array of shape (outputs, padded)
-        ``sum over members of cut (256 high + low)``.
+    Rows are int8 limbs of shape (members, padded), `cut` is int32 of shape (members, outputs).
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Poisson lots on the device: one random word a record and step."""
+"""Poisson lots on the device: one random word per record and step."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ LEVEL = 1024
 
 
 def threshold_of(rate: float) -> int:
-    """Return the largest word that stands for a member: the rate rounded down to 2^-32.
+    """Return the largest word of a member: the rate rounded down to 2^-32.
 
     Raises ValueError for rates that would round to zero.
 
@@ -29,22 +29,10 @@ def threshold_of(rate: float) -> int:
 
 
 def draw_lot(key: Any, step: Any, threshold: Any, count: Any, room: int, block: int) -> Any:
-    """Return the members of one lot, and how many there are.
+    """Return the members of one lot, and their number.
 
-    Parameters
-    ----------
-    key : uint32 array of 8
-        Secret.
-    step : int
-        Number of the step.
-    threshold : uint32
-        From :func:`threshold_of`.
-    count : int
-        Number of records.
-    room : int
-        The same rounded up to a multiple of LEVEL.
-    block : int
-        Members that are looked at together.
+    `threshold` is :func:`threshold_of`'s, `room` is `count` rounded up to a multiple of LEVEL,
+    and `block` members are processed together.
 
     Notes
     -----
@@ -58,9 +46,9 @@ def draw_lot(key: Any, step: Any, threshold: Any, count: Any, room: int, block: 
 
 
 def list_members(joined: Any, block: int) -> Any:
-    """Return the places of true bits in order, and how many there are.
+    """Return the places of true bits in order, and their number.
 
-    Behind them stand as many different numbers as it takes that are no places.
+    They are followed by as many different numbers as needed that are not places.
     """
     room = joined.shape[0]
     inner = jnp.cumsum(joined.reshape(-1, LEVEL).astype(jnp.int32), axis=1)

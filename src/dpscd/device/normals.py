@@ -1,4 +1,4 @@
-"""Random words into standard normals: the formulas of dpscd.kernels.draws as array code.
+"""Standard normals from random words: the formulas of dpscd.kernels.draws as array code.
 
 An exponential takes its exponent and its mantissa from different words, and an angle is drawn
 within an eighth of the circle, so that every number has full relative precision. Series are

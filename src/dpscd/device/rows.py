@@ -34,19 +34,14 @@ _SCALE, _SQUARES, _LABEL, _WEIGHT = range(4)
 
 
 class DeviceRows(NamedTuple):
-    """Records on the device.
+    """Records on the device."""
 
-    Attributes
-    ----------
-    high, low : int32 arrays of shape (room, padded / 4)
-        Limbs of the whole numbers of each row, four of them a word.
-    facts : float64 array of shape (room, 4)
-        Scale, sum of squares of the whole numbers, label and weight. A record of scale 0 is
-        silent.
-    """
-
+    # int32, of shape (room, padded / 4): limbs of the whole numbers, four to a word; so is
+    # `low`
     high: Any
     low: Any
+    # float64, of shape (room, 4): scale (0 for a silent record), sum of squares of the whole
+    # numbers, label and weight
     facts: Any
 
     @property
@@ -56,7 +51,7 @@ class DeviceRows(NamedTuple):
 
 
 class Members(NamedTuple):
-    """Some members of a lot, one row each: limbs of their rows, and their facts."""
+    """Members of a lot, one row each: limbs of their rows, and their facts."""
 
     high: Any
     low: Any
@@ -67,12 +62,12 @@ class Members(NamedTuple):
 
 
 def room_for(count: int, width: int) -> tuple[int, int]:
-    """Return the numbers of records and columns that are made room for."""
+    """Return the allocated numbers of records and columns."""
     return -(-max(count, 1) // BLOCK) * BLOCK, -(-width // _ALIGNED) * _ALIGNED
 
 
 def empty_rows(count: int, width: int) -> DeviceRows:
-    """Return room on the device for silent records."""
+    """Return memory on the device for silent records."""
     room, padded = room_for(count, width)
     words = (room, padded // 4)
     return DeviceRows(
@@ -90,18 +85,10 @@ def put_rows(
     weights: npt.NDArray[np.float64],
     first: int,
 ) -> DeviceRows:
-    """Put measured dense rows, the records from `first` on, into their places.
+    """Store measured dense rows, the records from `first` on; the arrays of `rows` are used up.
 
-    Parameters
-    ----------
-    rows : DeviceRows
-        Its arrays are used up.
-    values, factor, norm, tail
-        At most BLOCK rows, as in :class:`dpscd.kernels.rows.DenseRows`.
-    labels, weights : arrays
-        Of these rows.
-    first : int
-        The record that is row 0; a multiple of BLOCK.
+    At most BLOCK rows, as in :class:`dpscd.kernels.rows.DenseRows`; `first` is a multiple of
+    BLOCK.
 
     Notes
     -----
@@ -159,7 +146,7 @@ def _whole_rows(values: Any, factor: Any, norm: Any, tail: Any) -> tuple[Any, An
 
 
 def _words(limbs: Any) -> Any:
-    """Return limbs of eight bits four to a word, which rows are gathered by."""
+    """Return limbs of eight bits packed four to a word, to gather rows by words."""
     return lax.bitcast_convert_type(limbs.reshape(limbs.shape[0], -1, 4), jnp.int32)
 
 
@@ -168,7 +155,7 @@ def _limbs(words: Any) -> Any:
 
 
 def gather(rows: DeviceRows, ids: Any) -> Members:
-    """Return the records of these numbers; a number that is nobody's gives a silent one."""
+    """Return the records of these numbers; an unused number gives a silent one."""
     take = partial(jnp.take, indices=ids, axis=0, mode="fill", fill_value=0)
     facts = take(rows.facts)
     high, low = (_limbs(take(words)) for words in (rows.high, rows.low))

@@ -1,7 +1,7 @@
-"""The steps of duals as array code, by the formulas of dpscd.losses: one row a member.
+"""Dual steps as array code, by the formulas of dpscd.losses: one row per member.
 
-Privacy asks nothing of them but that a member's steps be a function of its own numbers: what
-is written is done element by element, or is a sum over outputs in whole numbers.
+Privacy only requires that a member's steps are a function of its own numbers: operations are
+elementwise, or sums over outputs in whole numbers.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ def work_type(loss: str) -> Any:
 def sum_of_parts(parts: Any) -> Any:
     """Return the sum over outputs of numbers from 0 to 4, the same in every order.
 
-    Each is cut to a multiple of 2^-40 first, so that the sum is one of whole numbers.
+    Each is first cut to a multiple of 2^-40, so that the sum is one of whole numbers.
     """
     whole = jnp.sum((parts * _FINE).astype(jnp.int64), axis=1, dtype=jnp.int64)
     return whole.astype(parts.dtype) * (1.0 / _FINE)
@@ -36,14 +36,8 @@ def sum_of_parts(parts: Any) -> Any:
 def dual_steps(loss: str, u: Any, a: Any, label: Any, weight: Any, k: Any) -> Any:
     """Return the steps of members, not yet clipped.
 
-    Parameters
-    ----------
-    loss : str
-        One of LOSSES.
-    u, a : arrays of shape (members, outputs)
-        Predictions and duals.
-    label, weight, k : arrays of shape (members,)
-        Label, positive weight and curvature.
+    Predictions `u` and duals `a` have shape (members, outputs); weights are positive and `k` is
+    the curvature of each member.
     """
     outputs = u.shape[1]
     y = label[:, None]
@@ -93,7 +87,7 @@ def _halley(s: Any, p: Any, k: Any) -> tuple[Any, Any]:
 
 
 def _softmax(u: Any, a: Any, own: Any, weight: Any, k: Any) -> Any:
-    """Go from p to softmax(u) as far as :mod:`dpscd.losses.softmax` says."""
+    """Move from p towards softmax(u) by the step of :mod:`dpscd.losses.softmax`."""
     e = jnp.exp(u - jnp.max(u, axis=1, keepdims=True))
     chance = e / sum_of_parts(e)[:, None]
     direction = (jnp.where(own, 1.0, 0.0).astype(u.dtype) - a) - chance

@@ -30,26 +30,16 @@ _ALIGNED = 64
 
 
 class Job(NamedTuple):
-    """What is compiled for: a loss, and how large things are; all public.
+    """Static facts of the compiled code: a loss and sizes; all public."""
 
-    Attributes
-    ----------
-    loss : str
-        One of :data:`~dpscd.device.steps.LOSSES`.
-    outputs, width : int
-        The shape of the shared vector.
-    block : int
-        Members of a lot that are worked on together.
-    """
-
-    loss: str
-    outputs: int
+    loss: str  # one of :data:`~dpscd.device.steps.LOSSES`
+    outputs: int  # the shape of the shared vector is (outputs, width)
     width: int
-    block: int
+    block: int  # members of a lot that are processed together
 
 
 class State(NamedTuple):
-    """What a training carries from step to step; duals and their number are secret."""
+    """State of a training between steps; duals and their number are secret."""
 
     shared: Any
     average: Any
@@ -58,9 +48,9 @@ class State(NamedTuple):
 
 
 def block_for(lot_size: float, outputs: int) -> int:
-    """Return how many members of a lot are worked on together, from public numbers.
+    """Return how many members of a lot are processed together, from public numbers.
 
-    So many that lots are hardly ever a little larger than a whole number of blocks.
+    It is chosen so that a lot is rarely a little larger than a whole number of blocks.
     """
     most = min(MOST, max(_ALIGNED, _ENTRIES // outputs // _ALIGNED * _ALIGNED))
     share = lot_size / math.ceil(max(lot_size, 1.0) / most)
@@ -97,7 +87,7 @@ def release(total: Any, normals: Any, numbers: Numbers, shared: Any) -> Any:
 def _lot_sum(
     job: Job, rows: DeviceRows, numbers: Numbers, lot: Any, state: State
 ) -> tuple[Any, Any]:
-    """Return the exact sum of a lot, and the duals as its members moved them."""
+    """Return the exact sum of a lot, and the duals after it."""
     ids, size = lot
     padded = 4 * rows.high.shape[1]
     shared = rounded_shared(state.shared, padded)
@@ -154,20 +144,9 @@ def train(
 ) -> Floats:
     """Run all steps and return the sum of the shared vectors that are averaged.
 
-    Parameters
-    ----------
-    job, numbers
-        Public.
-    rule : BrakeRule
-        How steps are damped, of :mod:`dpscd.solvers.brake`; public.
-    rows : DeviceRows
-        The records; let go of at the end.
-    secret : bytes
-        32 of them, the key of all randomness.
-    stops : list of int
-        Steps after which the host takes over for a moment, rising, the last being the end.
-    seen : callable
-        Called there with the number of steps and a function that returns the shared vector.
+    `rows` are freed at the end; `secret` is the key of all randomness, 32 bytes. After each of
+    the ascending `stops`, the last being the end, the host calls `seen` with the number of
+    steps and a function that returns the shared vector.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What a process computes with: it decides the last bits of sums, so workers must be alike."""
+"""The build of a process, which decides the last bits of sums: workers must be alike."""
 
 from collections.abc import Mapping
 
@@ -12,15 +12,15 @@ __all__ = ["check_alike", "own_build"]
 
 
 def own_build() -> dict[str, str]:
-    """Return versions, and what Numba compiles for: the same here and there, or other bits.
+    """Return versions, and Numba's target: another build may round differently.
 
-    Of the machine and its installation alone, so public.
+    They depend on the machine and its installation alone, so they are public.
     """
     return {"dpscd": __version__, "numpy": np.__version__, **compiler()}
 
 
 def check_alike(one: Mapping[str, str], other: Mapping[str, str]) -> None:
-    """Refuse two workers of which one may round otherwise than the other.
+    """Refuse two workers that may round differently.
 
     Notes
     -----
@@ -42,7 +42,7 @@ def check_alike(one: Mapping[str, str], other: Mapping[str, str]) -> None:
 
 
 def _apart(one: str, other: str) -> tuple[str, str]:
-    """Return the features of either text that are not in both."""
+    """Return the features that only one of the texts has."""
     here, there = set(one.split(",")), set(other.split(","))
     first, second = (",".join(sorted(some)) or "none" for some in (here - there, there - here))
     return first, second

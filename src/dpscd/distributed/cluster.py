@@ -1,4 +1,4 @@
-"""Connecting to a cluster by its address, or to one on this machine."""
+"""Connections to a cluster by its address, or to one on this machine."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -21,12 +21,8 @@ LOCAL = "local"
 def connected(address: str, *, timeout: float = 30.0) -> Iterator[Client]:
     """Make a cluster the one that fits on Dask collections use while the block runs.
 
-    Parameters
-    ----------
-    address : str
-        ``local``, or the address of a Dask scheduler such as ``tls://host:8786``.
-    timeout : float
-        Seconds to wait for the scheduler.
+    `address` is ``local``, or that of a Dask scheduler such as ``tls://host:8786``; `timeout`
+    is the number of seconds to wait for it.
     """
     if address == LOCAL:
         with _on_this_machine() as client:
@@ -78,7 +74,7 @@ def _on_this_machine() -> Iterator[Client]:
 
 
 class _WithoutWebServer(WorkerPlugin):
-    """Stops the web server of every worker, of those that are started again too."""
+    """Stops the web server of every worker, also of restarted ones."""
 
     name = "dpscd-without-web-server"
 
@@ -87,12 +83,9 @@ class _WithoutWebServer(WorkerPlugin):
 
 
 def parquet(paths: Sequence[str]) -> Any:
-    """Return Parquet files as a Dask dataframe, to be read by the workers.
+    """Return Parquet files, in the order of the records, as a Dask dataframe.
 
-    Parameters
-    ----------
-    paths : list of str
-        Files that every worker can open by these names, in the order of the records.
+    Every worker must be able to open them by these names.
     """
     # Types of the files, which do not depend on what is missing in a partition.
     return read_parquet(list(paths), dtype_backend="pyarrow")

@@ -1,4 +1,4 @@
-"""Dask collections as lists of partitions, each a recipe that any worker can follow again."""
+"""Dask collections as partitions, each a recipe that any worker can repeat."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,21 +15,11 @@ __all__ = ["Partition", "columns_of", "partitions_of"]
 
 @dataclass(frozen=True, repr=False)
 class Partition:
-    """The tasks that make one partition, and the keys of their results.
+    """The tasks that make one partition, and the keys of their results."""
 
-    Attributes
-    ----------
-    graph : dict
-        Tasks; they may hold records, so this is never printed.
-    keys : list
-        What :meth:`load` returns: one result, or a list of several.
-    count : int or None
-        Number of records, if it is known.
-    """
-
-    graph: Any
-    keys: Any
-    count: int | None = None
+    graph: Any  # tasks; they may hold records, so this is never printed
+    keys: Any  # result of :meth:`load`: one key, or a list of keys
+    count: int | None = None  # number of records, if it is known
 
     def load(self) -> Any:
         """Compute the partition here and now, in this thread."""
@@ -39,12 +29,8 @@ class Partition:
 def partitions_of(X: Any, *others: Any) -> list[Partition]:
     """Return the partitions of collections that are divided alike.
 
-    Parameters
-    ----------
-    X : Dask array or dataframe
-        An array is cut by rows only.
-    others : Dask collections or None
-        Labels and weights; then a partition loads as a list, None where None was given.
+    An array is divided by rows only. With `others` a partition loads as a list, with None for
+    an absent collection.
     """
     given = [X, *(other for other in others if other is not None)]
     if not all(map(is_dask_collection, given)):

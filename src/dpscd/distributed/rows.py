@@ -24,12 +24,7 @@ def row_counts(X: Any) -> list[int]:
 def some_rows(X: Any, kept: Sequence[Ints]) -> Any:
     """Return a collection with these rows of each partition, where they are.
 
-    Parameters
-    ----------
-    X : Dask array or dataframe
-        An array is cut by rows only.
-    kept : sequence of arrays of int
-        Numbers of rows within each partition.
+    `kept` has row numbers within each partition; an array is divided by rows only.
     """
     parts = [delayed(_taken)(part, rows) for part, rows in zip(_parts(X), kept, strict=True)]
     if not hasattr(X, "chunks"):

@@ -1,4 +1,4 @@
-"""A shard as an actor on a worker of a Dask cluster: what may be asked of it, and may leave."""
+"""A shard as an actor on a Dask worker: the allowed questions and answers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,19 +29,14 @@ _METHODS = frozenset(
 
 
 class StaleShardError(Exception):
-    """The shard that was asked is another one than the one that was met: that one is lost."""
+    """The actor that answered is not the shard that was met: that one is lost."""
 
 
 class ShardActor:
     """A shard on a worker. Its errors say nothing about the records.
 
-    Parameters
-    ----------
-    parts, reader
-        As for :class:`~dpscd.solvers.shard.Shard`.
-    build : dict
-        What the first workers compute with, as :func:`~dpscd.distributed.builds.own_build` has
-        it: so must this one, also where it replaces a lost one.
+    `build` is :func:`~dpscd.distributed.builds.own_build` of the first workers; this worker's
+    must equal it, also where it replaces a lost one.
 
     Notes
     -----
@@ -57,17 +52,17 @@ class ShardActor:
         self._token: str | None = None
 
     async def meet(self, token: str) -> None:
-        """Be known by `token` from now on."""
+        """Take `token` as the shard's name."""
         if self._token is not None:
             raise StaleShardError
         self._token = token
 
     async def knows(self, token: str) -> int:
-        """Return 1 if this is the shard that is known by `token`, else 0; at once."""
+        """Return 1 if `token` is this shard's name, else 0; at once."""
         return int(self._token is not None and token == self._token)
 
     def ask(self, token: str, method: str, *args: Any) -> Any:
-        """Return the shard's answer, if it is one that may leave."""
+        """Return the shard's answer, if it may leave."""
         if self._token is None or token != self._token:
             raise StaleShardError
         if method not in _METHODS:
@@ -82,7 +77,7 @@ class ShardActor:
 
 
 def _room() -> tuple[int | None, str | None]:
-    """Return the memory that a shard here may use, None without limit, and a folder on disk."""
+    """Return the memory limit of a shard here, None without limit, and a folder on disk."""
     try:
         worker = get_worker()
     except ValueError:  # not on a worker

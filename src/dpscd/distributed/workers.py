@@ -1,9 +1,8 @@
 """Shards on the workers of a Dask cluster: one actor each, replaced when it is lost.
 
-Dask schedules, carries and restarts. What is sent to a worker is public (problem, plan, shared
-vectors, the schema) or a key, for the bits of its records or for hashes of identifiers; what
-comes back passes
-:func:`~dpscd.releases.query.only_sums`.
+Dask schedules, carries and restarts. A worker is sent public facts (problem, plan, shared
+vectors, the schema) or a key, for the bits of its records or for hashes of identifiers; its
+answers pass :func:`~dpscd.releases.query.only_sums`.
 """
 
 import asyncio
@@ -42,7 +41,7 @@ _GONE = "Worker holding Actor was lost"
 
 
 class _ShardPlace:
-    """Where a shard is: its partitions, and the actor that holds them now."""
+    """The partitions of a shard, and the actor that holds them now."""
 
     def __init__(self, parts: Sequence[Partition]) -> None:
         self.parts = parts
@@ -55,11 +54,8 @@ class _ShardPlace:
 class _DaskTransport:
     """Actors on the workers of a client; see :class:`dpscd.solvers.sharded.ShardTransport`.
 
-    Attributes
-    ----------
-    workers : int
-        Number of workers that the cluster has, whether or not they have a shard: public. The
-        number of shards is not: it may follow the number of partitions, hence the data.
+    `workers`, the number of workers with or without a shard, is public. The number of shards is
+    not: it may follow the number of partitions, hence the data.
     """
 
     def __init__(self, client: Client, parts: Sequence[Partition], reader: Reader) -> None:
@@ -100,7 +96,7 @@ class _DaskTransport:
             return LOST
 
     async def _meet(self, shard: _ShardPlace) -> None:
-        """Wait until a shard is made, and tell it by what it is known."""
+        """Wait until a shard exists, and give it a token."""
         failure: WorkerError | None = None
         try:
             shard.actor = await shard.future
@@ -119,7 +115,7 @@ class _DaskTransport:
         await self._reply(shard, shard.actor.meet(shard.token))
 
     async def _reply(self, shard: _ShardPlace, asked: Any) -> Any:
-        """Return an answer. A slow worker is waited for, as long as its shard is there."""
+        """Return an answer; a slow worker is awaited as long as its shard is there."""
         reply = asyncio.ensure_future(_awaited(asked))
         while not (await asyncio.wait({reply}, timeout=_LOOK))[0]:
             if not await self._there(shard):
@@ -149,7 +145,7 @@ class _DaskTransport:
         return places.get(key, ())
 
     def refill(self, number: int) -> None:
-        """Put a fresh shard with the same partitions in the place of a lost one."""
+        """Replace a lost shard by a fresh one with the same partitions."""
         lost = self._shards[number].address
         taken = Counter(shard.address for shard in self._shards)
         left = [address for address in self._addresses() if address != lost]
@@ -157,11 +153,11 @@ class _DaskTransport:
         self._fill(number, min(left, key=lambda address: taken[address]))
 
     def read_with(self, reader: Reader) -> None:
-        """Let shards that are put in later have this reader."""
+        """Set the reader of shards that are created later."""
         self._reader = reader
 
     def close(self) -> None:
-        """Give the workers their memory back."""
+        """Free the workers' memory."""
         for shard in self._shards:
             shard.future.release()
             shard.actor = None
@@ -187,8 +183,8 @@ class _DaskTransport:
 def _check_versions(client: Client) -> None:
     """Refuse a cluster with workers that lack this library, or have it in another version.
 
-    Asked by a function of the standard library: a worker that cannot import what it is sent
-    loses its scheduler without a word, and is waited for in vain.
+    The question is a function of the standard library: a worker that cannot import what it is
+    sent silently loses its scheduler, and would be awaited in vain.
     """
     asked = client.run(pydoc.locate, "dpscd._version.__version__", on_error="return")
     for found in asked.values():
@@ -201,7 +197,7 @@ def _check_versions(client: Client) -> None:
 
 
 def _common_build(client: Client) -> dict[str, str]:
-    """Return what all workers compute with; refuse a mixture, with or without shards."""
+    """Return the build of all workers; refuse a mixture, with or without shards."""
     asked = client.run(own_build, on_error="return").values()
     found = [build for build in asked if not isinstance(build, OSError)]  # that one is lost
     for build in found:
@@ -215,7 +211,7 @@ def _common_build(client: Client) -> dict[str, str]:
 
 
 def _waited_for(client: Client) -> list[str]:
-    """Return the workers of a cluster that has none, when it has one again."""
+    """Return the workers of a cluster that has none, once it has one again."""
     with suppress(TimeoutError):
         client.wait_for_workers(1, timeout=_WAIT)
     found = sorted(client.nthreads())
@@ -231,12 +227,8 @@ async def _awaited(future: Any) -> Any:
 class Workers:
     """The records of a fit on the workers of a cluster.
 
-    Attributes
-    ----------
-    count : int
-        Number of persons, or of records; secret under add-remove.
-    workers : int
-        Number of workers of the cluster: public, and the same however records are divided.
+    `count`, the number of persons or records, is secret under add-remove. `workers` is public,
+    and the same however records are divided.
     """
 
     def __init__(self, transport: _DaskTransport, reader: Reader) -> None:
@@ -262,12 +254,12 @@ class Workers:
             raise DataError(refusals.APART)
 
     def read_with(self, reader: Reader) -> None:
-        """Let all shards read their records so: with features that follow from their number."""
+        """Set the reader of all shards, with features that follow from their number."""
         self._reader = reader
         self._pool.read_with(reader)
 
     def held(self) -> Sharded:
-        """Return the records as a fit asks for them."""
+        """Return the records as a store for a fit."""
         return Sharded(self._pool, self._counts, self._reader)
 
 

@@ -17,18 +17,10 @@ Node = dict[str, Any]
 
 
 def bill_of_materials(examined: Examined, evaluation: Evaluation | None = None) -> str:
-    """Return the bill of a model: its file, its model card, and what made it.
+    """Return the bill of a model: its file, its model card, and its makers.
 
-    Parameters
-    ----------
-    examined : Examined
-        The model.
-    evaluation : Evaluation, optional
-        How good it was found to be.
-
-    Notes
-    -----
-    A model's file knows the versions of dpscd and of dp-accounting that made it, and no others.
+    A model's file states the versions of dpscd and of dp-accounting that made it, and no
+    others.
     """
     time = examined.time.isoformat().replace("+00:00", "Z")
     model = f"model:sha256:{examined.digest}"

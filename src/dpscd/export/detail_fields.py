@@ -6,27 +6,13 @@ __all__ = ["FIELDS", "Field"]
 
 
 class Field(NamedTuple):
-    """One thing that is asked.
+    """One question of the details file."""
 
-    Attributes
-    ----------
-    path : tuple of str
-        Where it stands in the registry's record.
-    asks : str
-        The question, for whoever fills in the file.
-    needed : bool
-        Whether an entry of tier 3 is refused without it.
-    kind : {'text', 'list', 'date', 'slug'}
-        What the answer is.
-    choices : tuple of str
-        The answers that there are; any text if there are none.
-    """
-
-    path: tuple[str, ...]
-    asks: str
-    needed: bool = True
-    kind: str = "text"
-    choices: tuple[str, ...] = ()
+    path: tuple[str, ...]  # place in the registry's record
+    asks: str  # the question
+    needed: bool = True  # whether an entry of tier 3 is refused without it
+    kind: str = "text"  # of the answer: 'text', 'list', 'date' or 'slug'
+    choices: tuple[str, ...] = ()  # the allowed answers; any text if empty
 
     @property
     def name(self) -> str:

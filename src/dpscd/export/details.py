@@ -1,4 +1,4 @@
-"""What a registry asks that no model knows: a file that the people in charge fill in."""
+"""Details that a registry requires and no model knows: a file that the owners fill in."""
 
 import os
 import re
@@ -28,13 +28,7 @@ _HEAD = """\
 
 
 def template(name: str = "details.toml") -> str:
-    """Return a details file to fill in, as TOML.
-
-    Parameters
-    ----------
-    name : str
-        What the file will be called, for the command in its head.
-    """
+    """Return an empty details file, as TOML; `name` is for the command in its head."""
     lines = [_HEAD.format(name=name)]
     section: tuple[str, ...] = ()
     for field in FIELDS:
@@ -50,18 +44,12 @@ def template(name: str = "details.toml") -> str:
 
 
 def missing_everything() -> str:
-    """Return the names of all that must be filled in, with commas."""
+    """Return the names of all required fields, with commas."""
     return ", ".join(field.name for field in FIELDS if field.needed)
 
 
 def read_details(path: str | os.PathLike[str]) -> Details:
-    """Return what a details file says, or raise ParameterError with all that is wrong.
-
-    Parameters
-    ----------
-    path : path
-        TOML, as :func:`template` begins it.
-    """
+    """Return the answers of a TOML details file, or raise ParameterError with all errors."""
     name = Path(path).name
     try:
         values = read_toml(Path(path).read_text(encoding="utf-8"))
@@ -101,7 +89,7 @@ def _flat(values: Mapping[str, Any], before: tuple[str, ...] = ()) -> Details:
 
 
 def _value(value: Any) -> Any:
-    """Return a value without space around it; what is not there, or only space, is empty."""
+    """Return a value without surrounding space; an absent or blank one is empty."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -112,7 +100,7 @@ def _value(value: Any) -> Any:
 
 
 def _problem(field: Field, value: Any) -> str | None:
-    """Return what is wrong with a value that is there."""
+    """Return what is wrong with a given value."""
     if field.kind == "list":
         return None if isinstance(value, list) and _texts(value) else "must be a list of texts"
     if not isinstance(value, str):

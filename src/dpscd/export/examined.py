@@ -1,4 +1,4 @@
-"""A model's file that was read, compared and recomputed: what every export begins with."""
+"""A model's file that was read, compared and recomputed: the input of every export."""
 
 import hashlib
 import os
@@ -17,47 +17,27 @@ __all__ = ["Examined", "examine"]
 
 @dataclass(frozen=True)
 class Examined:
-    """A model that was accepted, and the file it came from.
-
-    Attributes
-    ----------
-    subject : Subject
-        The model.
-    name, digest : str
-        Of its file: the name without folders, and the SHA-256 of its bytes in hex.
-    found : float
-        The epsilon that its releases came to, computed again.
-    time : datetime
-        When, in UTC.
-    """
+    """An accepted model, and its file."""
 
     subject: Subject
-    name: str
-    digest: str
-    found: float
-    time: datetime
+    name: str  # of its file, without folders
+    digest: str  # SHA-256 of the bytes of its file, in hex
+    found: float  # recomputed epsilon of its releases
+    time: datetime  # of the check, in UTC
 
     @property
     def card(self) -> PrivacyCard:
-        """What the model guarantees."""
+        """The guarantee."""
         return self.subject.card
 
     @property
     def day(self) -> str:
-        """When it was examined."""
+        """Day of the check."""
         return self.time.date().isoformat()
 
 
 def examine(path: str | os.PathLike[str], time: datetime | None = None) -> Examined:
-    """Return the model in a file whose statements agree, or raise ModelFileError.
-
-    Parameters
-    ----------
-    path : path
-        A model that ``save`` wrote.
-    time : datetime, optional
-        When it is examined; by default now.
-    """
+    """Return the model in a file whose statements agree, or raise ModelFileError."""
     digest = _digest(path)
     subject = Subject(load(path))
     if _digest(path) != digest:

@@ -1,4 +1,4 @@
-"""Markdown in which names from a model's file are only names."""
+"""Markdown in which names from a model's file are never markup."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,12 +9,12 @@ _MARKS = re.compile(r"[\\`*{}\[\]<>#|$~&!]|(?<!\w)_|_(?!\w)")
 
 
 def plain(text: str) -> str:
-    """Return a text in which nothing is markup: what holds a name but is a sentence."""
+    """Return a text without markup, for a sentence that holds names."""
     return _MARKS.sub(r"\\\g<0>", _shown(text))
 
 
 def code(text: str) -> str:
-    """Return a text as an inline code span, in which nothing is markup, HTML or a formula."""
+    """Return a text as an inline code span, without markup, HTML or formulas."""
     shown = _shown(text)
     longest = run = 0
     for sign in shown:

@@ -1,4 +1,4 @@
-"""A model card in the form that model hubs show: YAML in front, then Markdown."""
+"""A model card for model hubs: YAML front matter, then Markdown."""
 
 import json
 import shlex
@@ -39,17 +39,7 @@ def model_card(
     evaluation: Evaluation | None = None,
     details: Details | None = None,
 ) -> str:
-    """Return the card of a model: front matter and sections.
-
-    Parameters
-    ----------
-    examined : Examined
-        The model.
-    evaluation : Evaluation, optional
-        How good it was found to be.
-    details : Details, optional
-        What people filled in: name, purpose, who publishes it.
-    """
+    """Return the card of a model: front matter and sections."""
     given = {path[-1]: value for path, value in (details or {}).items()}
     sections = [
         ("Model details", _model(examined, given)),
@@ -72,7 +62,7 @@ def model_card(
 
 
 def _line(text: str) -> str:
-    """Return a text of somebody's file on one line, for a heading or a cell."""
+    """Return a text from a file on one line, for a heading or a cell."""
     return " ".join(text.split())
 
 

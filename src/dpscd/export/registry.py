@@ -1,4 +1,4 @@
-"""An entry for the public registry of deployments of differential privacy, of its third tier.
+"""An entry of tier 3 for the public registry of deployments of differential privacy.
 
 The registry's schema, which is OpenDP's, is in tests/export; a test compares.
 """
@@ -30,14 +30,10 @@ __all__ = ["registry_entry", "registry_values"]
 
 
 def registry_entry(examined: Examined, details: str | os.PathLike[str] | None) -> str:
-    """Return the entry about a model as YAML, or raise ParameterError with what is missing.
+    """Return the entry about a private model as YAML, or raise ParameterError.
 
-    Parameters
-    ----------
-    examined : Examined
-        The model, with a private card.
-    details : path or None
-        The file with what the model does not know; see :func:`dpscd.export.details.template`.
+    `details` is the file with what the model does not know; see
+    :func:`dpscd.export.details.template`.
     """
     if not examined.card.private:
         raise ParameterError(
@@ -54,7 +50,7 @@ def registry_entry(examined: Examined, details: str | os.PathLike[str] | None) -
 
 
 def registry_values(examined: Examined, details: Details) -> dict[str, Any]:
-    """Return the entry as nested values: what the card knows, and what was filled in."""
+    """Return the entry as nested values: the card's facts, and the owner's answers."""
     values: dict[str, Any] = {"url_slug": "", "status": "Draft", "tier": 3}
     values["deployment"] = {
         "basic": {

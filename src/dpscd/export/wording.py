@@ -1,4 +1,4 @@
-"""What a card says, in sentences of Markdown that every export shares."""
+"""Sentences about a card, in Markdown, shared by all exports."""
 
 from collections.abc import Callable
 
@@ -55,7 +55,7 @@ _ACCOUNTANTS = {
 
 
 def task(examined: Examined, quoted: Callable[[str], str] = code) -> str:
-    """Return what is predicted from what, in one sentence; `quoted` writes its names."""
+    """Return the target and the inputs in one sentence; `quoted` writes names."""
     subject = examined.subject
     what = "a number" if subject.regression else "a class"
     if subject.target is not None:
@@ -75,7 +75,7 @@ def what_was_fitted(examined: Examined) -> str:
 
 
 def trained_on(examined: Examined) -> str:
-    """Return of how many records, or persons, and features the training was."""
+    """Return the numbers of records, or persons, and of features."""
     subject = examined.subject
     units = counted(subject.card.public["n"], subject.protected.noun)
     if subject.card.relation.needs_n:
@@ -85,7 +85,7 @@ def trained_on(examined: Examined) -> str:
 
 
 def meaning(card: PrivacyCard) -> str:
-    """Return what a private card promises, in numbers that are no epsilon."""
+    """Return the promise of a private card, in numbers other than epsilon."""
     unit = card.protected
     factor = odds(card.epsilon)
     most = factor if factor.startswith("more") else f"at most {factor}"
@@ -153,7 +153,7 @@ def randomness(card: PrivacyCard) -> str:
 
 
 def release_rows(card: PrivacyCard) -> list[tuple[str, str, str]]:
-    """Return name, meaning and noise of everything that was computed from records."""
+    """Return name, meaning and noise of each release."""
     many = f"{card.protected.noun}s"
     words = {kind.what: kind.words for kind in reversed(all_kinds())}
     return [(x.what, words.get(x.what, ""), _noise(x, many)) for x in card.releases]
@@ -170,7 +170,7 @@ def _noise(release: Release, many: str) -> str:
 
 
 def declared_columns(examined: Examined) -> list[tuple[str, str, str, str]]:
-    """Return name, use, origin and known values of the columns, as cells of a table."""
+    """Return name, use, origin and declared facts of the columns, as cells of a table."""
     return [
         (code(name), use, origin, "" if not known else code(known))
         for name, use, origin, known in column_facts(examined.subject)
@@ -178,7 +178,7 @@ def declared_columns(examined: Examined) -> list[tuple[str, str, str, str]]:
 
 
 def public_quantities(examined: Examined) -> str:
-    """Return everything that the guarantee does not protect because it is public."""
+    """Return everything that is public, and so not protected by the guarantee."""
     rows = [f"{what}: {code(value)}" for what, value in other_facts(examined.subject)]
     columns = [
         x

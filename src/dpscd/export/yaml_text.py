@@ -1,4 +1,4 @@
-"""Plain values as YAML that people read: blocks, and texts that mean one thing."""
+"""Plain values as readable YAML: blocks, and texts with one meaning."""
 
 import json
 from collections.abc import Mapping
@@ -10,26 +10,9 @@ __all__ = ["yaml_text"]
 def yaml_text(values: Mapping[str, Any]) -> str:
     """Return nested mappings, lists, texts, numbers and truth values as block-style YAML.
 
-    Parameters
-    ----------
-    values : dict
-        Keys are plain words of this library; values are whatever a model or a person says.
-
-    Notes
-    -----
-    A text is a literal block where that cannot be misread, and otherwise quoted as JSON, which
-    YAML includes: no text can become a number, a date, a truth value or another key.
-
-    Examples
-    --------
-    >>> from dpscd.export.yaml_text import yaml_text
-    >>> print(yaml_text({"tier": 3, "basic": {"name": "no", "authors": ["A", "B"]}}), end="")
-    tier: 3
-    basic:
-      name: "no"
-      authors:
-        - "A"
-        - "B"
+    Keys are plain words of this library. A text is a literal block where that cannot be
+    misread, and otherwise quoted as JSON, which YAML includes: no text can become a number, a
+    date, a truth value or another key.
     """
     return "".join(f"{line}\n" for line in _mapping(values, ""))
 

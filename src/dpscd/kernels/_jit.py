@@ -1,9 +1,9 @@
-"""The one decorator of compiled functions, with a cache that notices edits.
+"""The decorators of compiled functions, with a cache that notices edits.
 
-Numba's on-disk cache is keyed by the file of the compiled function alone: an edited
-callee in another file, a loss for instance, would go unnoticed. Here the cache folder
-is named after a hash of every source file that compiled code can come from. A loss of another
-package is compiled into kernels of this one, so packages beside it count as well.
+Numba's on-disk cache is keyed by the file of the compiled function alone: an edited callee in
+another file, a loss for instance, would go unnoticed. Here the cache folder is named after a
+hash of every source file that compiled code can come from, also those of other packages, whose
+losses are compiled into our kernels.
 """
 
 import gc
@@ -51,10 +51,10 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def source_hash() -> str:
-    """Return a hash of all files whose code is compiled, here and in packages beside.
+    """Return a hash of all files whose code is compiled, here and in neighbouring packages.
 
-    Those are the rooms ``kernels`` and ``losses`` of every package whose name begins with
-    dpscd and which lies where this one does or can be imported.
+    Those are the folders ``kernels`` and ``losses`` of every importable package whose name
+    begins with dpscd.
     """
     digest = hashlib.sha256(numba.__version__.encode())
     folders = {_PACKAGE.parent, *(Path(entry).resolve() for entry in sys.path if entry)}
@@ -72,7 +72,7 @@ def source_hash() -> str:
 
 
 def compiler() -> dict[str, str]:
-    """Return the versions of the compiler, and what it compiles for, as its caches name it.
+    """Return the compiler's versions and target, as its caches name them.
 
     NUMBA_CPU_NAME and NUMBA_CPU_FEATURES count, as do options that change the order of sums.
     """
@@ -107,42 +107,41 @@ def jit(function: F) -> F:
 def jit_uncounted(function: F) -> F:
     """Compile like :func:`jit`, but without counting references to arrays.
 
-    Such a function can neither create nor keep an array; its caller holds those it works on.
-    Nor may a function that it calls return one.
-    Counting is atomic, and with few operations an array it takes longer than the work.
+    Such a function, and those it calls, must neither create nor keep an array; the caller holds
+    them. Counting is atomic and can take longer than the work on a small array.
     """
     return _compile(function, _nrt=False)
 
 
 def jit_inlined(function: F) -> F:
-    """Write a small function into those that call it, before their types are known.
+    """Inline a small function into its callers, before their types are known.
 
-    It is then compiled with them, once, and not by itself and again as a part of each.
+    It is then compiled once with each caller, and not by itself too.
     """
     return _compile(function, inline="always")
 
 
 class _First(Listener):
-    """Calls a function when something begins to be compiled, the first time only."""
+    """Calls a function at the first start of a compilation."""
 
     def __init__(self, say: Callable[[], None]) -> None:
         self._say: Callable[[], None] | None = say
 
     def on_start(self, event: Event) -> None:  # noqa: ARG002 - Numba's interface
-        """Say it, unless it was said."""
+        """Call the function, the first time."""
         say, self._say = self._say, None
         if say is not None:
             say()
 
     def on_end(self, event: Event) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 @contextmanager
 def compiling_said(say: Callable[[], None]) -> Iterator[None]:
-    """Call `say` when something must be compiled in the block, once; not if it was cached.
+    """Call `say` once if something must be compiled in the block, not if it was cached.
 
-    Whether anything is follows from types, and from what this user ran before.
+    Whether that happens follows from types and from this user's earlier runs.
     """
     with install_listener("numba:compile", _First(say)):
         yield
@@ -150,11 +149,11 @@ def compiling_said(say: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def interrupts_wait() -> Iterator[None]:
-    """Let an interrupt (Ctrl-C) come after the block instead of in it.
+    """Delay an interrupt (Ctrl-C) until after the block.
 
-    LLVM calls Python back while it compiles or loads code. An exception is lost there, so
-    that the program goes on, or ends the process without a word. Only the main thread
-    gets interrupts; in others nothing is done.
+    LLVM calls Python back while it compiles or loads code. An exception there is lost, so the
+    program goes on, or ends silently. Only the main thread gets interrupts; nothing is done in
+    others.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before is None:
@@ -171,9 +170,9 @@ def interrupts_wait() -> Iterator[None]:
 
 
 class _GarbageWaits:
-    """Collect no garbage in the block: a compiler makes many objects, few of them garbage.
+    """Suspend garbage collection in the block: few of a compiler's objects are garbage.
 
-    Threads may be in it at once; the last to leave restores what the first found.
+    Threads may be in it at once; the last to leave restores the state that the first found.
     """
 
     def __init__(self) -> None:

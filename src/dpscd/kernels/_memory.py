@@ -1,4 +1,4 @@
-"""What Numba has no words for: fetching rows ahead, and numbers that threads share."""
+"""LLVM intrinsics missing in Numba: prefetch and atomics."""
 
 import math
 from typing import Any
@@ -20,10 +20,10 @@ _SECOND_CACHE = 2
 
 
 def on_lines(shape: tuple[int, ...], kind: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
-    """Return an array, not initialised, that begins where a line of memory does.
+    """Return an uninitialised array that is aligned to a line of memory.
 
-    Vectors are read faster that do not lie across two lines (measured: a tenth of an epoch of
-    100 classes).
+    Vectors that do not cross lines are read faster (measured: a tenth of an epoch of 100
+    classes).
     """
     size = math.prod(shape) * np.dtype(kind).itemsize
     memory = np.empty(size + LINE, np.uint8)
@@ -32,7 +32,7 @@ def on_lines(shape: tuple[int, ...], kind: npt.DTypeLike = np.float64) -> npt.ND
 
 
 def prefetch(matrix: npt.NDArray[Any], row: int, size: int) -> None:
-    """Ask for the first `size` bytes of a row; nothing but time depends on it."""
+    """Prefetch the first `size` bytes of a row; only time depends on it."""
 
 
 @intrinsic
@@ -63,22 +63,22 @@ def _prefetch(matrix, row, size):
 
 
 def look(shared: npt.NDArray[np.int64], place: int) -> int:
-    """Return an entry that other threads change, and see what they wrote before it."""
+    """Load an entry that other threads change, with acquire order."""
     return int(shared[place])
 
 
 def put(shared: npt.NDArray[np.int64], place: int, value: int) -> None:
-    """Set an entry; who sees it there sees all that was written before."""
+    """Store an entry with release order: a thread that reads it sees all earlier writes."""
     shared[place] = value
 
 
 def count_up(shared: npt.NDArray[np.int64], place: int, more: int) -> None:
-    """Add to an entry to which other threads add as well."""
+    """Add to an entry atomically."""
     shared[place] += more
 
 
 def swap(shared: npt.NDArray[np.int64], place: int, before: int, after: int) -> bool:
-    """Set an entry to `after` if it is `before`; return whether: one thread alone succeeds."""
+    """Set an entry from `before` to `after` atomically; return whether it was `before`."""
     if shared[place] != before:
         return False
     shared[place] = after

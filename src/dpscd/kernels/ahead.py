@@ -1,9 +1,9 @@
-"""A second process compiles the kernel that trains, while this one compiles what comes before.
+"""A second process compiles the training kernel while this one compiles what comes earlier.
 
 The first fit after an installation compiles for seconds, half of them this kernel. Its types
-follow from the loss and from whether there are several outputs, so that another process can
-compile it from the start of the fit on; Numba's cache on disk hands it over. Whatever fails
-there, the kernel is compiled here as if there had been no other process.
+follow from the loss and from whether there are several outputs, so another process can compile
+it from the start of the fit; Numba's cache on disk hands it over. If that fails, the kernel is
+compiled here.
 """
 
 import os
@@ -38,15 +38,7 @@ _beside: subprocess.Popen[bytes] | None = None
 
 
 def compile_training(loss: str, outputs: int) -> None:
-    """Compile the kernel that trains on dense records in one thread.
-
-    Parameters
-    ----------
-    loss : str
-        Name of the loss, one of :mod:`dpscd.losses`.
-    outputs : int
-        Only whether there are several counts.
-    """
+    """Compile the training kernel of dense records, one thread, for 1 or several outputs."""
     from dpscd import losses
     from dpscd.kernels.dual import StepConstants
     from dpscd.kernels.pack import empty_pack
@@ -62,21 +54,11 @@ def compile_training(loss: str, outputs: int) -> None:
 
 @contextmanager
 def compiling_beside(folder: Path, loss: str | None, outputs: int) -> Iterator[None]:
-    """Let another process compile the kernel that trains during the block, if it is not cached.
+    """Let another process compile the training kernel during the block, if it is not cached.
 
-    Parameters
-    ----------
-    folder : Path
-        Numba's cache of this package's functions.
-    loss : str or None
-        Name of the loss; None if that kernel is not going to be needed.
-    outputs : int
-        Number of outputs.
-
-    Notes
-    -----
-    Whether there is another process follows from the kind of the model, from earlier fits of
-    this user and from the machine, never from records.
+    `folder` is Numba's cache of this package's functions; `loss` is None if the kernel is not
+    needed. Whether there is another process follows from the kind of the model, from earlier
+    fits of this user and from the machine, never from records.
     """
     global _beside
     with _lock:
@@ -95,7 +77,7 @@ def compiling_beside(folder: Path, loss: str | None, outputs: int) -> Iterator[N
 
 
 def wait_for(module: str, name: str) -> None:
-    """Return when this function is in the cache, or is not going to be put there."""
+    """Return when this function is in the cache, or will not be put there."""
     process = _beside
     if (module, name) == _KERNEL and process is not None:
         try:

@@ -1,4 +1,4 @@
-"""A block of rows of a lot: their predictions become clipped steps and new duals."""
+"""A block of rows of a lot: from predictions to clipped steps and new duals."""
 
 import math
 from typing import NamedTuple
@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class BlockBuffer(NamedTuple):
-    """Room for a block: one number a row, or one an output and row."""
+    """Buffers of a block: one number per row, or one per output and row."""
 
     scale: Floats
     norm: Floats
@@ -42,7 +42,7 @@ class BlockBuffer(NamedTuple):
 
 
 def new_buffer(outputs: int, block: int) -> BlockBuffer:
-    """Return room for so many rows."""
+    """Return buffers for `block` rows."""
     scale, norm, label, weight, mass, squares = on_lines((6, block))
     return BlockBuffer(
         scale,
@@ -125,7 +125,7 @@ def _fill_compiled(loss, constants, count, buffer):  # pragma: no cover - runs i
 
 @jit_inlined
 def shorten_alone(constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
-    """Put in the place of squares what the steps of a row, a unit by itself, are cut to."""
+    """Replace squares by the factors that clip the steps of each row as a unit by itself."""
     limit = constants.clip * MARGIN
     for b in range(count):
         length = math.sqrt(buffer.squares[b]) * buffer.norm[b]

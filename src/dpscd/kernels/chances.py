@@ -1,4 +1,4 @@
-"""Probabilities of two classes, and expected counts, one record after the other."""
+"""Probabilities of two classes, and expected counts, one record after another."""
 
 import math
 
@@ -26,22 +26,12 @@ def fill_chances(
     chances: Floats,
     slopes: Floats,
 ) -> None:
-    """Fill in each record's probability of the second class, and its growth with the decision.
+    """Fill in each record's probability of the second class, and its slope in the decision.
 
-    Parameters
-    ----------
-    rows : Rows
-        Cut to some length.
-    parts : array of shape (n,)
-        Which part of each row that is: products with `coef` are divided by it.
-    coef, intercept : array of shape (d,), float
-        The model.
-    scale : float
-        Decisions are multiplied by this.
-    caps : array of shape (2,)
-        Largest slope of the loss of a record of each class, as in :class:`dpscd.link.Link`.
-    chances, slopes : arrays of shape (n,)
-        Written; NaN where there is no decision.
+    Products of `rows`, cut to some length, with `coef` are divided by `parts`, the part of each
+    row that is left; decisions are multiplied by `scale`. `caps` is the largest slope of the
+    loss for each class, as in :class:`dpscd.link.Link`. NaN is written where there is no
+    decision.
 
     Notes
     -----
@@ -76,14 +66,7 @@ def fill_chances(
 def fill_means(
     rows: Rows, parts: Floats, coef: Floats, intercept: float, means: Floats
 ) -> None:
-    """Fill in each record's expected count under a log link.
-
-    Parameters
-    ----------
-    rows, parts, coef, intercept
-        As for :func:`fill_chances`.
-    means : array of shape (n,)
-        Written; NaN where there is none.
+    """Fill in each record's expected count under a log link; NaN where there is none.
 
     Notes
     -----

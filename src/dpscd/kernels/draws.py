@@ -1,8 +1,8 @@
-"""Random words into exponentials, normals and lots.
+"""Exponentials, normals and lots from random words.
 
-Every real number drawn here has full *relative* precision: its exponent and its
-mantissa come from different words. A 53-bit uniform would leave visible gaps in the
-tails of the normals, and gaps tell neighbouring data sets apart.
+Every real number drawn here has full *relative* precision: its exponent and its mantissa come
+from different words. A 53-bit uniform would leave gaps in the tails of the normals, and gaps
+distinguish neighbouring data sets.
 """
 
 import math
@@ -179,11 +179,11 @@ _BLOCK = 64
 
 @register_jitable(forceinline=True)
 def wait_of(word: int) -> float:
-    """Turn a random word into an exponential of mean 1; return minus its bound if it is longer.
+    """Return an exponential of mean 1 from a word, or minus a bound that it exceeds.
 
-    The leading zeros of the upper 13 bits give the exponent of a uniform on (0, 1), the
-    lower 51 its mantissa. If all 13 are zero the exponential is longer than 13 log(2), by
-    another exponential, which takes another word.
+    The leading zeros of the upper 13 bits give the exponent of a uniform on (0, 1), the lower
+    51 its mantissa. If all 13 are zero the exponential is longer than 13 log(2), by another
+    exponential, which takes another word.
     """
     upper = np.float64(word >> np.uint64(51))
     exponent = (np.float64(upper).view(np.int64) >> _EXPONENT) - _ONE_BITS  # 12 - zeros
@@ -204,27 +204,14 @@ def fill_lots(
     ids: Ints,
     starts: Ints,
 ) -> tuple[int, int, float]:
-    """Turn skips into Poisson lots; stop early only when a step's words run out.
+    """Fill in Poisson lots from skips; stop early only when a step's words run out.
 
-    Parameters
-    ----------
-    words : array of shape (steps, skips)
-        Almost always one word a skip.
-    rows : int
-        Number of records; each is in each lot independently.
-    decay : float
-        ``-log(1 - rate)``: a skip is the whole part of an exponential divided by it.
-    step, last, waited : int, int, float
-        Where to go on: the step, the record after which to look, and how much of the
-        exponential (over `decay`) is known already.
-    ids, starts : arrays
-        Filled: the members of step t are ``ids[starts[t]:starts[t + 1]]``.
-
-    Returns
-    -------
-    step, last, waited
-        ``(steps, -1, 0.0)`` when done; otherwise where the words ran out. Nothing is
-        dropped: the caller brings more words.
+    `words`, of shape (steps, skips), almost always gives one word per skip. A skip is the whole
+    part of an exponential divided by `decay` = ``-log(1 - rate)``. The members of step t are
+    ``ids[starts[t]:starts[t + 1]]``. Returned are step, last and waited: ``(steps, -1, 0.0)``
+    when done; otherwise where the words ran out (the step, the record after which to look, and
+    the known part of the exponential over `decay`), to continue with more words. Nothing is
+    dropped.
     """
     return _fill_lots(words, rows, decay, step, last, waited, ids, starts, np.empty(_BLOCK))
 
@@ -265,7 +252,7 @@ def _fill_lots(
 
 @jit
 def shuffle(words: Words, order: Ints) -> None:
-    """Shuffle `order` in place, one word an entry (bias below n 2^-53)."""
+    """Shuffle `order` in place, one word per entry (bias below n 2^-53)."""
     for i in range(order.shape[0] - 1, 0, -1):
         uniform = np.float64(words[i] >> np.uint64(11)) * 2.0**-53
         j = int(uniform * (i + 1))

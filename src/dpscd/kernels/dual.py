@@ -1,4 +1,4 @@
-"""The compiled heart: a chunk of lots of the secret-dual mechanism."""
+"""Compiled core: a chunk of lots of the secret-dual mechanism."""
 
 import math
 from typing import NamedTuple
@@ -28,37 +28,21 @@ Ints = npt.NDArray[np.int64]
 
 
 class StepConstants(NamedTuple):
-    """The public numbers of a chunk, all fixed before the data are seen.
+    """Public numbers of a chunk, all fixed before the data are seen."""
 
-    Attributes
-    ----------
-    strength : float
-        ``lam n`` in internal units: predictions are ``x . shared / strength``.
-    separability : float
-        By how much the steps of one lot are damped.
-    clip : float
-        Longest contribution of a record to a lot.
-    cell : float
-        Contributions are cut to multiples of this power of two.
-    grid : float
-        The shared vector moves in multiples of this power of two.
-    spread : float
-        Standard deviation of the noise, in units of `grid`.
-    """
-
-    strength: float
-    separability: float
-    clip: float
-    cell: float
-    grid: float
-    spread: float
+    strength: float  # ``lam n`` in internal units: predictions are ``x . shared / strength``
+    separability: float  # damping factor of the steps of one lot
+    clip: float  # longest contribution of a record to a lot
+    cell: float  # a power of two; contributions are cut to multiples of it
+    grid: float  # a power of two; the shared vector moves in multiples of it
+    spread: float  # standard deviation of the noise, in units of `grid`
 
 
 class Records(NamedTuple):
-    """What each record brings besides its row: label and weight.
+    """Label and weight of each record.
 
-    With one output `labels` are the labels themselves; with several they are class
-    numbers, and record i is +1 for its own class and -1 for the others.
+    With one output `labels` are the labels themselves; with several they are class numbers, and
+    record i is +1 for its own class and -1 for the others.
     """
 
     labels: Floats
@@ -102,17 +86,10 @@ def plain_steps(
     mass: float,
     steps: Floats,
 ) -> bool:
-    """Compute record i's steps for all outputs, not clipped.
+    """Compute record i's steps for all outputs, not clipped; return whether it has any.
 
-    Parameters
-    ----------
-    mass : float
-        The weight of all records that step with this one as one unit, its own included.
-
-    Notes
-    -----
-    Returns whether the record has steps; `steps` is then filled. They depend on record i, its
-    own duals, `mass` and the released `shared` alone.
+    `mass` is the weight of all records that step with this one as one unit, its own included.
+    `steps` depend on record i, its own duals, `mass` and the released `shared` alone.
     """
     weight = records.weights[i]
     norm = rows.norm[i]
@@ -219,20 +196,10 @@ def advance(
 ) -> None:
     """Run a chunk of steps, one per entry of `starts` but the last.
 
-    Parameters
-    ----------
-    loss, rows, records, numbers
-        The problem.
-    ids, starts
-        The lots: members of step t are ``ids[starts[t]:starts[t + 1]]``.
-    normals : array of shape (steps, outputs * width)
-        Standard normals, one per coordinate and step.
-    average_from : int
-        From this step of the chunk on, the shared vector is added to `average`.
-    dual : array of shape (records, outputs)
-        Secret; changed in place.
-    shared, average : arrays of shape (outputs, width)
-        Changed in place.
+    Members of step t are ``ids[starts[t]:starts[t + 1]]``. `normals`, of shape (steps, outputs
+    * width), has one standard normal per step and coordinate. From step `average_from` of the
+    chunk on, the shared vector is added to `average`. The secret `dual`, of shape (records,
+    outputs), and `shared` and `average`, of shape (outputs, width), are changed in place.
 
     Notes
     -----
@@ -257,7 +224,7 @@ def advance(
 def predictions(rows: Rows, shared: Floats, strength: float, out: Floats) -> None:
     """Fill `out` with each record's prediction by one output's shared vector.
 
-    That of a record that cannot be used is NaN: its indices must not be followed.
+    An unusable record gets NaN: its indices must not be followed.
     """
     for i in range(out.shape[0]):
         out[i] = np.nan

@@ -1,10 +1,10 @@
 """Poisson lots from comparisons of whole numbers: independent bits without any rounding.
 
-Von Neumann's way to an exponential, on whole numbers. Words of m bits are drawn for as long
-as each is smaller than the one before; the first one, w, is kept if they were odd in number,
-which has the chance ``(1 - 2^-m)^w`` exactly. Otherwise 2^m is added and all begins again.
-The total is geometric with success chance 2^-m, and so is, with a larger chance, the whole
-part of it divided by a whole number.
+Von Neumann's method for an exponential, on whole numbers. Words of m bits are drawn while each
+is smaller than the one before; the first one, w, is kept if their number was odd, which has
+probability ``(1 - 2^-m)^w`` exactly. Otherwise 2^m is added and the method starts again. The
+total is geometric with success probability 2^-m, and its quotient by a whole number is
+geometric with a larger one.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ _LAST, _PASSED, _LEFT, _FIRST, _LOWEST, _LENGTH = range(6)
 
 
 def new_walk() -> Ints:
-    """Return the state of a walk that stands before the first record."""
+    """Return the state of a walk before the first record."""
     walk = np.zeros(6, np.int64)
     walk[_LAST] = -1
     return walk
@@ -35,31 +35,13 @@ def fill_exact_lots(
     words: Words, bits: int, rows: int, share: int, step: int, walk: Ints, ids: Ints,
     starts: Ints,
 ) -> int:  # fmt: skip
-    """Turn words into Poisson lots; stop early only when a step's words run out.
+    """Fill in Poisson lots; stop early only when a step's words run out.
 
-    Parameters
-    ----------
-    words : array of shape (steps, width)
-        A skip takes 4.3 of them on average, and at least two.
-    bits : int
-        How many upper bits of each are used, m.
-    rows : int
-        Number of records, at most 2^62; each is in each lot independently.
-    share : int
-        A skip is the total over this number, s: a record is drawn with the chance
-        ``1 - (1 - 2^-m)^s``. Together with 2^m below 2^63.
-    step : int
-        Where to go on.
-    walk : array
-        That of :func:`new_walk`, or as it was left when the words of this step ran out.
-    ids, starts : arrays
-        Filled: the members of step t are ``ids[starts[t]:starts[t + 1]]``.
-
-    Returns
-    -------
-    int
-        The number of steps when done; otherwise the step whose words ran out. Nothing is
-        dropped: the caller brings more words, and `walk`.
+    A skip takes 4.3 `words` on average, at least two, and uses the upper `bits` of each, m. It
+    is the total over `share`, s: a record is drawn with probability ``1 - (1 - 2^-m)^s``; s 2^m
+    is below 2^63, and `rows` at most 2^62. The members of step t are ``ids[starts[t]:starts[t +
+    1]]``. Returned is the number of steps when done; otherwise the step whose words ran out, to
+    continue with more words and the same `walk`. Nothing is dropped.
 
     Notes
     -----

@@ -1,9 +1,9 @@
-"""The mechanism on sparse rows with lazy noise: a coordinate gets its noise when it is read.
+"""The mechanism on sparse rows: the noise of a coordinate is drawn when it is next read.
 
-Between two reads a coordinate of the shared vector moves by noise alone, but for what the
-lot of the first read adds. So nothing is drawn until it is read again, and then the sum of
-what is due is drawn at once; a step costs as much as its lot has entries. Everything that
-a coordinate owes is kept in whole numbers, which are exact.
+Between two reads a coordinate of the shared vector moves by noise alone, except for the lot of
+the first read. So nothing is drawn until the next read, and then the sum of the noise due is
+drawn at once; a step costs as much as its lot has entries. The amounts due to a coordinate are
+kept in whole numbers, which are exact.
 """
 
 import math
@@ -65,7 +65,7 @@ def _owe(
     indices: Whole, values: Values, factor: float, tail: float, steps: Floats, b: int,
     cell: float, state: Ints,
 ) -> None:  # fmt: skip
-    """Add the steps of member b, cut to whole cells, to what its coordinates are due.
+    """Add the steps of member b, cut to whole cells, to the amounts due to its coordinates.
 
     Notes
     -----
@@ -91,9 +91,9 @@ def _read_block(
     end: int, now: int, normals: Floats, used: int, dual: Floats, state: Ints,
     buffer: BlockBuffer,
 ) -> tuple[int, int]:  # fmt: skip
-    """Lay out what members from `begin` to `end` need for their steps; ask for later ones.
+    """Lay out what members from `begin` to `end` need for their steps; prefetch later ones.
 
-    Returns how many there are, fewer if normals run out, and the place of the next normal.
+    Returns their number, smaller if normals run out, and the place of the next normal.
     """
     indptr, indices, values, tail = rows.indptr, rows.indices, rows.values, rows.tail
     norms, factors, labels, weights = rows.norm, rows.factor, records.labels, records.weights
@@ -175,30 +175,11 @@ def advance_lazy(
 ) -> tuple[int, int]:
     """Run a chunk of steps; stop early only when the normals run out.
 
-    Parameters
-    ----------
-    loss, rows, records, numbers, law
-        The problem and its noise.
-    ids, starts
-        The lots: members of step ``first + t`` are ``ids[starts[t]:starts[t + 1]]``.
-    first : int
-        Number of the first step.
-    begin : int
-        Where among the members to go on.
-    normals : array
-        Standard normals, to be used in their order.
-    dual : array of shape (records, outputs)
-        Secret; changed in place.
-    state : array
-        That of :func:`~dpscd.kernels.lazy_state.new_state`. Secret: which coordinates are
-        settled shows the lots.
-    buffer : BlockBuffer
-        Room for a block of members.
-
-    Returns
-    -------
-    begin, used
-        Where to go on (the number of members, when done) and how many normals were used.
+    Members of step ``first + t`` are ``ids[starts[t]:starts[t + 1]]``; work goes on at member
+    `begin`, and `normals` are used in their order. `dual`, of shape (records, outputs), and
+    `state` are secret and changed in place: which coordinates are settled shows the lots.
+    Returned are the member at which to go on (their number when done) and the count of used
+    normals.
 
     Notes
     -----

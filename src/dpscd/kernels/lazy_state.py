@@ -1,4 +1,4 @@
-"""The state of a shared vector with lazy noise: what each coordinate is due, and its draws."""
+"""State of a shared vector with lazy noise: amounts due to each coordinate, and draws."""
 
 import math
 from typing import Any, NamedTuple
@@ -36,31 +36,17 @@ _VALUE, DUE, _SUM, _REST = 0, 1, 2, 3
 
 
 class Law(NamedTuple):
-    """The noise of a step and the lattice that it lives on.
+    """The noise of a step and its lattice."""
 
-    Attributes
-    ----------
-    variance : float
-        Variance of the noise of one step, in squared grids.
-    bits : int
-        A grid has ``2^bits`` cells; between 0 and 42.
-    mask : int
-        ``2^bits - 1``.
-    cell : float
-        ``2^-bits``.
-    start : int
-        First step whose shared vector is averaged: all coordinates are settled then.
-    """
-
-    variance: float
-    bits: int
-    mask: int
-    cell: float
-    start: int
+    variance: float  # of the noise of one step, in squared grids
+    bits: int  # a grid has ``2^bits`` cells; between 0 and 42
+    mask: int  # ``2^bits - 1``
+    cell: float  # ``2^-bits``
+    start: int  # first step whose shared vector is averaged: all coordinates are settled then
 
 
 def new_state(width: int, outputs: int) -> Ints:
-    """Return the state of a shared vector that is zero; its rows fill lines of memory."""
+    """Return the state of a zero shared vector; its rows fill lines of memory."""
     columns = FIRST + COLUMNS * outputs
     line = LINE // 8
     stride = -(-columns // line) * line
@@ -168,16 +154,8 @@ def average_due(
 ) -> tuple[int, int]:
     """Fill `out` with sums of the shared vector over the averaged steps, in grids.
 
-    Parameters
-    ----------
-    law : Law
-        As before.
-    coarse : int
-        The sums are rounded to multiples of ``2^coarse`` grids.
-    begin, normals, state
-        As for :func:`settle_all`, after which this is called.
-    out : array of shape (outputs, width)
-        Filled from coordinate `begin` on.
+    The sums are rounded to multiples of ``2^coarse`` grids; `out`, of shape (outputs, width),
+    is filled from coordinate `begin` on. Called after :func:`settle_all`.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""How much shorter than allowed every contribution is made."""
+"""The safety margin by which every contribution is shortened."""
 
 __all__ = ["MARGIN"]
 

@@ -1,7 +1,7 @@
-"""A block of members of a lot, packed: their predictions, steps and contributions.
+"""A packed block of members of a lot: predictions, steps and contributions.
 
-A block stays in the cache: it is read for predictions, then all members take their steps in
-one loop of vector instructions, then it is read again for their contributions.
+A block stays in the cache: it is read for predictions, then all members step in one loop of
+vector instructions, then it is read again for their contributions.
 """
 
 import math
@@ -44,7 +44,7 @@ _LINES = 16
 
 
 class Room(NamedTuple):
-    """Room for a block of members, and the model that they see."""
+    """Workspace of a block of members, with the model that they see."""
 
     models: Singles  # the shared vector, one row an output, each over a power of two
     gains: Floats  # what products with it are multiplied by
@@ -52,7 +52,7 @@ class Room(NamedTuple):
 
 
 def new_room(pack: Pack, outputs: int, most: int = 0) -> Room:
-    """Return room for a block, or for `most` members if those are more."""
+    """Return the workspace of a block, or of `most` members if those are more."""
     models = on_lines((outputs, pack.padded), np.float32)
     models[:] = 0.0  # behind the shared vector they are not written any more
     return Room(models, np.empty(outputs), new_buffer(outputs, max(block_of(pack), most)))
@@ -61,14 +61,14 @@ def new_room(pack: Pack, outputs: int, most: int = 0) -> Room:
 def several(outputs: int) -> bool | None:
     """Return True if there are several outputs, and None if there is one.
 
-    What works on several at a time is then left out of the compiled code: None has a type of
-    its own.
+    None has a type of its own, so code for several outputs is then left out of the compiled
+    kernel.
     """
     return True if outputs > 1 else None
 
 
 def block_of(pack: Pack) -> int:
-    """Return how many members are worked on at a time."""
+    """Return how many members are processed at a time."""
     return max(4, min(_BLOCK, _BLOCK_BYTES // (2 * pack.cells.shape[1])))
 
 
@@ -133,7 +133,7 @@ def _predict_eights(pack: Pack, ids: Ints, eights: int, room: Room) -> None:
 def read_members(
     pack: Pack, ids: Ints, coming: Ints, room: Room, dual: Floats, many: bool | None = None
 ) -> None:
-    """Lay out what the members `ids` need for their steps; ask for the `coming` ones."""
+    """Lay out what the members `ids` need for their steps; prefetch the `coming` ones."""
     models, gains, buffer = room.models, room.gains, room.buffer
     outputs = models.shape[0]
     eights = 0
@@ -213,7 +213,7 @@ def add_outputs(
     pack: Pack, ids: Ints, cells: npt.NDArray[np.int32], start: int, total: Ints,
     many: bool | None = None,
 ) -> None:  # fmt: skip
-    """Add the numbers of the rows `ids`, which stand in `cells` from `start` on."""
+    """Add the numbers of the rows `ids`; their cells begin at `start` in `cells`."""
     stop, pairs = start + ids.shape[0], 0
     if many is not None:
         pairs = total.shape[0] - total.shape[0] % 2
@@ -229,26 +229,11 @@ def add_members(
     loss: Loss, pack: Pack, constants: StepConstants, ids: Ints, begin: int, end: int,
     after: int, block: int, room: Room, dual: Floats, total: Ints, many: bool | None = None,
 ) -> None:  # fmt: skip
-    """Add what members contribute to `total`, and move their duals.
+    """Add the contributions of the members ``ids[begin:end]`` to `total`; move their duals.
 
-    Parameters
-    ----------
-    loss, pack, constants
-        The problem.
-    ids, begin, end : array, int, int
-        The members are ``ids[begin:end]``.
-    after : int
-        Where in `ids` those stand that will be worked on next.
-    block : int
-        How many are worked on at a time.
-    room : Room
-        With the model.
-    dual : array of shape (records, outputs)
-        Secret; changed in place.
-    total : int64 array of shape (outputs, padded)
-        Sums in cells, to be added to.
-    many : bool, optional
-        From :func:`several`.
+    Those to be processed next begin at ``ids[after]``; `block` are processed at a time. The
+    secret `dual`, of shape (records, outputs), and the int64 `total`, sums in cells of shape
+    (outputs, padded), are changed in place. `many` is :func:`several`'s.
 
     Notes
     -----

@@ -24,7 +24,7 @@ Ints = npt.NDArray[np.int64]
 
 @jit_inlined
 def _scale(cell: float) -> float:
-    """Return what features and squares are multiplied by, so that both are at most 1 long."""
+    """Return the factor that makes features and squares together at most 1 long."""
     return MARGIN * math.sqrt(0.5) / cell
 
 
@@ -38,16 +38,9 @@ def _counts(rows: Rows, weights: Floats, i: int) -> bool:
 def add_moments(rows: Rows, weights: Floats, cell: float, total: Floats) -> None:
     """Add every record's ``(x, x * x) / sqrt(2)``, in multiples of `cell`, to `total`.
 
-    Parameters
-    ----------
-    rows : Rows
-        Records of length at most 1, without a constant column.
-    weights : array of float
-        A record counts once if its weight is positive, else not at all.
-    cell : float
-        A power of two to multiples of which contributions are cut, toward zero.
-    total : array of shape (2, width)
-        Sums of features and of their squares, in cells.
+    Rows are at most 1 long and have no constant column. A record counts once if its weight is
+    positive, else not at all. Contributions are cut toward zero to multiples of the power of
+    two `cell`; `total`, of shape (2, width), is in cells.
 
     Notes
     -----
@@ -68,12 +61,7 @@ def add_person_moments(
 ) -> None:
     """Add every person's mean of ``(x, x * x) / sqrt(2)``, in multiples of `cell`, to `total`.
 
-    Parameters
-    ----------
-    rows, weights, cell, total
-        As for :func:`add_moments`.
-    starts : array of int
-        Where the rows of each person begin; the mean is over those that count.
+    A person's rows begin at `starts`; the mean is over those that count.
 
     Notes
     -----
@@ -113,18 +101,10 @@ def add_person_moments(
 def fill_person_means(
     each: Floats, usable: npt.NDArray[np.bool_], starts: Ints, out: Floats
 ) -> None:
-    """Fill in every person's mean of numbers of its usable rows.
+    """Fill in every person's mean of numbers of its usable rows, or 0 if none is usable.
 
-    Parameters
-    ----------
-    each : array of shape (numbers, rows)
-        The numbers.
-    usable : array of bool, one a row
-        Others are left out.
-    starts : array of int
-        Where the rows of each person begin.
-    out : array of shape (numbers, persons)
-        Written; 0 where no row is usable.
+    `each` has shape (numbers, rows), `out` (numbers, persons); a person's rows begin at
+    `starts`.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Lengths of rows: what scales each into the declared ball, and a bound of its norm."""
+"""Row lengths: the factor that scales a row into the declared ball, and a bound of its norm."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ from dpscd.kernels.rows import Rows, pick_layout
 
 __all__ = ["largest_of", "measure_rows"]
 
-# Lengths below this are not told from it: squares of smaller numbers underflow.
+# Lengths below this count as this: squares of smaller numbers underflow.
 _SHORTEST = 2.0**-300
 
 # All bits of a double but its sign.
@@ -67,7 +67,7 @@ def _well_formed_overload(rows, i):
 
 @jit
 def largest_of(x: npt.NDArray[Any]) -> float:
-    """Return the largest absolute value of `x`; infinity or NaN if one is no number."""
+    """Return the largest absolute value of `x`; infinity or NaN if it holds one."""
     # Bits of positive doubles are ordered as the doubles are, with NaN above infinity:
     # unlike a maximum of floats this becomes vector instructions.
     largest = np.int64(0)
@@ -79,10 +79,10 @@ def largest_of(x: npt.NDArray[Any]) -> float:
 
 @register_jitable
 def _square_product(x: npt.NDArray[Any], unit: float) -> float:
-    """Return the sum of the squares of ``unit x``, every fourth one by itself.
+    """Return the sum of the squares of ``unit x``, in four interleaved sums.
 
-    Written out, because an order that the compiler may choose differs between single and
-    double precision, and between processors.
+    Written out, because an order that the compiler may choose differs between single and double
+    precision, and between processors.
     """
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     whole = x.shape[0] - x.shape[0] % 4
@@ -119,14 +119,8 @@ def _squares(x: npt.NDArray[Any], unit: float) -> float:
 def measure_rows(rows: Rows, row_bound: float, scale: float) -> None:
     """Fill ``rows.factor`` and ``rows.norm`` from the values.
 
-    Parameters
-    ----------
-    rows : Rows
-        Rows whose ``factor`` and ``norm`` are to be written.
-    row_bound : float
-        Longer rows are scaled down to this length.
-    scale : float
-        Length of the longest possible ``(row, constant)``; all are divided by it.
+    Rows longer than `row_bound` are scaled down to it; all are divided by `scale`, the length
+    of the longest possible ``(row, constant)``.
 
     Notes
     -----

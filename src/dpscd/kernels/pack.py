@@ -1,9 +1,9 @@
-"""Dense records in fixed point: what the private dense kernel reads.
+"""Dense records in fixed point: the input of the private dense kernel.
 
 A record ``(factor x, tail)`` is stored as whole numbers ``q`` of 16 bits and one ``scale``,
 with ``|q| <= 32767`` and ``scale = largest entry / 32767``: half the memory of float32, and
-sums of multiples of ``q`` are whole numbers, exact in any order. Behind the numbers of a row
-stand its scale, norm, label and weight, so that a record is a few neighbouring lines of memory.
+sums of multiples of ``q`` are whole numbers, exact in any order. The scale, norm, label and
+weight of a row follow its numbers, so that a record is a few neighbouring lines of memory.
 """
 
 import math
@@ -56,27 +56,16 @@ _LEAST_ALIGNED = 4
 
 
 class Pack(NamedTuple):
-    """Records in fixed point.
+    """Records in fixed point."""
 
-    Attributes
-    ----------
-    cells : int16 array of shape (records, stride)
-        Row i begins with the whole numbers of record i, padded with zeros.
-    state : float64 array of shape (records, stride / 4)
-        The same memory: SCALE, NORM, LABEL and WEIGHT from column `place` on.
-    width : int
-        Whole numbers of a record, the constant column among them.
-    padded : int
-        The same with the zeros.
-    place : int
-        Column of `state` at which the state of a record begins.
-    """
-
+    # int16, of shape (records, stride): the whole numbers of a record, padded with zeros
     cells: Shorts
+    # float64, of shape (records, stride / 4): the same memory; SCALE, NORM, LABEL and WEIGHT
+    # from column `place` on
     state: Floats
-    width: int
-    padded: int
-    place: int
+    width: int  # whole numbers of a record, including the constant column
+    padded: int  # `width` including the padding
+    place: int  # column of `state` at which the state of a record begins
 
 
 def pack_rows(rows: DenseRows, records: Records) -> Pack:
@@ -99,12 +88,7 @@ def empty_pack(
 ) -> Pack:
     """Return the memory for `count` records, to be filled.
 
-    Parameters
-    ----------
-    count, features, tail
-        Records, features, and the constant column.
-    memory_of : callable
-        Returns so many bytes; elsewhere than in memory where records are too many for it.
+    `tail` is the constant column; `memory_of` allocates bytes, on disk if memory is too small.
     """
     width = features + (1 if tail != 0.0 else 0)
     padded, stride = _layout(width, 4 * features)
@@ -127,18 +111,9 @@ def _layout(width: int, allowed: int) -> tuple[int, int]:
 
 @jit_uncounted
 def fill_pack(rows: DenseRows, records: Records, pack: Pack, first: int) -> None:
-    """Put dense rows, the records from `first` on, into their places.
+    """Put a block of dense rows into the pack, from record `first` on.
 
-    Parameters
-    ----------
-    rows : DenseRows
-        A block of rows.
-    records : Records
-        Labels and weights of all records.
-    pack : Pack
-        To be filled.
-    first : int
-        The record that is row 0 of the block.
+    `records` are the labels and weights of all records.
 
     Notes
     -----

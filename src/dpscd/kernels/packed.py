@@ -32,20 +32,9 @@ Cells = npt.NDArray[np.int64]
 def release_cells(
     total: Ints, normals: Floats, constants: StepConstants, bits: int, shared: Floats
 ) -> None:
-    """Add the exact sum of a lot and its noise to the shared vector, on the grid.
+    """Add the exact sum of a lot, in cells, and its noise to the shared vector, on the grid.
 
-    Parameters
-    ----------
-    total : array
-        The sum in cells.
-    normals : array
-        Standard normals.
-    numbers : StepConstants
-        With a grid of ``2^bits`` cells.
-    bits : int
-        Between 0 and 52.
-    shared : array
-        Changed in place.
+    A grid has ``2^bits`` cells, with `bits` between 0 and 52. `shared` is changed in place.
 
     Notes
     -----
@@ -79,7 +68,7 @@ def release_step(
 def room_for(
     pack: Pack, outputs: int, persons: tuple[Persons, ...]
 ) -> tuple[Room, tuple[Persons, Desk] | None]:
-    """Return room for members, and the persons with room for them if that is what they are."""
+    """Return the workspace of members, and of persons if members are persons."""
     if not persons:
         return new_room(pack, outputs), None
     room = new_room(pack, outputs, persons[0].most)
@@ -115,22 +104,11 @@ def add_packed_lot(
     total: Cells,
     *persons: Persons,
 ) -> None:
-    """Add what the members `ids` of one lot contribute to `total`, and move their duals.
+    """Add the contributions of the members `ids` of one lot to `total`, and move their duals.
 
-    Parameters
-    ----------
-    loss, pack, numbers
-        The problem.
-    ids : array
-        Members.
-    dual : array of shape (records, outputs)
-        Secret; changed in place.
-    shared : array of shape (outputs, width)
-        As it was before the lot.
-    total : int64 array of shape (outputs, padded)
-        Sums in cells, to be added to.
-    *persons : Persons
-        Whose rows are whose, if members are persons.
+    The secret `dual`, of shape (records, outputs), and the int64 `total`, sums in cells of
+    shape (outputs, padded), are changed in place; `shared` is as it was before the lot.
+    `persons` is given if members are persons.
 
     Notes
     -----
@@ -182,10 +160,9 @@ def advance_packed(
     average: Floats,
     *persons: Persons,
 ) -> None:
-    """Run a chunk of steps on packed records.
+    """Run a chunk of steps on packed records, as :func:`dpscd.kernels.dual.advance` does.
 
-    Parameters are those of :func:`dpscd.kernels.dual.advance`, with a pack for rows and
-    records, a grid of 2^0 to 2^52 cells, and whose rows are whose if members are persons.
+    The grid has 2^0 to 2^52 cells; `persons` is given if members are persons.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Members of a lot that are persons, packed: their rows step together, under one clip."""
+"""Packed persons in a lot: the rows of a person step together, under one clip."""
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ def _add_joint(
     pack: Pack, constants: StepConstants, ids: Ints, first: int, last: int, own: Ints,
     buffer: BlockBuffer, total: Ints, many: bool | None,
 ) -> None:  # fmt: skip
-    """Add what a person, rows `first` to `last` of a block, contributes, as one vector."""
+    """Add the contribution of a person, rows `first` to `last` of a block, as one vector."""
     for k in range(total.shape[0]):
         for j in range(own.shape[1]):
             own[k, j] = 0
@@ -40,7 +40,7 @@ def add_persons(
     loss: Loss, pack: Pack, constants: StepConstants, ids: Ints, persons: Persons, desk: Desk,
     room: Room, dual: Floats, total: Ints, many: bool | None = None,
 ) -> None:  # fmt: skip
-    """Add what persons contribute to `total`, each no more than the clip; move their duals.
+    """Add the contributions of persons to `total`, each at most the clip; move their duals.
 
     Notes
     -----

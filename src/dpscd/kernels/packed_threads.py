@@ -1,4 +1,4 @@
-"""The mechanism on packed records among threads: each does a part of every step."""
+"""The mechanism on packed records in threads: each does a part of every step."""
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,7 @@ _CLAIMS = 4
 
 @jit_inlined
 def _join(t: int, part: int, totals: Cells, gate: Ints) -> None:
-    """Add up the sums of all who took part in step t, in this thread's."""
+    """Add the sums of all threads of step t to this thread's sum."""
     total = totals[part]
     joined = in_step(gate, part, t)
     for k in range(total.shape[0]):
@@ -127,25 +127,14 @@ def advance_part(
     gate: Ints,
     *persons: Persons,
 ) -> None:
-    """Do one thread's part of a chunk of steps; others may run at the same time.
+    """Do one thread's part of a chunk of steps, beside other threads.
 
-    Each thread adds up members that it claims (:mod:`dpscd.kernels.sharing`); one of them, who
-    sees that all are done, releases the sum, and the next step begins. Sums of whole numbers do
-    not depend on how they are shared. A thread comes back when the last step is done, when the
-    gate is called off, or when it waited in vain for another one, which then goes on.
-
-    Parameters are those of :func:`~dpscd.kernels.packed.advance_packed`, and:
-
-    Parameters
-    ----------
-    part : int
-        Which thread this is.
-    totals : array of shape (threads, outputs, padded)
-        Room for the sums.
-    gate : array
-        From :func:`~dpscd.kernels.sharing.new_gate`.
-    *persons : Persons
-        Whose rows are whose, if members are persons.
+    Each thread adds up members that it claims (:mod:`dpscd.kernels.sharing`). The thread that
+    sees that all are done releases the sum, and the next step begins. Sums of whole numbers do
+    not depend on how they are shared. A thread returns when the last step is done, when the
+    gate is called off, or when it waited too long for another one, which then goes on.
+    Parameters are those of :func:`~dpscd.kernels.packed.advance_packed`, the number `part` of
+    this thread, buffers `totals` of shape (threads, outputs, padded), and the gate.
 
     Notes
     -----

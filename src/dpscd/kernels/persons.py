@@ -1,7 +1,7 @@
-"""Persons with several rows: who steps together, and the one clip of all their steps.
+"""Persons with several rows: the rows that step together, and the one clip of all their steps.
 
-The rows of a person stand one after the other. When a person is drawn its rows step together,
-at most so many at a time; what they contribute is shortened as one vector.
+The rows of a person are adjacent. When a person is drawn its rows step together, up to a fixed
+number at a time; their contribution is shortened as one vector.
 """
 
 import math
@@ -38,26 +38,16 @@ MOST_ROWS = 2**14
 
 
 class Persons(NamedTuple):
-    """Whose rows are whose.
+    """The rows of each person."""
 
-    Attributes
-    ----------
-    starts : array of int, of length persons + 1
-        The rows of person g are those from ``starts[g]`` to ``starts[g + 1]``.
-    turns : array of int
-        With which of its rows each person goes on. Secret; a function of how often the person
-        was drawn.
-    most : int
-        Rows of a person that step together: public, at most MOST_ROWS.
-    """
-
+    # of length persons + 1: the rows of person g are ``starts[g]`` to ``starts[g + 1]``
     starts: Ints
-    turns: Ints
-    most: int
+    turns: Ints  # next row of each person; secret, as it shows how often the person was drawn
+    most: int  # rows of a person that step together: public, at most MOST_ROWS
 
 
 class Desk(NamedTuple):
-    """Room for persons that are worked on, two blocks of them: this one and the next."""
+    """Workspace of two blocks of persons: this one and the next."""
 
     rows: Ints
     ends: Ints
@@ -66,7 +56,7 @@ class Desk(NamedTuple):
 
 
 def new_desk(rows: int, outputs: int, width: int) -> Desk:
-    """Return room for blocks of so many rows, and for a contribution."""
+    """Return the workspace for blocks of `rows` rows, and for a contribution."""
     blocks = np.empty((2, 2, rows), np.int64)
     own = np.empty((outputs, width), np.int64)
     return Desk(blocks[0], blocks[1], np.empty(rows, np.bool_), own)
@@ -74,7 +64,7 @@ def new_desk(rows: int, outputs: int, width: int) -> Desk:
 
 @jit
 def _taken(persons: Persons, g: int, rows: Ints) -> int:
-    """Fill in which rows of person g step now; return how many, and let others be next."""
+    """Fill in which rows of person g step now; return their number, and advance the turn."""
     first = persons.starts[g]
     size = persons.starts[g + 1] - first
     taken = min(size, persons.most)
@@ -89,25 +79,10 @@ def _taken(persons: Persons, g: int, rows: Ints) -> int:
 
 @jit
 def gather(persons: Persons, ids: Ints, first: int, rows: Ints, ends: Ints) -> tuple[int, int]:
-    """Take whole persons from ``ids[first]`` on while there is room for their rows.
+    """Take whole persons from ``ids[first]`` on while `rows` has space for their rows.
 
-    Parameters
-    ----------
-    persons : Persons
-        Of which turns are moved on.
-    ids : array
-        The members of a lot: persons.
-    first : int
-        Where among them to begin.
-    rows : array
-        Filled with the numbers of rows; it holds those of one person at least.
-    ends : array
-        Filled with where in `rows` each person ends.
-
-    Returns
-    -------
-    persons, rows
-        How many of them.
+    `rows`, which holds at least one person's, gets row numbers, and `ends` the end of each
+    person in it; turns advance. Returned are the numbers of persons and of rows.
     """
     count, taken = 0, 0
     while first + taken < ids.shape[0] and taken < ends.shape[0]:
@@ -139,18 +114,10 @@ def weigh(ends: Ints, buffer: BlockBuffer) -> None:
 def first_factors(
     constants: StepConstants, ends: Ints, buffer: BlockBuffer, joint: npt.NDArray[np.bool_]
 ) -> None:
-    """Put in the place of squares what steps are cut to before their sum is measured.
+    """Replace squares by the factors of the steps before their sum is measured.
 
-    Parameters
-    ----------
-    constants : StepConstants
-        With the clip.
-    ends : array
-        Where in the block each person ends.
-    buffer : BlockBuffer
-        With steps and their squares.
-    joint : array of bool
-        Filled in: whether the sum of a person's contributions may still be too long.
+    `ends` says where in the block each person ends; `joint` is filled with whether the sum of a
+    person's contributions may still be too long.
 
     Notes
     -----
@@ -179,14 +146,9 @@ def first_factors(
 
 @jit
 def shorten_sum(total: Ints, constants: StepConstants) -> float:
-    """Shorten what a person contributes, in whole cells, to the clip; return by what.
+    """Shorten the contribution of a person to the clip, in place; return the factor.
 
-    Parameters
-    ----------
-    total : int64 array of shape (outputs, width)
-        The sum over the person's rows; changed in place.
-    constants : StepConstants
-        With clip and cell.
+    `total`, of shape (outputs, width), is the sum over the person's rows in whole cells.
 
     Notes
     -----
@@ -222,7 +184,7 @@ def add_lot_of_persons(
     shared: Floats,
     total: Floats,
 ) -> None:
-    """Add what the persons `ids` of one lot contribute to `total`, and move their duals.
+    """Add the contributions of the persons `ids` of a lot to `total`, and move their duals.
 
     Notes
     -----
@@ -317,9 +279,7 @@ def advance_persons(
     shared: Floats,
     average: Floats,
 ) -> None:
-    """Run a chunk of steps whose members are persons.
-
-    Parameters are those of :func:`dpscd.kernels.dual.advance`, and whose rows are whose.
+    """Run a chunk of steps over persons, as :func:`dpscd.kernels.dual.advance` does.
 
     Notes
     -----

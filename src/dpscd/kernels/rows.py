@@ -40,7 +40,7 @@ _ROW_BYTES, _ENTRIES = 16 * LINE, LINE
 
 
 class DenseRows(NamedTuple):
-    """A C-contiguous matrix, one record a row."""
+    """A C-contiguous matrix, one record per row."""
 
     values: npt.NDArray[Any]
     factor: Floats
@@ -273,38 +273,27 @@ def add_squares(rows: Rows, i: int, scale: float, vector: Floats) -> None:
 def move_out(
     rows: Rows, i: int, vector: Floats, places: Any, entries: Floats, count: int
 ) -> int:
-    """Move what `vector` has where record `i` has entries into a list, and leave zeros.
+    """Move the entries of `vector` at record `i` into a list, and leave zeros.
 
-    Parameters
-    ----------
-    rows, i
-        The record; of dense rows every one has all entries.
-    vector : array
-        Changed in place.
-    places, entries : arrays
-        The list, `count` long until now; it has room for all of `vector`.
-
-    Returns
-    -------
-    int
-        How long the list is then. No place is in it twice.
+    Dense rows have all entries. The list, `places` and `entries`, is `count` long before, has
+    room for all of `vector`, and holds no place twice. Returned is its new length.
     """
     pick = pick_layout(rows, _move_out_dense, _move_out_csr)
     return int(pick(rows, i, vector, places, entries, count))
 
 
 def look_ahead(rows: Rows, ids: npt.NDArray[np.int64], p: int, vector: Floats) -> None:
-    """Ask the memory for what records after ``ids[p]`` need that will meet `vector`."""
+    """Prefetch what records after ``ids[p]`` need to meet `vector`."""
     pick_layout(rows, _look_ahead_dense, _look_ahead_csr)(rows, ids, p, vector)
 
 
 def row_width(rows: Rows) -> int:
-    """Return the number of features, the constant column not counted."""
+    """Return the number of features, without the constant column."""
     return int(rows.values.shape[1]) if isinstance(rows, DenseRows) else rows.width
 
 
 def pick_layout(rows: Any, dense: Any, csr: Any) -> Any:
-    """Return what is for the layout of `rows`: of a value, or of its type when compiled."""
+    """Return the operation for the layout of `rows`: a value, or its type when compiled."""
     # Called with a value by Python and with a Numba type (instance_class) by overloads.
     kind = getattr(rows, "instance_class", None) or type(rows)
     return dense if kind is DenseRows else csr

@@ -1,4 +1,4 @@
-"""SDCA without privacy: sweeps over the records, and how far they are from the end."""
+"""SDCA without privacy: sweeps over the records, and their objectives."""
 
 import numpy as np
 import numpy.typing as npt
@@ -99,9 +99,9 @@ def joint_sweep(
     shared: Floats,
     steps: Floats,
 ) -> None:
-    """Run one epoch of SDCA with a joint loss, one record after the other: not private.
+    """Run one epoch of SDCA with a joint loss, one record after another: not private.
 
-    `steps` is room for a number for each output.
+    `steps` is a buffer with a number per output.
     """
     for p in range(order.shape[0]):
         i = order[p]

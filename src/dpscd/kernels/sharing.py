@@ -1,11 +1,10 @@
-"""How threads share the members of a lot: whoever runs takes work.
+"""How threads share the members of a lot: every running thread takes work.
 
-Every thread has a share of each lot and claims it block by block; who is done with its own
-share claims blocks of the others'. A thread that does not run, because other programs have the
-processor, therefore holds up nobody, unless in the middle of a block; and who then waits for it
-longer than a block takes goes home, to sleep until the chunk of steps is done.
-
-All threads look at one array of whole numbers, the gate.
+Every thread has a share of each lot and claims it block by block; a thread that is done with
+its own share claims blocks of the others'. So a thread that other programs keep from running
+delays nobody, unless it is in the middle of a block. A thread that waits longer than a block
+takes gives up, and sleeps until the chunk of steps is done. All threads look at one array of
+whole numbers, the gate.
 """
 
 import numpy as np
@@ -49,14 +48,14 @@ _JOINED = 1
 
 @register_jitable
 def share_of(starts: Ints, t: int, part: int, parts: int) -> tuple[int, int]:
-    """Return where the members of step t begin and end that are a thread's share."""
+    """Return where a thread's share of the members of step t begins and ends."""
     size = starts[t + 1] - starts[t]
     return starts[t] + size * part // parts, starts[t] + size * (part + 1) // parts
 
 
 @register_jitable
 def open_step(gate: Ints, starts: Ints, t: int, parts: int) -> None:
-    """Let members of step t be claimed; behind the last step there are none."""
+    """Let members of step t be claimed; after the last step there are none."""
     if t + 1 < starts.shape[0]:
         for part in range(parts):
             put(gate, _SHARES + part * _DONE, share_of(starts, t, part, parts)[0])
@@ -91,8 +90,8 @@ def new_gate(starts: Ints, parts: int) -> Ints:
 def claim(gate: Ints, part: int, begin: int, end: int, size: int) -> int:
     """Claim up to `size` members of a share; return the first, or `end` if none is left.
 
-    Places in the list of all members only grow from step to step. So what is claimed was free,
-    and its step is open until it is done, however long ago the thread looked at the gate.
+    Places in the list of all members only grow from step to step. So a claimed member was free,
+    and its step stays open until it is done, however old the thread's view of the gate is.
     """
     place = _SHARES + part * _DONE
     first = look(gate, place)
@@ -105,7 +104,7 @@ def claim(gate: Ints, part: int, begin: int, end: int, size: int) -> int:
 
 @jit_inlined
 def take_part(gate: Ints, part: int, t: int) -> None:
-    """Say that a thread has a sum of its own in step t, before its members count as done."""
+    """Record that a thread has a sum of its own in step t, before its members count as done."""
     gate[_SHARES + part * _DONE + _JOINED] = t + 1
 
 
@@ -117,7 +116,7 @@ def in_step(gate: Ints, part: int, t: int) -> bool:
 
 @jit_inlined
 def done(gate: Ints, members: int) -> None:
-    """Count members as done: what they add is in a sum, and their duals have moved."""
+    """Count members as done: their contributions are in a sum, and their duals have moved."""
     count_up(gate, _DONE, members)
 
 

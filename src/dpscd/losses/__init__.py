@@ -104,23 +104,12 @@ def fill_steps(
     steps: Floats,
     room: Floats,
 ) -> None:
-    """Turn predictions of some records by a joint loss, in `steps`, into steps of their duals.
+    """Replace predictions of records by a joint loss, in `steps`, by steps of their duals.
 
-    The same numbers as :func:`record_steps` gives, to the last bit.
-
-    Parameters
-    ----------
-    loss : Loss
-        Joint.
-    count : int
-        Number of records.
-    y, weight, k : arrays
-        Label (a class number), weight and curvature of every record. Weights are positive; a
-        loss of weight w has w times the conjugate, at the dual divided by w.
-    duals, steps : arrays of shape (outputs, records)
-        One column for each record.
-    room : array of shape (3, records)
-        Overwritten.
+    The numbers are those of :func:`record_steps`, to the last bit. `y` are class numbers;
+    weights are positive: a loss of weight w has w times the conjugate, at the dual divided by
+    w. `duals` and `steps` have shape (outputs, records); `room`, of shape (3, records), is
+    overwritten.
     """
     _of(loss, "fill_steps")(loss, count, y, weight, k, duals, steps, room)
 
@@ -128,10 +117,10 @@ def fill_steps(
 def record_steps(
     loss: Loss, y: float, weight: float, k: float, duals: Floats, steps: Floats
 ) -> None:
-    """Turn the predictions of one record for all outputs, in `steps`, into steps of its duals.
+    """Replace the predictions of one record for all outputs, in `steps`, by steps of its duals.
 
-    For every loss; one that is not joint has labels 1 for the output `y` and -1 for others, if
-    there are several.
+    A loss that is not joint has labels 1 for the output `y` and -1 for others, if there are
+    several.
     """
     (_of(loss, "record_steps") if is_joint(loss) else _record_separately)(
         loss, y, weight, k, duals, steps
@@ -149,15 +138,15 @@ def joint_conjugate(loss: Loss, duals: Floats, y: float) -> float:
 
 
 def is_joint(loss: Loss | type[Loss]) -> bool:
-    """Return whether a loss, or a class of losses, is of all outputs together."""
+    """Return whether a loss, or a class of losses, is one loss of all outputs together."""
     family = loss if isinstance(loss, type) else type(loss)
     return hasattr(sys.modules[family.__module__], "fill_steps")
 
 
 def rescaled(loss: Loss, label_scale: float) -> Loss:
-    """Return the loss of labels that were divided by `label_scale`, and predictions with them.
+    """Return the loss for labels, and predictions, that are divided by `label_scale`.
 
-    It is the same up to a positive factor: a loss that has no scale of its own is itself.
+    It is the same up to a positive factor: a loss without a scale is returned as it is.
     Predictions under a log link stay as they are.
     """
     own = getattr(sys.modules[type(loss).__module__], "rescaled", None)
@@ -165,12 +154,12 @@ def rescaled(loss: Loss, label_scale: float) -> Loss:
 
 
 def unit(loss: Loss) -> float:
-    """Return what the user's loss was divided by: 1 unless the loss says otherwise."""
+    """Return the divisor of the user's loss: 1 unless the loss says otherwise."""
     return loss.unit if isinstance(loss, _WITH_UNIT) else 1.0
 
 
 def in_inner_unit(loss: Loss) -> Loss:
-    """Return the loss as it is for labels divided by their scale: a lam for it has no unit."""
+    """Return the loss for labels divided by their scale, so that its lam has no unit."""
     return loss._replace(unit=1.0) if isinstance(loss, _WITH_UNIT) else loss
 
 

@@ -8,15 +8,9 @@ __all__ = ["Hinge"]
 
 
 class Hinge(NamedTuple):
-    """The hinge loss of a support vector machine.
+    """The hinge loss of a support vector machine."""
 
-    Attributes
-    ----------
-    margin : float
-        The margin below which a prediction is charged: always 1.
-    """
-
-    margin: float = 1.0
+    margin: float = 1.0  # predictions below it are charged: always 1
 
 
 @register_jitable
@@ -33,7 +27,7 @@ def slope(loss: Hinge, u: float, y: float) -> float:
 
 @register_jitable
 def curvature(loss: Hinge, u: float, y: float) -> float:
-    """Return the second derivative of the loss, which is 0 wherever there is one."""
+    """Return the second derivative of the loss, 0 wherever it exists."""
     return 0.0
 
 

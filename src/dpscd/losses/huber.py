@@ -1,4 +1,4 @@
-"""The Huber loss: the squared loss of small residuals, their size beyond a threshold."""
+"""The Huber loss: squared for small residuals, linear beyond a threshold."""
 
 from typing import NamedTuple
 
@@ -12,14 +12,10 @@ class Huber(NamedTuple):
 
     It is ``r^2 / 2`` for a residual with ``|r| <= threshold``, and
     ``threshold (|r| - threshold / 2)`` beyond.
-
-    Attributes
-    ----------
-    threshold : float
-        The residual from which on the loss is linear, in the unit of the labels. A dual
-        is never larger: no record pulls harder, however far away its label is.
     """
 
+    # the residual at which the loss becomes linear, in the unit of the labels; it bounds every
+    # dual
     threshold: float = 1.0
 
 
@@ -65,9 +61,7 @@ def project(loss: Huber, a: float, y: float) -> float:
 def dual_step(loss: Huber, u: float, a: float, y: float, k: float) -> float:
     """Return the exact minimiser z of ``conjugate(a + z) + u z + k z^2 / 2``.
 
-    Notes
-    -----
-    That of the squared loss, cut to the box: the subproblem is a parabola in ``a + z``.
+    It is that of the squared loss, cut to the box: the subproblem is a parabola in ``a + z``.
     """
     b = project(loss, a, y)
     return project(loss, b + (y - u - b) / (1.0 + k), y) - a

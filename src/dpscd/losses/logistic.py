@@ -10,15 +10,9 @@ __all__ = ["Logistic"]
 
 
 class Logistic(NamedTuple):
-    """The logistic loss.
+    """The logistic loss."""
 
-    Attributes
-    ----------
-    scale : float
-        Not a parameter: always 1. Numba cannot pass a tuple without fields.
-    """
-
-    scale: float = 1.0
+    scale: float = 1.0  # always 1: Numba cannot pass a tuple without fields
 
 
 @register_jitable

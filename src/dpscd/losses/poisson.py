@@ -14,18 +14,10 @@ _MOST = 1e300
 
 
 class Poisson(NamedTuple):
-    """Half the deviance of a count `y` whose mean is ``rate exp(u)``.
+    """Half the deviance of a count `y` whose mean is ``rate exp(u)``."""
 
-    Attributes
-    ----------
-    rate : float
-        The mean where the prediction is 0, in the unit of the labels.
-    unit : float
-        That unit: what the user's loss is divided by.
-    """
-
-    rate: float = 1.0
-    unit: float = 1.0
+    rate: float = 1.0  # the mean where the prediction is 0, in the unit of the labels
+    unit: float = 1.0  # the unit of the labels, by which the user's loss is divided
 
 
 def rescaled(loss: Poisson, label_scale: float) -> Poisson:

@@ -1,9 +1,9 @@
 """The multinomial loss of a record's margins m, ``log(sum_k exp(m_k)) - m_y``.
 
-It is one loss of all outputs together, not a sum over them. A record's dual is a vector,
-``a = e_y - p`` with p in the simplex; margins that fit it give ``p = softmax(m)``. Steps keep
-p in the simplex, and the dual objective rises by at least the part of the record's duality gap
-that the step is of the way: docs/proofs/softmax.md.
+It is one loss of all outputs together, not a sum over them. A record's dual is a vector, ``a =
+e_y - p`` with p in the simplex; margins that fit it give ``p = softmax(m)``. Steps keep p in
+the simplex. A step that covers some part of the way raises the dual objective by at least that
+part of the record's duality gap: docs/proofs/softmax.md.
 """
 
 import math
@@ -21,15 +21,9 @@ Floats = npt.NDArray[np.float64]
 
 
 class Softmax(NamedTuple):
-    """The multinomial loss.
+    """The multinomial loss."""
 
-    Attributes
-    ----------
-    scale : float
-        Not a parameter: always 1. Numba cannot pass a tuple without fields.
-    """
-
-    scale: float = 1.0
+    scale: float = 1.0  # always 1: Numba cannot pass a tuple without fields
 
 
 @register_jitable
@@ -72,10 +66,10 @@ def fill_steps(
     steps: Floats,
     room: Floats,
 ) -> None:
-    """Do what :func:`record_steps` does for `count` records, each in a column, to the last bit.
+    """Do what :func:`record_steps` does for `count` records, one per column, to the last bit.
 
-    All loops are over records within, for vector instructions; each number is made of those of
-    one record. `room` has three rows.
+    Inner loops are over records, for vector instructions; each number depends on one record.
+    `room` has three rows.
     """
     classes = steps.shape[0]
     first, second, third = room[0], room[1], room[2]
@@ -116,10 +110,10 @@ def _direction(own: bool, dual: float, chance: float) -> float:
 
 @register_jitable(forceinline=True)
 def _part(sizes: float, squares: float, weight: float, k: float) -> float:
-    """Return how much of the direction is gone, times the weight."""
+    """Return the covered part of the direction, times the weight."""
     square = sizes * sizes
     below = square + k * squares
-    # What is no number stays none, and where nothing is left to do nothing is done.
+    # NaN stays NaN, and the step is 0 where the direction is 0.
     return weight * square / (below if below != 0.0 else 1.0)
 
 

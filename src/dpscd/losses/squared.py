@@ -8,15 +8,9 @@ __all__ = ["Squared"]
 
 
 class Squared(NamedTuple):
-    """The squared loss, half the square of the residual.
+    """The squared loss, half the square of the residual."""
 
-    Attributes
-    ----------
-    scale : float
-        Not a parameter: always 1. Numba cannot pass a tuple without fields.
-    """
-
-    scale: float = 1.0
+    scale: float = 1.0  # always 1: Numba cannot pass a tuple without fields
 
 
 @register_jitable
@@ -45,7 +39,7 @@ def conjugate(loss: Squared, a: float, y: float) -> float:
 
 @register_jitable(forceinline=True)
 def project(loss: Squared, a: float, y: float) -> float:
-    """Return the dual nearest to `a` that is feasible: every real number is."""
+    """Return the feasible dual nearest to `a`: `a` itself."""
     return a
 
 

@@ -1,1 +1,1 @@
-"""Accounting, randomness, sampling and noise: whatever a guarantee rests on."""
+"""Accounting, randomness, sampling and noise: the code that a guarantee rests on."""

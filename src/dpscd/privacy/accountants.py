@@ -59,9 +59,8 @@ def _by_library(
 ) -> Any:
     """Return dp-accounting's PLD of `events`.
 
-    It is asked for no losses that would be passed with a chance of less than `tail` in all
-    steps of an event. Wherever its grid ends, what lies above counts as infinite and what
-    lies below as its lowest loss.
+    Losses with a probability below `tail` over all steps of an event are left out. Losses above
+    the library's grid count as infinite, those below it as its lowest loss.
     """
     from dp_accounting.pld import privacy_loss_distribution as library
 
@@ -87,10 +86,10 @@ def _beyond(event: Event, tail: float) -> float:
 
 
 def _repeated(once: Any, steps: int) -> Any:
-    """Return so many steps of a PLD of the library.
+    """Return the PLD of `steps` steps.
 
-    To choose how to compose a few losses, it raises their number to the power of the steps,
-    in whole numbers, which can take minutes: many steps are composed in two goes.
+    The library composes few losses by raising their number to a whole power, which can take
+    minutes; many steps are therefore composed in two calls.
     """
     if steps <= _AT_ONCE:
         return once.self_compose(steps)
@@ -103,7 +102,7 @@ def _repeated(once: Any, steps: int) -> Any:
 def _cells(
     events: tuple[Event, ...], tail: float, relation: Relation, interval: float
 ) -> float:
-    """Return how many losses of single steps the library will compute, about."""
+    """Return roughly how many single-step losses the library will compute."""
     ranges = (
         range_of(
             event.rate, event.noise_multiplier, direction, event.rate * _beyond(event, tail)
@@ -130,9 +129,9 @@ def _translate(event: Event) -> Any:
 
 
 def rdp_epsilon(events: tuple[Event, ...], delta: float, relation: Relation) -> float:
-    """Return epsilon by Rényi divergences, whose rounding is paid for before it is used.
+    """Return epsilon by Rényi divergences, with their rounding paid for first.
 
-    Unpaid, a divergence that rounding makes 0 or less would be taken for no loss at all.
+    Otherwise a divergence that rounds to 0 or less would count as no loss.
     """
     from dp_accounting.rdp import compute_epsilon
 

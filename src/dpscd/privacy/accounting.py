@@ -1,13 +1,10 @@
-"""From events to epsilon: the smallest bound that is valid.
+"""The smallest valid epsilon of a list of events.
 
-Which accountants are valid for a relation, the relation itself says. Zero-out and
-add-remove share their dominating pair (docs/proofs/shared_vector.md); replace-one has its
-own inside the PLD accountant, with the same multiplier std / clip, and no RDP.
-
-Privacy loss distributions (PLD) are computed twice, by dp-accounting and by our own arrays
-(:mod:`dpscd.privacy.distribution`), and the larger epsilon counts: what is claimed rests on
-no mistake of one of them alone. The arrays take milliseconds, so a calibration searches with
-them (:func:`estimate`) and asks dp-accounting about what it found.
+Each relation says which accountants are valid for it. Zero-out and add-remove share their
+dominating pair (docs/proofs/shared_vector.md); replace-one has its own in the PLD accountant,
+with the same multiplier std / clip, and no RDP. PLD is computed twice, by dp-accounting and by
+our own arrays (:mod:`dpscd.privacy.distribution`), and the larger epsilon counts. The arrays
+take milliseconds, so a calibration searches with them (:func:`estimate`).
 """
 
 import math
@@ -33,21 +30,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Accounted:
-    """An upper bound on epsilon and how it was found.
-
-    Attributes
-    ----------
-    epsilon : float
-        The smaller of the bounds that are valid for the relation.
-    accountant : str
-        'PLD' or 'RDP': which of them it is.
-    interval : float
-        Discretisation of the privacy loss in the PLD accountant.
-    """
+    """An upper bound on epsilon and how it was found."""
 
     epsilon: float
-    accountant: str
-    interval: float
+    accountant: str  # 'PLD' or 'RDP': the one with the smaller valid bound
+    interval: float  # discretisation of the loss in the PLD accountant
 
 
 def epsilon_of(
@@ -58,10 +45,9 @@ def epsilon_of(
     *,
     enough: float = 0.0,
 ) -> Accounted:
-    """Return the smallest valid bound on epsilon of `events` together, at `delta`.
+    """Return the smallest valid bound on epsilon of all `events` together, at `delta`.
 
-    A bound of at most `enough` is returned without asking a second accountant for a
-    smaller one.
+    A bound of at most `enough` is returned without asking a second accountant.
     """
     given = tuple(events)
     pld = _by_arrays(given, delta, relation, interval)
@@ -80,7 +66,7 @@ def estimate(
     *,
     enough: float = 0.0,
 ) -> Accounted:
-    """Return about what :func:`epsilon_of` would, in milliseconds: to search with."""
+    """Approximate :func:`epsilon_of` in milliseconds, for searches."""
     given = tuple(events)
     pld = _by_arrays(given, delta, relation, interval)
     return _smaller(pld, given, delta, relation, interval, enough)
@@ -131,7 +117,7 @@ def _losses_together(
 def _merged(event: Event) -> Event:
     """Return the same losses in fewer steps, where that is exact.
 
-    Gaussian releases of all records are one, with the squared strengths summed.
+    Gaussian releases of all records merge into one; their squared strengths add up.
     """
     if event.rate < 1.0 or event.steps == 1:
         return event
@@ -155,10 +141,7 @@ def _smaller(
 
 @lru_cache(maxsize=256)
 def gaussian_multiplier(epsilon: float, delta: float, relation: Relation) -> float:
-    """Return the noise multiplier of one Gaussian release that reaches the target.
-
-    It is exact to eight digits, for whatever epsilon and delta.
-    """
+    """Return the multiplier of one Gaussian release that reaches the target, to 8 digits."""
     low, high = math.log(1e-305), math.log(1e200)  # of 1 / noise, at sensitivity 1
     while high - low > 1e-10:
         middle = 0.5 * (low + high)

@@ -1,4 +1,4 @@
-"""The entries of a ledger: how they are chained, and what they say."""
+"""The entries of a ledger: their hash chain and their content."""
 
 import hashlib
 import json
@@ -26,14 +26,14 @@ _START = "0" * 64
 
 @dataclass(frozen=True)
 class Verified:
-    """What a check of the whole ledger found: the number of entries and the last hash."""
+    """Result of checking a whole ledger: the number of entries and the last hash."""
 
     entries: int
     head: str
 
 
 def check_text(name: str, text: Any, *, empty: bool = False) -> None:
-    """Raise ParameterError unless `text` is a name that people can read in a table."""
+    """Raise ParameterError unless `text` is a name that is readable in a table."""
     if not (isinstance(text, str) and text.isprintable() and len(text) <= 200):
         raise ParameterError(f"{name} must be a printable string of at most 200 characters.")
     if not (text or empty):
@@ -44,7 +44,7 @@ def check_text(name: str, text: Any, *, empty: bool = False) -> None:
 
 
 def canonical(values: dict[str, Any]) -> str:
-    """Return the one JSON text of `values`."""
+    """Return the canonical JSON text of `values`."""
     return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -162,7 +162,7 @@ class Books:
 
 
 def _flag(values: dict[str, Any], key: str) -> bool:
-    """Return a truth value of an entry; False where those of earlier versions do not say."""
+    """Return a flag of an entry; False where earlier entries lack it."""
     found = values.get(key, False)
     if not isinstance(found, bool):
         raise TypeError(f"{key} is true or false")

@@ -16,48 +16,25 @@ __all__ = ["Account", "BudgetState", "Reservation"]
 
 @dataclass(frozen=True)
 class BudgetState:
-    """What a budget is, and what is spent and left of it.
-
-    Attributes
-    ----------
-    dataset : str
-        Name of the data set.
-    epsilon, delta, relation, filter
-        The budget and how fits are added up.
-    unit : str
-        What the budget protects: a record, or a person with all their records.
-    order : int or None
-        The order of a Rényi filter.
-    spent_epsilon, left_epsilon : float
-        At the budget's delta; rounded up and down.
-    spent_delta, left_delta : float or None
-        The same for delta; a Rényi filter states every total at the whole delta: None.
-    reserved, committed : int
-        Fits that began, and those of them that came to their end. Both are spent.
-    seeded : int
-        Fits whose noise came from a seed. If one of those becomes known, its model is not
-        private, and neither is the total.
-    note : str
-        What a reader of the totals should know.
-    forbids_look : bool
-        Whether ``dpscd look`` refuses to show facts about the records without noise.
-    """
+    """The budget of a data set, what is spent of it and what is left."""
 
     dataset: str
     epsilon: float
     delta: float
     relation: Relation
-    unit: str
+    unit: str  # what the budget protects: a record, or a person with all their records
     filter: str
-    order: int | None
-    spent_epsilon: float
+    order: int | None  # of a Rényi filter
+    spent_epsilon: float  # at the budget's delta; spent is rounded up, left is rounded down
     left_epsilon: float
-    spent_delta: float | None
+    spent_delta: float | None  # None for a Rényi filter: its totals are at the whole delta
     left_delta: float | None
-    reserved: int
+    reserved: int  # fits that began, all spent; `committed` counts those that also ended
     committed: int
+    # fits with seeded noise: if a seed leaks, its model and the total are not private
     seeded: int
-    note: str
+    note: str  # remark for readers of the totals
+    # whether ``dpscd look`` refuses to show facts about the records without noise
     forbids_look: bool = False
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,39 +44,19 @@ class BudgetState:
 
 @dataclass(frozen=True)
 class Reservation:
-    """A fit that was charged: public numbers of its plan, nothing of its data.
+    """A charged fit: public numbers of its plan, nothing of its data."""
 
-    Attributes
-    ----------
-    id : int
-        What :meth:`Ledger.reserve` returned.
-    dataset, label, time : str
-        Whose budget, what the caller named it, and when it was charged (UTC).
-    epsilon, delta : float
-        What the fit claims.
-    releases : tuple of dict
-        What it releases, as on its privacy card.
-    cost : dict
-        What the filter charged.
-    committed : bool
-        Whether the fit came to its end.
-    seeded : bool
-        Whether its noise came from a seed: the claim holds while that seed is secret.
-    unit : str
-        What it protects: the budget's unit.
-    """
-
-    id: int
+    id: int  # returned by :meth:`Ledger.reserve`
     dataset: str
     label: str
-    time: str
-    epsilon: float
+    time: str  # UTC
+    epsilon: float  # claimed by the fit, as `delta` is
     delta: float
-    releases: tuple[dict[str, Any], ...]
-    cost: dict[str, float]
-    committed: bool = False
-    seeded: bool = False
-    unit: str = RECORD.text
+    releases: tuple[dict[str, Any], ...]  # as on the privacy card
+    cost: dict[str, float]  # charged by the filter
+    committed: bool = False  # whether the fit ended
+    seeded: bool = False  # whether the claim holds only while a seed is secret
+    unit: str = RECORD.text  # the budget's unit
 
     def to_dict(self) -> dict[str, Any]:
         """Return the reservation as plain JSON values."""
@@ -119,7 +76,7 @@ class Account:
     sums: dict[str, Fraction] = field(default_factory=dict)
 
     def with_cost(self, cost: Mapping[str, float]) -> dict[str, Fraction]:
-        """Return what the sums would be with one more fit."""
+        """Return the sums with one more fit."""
         return {key: self.sums.get(key, Fraction(0)) + exact(x) for key, x in cost.items()}
 
     def exceeded(self, sums: Mapping[str, Fraction]) -> list[str]:

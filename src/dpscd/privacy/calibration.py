@@ -1,8 +1,7 @@
-"""From epsilon to noise: the multiplier that reaches a target, and how finely to look.
+"""Noise calibration: the multiplier that reaches a target.
 
-The search is free to guess and uses the quick accountant, for every multiplier that leaves
-this file has been put to :func:`~dpscd.privacy.accounting.epsilon_of` at the interval that
-is given.
+The search may guess with the quick accountant, because every multiplier that leaves this file
+was put to :func:`~dpscd.privacy.accounting.epsilon_of` at the given interval.
 """
 
 import math
@@ -43,27 +42,17 @@ _FAR = 1.1
 def interval_for(
     epsilon: float, delta: float, relation: Relation, parts: tuple[tuple[float, int], ...]
 ) -> float:
-    """Return the discretisation that suits a target: fine enough, and no finer.
+    """Return a discretisation that is fine enough for a target, and no finer.
 
-    Parameters
-    ----------
-    epsilon, delta, relation
-        The target.
-    parts : tuple of (float, int)
-        Rate and number of steps of each event that is to reach it; their noise need not
-        be known.
-
-    Notes
-    -----
-    Any interval gives a valid bound; a coarse one gives too large an epsilon. Rounding the
-    loss of a step to neighbours on a grid of width h adds at most about h^2 / 6 to its
-    variance and, because it is smaller than that for all but a share of the outcomes that
-    is about the rate q, about 2 q h. The variance of all steps together is the squared
-    strength of the target; the largest h that adds no more than 0.2 % to it is taken. Where
-    little noise is needed the range of the loss is wide, and what matters is one large loss
-    among many tiny ones: then the number of cells is bounded instead, as far as the slope
-    of epsilon makes up for it. What this does to the multiplier is shown in
-    docs/understanding/calibration.md.
+    `parts` are the rate and the number of steps of each event; their noise need not be known.
+    Any interval gives a valid bound; a coarse one gives too large an epsilon. Rounding the loss
+    of a step to neighbours on a grid of width h adds at most about h^2 / 6 to its variance and,
+    because it is smaller than that for all but a share q (the rate) of the outcomes, about 2 q
+    h. The variance of all steps together is the squared strength of the target; the largest h
+    that adds no more than 0.2 % to it is taken. Where little noise is needed the range of the
+    loss is wide and one large loss among many tiny ones matters: the number of cells is bounded
+    instead, as far as the slope of epsilon makes up for it. The effect on the multiplier is
+    shown in docs/understanding/calibration.md.
     """
     strength = 1.0 / gaussian_multiplier(epsilon, delta, relation)
     # Where noise is small, one or the other of two records is drawn, hardly ever both.
@@ -80,14 +69,14 @@ def interval_for(
 
 
 def _width(strength: float, delta: float, relation: Relation, rate: float, steps: int) -> float:
-    """Return the range of the loss of one step, about, if it is to have this strength."""
+    """Return the approximate range of the loss of one step at this strength."""
     noise = _noise(strength, rate, steps)
     low, high = range_of(rate, noise, relation.directions[0], TAIL * delta / steps)
     return high - low
 
 
 def _noise(strength: float, rate: float, steps: int) -> float:
-    """Return the multiplier of steps of this strength, about, and no smaller than allowed."""
+    """Return the approximate multiplier of steps of this strength, no less than allowed."""
     return max(_guess(strength, rate, steps), _SMALLEST)
 
 
@@ -109,16 +98,7 @@ def calibrate(
 ) -> float:
     """Return a noise multiplier whose epsilon is the target or up to 0.5 % less.
 
-    Parameters
-    ----------
-    target : PrivacyTarget
-        What is to be reached.
-    rate, steps : float, int
-        The steps whose noise is sought.
-    interval : float
-        Discretisation of the privacy loss.
-    others : tuple of Event
-        What else is released, and paid for from the same target.
+    `others` are further releases paid for from the same target.
 
     Notes
     -----
@@ -157,7 +137,7 @@ def calibrate(
 
 
 def _excess(found: Accounted, target: PrivacyTarget) -> float:
-    """Return the logarithm of epsilon over the target: good if and only if at most 0."""
+    """Return the logarithm of epsilon over the target; at most 0 if the target is met."""
     epsilon = found.epsilon
     if epsilon <= target.epsilon:
         return min(0.0, math.log(max(epsilon, 1e-12) / target.epsilon))
@@ -170,7 +150,7 @@ def _search(
     interval: float,
     guess: float,
 ) -> float:
-    """Return a multiplier in the window, or the least that was tried and found good."""
+    """Return a multiplier in the window, or the least one that was found good."""
     low, high = _SMALLEST, math.inf
     slope = _first_slope(guess)
     # The second accountant is slow and seldom better: it is asked once, and again if it was.
@@ -230,7 +210,7 @@ def _guess(strength: float, rate: float, steps: int) -> float:
 
 
 def _first_slope(guess: float) -> float:
-    """Return how log epsilon falls with the logarithm of the multiplier, about."""
+    """Return the approximate slope of log epsilon against the log of the multiplier."""
     # As the guess itself has it: -1 for much noise, steeper for little.
     return -1.0 / (guess**2 * -math.expm1(-(guess**-2)))
 

@@ -1,4 +1,4 @@
-"""Numbers of a budget as people write them, added up exactly and shown on the private side."""
+"""Budget numbers as exact decimals, rounded to the private side when shown."""
 
 import math
 from fractions import Fraction
@@ -7,10 +7,10 @@ __all__ = ["above", "below", "exact"]
 
 
 def exact(number: float) -> Fraction:
-    """Return the decimal that is written for `number`, not the binary nearest to it.
+    """Return the decimal that is written for `number`, not the nearest binary.
 
-    People mean 0.1 when they write 0.1: ten fits of it must fill a budget of 1. The
-    filters see to it that what is charged is no less than what is spent.
+    Ten fits of 0.1 must fill a budget of 1. The filters ensure that no less is charged than is
+    spent.
     """
     return Fraction(repr(float(number)))
 

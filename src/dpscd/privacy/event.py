@@ -1,4 +1,4 @@
-"""What happened to the data, in the words of accounting: plain values, no library."""
+"""Accounting events as plain values, independent of any library."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,20 +13,10 @@ _SMALLEST, _LARGEST = 1e-12, 1e12
 
 @dataclass(frozen=True)
 class SampledGaussian:
-    """`steps` Gaussian releases, each of a fresh Poisson sample of the records.
+    """`steps` Gaussian releases, each of a fresh Poisson sample of the records."""
 
-    Attributes
-    ----------
-    rate : float
-        Chance of each record to be in a sample.
-    noise_multiplier : float
-        Standard deviation of the noise over the clip, in every relation.
-    steps : int
-        Number of releases.
-    """
-
-    rate: float
-    noise_multiplier: float
+    rate: float  # probability that a record is in a sample
+    noise_multiplier: float  # standard deviation over the clip, in every relation
     steps: int
 
     def __post_init__(self) -> None:

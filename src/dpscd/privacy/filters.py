@@ -40,7 +40,7 @@ __all__ = [
 
 Cost = dict[str, float]
 
-#: Budgets and fits beyond this are refused: they protect nobody.
+#: Budgets and fits beyond this are refused: they give no protection.
 LARGEST_EPSILON = 100.0
 
 # A millionth of a millionth of it must still be a number that floats hold well.
@@ -85,13 +85,13 @@ class BasicFilter:
 
     @property
     def capacity(self) -> Cost:
-        """How much of everything there is to spend."""
+        """Total that may be spent, per kind of cost."""
         return {"epsilon": self.epsilon, "delta": self.delta}
 
     def cost(
         self, releases: Sequence["Release"], epsilon: float, delta: float, relation: Relation
     ) -> Cost:
-        """Return what a fit takes: the epsilon and delta that its card claims."""
+        """Return the cost of a fit: the epsilon and delta that its card claims."""
         del releases, relation  # the claim says it all
         return {"epsilon": epsilon, "delta": delta}
 
@@ -100,22 +100,13 @@ class BasicFilter:
         return costs["epsilon"], costs["delta"]
 
     def note(self) -> str:
-        """Return what a reader of the totals should know."""
+        """Return a remark for readers of the totals."""
         return "epsilons and deltas of all fits are added; each fit brings its own delta."
 
 
 @dataclass(frozen=True)
 class RenyiFilter:
     """The sum of Rényi divergences at one order stays within what the budget allows.
-
-    Attributes
-    ----------
-    epsilon, delta : float
-        The budget.
-    order : int
-        The order at which divergences are added, fixed with the budget.
-    rdp, precision_epsilon, precision_delta : float
-        The capacities: divergence, and the parts set aside for finite precision.
 
     Notes
     -----
@@ -149,14 +140,14 @@ class RenyiFilter:
 
     epsilon: float
     delta: float
-    order: int
-    rdp: float
-    precision_epsilon: float
+    order: int  # order of the divergences, fixed with the budget
+    rdp: float  # capacity for the divergence
+    precision_epsilon: float  # parts of epsilon and delta set aside for finite precision
     precision_delta: float
 
     @classmethod
     def of(cls, epsilon: float, delta: float) -> "RenyiFilter":
-        """Return the filter whose order admits most fits of the Gaussian kind."""
+        """Return the filter whose order admits the most Gaussian fits."""
         loss, mass = _PRECISION_SHARE * epsilon, _PRECISION_SHARE * delta
         inner_epsilon = epsilon - loss
         inner_delta = (delta - mass) * math.exp(-loss / 2.0)
@@ -176,7 +167,7 @@ class RenyiFilter:
 
     @property
     def capacity(self) -> Cost:
-        """How much of everything there is to spend."""
+        """Total that may be spent, per kind of cost."""
         return {
             "rdp": self.rdp,
             "precision_epsilon": self.precision_epsilon,
@@ -186,7 +177,7 @@ class RenyiFilter:
     def cost(
         self, releases: Sequence["Release"], epsilon: float, delta: float, relation: Relation
     ) -> Cost:
-        """Return what a fit takes: its divergence, and its price of finite precision."""
+        """Return the cost of a fit: its divergence, and its price of finite precision."""
         del epsilon, delta  # the events are charged, not what one accountant made of them
         (rdp,) = renyi_of([x.event for x in releases], [self.order], relation)
         weight = 1.0 + math.exp(self.epsilon)
@@ -208,7 +199,7 @@ class RenyiFilter:
         return exact(self.epsilon) - exact(self.rdp) + costs["rdp"], None
 
     def note(self) -> str:
-        """Return what a reader of the totals should know."""
+        """Return a remark for readers of the totals."""
         return (
             f"Rényi divergences of all fits are added at order {self.order} and converted "
             f"once, at delta={self.delta:g}, which takes {self.epsilon - self.rdp:.3g} of "
@@ -289,7 +280,7 @@ def _amounts_to(
     relation: Relation,
     search: "Search | None",
 ) -> float:
-    """Return the epsilon of `releases`; cached, for a grid search repeats its fits."""
+    """Return the epsilon of `releases`; cached, because a grid search repeats its fits."""
     # Loads the compiler: `dpscd budget show` must not wait for that.
     from dpscd.privacy.release import claim
     from dpscd.privacy.search import search_claim
@@ -304,7 +295,7 @@ def _amounts_to(
 
 
 def filter_from_dict(name: str, values: dict[str, Any]) -> Filter:
-    """Return the filter of which ``asdict`` is `values`, or raise ValueError or TypeError."""
+    """Return the filter with these ``asdict`` values, or raise ValueError or TypeError."""
     restored = _FILTERS[name](**values)
     for field, value in asdict(restored).items():
         whole = isinstance(value, int) and value >= 2

@@ -137,40 +137,14 @@ class Ledger:
     ) -> int:
         """Charge a fit before it uses any data, and return the id to commit.
 
-        Parameters
-        ----------
-        dataset : str
-            Whose budget pays.
-        releases : sequence of Release
-            Everything that the fit will release, as on its card.
-        epsilon, delta : float
-            What the card will claim; recomputed from `releases` before it is believed.
-        relation : str
-            The relation of the fit. It must be the budget's: none implies another here
-            (an empty record is not one of the records that replace-one ranges over, and
-            add-remove keeps n secret).
-        label : str, optional
-            A public name for the history, such as the class of the estimator.
-        seeded : bool, default=False
-            Whether the noise will come from a seed, which somebody might know; the entry
-            is marked.
-        unit : str, optional
-            What the card will say is protected; by default a record. It must be the budget's:
-            a charge for records never covers a person, and one for persons covers a record
-            under replace-one only, where the record stays with its person.
-        search : Search, optional
-            If the fit is a private search: what it claims is recomputed from this, and
-            `releases` are those of all candidates.
-
-        Returns
-        -------
-        int
-            The reservation, for :meth:`commit`.
-
-        Raises
-        ------
-        BudgetExceeded
-            If the budget does not hold as much; nothing was charged.
+        The claimed epsilon and delta are recomputed from `releases`. The relation must be the
+        budget's: none implies another here (an empty record is not one of the records that
+        replace-one ranges over, and add-remove keeps n secret). So must the unit: a charge for
+        records never covers a person, and one for persons covers a record under replace-one
+        only, where the record stays with its person. `label` is public; `seeded` marks an entry
+        whose noise comes from a seed. For a `search`, the claim is recomputed from it and
+        `releases` are those of all candidates. BudgetExceeded is raised, and nothing charged,
+        if the budget holds less.
 
         Notes
         -----
@@ -240,11 +214,9 @@ class Ledger:
             return books.hashes[reservation - 1]
 
     def commit(self, reservation: int) -> None:
-        """Note that a fit came to its end; it was spent in any case.
+        """Record that a fit ended; its cost is spent in any case.
 
-        Notes
-        -----
-        The entry has no time of its own: how long a fit takes may depend on the data.
+        The entry has no time: how long a fit takes may depend on the data.
         """
         with transaction(self.path) as (connection, books):
             books.open_reservation(reservation)
@@ -298,7 +270,7 @@ class Ledger:
 
 
 def _stated(unit: Unit) -> dict[str, str]:
-    """Return what an entry says of its unit: nothing if it is a record, as entries ever did."""
+    """Return the unit as an entry states it; nothing for records, as in earlier entries."""
     return {"unit": unit.text} if unit.is_person else {}
 
 

@@ -1,21 +1,16 @@
 """Noise multipliers that were calibrated before, on disk.
 
-One small JSON file a question, in the user's cache folder: ``$DPSCD_CACHE`` if set ("off"
-keeps nothing), else ``dpscd/noise`` under ``$XDG_CACHE_HOME`` or ``~/.cache``. The name of
-a file is a hash of the question: the target, the steps, what else is released, the
-interval, the version of dp-accounting and a hash of our own accounting.
+One small JSON file per question, in the user's cache folder: ``$DPSCD_CACHE`` if set ("off"
+keeps nothing), else ``dpscd/noise`` under ``$XDG_CACHE_HOME`` or ``~/.cache``. The file name is
+a hash of the question: the target, the steps, the other releases, the interval, the version of
+dp-accounting and a hash of our own accounting.
 
-Trust
------
-None. Whoever can write to the folder can put any number there, and a multiplier that is
-too small would be a hole in the guarantee. So what is read here is a guess: before it is
-used, :func:`~dpscd.privacy.calibration.calibrate` computes its epsilon anew, once, and
-searches if that is above the target or further below it than a search would leave it.
-What an attacker, a torn file or a changed library can do is to cost a search. What is
-stored are public numbers of a plan; files are readable by their owner only.
-
-A folder that cannot be read or written is no folder, without a word: nothing depends on
-it. Files are written under another name and moved, so two processes at once do no harm.
+The folder is not trusted: a multiplier that is too small would be a hole in the guarantee. What
+is read is a guess. :func:`~dpscd.privacy.calibration.calibrate` computes its epsilon anew and
+searches if that is above the target or too far below it. An attacker, a torn file or a changed
+library can only cost a search. The stored numbers are public; files are readable by their owner
+only. An unusable folder is silently ignored. Files are written under another name and moved, so
+concurrent processes do no harm.
 """
 
 import contextlib
@@ -44,7 +39,7 @@ def question(
     interval: float,
     others: tuple[Event, ...],
 ) -> str:
-    """Return all that a multiplier depends on, as text; numbers to the last bit."""
+    """Return everything a multiplier depends on, as text; numbers to the last bit."""
     return json.dumps(
         {
             "epsilon": target.epsilon,
@@ -63,7 +58,7 @@ def question(
 
 @cache
 def _source_hash() -> str:
-    """Return a hash of the code that computes epsilon and looks for multipliers."""
+    """Return a hash of the code that computes epsilon and searches for multipliers."""
     digest = hashlib.sha256()
     for name in ("accountants.py", "accounting.py", "calibration.py", "distribution.py"):
         with contextlib.suppress(OSError):  # a package without source files has a version
@@ -72,7 +67,7 @@ def _source_hash() -> str:
 
 
 def recall(asked: str) -> float | None:
-    """Return what `remember` stored for this question, to be verified, or None."""
+    """Return the stored answer to this question, still to be verified, or None."""
     file = _file(asked)
     if file is None:
         return None
@@ -92,7 +87,7 @@ def recall(asked: str) -> float | None:
 
 
 def remember(asked: str, multiplier: float) -> None:
-    """Store an answer, or do nothing where that cannot be done."""
+    """Store an answer, if that is possible."""
     file = _file(asked)
     if file is None:
         return

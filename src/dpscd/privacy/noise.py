@@ -1,4 +1,4 @@
-"""Gaussian noise on a grid, and what the finite precision of its draws costs."""
+"""Gaussian noise on a grid, and the cost of the finite precision of its draws."""
 
 import math
 from dataclasses import dataclass
@@ -96,17 +96,11 @@ class LatticeGaussian:
         return draw_normals(source, purpose, first, steps, size)
 
     def log_ratio(self, pairs: int, log_miss: float, *, lazy: bool = False) -> float:
-        """Return r: `pairs` drawn pairs look exact up to e^(+-r), but for a chance.
+        """Return r: `pairs` drawn pairs look exact up to e^(+-r), but for a probability.
 
-        Parameters
-        ----------
-        pairs : int
-            Number of pairs of normals.
-        log_miss : float
-            Logarithm of the chance, below 1, at which this may fail.
-        lazy : bool
-            Whether they may be drawn lazily; `pairs` is then half the number of steps and
-            coordinates, not of what is drawn.
+        `log_miss` is the logarithm of that probability, below 1. With `lazy`, noise may be
+        drawn lazily; `pairs` is then half the number of steps and coordinates, not of what is
+        drawn.
 
         Notes
         -----
@@ -121,15 +115,10 @@ class LatticeGaussian:
         return 2.0 * pairs * eta * eta + 2.0 * eta * math.sqrt(-2.0 * pairs * log_miss)
 
     def tail(self, steps: int, size: int, reach: float = 1.0) -> float:
-        """Return the chance that `steps` releases of `size` numbers leave what is drawn.
+        """Return the probability that `steps` releases of `size` numbers leave what is drawn.
 
-        Parameters
-        ----------
-        steps, size : int
-            What is released.
-        reach : float
-            How far neighbours can be apart in a step, over the clip: 2 if a record may be
-            replaced by any other.
+        `reach` is how far neighbours can be apart in a step, over the clip: 2 if a record may
+        be replaced by any other.
 
         Notes
         -----
@@ -143,10 +132,10 @@ class LatticeGaussian:
 
 
 def lazy_tail(pairs: int) -> float:
-    """Return the chance that one of so many pairs is not drawn as it should be."""
+    """Return the probability that one of `pairs` pairs is not drawn as it should be."""
     return pairs * _LONG_PAIR
 
 
 def _longer(radius: float) -> float:
-    """Return the chance that a pair of standard normals is longer than `radius`."""
+    """Return the probability that a pair of standard normals is longer than `radius`."""
     return math.exp(-0.5 * max(radius, 0.0) ** 2)

@@ -36,7 +36,7 @@ _ZEROS = memoryview(bytes(2**15))
 
 
 class Purpose(IntEnum):
-    """What a stream is for; one number each, never reused for something else."""
+    """What a stream is for; each number is used for one purpose only, for ever."""
 
     LOTS = 1
     LOTS_OVERFLOW = 2
@@ -73,11 +73,11 @@ def _stream(
 
 
 class Source(Protocol):
-    """What samplers and noise draw from; tests give their own."""
+    """Randomness for samplers and noise; tests give their own."""
 
     @property
     def seeded(self) -> bool:
-        """Whether somebody who knows a seed can draw the same words."""
+        """Whether a known seed would reveal the words."""
 
     def words(
         self, purpose: Purpose, first: int, steps: int, width: int
@@ -130,15 +130,7 @@ class SecureSource:
 
 
 class SeededSource(SecureSource):
-    """The same stream keyed by a seed: for tests, and only as secret as the seed.
-
-    Parameters
-    ----------
-    seed : bytes
-        The seed.
-    fit : str
-        What else tells this fit from others with the same seed.
-    """
+    """The same stream keyed by a seed, only as secret as the seed; `fit` tells fits apart."""
 
     seeded: ClassVar[bool] = True
 
@@ -148,14 +140,7 @@ class SeededSource(SecureSource):
 
 
 class LotsSource:
-    """The words of one training's lots and of nothing else, for those who hold the records.
-
-    Parameters
-    ----------
-    key : bytes
-        From :meth:`of`.
-    seeded : bool
-        Whether somebody who knows a seed can draw the same words.
+    """The words of one training's lots and of nothing else, for holders of the records.
 
     Notes
     -----
@@ -190,7 +175,7 @@ class LotsSource:
 
 @dataclass(frozen=True)
 class SecretSeed:
-    """A seed of which the caller says that nobody else knows it, or ever will.
+    """A seed that the caller declares to be secret, now and later.
 
     Parameters
     ----------
@@ -235,7 +220,7 @@ class SecretSeed:
         raise StreamError("a SecretSeed cannot be pickled: it would not stay secret")
 
     def to_bytes(self) -> bytes:
-        """Return what a stream is keyed by."""
+        """Return the key of the stream."""
         value = self.value
         own = b"bytes\0" + value if isinstance(value, bytes) else b"int\0%d" % value
         return hashlib.sha256(b"dpscd secret seed\0" + own).digest()
@@ -249,9 +234,8 @@ def source_for(
 ) -> SecureSource:
     """Return a fresh source: the operating system's for None, a seeded one otherwise.
 
-    Two fits with one seed draw the same noise, which their difference cancels. `fit`, a
-    text of its own for each fit, keeps them apart where there is one: the seal of a
-    reservation.
+    Two fits with one seed draw the same noise, which their difference cancels. `fit`, a text
+    unique to each fit (the seal of a reservation), keeps them apart where there is one.
     """
     if random_state is None:
         return SecureSource()

@@ -1,4 +1,4 @@
-"""Which data sets are neighbours, and the privacy that is asked for."""
+"""Neighbouring relations, and the guarantee that is asked for."""
 
 import math
 from collections.abc import Mapping
@@ -15,48 +15,27 @@ FORMAL = 10.0
 
 
 def remedies(epsilon: float, *others: str) -> str:
-    """Return what helps against noise: a larger epsilon only while it is small."""
+    """Return remedies against noise; a larger epsilon only while it is small."""
     own = (*others, "a larger epsilon") if epsilon < FORMAL else others
     return f"{', '.join(own[:-1])} or {own[-1]}"
 
 
 class RelationFacts(StrEnum):
-    """A relation with its facts; :class:`Relation` lists those that there are.
+    """A relation with its facts; :class:`Relation` lists the members."""
 
-    Attributes
-    ----------
-    words : str
-        What the relation protects, as a clause of a sentence.
-    suspicion : str
-        What somebody may want to find out about a record.
-    person_words, person_suspicion : str
-        The same where the unit is a person with all their records.
-    absent : str
-        What a record's neighbour has in its place: 'empty' (a record that contributes
-        nothing), 'other' (any other record) or 'nothing'.
-    reach : int
-        How far neighbours can be apart, in contributions of one record.
-    directions : tuple of str
-        The pairs whose divergences bound a step: 'remove' and 'add' for a record that is
-        there or silent, 'replace' for one that is this or another.
-    accountants : tuple of str
-        Those that are valid: 'PLD', 'RDP'.
-    library : str
-        The name that dp-accounting has for the relation.
-    needs_n : bool
-        Whether the number of records is secret, so that n must be declared.
-    """
-
-    words: str
-    suspicion: str
-    person_words: str
+    words: str  # what it protects, as a clause of a sentence
+    suspicion: str  # what somebody may want to find out about a record
+    person_words: str  # the same where the unit is a person with all their records
     person_suspicion: str
+    # in a record's place: 'empty' (contributes nothing), 'other' (any record), 'nothing'
     absent: str
-    reach: int
+    reach: int  # how far neighbours can be apart, in contributions of one record
+    # Pairs whose divergences bound a step: 'remove' and 'add' for a record that is present or
+    # silent, 'replace' for one record or another.
     directions: tuple[str, ...]
-    accountants: tuple[str, ...]
-    library: str
-    needs_n: bool
+    accountants: tuple[str, ...]  # the valid ones of 'PLD' and 'RDP'
+    library: str  # name in dp-accounting
+    needs_n: bool  # whether n is secret, so that it must be declared
 
     def __new__(cls, value: str, facts: Mapping[str, Any] | None = None) -> Self:
         """Return the member; only its value is compared, hashed, pickled and written."""

@@ -1,4 +1,4 @@
-"""A release of data, and the (epsilon, delta) that a list of releases amounts to."""
+"""A release of data, and the (epsilon, delta) of a list of releases."""
 
 import math
 from collections.abc import Sequence
@@ -32,27 +32,13 @@ LAZY_EPSILON = 32.0
 
 @dataclass(frozen=True)
 class Release:
-    """One thing computed from the records and made public, with what it costs.
+    """One thing computed from the records and made public, with its cost."""
 
-    Attributes
-    ----------
-    what : str
-        Name of the release; a page of docs/proofs names and proves it.
-    event : SampledGaussian
-        What is accounted.
-    clip : float
-        Longest contribution of one record to one step.
-    size : int
-        Numbers released at each step.
-    n : int
-        Public number of records.
-    """
-
-    what: str
+    what: str  # a page of docs/proofs names and proves it
     event: SampledGaussian
-    clip: float
-    size: int
-    n: int
+    clip: float  # longest contribution of one record to one step
+    size: int  # numbers released at each step
+    n: int  # public number of records
 
     def __post_init__(self) -> None:
         if not isinstance(self.what, str):
@@ -71,21 +57,21 @@ class Release:
 
     @property
     def may_be_lazy(self) -> bool:
-        """Whether the noise may be drawn lazily: the price of both ways is then charged."""
+        """Whether the noise may be drawn lazily; then both ways are paid for."""
         return self.size >= _LAZY_SIZE
 
     @property
     def pairs(self) -> int:
-        """Number of pairs of normals drawn over all steps, with one for an average."""
+        """Number of pairs of normals drawn over all steps, including one for an average."""
         steps = self.event.steps + (1 if self.may_be_lazy else 0)
         return steps * ((self.size + 1) // 2)
 
     def log_ratio(self, log_miss: float) -> float:
-        """Return r: all draws look exact up to e^(+-r), but for a chance."""
+        """Return r: all draws look exact up to e^(+-r), but for a probability."""
         return self.noise.log_ratio(self.pairs, log_miss, lazy=self.may_be_lazy)
 
     def tail(self, relation: Relation) -> float:
-        """Return the chance that draws and lots leave what they should be."""
+        """Return the probability that draws and lots leave what they should be."""
         noise = self.noise.tail(self.event.steps, self.size, relation.reach)
         return noise + self.lots(relation).imprecision(self.event.steps, self.n)
 
@@ -120,24 +106,12 @@ class Release:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a list of releases amounts to, floats instead of real numbers included.
+    """The epsilon of a list of releases, finite precision included."""
 
-    Attributes
-    ----------
-    epsilon : float
-        Upper bound on epsilon at the delta that was asked for.
-    accountant : str
-        Which accountant gave it.
-    interval : float
-        Discretisation of the PLD accountant.
-    precision_epsilon, precision_delta : float
-        The parts of epsilon and delta that pay for finite precision.
-    """
-
-    epsilon: float
+    epsilon: float  # upper bound at the given delta
     accountant: str
-    interval: float
-    precision_epsilon: float
+    interval: float  # discretisation of the PLD accountant
+    precision_epsilon: float  # parts of epsilon and delta that pay for finite precision
     precision_delta: float
 
 
@@ -173,8 +147,8 @@ def claim(
 ) -> Claim:
     """Return the epsilon of `releases` at `delta`, to be compared with `epsilon`.
 
-    The given epsilon only sets how much of delta pays for finite precision; the result
-    is a valid bound if it is at most that epsilon.
+    The given epsilon only sets how much of delta pays for finite precision; the result is a
+    valid bound if it is at most that epsilon.
     """
     left, inner = inner_target(releases, epsilon, delta, relation)
     if not inner > 0.0:

@@ -1,4 +1,4 @@
-"""Poisson lots: how records are drawn into a step, and the rate that is accounted."""
+"""Poisson lots: sampling of records, and the rate that is accounted."""
 
 import math
 from dataclasses import dataclass
@@ -45,16 +45,7 @@ class Lots(NamedTuple):
 
 @dataclass(frozen=True)
 class PoissonLots:
-    """Each record joins each lot independently with chance `rate`.
-
-    Attributes
-    ----------
-    rate : float
-        The chance that is accounted.
-    exact : bool
-        Whether bits are independent and alike to the last bit, for which a member takes
-        several words. Needed where removing a record moves others up: their bits must have
-        the law that they had. Otherwise skips are rounded, and the rate is lowered for it.
+    """Each record joins each lot independently with probability `rate`.
 
     Notes
     -----
@@ -65,6 +56,9 @@ class PoissonLots:
     """
 
     rate: float
+    # Whether bits are independent and alike to the last bit, for which a member takes several
+    # words. Needed where removing a record moves others up: their bits must keep their law.
+    # Otherwise skips are rounded, and the rate is lowered for it.
     exact: bool = False
 
     @classmethod
@@ -74,7 +68,7 @@ class PoissonLots:
 
     @property
     def share(self) -> int:
-        """What totals of exact lots are divided by: s, with ``1 - (1 - 2^-57)^s <= rate``."""
+        """Divisor of totals of exact lots: s, with ``1 - (1 - 2^-57)^s <= rate``."""
         # The logarithm and the products are off by a few units of 2^-53; and
         # -log(1 - 2^-57) exceeds 2^-57 by half that share.
         share = int(-math.log1p(-self.rate) * 2.0**_BITS * (1.0 - 2.0**-48))
@@ -85,16 +79,16 @@ class PoissonLots:
     def skips(self, rows: int) -> int:
         """Return the number of skips set aside for one step over `rows` records.
 
-        It is even: words come in pairs, so that those of all steps lie side by side.
+        It is even: words come in pairs, so that those of all steps are adjacent.
         """
         expected = self.rate * rows
         skips = min(rows + 1, math.ceil(expected + 6.0 * math.sqrt(expected) + 8.0))
         return skips + skips % 2
 
     def imprecision(self, steps: int, n: int) -> float:
-        """Return a bound on the chance that some gap is longer than 91 / decay.
+        """Return a bound on the probability of a gap longer than 91 / decay.
 
-        Exact lots do not mind how long a gap is.
+        It is 0 for exact lots, in which long gaps do no harm.
         """
         if self.exact:
             return 0.0

@@ -1,4 +1,4 @@
-"""Noisy sums over people who did not train a model: what scores of it are computed from."""
+"""Noisy sums over records outside the training set, for scores of a model."""
 
 from functools import lru_cache
 
@@ -35,23 +35,16 @@ def score_interval(epsilon: float) -> float:
 
 @lru_cache(maxsize=64)
 def score_claim(release: Release, target: PrivacyTarget) -> Claim:
-    """Return what a score comes to, to be compared with its target: public numbers alone."""
+    """Return the claim of a score, computed from public numbers alone."""
     interval = score_interval(target.epsilon)
     return claim([release], target.epsilon, target.delta, target.relation, interval)
 
 
 @lru_cache(maxsize=64)
 def plan_score(target: PrivacyTarget, n: int, size: int = 1) -> Release:
-    """Return the release of a score with the least noise that reaches the target.
+    """Return the score release of `size` numbers with the least noise that reaches the target.
 
-    Parameters
-    ----------
-    target : PrivacyTarget
-        The guarantee to reach, with a finite epsilon.
-    n : int
-        Public number of records, or of persons.
-    size : int
-        How many numbers are released.
+    `n` is the public number of records, or of persons; epsilon is finite.
     """
     multiplier = gaussian_multiplier(target.epsilon, target.delta, target.relation)
     while True:
@@ -64,13 +57,9 @@ def plan_score(target: PrivacyTarget, n: int, size: int = 1) -> Release:
 def whole_score(each: Floats, n: int) -> Floats:
     """Return the exact sum of vectors of records, a whole number of units each.
 
-    Parameters
-    ----------
-    each : array of shape (numbers, records)
-        One vector a record, or a person. A longer one than 1 is shortened to 1; one with what
-        is not a number counts as 0. A secret.
-    n : int
-        Public number of records, which sets the unit.
+    `each`, of shape (numbers, records), has one vector per record or person and is secret.
+    Vectors longer than 1 are shortened to 1; one with a value that is not a number counts as 0.
+    The public `n` sets the unit.
 
     Notes
     -----
@@ -87,16 +76,7 @@ def whole_score(each: Floats, n: int) -> Floats:
 
 
 def noisy_score(release: Release, total: Floats, source: Source) -> Floats:
-    """Release exact sums with noise.
-
-    Parameters
-    ----------
-    release : Release
-        From :func:`plan_score`.
-    total : array
-        From :func:`whole_score`, over all records. A secret.
-    source : Source
-        Randomness of this release.
+    """Release exact sums, from :func:`whole_score`, with noise; `total` is secret.
 
     Notes
     -----

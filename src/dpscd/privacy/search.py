@@ -1,4 +1,4 @@
-"""A private search: the best of a secret number of runs, and what that costs a record.
+"""A private search: the best of a secret number of runs, and its cost in privacy.
 
 A *run* draws one of several candidates, trains it on one part of the records and scores it,
 with noise, on the other. After each run a coin decides whether it was the last; the run with
@@ -47,33 +47,19 @@ _LARGEST, _FINEST = 100.0, 1e-10
 
 @dataclass(frozen=True)
 class Search:
-    """What is public about a search; no number of runs and no loser is.
+    """Public facts of a search; the number of runs and the losers are secret."""
 
-    Attributes
-    ----------
-    stop : float
-        Chance that a run is the last: one over the mean number of runs.
-    near_epsilon, near_delta : float
-        What each run satisfies, at a delta that is not small.
-    far_epsilon, far_delta : float
-        What each run satisfies too, at a smaller delta than the search's.
-    near_interval, far_interval : float
-        Discretisations of the privacy loss with which the two points are recomputed.
-    fits : tuple of tuples of Release
-        What the candidates release in training, each list once.
-    score : Release
-        What a run releases of the records that are kept apart.
-    """
-
-    stop: float
-    near_epsilon: float
+    stop: float  # probability that a run is the last: one over the mean number of runs
+    near_epsilon: float  # satisfied by each run, at a delta that is not small
     near_delta: float
-    far_epsilon: float
+    far_epsilon: float  # satisfied by each run too, at a smaller delta than the search's
     far_delta: float
+    # intervals of the privacy loss with which the two points are recomputed
     near_interval: float
     far_interval: float
+    # releases of the candidates in training, each list once
     fits: tuple[tuple[Release, ...], ...]
-    score: Release
+    score: Release  # release of a run on the records that are kept apart
 
     def __post_init__(self) -> None:
         numbers = [getattr(self, name) for name in _NUMBERS]
@@ -89,14 +75,14 @@ class Search:
 
     @property
     def points(self) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-        """Epsilon, delta and interval of what each run satisfies: the far point, the near."""
+        """Epsilon, delta and interval of the two points of each run: far, then near."""
         return (
             (self.far_epsilon, self.far_delta, self.far_interval),
             (self.near_epsilon, self.near_delta, self.near_interval),
         )
 
     def lists(self) -> Iterator[tuple[Release, ...]]:
-        """Yield what a run can release about one record: of either part, one list."""
+        """Yield the releases of a run about one record, one list for each part."""
         yield from self.fits
         yield (self.score,)
 
@@ -123,14 +109,7 @@ class Search:
 def total_epsilon(stop: float, near_epsilon: float, near_delta: float, far: float) -> float:
     """Return the epsilon of a search whose runs satisfy (near_epsilon, near_delta) and far.
 
-    Parameters
-    ----------
-    stop : float
-        Chance that a run is the last.
-    near_epsilon, near_delta : float
-        What one run satisfies.
-    far : float
-        The epsilon that one run satisfies at `stop` times the delta of the search.
+    `far` is the epsilon of one run at `stop` times the delta of the search.
 
     Notes
     -----
@@ -150,18 +129,9 @@ def total_epsilon(stop: float, near_epsilon: float, near_delta: float, far: floa
 def search_points(target: PrivacyTarget, stop: float) -> dict[str, float]:
     """Return the two points that each run should reach, as fields of :class:`Search`.
 
-    Parameters
-    ----------
-    target : PrivacyTarget
-        What the whole search is to reach.
-    stop : float
-        Chance that a run is the last.
-
-    Notes
-    -----
-    Of a Gaussian release: its strength is the largest at which the best point at a larger delta
-    and the one at ``stop * delta`` together come to the target. Any points are valid;
-    these leave most to each run.
+    Any points are valid; these leave the most to each run. For a Gaussian release: the largest
+    strength at which the best point at a larger delta and the one at ``stop * delta`` together
+    meet the target of the whole search.
     """
     far_delta = stop * target.delta * (1.0 - _ROUNDING)
 
@@ -196,21 +166,7 @@ def planned_search(
     score: Release,
     relation: Relation,
 ) -> Search:
-    """Return a search of which everything is planned; each list of releases is kept once.
-
-    Parameters
-    ----------
-    points : dict
-        From :func:`search_points`.
-    stop : float
-        Chance that a run is the last.
-    fits : sequence of tuples of Release
-        What each candidate releases.
-    score : Release
-        What a run releases of the records that are kept apart.
-    relation : Relation
-        Which data sets are neighbours.
-    """
+    """Return the planned search, with each list of releases kept once."""
     lists = tuple(dict.fromkeys(fits))
     parts = [tuple((x.event.rate, x.event.steps) for x in one) for one in (*lists, (score,))]
 
@@ -237,15 +193,6 @@ def reaches(releases: Sequence[Release], search: Search, relation: Relation) -> 
 
 def search_claim(search: Search, delta: float, relation: Relation) -> Claim:
     """Return the epsilon of a search.
-
-    Parameters
-    ----------
-    search : Search
-        What is public about it.
-    delta : float
-        Of the whole search.
-    relation : Relation
-        Which data sets are neighbours.
 
     Notes
     -----

@@ -33,12 +33,9 @@ _PUBLIC = "public key"
 
 
 def new_key(path: str | os.PathLike[str]) -> Path:
-    """Make a key pair; return the path of the public one, with ``.pub`` after the name.
+    """Write a key pair, the private key for its owner only; return the path of the public one.
 
-    Parameters
-    ----------
-    path : path
-        Where the private key goes, for nobody but the owner to read. Nothing is replaced.
+    The public key's name is `path` with ``.pub`` appended. No file is replaced.
     """
     private, public = Path(path), _beside(path, ".pub")
     if public.exists() or private.exists():
@@ -58,17 +55,7 @@ def new_key(path: str | os.PathLike[str]) -> Path:
 def write_signature(
     path: str | os.PathLike[str], content: bytes, key: str | os.PathLike[str]
 ) -> Path:
-    """Sign the content of a file; return the path of the signature.
-
-    Parameters
-    ----------
-    path : path
-        The file that is signed; the signature goes beside it.
-    content : bytes
-        What is in it.
-    key : path
-        The private key.
-    """
+    """Sign the content of a file; return the path of the signature beside it."""
     target = _beside(path, ".sig")
     signature = _private_key(Path(key)).sign(content)
     with atomic_write(target, binary=True) as file:
@@ -79,16 +66,9 @@ def write_signature(
 def check_signature(
     path: str | os.PathLike[str], content: bytes, key: str | os.PathLike[str]
 ) -> None:
-    """Raise ModelFileError unless the content of a file is signed with a key.
+    """Raise ModelFileError unless the content of a file is signed with a public key.
 
-    Parameters
-    ----------
-    path : path
-        The file; its signature is beside it.
-    content : bytes
-        What is in it. Given, not read again: what was checked is what is used.
-    key : path
-        The public key.
+    The content is not read again: what was checked is what is used.
     """
     public = _public_key(Path(key))
     name, signature = Path(path).name, _beside(path, ".sig")

@@ -1,4 +1,4 @@
-"""JSON that means one thing: every key once, and numbers that are numbers."""
+"""Strict JSON: each key once, and no NaN or infinity."""
 
 import json
 from typing import Any
@@ -7,18 +7,10 @@ __all__ = ["read_json"]
 
 
 def read_json(text: str | bytes) -> Any:
-    """Return what JSON text says, or raise ValueError where readers could differ.
+    """Parse untrusted JSON text, or raise ValueError where parsers could differ.
 
-    Parameters
-    ----------
-    text : str or bytes
-        Of anybody's making.
-
-    Notes
-    -----
-    Of a key that stands twice one reader takes the first value and another the last, and
-    NaN is a word that JSON does not have: a file with either could show one content to
-    whoever checks it and another to whoever uses it.
+    Of a repeated key one parser takes the first value and another the last, and NaN is not
+    JSON: such a file could show one content to a checker and another to a user.
     """
     return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
 

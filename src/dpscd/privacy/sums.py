@@ -46,19 +46,19 @@ def capacity_of(n: int) -> int:
 
 
 def unit_of(n: int, clip: float) -> float:
-    """Return the power of two to multiples of which contributions up to `clip` are cut."""
+    """Return the power of two to whose multiples contributions up to `clip` are cut."""
     return math.ldexp(power_of_two_below(clip), capacity_of(n).bit_length() - EXACT_BITS)
 
 
 def whole_unit_of(n: int, clip: float) -> float:
-    """Return the same for sums in whole numbers of 64 bits, which can be finer."""
+    """Return the same for sums of 64-bit integers, which can be finer."""
     return math.ldexp(power_of_two_below(clip), capacity_of(n).bit_length() - _WHOLE_BITS)
 
 
 def limb_unit_of(n: int, clip: float) -> float:
     """Return the same where a step, over its row's scale, must fit three limbs of 8 bits.
 
-    Steps are then below 2^22 units, as rows that speak have an entry of 32639.
+    Steps are then below 2^22 units, as contributing rows have an entry of 32639.
     """
     return max(whole_unit_of(n, clip), math.ldexp(power_of_two_below(clip), -_LIMB_BITS))
 
@@ -79,16 +79,8 @@ def noisy_sum(
 ) -> Floats:
     """Return ``cell * total`` plus noise of standard deviation `multiplier`, on a grid.
 
-    Parameters
-    ----------
-    multiplier : float
-        Standard deviation of the noise; a record moves ``cell * total`` by at most 1.
-    cell : float
-        A power of two.
-    total : array
-        Whole numbers, summed exactly.
-    source, purpose, time
-        Where the noise comes from: no two releases share all three.
+    `total` holds whole numbers, summed exactly; `cell` is a power of two. A record moves ``cell
+    * total`` by at most 1. No two releases share source, purpose and time.
     """
     noise = LatticeGaussian(1.0, multiplier)
     constants = StepConstants(

@@ -1,4 +1,4 @@
-"""The unit of privacy: a record, or a person with all their records, in words."""
+"""The unit of privacy, in words: a record, or a person with all their records."""
 
 import math
 import re
@@ -18,29 +18,14 @@ _LONGEST = 200  # characters of the name of a column
 
 @dataclass(frozen=True)
 class Unit:
-    """What one guarantee, or one budget, is about.
+    """What one guarantee, or one budget, protects; a record by default.
 
-    Parameters
-    ----------
-    person : str, optional
-        The column of a table whose values tell persons apart.
-    groups : bool, default=False
-        Whether persons are the groups given to ``fit``. Without either the unit is a record.
-
-    Notes
-    -----
-    Units are equal if their texts are: persons by two columns are two units, and so are those
-    of a column and of groups given to ``fit``, whether or not they are the same people.
-
-    Examples
-    --------
-    >>> from dpscd.privacy.unit import Unit
-    >>> Unit(person="patient").text
-    "a person: all records with the same value of 'patient'"
+    Units are equal if their texts are: persons by two columns are two units, and so are persons
+    by a column and by groups given to ``fit``, whether or not they are the same people.
     """
 
-    person: str | None = None
-    groups: bool = False
+    person: str | None = None  # column of a table whose values identify persons
+    groups: bool = False  # whether persons are the groups given to ``fit``
 
     def __post_init__(self) -> None:
         name = self.person
@@ -63,12 +48,12 @@ class Unit:
 
     @property
     def noun(self) -> str:
-        """What there are n of: 'record' or 'person'."""
+        """The unit that n counts: 'record' or 'person'."""
         return "person" if self.is_person else "record"
 
     @property
     def text(self) -> str:
-        """What cards and ledgers say."""
+        """The unit as cards and ledgers state it."""
         if not self.is_person:
             return _RECORD
         return _PERSON + (_GROUPS if self.person is None else repr(self.person))
@@ -99,14 +84,7 @@ RECORD = Unit()
 
 
 def about_record_count(relation: Relation, epsilon: float, delta: float) -> str:
-    """Return what a guarantee for persons says of how many records a person has.
-
-    Parameters
-    ----------
-    relation : Relation
-        Of the guarantee.
-    epsilon, delta : float
-        The guarantee; epsilon is finite.
+    """Return what a guarantee for persons says about a person's number of records.
 
     Notes
     -----
@@ -134,7 +112,7 @@ def about_record_count(relation: Relation, epsilon: float, delta: float) -> str:
 
 
 def _unquoted(quoted: str) -> str:
-    """Return the printable text that repr quoted; of anything else, some other text."""
+    """Return the printable text that repr quoted, or some other text if it is not quoted."""
     return re.sub(r"\\(.)", r"\1", quoted[1:-1])
 
 

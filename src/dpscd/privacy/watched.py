@@ -1,10 +1,10 @@
-"""What a fit has released, shown to an audit that watches: nothing else can be shown.
+"""Released numbers of a fit, shown to an audit.
 
 By the theorem everything here is public once it is released: each noisy sum, the shared vector
-and the public facts of a training. An audit needs to see it from a real fit, and no estimator
-has a parameter for that, so whoever watches is found in the context. The three places that
-tell (:func:`~dpscd.privacy.sums.noisy_sum` and the two solvers) do so after noise was added,
-and hand out copies.
+and the public facts of a training. An audit sees them from a real fit; as no estimator has a
+parameter for that, the watcher is found in the context. The three places that report
+(:func:`~dpscd.privacy.sums.noisy_sum` and the two solvers) do so after noise was added, and
+pass copies.
 """
 
 from collections.abc import Iterator
@@ -23,16 +23,16 @@ Floats = npt.NDArray[np.float64]
 
 
 class Watcher(Protocol):
-    """Takes in what is released, in the order in which it is."""
+    """Receives releases in their order."""
 
     def summed(self, purpose: Purpose, time: int, values: Floats) -> None:
-        """See a noisy sum over all records."""
+        """Receive a noisy sum over all records."""
 
     def trains(self, problem: object, plan: object) -> None:
-        """See the public problem and plan of a training that begins."""
+        """Receive the public problem and plan of a training that begins."""
 
     def moved(self, steps: int, shared: Floats) -> None:
-        """See the shared vector after so many steps of the training that runs."""
+        """Receive the shared vector after `steps` steps of the current training."""
 
 
 _WATCHER: ContextVar[Watcher | None] = ContextVar("dpscd_watcher", default=None)
@@ -49,12 +49,12 @@ def watching(watcher: Watcher) -> Iterator[None]:
 
 
 def watcher() -> Watcher | None:
-    """Return who watches, if anybody does."""
+    """Return the current watcher, if there is one."""
     return _WATCHER.get()
 
 
 def tell_sum(purpose: Purpose, time: int, released: Floats) -> None:
-    """Show a sum to which noise was added."""
+    """Report a sum to which noise was added."""
     found = watcher()
     if found is not None:
         found.summed(purpose, time, released.copy())

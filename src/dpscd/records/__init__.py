@@ -1,1 +1,1 @@
-"""The door: records become triples of row, label and weight, each from itself alone."""
+"""Ingestion: records become triples of row, label and weight, each from itself alone."""

@@ -1,10 +1,9 @@
-"""The door: the one way from what users give to the triples that are trained on.
+"""Ingestion: the only way from the user's data to the triples that are trained on.
 
 Every theorem of docs/proofs begins with triples (row, label, weight), each a function of one
-record and of public facts. Here that is made so. Whatever container the records come in, its
-type, its order in memory or its number of records choose the route, never the result.
-
-Doors carry public facts only, so they may be sent to the workers of a cluster.
+record and of public facts. This is ensured here. The container of the records, its type, its
+order in memory and its number of records choose the route, never the result. Doors carry public
+facts only, so they may be sent to the workers of a cluster.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +47,7 @@ Ints = npt.NDArray[np.int64]
 class Triples(NamedTuple):
     """Rows, labels in the user's units, and weights of records: a secret.
 
-    With persons as unit the rows of a person stand together, in the order of their first ones.
+    If persons are the unit, a person's rows are adjacent, in the order of their first ones.
     """
 
     X: Any
@@ -59,36 +58,19 @@ class Triples(NamedTuple):
 
 @dataclass(frozen=True)
 class ArrayDoor:
-    """Rows of numbers with labels and weights, in any container.
+    """Rows of numbers with labels and weights, in any container."""
 
-    Attributes
-    ----------
-    labels : ClassLabels or NumberLabels
-        What labels mean.
-    features : int
-        Number of features.
-    sparse : bool
-        Whether rows are sparse.
-    persons : PersonFacts or None
-        If persons are the unit of privacy.
-    """
-
-    labels: ClassLabels | NumberLabels
-    features: int
-    sparse: bool
-    persons: PersonFacts | None = None
+    labels: ClassLabels | NumberLabels  # encoding of labels
+    features: int  # number of features
+    sparse: bool  # whether rows are sparse
+    persons: PersonFacts | None = None  # if persons are the unit of privacy
 
     def triples(
         self, X: Any, y: Any, sample_weight: Any, exposure: Any = None, codes: Any = None
     ) -> Triples:
         """Return the triples, or raise DataError with one of the fixed texts.
 
-        Parameters
-        ----------
-        X, y, sample_weight, exposure
-            As given to `fit`.
-        codes : array of int, optional
-            The number of each row's person, below 0 if it has none; with `persons`.
+        `codes`, with `persons`, is the number of each row's person, below 0 if it has none.
 
         Notes
         -----
@@ -125,7 +107,7 @@ class ArrayDoor:
     def whole(
         self, X: Any, y: Any, sample_weight: Any, exposure: Any = None, codes: Any = None
     ) -> Triples:
-        """Return the triples of all records, of which at least one must count."""
+        """Return the triples of all records, at least one with positive weight."""
         found = self.triples(X, y, sample_weight, exposure, codes)
         check_some([found.weights])
         return found
@@ -141,7 +123,7 @@ class ArrayDoor:
         return keyed_hashes(person_keys(part[-1])[1], key)
 
     def columns(self, part: Sequence[Any]) -> tuple[Sequence[Floats], PersonRows | None]:
-        """Return none: only columns of tables can have private bounds."""
+        """Return no column: only columns of tables can have private bounds."""
         del part
         return (), None
 
@@ -170,23 +152,13 @@ class ArrayDoor:
 
 @dataclass(frozen=True)
 class TableDoor:
-    """Records of a table, by its schema.
+    """Records of a table, by its schema."""
 
-    Attributes
-    ----------
-    labels : ClassLabels or NumberLabels
-        What targets mean.
-    schema : Schema
-        What the columns mean.
-    bounds : dict
-        Released bounds of columns that have private ones, by name.
-    persons : PersonFacts or None
-        If persons are the unit of privacy, told by the schema's column.
-    """
-
-    labels: ClassLabels | NumberLabels
-    schema: Schema
+    labels: ClassLabels | NumberLabels  # encoding of targets
+    schema: Schema  # encoding of columns
+    # released bounds of columns with private ones, by name
     bounds: Mapping[str, tuple[float, float]]
+    # if persons are the unit of privacy, identified by the schema's column
     persons: PersonFacts | None = None
 
     @property
@@ -245,7 +217,7 @@ class TableDoor:
         return Triples(rows, labels, weights, persons)
 
     def grouped(self, part: Any) -> tuple[Parsed, PersonRows | None]:
-        """Return the numbers of a table, and whose rows are whose if persons are the unit.
+        """Return the numbers of a table, and each person's rows if persons are the unit.
 
         The weights of rows are not known yet: all are 1.
         """

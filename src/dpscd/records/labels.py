@@ -1,4 +1,4 @@
-"""Labels of records: what the users' label of one record means, by declared facts."""
+"""Encoding of labels, by declared facts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,18 +29,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ClassLabels:
-    """The labels of a classification.
+    """The labels of a classification."""
 
-    Attributes
-    ----------
-    classes : tuple
-        The classes, in the order of their codes.
-    weights : tuple of float, optional
-        How much a record of each class counts.
-    """
-
-    classes: tuple[Any, ...]
-    weights: tuple[float, ...] | None = None
+    classes: tuple[Any, ...]  # in the order of their codes
+    weights: tuple[float, ...] | None = None  # of a record of each class
 
     def __post_init__(self) -> None:
         texts = [text_of(label) for label in self.classes]
@@ -57,7 +49,7 @@ class ClassLabels:
         return 0.0, 1.0
 
     def coded(self, cells: pd.Series) -> tuple[Floats, Floats]:
-        """Return labels and weights; a label that is not one of the classes has weight 0.
+        """Return labels and weights; an unknown label has weight 0.
 
         Notes
         -----
@@ -67,12 +59,12 @@ class ClassLabels:
         return self.weighed(self.places(cells))
 
     def places(self, cells: pd.Series) -> npt.NDArray[Any]:
-        """Return the place of each label among the classes, below 0 if it is none of them."""
+        """Return the index of each label among the classes, below 0 if it is unknown."""
         listed = {str(text_of(label)): code for code, label in enumerate(self.classes)}
         return codes(cells, Listed(listed))
 
     def weighed(self, code: npt.NDArray[Any]) -> tuple[Floats, Floats]:
-        """Return labels and weights of codes; one below 0 is none of the classes."""
+        """Return labels and weights of codes; a code below 0 is unknown."""
         own = np.ones(len(self.classes)) if self.weights is None else np.array(self.weights)
         weights: Floats = np.append(own, 0.0)[np.maximum(code, -1)]
         if len(self.classes) == 2:
@@ -82,15 +74,9 @@ class ClassLabels:
 
 @dataclass(frozen=True)
 class NumberLabels:
-    """The labels of a regression.
+    """The labels of a regression."""
 
-    Attributes
-    ----------
-    low, high : float
-        Others are moved to the nearest of these.
-    """
-
-    low: float
+    low: float  # labels below it are clipped to it, those above `high` to that
     high: float
 
     def scaling(self, *, centred: bool) -> tuple[float, float]:
@@ -107,22 +93,16 @@ class NumberLabels:
         return self.weighed(values)
 
     def weighed(self, values: Floats) -> tuple[Floats, Floats]:
-        """Return labels and weights of numbers; what is not finite has weight 0."""
+        """Return labels and weights of numbers; those that are not finite have weight 0."""
         known = np.isfinite(values)
         return np.clip(np.where(known, values, 0.0), self.low, self.high), known.astype(float)
 
 
 @dataclass(frozen=True)
 class CountLabels(NumberLabels):
-    """The labels of a regression of counts, each over an exposure of its own.
+    """The labels of a regression of counts, each over an exposure of its own."""
 
-    Attributes
-    ----------
-    least, most : float
-        Exposures outside are moved to the nearest of these; both positive.
-    """
-
-    least: float = 1.0
+    least: float = 1.0  # exposures are clipped to [least, most]; both are positive
     most: float = 1.0
 
     def scaling(self, *, centred: bool) -> tuple[float, float]:
@@ -132,7 +112,7 @@ class CountLabels(NumberLabels):
 
     @property
     def usual(self) -> float:
-        """The exposure in units of which exposures are measured inside."""
+        """The inner unit of exposures."""
         return 0.5 * (self.least + self.most)
 
     def exposed(
@@ -153,7 +133,7 @@ class CountLabels(NumberLabels):
 
 
 def label_column(y: Any) -> pd.Series:
-    """Return labels in any container as a column, each as it is, or raise DataError.
+    """Return labels in any container as a column, or raise DataError.
 
     A label that is a list of one is that one: a column may be given as such.
     """
@@ -175,7 +155,7 @@ def label_column(y: Any) -> pd.Series:
 
 
 def numbers_in(cells: pd.Series) -> Floats:
-    """Return labels as numbers, NaN where one is none."""
+    """Return labels as numbers, NaN for any other value."""
     return numbers(cells, NumberCells())
 
 
@@ -206,7 +186,7 @@ def exposures_of(exposure: Any, count: int) -> Floats:
 
 
 def _number_each(values: Any, count: int, otherwise: str) -> Floats:
-    """Return one number per record, of one for all or of a column; NaN where it is none."""
+    """Return one number per record, from a scalar or a column; NaN for any other value."""
     if isinstance(values, np.ndarray) and values.ndim == 0:
         values = values.item()
     if isinstance(values, int | float | np.number):
@@ -218,6 +198,6 @@ def _number_each(values: Any, count: int, otherwise: str) -> Floats:
 
 
 def check_some(weights: Sequence[Floats]) -> None:
-    """Raise DataError if no record counts at all."""
+    """Raise DataError if all weights are 0."""
     if not any(own.any() for own in weights):
         raise DataError(refusals.NO_WEIGHT)

@@ -1,4 +1,4 @@
-"""Errors that would reveal something about records, said in fixed words."""
+"""Redaction of errors that would reveal something about records."""
 
 from collections.abc import Callable
 from contextlib import ContextDecorator
@@ -19,7 +19,7 @@ _NO_MEMORY = (
 
 
 def redact_errors(read: Callable[[], R]) -> R:
-    """Return what `read` does, and let no error of its own words out.
+    """Call `read`, and replace unforeseen errors by one with a fixed text.
 
     Notes
     -----

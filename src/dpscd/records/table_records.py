@@ -1,4 +1,4 @@
-"""The records of a table in memory, whose rows wait for the bounds of their columns."""
+"""The records of a table in memory; rows are made when the bounds of columns are known."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,24 +25,9 @@ Floats = npt.NDArray[np.float64]
 class TableRecords:
     """Parsed records: a :class:`~dpscd.releases.store.RecordStore`.
 
-    Parameters
-    ----------
-    door : TableDoor
-        What the columns mean.
-    parsed : Parsed
-        Their numbers; a secret.
-    threads : int
-        How many to use at most for training.
-
-    Attributes
-    ----------
-    persons : PersonRows or None
-        Whose rows are whose, all of weight 1; None if every record is a unit by itself.
-
-    Notes
-    -----
-    Rows are made at once where all bounds are declared, else when they were released; no error
-    that this raises says anything about a record either way.
+    `parsed` is a secret. `persons` holds each person's rows, all of weight 1; None if every
+    record is a unit by itself. Rows are made at once where all bounds are declared, else when
+    they were released; no error of this class says anything about a record either way.
     """
 
     def __init__(self, door: TableDoor, parsed: Parsed, threads: int) -> None:
@@ -65,7 +50,7 @@ class TableRecords:
 
     @property
     def rows(self) -> LocalRecords:
-        """The records as rows are trained on."""
+        """The records as training rows."""
         if self._rows is None:
             self._rows = self._encoded()
         return self._rows
@@ -82,12 +67,12 @@ class TableRecords:
 
     @property
     def weights(self) -> Floats:
-        """How much each record counts."""
+        """Weight of each record."""
         return self.rows.weights
 
     @property
     def training_weights(self) -> Floats:
-        """How much each row counts in training."""
+        """Weight of each row in training."""
         return self.rows.training_weights
 
     @property
@@ -97,7 +82,7 @@ class TableRecords:
 
     @property
     def meaning(self) -> LabelFacts:
-        """What the target means."""
+        """Encoding of the target."""
         return self._door.labels
 
     @property
@@ -111,7 +96,7 @@ class TableRecords:
         return sum_over(query, [self])
 
     def bound(self, pairs: Sequence[tuple[float, float]]) -> LabelFacts:
-        """Take released bounds of columns; return what the target means with them."""
+        """Take released bounds of columns; return the encoding of the target with them."""
         self._door, self._rows = self._door.with_bounds(pairs), None
         return self.meaning
 
@@ -123,5 +108,5 @@ class TableRecords:
         residuals: Residuals | None,
         progress: Callable[[int], None] | None,
     ) -> Floats:
-        """Return the shared vector of a training, on labels or on what a pilot left."""
+        """Return the shared vector of a training, on labels or on a pilot's residuals."""
         return self.rows.train(problem, plan, source, residuals, progress)

@@ -22,15 +22,9 @@ __all__ = ["TableSource", "table_source"]
 
 
 class TableSource(Protocol):
-    """Records whose cells have not been read, but for identifiers where persons are counted.
+    """Records with unread cells, except for identifiers where persons are counted."""
 
-    Attributes
-    ----------
-    count : int
-        Number of records, or of persons where these are wanted.
-    """
-
-    count: int
+    count: int  # number of records, or of persons where these are wanted
 
     def parsed(self) -> Parsed:
         """Return the numbers of all records."""
@@ -81,21 +75,11 @@ def table_source(
     target: bool = True,
     person: bool = False,
 ) -> TableSource:
-    """Return the records of a table; no cell is looked at, but for identifiers if asked for.
+    """Return the records of a table; no cell is read, except for identifiers if `person`.
 
-    Parameters
-    ----------
-    table : path, list of paths, DataFrame or Parsed
-        The records.
-    schema : Schema
-        What the columns mean.
-    y : array-like, optional
-        The target, when the table does not have it.
-    target : bool, default=True
-        Whether the target is wanted.
-    person : bool, default=False
-        Whether persons are wanted, if the schema names their column. Then they are counted
-        first, and every record comes with the number of its person.
+    `y` is the target, when the table does not have it; `target` says whether it is wanted. With
+    `person`, and if the schema names their column, persons are counted first, and every record
+    comes with the number of its person.
     """
     person = person and schema.person is not None
     if isinstance(table, Parsed):

@@ -1,4 +1,4 @@
-"""What releases have in common, and what is public between one and the next."""
+"""Base of all releases, and the public state between them."""
 
 import math
 from abc import ABC, abstractmethod
@@ -45,80 +45,40 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class State:
-    """What is public at some point of a fit.
+    """Public state at some point of a fit."""
 
-    Attributes
-    ----------
-    meaning : LabelFacts
-        What labels mean, by declared or released bounds.
-    declared : Problem
-        The problem before anything was released about labels and rows; labels in its scale
-        lie within [-1, 1] of its centre.
-    problem : Problem
-        The problem as the main training will see it.
-    centre : float
-        Released centre of the labels, in the declared problem's scale.
-    bounds : tuple of pairs
-        Released bounds of columns.
-    pilot : tuple of Model and Residuals, optional
-        A pilot's model, and what it leaves.
-    start : Model, optional
-        The pilot's model, if the main training starts from it.
-    residuals : Residuals, optional
-        What the main training is fitted to then.
-    model : Model, optional
-        The result of training; what is released after it may still change it.
-    shared : array, optional
-        The shared vector of the main training, as released.
-    information : array, optional
-        Noisy sums from which standard errors are computed (:mod:`dpscd.inference`).
-    link : Link, optional
-        How probabilities follow from decisions, where a release after training needed it.
-    plan : Plan, optional
-        What is being run.
-    loss_of : callable, optional
-        Given what labels mean, returns the loss for labels in the user's units.
-    """
-
-    meaning: LabelFacts
+    meaning: LabelFacts  # encoding of labels, by declared or released bounds
+    # The problem before anything was released about labels and rows; labels in its scale lie
+    # within [-1, 1] of its centre.
     declared: Problem
-    problem: Problem
-    centre: float = 0.0
-    bounds: tuple[tuple[float, float], ...] = ()
-    pilot: tuple[Model, Residuals] | None = None
-    start: Model | None = None
-    residuals: Residuals | None = None
-    model: Model | None = None
-    shared: Floats | None = None
-    information: Floats | None = None
+    problem: Problem  # the problem of the main training
+    centre: float = 0.0  # released centre of the labels, in the declared problem's scale
+    bounds: tuple[tuple[float, float], ...] = ()  # released bounds of columns
+    pilot: tuple[Model, Residuals] | None = None  # a pilot's model and its residuals
+    start: Model | None = None  # the pilot's model, if the main training starts from it
+    residuals: Residuals | None = None  # what the main training is fitted to then
+    model: Model | None = None  # result of training; later releases may change it
+    shared: Floats | None = None  # released shared vector of the main training
+    information: Floats | None = None  # noisy sums for standard errors (:mod:`dpscd.inference`)
+    # map from decisions to probabilities, where a release after training needed it
     link: Link | None = None
-    plan: "Plan | None" = None
+    plan: "Plan | None" = None  # the plan that is run
+    # returns the loss in the user's units for an encoding of labels
     loss_of: Callable[[Any], Loss] | None = None
 
 
 class Parties(NamedTuple):
-    """Who takes part in a fit.
+    """Store, randomness and progress of a fit."""
 
-    Attributes
-    ----------
-    store : RecordStore
-        The records; only sums leave it.
-    source_of : callable
-        Returns the source of randomness of a part of the fit, another one for every text.
-    source : Source
-        That of the empty text.
-    progress : callable, optional
-        Called with the number of steps done, and with nothing else.
-    """
-
-    store: RecordStore
-    source_of: Callable[[str], Source]
-    source: Source
+    store: RecordStore  # only sums leave it
+    source_of: Callable[[str], Source]  # another source of randomness for every text
+    source: Source  # `source_of("")`
+    # called with the number of steps done, and nothing else
     progress: Callable[[int], None] | None
 
 
 class PlannedRelease(ABC):
-    """A release that a plan lists: what is accounted for, and how it is made and used."""
+    """A release that a plan lists: its accounting, its query and its use."""
 
     what: ClassVar[str]
     """Its name on cards; pages of docs/proofs are found by it."""
@@ -138,7 +98,7 @@ class PlannedRelease(ABC):
     """All kinds that were defined, by their place."""
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Take a kind that has a place of its own into the list of all kinds."""
+        """Register a kind that has a place of its own."""
         super().__init_subclass__(**more)
         if "place" in vars(cls) and cls.kinds.setdefault(cls.place, cls) is not cls:
             raise TypeError(f"another release than {cls.what!r} has place {cls.place}.")
@@ -150,7 +110,7 @@ class PlannedRelease(ABC):
 
     @abstractmethod
     def release(self) -> Release:
-        """Return what is accounted for."""
+        """Return the accounted release."""
 
     def check_fits(self, plan: "Plan") -> None:
         """Raise ParameterError if a plan cannot list it."""
@@ -159,14 +119,14 @@ class PlannedRelease(ABC):
 
     @abstractmethod
     def run(self, state: State, parties: Parties) -> State:
-        """Release it, and return what is public from then on."""
+        """Make the release, and return the public state after it."""
 
 
 def in_order(
     first: Sequence[PlannedRelease | type[PlannedRelease]],
     after: Sequence[PlannedRelease | type[PlannedRelease]] = (),
 ) -> bool:
-    """Return whether releases may stand so around a training: each once, in their order."""
+    """Return whether releases may stand in this order around a training, each once."""
     places = [*(one.place for one in first), TRAINING_PLACE, *(one.place for one in after)]
     names = [*(one.what for one in first), TRAINING, *(one.what for one in after)]
     return places == sorted(set(places)) and all(
@@ -178,15 +138,7 @@ def in_order(
 
 @dataclass(frozen=True)
 class SumRelease(PlannedRelease):
-    """A release of sums over all records, each with noise once.
-
-    Attributes
-    ----------
-    n : int
-        Public number of records.
-    noise_multiplier : float
-        Standard deviation of the noise, a record moving a sum by at most 1.
-    """
+    """A release of sums over all records, each with noise once."""
 
     purpose: ClassVar[Purpose] = Purpose.SUM
     """Which stream its noise is of; SUM is one of a source that it has for itself."""
@@ -195,7 +147,8 @@ class SumRelease(PlannedRelease):
     begins: ClassVar[int] = 0
     """At which time of its stream the first of them is drawn."""
 
-    n: int
+    n: int  # public number of records
+    # standard deviation of the noise; a record moves a sum by at most 1
     noise_multiplier: float
 
     def __post_init__(self) -> None:
@@ -206,15 +159,15 @@ class SumRelease(PlannedRelease):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many numbers each sum has."""
+        """Count of numbers in each sum."""
 
     @property
     def at(self) -> range:
-        """The times at which its sums are drawn: each once, or the stream is refused."""
+        """Times at which its sums are drawn: each once, or the stream is refused."""
         return range(self.begins, self.begins + self.times)
 
     def release(self) -> Release:
-        """Return what is accounted for: Gaussian releases over all records, of clip 1."""
+        """Return the accounted release: Gaussian, over all records, of clip 1."""
         event = SampledGaussian(1.0, self.noise_multiplier, self.times)
         return Release(self.what, event, 1.0, self.size, self.n)
 

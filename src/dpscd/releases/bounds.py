@@ -1,10 +1,10 @@
 """Bounds of columns estimated with a part of the budget: two noisy histograms.
 
-The first has bins whose limits are powers of two, on both sides of zero, which tells the
-order of magnitude; the second divides what the first found into equal parts. Each record
-adds 1/sqrt(k) to one bin of each of the k columns: a vector of length at most 1. A
-bound is the outermost bin beyond which no more than a small part of the records, or than
-noise would show, lies.
+The first has bins limited by powers of two, on both sides of zero, and gives the order of
+magnitude; the second divides the range found by the first into equal parts. Each record adds
+1/sqrt(k) to one bin of each of the k columns: a vector of length at most 1. A bound is the
+outermost bin beyond which lies no more than a small part of the records, or than noise would
+show.
 """
 
 import math
@@ -36,23 +36,18 @@ _STANDARD_ERRORS = 4.0  # a tail must be so many times its noise to be seen
 
 @dataclass(frozen=True)
 class HistogramQuery(Query):
-    """How many values of each column lie in each bin, a value counting 1/sqrt(columns).
+    """Counts of each column's values per bin, a value counting 1/sqrt(columns).
 
-    Rows of a person share what one value counts.
-
-    Attributes
-    ----------
-    limits : tuple of arrays
-        The limits of the bins of each column.
+    The rows of a person share the count of one value.
     """
 
     reads_columns: ClassVar[bool] = True
 
-    limits: tuple[Floats, ...]
+    limits: tuple[Floats, ...]  # limits of the bins of each column
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """A row per column."""
+        """One row per column."""
         return (len(self.limits), BOUND_CELLS)
 
     def total(self, records: SomeRecords) -> Floats:
@@ -69,11 +64,6 @@ class HistogramQuery(Query):
 @dataclass(frozen=True)
 class Bounds(SumRelease):
     """The release "bounds".
-
-    Attributes
-    ----------
-    columns : int
-        Number of columns whose bounds are estimated.
 
     Notes
     -----
@@ -100,7 +90,7 @@ class Bounds(SumRelease):
 
     @property
     def size(self) -> int:
-        """A number per bin."""
+        """One number per bin."""
         return BOUND_CELLS * self.columns
 
     def run(self, state: State, parties: Parties) -> State:
@@ -127,12 +117,12 @@ class Bounds(SumRelease):
         return [self._found(counts, own) for counts, own in zip(fine, limits, strict=True)]
 
     def _counts(self, limits: Sequence[Floats], parties: Parties, time: int) -> Floats:
-        """Release how many values of each column lie in each bin."""
+        """Release the counts of each column's values per bin."""
         noisy = self.noisy(HistogramQuery(self.n, tuple(limits)), parties, time)
         return noisy * math.sqrt(self.columns)
 
     def _found(self, counts: Floats, limits: Floats) -> tuple[float, float]:
-        """Return the limits between which, as far as noise lets see, nearly all values lie."""
+        """Return limits that hold nearly all values, as far as the noise shows."""
         noise = self.noise_multiplier * math.sqrt(self.columns)
         low = _end(self.n, counts, noise)
         high = BOUND_CELLS - _end(self.n, counts[::-1], noise)
@@ -142,7 +132,7 @@ class Bounds(SumRelease):
 
 
 def bin_counts(columns: Sequence[Floats], limits: Sequence[Floats]) -> Floats:
-    """Return how many values of each column lie in each bin; NaN in none: not yet noisy."""
+    """Return the counts of each column's values per bin, NaN in none: not yet noisy."""
     total = np.zeros((len(columns), BOUND_CELLS))
     for row, values, own in zip(total, columns, limits, strict=True):
         places = _bins_of(values[~np.isnan(values)], own)
@@ -155,14 +145,8 @@ def person_bins(
 ) -> Floats:
     """Return the sum over persons of the parts of their values in each bin: not yet noisy.
 
-    Parameters
-    ----------
-    columns, limits
-        As for :func:`bin_counts`.
-    starts : array of int
-        Where the rows of each person begin.
-    whole : float
-        What all rows of a person count together; a part of it is cut toward zero.
+    A person's rows begin at `starts` and count `whole` together; a part of it is cut toward
+    zero.
     """
     sizes = np.diff(starts)
     person = np.repeat(np.arange(len(sizes)), sizes)
@@ -177,7 +161,7 @@ def person_bins(
 
 
 def _bins_of(values: Floats, limits: Floats) -> npt.NDArray[np.intp]:
-    """Return the bin of each value; the outermost ones have what lies beyond."""
+    """Return the bin of each value; the outermost bins hold the values beyond."""
     places = np.searchsorted(limits, values, side="right") - 1
     return np.clip(places, 0, BOUND_CELLS - 1)
 
@@ -189,7 +173,7 @@ def magnitude_limits() -> Floats:
 
 
 def _end(n: int, counts: Floats, noise: float) -> int:
-    """Return how many bins from the first on hold next to nothing."""
+    """Return how many bins, from the first, hold next to nothing."""
     tails = np.cumsum(counts)
     errors = noise * np.sqrt(np.arange(1, len(counts) + 1))
     seen = tails > np.maximum(_OUTSIDE * n, _STANDARD_ERRORS * errors)

@@ -1,4 +1,4 @@
-"""Shifts of the intercept after training: what predictions miss of the labels, on average."""
+"""Shifts of the intercept after training, by the mean residual."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -35,18 +35,7 @@ _NOISE = 0.02
 
 @dataclass(frozen=True)
 class CalibrationQuery(Query):
-    """Sums of what probabilities miss of the labels, and of how steep they are.
-
-    Attributes
-    ----------
-    declared : Problem
-        How long rows may be.
-    model : Model
-        Released; of two classes.
-    link : Link
-        How its probabilities follow from decisions.
-    rows : float
-        Up to so many rows of a person count one each.
+    """Sums of residuals of probabilities, and of their slopes.
 
     Notes
     -----
@@ -55,23 +44,23 @@ class CalibrationQuery(Query):
     docs/proofs/after.md.
     """
 
-    declared: Problem
-    model: Model
-    link: Link
-    rows: float = 1.0
+    declared: Problem  # sets the longest row
+    model: Model  # released; of two classes
+    link: Link  # map from its decisions to probabilities
+    rows: float = 1.0  # number of rows of a person that may count one each
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """What is missed, and slopes."""
+        """Residuals, and slopes."""
         return (2,)
 
     def factors(self, records: SomeRecords) -> tuple[Any, Any]:
-        """Return what both numbers are multiplied by, functions of the record's own row."""
+        """Return the factors of both numbers, functions of the record's own row."""
         del records
         return 1.0, 1.0
 
     def total(self, records: SomeRecords) -> Floats:
-        """Return the exact sums; what is no number does not count."""
+        """Return the exact sums; values that are not numbers do not count."""
         rows, parts = self.declared.cut_rows(records.X)
         coef = self.model.coef[0] * self.declared.row_bound
         intercept, caps = float(self.model.intercept[0]), np.array(self.link.caps)
@@ -89,13 +78,7 @@ class CalibrationQuery(Query):
 
 @dataclass(frozen=True)
 class Shift(SumRelease):
-    """One step by which the intercept makes up what is missed.
-
-    Attributes
-    ----------
-    rows : int
-        Rows of a person that may count one each: with 1 predictions are right on average over
-        persons, with more over rows. 1 where records are the unit.
+    """One step of the intercept that removes the mean residual.
 
     Notes
     -----
@@ -110,29 +93,28 @@ class Shift(SumRelease):
     expected: ClassVar[float]
     largest: ClassVar[float]
 
+    # Rows of a person that may count one each: with 1 predictions are right on average over
+    # persons, with more over rows. 1 where records are the unit.
     rows: int = 1
 
     @abstractmethod
     def query(self, state: State) -> Query:
-        """Return what is asked, which is public by then."""
+        """Return the query, which is public by then."""
 
     def step(self, missed: float, curvature: float) -> tuple[float, float]:
-        """Return what is missed and the mean slope: the shift is one over the other."""
+        """Return the mean residual and the mean slope: the shift is their ratio."""
         return missed, curvature
 
     def counted(self, size: float) -> float:
-        """Return up to how many rows of a person count: fewer where their noise would be large.
+        """Return how many rows of a person count: fewer where their noise would be large.
 
-        Parameters
-        ----------
-        size : float
-            Of what a row predicts, in units of the sums.
+        `size` is that of a row's prediction, in units of the sums.
         """
         return max(1.0, min(float(self.rows), _NOISE * size * self.n / self.noise_multiplier))
 
     @property
     def size(self) -> int:
-        """What is missed, and slopes."""
+        """Residuals, and slopes."""
         return 2
 
     def run(self, state: State, parties: Parties) -> State:
@@ -155,32 +137,18 @@ class Shift(SumRelease):
 
     @classmethod
     def least_curvature(cls, noise_multiplier: float, n: int) -> float:
-        """Return the mean slope that a smaller released one is taken for: two of its errors.
-
-        Parameters
-        ----------
-        noise_multiplier, n
-            Of the release.
-        """
+        """Return the lower limit of the released mean slope: two of its errors."""
         return min(cls.steepest, 2.0 * noise_multiplier / (n * cls.steep))
 
     @classmethod
     def shift_noise(cls, noise_multiplier: float, n: int, curvature: float) -> float:
-        """Return the standard deviation that noise adds to a shift of the intercept.
-
-        Parameters
-        ----------
-        noise_multiplier, n
-            Of the release.
-        curvature : float
-            The released mean slope.
-        """
+        """Return the standard deviation of the noise in a shift, at a released mean slope."""
         kept = cls._kept(noise_multiplier, n, curvature)
         return kept * noise_multiplier / (n * curvature)
 
     @classmethod
     def _kept(cls, noise_multiplier: float, n: int, curvature: float) -> float:
-        """Return the part of a released shift to expect of the true one."""
+        """Return the expected ratio of the true shift to a released one."""
         error = noise_multiplier / (n * curvature)
         return cls.expected**2 / (cls.expected**2 + error**2)
 
@@ -219,7 +187,7 @@ class Calibration(Shift):
             raise ParameterError("a calibration needs two classes and an intercept.")
 
     def query(self, state: State) -> CalibrationQuery:
-        """Return what is asked of the model and its link."""
+        """Return the query on the model and its link."""
         model = cast("Model", state.model)
         rows = self.counted(0.5)
         return CalibrationQuery(self.n, state.declared, model, link_of(state), rows)
@@ -230,13 +198,7 @@ class Calibration(Shift):
 
 
 def link_of(state: State) -> Link:
-    """Return the link of a trained model of two classes, from what is public.
-
-    Parameters
-    ----------
-    state : State
-        After training, with privacy or without.
-    """
+    """Return the link of a trained model of two classes, from public facts."""
     if state.link is not None:
         return state.link
     model, plan = cast("Model", state.model), state.plan

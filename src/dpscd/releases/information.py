@@ -1,7 +1,7 @@
-"""Information: how curved the loss is at the trained model, and how much its slopes vary.
+"""Noisy Hessian and score covariance at the trained model, for standard errors.
 
-From these two matrices statisticians compute how sure coefficients are. Both are sums over
-records, so they are released as other sums are: docs/proofs/intervals.md.
+Both matrices are sums over records, and are released as other sums are:
+docs/proofs/intervals.md.
 """
 
 import math
@@ -38,17 +38,6 @@ _LARGEST = 1e100
 class InformationQuery(Query):
     """Sums of the second derivatives of records' losses, and of their squared slopes.
 
-    Attributes
-    ----------
-    problem : Problem
-        As it was trained: standardised, of one output.
-    theta : array of shape (width,)
-        The trained model, in its units.
-    measure : Measure
-        How rows and slopes are cut.
-    residuals : Residuals, optional
-        What a pilot left of labels, if that was trained on.
-
     Notes
     -----
     A record with row z, slope s and second derivative c adds two packed matrices: c z z^T, and
@@ -57,18 +46,18 @@ class InformationQuery(Query):
     times rows being added up before they are squared: docs/proofs/intervals.md.
     """
 
-    problem: Problem
-    theta: Floats
-    measure: Measure
-    residuals: Residuals | None = None
+    problem: Problem  # as trained: standardised, of one output
+    theta: Floats  # the trained model, of shape (width,), in the problem's units
+    measure: Measure  # how rows and slopes are cut
+    residuals: Residuals | None = None  # of a pilot, if training was on them
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Packed numbers, one after the other."""
+        """Packed numbers of both matrices, one after the other."""
         return (self.measure.size,)
 
     def total(self, records: SomeRecords) -> Floats:
-        """Return the exact sums; what is no number does not count.
+        """Return the exact sums; values that are not numbers do not count.
 
         Notes
         -----
@@ -117,17 +106,7 @@ class InformationQuery(Query):
 
 
 class _Units:
-    """What records, or persons, have of the two matrices.
-
-    Attributes
-    ----------
-    norm : array, one a row
-        Its length; 1 where it does not count.
-    curves : array, one a row
-        The second derivative of its loss, times the square of what its row is shortened to.
-    inside : array of bool, one a unit
-        Whether it pulls less than the cap.
-    """
+    """Contributions of records, or persons, to the two matrices."""
 
     def __init__(self, query: InformationQuery, records: SomeRecords) -> None:
         self._rows = query.problem.block(records.X)
@@ -155,7 +134,7 @@ class _Units:
         return np.where(self._usable, entry, 0.0)
 
     def of(self, each: Floats) -> Floats:
-        """Return numbers of rows as numbers of records, or as means over a person's rows."""
+        """Return numbers per record, or their means over each person's rows."""
         if self._persons is None:
             return each
         found: Floats = self._persons.means(each[None], self._counted)[0]
@@ -168,20 +147,13 @@ class _Units:
 
 
 def _twice(j: int, k: int) -> float:
-    """Return by what an entry is multiplied: those off the diagonal stand for two."""
+    """Return the factor of an entry: one off the diagonal stands for two."""
     return 1.0 if j == k else math.sqrt(2.0)
 
 
 @dataclass(frozen=True)
 class Information(SumRelease):
     """The release "information": what standard errors of coefficients are computed from.
-
-    Attributes
-    ----------
-    width : int
-        Entries of the shared vector.
-    logistic, robust : bool
-        As of the :class:`~dpscd.information.Measure`.
 
     Notes
     -----
@@ -193,13 +165,13 @@ class Information(SumRelease):
     proof: ClassVar[str] = "intervals"
     place: ClassVar[int] = 150
 
-    width: int
-    logistic: bool
+    width: int  # entries of the shared vector
+    logistic: bool  # as in :class:`~dpscd.information.Measure`, and so is `robust`
     robust: bool
 
     @classmethod
     def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
-        """Refuse it for more than two classes, of rows as they are, or of another size."""
+        """Refuse it for more than two classes, unstandardised rows or another size."""
         if not listed:
             return
         if len(public.get("classes", (0, 1))) != 2 or not public.get("standardised", True):

@@ -1,4 +1,4 @@
-"""All kinds of releases, found by looking into this package: a new one is a new file."""
+"""All kinds of releases, found in this package: a new one is a new file."""
 
 import pkgutil
 from importlib import import_module

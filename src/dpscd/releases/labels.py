@@ -1,6 +1,7 @@
-"""Where numeric labels lie: a noisy mean, and noisy mean distances, or octaves of them.
+"""Noisy location and scale of regression labels.
 
-Labels are taken in units in which their declared bounds are at most 1 away from the centre.
+Labels are in units in which their declared bounds are at most 1 away from the centre. The scale
+is a mean distance from the centre, or a mean octave of distances.
 """
 
 import math
@@ -58,7 +59,7 @@ class OneNumberQuery(Query):
 
     @abstractmethod
     def each(self, records: SomeRecords) -> Floats:
-        """Return the number of every record, between -1 and 1, NaN where there is none."""
+        """Return one number per record, between -1 and 1, or NaN."""
 
     def total(self, records: SomeRecords) -> Floats:
         """Return the exact sum; records of weight 0 do not count."""
@@ -70,32 +71,20 @@ class OneNumberQuery(Query):
 
 @dataclass(frozen=True)
 class LabelQuery(OneNumberQuery):
-    """The sum of the labels.
+    """The sum of the labels."""
 
-    Attributes
-    ----------
-    problem : Problem
-        As declared: what labels are measured in.
-    """
-
-    problem: Problem
+    problem: Problem  # as declared; sets the unit of labels
 
     def each(self, records: SomeRecords) -> Floats:
-        """Return labels; beyond the declared bounds they are clipped."""
+        """Return labels, clipped to the declared bounds."""
         return np.clip(self.problem.labels(records.labels), -1.0, 1.0)
 
 
 @dataclass(frozen=True)
 class DistanceQuery(LabelQuery):
-    """The sum of half the distances of labels from a released centre.
+    """The sum of half the distances of labels from a released centre."""
 
-    Attributes
-    ----------
-    centre : float
-        Between -1 and 1.
-    """
-
-    centre: float
+    centre: float  # between -1 and 1
 
     def each(self, records: SomeRecords) -> Floats:
         """Return half the distances, each at most 1."""
@@ -113,8 +102,8 @@ class OctaveQuery(DistanceQuery):
     def each(self, records: SomeRecords) -> Floats:
         """Return the octaves, each between 0 and 1.
 
-        From mantissa and exponent: logarithms of whole arrays may round the same number
-        differently in different places.
+        From mantissa and exponent: logarithms of whole arrays may round equal numbers
+        differently.
         """
         half = super().each(records)
         mantissa, exponent = np.frexp(half)
@@ -125,13 +114,7 @@ class OctaveQuery(DistanceQuery):
 
 @dataclass(frozen=True)
 class ResidualQuery(OneNumberQuery):
-    """The sum of half the sizes of what a pilot leaves, cut at 2 in declared units.
-
-    Attributes
-    ----------
-    residuals : Residuals
-        Public.
-    """
+    """The sum of half the sizes of a pilot's residuals, cut at 2 in declared units."""
 
     residuals: Residuals
 
@@ -154,7 +137,7 @@ class MeanRelease(SumRelease):
 
     @classmethod
     def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
-        """Refuse a release of numeric labels of a classifier, or of more than one number."""
+        """Refuse it for a classifier, or with more than one number."""
         if listed and "classes" in public:
             raise CardError("the card states classes but lists a release of numeric labels.")
         if listed and listed.size != 1:
@@ -172,7 +155,7 @@ class MeanRelease(SumRelease):
 
 @dataclass(frozen=True)
 class LabelMean(MeanRelease):
-    """The release "label mean", where there is an intercept to take it up.
+    """The release "label mean", where there is an intercept.
 
     Notes
     -----
@@ -195,7 +178,7 @@ class LabelMean(MeanRelease):
 class LabelSpread(MeanRelease):
     """The release "label spread": the mean distance from the centre, which scales labels.
 
-    Where noise is large, of regressions the mean octave of distances.
+    Where noise is large, regressions release the mean octave of distances instead.
 
     Notes
     -----
@@ -224,17 +207,17 @@ class LabelSpread(MeanRelease):
         return replace(state, problem=problem)
 
     def at_octave(self, mean: float) -> float:
-        """Return about the mean distance of normal labels that have a mean octave."""
+        """Return the approximate mean distance of normal labels at a mean octave."""
         whole, part = divmod(_OCTAVES * min(1.0, max(0.0, mean)), 1.0)
         half = math.ldexp(1.0 + part, int(whole - _OCTAVES))
         return min(1.0, 2.0 * half / _OF_MEAN)
 
     def seen(self, spread: float) -> float:
-        """Return what to expect of a spread that is positive, given what was released of it.
+        """Return the expected spread, given that it is positive and the released one.
 
         The mean of a normal number around `spread` with the release's error, if it is known to
-        be positive: `spread` itself where the error is small against it, about an error where
-        it is not. Too large a spread would cost more than one that is too small.
+        be positive: about `spread` where the error is relatively small, about an error where it
+        is not. Too large a spread costs more than one that is too small.
         """
         error = 2.0 * self.noise_multiplier / self.n
         ratio = max(-30.0, spread / error)
@@ -245,11 +228,11 @@ class LabelSpread(MeanRelease):
 
 @dataclass(frozen=True)
 class ResidualSpread(LabelSpread):
-    """The release "label spread" once more: the mean size of what a pilot leaves.
+    """The release "label spread" once more: the mean size of a pilot's residuals.
 
     Notes
     -----
-    What is left is measured from predictions that are public by then.
+    Residuals are measured from predictions that are public by then.
     Proof: docs/proofs/moments.md.
     """
 

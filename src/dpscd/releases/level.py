@@ -1,4 +1,4 @@
-"""Level: by what the expected counts of a trained model are too high or too low, altogether."""
+"""Level: the factor by which expected counts of a trained model are off in total."""
 
 import math
 from collections.abc import Mapping
@@ -34,18 +34,7 @@ _LEAST = -0.9  # of what is missed, as a part of what is expected
 
 @dataclass(frozen=True)
 class LevelQuery(Query):
-    """Sums of what expected counts miss, and of expected counts.
-
-    Attributes
-    ----------
-    declared : Problem
-        How long rows may be.
-    model : Model
-        Released; of counts over the usual exposure.
-    reach : float
-        What is missed, and expected counts, are cut at this and divided by it.
-    rows : float
-        Up to so many rows of a person count one each.
+    """Sums of residuals of expected counts, and of expected counts.
 
     Notes
     -----
@@ -53,18 +42,18 @@ class LevelQuery(Query):
     shorter where it is longer than 1: docs/proofs/after.md.
     """
 
-    declared: Problem
-    model: Model
-    reach: float
-    rows: float = 1.0
+    declared: Problem  # sets the longest row
+    model: Model  # released; of counts over the usual exposure
+    reach: float  # residuals and expected counts are cut at this and divided by it
+    rows: float = 1.0  # number of rows of a person that may count one each
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """What is missed, and expected counts."""
+        """Residuals, and expected counts."""
         return (2,)
 
     def total(self, records: SomeRecords) -> Floats:
-        """Return the exact sums; what is no number does not count."""
+        """Return the exact sums; values that are not numbers do not count."""
         rows, parts = self.declared.cut_rows(records.X)
         coef = self.model.coef[0] * self.declared.row_bound
         means = np.empty(len(parts))
@@ -98,7 +87,7 @@ class Level(Shift):
 
     @classmethod
     def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
-        """Refuse it of what is no count, or where there is no intercept to shift."""
+        """Refuse it for labels other than counts, or without an intercept."""
         if not listed:
             return
         if "exposure_bounds" not in public or not public.get("intercept", 1.0):
@@ -113,7 +102,7 @@ class Level(Shift):
             raise ParameterError("a level needs one output and an intercept.")
 
     def query(self, state: State) -> LevelQuery:
-        """Return what is asked of the model."""
+        """Return the query on the model."""
         problem, most = state.problem, state.declared.label_scale
         if not losses.has_log_link(problem.loss):
             raise ParameterError("a level is of counts.")
@@ -125,7 +114,7 @@ class Level(Shift):
         return LevelQuery(self.n, state.declared, model, reach, rows)
 
     def step(self, missed: float, curvature: float) -> tuple[float, float]:
-        """Return them so that expected counts become the counts; noise is that of both."""
+        """Return the step that makes expected counts the counts; noise is that of both."""
         more = max(missed / curvature, _LEAST)
         least = self.least_curvature(self.noise_multiplier, self.n)
         seen = max(least, curvature * (1.0 + more) / math.hypot(1.0, more / _MEAN))

@@ -1,4 +1,4 @@
-"""Long rows: whether predictions are better with rows cut as training cuts them, or not."""
+"""Long rows: whether predictions improve if rows are cut as in training."""
 
 import math
 from dataclasses import dataclass, replace
@@ -27,18 +27,7 @@ _SEEN = 1.5
 
 @dataclass(frozen=True)
 class LongRowsQuery(OneNumberQuery):
-    """The sum of what cutting rows in prediction takes away from squared errors.
-
-    Attributes
-    ----------
-    declared : Problem
-        How long rows may be.
-    model : Model
-        Released.
-    bounds : tuple of two floats
-        Predictions stay within these.
-    far : float
-        Larger errors count as this.
+    """The sum of the decrease of squared errors if rows are cut in prediction.
 
     Notes
     -----
@@ -47,10 +36,10 @@ class LongRowsQuery(OneNumberQuery):
     Proof: docs/proofs/after.md.
     """
 
-    declared: Problem
-    model: Model
-    bounds: tuple[float, float]
-    far: float
+    declared: Problem  # sets the longest row
+    model: Model  # released
+    bounds: tuple[float, float]  # bounds of predictions
+    far: float  # larger errors count as this
 
     def each(self, records: SomeRecords) -> Floats:
         """Return the differences, each between -1 and 1."""

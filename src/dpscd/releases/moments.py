@@ -1,4 +1,4 @@
-"""Moments of the features: noisy means and mean squares, by which rows are standardised."""
+"""Moments of the features: noisy means and mean squares, to standardise rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,18 +28,13 @@ Floats = npt.NDArray[np.float64]
 class MomentsQuery(Query):
     """Sums of features and of their squares, of rows of length at most 1.
 
-    Attributes
-    ----------
-    problem : Problem
-        How rows are scaled; neither standardised nor with a constant column.
-
     Notes
     -----
     A record adds ``(x, x * x) / sqrt(2)``, of length at most 1: docs/proofs/moments.md. A
     person adds the mean of what its rows would: docs/proofs/persons.md.
     """
 
-    problem: Problem
+    problem: Problem  # how rows are scaled; neither standardised nor with a constant column
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -71,11 +66,6 @@ class MomentsQuery(Query):
 class Moments(SumRelease):
     """The release "moments".
 
-    Attributes
-    ----------
-    d : int
-        Number of features.
-
     Notes
     -----
     Proof: docs/proofs/moments.md.
@@ -87,7 +77,7 @@ class Moments(SumRelease):
     place: ClassVar[int] = 20
     purpose: ClassVar[Purpose] = Purpose.MOMENTS
 
-    d: int
+    d: int  # number of features
 
     @classmethod
     def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:

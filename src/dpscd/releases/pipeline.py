@@ -1,4 +1,4 @@
-"""The one order of a private fit: what its plan lists, from the first release to the last."""
+"""Run a private fit: every release of its plan, in order."""
 
 import functools
 from collections.abc import Callable
@@ -24,21 +24,11 @@ def run_plan(
     loss_of: Callable[[Any], Loss] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> State:
-    """Release everything that the plan lists and return what is public then.
+    """Make every release of the plan and return the public state at the end.
 
-    Parameters
-    ----------
-    problem, plan
-        Public; the problem not yet standardised.
-    store : RecordStore
-        The records; only sums leave it.
-    source_of : callable
-        Returns a fresh source of randomness, another one for every text.
-    loss_of : callable, optional
-        Given what labels mean, returns the loss for labels in the user's units: where their
-        bounds are released, it may follow them.
-    progress
-        As for :func:`~dpscd.solvers.dp_scd.dp_scd`.
+    The problem is not yet standardised. `source_of` returns another fresh source of randomness
+    for every text. `loss_of` returns the loss in the user's units for an encoding of labels,
+    since it may follow released bounds.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What may be asked of records: an exact sum over all of them, and no more."""
+"""Queries on records: exact sums over all of them, and nothing else."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class SomeRecords(Protocol):
-    """Records as a query sees them: all of them, or a part."""
+    """All records, or a part of them, as a query sees them."""
 
     @property
     def X(self) -> Any:  # noqa: N802 - as everywhere
@@ -31,7 +31,7 @@ class SomeRecords(Protocol):
 
     @property
     def weights(self) -> Floats:
-        """How much each record counts."""
+        """Weight of each record."""
 
     @property
     def columns(self) -> Sequence[Floats]:
@@ -39,17 +39,12 @@ class SomeRecords(Protocol):
 
     @property
     def persons(self) -> PersonRows | None:
-        """Whose rows are whose; None if every record is a unit by itself."""
+        """The rows of each person; None if every record is a unit by itself."""
 
 
 @dataclass(frozen=True)
 class Query(ABC):
-    """A sum over records; public facts only, which may be sent to where the records are.
-
-    Attributes
-    ----------
-    n : int
-        Public number of records: sets the unit, and how many records there may be.
+    """A sum over records; it holds public facts only, and may be sent to the records.
 
     Notes
     -----
@@ -61,11 +56,11 @@ class Query(ABC):
     reads_columns: ClassVar[bool] = False
     """Whether it is asked of columns as they are, before rows can be made."""
 
-    n: int
+    n: int  # public number of records: sets the unit, and the capacity of sums
 
     @property
     def unit(self) -> float:
-        """The power of two of which totals are multiples."""
+        """The power of two whose multiples totals are."""
         return unit_of(self.n, 1.0)
 
     @property
@@ -83,19 +78,10 @@ def whole_sums(
 ) -> Floats:
     """Return exact sums of numbers of records, in units.
 
-    Parameters
-    ----------
-    each : array of shape (numbers, rows)
-        Of every usable row a vector of length at most 1.
-    usable : array of bool, one a row
-        Others add nothing.
-    records : SomeRecords
-        Of which rows of weight 0 do not count. Of persons the mean of all rows that count
-        is taken, which is no longer than one row: docs/proofs/persons.md, "Other releases".
-    unit : float
-        A power of two.
-    rows : float
-        Up to so many rows of a person count: see :meth:`~dpscd.persons.PersonRows.means`.
+    `each`, of shape (numbers, rows), holds for every usable row a vector of length at most 1;
+    rows of weight 0 do not count. For persons the mean of all rows that count is taken, which
+    is no longer than one row: docs/proofs/persons.md, "Other releases"; for `rows` see
+    :meth:`~dpscd.persons.PersonRows.means`.
     """
     used = records.weights > 0.0
     each = np.where(usable & used, each, 0.0)
@@ -118,7 +104,7 @@ def sum_over(query: Query, parts: Any) -> Floats:
 
 
 def only_sums(reply: Any) -> Any:
-    """Return what may leave the records: nothing, a whole number, or an array of such.
+    """Return what may leave the records: None, a whole number, or an array of whole numbers.
 
     Notes
     -----

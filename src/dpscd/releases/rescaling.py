@@ -1,4 +1,4 @@
-"""Rescaling: by what a regression's predictions should be larger or smaller, and shifted."""
+"""Rescaling: factor and shift of a regression's predictions."""
 
 import math
 from collections.abc import Mapping
@@ -39,18 +39,7 @@ _CLEAR = 2.0
 
 @dataclass(frozen=True)
 class RescalingQuery(Query):
-    """Sums from which the line from predictions to labels is found.
-
-    Attributes
-    ----------
-    declared : Problem
-        How long rows may be.
-    model : Model
-        Released.
-    bounds : tuple of two floats
-        Labels and predictions stay within these.
-    centre, wide, far : float
-        Predictions are measured from `centre` in units of `wide`, errors in units of `far`.
+    """Sums for the regression line of labels on predictions.
 
     Notes
     -----
@@ -58,12 +47,12 @@ class RescalingQuery(Query):
     ``(r, r v, v / 2, v^2 / 2)``, made shorter where it is longer than 1: docs/proofs/after.md.
     """
 
-    declared: Problem
-    model: Model
-    bounds: tuple[float, float]
-    centre: float
-    wide: float
-    far: float
+    declared: Problem  # sets the longest row
+    model: Model  # released
+    bounds: tuple[float, float]  # bounds of labels and predictions
+    centre: float  # predictions are measured from it
+    wide: float  # unit of predictions
+    far: float  # unit of errors
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -71,7 +60,7 @@ class RescalingQuery(Query):
         return (4,)
 
     def total(self, records: SomeRecords) -> Floats:
-        """Return the exact sums; what is no number does not count."""
+        """Return the exact sums; values that are not numbers do not count."""
         whole, cut = self.declared.lines(records.X, self.model)
         line = whole if math.isinf(self.model.longest_row) else cut
         with np.errstate(all="ignore"):
@@ -102,7 +91,7 @@ class Rescaling(SumRelease):
 
     @classmethod
     def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
-        """Refuse it for a classifier, of rows as they are, or of another number of sums."""
+        """Refuse it for a classifier, unstandardised rows, or another number of sums."""
         if listed and ("classes" in public or "exposure_bounds" in public):
             raise CardError("the card lists a rescaling that no such model has.")
         if listed and not public.get("standardised", True):
@@ -156,14 +145,14 @@ class Rescaling(SumRelease):
 
 
 def _far(error: float, spread: float) -> float:
-    """Return the unit of errors: long, where noise is small."""
+    """Return the unit of errors: large where noise is small."""
     return spread * max(_FAR, math.sqrt(_EXACT / error))
 
 
 def _wide(model: Model) -> float:
     """Return the unit of predictions, from released moments as if features were unrelated.
 
-    In spreads of labels: the first problem's, a later one is of what a pilot leaves.
+    In spreads of labels: the first problem's, because a later one is that of residuals.
     """
     spread, last = model.runs[0].label_scale, model.runs[-1]
     standard = cast("Any", last.standard)
@@ -173,10 +162,10 @@ def _wide(model: Model) -> float:
 
 
 def _step(error: float, expected: Floats, mean: float, square: float) -> Floats:
-    """Return the matrix from released errors to what to expect of shift and change of slope.
+    """Return the matrix from released errors to the expected shift and change of slope.
 
-    Both being normal around 0 with deviations `expected` before anything is known, and what is
-    released ``(1, mean; mean, square)`` times them, with noise.
+    Both are a priori normal around 0 with deviations `expected`; released is ``(1, mean; mean,
+    square)`` times them, with noise.
     """
     # Without an intercept the mean error is left alone: no slope could make up for it.
     first = (1.0, mean) if expected[0] else (0.0, 0.0)

@@ -1,4 +1,4 @@
-"""The path of the shared vector: training itself, and a pilot before it."""
+"""The path of the shared vector: the main training, and a pilot before it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -27,11 +27,6 @@ __all__ = ["Pilot", "SharedVector"]
 class SharedVector(PlannedRelease):
     """The release "shared vector": the main training.
 
-    Attributes
-    ----------
-    plan : Plan
-        Its lots, clip and noise.
-
     Notes
     -----
     Proof: docs/proofs/shared_vector.md.
@@ -42,7 +37,7 @@ class SharedVector(PlannedRelease):
     proof: ClassVar[str] = "shared_vector"
     place: ClassVar[int] = TRAINING_PLACE
 
-    plan: Plan
+    plan: Plan  # its lots, clip and noise
 
     @classmethod
     def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
@@ -56,7 +51,7 @@ class SharedVector(PlannedRelease):
             raise CardError(WRONG_SIZE.format(cls.what))
 
     def release(self) -> Release:
-        """Return what is accounted for."""
+        """Return the accounted release."""
         return self.plan.release()
 
     def run(self, state: State, parties: Parties) -> State:
@@ -79,7 +74,7 @@ class Pilot(SharedVector):
     def check_fits(self, plan: Plan) -> None:
         """Raise ParameterError if it is not a pilot of this plan.
 
-        Whether its noise may be lazy, and what that costs, goes by the epsilon of the plan.
+        The epsilon of the plan decides whether its noise may be lazy, and the cost of that.
         """
         super().check_fits(plan)
         own = self.plan
@@ -102,7 +97,7 @@ class Pilot(SharedVector):
 
 
 def _together(start: Model | None, model: Model) -> Model:
-    """Return the sum of two models, their noise being independent."""
+    """Return the sum of two models with independent noise."""
     if start is None:
         return model
     return Model(

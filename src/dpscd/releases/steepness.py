@@ -1,7 +1,7 @@
-"""Steepness: by what the decisions of a classifier of persons' rows are too large or small.
+"""Steepness: temperature scaling of a classifier of persons' rows.
 
-Of a record the link knows what the cap of its loss does to decisions. Of persons one clip holds
-all rows together, and what that does depends on how many they are, which is not public.
+For a record the link accounts for the cap of its loss. For persons one clip holds all rows
+together, and its effect depends on their number, which is not public.
 """
 
 import math
@@ -33,14 +33,7 @@ _EXPECTED, _LARGEST = 0.4, 0.7
 
 @dataclass(frozen=True)
 class SteepnessQuery(CalibrationQuery):
-    """Sums of what probabilities miss along the decision, and of how steep they are there.
-
-    Attributes
-    ----------
-    declared, model, link
-        As of the calibration.
-    wide : float
-        The unit of decisions; v is a decision u in it, cut to [-1, 1].
+    """Sums of residuals along the decision, and of slopes there.
 
     Notes
     -----
@@ -49,7 +42,7 @@ class SteepnessQuery(CalibrationQuery):
     the mean over its rows: docs/proofs/after.md, docs/proofs/persons.md.
     """
 
-    wide: float = 1.0
+    wide: float = 1.0  # the unit of decisions; v is a decision u in it, cut to [-1, 1]
 
     def factors(self, records: SomeRecords) -> tuple[Any, Any]:
         """Return v, and the decision times v."""
@@ -60,7 +53,7 @@ class SteepnessQuery(CalibrationQuery):
 
 @dataclass(frozen=True)
 class Steepness(SumRelease):
-    """The release "steepness": two steps by which decisions are multiplied, for persons.
+    """The release "steepness": two successive factors of decisions, for persons.
 
     Notes
     -----
@@ -92,7 +85,7 @@ class Steepness(SumRelease):
 
     @property
     def size(self) -> int:
-        """What is missed, and slopes."""
+        """Residuals, and slopes."""
         return 2
 
     def run(self, state: State, parties: Parties) -> State:
@@ -106,7 +99,7 @@ class Steepness(SumRelease):
     def _step(
         self, model: Model, link: Link, state: State, parties: Parties, time: int
     ) -> Model:
-        """Return the model with decisions multiplied by what one release says."""
+        """Return the model with decisions multiplied by the factor of one release."""
         coef, intercept = model.coef[0], float(model.intercept[0])
         mean, deviation = expected_decisions(model.runs[-1], coef, intercept)
         wide = max(math.hypot(mean, deviation), 1e-6)

@@ -1,4 +1,4 @@
-"""Who holds the records: what a fit asks of them, wherever they are."""
+"""The store of the records: what a fit may ask of them, wherever they are."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,24 +23,14 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Residuals:
-    """What a pilot leaves of the labels, in units of `factor`: public, a record's own part not.
+    """Residuals of a pilot, in units of `factor`; public, except each record's own."""
 
-    Attributes
-    ----------
-    pilot : Problem
-        The pilot's problem.
-    shared : array
-        Its shared vector, released.
-    factor : float
-        What is left is multiplied by this.
-    """
-
-    pilot: Problem
-    shared: Floats
-    factor: float
+    pilot: Problem  # the pilot's problem
+    shared: Floats  # its released shared vector
+    factor: float  # residuals are multiplied by this
 
     def labels(self, rows: Rows | DeferredRows, labels: Floats) -> Floats:
-        """Return what is left of labels in the user's units."""
+        """Return the residuals of labels in the user's units."""
         left = labels_of(self.pilot, rows, labels) - _predicted(self.pilot, rows, self.shared)
         return left * self.factor
 
@@ -56,7 +46,7 @@ def _predicted(problem: Problem, rows: Rows | DeferredRows, shared: Floats) -> F
 
 
 class LabelFacts(Protocol):
-    """What labels mean, by declared or released facts."""
+    """Encoding of labels, by declared or released facts."""
 
     def scaling(self, *, centred: bool) -> tuple[float, float]:
         """Return the public centre and scale of the labels."""
@@ -77,13 +67,13 @@ class RecordStore(Protocol):
 
     @property
     def meaning(self) -> LabelFacts:
-        """What labels mean."""
+        """Encoding of labels."""
 
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over all records."""
 
     def bound(self, pairs: Sequence[tuple[float, float]]) -> LabelFacts:
-        """Take released bounds of columns; return what labels mean with them."""
+        """Take released bounds of columns; return the encoding of labels with them."""
 
     def train(
         self,
@@ -93,4 +83,4 @@ class RecordStore(Protocol):
         residuals: Residuals | None,
         progress: Callable[[int], None] | None,
     ) -> Floats:
-        """Return the shared vector of a training, on labels or on what a pilot left."""
+        """Return the shared vector of a training, on labels or on a pilot's residuals."""

@@ -1,1 +1,1 @@
-"""Tables and figures from stored results: never from data."""
+"""Tables and figures from stored results, never from data."""

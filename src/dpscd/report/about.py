@@ -1,4 +1,4 @@
-"""What only its owner knows about a model: what it is for, whose it is, on what basis."""
+"""Facts about a model from its owner: purpose, owner, legal basis."""
 
 import os
 import tomllib
@@ -21,13 +21,7 @@ _LONGEST = 2000  # signs
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Return what a TOML file says about a model, or raise ParameterError.
-
-    Parameters
-    ----------
-    path : path
-        With some of the keys of FIELDS, each a text.
-    """
+    """Return a TOML file's texts for keys of FIELDS, or raise ParameterError."""
     file, keys = Path(path), ", ".join(FIELDS)
     try:
         values = read_toml(file.read_text(encoding="utf-8"))
@@ -46,7 +40,7 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def about_section(values: dict[str, str]) -> Html:
-    """Return the section on what the owner says; nothing of it was checked."""
+    """Return the section of the owner's statements; none was checked."""
     items = joined(
         html("<dt>{name}</dt><dd>{text}</dd>\n", name=FIELDS[key], text=text)
         for key, text in values.items()

@@ -15,13 +15,7 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 
 
 def audit_figure(results: Mapping[str, Mapping[str, AuditResult]], file: Path) -> None:
-    """Draw results, given by model and kind of attack, into `file`.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib, the optional extra ``plot``, is not installed.
-    """
+    """Draw results, given by model and kind of attack; needs the extra ``plot``."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 4.6), layout="constrained")
@@ -71,7 +65,7 @@ def _draw_bounds(axes: Any, results: Mapping[str, Mapping[str, AuditResult]]) ->
 
 
 def _draw_roc(axes: Any, results: Mapping[str, Mapping[str, AuditResult]]) -> None:
-    """Draw the advantage TPR - FPR: the ROC itself would hug the diagonal."""
+    """Draw the advantage TPR - FPR: the ROC itself would be too close to the diagonal."""
     first = _first(results)
     mu = claimed_mu(first.epsilon_claimed, first.delta)
     grid = np.linspace(0.0, 1.0, 400)

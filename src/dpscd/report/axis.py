@@ -1,4 +1,4 @@
-"""The axis of charts that are tables: zero in the middle, as wide as there is room."""
+"""The axis of charts made of tables: zero in the middle, as wide as the page."""
 
 from collections.abc import Callable
 
@@ -11,14 +11,9 @@ CUT = "An arrow at the end of a bar says that it goes on beyond the axis."
 
 
 def axis(reach: float, shown: Callable[[float], float] = float) -> Html:
-    """Return the numbers at the ends of an axis and in its middle.
+    """Return the numbers at both ends, `reach` from 0, and in the middle of an axis.
 
-    Parameters
-    ----------
-    reach : float
-        Where it ends on both sides.
-    shown : callable
-        What stands there in place of a value.
+    `shown` converts a value to the printed number.
     """
     ends = ((-1.0, "start"), (0.0, "middle"), (1.0, "end"))
     marks = joined(
@@ -38,17 +33,17 @@ def axis(reach: float, shown: Callable[[float], float] = float) -> Html:
 
 
 def at(value: float, reach: float) -> str:
-    """Return the place of a value, as a part of the width; beyond the ends is at the end."""
+    """Return the place of a value, as a part of the width, within the ends."""
     return f"{50.0 + 49.0 * max(-1.0, min(1.0, value / reach)):.2f}%"
 
 
 def is_cut(low: float, high: float, reach: float) -> bool:
-    """Return whether a bar goes on beyond an end of the axis."""
+    """Return whether a bar extends beyond an end of the axis."""
     return low < -reach or high > reach
 
 
 def beyond(low: float, high: float, reach: float) -> Html:
-    """Return an arrow at each end of the axis beyond which a bar goes on."""
+    """Return an arrow at each end of the axis beyond which a bar extends."""
     ends = (
         (low < -reach, "1%", "M1 -5 L-6 0 L1 5 Z"),
         (high > reach, "99%", "M-1 -5 L6 0 L-1 5 Z"),

@@ -1,4 +1,4 @@
-"""What a ledger says about the people in the data: budget, spent, and by which fits."""
+"""A ledger's facts about the people in the data: budget, spent, and by which fits."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""For those who check: every release with its noise, the accountant, and the whole card."""
+"""Section for experts: every release with its noise, the accountant, and the whole card."""
 
 from dpscd.cards.card import PrivacyCard
 from dpscd.privacy.release import Release

@@ -1,4 +1,4 @@
-"""The coefficients of a model as a chart that is a table, with the band of the noise."""
+"""Chart of the coefficients of a model, as a table, with the noise band."""
 
 import math
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ def _intro(subject: Subject) -> Html:
 
 
 def _purpose(subject: Subject) -> Html:
-    """Return what the numbers are good for."""
+    """Return what the numbers may be used for."""
     text = prediction_note(subject.estimator, subject.noun)
     if has_intervals(subject.estimator):
         text = (
@@ -151,7 +151,7 @@ def _chart(subject: Subject, output: int, name: str) -> Html:
 
 
 def _chosen(subject: Subject, every: list[Weight]) -> list[Weight]:
-    """Return what the chart shows: whole columns of a table, some values of long ones."""
+    """Return the charted weights: whole columns of a table, some values of long ones."""
     if subject.noun == "weight":
         return _clearest(every)[:_SHOWN]
     chosen: list[Weight] = []
@@ -180,7 +180,7 @@ def _summary(subject: Subject, weights: list[Weight]) -> str:
 
 
 def _reach(weights: list[Weight]) -> float:
-    """Return where the axis ends: every weight is on it, but not the widest bands."""
+    """Return the end of the axis: every weight fits, but not the widest bands."""
     ends = sorted(abs(x.value) + x.band for x in weights)
     most = ends[int(0.8 * (len(ends) - 1))]
     return max(most, 1.1 * max(abs(x.value) for x in weights)) or 1.0
@@ -228,7 +228,7 @@ def _row(weight: Weight, reach: float, places: int, *, kind: str) -> Html:
 
 
 def _plot(weight: Weight, reach: float) -> Html:
-    """Return a weight on its axis: positions are parts of whatever width there is."""
+    """Return a weight on its axis, with positions relative to the width."""
     lines = joined(
         html(
             '<line class="{name}" x1="{low}" x2="{high}" y1="11" y2="11"/>',

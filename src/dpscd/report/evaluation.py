@@ -1,4 +1,4 @@
-"""How good a model was found to be, as ``dpscd evaluate --json`` wrote it."""
+"""Quality of a model, as ``dpscd evaluate --json`` wrote it."""
 
 import math
 import os
@@ -25,7 +25,7 @@ class Measure:
 
     @property
     def interval(self) -> str | None:
-        """The interval as text; an end that is missing has no bound."""
+        """The interval as text; a missing end is unbounded."""
         if self.low is None and self.high is None:
             return None
         low = "-inf" if self.low is None else f"{self.low:.4f}"

@@ -1,4 +1,4 @@
-"""Text into HTML: whatever is not marked as HTML already is escaped."""
+"""HTML templates: text that is not marked as HTML is escaped."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -11,7 +11,7 @@ _SHORT = 12  # rows of a table that stays on one page of paper
 
 
 class Html(str):
-    """Text that is HTML already and goes into a page as it is."""
+    """Text that is HTML already and is not escaped."""
 
     __slots__ = ()
 
@@ -29,25 +29,16 @@ def html(template: str, **parts: Any) -> Html:
 
 
 def joined(parts: Iterable[Html], between: str = "") -> Html:
-    """Return pieces of HTML one after the other."""
+    """Return concatenated pieces of HTML."""
     return Html(between.join(parts))
 
 
 def data_table(
     caption: str, headings: Sequence[str], rows: Iterable[Sequence[Any]], numeric: int = 0
 ) -> Html:
-    """Return a table in a frame that scrolls when it is too wide; keyboards can scroll it.
+    """Return a table in a frame that scrolls when it is too wide, also by keyboard.
 
-    Parameters
-    ----------
-    caption : str
-        What the table shows.
-    headings : sequence of str
-        Names of the columns.
-    rows : iterable of sequences
-        Cells; the first of each row is its heading.
-    numeric : int
-        How many of the last columns are numbers.
+    The first cell of each row is its heading; the last `numeric` columns are numbers.
     """
     first = len(headings) - numeric
 
@@ -84,7 +75,7 @@ def data_table(
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number for people: few digits, a true minus sign."""
+    """Return a number for readers: few digits, a true minus sign."""
     if value != 0.0 and not 1e-3 <= abs(value) < 1e5:
         mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
         text = f"{float(mantissa):.{digits}g}e{int(exponent)}"
@@ -96,7 +87,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def fixed(value: float, places: int) -> str:
-    """Return a number with so many decimal places, to stand in a column."""
+    """Return a number with `places` decimals, for a column."""
     rounded = round(value, places) + 0.0  # no minus before a zero
     return f"{rounded:.{places}f}".replace("-", "\u2212")
 
@@ -107,7 +98,7 @@ def whole(value: float) -> str:
 
 
 def counted(count: int, thing: str) -> str:
-    """Return so many things: "1 feature", "2,000 features"."""
+    """Return a count with its noun: "1 feature", "2,000 features"."""
     return f"{whole(count)} {thing}{'' if count == 1 else 's'}"
 
 

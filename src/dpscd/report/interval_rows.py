@@ -1,4 +1,4 @@
-"""Estimates with their confidence intervals, in the words of a page's reader."""
+"""Estimates with their confidence intervals, in words for the reader of a page."""
 
 import math
 from dataclasses import dataclass
@@ -14,31 +14,19 @@ INTERCEPT = "(intercept)"
 
 @dataclass(frozen=True)
 class Estimate:
-    """One term of a summary.
-
-    Attributes
-    ----------
-    term, group, label : str
-        As the summary calls it; the column it belongs to, and what of that column it is.
-    value, low, high, error, p_value, privacy : float
-        As of the summary; NaN if refused.
-    refused : str or None
-        Why there is no interval.
-    widest : float
-        By how much the feature can differ, 0 if it has no unit that could be another one.
-    """
+    """One term of a summary."""
 
     term: str
-    group: str
-    label: str
-    value: float
+    group: str  # column of the term
+    label: str  # the part of the column
+    value: float  # this and the next five as in the summary; NaN if refused
     low: float
     high: float
     error: float
     p_value: float
     privacy: float
-    refused: str | None
-    widest: float
+    refused: str | None  # why there is no interval
+    widest: float  # range of the feature, 0 if its unit cannot be changed
 
     @property
     def leaves_out_zero(self) -> bool:
@@ -47,20 +35,20 @@ class Estimate:
 
     @property
     def extent(self) -> float:
-        """How far the interval reaches from 0."""
+        """Distance from 0 to the far end of the interval."""
         return max(abs(self.low), abs(self.high))
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """An estimate as it is drawn: for a step of the feature that suits the axis."""
+    """An estimate as drawn: for a step of the feature that suits the axis."""
 
     estimate: Estimate
     step: float
 
     @property
     def label(self) -> str:
-        """What it is called beside the chart."""
+        """Label beside the chart."""
         per = "" if self.step == 1.0 else f", per {self.step:g}"
         return f"{self.estimate.label}{per}"
 
@@ -124,7 +112,7 @@ def _places(subject: Subject) -> dict[str, tuple[str, str, float]]:
 
 
 def reach_of(shown: list[Estimate]) -> float:
-    """Return where the axis ends: every estimate is on it, but not the widest intervals."""
+    """Return the end of the axis: every estimate fits, but not the widest intervals."""
     fixed = [x for x in shown if not x.widest] or shown
     ends = sorted(x.extent for x in fixed)
     most = ends[int(0.8 * (len(ends) - 1))]

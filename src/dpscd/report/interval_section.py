@@ -1,4 +1,4 @@
-"""Effects and how sure they are: a forest plot that is a table, and all its numbers."""
+"""Effects with confidence intervals: a forest plot as a table, and all its numbers."""
 
 import math
 from itertools import groupby
@@ -23,15 +23,7 @@ _SHOWN = 60  # rows of the chart; the table has all
 
 
 def interval_section(subject: Subject, summary: Intervals) -> Html:
-    """Return the section on estimates with their confidence intervals.
-
-    Parameters
-    ----------
-    subject : Subject
-        The model.
-    summary : Intervals
-        Of the model.
-    """
+    """Return the section on estimates with their confidence intervals."""
     every = estimates(subject, summary)
     sure = [x for x in every if x.refused is None]
     level = f"{100.0 * summary.level:g} %"
@@ -171,7 +163,7 @@ def _row(row: Drawn, reach: float, kind: str, *, odds: bool) -> Html:
 
 
 def _plot(row: Drawn, reach: float) -> Html:
-    """Return an interval on its axis: positions are parts of whatever width there is."""
+    """Return an interval on its axis, with positions relative to the width."""
     value, low, high = row.ends
     return html(
         '<svg class="w {kind}" width="100%" height="22" aria-hidden="true" focusable="false">'
@@ -219,7 +211,7 @@ def _numbers(sure: list[Estimate], level: str, *, odds: bool) -> Html:
 
 
 def _odds(value: float) -> float:
-    """Return what odds are multiplied by where their logarithm grows by so much."""
+    """Return the factor of odds for this increase of their logarithm."""
     return math.exp(min(value, 700.0))
 
 

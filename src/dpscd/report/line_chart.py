@@ -14,29 +14,14 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 16.0, 46.0
 
 @dataclass(frozen=True)
 class LineChart:
-    """A line over epsilon, on a logarithmic axis.
-
-    Attributes
-    ----------
-    title : str
-        What it shows.
-    points : list of pairs
-        Epsilon and value.
-    own : float
-        The epsilon to mark.
-    mark : str
-        What is written at it.
-    unit : str
-        After each number of the axis.
-    range_ : tuple of two floats, optional
-        Of a linear axis; without it the axis is logarithmic.
-    """
+    """A line over epsilon, on a logarithmic axis."""
 
     title: str
-    points: list[tuple[float, float]]
-    own: float
-    mark: str
-    unit: str = ""
+    points: list[tuple[float, float]]  # epsilon and value
+    own: float  # the epsilon to mark
+    mark: str  # label of the marked epsilon
+    unit: str = ""  # after each number of the axis
+    # of a linear axis; without it the axis is logarithmic
     range_: tuple[float, float] | None = None
 
     def drawn(self) -> Html:

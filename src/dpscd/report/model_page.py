@@ -123,22 +123,10 @@ def model_page(
     evaluation: Evaluation | None = None,
     about: dict[str, str] | None = None,
 ) -> str:
-    """Return the page about a fitted model: one text, nothing to fetch.
+    """Return the page about a fitted model: one self-contained text.
 
-    Parameters
-    ----------
-    model : estimator or TableModel
-        Fitted.
-    name : str
-        What the footer calls it.
-    ledger : Ledger, optional
-        Where its data set has its budget.
-    today : date, optional
-        The day of the check; by default today's, in UTC.
-    evaluation : Evaluation, optional
-        How good it was found to be.
-    about : dict, optional
-        What its owner says: from keys of :data:`dpscd.report.about.FIELDS` to texts.
+    `name` is shown in the footer; `today` is the day of the check, by default today's in UTC.
+    `about` maps keys of :data:`dpscd.report.about.FIELDS` to the owner's texts.
     """
     subject = Subject(model)
     day = (today or datetime.now(UTC).date()).isoformat()
@@ -266,7 +254,7 @@ def _facts(subject: Subject, check: Check) -> Html:
 
 
 def _unit(unit: Unit) -> list[tuple[str, str, str]]:
-    """Return the key fact of what is protected where it is not a record."""
+    """Return the key fact about what is protected, where it is not a record."""
     if not unit.is_person:
         return []
     name, _, records = unit.text.partition(": ")

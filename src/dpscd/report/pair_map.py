@@ -15,7 +15,7 @@ _MINUS = "\u2212"
 
 
 def pair_maps(subject: Subject, output: int, name: str) -> Html:
-    """Return the maps of the clearest pairs of one output; nothing if there are none."""
+    """Return the maps of the clearest pairs of one output, if there are any."""
     effects = [x for x in subject.weights(output) if x.pair is not None]
     found = [list(own) for _, own in groupby(effects, key=lambda x: x.group)]
     if not found:
@@ -83,7 +83,7 @@ def _tall(labels: Sequence[str]) -> Html:
 def _thinned(
     labels: list[str], most: int, subject: Subject, name: str, effects: list[tuple[str, Weight]]
 ) -> list[str]:
-    """Return the labels that are shown: every so many of numbers, else the clearest."""
+    """Return the shown labels: numbers at regular distances, else the clearest."""
     if len(labels) <= most:
         return labels
     if name in subject.numbers:

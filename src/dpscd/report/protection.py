@@ -1,4 +1,4 @@
-"""What a model protects, and how strongly, in sentences and in numbers."""
+"""Section on what a model protects, and how strongly, in sentences and in numbers."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ __all__ = ["Check", "protected"]
 
 @dataclass(frozen=True)
 class Check:
-    """When epsilon was computed again, and what it came to."""
+    """The time and the result of recomputing epsilon."""
 
     day: str
     epsilon: float
@@ -75,7 +75,7 @@ def protected(subject: Subject, check: Check) -> Html:
 
 
 def _counts(card: PrivacyCard) -> Html:
-    """Return what is said of the number of a person's records, where persons are the unit."""
+    """Return the statement on a person's number of records, where persons are the unit."""
     if not card.protected.is_person:
         return html("")
     text = about_record_count(card.relation, card.epsilon, card.delta)

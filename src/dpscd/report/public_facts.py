@@ -1,4 +1,4 @@
-"""What was taken as public: the schema column by column, and the rest of the card."""
+"""Everything taken as public: the schema column by column, and the rest of the card."""
 
 from collections.abc import Sequence
 
@@ -39,9 +39,9 @@ def _intro(subject: Subject) -> Html:
 
 
 def column_facts(subject: Subject) -> list[tuple[str, str, str, str]]:
-    """Return name, use, origin and what was taken as known of every column and pair.
+    """Return name, use, origin and declared facts of every column and pair.
 
-    The target comes first; there are none without a schema.
+    The target comes first; the list is empty without a schema.
     """
     if subject.schema is None:
         return []
@@ -128,7 +128,7 @@ def _origin(subject: Subject, part: Column | Target) -> str:
 
 
 def _persons(subject: Subject) -> list[tuple[str, str]]:
-    """Return what is public about how persons take part, where they are the unit."""
+    """Return the public facts about persons, where they are the unit."""
     if not subject.protected.is_person:
         return []
     public = subject.card.public
@@ -143,7 +143,7 @@ def _persons(subject: Subject) -> list[tuple[str, str]]:
 
 
 def other_facts(subject: Subject) -> list[tuple[str, str]]:
-    """Return the public facts that are not about a column: what, and which value."""
+    """Return name and value of the public facts that are not about a column."""
     public = subject.card.public
     number_of = f"number of {subject.protected.noun}s"
     declared = f"declared {number_of}" if subject.estimator.n else number_of

@@ -1,4 +1,4 @@
-"""How good the model was found to be, on which records, and whether saying so is private."""
+"""Section on the quality of the model, its test set, and the privacy of these numbers."""
 
 from dpscd.report.evaluation import Evaluation
 from dpscd.report.html import Html, data_table, html

@@ -1,4 +1,4 @@
-"""The figure of one column: its effect at its values, with the band of the noise."""
+"""Figure of one column: its effect at its values, with the noise band."""
 
 from pathlib import Path
 from textwrap import fill
@@ -19,25 +19,10 @@ _ACROSS = 100  # letters of a line below
 def shape_figure(
     shape: pd.DataFrame, column: Column | Cross, words: str, file: Path, band: str | None
 ) -> None:
-    """Draw the rows of one column of :meth:`dpscd.TableModel.shapes` into `file`.
+    """Draw one column or pair, of one class, of :meth:`dpscd.TableModel.shapes` into `file`.
 
-    Parameters
-    ----------
-    shape : DataFrame
-        Of one column or pair, and of one class.
-    column : Column or Cross
-        What is declared about it.
-    words : str
-        What the effect is one on.
-    file : Path
-        Replaced if it exists; its ending says the format.
-    band : str or None
-        What the band is; None without noise.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib, the optional extra ``plot``, is not installed.
+    `words` name the scale of the effect, `band` describes the band (None without noise), and
+    the ending of `file` gives the format. Needs the extra ``plot``.
     """
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""What a report is about: a model from a file, in the words of its reader."""
+"""The described model, loaded from a file, in words for its reader."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,30 +30,18 @@ _NEEDED = ("n", "d", "lam", "row_bound", "intercept", "standardised")
 
 @dataclass(frozen=True)
 class Weight:
-    """One coefficient and its noise.
+    """One coefficient and its noise."""
 
-    Attributes
-    ----------
-    group, label : str
-        Column of the table it belongs to, and what of that column it stands for.
-    value, band : float
-        The coefficient, and how far the band reaches to both sides of it.
-    clear : bool
-        Whether it is called clear.
-    pair : tuple of two str, or None
-        The values of both columns of a pair.
-    """
-
-    group: str
-    label: str
+    group: str  # column of a table
+    label: str  # the part of the column
     value: float
-    band: float
-    clear: bool
-    pair: tuple[str, str] | None = None
+    band: float  # distance from the coefficient to both ends of its band
+    clear: bool  # whether the report calls it clear
+    pair: tuple[str, str] | None = None  # values of both columns of a pair
 
     @property
     def word(self) -> str:
-        """What is said of the coefficient."""
+        """Comment on the coefficient."""
         return "clear" if self.clear else "not clear"
 
     @property
@@ -77,18 +65,18 @@ class Subject:
 
     @property
     def card(self) -> PrivacyCard:
-        """What the model guarantees."""
+        """The guarantee."""
         card: PrivacyCard = self.estimator.privacy_
         return card
 
     @property
     def protected(self) -> Unit:
-        """What the guarantee is about: a record or a person."""
+        """The unit of the guarantee: a record or a person."""
         return self.card.protected
 
     @property
     def kind(self) -> ModelKind:
-        """What the registry says of this sort of model."""
+        """The registry's entry of this sort of model."""
         return kind_of(self.estimator)
 
     @property
@@ -108,12 +96,12 @@ class Subject:
 
     @property
     def trained_on(self) -> str | None:
-        """What effects are changes of, when it is known: the target, or a function of it."""
+        """The scale of effects, when it is known: the target, or a function of it."""
         return None if self.schema is None else self.schema.target.trained_on
 
     @property
     def outputs(self) -> list[str]:
-        """What a positive coefficient speaks for, one for each linear model in it."""
+        """Meaning of a positive coefficient, one for each linear model."""
         if self.regression:
             return [f"a higher {self.target or 'prediction'}"]
         return [
@@ -128,12 +116,12 @@ class Subject:
 
     @property
     def references(self) -> dict[str, str]:
-        """The level of each category that others are compared with: the first listed."""
+        """The reference level of each category: the first listed."""
         columns = self.schema.features if self.schema else ()
         return {x.name: str(x.values[0]) for x in columns if x.kind == "category"}
 
     def intervals(self) -> Intervals | None:
-        """Return estimates with confidence intervals, if it was trained for them."""
+        """Return estimates with confidence intervals, if the model was trained for them."""
         if not has_intervals(self.estimator):
             return None
         found: Intervals = (self._table or self.estimator).summary()
@@ -147,24 +135,24 @@ class Subject:
 
     @property
     def band(self) -> str:
-        """What the band of a private model is, in a sentence."""
+        """Description of the band of a private model, in a sentence."""
         return band_words(self._table or self.estimator) or ""
 
     @property
     def noun(self) -> str:
-        """What the numbers of :meth:`weights` are called."""
+        """Name of the numbers of :meth:`weights`."""
         return "weight" if self._plain is None else "effect"
 
     @property
     def _plain(self) -> TableModel | None:
-        """The table, if what a column does is the same whatever the rest of the record is."""
+        """The table model, if the effect of a column does not depend on the other columns."""
         return self._table if self._table and self._table.schema_.rows == "scale" else None
 
     def weights(self, output: int) -> list[Weight]:
-        """Return what the model of one output adds to a prediction, with its noise.
+        """Return the contributions of one output's model to a prediction, with their noise.
 
-        Of a table the effect of every column at the values that the released means show, the
-        clearest column first; else the coefficients, in the order of the features.
+        For a table the effect of every column at its values, on the scale of the released
+        means, the clearest column first; else the coefficients, in the order of the features.
         """
         if self._plain is not None:
             shapes = self._plain.shapes()
@@ -209,7 +197,7 @@ def _weight(group: str, label: str, value: float, band: float) -> Weight:
 
 
 def _effects(own: pd.DataFrame) -> list[Weight]:
-    """Return the effects of a column or a pair as the reader of a page sees them."""
+    """Return the effects of a column or a pair, as a page shows them."""
     group = str(own["column"].iloc[0])
     labels = _texts(own["value"].tolist())
     pairs: list[Any] = [None] * len(own)
@@ -221,7 +209,7 @@ def _effects(own: pd.DataFrame) -> list[Weight]:
 
 
 def _texts(values: list[Any]) -> list[str]:
-    """Return values of a column as people write them, and so that they can be told apart."""
+    """Return values of a column as readable, distinct texts."""
     numbers = written((x for x in values if isinstance(x, float)), 4, number)
     signs = {True: "yes", False: "no"}
     return [

@@ -1,4 +1,4 @@
-"""What another epsilon would mean for this model: planned from public numbers alone."""
+"""Consequences of another epsilon for this model, planned from public numbers alone."""
 
 import math
 from dataclasses import dataclass
@@ -31,32 +31,20 @@ _EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 @dataclass(frozen=True)
 class Point:
-    """One epsilon and what it would mean.
-
-    Attributes
-    ----------
-    epsilon, guess : float
-        The guarantee, and how often the best guess about one record, or person, is right.
-    noise : float
-        Band over the size of a typical coefficient of this model.
-    stand_out : int
-        Coefficients of this model that would lie outside that band.
-    hidden : float
-        Noise in each trained number, in contributions of one record, or person.
-    """
+    """One epsilon and its consequences."""
 
     epsilon: float
-    guess: float
-    noise: float
-    stand_out: int
-    hidden: float
+    guess: float  # how often the best guess about one record, or person, is right
+    noise: float  # band over the size of a typical coefficient of this model
+    stand_out: int  # coefficients of this model that would lie outside that band
+    hidden: float  # noise in each trained number, in contributions of one record, or person
 
 
 def points(subject: Subject) -> list[Point]:
-    """Return what several epsilons, the model's own among them, would mean.
+    """Return the consequences of several epsilons, including the model's own.
 
-    Everything but epsilon stays as it is, the regularisation and the clip too, so that
-    coefficients can be compared. Epsilons that cannot be reached are left out.
+    All but epsilon stays fixed, the regularisation and the clip too, so that coefficients can
+    be compared. Unreachable epsilons are left out.
     """
     own = subject.card.epsilon
     plans = {}

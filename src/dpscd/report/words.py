@@ -1,4 +1,4 @@
-"""What a guarantee means, in sentences for people who are no experts."""
+"""The meaning of a guarantee, in sentences for readers who are not experts."""
 
 import math
 
@@ -13,8 +13,8 @@ __all__ = ["best_guess", "chance", "odds", "percent", "strength", "warnings"]
 def best_guess(epsilon: float, delta: float) -> float:
     """Return how often the best possible guess between two equally likely worlds is right.
 
-    Of all tests of which world a release came from, under (epsilon, delta)-privacy, none has
-    errors that sum to less than ``2 (1 - delta) / (1 + e^epsilon)``.
+    Under (epsilon, delta)-privacy, the two errors of any test of the world of a release sum to
+    at least ``2 (1 - delta) / (1 + e^epsilon)``.
     """
     return 1.0 - (1.0 - delta) / (1.0 + math.exp(min(epsilon, 700.0)))
 
@@ -25,7 +25,7 @@ def percent(share: float) -> str:
 
 
 def odds(epsilon: float) -> str:
-    """Return by how much odds can change, rounded up."""
+    """Return the factor by which odds can change, rounded up."""
     factor = math.exp(min(epsilon, 700.0))
     if factor >= 1000.0:
         return whole(math.ceil(factor)) if factor < 1e6 else "more than a million"
@@ -33,7 +33,7 @@ def odds(epsilon: float) -> str:
 
 
 def chance(delta: float) -> str:
-    """Return a small chance as "1 in so many", rounded up."""
+    """Return a small probability as "1 in n", rounded up."""
     return f"1 in {whole(math.floor(1.0 / delta * (1.0 + 1e-9)))}"
 
 

@@ -34,15 +34,9 @@ class _Cells(Measure):
 
 @dataclass(frozen=True)
 class Confusion(_Cells):
-    """The share of all records that is of each class and predicted as each.
+    """The share of all records in each pair of a true and a predicted class."""
 
-    Attributes
-    ----------
-    classes : int
-        How many there are.
-    """
-
-    classes: int
+    classes: int  # number of classes
 
     @property
     def length(self) -> int:
@@ -64,21 +58,15 @@ class Confusion(_Cells):
 
 @dataclass(frozen=True)
 class Recall(_Cells):
-    """Of the records of each class, the share that is predicted as such.
-
-    Attributes
-    ----------
-    classes : int
-        How many there are.
-    """
+    """The share of each class's records that is predicted as this class."""
 
     needs_count: ClassVar[bool] = False
 
-    classes: int
+    classes: int  # number of classes
 
     @property
     def length(self) -> int:
-        """Of each class those that are wrong, and those that are right."""
+        """Wrong and right records of each class."""
         return 2 * self.classes
 
     def places(self, answers: Answers) -> Any:
@@ -103,18 +91,11 @@ class Recall(_Cells):
 
 
 def bins_for(n: int, multiplier: float) -> int:
-    """Return into how many bins probabilities are sorted for the AUC, from public numbers.
+    """Return the number of bins of probabilities for the AUC, from public numbers.
 
-    Noise grows as the root of the number of bins and what bins hide falls as its inverse: with
-    these the latter is about a quarter of the former, where a quarter of the records is of the
-    rarer class.
-
-    Parameters
-    ----------
-    n : int
-        Public number of records.
-    multiplier : float
-        Standard deviation of the noise, about.
+    Noise grows as the root of the number of bins and the error of binning falls as its inverse:
+    with these the latter is about a quarter of the former, where a quarter of the records is of
+    the rarer class. `multiplier` is the approximate standard deviation of the noise.
     """
     wanted: float = (n / (0.6 * multiplier)) ** (2.0 / 3.0)
     return min(1024, max(4, math.ceil(wanted)))
@@ -122,24 +103,19 @@ def bins_for(n: int, multiplier: float) -> int:
 
 @dataclass(frozen=True)
 class Auc(_Cells):
-    """The chance that a record of the second class is placed above one of the first.
-
-    Attributes
-    ----------
-    bins : int
-        Equal intervals of the second class's probability.
+    """The probability that a record of the second class is ranked above one of the first.
 
     Notes
     -----
-    What is estimated is the AUC of binned probabilities, ties counting half; pairs in one bin
-    are all that it does not know, and half their share is the most that the exact one differs
+    The estimate is the AUC of binned probabilities, ties counting half. Only pairs in one bin
+    are unknown, and half their share is the most that the exact one differs
     by. Proof: docs/proofs/score.md, "AUC".
     """
 
     needs_count: ClassVar[bool] = False
     needs_chances: ClassVar[bool] = True
 
-    bins: int
+    bins: int  # equal intervals of the second class's probability
 
     @property
     def length(self) -> int:
@@ -151,7 +127,7 @@ class Auc(_Cells):
         return {"bins": self.bins}
 
     def places(self, answers: Answers) -> Any:
-        """Return the bin of each record, the second class behind the first."""
+        """Return the bin of each record, the second class after the first."""
         chance = answers.chances[:, 1]
         chance = np.where(np.isfinite(chance), chance, 0.0)
         placed = np.clip(np.floor(chance * self.bins), 0, self.bins - 1).astype(np.int64)
@@ -162,7 +138,7 @@ class Auc(_Cells):
         return float(self.found(sums, 0.95)[0])
 
     def found(self, sums: Sums, level: float) -> Found:
-        """Return the AUC of the bins; intervals hold what bins hide."""
+        """Return the AUC of the bins; intervals include the error of binning."""
         low, high = sums.values.reshape(2, self.bins)
         # A class that noise has hidden is of no use; the least keeps intervals wide.
         least = sums.std * math.sqrt(self.bins)

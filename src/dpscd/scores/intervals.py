@@ -24,33 +24,15 @@ class Interval(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a measure is estimated to be: functions of released numbers.
+    """The estimate of a measure: functions of released numbers."""
 
-    Attributes
-    ----------
-    value : array
-        The estimate.
-    whole : Interval
-        For the value in the population.
-    noise : Interval
-        For the value on the records themselves: from the noise alone.
-    """
-
-    value: Any
-    whole: Interval
-    noise: Interval
+    value: Any  # the estimate
+    whole: Interval  # for the value in the population
+    noise: Interval  # for the value on the records themselves: from the noise alone
 
 
 def around(value: Any, variance: Any, level: float) -> Interval:
-    """Return the interval of a normal estimate.
-
-    Parameters
-    ----------
-    value, variance : array
-        The estimate.
-    level : float
-        Chance that the interval covers what is estimated.
-    """
+    """Return the interval of a normal estimate that covers with probability `level`."""
     width = _z(level) * np.sqrt(variance)
     return Interval(value - width, value + width)
 
@@ -60,7 +42,7 @@ def _z(level: float) -> float:
 
 
 def _normal(level: float, slack: float, std: float) -> float:
-    """Return how many deviations are needed beyond the slack."""
+    """Return the number of deviations needed beyond the slack."""
     if not std > 0.0:
         return 0.0
     wide = 2.0 * slack / std
@@ -75,23 +57,11 @@ def _normal(level: float, slack: float, std: float) -> float:
 def ratio(top: Any, bottom: Any, spread: Any, level: float, slack: float = 0.0) -> Interval:
     """Return the interval of a ratio, not below 0, of two normal estimates (Fieller).
 
-    Parameters
-    ----------
-    top, bottom : array
-        Estimates.
-    spread : tuple of three arrays
-        Variance of `top`, of `bottom`, and their covariance.
-    level : float
-        Chance that the interval covers what is estimated.
-    slack : float
-        By how much, at most, the ratio of the means differs from that.
-
-    Notes
-    -----
-    It has no upper end where the bottom may be 0. With slack the interval of Imbens and
-    Manski (Econometrica 72, 2004), which for a known slack covers with the level at least,
-    wherever within it the truth is, and is shorter than adding the slack to an interval
-    without.
+    `spread` is the variance of `top`, of `bottom`, and their covariance; `slack` bounds the
+    bias of the ratio of the means. There is no upper end where the bottom may be 0. With slack
+    the interval is that of Imbens and Manski (Econometrica 72, 2004), which for a known slack
+    covers at least with the level, wherever within it the truth is, and is shorter than an
+    interval extended by the slack.
     """
     deviations = _z(level)
     if slack > 0.0 and bottom > 0.0:

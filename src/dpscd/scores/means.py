@@ -21,12 +21,7 @@ SPREAD = 3.0
 
 @dataclass(frozen=True)
 class _Mean(Measure):
-    """A mean of losses between 0 and a bound; of a record that cannot be used, the bound.
-
-    Attributes
-    ----------
-    bound : float
-        The largest loss of a record: larger ones count as much.
+    """A mean of losses between 0 and a bound; an unusable record has the bound.
 
     Notes
     -----
@@ -34,23 +29,23 @@ class _Mean(Measure):
     which is ``mean g - mean g (1 - g) - (mean g)^2``. Proof: docs/proofs/score.md, "Means".
     """
 
-    bound: float
+    bound: float  # largest loss of a record: larger ones are cut
 
     @property
     def length(self) -> int:
-        """What is good, and its spread."""
+        """The gain ``1 - l / bound``, and its spread."""
         return 2
 
     @abstractmethod
     def losses(self, answers: Answers) -> Any:
-        """Return the loss of every record; what is no number counts as the bound."""
+        """Return the loss of every record; one that is not a number counts as the bound."""
 
     def facts(self) -> dict[str, Any]:
         """Return the bound."""
         return {"bound": self.bound}
 
     def each(self, answers: Answers) -> Floats:
-        """Return what is good of each record, and its spread."""
+        """Return the gain of each record, and its spread."""
         with np.errstate(all="ignore"):
             good = 1.0 - np.asarray(self.losses(answers), dtype=np.float64) / self.bound
         good = np.clip(np.where(np.isfinite(good), good, 0.0), 0.0, 1.0)
@@ -88,7 +83,7 @@ def _intervals(
 
 @dataclass(frozen=True)
 class Accuracy(Measure):
-    """The share of records whose class is predicted; others, and unknown classes, count 0."""
+    """The share of records whose class is predicted; unknown classes count as wrong."""
 
     @property
     def length(self) -> int:
@@ -110,7 +105,7 @@ class Accuracy(Measure):
 
 
 def own_chance(answers: Answers) -> Floats:
-    """Return the probability that each record's own class was given; NaN if it is unknown."""
+    """Return the predicted probability of each record's own class; NaN if it is unknown."""
     places = np.maximum(answers.labels, 0)[:, None]
     own = np.take_along_axis(answers.chances, places, axis=1)[:, 0]
     return np.where(answers.labels >= 0, own, np.nan)
@@ -118,7 +113,7 @@ def own_chance(answers: Answers) -> Floats:
 
 @dataclass(frozen=True)
 class LogLoss(_Mean):
-    """The mean of -log p of the own class, of a p below ``exp(-bound)`` the bound."""
+    """The mean of -log p of the own class, at most `bound`."""
 
     needs_chances: ClassVar[bool] = True
 
@@ -130,7 +125,7 @@ class LogLoss(_Mean):
 
 @dataclass(frozen=True)
 class Brier(_Mean):
-    """The mean squared distance of probabilities from the truth; of two classes, half of it."""
+    """The mean squared distance of probabilities from the truth; half of it for two classes."""
 
     needs_chances: ClassVar[bool] = True
 
@@ -145,22 +140,16 @@ class Brier(_Mean):
 
 @dataclass(frozen=True)
 class SquaredErrors(_Mean):
-    """The mean squared error, labels and predictions moved into the bounds of labels.
+    """The mean squared error, labels and predictions clipped to the bounds of labels."""
 
-    Attributes
-    ----------
-    bounds : tuple of two floats
-        Public bounds of the labels.
-    """
-
-    bounds: tuple[float, float]
+    bounds: tuple[float, float]  # public bounds of the labels
 
     def facts(self) -> dict[str, Any]:
         """Return the bounds."""
         return {**super().facts(), "y_bounds": list(self.bounds)}
 
     def errors(self, answers: Answers) -> Any:
-        """Return the errors; what is not finite stays no number."""
+        """Return the errors; those that are not finite become NaN."""
         labels = np.where(np.isfinite(answers.labels), answers.labels, np.nan)
         return np.clip(answers.predictions, *self.bounds) - np.clip(labels, *self.bounds)
 
@@ -171,7 +160,7 @@ class SquaredErrors(_Mean):
 
 @dataclass(frozen=True)
 class AbsoluteErrors(SquaredErrors):
-    """The mean absolute error, labels and predictions moved into the bounds of labels."""
+    """The mean absolute error, labels and predictions clipped to the bounds of labels."""
 
     def losses(self, answers: Answers) -> Any:
         """Return the absolute errors."""

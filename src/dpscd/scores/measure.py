@@ -1,4 +1,4 @@
-"""What all measures have in common: a short vector per record, and an estimate from its sum."""
+"""Base of all measures: a short vector per record, and an estimate from its sum."""
 
 import math
 from abc import ABC, abstractmethod
@@ -20,56 +20,32 @@ COUNT_WEIGHT = math.sqrt(0.5)
 
 
 class Answers(NamedTuple):
-    """What is known and predicted of records: a secret.
+    """Labels and predictions of records: a secret."""
 
-    Attributes
-    ----------
-    labels : array
-        Codes of the classes, below 0 if a label is none of them; or numbers, maybe not finite.
-    predictions : array
-        The model's answers, in the same terms.
-    chances : array of shape (records, classes) or None
-        Probabilities, where the measure needs them.
-    """
-
+    # codes of the classes, below 0 for unknown labels; or numbers, maybe not finite
     labels: Any
-    predictions: Any
-    chances: Any = None
+    predictions: Any  # encoded as `labels` are
+    chances: Any = None  # of shape (records, classes), where the measure needs them
 
     def at(self, rows: Any) -> "Answers":
-        """Return those of some records."""
+        """Return the answers of some records."""
         chances = None if self.chances is None else self.chances[rows]
         return Answers(self.labels[rows], self.predictions[rows], chances)
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Released sums of vectors, and the number of records.
-
-    Attributes
-    ----------
-    values : array
-        The sums.
-    std : float
-        Standard deviation of the noise in each.
-    count, count_std : float
-        The public number of records and 0, or a released one and its noise.
-    """
+    """Released sums of vectors, and the number of records."""
 
     values: Floats
-    std: float
-    count: float
+    std: float  # standard deviation of the noise in each sum
+    count: float  # the public number of records, or a released one with noise `count_std`
     count_std: float = 0.0
 
 
 @dataclass(frozen=True)
 class Measure(ABC):
     """A measure of a model: public facts only.
-
-    Attributes
-    ----------
-    secret_count : bool
-        Whether the number of records is secret, so that it is released too.
 
     Notes
     -----
@@ -82,12 +58,12 @@ class Measure(ABC):
     needs_chances: ClassVar[bool] = False
     """Whether probabilities are needed."""
 
-    secret_count: bool
+    secret_count: bool  # whether the number of records is secret, so that it is released too
 
     @property
     @abstractmethod
     def length(self) -> int:
-        """Numbers of a record's vector."""
+        """Size of a record's vector."""
 
     @abstractmethod
     def each(self, answers: Answers) -> Floats:
@@ -98,14 +74,14 @@ class Measure(ABC):
         """Return the estimate and its intervals."""
 
     def rank(self, sums: Sums) -> float:
-        """Return by what models are ordered: larger is better, and nothing is cut off.
+        """Return the number by which models are ordered: larger is better, nothing is cut.
 
         It is the mean of the first number, which grows as a model gets better.
         """
         return float(sums.values[0]) / sums.count
 
     def facts(self) -> dict[str, Any]:
-        """Return what was taken as public for it."""
+        """Return the public facts used."""
         return {}
 
     @property
@@ -115,11 +91,11 @@ class Measure(ABC):
 
     @property
     def size(self) -> int:
-        """How many numbers are released."""
+        """Count of released numbers."""
         return self.length + int(self.counts)
 
     def vectors(self, answers: Answers) -> Floats:
-        """Return the vectors of records, with what they add to a count.
+        """Return the vectors of records, including what they add to a count.
 
         Notes
         -----
@@ -133,16 +109,10 @@ class Measure(ABC):
         return np.concatenate([COUNT_WEIGHT * each, ones])
 
     def sums(self, noisy: Floats, std: float, n: int) -> Sums:
-        """Return what was released, in the terms of :meth:`each`.
+        """Return the released numbers in the terms of :meth:`each`.
 
-        Parameters
-        ----------
-        noisy : array
-            The released numbers.
-        std : float
-            Standard deviation of their noise.
-        n : int
-            Public number of records; the declared one does not count if there is a secret one.
+        `std` is the standard deviation of their noise. A released count replaces the declared
+        `n`.
         """
         # What records add is shortened by a margin, which is taken back here.
         noisy, std = noisy / MARGIN, std / MARGIN

@@ -50,7 +50,7 @@ class RSquared(SquaredErrors):
         return np.where(known, np.stack(moments) * WEIGHTS[:, None], 0.0)
 
     def found(self, sums: Sums, level: float) -> Found:
-        """Return R2; it has no lower bound where noise hides whether labels vary at all."""
+        """Return R2; without a lower bound where noise hides whether labels vary."""
         count = sums.count
         g, u, q, spread, gu, gq, u3, u4 = (sums.values / WEIGHTS / count).tolist()
         # 1 - R2 is `top` / `bottom`, in units of a quarter of the squared range.
@@ -77,7 +77,7 @@ def _interval(top: float, bottom: float, spread: Floats, level: float) -> Interv
 def _covariance(
     g: float, u: float, q: float, spread: float, gu: float, gq: float, u3: float, u4: float
 ) -> Floats:
-    """Return the covariance of good, label and squared label, within what is possible."""
+    """Return the covariance of gain, label and squared label, within possible values."""
     variances = [
         _within(g - spread - g * g, 0.0, 0.25),
         _within(q - u * u, 0.0, 1.0),

@@ -1,4 +1,4 @@
-"""Which measures there are, and which of them a model has."""
+"""Registry of measures, and the measures of each model."""
 
 import math
 from collections.abc import Mapping
@@ -51,27 +51,13 @@ _MOST_CLASSES = 64  # of a confusion matrix
 
 @dataclass(frozen=True)
 class Scored:
-    """What is public about a model and the records it is scored on.
+    """Public facts of a model and the records it is scored on."""
 
-    Attributes
-    ----------
-    classes : int
-        How many the model tells apart; 0 if it predicts numbers.
-    bounds : tuple of two floats, optional
-        Of the labels of a regression.
-    chances : bool
-        Whether the model has probabilities.
-    n : int
-        Public number of records, or of persons.
-    target : PrivacyTarget
-        What the score is to reach.
-    """
-
-    classes: int
-    bounds: tuple[float, float] | None
-    chances: bool
-    n: int
-    target: PrivacyTarget
+    classes: int  # number of classes; 0 if the model predicts numbers
+    bounds: tuple[float, float] | None  # bounds of the labels of a regression
+    chances: bool  # whether the model has probabilities
+    n: int  # public number of records, or of persons
+    target: PrivacyTarget  # guarantee of the score
 
     @property
     def secret_count(self) -> bool:
@@ -80,27 +66,20 @@ class Scored:
 
     @property
     def multiplier(self) -> float:
-        """Standard deviation of the noise, about."""
+        """Approximate standard deviation of the noise."""
         target = self.target
         return gaussian_multiplier(target.epsilon, target.delta, target.relation)
 
 
 def usual_metric(scored: Scored) -> str:
-    """Return the measure of a model that is not asked for another."""
+    """Return the default measure of a model."""
     return (CLASS_METRICS if scored.classes else NUMBER_METRICS)[0]
 
 
 def measure_for(scored: Scored, metric: str, bound: float | None = None) -> Measure:
-    """Return the measure of a name for a model, or raise ParameterError.
+    """Return the named measure for a model, or raise ParameterError.
 
-    Parameters
-    ----------
-    scored : Scored
-        The model and its records.
-    metric : str
-        The name.
-    bound : float, optional
-        The largest loss of a record, where the measure has one.
+    `bound` is the largest loss of a record, where the measure has one.
     """
     names = CLASS_METRICS if scored.classes else NUMBER_METRICS
     if metric not in names:
@@ -125,15 +104,7 @@ def measure_for(scored: Scored, metric: str, bound: float | None = None) -> Meas
 
 
 def measure_of_facts(public: Mapping[str, Any], target: PrivacyTarget) -> Measure:
-    """Return the measure that the public facts of a card are about, or raise an error.
-
-    Parameters
-    ----------
-    public : dict
-        From a card.
-    target : PrivacyTarget
-        Of the same card.
-    """
+    """Return the measure of a card's public facts and target, or raise an error."""
     metric = public["metric"]
     bounds = tuple(public["y_bounds"]) if "y_bounds" in public else None
     scored = Scored(len(public.get("classes", ())), bounds, True, public["n"], target)

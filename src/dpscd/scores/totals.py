@@ -1,4 +1,4 @@
-"""The exact sum of what held-out records, or persons, add to a measure."""
+"""The exact sum of the contributions of held-out records, or persons, to a measure."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,17 +21,9 @@ _BLOCK = 1 << 22  # numbers of vectors that are held at once
 def total_of(measure: Measure, answers: Answers, persons: Ints | None, n: int) -> Floats:
     """Return the exact sum of the vectors of records, or of persons.
 
-    Parameters
-    ----------
-    measure : Measure
-        Which vectors.
-    answers : Answers
-        Of the records. A secret.
-    persons : array of int or None
-        The number of each record's person, below 0 if it is nobody's: then it counts nowhere.
-        A person adds the mean of its records' vectors.
-    n : int
-        Public number of records, or of persons.
+    `answers` are secret. `persons` is the number of each record's person, below 0 for records
+    without one, which do not count; a person adds the mean of its records' vectors. `n` is the
+    public number of records, or of persons.
 
     Notes
     -----
@@ -51,7 +43,7 @@ def total_of(measure: Measure, answers: Answers, persons: Ints | None, n: int) -
 
 
 def _blocks(count: int, persons: Ints | None, most: int) -> Iterator[tuple[Any, Ints | None]]:
-    """Yield about so many records at a time, and where persons begin; none is split."""
+    """Yield blocks of about `most` records, and where persons begin; none is split."""
     if persons is None:
         for first in range(0, count, most):
             yield slice(first, first + most), None

@@ -1,1 +1,1 @@
-"""Algorithms: they feed kernels in chunks of steps."""
+"""Algorithms: they run kernels in chunks of steps."""

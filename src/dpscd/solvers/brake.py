@@ -1,4 +1,4 @@
-"""How strongly the steps of a lot are damped: as planned, and more if the path swings."""
+"""Adaptive damping of the steps of a lot: increased when iterates oscillate."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -23,26 +23,17 @@ _EARLY = 0.25
 
 
 class BrakeRule(NamedTuple):
-    """The public numbers that :class:`Brake` goes by.
+    """Public numbers of :class:`Brake`."""
 
-    Attributes
-    ----------
-    period, seen : int
-        Every so many steps, so many vectors are looked at.
-    more, left, expected : float
-        They swing if they moved by more than `more` times what is expected, in squares, and
-        less than the part `left` of that is left at the end.
-    start, most : float
-        Where the damping starts, and what it may rise to.
-    """
-
-    period: int
-    seen: int
+    period: int  # steps of a period
+    seen: int  # vectors that are compared, at the start of each period
+    # Iterates oscillate if they moved by more than `more` times what is expected, in squares,
+    # and less than the part `left` of that remains at the end.
     more: float
     left: float
     expected: float
-    start: float
-    most: float
+    start: float  # initial damping
+    most: float  # largest damping
 
     @classmethod
     def of(cls, plan: Plan) -> "BrakeRule":
@@ -66,11 +57,6 @@ class BrakeRule(NamedTuple):
 
 class Brake:
     """The damping of each step, from the plan and the shared vectors released before it.
-
-    Parameters
-    ----------
-    plan : Plan
-        Where the damping starts and what it may rise to.
 
     Notes
     -----
@@ -106,7 +92,7 @@ class Brake:
         return self._separability
 
     def _swings(self) -> bool:
-        """Return whether what was seen moved much and got nowhere."""
+        """Return whether the vectors moved much and made no progress."""
         moved = 0.0
         for before, after in pairwise(self._seen):
             moved += _square(after - before)  # one after the other, whatever `sum` does

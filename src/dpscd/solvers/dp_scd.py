@@ -1,4 +1,4 @@
-"""The product: stochastic dual coordinate descent with a secret dual."""
+"""The private solver: stochastic dual coordinate descent with a secret dual."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -46,22 +46,10 @@ def dp_scd(
 ) -> Floats:
     """Run the plan and return the shared vector, averaged as the plan says.
 
-    Parameters
-    ----------
-    problem, plan
-        Public.
-    rows, records
-        The data; only the returned vector may leave.
-    source : Source
-        A fresh source of randomness.
-    persons : PersonRows, optional
-        Whose rows are whose, if persons are drawn and not records.
-    threads : int
-        How many to use at most. The result is the same.
-    progress : callable, optional
-        Called with the number of steps done in each chunk, and with nothing else.
-    observer : callable, optional
-        Shown the shared vector after each epoch, which is public; never the duals.
+    Of `rows` and `records` only the returned vector may leave. `persons` is given if persons
+    are drawn and not records. The number of `threads` does not change the result. `progress` is
+    called with the number of steps done in each chunk, and nothing else; `observer` is shown
+    the shared vector after each epoch, which is public, and never the duals.
 
     Notes
     -----
@@ -115,7 +103,7 @@ def check_plan(
     records: Records,
     persons: PersonRows | None = None,
 ) -> None:
-    """Refuse a plan that is not calibrated or not one for this problem and these records."""
+    """Refuse a plan that is not calibrated, or not for this problem and these records."""
     check_problem(problem, plan)
     count = len(records.labels)
     if isinstance(rows, DeferredRows):
@@ -134,7 +122,7 @@ def check_plan(
 
 
 def check_problem(problem: Problem, plan: Plan) -> None:
-    """Refuse a plan that is not calibrated or not one for this problem."""
+    """Refuse a plan that is not calibrated, or not for this problem."""
     plan.event()  # refuses a multiplier that is not a positive number
     planned = (plan.n, plan.d, plan.outputs, plan.intercept, plan.lam)
     if planned != (

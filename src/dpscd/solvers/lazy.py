@@ -1,4 +1,4 @@
-"""Training on sparse rows at sparse cost: noise is drawn where it is read, and at the end."""
+"""Training on sparse rows at sparse cost: noise is drawn when a coordinate is next read."""
 
 from collections.abc import Callable, Iterator
 
@@ -36,16 +36,9 @@ _PAIRS = 2**15
 
 
 class LazyVector:
-    """The shared vector of a lazy fit, and what is due to it.
+    """The shared vector of a lazy fit, and the amounts due to it.
 
     Only :meth:`shared` and :meth:`average` show it, and both settle every coordinate first.
-
-    Parameters
-    ----------
-    problem, plan
-        Public. The noise of the plan must be lazy: only then is it accounted as such.
-    source : Source
-        Where the noise comes from.
     """
 
     def __init__(self, problem: Problem, plan: Plan, source: Source) -> None:
@@ -130,7 +123,7 @@ class LazyVector:
         return out * (self._numbers.grid / (self._plan.steps - self._plan.average_from))
 
     def _draw(self, least: int) -> None:
-        """Have at least so many normals ready; none is ever drawn or used twice."""
+        """Ensure that `least` normals are ready; none is ever drawn or used twice."""
         missing = least - len(self._normals)
         if missing <= 0:
             return
@@ -190,7 +183,7 @@ def lazy_scd(
 
 
 def _chunks(plan: Plan, pause: int) -> Iterator[tuple[int, int]]:
-    """Yield the first step of each chunk and how many it has, all from public numbers.
+    """Yield the first step of each chunk and its number of steps, all from public numbers.
 
     A chunk ends at every multiple of `pause` steps and where averaging begins.
     """

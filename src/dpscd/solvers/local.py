@@ -28,29 +28,16 @@ _BLOCK = 4096  # rows that are read at once
 
 @dataclass(frozen=True)
 class LocalRecords:
-    """Records in memory: a :class:`~dpscd.releases.store.RecordStore`.
-
-    Attributes
-    ----------
-    X, labels, weights
-        The records, labels in the user's units.
-    meaning : LabelFacts
-        What labels mean.
-    threads : int
-        How many to use at most for training.
-    persons : PersonRows or None
-        Whose rows are whose; None if every record is a unit by itself.
-    engine : str
-        What computes a training: one of :data:`~dpscd.solvers.on_device.ENGINES`.
-    """
+    """Records in memory: a :class:`~dpscd.releases.store.RecordStore`."""
 
     X: Any
-    labels: Floats
+    labels: Floats  # in the user's units
     weights: Floats
-    meaning: LabelFacts
-    threads: int = 1
+    meaning: LabelFacts  # encoding of labels
+    threads: int = 1  # largest number of threads in training
+    # rows of each person; None if every record is a unit by itself
     persons: PersonRows | None = None
-    engine: str = "numba"
+    engine: str = "numba"  # one of :data:`~dpscd.solvers.on_device.ENGINES`
 
     @property
     def dense(self) -> bool:
@@ -69,7 +56,7 @@ class LocalRecords:
 
     @property
     def training_weights(self) -> Floats:
-        """How much each row counts in training."""
+        """Weight of each row in training."""
         return self.weights if self.persons is None else self.persons.weights
 
     def on(self, engine: str) -> "LocalRecords":
@@ -82,7 +69,7 @@ class LocalRecords:
         return sum_over(query, self._parts())
 
     def _parts(self) -> "Iterator[LocalRecords]":
-        """Yield all records, dense rows a block at a time: their sums are exact anyway."""
+        """Yield all records, dense rows in blocks: their sums are exact anyway."""
         if not self.dense or self.persons is not None:
             yield self
             return
@@ -104,7 +91,7 @@ class LocalRecords:
         residuals: Residuals | None,
         progress: Callable[[int], None] | None,
     ) -> Floats:
-        """Return the shared vector of a training, on labels or on what a pilot left."""
+        """Return the shared vector of a training, on labels or on a pilot's residuals."""
         rows = rows_of(problem, self.X)
         inner = (
             labels_of(problem, rows, self.labels)

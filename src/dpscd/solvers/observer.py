@@ -1,4 +1,4 @@
-"""What a solver shows to somebody who watches it, once an epoch."""
+"""State of a solver, shown to an observer once per epoch."""
 
 import math
 from collections.abc import Callable
@@ -13,27 +13,16 @@ Floats = npt.NDArray[np.float64]
 
 
 class Look(NamedTuple):
-    """The state of a solver at the end of an epoch. Arrays are views: copy what is kept.
+    """The state of a solver at the end of an epoch. Arrays are views: copy to keep them."""
 
-    Attributes
-    ----------
-    epoch : int
-        Number of epochs done.
-    shared : array of shape (outputs, width)
-        The shared vector, ``strength`` times the model, before any averaging.
-    dual : array of shape (records, outputs), optional
-        The duals, where there are any and they are no secret.
-    drift : float
-        Length of the difference between the auxiliary vector and what it stands for.
-    clipped : float
-        Share of the steps of this epoch that were scaled down.
-    """
-
-    epoch: int
+    epoch: int  # epochs done
+    # of shape (outputs, width): ``strength`` times the model, before any averaging
     shared: Floats
+    # of shape (records, outputs), where duals exist and are not secret
     dual: Floats | None = None
+    # distance between the auxiliary vector and the vector it stands for
     drift: float = math.nan
-    clipped: float = math.nan
+    clipped: float = math.nan  # share of this epoch's steps that were scaled down
 
 
 Observer = Callable[[Look], None]

@@ -1,4 +1,4 @@
-"""Training by the second engine: what it takes on, and the way to the device and back."""
+"""Training on JAX: its limits, and the transfer to the device and back."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -50,14 +50,14 @@ _RECORD_BYTES, _OUTPUT_BYTES, _SHARED_BYTES = 96, 48, 128
 
 
 def device_name() -> str:
-    """Return what the device of the second engine is called: a public fact."""
+    """Return the name of the device: a public fact."""
     backend = _backend()
     with backend.exactly():
         return str(backend.device_name())
 
 
 def _backend() -> Any:
-    """Return the door to JAX, which is an extra."""
+    """Return the module that imports JAX, an optional dependency."""
     try:
         from dpscd.device import backend
     except ImportError:
@@ -69,9 +69,9 @@ def _backend() -> Any:
 
 
 def array_on_host(X: Any) -> Any:
-    """Return an array of any library that speaks DLPack as one of NumPy; all else as it is.
+    """Return an array of any DLPack library as one of NumPy; all else as it is.
 
-    What lies on a device is copied to the host, where cells are read.
+    An array on a device is copied to the host, where cells are read.
     """
     backend = _backend()
     with backend.exactly():
@@ -80,18 +80,9 @@ def array_on_host(X: Any) -> Any:
 
 
 def check_device_plan(plan: Plan, loss: str, *, dense: bool, persons: bool) -> None:
-    """Refuse, from public facts alone, what the second engine does not do.
+    """Refuse, from public facts alone, what JAX training does not support.
 
-    Parameters
-    ----------
-    plan : Plan
-        Calibrated.
-    loss : str
-        The class of the loss.
-    dense : bool
-        Whether rows are dense.
-    persons : bool
-        Whether persons are the unit of privacy.
+    `loss` is the class of the loss; `persons` says whether persons are the unit of privacy.
     """
     from dpscd.device.limbs import MOST
 
@@ -127,16 +118,9 @@ def device_scd(
 ) -> Floats:
     """Run the plan on the device and return the shared vector, averaged as the plan says.
 
-    Parameters
-    ----------
-    problem, plan
-        Public.
-    rows, records
-        The data; only the returned vector may leave.
-    source : Source
-        A fresh source of randomness: the key of the device's stream is drawn from it.
-    progress : callable, optional
-        Called with the number of steps done in each chunk, and with nothing else.
+    Of `rows` and `records` only the returned vector may leave. The key of the device's stream
+    is drawn from `source`. `progress` is called with the number of steps done in each chunk,
+    and nothing else.
 
     Notes
     -----
@@ -178,7 +162,7 @@ def device_scd(
 
 
 def device_numbers(problem: Problem, plan: Plan, count: int) -> Any:
-    """Return the public numbers of a training on the device, and the number of records."""
+    """Return the public numbers of a training on the device, n among them."""
     from dpscd.device.contribution import Numbers
     from dpscd.device.lots import threshold_of
 
@@ -197,7 +181,7 @@ def device_numbers(problem: Problem, plan: Plan, count: int) -> Any:
 
 
 def _rows_on_device(rows: DeferredRows, records: Records) -> Any:
-    """Bring rows to the device, block by block as they are read."""
+    """Copy rows to the device, block by block as they are read."""
     from dpscd.device.rows import BLOCK, empty_rows, put_rows
 
     found = empty_rows(rows.count, rows.problem.width)
@@ -212,7 +196,7 @@ def _rows_on_device(rows: DeferredRows, records: Records) -> Any:
 
 
 def _check_memory(plan: Plan) -> None:
-    """Refuse what does not fit the device, with the sizes, which follow from the public n."""
+    """Refuse a fit larger than the device, with sizes that follow from the public n."""
     backend = _backend()
     from dpscd.device.rows import room_for
     from dpscd.device.training import block_for
@@ -238,7 +222,7 @@ def _check_memory(plan: Plan) -> None:
 
 @contextmanager
 def _memory_said() -> Iterator[None]:
-    """Let the device's error about memory be one of memory, which callers redact."""
+    """Turn the device's out-of-memory error into a MemoryError, which callers redact."""
     try:
         yield
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""What a shard reads: records as they are stored, and what makes triples of them."""
+"""Stored records, and the reader that turns them into triples."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Read(NamedTuple):
-    """Records that were read: rows, labels, weights, and whose rows are whose."""
+    """Records that were read: rows, labels, weights, and the rows of each person."""
 
     X: Any
     labels: Floats
@@ -25,18 +25,18 @@ class Read(NamedTuple):
 
 
 class Part(Protocol):
-    """Some records as they are stored, which can be read again and again."""
+    """Stored records that can be read repeatedly."""
 
     @property
     def count(self) -> int | None:
-        """Their number of rows, if it is known without reading them."""
+        """Number of rows, if it is known without reading them."""
 
     def load(self) -> Any:
         """Return the records as they are stored."""
 
 
 class Reader(Protocol):
-    """What turns stored records into rows, labels and weights: public facts only."""
+    """Turns stored records into rows, labels and weights; it holds public facts only."""
 
     @property
     def features(self) -> int:
@@ -48,14 +48,14 @@ class Reader(Protocol):
 
     @property
     def labels(self) -> LabelFacts:
-        """What labels mean."""
+        """Encoding of labels."""
 
     def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "Reader":
-        """Return what reads with released bounds of columns."""
+        """Return the reader with released bounds of columns."""
 
     @property
     def persons(self) -> PersonFacts | None:
-        """What is public about persons, if they are the unit of privacy."""
+        """Public facts about persons, if they are the unit of privacy."""
 
     def count(self, part: Any) -> int:
         """Return the number of persons, or of records."""
@@ -64,7 +64,7 @@ class Reader(Protocol):
         """Return a keyed hash of every person's identifier, two whole numbers each."""
 
     def columns(self, part: Any) -> tuple[Sequence[Floats], PersonRows | None]:
-        """Return the values of the columns whose bounds are not declared, and of whom."""
+        """Return the values of the columns whose bounds are not declared, and their persons."""
 
     def records(self, part: Any) -> Any:
-        """Return rows, labels in the user's units, weights, and whose rows are whose."""
+        """Return rows, labels in the user's units, weights, and the rows of each person."""

@@ -1,4 +1,4 @@
-"""Some of the records, where they are: rows and duals stay, only exact sums are returned."""
+"""A shard of the records: rows and duals stay there, only exact sums are returned."""
 
 import mmap
 import os
@@ -48,7 +48,7 @@ class _Part(NamedTuple):
 
 
 class _Training(NamedTuple):
-    """What is needed for a step; the duals are the shard's greatest secret."""
+    """State of a training; the duals are the shard's most secret part."""
 
     problem: Problem
     plan: Plan
@@ -61,14 +61,14 @@ class _Training(NamedTuple):
 
 
 class _OnDisk:
-    """Memory in a file that has no name and is gone when nobody uses it."""
+    """Memory in an unnamed file that is deleted when it is no longer used."""
 
     def __init__(self, folder: str | None) -> None:
         self._folder = folder
         self._maps: list[mmap.mmap] = []
 
     def bytes(self, size: int) -> npt.NDArray[np.uint8]:
-        """Return so many bytes, zero at first."""
+        """Return `size` bytes, zero at first."""
         with tempfile.TemporaryFile(dir=self._folder) as file:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, size)  # a full disk is noticed here
@@ -79,24 +79,16 @@ class _OnDisk:
         return np.frombuffer(area, dtype=np.uint8)
 
     def forget(self) -> None:
-        """Leave what was read or written to the disk: nothing of it stays in memory."""
+        """Drop the pages from memory; the disk keeps what was written."""
         for area in self._maps:
             area.madvise(mmap.MADV_DONTNEED)
 
 
 class Shard:
-    """Records of consecutive numbers, and what a training asks of them.
+    """Records of consecutive numbers, as a training uses them.
 
-    Parameters
-    ----------
-    parts : list of Part
-        Where the records are; read when needed, one after the other.
-    reader : Reader
-        What they mean.
-    room : int, optional
-        Bytes of memory to use at most, as far as can be foreseen; None has no limit.
-    folder : path, optional
-        Where there is room on disk for packed rows and duals that are larger than that.
+    `parts` are read when needed, one after another. `room` limits memory in bytes, as far as
+    it can be foreseen; None is no limit. Larger packed rows and duals are kept in `folder`.
 
     Notes
     -----
@@ -161,18 +153,10 @@ class Shard:
         self, problem: Problem, plan: Plan, lots: LotsSource, start: int, count: int,
         residuals: Residuals | None,
     ) -> None:  # fmt: skip
-        """Make ready for the first step of a training, all duals being 0.
+        """Prepare the first step of a training, all duals being 0.
 
-        Parameters
-        ----------
-        problem, plan, residuals
-            Public.
-        lots : LotsSource
-            Where the bits of records come from.
-        start : int
-            Number of the first record.
-        count : int
-            How many persons, or records, there were when they were first counted.
+        `start` is the number of the first record, `count` the number of persons, or records,
+        when they were first counted; `lots` draws the bits of records.
 
         Notes
         -----
@@ -193,7 +177,7 @@ class Shard:
         self._so_far = np.zeros((problem.outputs, problem.width), np.int64)
 
     def step(self, number: int, shared: Floats) -> Total:
-        """Run a step and return the sum of what the lot's members here contribute, in cells.
+        """Run a step and return the sum of contributions of the lot's members here, in cells.
 
         Notes
         -----
@@ -230,7 +214,7 @@ class Shard:
         return total
 
     def replay(self, first: int, path: Floats) -> Ints:
-        """Run the steps from `first` on, with the vectors they had.
+        """Run the steps from `first` on again, with their original vectors.
 
         Returns the sum of the sums of all steps so far, modulo 2^64.
         """
@@ -239,7 +223,7 @@ class Shard:
         return self._so_far.copy()
 
     def _records(self) -> Iterator[Read]:
-        """Yield the records part by part; keep them for the next time if they are few."""
+        """Yield the records part by part; keep them if they are few."""
         if self._kept is not None:
             yield from self._kept
             return
@@ -269,7 +253,7 @@ class Shard:
         return _Part(columns=columns, persons=persons)
 
     def _rows(self) -> int:
-        """Return the number of rows, which is that of records where these are the unit."""
+        """Return the number of rows."""
         if self._reader.persons is None:
             return self.count()
         if self._sizes is None:
@@ -309,7 +293,7 @@ class Shard:
         return pack, own_dual.reshape(count, problem.outputs), self._drawn(found)
 
     def _drawn(self, found: Sequence[PersonRows | None]) -> Persons | None:
-        """Return the persons of all parts, as a kernel reads them: no two parts share one."""
+        """Return the persons of all parts for a kernel: no two parts share one."""
         if self._reader.persons is None:
             return None
         sizes = [np.diff(own.starts) for own in found if own is not None]
@@ -332,7 +316,7 @@ class Shard:
         return rows, records, self._drawn([part.persons for part in parts])
 
     def _pieces(self, ids: Ints, pack: Pack, persons: Persons | None = None) -> Iterator[Ints]:
-        """Yield the members of a lot in pieces that lie close together on disk."""
+        """Yield the members of a lot in pieces that are near each other on disk."""
         if self._disk is None or self._room is None:
             yield ids
             return

@@ -1,8 +1,8 @@
-"""Training on records that others hold: totals are gathered, noise is added here and once.
+"""Training on records held by shards: totals are gathered, and noise is added here, once.
 
 A pool of shards may lose a member at any time. Its records are then read again and its duals
 rebuilt: they are a function of its records, of bits that can be drawn again and of the shared
-vectors it was sent, which are kept here. So whatever happens, the result is the same.
+vectors it was sent, which are kept here. So a loss never changes the result.
 """
 
 import math
@@ -44,7 +44,7 @@ _CHUNK = 2**16
 
 
 class ShardTransport(Protocol):
-    """Where the shards are: what carries a question to each of them."""
+    """Carries questions to the shards, wherever they are."""
 
     def __len__(self) -> int:
         """Return the number of shards."""
@@ -53,14 +53,14 @@ class ShardTransport(Protocol):
         """Ask shards by their numbers, all at once; return replies, LOST where one is gone."""
 
     def refill(self, number: int) -> None:
-        """Put a fresh shard with the same records in the place of a lost one."""
+        """Replace a lost shard by a fresh one with the same records."""
 
     def read_with(self, reader: Reader) -> None:
-        """Let shards that are put in later have this reader."""
+        """Set the reader of shards that are created later."""
 
 
 class ShardPool:
-    """Shards that answer together, whatever is lost on the way.
+    """Shards that answer together, whichever are lost on the way.
 
     Notes
     -----
@@ -82,7 +82,7 @@ class ShardPool:
         return self._ask(method, [args] * len(self._transport))
 
     def read_with(self, reader: Reader) -> None:
-        """Let all shards, present and later ones, read their records so."""
+        """Set the reader of all shards, present and later ones."""
         self._transport.read_with(reader)
         self.ask("read_with", reader)
 
@@ -90,7 +90,7 @@ class ShardPool:
         self, problem: Problem, plan: Plan, lots: LotsSource, counts: Sequence[int],
         residuals: Residuals | None,
     ) -> None:  # fmt: skip
-        """Let all shards begin a training, their records being so many as they once were."""
+        """Let all shards begin a training, with the counts of records of the first reading."""
         begun = [
             (problem, plan, lots, start, count, residuals)
             for start, count in zip(accumulate(counts, initial=0), counts, strict=False)
@@ -126,7 +126,7 @@ class ShardPool:
         return replies
 
     def _rebuilt(self, number: int) -> bool:
-        """Bring a fresh shard to where the others are; return whether it is still there."""
+        """Bring a fresh shard to the others' state; return whether it is still there."""
         if self._begun is None:
             return True
         if self._transport.call([number], "begin", [self._begun[number]])[0] is LOST:
@@ -149,16 +149,7 @@ class ShardPool:
 
 
 class Sharded:
-    """Records that a pool holds, for :func:`~dpscd.releases.pipeline.run_plan`.
-
-    Parameters
-    ----------
-    pool : ShardPool
-        Asked for totals.
-    counts : list of int
-        Number of records of each shard.
-    reader : Reader
-        What the records mean.
+    """Records of a pool, for :func:`~dpscd.releases.pipeline.run_plan`.
 
     Notes
     -----
@@ -174,7 +165,7 @@ class Sharded:
 
     @property
     def meaning(self) -> LabelFacts:
-        """What labels mean."""
+        """Encoding of labels."""
         return self._reader.labels
 
     def total(self, query: Query) -> Floats:
@@ -199,7 +190,7 @@ class Sharded:
         residuals: Residuals | None,
         progress: Callable[[int], None] | None,
     ) -> Floats:
-        """Return the shared vector of a training, on labels or on what a pilot left.
+        """Return the shared vector of a training, on labels or on a pilot's residuals.
 
         Notes
         -----

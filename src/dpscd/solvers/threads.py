@@ -100,10 +100,10 @@ def kernel_for(
 
 
 class Crowd:
-    """Whether other programs leave room for more than one thread, as far as was seen.
+    """Thread backoff: whether other programs leave processors for more than one thread.
 
-    Where threads waited for each other in vain, or one did everything, the next chunk of steps
-    is left to one thread; then twice as many, up to 16, until sharing works. Nothing but time
+    If threads waited for each other too long, or one did everything, the next chunk of steps is
+    left to one thread; then twice as many chunks, up to 16, until sharing works. Only time
     depends on it.
     """
 
@@ -119,19 +119,19 @@ class Crowd:
         return False
 
     def learn(self, shared: bool) -> None:
-        """Take note of a chunk that was to be shared."""
+        """Record whether a chunk was shared."""
         self._pause = 0 if shared else min(max(1, 2 * self._pause), _LONGEST_PAUSE)
         self._alone = self._pause
 
 
 def fill_deferred(rows: DeferredRows, records: Records, pack: Pack) -> None:
-    """Put rows that are standardised when they are read into their places."""
+    """Fill the pack with rows that are standardised when they are read."""
     for block in rows.blocks:
         fill_pack(rows.problem.block(rows.X[block]), records, pack, block.start)
 
 
 def _most_parts(plan: Plan) -> int:
-    """Return how many threads a lot is worth, from public numbers."""
+    """Return the largest useful number of threads for a lot, from public numbers."""
     if not COMPILED or sys.platform == "win32":
         return 1
     return max(1, int(plan.rate * plan.n * plan.size) // _LEAST_WORK)
@@ -145,10 +145,10 @@ def _room(pack: Pack, outputs: int, starts: Ints, parts: int) -> tuple[Ints, Int
 def together(
     pool: ThreadPoolExecutor, work: Callable[[int], None], parts: int, gate: Ints, steps: int
 ) -> None:
-    """Call ``work(part)`` for all parts at the same time until all steps are done.
+    """Call ``work(part)`` for all parts concurrently until all steps are done.
 
-    Should one fail, all are called off. Who comes late is not waited for: when all is done it
-    finds nothing to claim, and changes nothing.
+    If one fails, all are cancelled. Late threads are not awaited: they find nothing to claim,
+    and change nothing.
     """
 
     def safely(part: int) -> None:
