@@ -131,6 +131,16 @@ def test_a_delta_that_means_nothing_is_refused(delta):
 # --- malformed cards -----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("number", [0, 2, 99])
+def test_a_card_of_another_number_is_refused_in_one_sentence(number):
+    with pytest.raises(CardError) as caught:
+        PrivacyCard.from_json(changed(["card"], number))
+    assert str(caught.value) == (
+        f"the card has number {number}, but this version of dpscd reads number 1: use the "
+        "version that wrote it."
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -145,7 +155,7 @@ def test_a_delta_that_means_nothing_is_refused(delta):
         "\x00",
         card().to_json()[:-2],
         card().to_json() + "x",
-        changed(["card"], 2),
+        changed(["card"], 1.5),
         changed(["card"], None),
         changed(["more"], 1),
         pytest.param("[" * 100_000, id="deeply nested"),

@@ -46,7 +46,6 @@ class ScoreCard(PrivacyCard):
 
     _assumed: ClassVar[tuple[str, ...]] = _ASSUMPTIONS
     _what: ClassVar[str] = "the score"
-    _with_search: ClassVar[int] = 1  # a score is not searched for
 
     @classmethod
     def of(
