@@ -235,7 +235,7 @@ class PrivacyCard:
 
     def _check_facts(self) -> None:
         """Refuse public facts that mean nothing."""
-        check_facts(self.public, self.protected)
+        check_facts(self.public, self.protected, private=self.private)
 
     def _check_releases(self) -> None:
         """Refuse releases that no fit with these public facts makes."""
@@ -248,7 +248,7 @@ class PrivacyCard:
         stated = (self.interval, self.precision_epsilon, self.precision_delta)
         if self.releases or self.accountant != "none" or any(stated):
             raise CardError("the card has epsilon=inf but states parts of a guarantee.")
-        if self.public.get("standardised"):
+        if self.public["standardised"]:
             raise CardError("the card states standardised features but lists no moments.")
 
     def _check_claim(self, found: Claim) -> None:
@@ -265,7 +265,7 @@ class PrivacyCard:
         )
         if not all(agrees(*pair, within=_SAME_PRICE) for pair in prices):
             raise CardError("the card's price of finite precision is not that of its releases.")
-        reaches = self.public.get("reaches", found.epsilon)
+        reaches = self.public["reaches"]
         if not agrees(reaches, found.epsilon, within=_SAME_EPSILON):
             raise CardError(
                 f"the card states that its releases reach epsilon={reaches!r}; they come to "

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.cards.card import PrivacyCard
-from dpscd.cards.statements import ENGINE_FACTS, PERSON_FACTS, agrees
+from dpscd.cards.statements import ENGINE_FACTS, FACTS, PERSON_FACTS, PRIVATE_FACTS, agrees
 from dpscd.errors import ModelFileError
 from dpscd.estimators.plain_values import floats_from_plain
 from dpscd.information import is_robust, released_size
@@ -44,8 +44,6 @@ Floats = npt.NDArray[np.float64]
 # Releases after training that shift the intercept; a model has one of them at most.
 _SHIFTS = (Calibration, Level)
 
-_ALWAYS = {"n", "d", "lam", "row_bound", "intercept", "standardised", "rule"}
-_PRIVATE = {"epochs", "lot_size", "averaging", "reaches"}
 _TABLE = {"target", "schema", "read_from_data", "released_bounds"}
 _VERSIONS = {"dpscd", "dp-accounting"}
 
@@ -63,8 +61,8 @@ def check_public(card: PrivacyCard, *, own: Set[str], table: bool) -> None:
         Whether the file holds a table.
     """
     public = card.public
-    expected = _ALWAYS | own
-    expected |= (_PRIVATE if card.private else set()) | (_TABLE if table else set())
+    expected = FACTS | own
+    expected |= (PRIVATE_FACTS if card.private else set()) | (_TABLE if table else set())
     expected |= PERSON_FACTS if card.protected.is_person else set()
     expected |= ENGINE_FACTS if "engine" in public else set()
     if set(public) - {"dataset"} != expected or set(card.versions) != _VERSIONS:
