@@ -17,6 +17,12 @@ from dpscd.privacy.unit import RECORD, Unit
 RELEASE = Release("shared vector", SampledGaussian(0.1, 3.9485, 100), 0.01, 5, 1000)
 CLAIM = claim([RELEASE], 1.0, 1e-5, Relation.ZERO_OUT, 1e-3)
 
+FACTS = {
+    "n": 1000, "d": 4, "lam": 0.012345678, "row_bound": 1.0, "intercept": 0.3,
+    "standardised": False, "rule": 1, "epochs": 10.0, "lot_size": 100.0, "averaging": 0.4,
+    "reaches": CLAIM.epsilon,
+}  # fmt: skip
+
 
 def card(**changes):
     values = {
@@ -29,7 +35,7 @@ def card(**changes):
         "precision_epsilon": CLAIM.precision_epsilon,
         "precision_delta": CLAIM.precision_delta,
         "seeded": False,
-        "public": {"n": 1000, "lam": 0.012345678, "classes": ["no", "yes"]},
+        "public": {**FACTS, "classes": ["no", "yes"]},
         "versions": {"dpscd": "0", "dp-accounting": "0.6"},
     }
     return PrivacyCard(**{**values, **changes})
@@ -100,7 +106,9 @@ def test_without_privacy_infinity_is_verified():
 
 def with_event(**changes):
     event = dataclasses.replace(RELEASE.event, **changes)
-    return card(releases=(dataclasses.replace(RELEASE, event=event),))
+    facts = {"epochs": event.rate * event.steps, "lot_size": event.rate * RELEASE.n}
+    release = dataclasses.replace(RELEASE, event=event)
+    return card(releases=(release,), public={**FACTS, **facts})
 
 
 @pytest.mark.parametrize(
@@ -131,6 +139,16 @@ def test_a_delta_that_means_nothing_is_refused(delta):
 # --- malformed cards -----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("number", [0, 2, 99])
+def test_a_card_of_another_number_is_refused_in_one_sentence(number):
+    with pytest.raises(CardError) as caught:
+        PrivacyCard.from_json(changed(["card"], number))
+    assert str(caught.value) == (
+        f"the card has number {number}, but this version of dpscd reads number 1: use the "
+        "version that wrote it."
+    )
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -145,7 +163,7 @@ def test_a_delta_that_means_nothing_is_refused(delta):
         "\x00",
         card().to_json()[:-2],
         card().to_json() + "x",
-        changed(["card"], 2),
+        changed(["card"], 1.5),
         changed(["card"], None),
         changed(["more"], 1),
         pytest.param("[" * 100_000, id="deeply nested"),
@@ -272,7 +290,8 @@ def test_the_text_says_what_is_guaranteed_and_how():
         "(1, 1e-05)-differentially private, relation zero-out",
         "whether a record took part or was replaced by an empty one",
         "Unit: a record",
-        "n=1000, lam=0.01235, classes=['no', 'yes']",
+        "n=1000, d=4, lam=0.01235, row_bound=1, intercept=0.3, standardised=False, rule=1, ",
+        "classes=['no', 'yes']",
         "100 lots at rate 0.1, clip 0.01 (travel 0.1), noise multiplier 3.9485",
         "Accountant: PLD, interval 0.001, dp-accounting 0.6; finite precision",
         "AES-256 keyed by the operating system",
@@ -309,9 +328,9 @@ LABELS = tuple(
 
 def test_a_card_with_all_known_releases_is_verified_and_tells_of_them():
     releases = (MOMENTS, *LABELS, RELEASE)
-    whole = card(
-        epsilon=1.1, releases=releases, public={"standardised": True}, **parts(releases, 1.1)
-    )
+    reaches = claim(releases, 1.1, 1e-5, Relation.ZERO_OUT, CLAIM.interval).epsilon
+    public = {**FACTS, "standardised": True, "reaches": reaches}
+    whole = card(epsilon=1.1, releases=releases, public=public, **parts(releases, 1.1))
     assert 1.0 < PrivacyCard.from_json(whole.to_json()).verify() <= 1.1
     assert whole.noise_multiplier == RELEASE.event.noise_multiplier
     assert whole.steps == 100
@@ -337,14 +356,21 @@ def test_a_card_with_all_known_releases_is_verified_and_tells_of_them():
     ],
 )
 def test_a_card_with_tampered_releases_is_refused(releases, match):
-    lie = card(epsilon=2.0, releases=releases, public={"n": 1000, "standardised": True})
+    lie = card(epsilon=2.0, releases=releases, public={**FACTS, "standardised": True})
     with pytest.raises(CardError, match=match):
         PrivacyCard.from_json(lie.to_json()).verify()
 
 
 def test_an_n_that_contradicts_the_releases_is_refused():
     with pytest.raises(CardError, match="another n"):
-        card(public={"n": RELEASE.n + 1}).verify()
+        card(public={**FACTS, "n": RELEASE.n + 1}).verify()
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_a_fact_that_every_card_states_cannot_be_left_out(name):
+    public = {key: value for key, value in FACTS.items() if key != name}
+    with pytest.raises(CardError, match=f"the card must state {name}"):
+        card(public=public).verify()
 
 
 @pytest.mark.parametrize("changes", [{"versions": {"dpscd": 1}}, {"assumptions": (1,)}])
@@ -368,7 +394,7 @@ def test_a_card_with_other_words_is_refused(changes):
 
 # --- persons -------------------------------------------------------------------------------
 
-PERSONS = {"n": 1000, "max_rows": 100, "person_weight": "share"}
+PERSONS = {**FACTS, "max_rows": 100, "person_weight": "share"}
 PATIENT = Unit(person="patient")
 
 
@@ -398,11 +424,11 @@ def test_a_unit_that_nobody_knows_is_refused_when_the_card_is_read(unit):
 @pytest.mark.parametrize(
     ("unit", "public"),
     [
-        (PATIENT, {"n": 1000}),
-        (PATIENT, {"n": 1000, "max_rows": 100}),
-        (PATIENT, {"n": 1000, "person_weight": "share"}),
+        (PATIENT, FACTS),
+        (PATIENT, {**FACTS, "max_rows": 100}),
+        (PATIENT, {**FACTS, "person_weight": "share"}),
         (RECORD, PERSONS),
-        (RECORD, {"n": 1000, "max_rows": 100}),
+        (RECORD, {**FACTS, "max_rows": 100}),
     ],
 )
 def test_a_unit_that_the_public_facts_contradict_is_refused(unit, public):
@@ -455,5 +481,5 @@ def test_a_card_with_its_releases_twice_is_refused_before_it_is_computed(monkeyp
 
 
 def test_classes_read_off_the_records_are_named():
-    public = {"n": 1000, "classes_from": "the labels in y"}
+    public = {**FACTS, "classes_from": "the labels in y"}
     assert "NOT COVERED: the set of classes was read off" in str(card(public=public))

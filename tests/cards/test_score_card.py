@@ -51,10 +51,14 @@ def test_numbers_have_bounds():
         ({"n": 999}, "another n"),
         ({"classes": "ab"}, "classes of the card"),
         ({"reaches": 0.4}, "reach epsilon"),
+        ({"reaches": None}, "reaches of the card"),
     ],
 )
 def test_public_facts_that_contradict_are_refused(change, says):
     one = card()
+    left = {name: value for name, value in one.public.items() if name != "reaches"}
+    with pytest.raises(CardError, match="must state reaches"):
+        dataclasses.replace(one, public=left).verify()
     with pytest.raises(CardError, match=says):
         dataclasses.replace(one, public={**one.public, **change}).verify()
 

@@ -1,5 +1,6 @@
 """The verbs of export: what they write, print and refuse."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -26,6 +27,7 @@ def run(tmp_path, monkeypatch, model):
     monkeypatch.chdir(tmp_path)
     shutil.copy(model, "model.json")
     scores = {"private": False, "records": 3, "metrics": {"accuracy": 0.5}}
+    scores["model_sha256"] = hashlib.sha256(Path(model).read_bytes()).hexdigest()
     Path("scores.json").write_text(json.dumps(scores))
 
     def call(*words, code=0):

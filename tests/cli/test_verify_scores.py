@@ -109,3 +109,8 @@ def test_a_release_that_is_none_is_no_score(model):
     more = dataclasses.replace(card, releases=(*card.releases, *card.releases))
     with pytest.raises(CardError, match="one release"):
         score_card_of(more.to_json().encode()).verify()
+    other = json.dumps({**json.loads(card.to_json()), "card": 2})
+    with pytest.raises(
+        CardError, match="has number 2, but this version of dpscd reads number 1"
+    ):
+        score_card_of(other.encode())

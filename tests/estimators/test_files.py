@@ -60,14 +60,8 @@ def test_class_weights_and_numpy_parameters_survive(tmp_path):
     assert load(tmp_path / "model.json").class_weight == {0: 2.0}
 
 
-def test_what_is_asked_of_persons_survives_and_is_left_out_where_it_is_usual(tmp_path):
+def test_what_is_asked_of_persons_survives_where_records_are_the_unit(tmp_path):
     path = tmp_path / "model.json"
-    fitted().save(path)
-    assert not {"max_rows", "person_weight"} & set(json.loads(path.read_text())["parameters"])
-    again = load(path)
-    assert (again.max_rows, again.person_weight) == (
-        DPRidge().max_rows, DPRidge().person_weight,
-    )  # fmt: skip
     fitted(max_rows=7, person_weight="share").save(path)
     again = load(path)
     assert (again.max_rows, again.person_weight) == (7, "share")
@@ -152,7 +146,6 @@ MALFORMED = {
     "link's caps": lambda v: v["link"].__setitem__("caps", [1.0]),
     "link's cap": lambda v: v["link"].__setitem__("caps", [0.2, 0.5]),
     "link's scale": lambda v: v["link"].__setitem__("scale", 2.0),
-    "version": lambda v: v.__setitem__("format", 99),
 }
 
 
@@ -163,6 +156,20 @@ def test_a_malformed_file_is_refused_even_when_signed(tmp_path, name):
     rewritten(path, MALFORMED[name], sign=True)
     with pytest.raises(ModelFileError, match=r"model\.json"):
         load(path)
+
+
+@pytest.mark.parametrize("number", [0, 2, 99])
+def test_a_file_of_another_format_is_refused_in_one_sentence(tmp_path, number):
+    path = tmp_path / "model.json"
+    fitted().save(path)
+    assert json.loads(path.read_text())["format"] == 1
+    path.write_text(json.dumps({"format": number, "whatever": "it holds"}))
+    with pytest.raises(ModelFileError) as caught:
+        load(path)
+    assert str(caught.value) == (
+        f"model.json is not a usable model file: it has format {number}, but this version of "
+        "dpscd reads format 1: load it with the version that wrote it."
+    )
 
 
 @pytest.mark.parametrize("kind", ["ridge", "svm"])

@@ -50,8 +50,8 @@ REGRESSIONS = ["ridge", "huber", "poisson", "cut"]
 FAR = 30.0 * X  # predicted beyond the bounds of the labels
 
 
-def as_before(model):
-    """Return a model as a file of format 2 gives it: the bare line, and sigmoids."""
+def bare(model):
+    """Return a model of the bare line, and of sigmoids."""
     model = copy.copy(model)
     if hasattr(model, "clip_predictions"):
         model.clip_predictions = False
@@ -61,8 +61,8 @@ def as_before(model):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_old_models_become_those_of_scikit_learn(name):
-    model = as_before(MODELS[name])
+def test_bare_models_become_those_of_scikit_learn(name):
+    model = bare(MODELS[name])
     plain = to_sklearn(model)
     assert type(plain).__module__.startswith("sklearn.")
     if name in REGRESSIONS:
@@ -161,14 +161,14 @@ def test_a_model_of_tables_becomes_a_pipeline():
         to_onnx(model, "m.onnx")
 
 
-@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("plainly", [False, True])
 @pytest.mark.parametrize("name", MODELS)
-def test_onnx_predicts_the_same(name, before, tmp_path):
+def test_onnx_predicts_the_same(name, plainly, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("skl2onnx")
     model, file = MODELS[name], tmp_path / "m.onnx"
-    if before:
-        model = as_before(model)
+    if plainly:
+        model = bare(model)
     to_onnx(model, file)
     session = runtime.InferenceSession(file, providers=["CPUExecutionProvider"])
     rows = FAR if name in ("ridge", "huber") else 4.0 * X

@@ -3,9 +3,7 @@
 import copy
 import json
 import math
-from pathlib import Path
 
-import numpy as np
 import pytest
 from forgery import (
     KINDS,
@@ -158,7 +156,7 @@ def of_records(values):
     """Say that records were protected, not persons."""
     values["card"]["unit"] = RECORD.text
     for name in PERSONS:
-        del values["card"]["public"][name], values["parameters"][name]
+        del values["card"]["public"][name]
 
 
 def swapped_classes(values):
@@ -220,7 +218,6 @@ ATTACKS = {
         put("training", "curvature", value=1e-12), put("intercept_noise", value=[1e9]))),
     "curvature as a text": ("standardised", lambda v: v["training"].update(
         curvature=str(v["training"]["curvature"]))),
-    "a calibration by an earlier rule": ("standardised", put(*PUBLIC, "rule", value=3)),
     "a calibration without chances": ("standardised", both(
         put("type", value="DPLinearSVC"), put("link", value=None))),
     "curvature of nothing": ("plain", put("training", "curvature", value=0.1)),
@@ -246,7 +243,6 @@ ATTACKS = {
     "a slope below zero": ("stretched", put("training", "slope", value=-1.0)),
     "rescaling of three numbers": ("stretched", both(
         put(*CARD, "releases", -1, "size", value=3), repriced)),
-    "rescaling by an earlier rule": ("stretched", put(*PUBLIC, "rule", value=3)),
     "a rescaling of medians": ("stretched", both(
         put("type", value="DPHuberRegressor"),
         put("parameters", "threshold", value=1.0),
@@ -365,7 +361,7 @@ ATTACKS = {
         put(*PUBLIC, "row_bound", value=2.0), put("parameters", "row_bound", value=2.0))),
     "intercept": ("plain", times(2.0, *PUBLIC, "intercept")),
     "no intercept": ("unused pilot", put("intercept", value=0.5)),
-    "rule": ("plain", put(*PUBLIC, "rule", value=99)),
+    "rule": ("plain", put(*PUBLIC, "rule", value=2)),
     "rule as text": ("plain", put(*PUBLIC, "rule", value="1")),
     # The parameters, each against the card.
     "asked for moments": ("plain", put("parameters", "standardise", value=True)),
@@ -436,11 +432,8 @@ ATTACKS = {
         put(*PUBLIC, "lam", value=1e-299), put("training", "runs", 0, "lam", value=1e-299))),
     "true for one": ("plain", put(*PUBLIC, "d", value=True)),
     "one for false": ("plain", put(*PUBLIC, "standardised", value=0)),
-    "format as a float": ("plain", put("format", value=4.0)),
-    "an earlier format": ("plain", put("format", value=3)),
-    "an older format": ("plain", lambda v: (
-        v.pop("training"), v.pop("link"), v["parameters"].pop("inference", None),
-        v.update(format=1))),
+    "format as a float": ("plain", put("format", value=1.0)),
+    "another format": ("plain", put("format", value=2)),
     # Parts of a guarantee without one.
     "an accountant without privacy": ("open", put(*CARD, "accountant", value="PLD")),
     "standardised without privacy": ("open", put(*PUBLIC, "standardised", value=True)),
@@ -532,8 +525,6 @@ def immaterial(card, path, value):
     names = [x["what"] for x in card["releases"]]
     if old == value:
         return "the same number, written in another way"
-    if path == ("public", "rule") and value in (1, 2, 3, 4, 5):
-        return "all mean the same delta, and what was planned is on the card"
     if path == ("interval",):
         return "any grid gives a valid bound, and this one the stated epsilon"
     if path == ("public", "averaging") and same_average(card, value):
@@ -588,7 +579,6 @@ UNSEEN = {
     "the intercept": ("plain", put("intercept", value=[0.5])),
     "names of features without a schema": ("plain", put("features", value=["x", "y", "z"])),
     "whether there was a seed": ("plain", put(*CARD, "seeded", value=False)),
-    "the rule that planned": ("plain", put(*PUBLIC, "rule", value=1)),
     "versions": ("plain", put(*CARD, "versions", "dpscd", value="9")),
     "a release, everywhere": ("bounds", both(bounds_declared, repriced)),
     "groups that were not": ("plain", of_persons()),
@@ -611,34 +601,3 @@ def test_what_no_comparison_finds_is_listed(content, tmp_path, name):
     assert load(path).privacy_.verify() <= values["card"]["epsilon"]
     with pytest.raises(ModelFileError, match="no signature"):
         load(path, key=public)
-
-
-# --- old files -------------------------------------------------------------------------------
-
-OLD = Path(__file__).parent / "data" / "format_1" / "ridge.json"
-
-
-def test_an_old_file_is_read_only_when_asked_for(tmp_path):
-    with pytest.raises(ModelFileError, match="old=True"):
-        load(OLD)
-    model = load(OLD, old=True)
-    assert model.privacy_.verify() <= 3.0
-    np.testing.assert_array_equal(model.coef_, json.loads(OLD.read_text())["coef"])
-    model.save(tmp_path / "again.json")  # what it lacks is not made up
-    assert (tmp_path / "again.json").read_text() == OLD.read_text()
-    found = CliRunner().invoke(app, ["verify", str(OLD)])
-    assert found.exit_code == 1
-    assert "format 1" in found.stderr
-
-
-@pytest.mark.parametrize("change", [
-    without_pilot, both(without("moments"), put(*PUBLIC, "standardised", value=False)),
-    put(*CARD, "precision_epsilon", value=1e-3), times(2.0, *PUBLIC, "epochs"),
-])  # fmt: skip
-def test_an_old_file_is_checked_as_far_as_it_goes(tmp_path, change):
-    values = json.loads(OLD.read_text())
-    change(values)
-    path = tmp_path / "model.json"
-    path.write_text(sealed(values))
-    with pytest.raises(ModelFileError):
-        load(path, old=True)

@@ -17,6 +17,7 @@ SCORES = Evaluation(
     "12 records",
     False,
     "Status.",
+    "0" * 64,
 )
 
 

@@ -106,7 +106,7 @@ def test_details_are_included(tmp_path):
 @pytest.mark.parametrize("private", [False, True])
 def test_an_evaluation_comes_with_its_status(private, tmp_path):
     measure = Measure("accuracy", 0.85123, *((0.83, 0.87) if private else ()))
-    scores = Evaluation((measure,), "12 records", private, "What it is.")
+    scores = Evaluation((measure,), "12 records", private, "What it is.", "0" * 64)
     body = parts(model_card(examined("table", tmp_path), scores))[1]
     shown = "0.8512 (0.8300 to 0.8700)" if private else "0.8512"
     assert (

@@ -159,7 +159,7 @@ def test_a_class_cannot_stand_for_a_missing_label():
         schema(NUMBER, {"missing_values": ["no"]})
 
 
-def test_schemas_keep_them_and_others_are_written_as_before():
+def test_schemas_keep_them_and_others_do_not_name_them():
     for column in (NUMBER, ICD, MAPPED):
         own = schema(column, {"missing_values": ["refused"]})
         assert Schema.from_dict(json.loads(json.dumps(own.to_dict()))) == own

@@ -222,7 +222,7 @@ def test_a_column_may_identify_persons():
     assert ignored.person == "name"
 
 
-def test_a_schema_without_persons_is_written_as_before():
+def test_a_schema_without_persons_does_not_name_them():
     schema = Schema.parse(GOOD)
     assert schema.person is None
     assert "person" not in schema.to_dict()["table"]

@@ -125,7 +125,7 @@ def test_files_keep_it_and_a_changed_one_is_refused(model, tmp_path):
         restored_table(model.estimator_, {"schema": other, "bounds": {}})
 
 
-def test_schemas_keep_it_and_others_are_written_as_before():
+def test_schemas_keep_it_and_others_do_not_name_it():
     assert Schema.from_dict(SCHEMA.to_dict()) == SCHEMA
     plain = {**PRICE, "target": {"column": "price", "bounds": [0, 1]}}
     assert set(Schema.from_dict(plain).to_dict()["target"]) == {"column", "bounds"}

@@ -113,9 +113,13 @@ def test_a_new_release_is_planned_paid_for_and_run_like_the_others():
     assert count != 300.0
     assert count == pytest.approx(300.0, abs=6 * 30.0)
     assert plan.calibrated().noise_multiplier > planned().calibrated().noise_multiplier
-    check_releases(plan.releases(), {"n": N, "d": D})
+    facts = {
+        "n": N, "d": D, "intercept": 0.3, "standardised": False, "epochs": 2.0,
+        "lot_size": 0.1 * N, "averaging": 0.4,
+    }  # fmt: skip
+    check_releases(plan.releases(), facts)
     with pytest.raises(CardError, match="in another order"):
-        check_releases((plan.releases()[0], *plan.releases()), {})
+        check_releases((plan.releases()[0], *plan.releases()), facts)
 
 
 def test_no_two_releases_share_a_place():

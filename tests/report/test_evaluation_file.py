@@ -7,8 +7,11 @@ import pytest
 from dpscd.errors import ParameterError
 from dpscd.report.evaluation import Measure, read_evaluation
 
-PLAIN = {"private": False, "records": 16281, "metrics": {"accuracy": 0.85, "log loss": 1}}
+OF = {"model_sha256": "0" * 64}
+METRICS = {"accuracy": 0.85, "log loss": 1}
+PLAIN = {"private": False, "records": 16281, "metrics": METRICS, **OF}
 NOISY = {
+    **OF,
     "private": True,
     "metric": "accuracy",
     "persons": 1200,

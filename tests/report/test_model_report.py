@@ -26,7 +26,6 @@ from typer.testing import CliRunner
 
 from dpscd import DPLogisticRegression, Ledger, SecretSeed, load
 from dpscd.cli.app import app
-from dpscd.errors import CardError
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.unit import Unit
 from dpscd.report import tradeoff
@@ -322,13 +321,6 @@ def test_numbers_for_people():
         "0", "\u22120.5", "1230", "1e\u22127", "2.5e9",
     ]  # fmt: skip
     assert (fixed(-0.04, 1), fixed(-0.06, 1)) == ("0.0", "\u22120.1")
-
-
-def test_a_card_without_its_numbers_is_refused():
-    model = ridge()
-    del model.privacy_.public["lam"]
-    with pytest.raises(CardError, match="lacks one of"):
-        Subject(model)
 
 
 def test_the_command_writes_the_page(tmp_path, shown):

@@ -27,6 +27,12 @@ def file(tmp_path, monkeypatch):
     return "model.json"
 
 
+def evaluated(file, values):
+    """Write an evaluation of the model in a file."""
+    digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    Path("e.json").write_text(json.dumps({**values, "model_sha256": digest}))
+
+
 def page(file, **more):
     write_report(file, "page.html", **more)
     return Path("page.html").read_text()
@@ -39,7 +45,7 @@ def test_without_them_nothing_is_said(file):
 
 
 def test_an_evaluation_comes_with_its_privacy(file):
-    Path("e.json").write_text(json.dumps(PLAIN))
+    evaluated(file, PLAIN)
     found = page(file, evaluation="e.json")
     assert 'href="#quality"' in found
     assert "0.8512" in found or "0.8513" in found
@@ -47,7 +53,7 @@ def test_an_evaluation_comes_with_its_privacy(file):
     assert "These numbers are not private" in found
     assert "Hand the page only to those who may know them" in found
     assert EVIL not in found
-    Path("e.json").write_text(json.dumps(NOISY))
+    evaluated(file, NOISY)
     found = page(file, evaluation="e.json")
     assert "(0.5, 1e-05)-differentially private for the test records" in found
     assert "0.8300 to 0.8700" in found
@@ -61,8 +67,10 @@ def test_an_evaluation_of_another_model_is_refused(file):
     for words in (["model-card"], ["cyclonedx"]):
         command = ["export", *words, file, "--out", "x.out", "--evaluation", "e.json"]
         assert "another model" in CliRunner().invoke(app, command).stderr
-    own = hashlib.sha256(Path(file).read_bytes()).hexdigest()
-    Path("e.json").write_text(json.dumps({**PLAIN, "model_sha256": own}))
+    Path("e.json").write_text(json.dumps(PLAIN))
+    with pytest.raises(ParameterError, match="is not what dpscd evaluate --json writes"):
+        page(file, evaluation="e.json")
+    evaluated(file, PLAIN)
     assert 'id="quality"' in page(file, evaluation="e.json")
 
 
@@ -101,7 +109,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 
 
 def test_the_command_takes_both(file):
-    Path("e.json").write_text(json.dumps(PLAIN))
+    evaluated(file, PLAIN)
     Path("a.toml").write_text("contact = 'us@example.org'")
     words = ["report", file, "--out", "p.html", "--evaluation", "e.json", "--about", "a.toml"]
     assert CliRunner().invoke(app, words).exit_code == 0

@@ -16,6 +16,8 @@ from dpscd.privacy.unit import RECORD, Unit, about_record_count
 
 __all__ = ["PrivacyCard"]
 
+_NUMBER = 1  # of the format of cards
+
 # What a card may state; wider than any plan, narrow enough that it can be recomputed.
 _LARGEST = 1e4  # epsilon
 _LEAST_NOISE = 0.05
@@ -95,7 +97,6 @@ class PrivacyCard:
 
     _assumed: ClassVar[tuple[str, ...]] = _ASSUMPTIONS
     _what: ClassVar[str] = "the model"
-    _with_search: ClassVar[int] = 2  # the number of cards with a search
 
     def __post_init__(self) -> None:
         numbers = ("epsilon", "delta", "interval", "precision_epsilon", "precision_delta")
@@ -234,7 +235,7 @@ class PrivacyCard:
 
     def _check_facts(self) -> None:
         """Refuse public facts that mean nothing."""
-        check_facts(self.public, self.protected)
+        check_facts(self.public, self.protected, private=self.private)
 
     def _check_releases(self) -> None:
         """Refuse releases that no fit with these public facts makes."""
@@ -247,7 +248,7 @@ class PrivacyCard:
         stated = (self.interval, self.precision_epsilon, self.precision_delta)
         if self.releases or self.accountant != "none" or any(stated):
             raise CardError("the card has epsilon=inf but states parts of a guarantee.")
-        if self.public.get("standardised"):
+        if self.public["standardised"]:
             raise CardError("the card states standardised features but lists no moments.")
 
     def _check_claim(self, found: Claim) -> None:
@@ -264,7 +265,7 @@ class PrivacyCard:
         )
         if not all(agrees(*pair, within=_SAME_PRICE) for pair in prices):
             raise CardError("the card's price of finite precision is not that of its releases.")
-        reaches = self.public.get("reaches", found.epsilon)
+        reaches = self.public["reaches"]
         if not agrees(reaches, found.epsilon, within=_SAME_EPSILON):
             raise CardError(
                 f"the card states that its releases reach epsilon={reaches!r}; they come to "
@@ -277,11 +278,8 @@ class PrivacyCard:
         values["epsilon"] = self.epsilon if self.private else "inf"
         values["relation"] = self.relation.value
         values["releases"] = [release.to_dict() for release in self.releases]
-        search = values.pop("search")
-        if search is None:
-            return json.dumps({"card": 1, **values}, indent=2, allow_nan=False)
-        found = {"card": 2, **values, "search": search.to_dict()}
-        return json.dumps(found, indent=2, allow_nan=False)
+        values["search"] = None if self.search is None else self.search.to_dict()
+        return json.dumps({"card": _NUMBER, **values}, indent=2, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "PrivacyCard":
@@ -289,10 +287,14 @@ class PrivacyCard:
         try:
             values = read_json(text)
             number = values.pop("card")
-            expected = {f.name for f in fields(cls)} - ({"search"} if number == 1 else set())
-            if number not in (1, cls._with_search) or set(values) != expected:
+            if type(number) is int and number != _NUMBER:
+                raise CardError(
+                    f"the card has number {number}, but this version of dpscd reads number "
+                    f"{_NUMBER}: use the version that wrote it."
+                )
+            if number != _NUMBER or set(values) != {f.name for f in fields(cls)}:
                 raise CardError("the card has unknown or missing fields.")
-            if number != 1:
+            if values["search"] is not None:
                 values["search"] = Search.from_dict(values["search"])
             values["epsilon"] = float(values["epsilon"])
             values["relation"] = Relation(values["relation"])

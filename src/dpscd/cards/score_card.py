@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from dpscd._version import __version__
 from dpscd.cards.card import PrivacyCard
-from dpscd.cards.statements import check_facts
+from dpscd.cards.statements import check_values
 from dpscd.errors import CardError, ParameterError
 from dpscd.privacy.accountants import library_version
 from dpscd.privacy.relation import PrivacyTarget
@@ -46,7 +46,6 @@ class ScoreCard(PrivacyCard):
 
     _assumed: ClassVar[tuple[str, ...]] = _ASSUMPTIONS
     _what: ClassVar[str] = "the score"
-    _with_search: ClassVar[int] = 1  # a score is not searched for
 
     @classmethod
     def of(
@@ -97,7 +96,9 @@ class ScoreCard(PrivacyCard):
     def _check_facts(self) -> None:
         if not self.private or self.search is not None:
             raise CardError("the card of a score needs a finite epsilon, and no search.")
-        check_facts(self.public)
+        check_values(self.public)
+        if "reaches" not in self.public:
+            raise CardError("the card must state reaches.")
 
     def _check_releases(self) -> None:
         """Refuse a release that is not the one of the metric."""

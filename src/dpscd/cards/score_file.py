@@ -35,7 +35,7 @@ def score_card_of(content: bytes) -> ScoreCard | None:
         return None
     if not isinstance(values, dict):
         return None
-    if values.get("card") == 1:
+    if type(values.get("card")) is int:
         return _alone(values)
     return _evaluation(values) if "private" in values else None
 

@@ -1,7 +1,7 @@
 """Whether what a card states agrees: its releases with each other and with its public facts.
 
 Only numbers that the card itself holds are compared, never what today's planning would
-choose. A fact that a card does not state is not asked for here.
+choose.
 """
 
 import math
@@ -23,10 +23,13 @@ from dpscd.releases.kinds import all_kinds
 
 __all__ = [
     "ENGINE_FACTS",
+    "FACTS",
     "PERSON_FACTS",
+    "PRIVATE_FACTS",
     "agrees",
     "check_facts",
     "check_releases",
+    "check_values",
     "training_place",
 ]
 
@@ -37,6 +40,10 @@ _NUMBERS = ("lam", "row_bound", "intercept", "epochs", "lot_size", "averaging", 
 _MAY_BE_ZERO = ("intercept", "averaging")
 _LARGEST = 1e300
 _LONGEST_NAME = 200
+
+#: What the card of every model states, and what that of a private one states besides.
+FACTS = frozenset({"n", "d", "lam", "row_bound", "intercept", "standardised", "rule"})
+PRIVATE_FACTS = frozenset({"epochs", "lot_size", "averaging", "reaches"})
 
 #: What a card states if, and only if, its unit is a person.
 PERSON_FACTS = frozenset({"max_rows", "person_weight"})
@@ -51,24 +58,24 @@ def agrees(one: float, other: float, *, within: float = 1e-9) -> bool:
     return math.isclose(one, other, rel_tol=within, abs_tol=0.0)
 
 
-def check_facts(public: Mapping[str, Any], unit: Unit = RECORD) -> None:
-    """Refuse public facts that are no numbers, or numbers that mean nothing.
-
-    Parameters
-    ----------
-    public : dict
-        Of a card.
-    unit : Unit
-        Of the same card.
-    """
+def check_facts(public: Mapping[str, Any], unit: Unit = RECORD, *, private: bool) -> None:
+    """Refuse public facts of a model that are missing, are no numbers, or mean nothing."""
+    missing = (FACTS | PRIVATE_FACTS if private else FACTS) - set(public)
+    if missing:
+        raise CardError(f"the card must state {', '.join(sorted(missing))}.")
     _check_persons(public, unit)
     _check_engine(public)
-    for name in _INTEGERS:
-        count = public.get(name, 1)
+    check_values(public)
+
+
+def check_values(public: Mapping[str, Any]) -> None:
+    """Refuse stated facts that are no numbers, or numbers that mean nothing."""
+    for name in public.keys() & set(_INTEGERS):
+        count = public[name]
         if type(count) is not int or not 0 < count <= 2**62:
             raise CardError(f"{name} of the card must be a positive integer.")
-    for name in _NUMBERS:
-        value = public.get(name, 1.0)
+    for name in public.keys() & set(_NUMBERS):
+        value = public[name]
         low = 0.0 if name in _MAY_BE_ZERO else 1.0 / _LARGEST
         if type(value) not in (int, float) or not low <= value <= _LARGEST:
             raise CardError(f"{name} of the card must be a positive, finite number.")
@@ -126,7 +133,7 @@ def check_releases(releases: Sequence[Release], public: Mapping[str, Any]) -> No
     if any(x.what not in {kind.what for kind in kinds} for x in releases):
         raise CardError("the card has a release that this version does not know.")
     training = releases[training_place(releases)]
-    if any(public.get("n", x.n) != x.n for x in releases) or len({x.n for x in releases}) > 1:
+    if any(x.n != public["n"] for x in releases):
         raise CardError("the card states another n than its releases.")
     listed = _placed(releases, kinds)
     _check_sizes(listed, training)
@@ -181,14 +188,10 @@ def _check_labels(releases: Sequence[Release], public: Mapping[str, Any]) -> Non
     if len({x.event.noise_multiplier for x in labels}) > 1:
         raise CardError("the card states label releases of unequal noise.")
     centred = any(x.what == "label mean" for x in labels)
-    if labels and "intercept" in public and centred != (public["intercept"] > 0.0):
+    if labels and centred != (public["intercept"] > 0.0):
         raise CardError("the card's label mean does not fit its intercept.")
     scaled = any(x.what == "label spread" for x in labels)
-    if (
-        centred
-        and not scaled
-        and ("exposure_bounds" not in public or public.get("standardised", True))
-    ):
+    if centred and not scaled and ("exposure_bounds" not in public or public["standardised"]):
         raise CardError("the card lists a label mean without a label spread.")
 
 
@@ -196,7 +199,7 @@ def _check_training(training: Release, public: Mapping[str, Any]) -> None:
     """Refuse epochs or a lot size that are not those of the training's release."""
     rate, steps = training.event.rate, training.event.steps
     for name, found in (("epochs", rate * steps), ("lot_size", rate * training.n)):
-        if not agrees(public.get(name, found), found):
+        if not agrees(public[name], found):
             raise CardError(f"the card's {name} is not that of its training.")
-    if public.get("averaging", 0.0) > 1.0:
+    if public["averaging"] > 1.0:
         raise CardError("the card's averaging must lie in [0, 1].")

@@ -105,10 +105,6 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
         loss: Loss = getattr(losses, self._kind.loss)()
         return loss
 
-    def _trained_loss(self, meaning: Any) -> Loss:
-        """Return the loss of the rule that the card names."""
-        return self._loss_of(meaning)
-
     @abstractmethod
     def _check_own_parameters(self) -> None:
         """Check the parameters that only this kind of model has."""
@@ -318,7 +314,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             `standardise`, without an intercept, on sparse rows.
         """
         check_fitted(self)
-        standard = self._runs[-1].standard if getattr(self, "_runs", ()) else None
+        standard = self._runs[-1].standard
         if standard is None or not standard.centre.any():
             return None
         means: Floats = standard.centre * self._runs[-1].row_bound
@@ -334,7 +330,7 @@ class DPLinearModel(BaseEstimator, metaclass=ABCMeta):
             and the noise of these, are 0.
         """
         check_fitted(self)
-        standard = self._runs[-1].standard if getattr(self, "_runs", ()) else None
+        standard = self._runs[-1].standard
         if standard is None:
             return np.zeros(np.shape(self.coef_)[-1], dtype=bool)
         unseen: npt.NDArray[np.bool_] = standard.scale == 0.0

@@ -14,11 +14,9 @@ from dpscd.estimators.documentation import documented
 from dpscd.estimators.inference_checks import check_inference_parameters
 from dpscd.estimators.intervals import WithIntervals
 from dpscd.estimators.parameters import given
-from dpscd.estimators.searches import check_fitted
 from dpscd.estimators.validation import check_number, label_set, sorted_classes, warn_user
 from dpscd.link import Link
 from dpscd.losses import Loss
-from dpscd.planning import FIRST_JOINT_RULE
 from dpscd.preprocessing.cells import text_of
 from dpscd.problem import Model
 from dpscd.records.labels import ClassLabels
@@ -307,24 +305,12 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
         )
         self.inference = inference
 
-    @property
-    def is_multinomial(self) -> bool:
-        """Whether all classes have one model together: more than two of them."""
-        check_fitted(self)
-        return (
-            len(self.classes_) > 2 and self.privacy_.public.get("rule", 1) >= FIRST_JOINT_RULE
-        )
-
     def _check_own_parameters(self) -> None:
         super()._check_own_parameters()
         check_inference_parameters(self)
 
     def _loss_of(self, meaning: ClassLabels) -> Loss:
         return losses.Logistic() if len(meaning.classes) == 2 else losses.Softmax()
-
-    def _trained_loss(self, meaning: ClassLabels) -> Loss:
-        del meaning
-        return losses.Softmax() if self.is_multinomial else losses.Logistic()
 
     def _set_released(self, state: State) -> None:
         self._set_inference(state)
@@ -343,16 +329,13 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            As `link_` says for two classes; for more, the softmax of the decisions. Of models
-            trained one against the rest, before there were multinomial ones: sigmoids of
-            the decisions, normalised over the classes.
+            As `link_` says for two classes; for more, the softmax of the decisions.
         """
         scores = self._linear(X)
         if scores.shape[1] == 1:
             return self.link_.log_chances(scores[:, 0])
-        logs = scores if self.is_multinomial else -np.logaddexp(0.0, -scores)
-        total: Floats = np.logaddexp.reduce(logs, axis=1, keepdims=True)
-        return logs - total
+        total: Floats = np.logaddexp.reduce(scores, axis=1, keepdims=True)
+        return scores - total
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class.
@@ -365,9 +348,7 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            As `link_` says for two classes; for more, the softmax of the decisions. Of models
-            trained one against the rest, before there were multinomial ones: sigmoids of
-            the decisions, normalised over the classes.
+            As `link_` says for two classes; for more, the softmax of the decisions.
         """
         probabilities: Floats = np.exp(self.predict_log_proba(X))
         return probabilities

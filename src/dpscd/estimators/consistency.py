@@ -6,7 +6,7 @@ of their own, which only a signature tells: docs/reference/card.md.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.cards.card import PrivacyCard
-from dpscd.cards.statements import ENGINE_FACTS, PERSON_FACTS, agrees
+from dpscd.cards.statements import ENGINE_FACTS, FACTS, PERSON_FACTS, PRIVATE_FACTS, agrees
 from dpscd.errors import ModelFileError
 from dpscd.estimators.plain_values import floats_from_plain
 from dpscd.information import is_robust, released_size
 from dpscd.losses import Loss, rescaled
 from dpscd.plan import shared_noise
-from dpscd.planning import default_delta
+from dpscd.planning import RULE, default_delta
 from dpscd.problem import Problem
 from dpscd.releases.calibration import Calibration
 from dpscd.releases.level import Level
@@ -41,19 +41,9 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# What delta="auto" meant, by the rule that planned the fit; older rules stay here.
-_AUTO_DELTA: dict[int, Callable[[int], float]] = dict.fromkeys(range(1, 7), default_delta)
-
-# The first rule that releases anything after training.
-_FIRST_AFTER = 4
-# The first rule that plans fits for inference.
-_FIRST_INFORMATION = 5
-
 # Releases after training that shift the intercept; a model has one of them at most.
 _SHIFTS = (Calibration, Level)
 
-_ALWAYS = {"n", "d", "lam", "row_bound", "intercept", "standardised", "rule"}
-_PRIVATE = {"epochs", "lot_size", "averaging", "reaches"}
 _TABLE = {"target", "schema", "read_from_data", "released_bounds"}
 _VERSIONS = {"dpscd", "dp-accounting"}
 
@@ -71,8 +61,8 @@ def check_public(card: PrivacyCard, *, own: Set[str], table: bool) -> None:
         Whether the file holds a table.
     """
     public = card.public
-    expected = _ALWAYS | own
-    expected |= (_PRIVATE if card.private else set()) | (_TABLE if table else set())
+    expected = FACTS | own
+    expected |= (PRIVATE_FACTS if card.private else set()) | (_TABLE if table else set())
     expected |= PERSON_FACTS if card.protected.is_person else set()
     expected |= ENGINE_FACTS if "engine" in public else set()
     if set(public) - {"dataset"} != expected or set(card.versions) != _VERSIONS:
@@ -83,7 +73,7 @@ def check_public(card: PrivacyCard, *, own: Set[str], table: bool) -> None:
         raise ModelFileError("its card lists bounds of columns, but it has no table.")
     if not table and card.protected.person is not None:
         raise ModelFileError("its card names a column of persons, but it has no table.")
-    if public["rule"] not in _AUTO_DELTA:
+    if public["rule"] != RULE:
         raise ModelFileError("it was planned by a rule that this version does not know.")
 
 
@@ -128,8 +118,7 @@ def check_parameters(
 def _stated(parameters: Mapping[str, Any], card: PrivacyCard) -> list[tuple[str, Any]]:
     """Return the parameters that a card states too, with what it says of them."""
     public = card.public
-    auto = _AUTO_DELTA[public["rule"]](public["n"])
-    target = card.fit_target
+    auto, target = default_delta(public["n"]), card.fit_target
     if parameters["delta"] == "auto" and target.delta != auto:
         raise ModelFileError("its delta is not the one of its number of records.")
     found = [
@@ -293,12 +282,12 @@ def after_of(training: Any, card: PrivacyCard) -> After:
     Parameters
     ----------
     training : dict
-        As in the file; one of an earlier format has none of it.
+        As in the file.
     card : PrivacyCard
         Verified, and with the facts of :func:`check_public`.
     """
     listed = {x.what: x for x in card.releases}
-    curvature, longest = training.get("curvature", 0.0), training.get("longest_row")
+    curvature, longest, slope = (training[x] for x in ("curvature", "longest_row", "slope"))
     good = type(curvature) is float and (longest is None or type(longest) is float)
     shifted = [kind for kind in _SHIFTS if kind.what in listed]
     for kind in shifted if good else ():
@@ -308,14 +297,12 @@ def after_of(training: Any, card: PrivacyCard) -> After:
     good = good and (bool(shifted) or curvature == 0.0)
     if longest is not None:
         good = good and "long rows" in listed and longest == card.public["row_bound"]
-    slope = training.get("slope", 1.0)
     good = good and type(slope) is float
     good = good and (
         slope == 1.0
         or (bool({"rescaling", "steepness"} & set(listed)) and SLOPES[0] <= slope <= SLOPES[1])
     )
-    new = {"calibration", "level", "long rows", "rescaling", "steepness"} & set(listed)
-    if not good or (new and card.public["rule"] < _FIRST_AFTER):
+    if not good:
         raise ModelFileError("what was released after its training does not fit its card.")
     return After(curvature, math.inf if longest is None else longest, slope)
 
@@ -342,7 +329,6 @@ def check_information(card: PrivacyCard, asked: Any, values: Any) -> None:
         size = released_size(width, logistic=logistic, robust=robust)
         sizes = {"theta": width, "start": width, "sums": size}
         good = listed[0].size == size and set(values) == set(sizes)
-        good = good and public["rule"] >= _FIRST_INFORMATION
         for name in sizes if good else ():
             numbers = floats_from_plain(values[name])
             good = good and numbers.shape == (sizes[name],)

@@ -3,12 +3,7 @@
 A file holds the coefficients and the noise in them, the classes, the names of the features,
 the parameters of the estimator except `random_state`, `ledger` and `dataset`, the released
 numbers from which the noise is computed, the link of a logistic regression, and the privacy
-card. When a file is read, all of it is compared: :mod:`dpscd.estimators.consistency`. What is
-asked of persons is written where they are the unit or where it is not the usual, and so is the
-engine. Files of
-format 4 have nothing for intervals; those of format 3 nothing that was released after training;
-those of format 2 have no link either and lack parameters that came later: they predict as they
-did. Those of format 1 lack more and are read only when asked for.
+card. When a file is read, all of it is compared: :mod:`dpscd.estimators.consistency`.
 """
 
 import hashlib
@@ -23,7 +18,6 @@ import numpy as np
 
 from dpscd.atomic import atomic_write
 from dpscd.cards.card import PrivacyCard
-from dpscd.cards.statements import PERSON_FACTS
 from dpscd.errors import DpscdError, ModelFileError
 from dpscd.estimators.consistency import (
     after_of,
@@ -48,13 +42,7 @@ from dpscd.privacy.strict_json import read_json
 
 __all__ = ["read_content", "read_model", "write_model"]
 
-_OLD, _FORMAT = 1, 5
-# What files say only where it is another one.
-_ENGINE = "numba"
-# What parameters that files of earlier formats lack would have been, and since when they have
-# them.
-_BEFORE = {"clip_predictions": False, "inference": False, "engine": _ENGINE}
-_SINCE = {"clip_predictions": 3, "inference": 5, "engine": 5}
+_FORMAT = 1
 # Parameters that stay behind: a seed must be secret, and a path belongs to one machine.
 _LOCAL = ("random_state", "ledger", "dataset")
 _LARGEST = 2**31  # bytes; a linear model is far smaller
@@ -62,13 +50,7 @@ _FIELDS = {
     "format", "type", "parameters", "coef", "intercept", "coef_noise", "intercept_noise",
     "classes", "features", "card", "checksum", "training", "link",
 }  # fmt: skip
-# Which fields files of a format have not.
-_LACKING: dict[int, set[str]] = {
-    1: {"training", "link"}, 2: {"link"}, 3: set(), 4: set(), 5: set(),
-}  # fmt: skip
-_TRAINING = {"standard", "runs"}
-# What it has besides since which format.
-_TRAINING_SINCE = {"curvature": 4, "longest_row": 4, "slope": 4, "information": 5}
+_TRAINING = {"standard", "runs", "curvature", "longest_row", "slope", "information"}
 
 
 def write_model(
@@ -88,19 +70,10 @@ def write_model(
     parameters = model.get_params(deep=False)
     for local in _LOCAL:
         del parameters[local]
-    # A model that was read from a file of format 1 stays what it is.
-    runs = getattr(model, "_runs", ())
-    persons = _usual_persons(type(model))
-    if parameters.get("engine") == _ENGINE:
-        del parameters["engine"]
-    if not runs:
-        parameters = _as_before(parameters, {**_BEFORE, **persons})
-    elif not model.privacy_.protected.is_person:
-        for name, usual in persons.items():
-            if parameters[name] == usual:
-                del parameters[name]
+    longest = getattr(model, "longest_row_", math.inf)
+    link = getattr(model, "link_", None)
     values: dict[str, Any] = {
-        "format": _FORMAT if runs else _OLD,
+        "format": _FORMAT,
         "type": type(model).__name__,
         "parameters": {name: to_plain(value) for name, value in parameters.items()},
         "coef": np.asarray(model.coef_).tolist(),
@@ -110,18 +83,15 @@ def write_model(
         "classes": labels_to_plain(model.classes_) if hasattr(model, "classes_") else None,
         "features": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
         "card": json.loads(model.privacy_.to_json()),
-    }
-    if runs:
-        longest = getattr(model, "longest_row_", math.inf)
-        values["training"] = {
-            **runs_to_dict(runs),
-            "curvature": float(getattr(model, "_curvature", 0.0)),
+        "training": {
+            **runs_to_dict(model._runs),
+            "curvature": float(model._curvature),
             "longest_row": float(longest) if longest < math.inf else None,
-            "slope": float(getattr(model, "_slope", 1.0)),
+            "slope": float(model._slope),
             "information": _information(model),
-        }
-        link = getattr(model, "link_", None)
-        values["link"] = None if link is None else link.to_dict()
+        },
+        "link": None if link is None else link.to_dict(),
+    }
     if table is not None:
         values["table"] = table
     values["checksum"] = _checksum(values)
@@ -134,7 +104,7 @@ def write_model(
 def _check_readable(text: str, family: type) -> None:
     """Refuse to write what could not be read: parameters that are not those of the fit."""
     try:
-        _restored(read_json(text.encode()), {family.__name__: family}, old=True)
+        _restored(read_json(text.encode()), {family.__name__: family})
         return
     except DpscdError as error:
         problem = str(error)
@@ -158,8 +128,6 @@ def read_model(
     content: bytes,
     types: dict[str, type],
     table_of: Callable[[Any, dict[str, Any]], Any],
-    *,
-    old: bool = False,
 ) -> Any:
     """Return the model that :func:`write_model` wrote, or raise ModelFileError.
 
@@ -173,12 +141,10 @@ def read_model(
         The estimators that a file may contain, by name.
     table_of : callable
         Makes a model of tables from an estimator and what the file says of its table.
-    old : bool
-        Whether a file of format 1 will do, which can be checked only in part.
     """
     try:
         values = read_json(content)
-        model = _restored(values, types, old=old)
+        model = _restored(values, types)
         return table_of(model, values["table"]) if "table" in values else model
     except DpscdError as error:
         problem = str(error)
@@ -189,8 +155,8 @@ def read_model(
     raise ModelFileError(f"{name} is not a usable model file: {problem}")
 
 
-def _restored(values: Any, types: dict[str, type], *, old: bool) -> Any:
-    _check_fields(values, old=old)
+def _restored(values: Any, types: dict[str, type]) -> Any:
+    _check_fields(values)
     if values["checksum"] != _checksum(values):
         raise ModelFileError("its checksum does not match: it was changed or cut.")
     if values["type"] not in types:
@@ -199,47 +165,25 @@ def _restored(values: Any, types: dict[str, type], *, old: bool) -> Any:
     card.verify()
     parameters = {name: from_plain(value) for name, value in values["parameters"].items()}
     family = types[values["type"]]
-    given = set(parameters) & PERSON_FACTS
-    if given and values["format"] < 4:
-        raise ModelFileError("it has a parameter that came after its format.")
-    if card.protected.is_person and given != PERSON_FACTS:
-        raise ModelFileError("its card is one of persons, its parameters are not.")
-    parameters = {**_usual_persons(family), **parameters}
-    later = {name for name, since in _SINCE.items() if values["format"] < since}
-    if set(parameters) & later:
-        raise ModelFileError("it has a parameter that came after its format.")
-    known = family().get_params(deep=False)
-    parameters |= {name: _BEFORE[name] for name in later if name in known}
-    if "engine" in known:
-        parameters.setdefault("engine", _ENGINE)
-    if set(parameters) & set(_LOCAL) or parameters["epsilon"] != card.fit_target.epsilon:
-        raise ModelFileError("its parameters do not fit its card.")
+    if set(parameters) != set(family().get_params(deep=False)) - set(_LOCAL):
+        raise ModelFileError("its parameters are not those of its type.")
     model = family(**parameters)
     model._check_parameters()
     _fill(model, values, card)
-    if values["format"] != _OLD:
-        _check_agreement(model, values, parameters)
+    _check_agreement(model, values, parameters)
     return model
 
 
-def _usual_persons(family: type) -> dict[str, Any]:
-    """Return what an estimator asks of persons by default; files of records need not say it."""
-    usual = family()
-    return {name: getattr(usual, name) for name in PERSON_FACTS}
-
-
-def _check_fields(values: Any, *, old: bool) -> None:
-    """Refuse other fields than a file of its format has."""
-    if isinstance(values, dict) and type(values.get("format")) is int:
-        fields, lacking = set(values) - {"table"}, _LACKING.get(values["format"])
-        if lacking is not None and fields == _FIELDS - lacking:
-            if old or values["format"] != _OLD:
-                return
-            raise ModelFileError(
-                "it is of format 1, which can be checked only in part; if you trust where it "
-                "comes from, read it with dpscd.load(path, old=True), or train it again."
-            )
-    raise ModelFileError("it has other fields than a model of this version.")
+def _check_fields(values: Any) -> None:
+    """Refuse a file of another format, or with other fields than this one has."""
+    number = values.get("format") if isinstance(values, dict) else None
+    if type(number) is int and number != _FORMAT:
+        raise ModelFileError(
+            f"it has format {number}, but this version of dpscd reads format {_FORMAT}: load "
+            "it with the version that wrote it."
+        )
+    if type(number) is not int or set(values) - {"table"} != _FIELDS:
+        raise ModelFileError("it has other fields than a model of this version.")
 
 
 def _fill(model: Any, values: dict[str, Any], card: PrivacyCard) -> None:
@@ -270,10 +214,9 @@ def _fill(model: Any, values: dict[str, Any], card: PrivacyCard) -> None:
     model.n_features_in_ = width
     model.privacy_ = card
     if not hasattr(model, "predict_proba"):
-        good = values.get("link") is None
+        good = values["link"] is None
     else:
-        # Sigmoids before files said what they are, and for more classes still.
-        model.link_ = Link.from_dict(values["link"]) if "link" in values else Link()
+        model.link_ = Link.from_dict(values["link"])
         good = model.link_.is_sigmoid or (len(model.classes_) == 2 and card.private)
     if not good:
         raise ModelFileError("its link does not fit its type.")
@@ -282,8 +225,6 @@ def _fill(model: Any, values: dict[str, Any], card: PrivacyCard) -> None:
 def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, Any]) -> None:
     """Refuse a file whose parts contradict each other, and note how the model was trained."""
     card, classes = model.privacy_, values["classes"]
-    if set(parameters) != set(model.get_params(deep=False)) - set(_LOCAL):
-        raise ModelFileError("it lacks a parameter.")
     declared = None if classes is None else np.asarray(classes["values"])
     meaning = model._labels(declared)
     own = model._public(meaning, getattr(model, "classes_", None))
@@ -294,10 +235,9 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
     outputs = len(np.atleast_2d(model.coef_))
     unit = meaning.scaling(centred=bool(model.fit_intercept))[1]
     training = values["training"]
-    since = {name for name, first in _TRAINING_SINCE.items() if values["format"] >= first}
-    if set(training) != _TRAINING | since:
+    if set(training) != _TRAINING:
         raise ModelFileError("its training is malformed.")
-    runs = runs_of(training, card, model._trained_loss(meaning), outputs, unit)
+    runs = runs_of(training, card, model._loss_of(meaning), outputs, unit)
     after = after_of(training, card)
     kind = model._kind
     if after.curvature and not (kind.gives_chances or kind.task == "counts"):
@@ -309,7 +249,7 @@ def _check_agreement(model: Any, values: dict[str, Any], parameters: dict[str, A
     model._runs, model._curvature, model._slope = runs, after.curvature, after.slope
     if classes is None:
         model.longest_row_ = after.longest_row
-    _restore_information(model, training.get("information"))
+    _restore_information(model, training["information"])
     unseen = model.unseen_features()
     if np.atleast_2d(model.coef_)[:, unseen].any() or (unseen.any() and "table" not in values):
         raise ModelFileError("it has coefficients that its map of rows leaves out.")
@@ -341,16 +281,6 @@ def _restore_information(model: Any, values: Any) -> None:
         model._start + moved, own, rtol=1e-9, atol=1e-12 * np.abs(own).max()
     ) or (not piloted and np.abs(model._start[: model.n_features_in_]).max() > 1e-9):
         raise ModelFileError("what its intervals are computed from does not fit its model.")
-
-
-def _as_before(parameters: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters that a file of format 1 has room for."""
-    for name in set(before) & set(parameters):
-        if parameters[name] != before[name]:
-            raise ModelFileError(
-                f"{name}={parameters[name]!r} cannot be saved with a model of format 1."
-            )
-    return {name: value for name, value in parameters.items() if name not in before}
 
 
 def _noise(values: Any, like: Any) -> Any:

@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import HuberRegressor, LogisticRegression, PoissonRegressor, Ridge
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, LabelBinarizer
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from dpscd.atomic import atomic_write
@@ -137,7 +136,7 @@ def _bare(model: Any) -> Any:
     if not isinstance(model, DPLinearClassifier):
         return _filled(plain(), model, n_iter_=iterations)
     if plain is LogisticRegression and len(model.classes_) > 2:
-        return _multinomial(model) if model.is_multinomial else _one_against_rest(model)
+        return _multinomial(model)
     return _filled(plain(), model, classes_=model.classes_, n_iter_=iterations)
 
 
@@ -303,26 +302,4 @@ def _multinomial(model: Any) -> Any:
     order = np.argsort(model.classes_)
     plain = _filled(LogisticRegression(), model, classes_=model.classes_[order], n_iter_=_ONE)
     plain.coef_, plain.intercept_ = model.coef_[order], model.intercept_[order]
-    return plain
-
-
-def _one_against_rest(model: Any) -> Any:
-    plain = OneVsRestClassifier(LogisticRegression())
-    plain.label_binarizer_ = LabelBinarizer(sparse_output=True).fit(model.classes_)
-    if not hasattr(type(plain), "classes_"):  # a property in older scikit-learn
-        plain.classes_ = plain.label_binarizer_.classes_
-    # LabelBinarizer sorts its classes; the model's may be in the order of a schema.
-    order = np.argsort(model.classes_)
-    plain.estimators_ = []
-    for place in order:
-        one = LogisticRegression()
-        one.coef_ = model.coef_[place : place + 1].copy()
-        one.intercept_ = model.intercept_[place : place + 1].copy()
-        one.classes_ = np.array([0, 1])
-        one.n_iter_ = _ONE
-        plain.estimators_.append(one)
-    for part in (plain, *plain.estimators_):
-        part.n_features_in_ = model.n_features_in_
-        if hasattr(model, "feature_names_in_"):
-            part.feature_names_in_ = model.feature_names_in_
     return plain

@@ -18,7 +18,6 @@ def load(
     path: str | os.PathLike[str],
     *,
     key: str | os.PathLike[str] | None = None,
-    old: bool = False,
 ) -> DPLinearModel | TableModel:
     """Read a model that ``save`` wrote.
 
@@ -30,10 +29,6 @@ def load(
         A public key (Ed25519, PEM). The file must then be signed with the private key that
         belongs to it (:func:`dpscd.sign_model`), which is checked before anything in it is
         read. The signature is beside the file, with ``.sig`` after its name.
-    old : bool, default=False
-        Whether to read a file of format 1, written before models stated how they were planned.
-        Such a file is checked only in part: whoever can write it can drop releases from it
-        unnoticed.
 
     Returns
     -------
@@ -57,7 +52,7 @@ def load(
 
         check_signature(path, content, key)
     model: DPLinearModel | TableModel = read_model(
-        Path(path).name, content, _types(), _table_of, old=old
+        Path(path).name, content, _types(), _table_of
     )
     return model
 

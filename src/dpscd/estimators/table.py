@@ -31,7 +31,7 @@ from dpscd.preprocessing.levels import levels_of
 from dpscd.preprocessing.resolution import lined
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.preprocessing.target_scale import trained_bounds
-from dpscd.privacy.release import BOUND_CELLS, Release
+from dpscd.privacy.release import Release
 from dpscd.records.redaction import redact_memory_errors
 
 __all__ = ["TableModel", "restored_table"]
@@ -305,9 +305,6 @@ def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
     good = good and not (model.unseen_features() & known).any()
     good = good and is_monotone(schema, bounds, model)
     good = good and model.privacy_.protected.person == schema.person
-    if model.privacy_.private:
-        sizes = [x.size for x in model.privacy_.releases if x.what == "bounds"]
-        good = good and sizes == ([BOUND_CELLS * len(bounds)] if bounds else [])
     if isinstance(model, DPLinearRegressor):
         own = tuple(model.y_bounds or ())
         good = good and own == (bounds.get(schema.target.name) or trained_bounds(schema.target))

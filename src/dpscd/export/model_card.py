@@ -85,7 +85,7 @@ def _title(examined: Examined) -> str:
 
 
 def _model(examined: Examined, given: dict[str, Any]) -> str:
-    version = examined.card.versions.get("dpscd", "of an unknown version")
+    version = examined.card.versions["dpscd"]
     rows = [
         ("Kind", examined.subject.kind.words),
         ("Trained on", trained_on(examined)),

@@ -175,7 +175,7 @@ def _planning(examined: Examined) -> str:
 
 def _mechanisms(examined: Examined) -> str:
     card = examined.card
-    version = plain(card.versions.get("dpscd", "of an unknown version"))
+    version = plain(card.versions["dpscd"])
     kinds = bullets(
         f"{what}{f' ({words})' if words else ''}: {noise}"
         for what, words, noise in release_rows(card)

@@ -124,7 +124,7 @@ def adjacent(card: PrivacyCard) -> str:
 def checked(examined: Examined) -> str:
     """Return when and how the claim was recomputed."""
     card = examined.card
-    version = plain(card.versions.get("dp-accounting", "of an unknown version"))
+    version = plain(card.versions["dp-accounting"])
     return (
         f"Epsilon was computed again from the model's file on {examined.day}: its releases "
         f"come to {examined.found:.6g}, not more than the {card.epsilon:g} that is claimed, at "

@@ -175,7 +175,7 @@ class Calibration(Shift):
         """Refuse it where there are not two classes, or no intercept to shift."""
         if not listed:
             return
-        if len(public.get("classes", ())) != 2 or not public.get("intercept", 1.0):
+        if len(public.get("classes", ())) != 2 or not public["intercept"]:
             raise CardError("the card lists a calibration that no such model has.")
         if listed.size != 2:
             raise CardError(WRONG_SIZE.format(cls.what))

@@ -174,13 +174,12 @@ class Information(SumRelease):
         """Refuse it for more than two classes, unstandardised rows or another size."""
         if not listed:
             return
-        if len(public.get("classes", (0, 1))) != 2 or not public.get("standardised", True):
+        if len(public.get("classes", (0, 1))) != 2 or not public["standardised"]:
             raise CardError("the card lists an information that no such model has.")
-        if "d" in public and "intercept" in public:
-            width, logistic = public["d"] + int(public["intercept"] > 0.0), "classes" in public
-            sizes = [released_size(width, logistic=logistic, robust=x) for x in (False, True)]
-            if listed.size not in sizes:
-                raise CardError(WRONG_SIZE.format(cls.what))
+        width, logistic = public["d"] + int(public["intercept"] > 0.0), "classes" in public
+        sizes = [released_size(width, logistic=logistic, robust=x) for x in (False, True)]
+        if listed.size not in sizes:
+            raise CardError(WRONG_SIZE.format(cls.what))
 
     def check_fits(self, plan: Plan) -> None:
         """Raise ParameterError if a plan has other entries, several outputs or no moments."""

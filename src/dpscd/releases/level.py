@@ -90,7 +90,7 @@ class Level(Shift):
         """Refuse it for labels other than counts, or without an intercept."""
         if not listed:
             return
-        if "exposure_bounds" not in public or not public.get("intercept", 1.0):
+        if "exposure_bounds" not in public or not public["intercept"]:
             raise CardError("the card lists a level that no such model has.")
         if listed.size != 2:
             raise CardError(WRONG_SIZE.format(cls.what))

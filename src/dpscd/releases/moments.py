@@ -82,12 +82,11 @@ class Moments(SumRelease):
     @classmethod
     def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
         """Refuse standardised features without moments, and the other way round."""
-        standardised = public.get("standardised")
-        if standardised is True and listed is None:
+        if public["standardised"] and listed is None:
             raise CardError("the card states standardised features but lists no moments.")
-        if standardised is False and listed:
+        if listed and not public["standardised"]:
             raise CardError("the card lists moments but states no standardised features.")
-        if listed and listed.size != 2 * public.get("d", listed.size / 2):
+        if listed and listed.size != 2 * public["d"]:
             raise CardError(WRONG_SIZE.format(cls.what))
 
     def check_fits(self, plan: Plan) -> None:

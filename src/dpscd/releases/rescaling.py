@@ -94,7 +94,7 @@ class Rescaling(SumRelease):
         """Refuse it for a classifier, unstandardised rows, or another number of sums."""
         if listed and ("classes" in public or "exposure_bounds" in public):
             raise CardError("the card lists a rescaling that no such model has.")
-        if listed and not public.get("standardised", True):
+        if listed and not public["standardised"]:
             raise CardError("the card lists a rescaling of what was not standardised.")
         if listed and listed.size != 4:
             raise CardError(WRONG_SIZE.format(cls.what))

@@ -42,8 +42,7 @@ class SharedVector(PlannedRelease):
     @classmethod
     def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
         """Refuse a shared vector of more or fewer numbers than the model has."""
-        stated = "d" in public and "intercept" in public
-        if not listed or not stated or not ("classes" in public or "y_bounds" in public):
+        if not listed or not ("classes" in public or "y_bounds" in public):
             return
         classes = len(public.get("classes", ()))
         outputs = classes if classes > 2 else 1

@@ -32,7 +32,7 @@ def _releases(card: PrivacyCard) -> Html:
         table=data_table("Releases", headings, rows, numeric=6),
         accountant=card.accountant,
         interval=f"{card.interval:.3g}",
-        version=card.versions.get("dp-accounting", "of an unknown version"),
+        version=card.versions["dp-accounting"],
         precision=f"{card.precision_epsilon:.1e}",
         source="from a seed" if card.seeded else "AES-256 keyed by the operating system",
     )

@@ -70,7 +70,7 @@ _MULTINOMIAL = (
 
 
 def _units(subject: Subject) -> str:
-    if getattr(subject.estimator, "is_multinomial", False):
+    if subject.is_multinomial:
         return _MULTINOMIAL.replace("weight", subject.noun)
     words = subject.kind.weight.format(target=subject.trained_on or "the prediction")
     return words.replace("weight", subject.noun)

@@ -2,7 +2,7 @@
 
 import math
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,19 +47,19 @@ class Evaluation:
         Whether noise protects the test records.
     status : str
         The same as a sentence, with epsilon.
-    model : str or None
-        SHA-256 of the model's file, where the evaluation names it.
+    model : str
+        SHA-256 of the model's file.
     """
 
     measures: tuple[Measure, ...]
     on: str
     private: bool
     status: str
-    model: str | None = None
+    model: str
 
     def check_model(self, digest: str, name: str) -> None:
         """Raise ParameterError if it is of another model's file than this."""
-        if self.model is not None and self.model != digest:
+        if self.model != digest:
             raise ParameterError(
                 f"the evaluation is not of {name}, but of another model, or of this one as it "
                 "was before: make it again with dpscd evaluate --json."
@@ -76,9 +76,7 @@ def read_evaluation(path: str | os.PathLike[str]) -> Evaluation:
     """
     try:
         values = read_json(Path(path).read_bytes())
-        found = _noisy(values) if values["private"] else _plain(values)
-        named = values.get("model_sha256")
-        return found if named is None else replace(found, model=str(named))
+        return _noisy(values) if values["private"] else _plain(values)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass
     raise ParameterError(
@@ -102,6 +100,7 @@ def _plain(values: dict[str, Any]) -> Evaluation:
         private=False,
         status="These numbers are not private: they were computed from the test records "
         "without noise, and no guarantee covers what they say about them.",
+        model=str(values["model_sha256"]),
     )
 
 
@@ -116,6 +115,7 @@ def _noisy(values: dict[str, Any]) -> Evaluation:
         status=f"({epsilon:g}, {delta:.3g})-differentially private for the test {many}, "
         f"relation {relation}. Intervals of {level:g} % hold the noise and that other "
         f"{many} would give other numbers.",
+        model=str(values["model_sha256"]),
     )
 
 

@@ -159,7 +159,7 @@ def model_page(
             for x in sections
         ),
         footer=f"{name}. Written on {day} by dpscd {__version__}; the model was trained by "
-        f"dpscd {subject.card.versions.get('dpscd', 'of an unknown version')}.",
+        f"dpscd {subject.card.versions['dpscd']}.",
     )
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from dpscd.cards.card import PrivacyCard
-from dpscd.errors import CardError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.intervals import Intervals
 from dpscd.estimators.purpose import band_words, has_intervals
@@ -23,9 +22,6 @@ from dpscd.privacy.unit import Unit
 from dpscd.report.html import number
 
 __all__ = ["BAND", "Subject", "Weight"]
-
-# Numbers on a card that the pages speak of.
-_NEEDED = ("n", "d", "lam", "row_bound", "intercept", "standardised")
 
 
 @dataclass(frozen=True)
@@ -59,9 +55,6 @@ class Subject:
         self.estimator: Any = model.estimator_ if table else model
         self.schema: Schema | None = model.schema_ if table else None
         self.bounds: dict[str, tuple[float, float]] = model.bounds_ if table else {}
-        public = self.card.public
-        if not all(isinstance(public.get(name), int | float) for name in _NEEDED):
-            raise CardError(f"the card lacks one of {', '.join(_NEEDED)}.")
 
     @property
     def card(self) -> PrivacyCard:
@@ -88,6 +81,11 @@ class Subject:
     def classes(self) -> list[str]:
         """The classes as text; none for a regression."""
         return [] if self.regression else [str(x) for x in self.estimator.classes_]
+
+    @property
+    def is_multinomial(self) -> bool:
+        """Whether several outputs have one loss together, that of probabilities."""
+        return self.kind.gives_chances and len(self.outputs) > 1
 
     @property
     def target(self) -> str | None:

@@ -175,7 +175,7 @@ def _plan(subject: Subject, epsilon: float) -> Plan:
         rows=0 if persons is None else persons.rows,
         any_length=any(x.what == "long rows" for x in card.releases),
         means=any(x.what in ("rescaling", "level") for x in card.releases),
-        joint=getattr(subject.estimator, "is_multinomial", False),
+        joint=subject.is_multinomial,
         inference=has_intervals(subject.estimator),
         robust=getattr(subject.estimator, "inference", False) == ROBUST
         or (has_intervals(subject.estimator) and card.protected.is_person),
