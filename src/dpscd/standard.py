@@ -206,7 +206,7 @@ def _unseen(
     """Return which levels may never occur, by noisy moments that would have shown it.
 
     A column's many rare levels may each be hidden by noise and together be common, so they are
-    judged together too: ``python benchmarks/levels.py``.
+    judged together too.
     """
     limit = _FLOOR * error
     hidden = (levels.value > 0.0) & (limit <= _LEAST_SEEN * levels.value)
