@@ -172,10 +172,10 @@ def expected_width(task: str, n: int, d: int, travel: float, training: float) ->
     -----
     For features with correlations of 0.3, and classes whose chances are neither even nor
     extreme. By a model of the noise of training, in which the added variance is multiplied by
-    what ``benchmarks/interval_widths.py`` measured: 5,000 to 100,000 records, 5 and 10
-    features, epsilon 0.5 to 3. With the factor 1 the measured variance was 2.1 times the
-    expected one for regressions (1.8 to 2.9 in eight of ten settings) and 1.9 times for classes
-    (1.8 to 2.1); of unrelated features 1.7 and 1.3 times.
+    what was measured with 5,000 to 100,000 records, 5 and 10 features, epsilon 0.5 to 3 (commit
+    37a9a42, ``benchmarks/interval_widths.py``): with the factor 1 the measured variance was 2.1
+    times the expected one for regressions (1.8 to 2.9 in eight of ten settings) and 1.9 times
+    for classes (1.8 to 2.1); of unrelated features 1.7 and 1.3 times.
     """
     return math.sqrt(1.0 + _MEASURED[task] * travel**2 * _added(task, n, d, training))
 
