@@ -7,7 +7,7 @@ reading, packing, round trips and all. Prints a table of seconds by workers and 
     python benchmarks/cluster.py trips
 
 `trips` measures round trips by workers and size of the shared vector, fits the cost model to
-them and draws it out. What larger lots cost in accuracy: lots.py.
+them and draws it out.
 """
 
 import sys

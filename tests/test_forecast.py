@@ -1,10 +1,6 @@
 """What is expected of a plan follows its noise and its work."""
 
-import csv
 import math
-from collections import defaultdict
-from pathlib import Path
-from statistics import fmean, median
 
 import numpy as np
 import pytest
@@ -20,13 +16,8 @@ from dpscd.forecast import (
     relative_noise,
 )
 from dpscd.planning import Facts, default_constant, plan_fit
-from dpscd.preprocessing.knots import MOST_INTERVALS
-from dpscd.preprocessing.resolution import intervals_for
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.standard import LONGEST
-
-RESULTS = Path(__file__).parents[1] / "experiments" / "rows"
-ROWS = RESULTS / "forecast.csv"
 
 
 def planned(n, d, epsilon, task="classification", outputs=1, **more):
@@ -69,28 +60,6 @@ def test_nobody_loses_more_than_guessing_does():
             expected(1000, 10, 1.0, largest_class=share)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_what_was_measured_on_generated_data_lies_inside(task):
-    """Nine times of ten, in bands that are narrow enough to decide by."""
-    found = defaultdict(list)
-    with ROWS.open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            if row["task"] == task:
-                key = int(row["n"]), int(row["d"]), float(row["epsilon"]), row["kind"]
-                before, after = float(row["without"]), float(row["with"])
-                lost = after / before - 1.0 if task == "regression" else before - after
-                found[key].append(lost)
-    inside, widths = [], []
-    for (n, d, epsilon, _), values in found.items():
-        low, high = expected(n, d, epsilon, task).lost
-        inside.append(low <= fmean(values) <= high)
-        widths.append(high - low)
-    assert len(inside) >= 28
-    assert fmean(inside) >= 0.9
-    assert median(widths) <= (0.1 if task == "regression" else 0.02)
-
-
 def finest(n, d, epsilon, finer, task="classification"):
     plan = planned(n, d, epsilon, task)
     return expect(plan, regression=task == "regression", finer=finer)
@@ -105,49 +74,6 @@ def test_finer_features_widen_the_comparison_with_epsilon_inf(task):
     assert found.below_inf[0] < same.lost[0]
     assert found.below_inf[1] > same.lost[1] + 0.01
     assert finest(1000, 1000, 0.01, Finer(200, 0.1)).below_inf[1] == 0.5
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_what_finer_shapes_were_measured_to_gain_lies_inside(task):
-    """Of fits without noise, so that the bands of noise have no part in it."""
-    found = defaultdict(dict)
-    with (RESULTS / "coarser.csv").open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            if row["task"] == task:
-                own = int(row["d"]), float(row["score"])
-                found[row["kind"], int(row["n"])][int(row["intervals"])] = own
-    inside = []
-    for (_, n), scores in found.items():
-        most = max(scores)
-        d, best = scores.pop(most)
-        for count, (own, score) in scores.items():
-            lost = score / best - 1.0 if task == "regression" else best - score
-            finer = Finer(d - own, 1.0 / max(count, 1) - 1.0 / most)
-            low, high = finest(n, own, 100.0, finer, task).below_inf
-            inside.append(low <= lost <= high)
-    assert len(inside) >= 72
-    assert fmean(inside) >= 0.95
-
-
-def test_what_tables_lost_lies_inside_both_bands():
-    """Private fits with their features, against fits without noise with the finest."""
-    rows = defaultdict(list)
-    with (RESULTS / "tables.csv").open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            test = row["status"] == "ok" and row["param.part"] == "test"
-            if test and row["metric"] in ("accuracy", "mse"):
-                rows[row["dataset"], row["method"], row["epsilon"]].append(float(row["value"]))
-    sizes = {"adult": (32_561, 12), "bank": (32_950, 19), "nycflights13": (261_876, 10)}
-    for name, (n, columns) in sizes.items():
-        task = "regression" if name == "nycflights13" else "classification"
-        before = fmean(rows[name, "plain", "inf"])
-        for epsilon in (0.1, 0.5, 1.0, 2.0):
-            after = fmean(rows[name, "ours", str(epsilon)])
-            lost = after / before - 1.0 if task == "regression" else before - after
-            finer = Finer(0, 1.0 / intervals_for(epsilon, n, columns) - 1.0 / MOST_INTERVALS)
-            low, high = finest(n, 150, epsilon, finer, task).below_inf
-            assert low <= lost <= high, (name, epsilon)
 
 
 def test_reading_and_compiling_are_told_apart_from_training():
@@ -173,7 +99,6 @@ def test_time_grows_with_the_work():
 
 @pytest.mark.parametrize(("task", "factor"), [("regression", 2.1), ("classification", 1.9)])
 def test_the_width_of_intervals_follows_the_noise_of_the_plan(task, factor):
-    """As benchmarks/interval_widths.py measures it, with the factor that it found."""
     regression = task == "regression"
     plan = planned(5000, 10, 1.0, task, inference=True)
     found = expect_intervals(plan, regression=regression)
@@ -281,13 +206,3 @@ def test_a_fit_of_enough_records_does_not_warn():
     X, y = np.zeros((400, 83)), np.arange(400) % 2
     DPLogisticRegression(1.0, classes=[0, 1], epochs=1).fit(X, y)
     DPLogisticRegression(math.inf, classes=[0, 1]).fit(X[:20, :1], y[:20])
-
-
-def test_no_setting_behind_the_results_is_warned_of():
-    with ROWS.open() as file:
-        settings = {
-            (int(x["n"]), int(x["d"]) + 1, float(x["epsilon"])) for x in csv.DictReader(file)
-        }
-    assert len(settings) > 20
-    noises = [relative_noise(n, m, PrivacyTarget(e, 1e-5)) for n, m, e in settings]
-    assert max(noises) < 0.08

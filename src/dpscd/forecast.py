@@ -53,8 +53,8 @@ _GUESSING = 0.5 / _ACCURACY[0]
 # squared error.
 _NAMED_ACCURACY, _NAMED_ERROR = (0.01, 0.05), (0.05, 0.25)
 
-# Seconds: a fit, a step, a number of noise, a record in a lot and a number of its row.
-# Fitted to benchmarks/expected_time.py, one core.
+# Seconds: a fit, a step, a number of noise, a record in a lot and a number of its row. Fitted
+# to default fits on one core of 3,000 x 10 to 300,000 x 100 and 10,000 x 500 numbers.
 _FIT, _STEP, _NOISE, _RECORD, _NUMBER = 0.1, 2e-6, 1.2e-8, 3e-8, 3.5e-10
 # The same, at most, for starting and compiling for the first time, and for reading a cell of a
 # CSV file. Adult on two cores: 8 s and 2.4e-6 s; 23 s were met elsewhere.

@@ -41,7 +41,7 @@ EXEMPT = {
     ],
     "docs/results/search.md": [
         (
-            "python benchmarks/model_search.py experiments/rows/search.csv",
+            "python -m dpscd_experiments.experiments.model_search search.csv",
             "takes half an hour",
         ),
     ],

@@ -40,8 +40,7 @@ def intervals_for(epsilon: float, n: int, columns: int) -> int:
     With m intervals per column, columns being k, the square of what noise adds to a prediction
     grows as (k m / (epsilon n))^2, and that of what a piecewise linear curve leaves of a smooth
     one falls as k / m^4, so the best m grows as (epsilon n / sqrt(k))^(1/3), and is taken as
-    that. On generated tables (``python benchmarks/resolution.py``) half of it to all of it is
-    about as good for waves, jumps and sharp edges; above that, lines pay for noise.
+    that. Above it, lines pay for noise.
     """
     if math.isinf(epsilon * n):
         return MOST_INTERVALS
@@ -74,9 +73,7 @@ def pair_intervals(epsilon: float, n: int, parts: int, pair: Cross) -> int | Non
     has m^2 features, or w m if the other side has w whatever m is. Noise adds (k m^2 /
     (epsilon n))^2 or (k w m / (epsilon n))^2 to a squared prediction; the sum with k / m^4 is
     least where m grows as (epsilon n / sqrt(k))^(1/4) or (epsilon n / (w sqrt(k)))^(1/3). Taken
-    is half of that: on generated tables (``python benchmarks/pairs.py``; n 5,000, epsilon 1 and
-    n 20,000, epsilon 0.5), waves and corners at random places, all of it had errors larger by 1
-    to 8 %. These tables chose the half.
+    is half of that, which generated tables with waves and corners chose.
     """
     growing = [grows(column) for column in (pair.first, pair.second)]
     if not any(growing):
