@@ -26,7 +26,6 @@ class Mutation(NamedTuple):
 
     @property
     def file(self) -> str:
-        """The file that is changed, in the folder of the package."""
         return self.at.partition(":")[0].replace(".", "/") + ".py"
 
     @property

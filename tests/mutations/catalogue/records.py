@@ -53,7 +53,8 @@ CHARGE = [
           "test_files_that_are_refused_have_been_paid_for",
           never("not self._layout.multiline and records != lines.count")),
     other("a schema to fill in that has looked at a record", "cli.schema:init",
-          "test_schema_init_reads_no_record", swap("read_values_from_data_not_private", "True")),
+          "test_schema_init_reads_no_record",
+          swap("read_values_from_data_not_private", "True")),
 ]  # fmt: skip
 
 WORDS = [
