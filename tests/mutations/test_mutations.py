@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from catalogue import MUTATIONS
+from table import PAGE, page
 
 import dpscd
 from dpscd.kernels.packed import release_cells
@@ -24,14 +25,6 @@ QUICK = [
     # Hypothesis is imported before pytest could rewrite its assertions.
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
 ]
-
-
-def mutated(mutation, text):
-    """Return the source with the mistake in it."""
-    for right, wrong in mutation.replace:
-        assert text.count(right) == 1, f"{mutation.file} has changed: {right}"
-        text = text.replace(right, wrong)
-    return text
 
 
 @pytest.fixture(scope="session")
@@ -98,12 +91,16 @@ def run(source, tmp_path_factory):
         process.stdin.close()
 
 
+def marked(mutation):
+    marks = () if mutation.core else pytest.mark.deep
+    return pytest.param(mutation, marks=marks, id=mutation.name.replace(" ", "-"))
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda m: m.name.replace(" ", "-"))
+@pytest.mark.parametrize("mutation", [marked(mutation) for mutation in MUTATIONS])
 def test_a_mistake_is_noticed(mutation, source, run):
     file = source / "dpscd" / mutation.file
-    text = mutated(mutation, file.read_text())
-    file.write_text(text)
+    file.write_text(mutation.applied(file.read_text()))
     try:
         code, output, errors = run(mutation.test)
     finally:
@@ -129,18 +126,15 @@ def test_no_mistake_is_no_failure(source, run):
 
 
 def test_the_table_in_the_docs_lists_every_mistake():
-    page = (ROOT / "docs" / "understanding" / "mutations.md").read_text()
-    for mutation in MUTATIONS:
-        file, _, name = mutation.test.partition("::")
-        row = f"| {mutation.name} | `{mutation.file}` | `{name or file}` |"
-        assert row in page
+    assert PAGE.read_text() == page(MUTATIONS)
+    assert [m.test for m in MUTATIONS if not (ROOT / m.test.partition("::")[0]).is_file()] == []
 
 
 def test_mistakes_have_no_undefined_names(tmp_path):
     # Such code would fail any test that runs it, whatever the test looks at.
     for number, mutation in enumerate(MUTATIONS):
-        text = (ROOT / "src" / "dpscd" / mutation.file).read_text()
-        (tmp_path / f"{number}.py").write_text(mutated(mutation, text))
+        text = (INSTALLED / mutation.file).read_text()
+        (tmp_path / f"{number}.py").write_text(mutation.applied(text))
     ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E9,F63,F7,F82"]
     done = subprocess.run([*ruff, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
