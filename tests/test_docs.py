@@ -25,6 +25,7 @@ def test_functions_named_in_a_proof_exist(page):
         assert pkgutil.resolve_name(name) is not None, name
 
 
+@pytest.mark.full
 def test_every_release_has_its_proof():
     number = Facts(
         n=10**5,

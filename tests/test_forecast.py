@@ -39,6 +39,7 @@ def expected(n, d, epsilon, task="classification", outputs=1, **more):
     return expect(plan, regression=task == "regression", **more)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_more_privacy_costs_more_and_more_records_less(task):
     ends = [expected(30_000, 100, x, task).lost[1] for x in (0.1, 0.5, 1.0, 2.0, 10.0)]
@@ -87,6 +88,7 @@ def test_relative_noise_is_that_of_one_gaussian_release():
     assert relative_noise(2000, 16, PrivacyTarget(1.0, 1e-5)) == pytest.approx(2.0 * one)
 
 
+@pytest.mark.full
 def test_time_grows_with_the_work():
     small, large = (expected(n, 50, 1.0).seconds for n in (10**5, 10**7))
     assert 20 < large / small < 200
@@ -97,6 +99,7 @@ def test_time_grows_with_the_work():
     assert expected(10**6, 50, 1.0, task="regression").seconds > 1.2 * one
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("task", "factor"), [("regression", 2.1), ("classification", 1.9)])
 def test_the_width_of_intervals_follows_the_noise_of_the_plan(task, factor):
     regression = task == "regression"
@@ -110,6 +113,7 @@ def test_the_width_of_intervals_follows_the_noise_of_the_plan(task, factor):
     assert found.seconds == pytest.approx(expect(plan, regression=regression).seconds)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("task", "epsilon"), [("regression", 0.5), ("classification", 1.0)])
 def test_intervals_are_as_wide_as_expected(task, epsilon):
     rng = np.random.default_rng(0)
@@ -145,6 +149,7 @@ def test_a_warning_begins_where_noise_is_as_long_as_all_records_together():
     assert drawn.mean() == pytest.approx(edge, rel=0.05)
 
 
+@pytest.mark.full
 def test_a_milder_warning_begins_where_all_that_two_classes_know_may_be_lost():
     target = PrivacyTarget(0.1, 1e-5)
     assert "may be no better than guessing" in noise_warning(300, 11, target)
@@ -173,6 +178,7 @@ def test_a_larger_epsilon_is_proposed_only_where_it_is_small():
             planned(300, 5, epsilon)
 
 
+@pytest.mark.full
 def test_a_verdict_says_what_a_band_comes_to():
     guess = "the model may be no better than guessing"
     for n, task, verdict in (

@@ -85,6 +85,7 @@ def test_the_noise_of_a_path_is_that_of_its_recursion():
         assert found == pytest.approx(expected, rel=0.06), curvature
 
 
+@pytest.mark.full
 def test_the_inverse_of_a_noisy_matrix_is_corrected():
     rng = np.random.default_rng(1)
     true = np.diag([10.0, 20.0, 40.0]) + 2.0
@@ -99,6 +100,7 @@ def test_the_inverse_of_a_noisy_matrix_is_corrected():
     assert np.abs(better - wanted).max() < 0.25 * np.abs(plain - wanted).max()
 
 
+@pytest.mark.full
 def test_so_is_what_stands_between_two_of_them():
     rng = np.random.default_rng(2)
     true, middle = np.diag([10.0, 20.0, 40.0]) + 2.0, np.diag([3.0, 1.0, 2.0])
@@ -255,6 +257,7 @@ def facts_of(**changes):
     return Facts(**{**values, **changes})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_a_fit_for_inference_releases_the_information_and_nothing_else_after(task):
     plan = plan_fit(facts_of(task=task, any_length=True, means=True), PrivacyTarget(1.0, 1e-5))

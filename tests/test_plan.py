@@ -256,6 +256,7 @@ def test_first_releases_have_the_n_of_their_plan():
         dataclasses.replace(plan(**FIRST), n=7)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 @pytest.mark.parametrize("intercept", [False, True])

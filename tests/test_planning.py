@@ -47,6 +47,7 @@ SIZES = [100, 10_000, 10_000_000]
 EPSILONS = [0.01, 1.0, 100.0]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("n", SIZES)
 def test_plans_are_finite_and_keep_their_promise(n, epsilon):
@@ -221,6 +222,7 @@ def share(noise, target):
     return (gaussian / noise) ** 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("task", ["classification", "regression"])
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize(("n", "epsilon"), [(100, 0.1), (3000, 1.0), (10**6, 1.0), (50, 20.0)])
@@ -309,6 +311,7 @@ def travel_of(plan):
     return plan.travel / planning._typical(facts(standardised=True))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("relation", list(Relation))
 def test_the_travel_of_a_regression_follows_the_noise_that_predictions_would_have(relation):
     target = PrivacyTarget(1.0, 1e-5, relation)
@@ -323,6 +326,7 @@ def test_the_travel_of_a_regression_follows_the_noise_that_predictions_would_hav
     assert found == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.full
 def test_more_privacy_never_lengthens_the_travel_of_a_regression():
     regression = facts(n=5000, d=30, task="regression", standardised=True)
     plans = [
@@ -419,6 +423,7 @@ def test_there_is_no_pilot_elsewhere(changes):
     assert plan_fit(regression, PrivacyTarget(1.0, 1e-6)).pilot is None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("n", [10, 1000, 200_000, 10_000_000])
 def test_usual_and_smaller_lots_are_damped_by_their_size_and_stay_so(n):
     target = PrivacyTarget(1.0, 1e-8)
@@ -490,6 +495,7 @@ def after(epsilon=1.0, **changes):
     return made.after
 
 
+@pytest.mark.full
 def test_chances_of_two_classes_are_calibrated_where_that_can_be_seen():
     (one,) = after(n=30_000, chances=True)
     assert one.what == "calibration"

@@ -26,6 +26,7 @@ def recorded(monkeypatch, done, pause=0.0, steps=1000):
     return screen.getvalue()
 
 
+@pytest.mark.full
 def test_a_recorded_bar_is_the_same_however_long_it_took(monkeypatch):
     quick = recorded(monkeypatch, [100] * 10)
     slow = recorded(monkeypatch, [100] * 10, pause=0.15)
@@ -35,6 +36,7 @@ def test_a_recorded_bar_is_the_same_however_long_it_took(monkeypatch):
     assert ":" not in quick
 
 
+@pytest.mark.full
 def test_many_small_steps_are_drawn_a_hundred_times(monkeypatch):
     found = recorded(monkeypatch, [1] * 20_000, steps=20_000)
     assert found.count("training") <= 102

@@ -130,6 +130,7 @@ def test_half_of_the_canaries_take_part(canaries):
 # chance of 1e-8, above the claim with one of 1e-3.
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", MODELS)
 def test_white_box_bound_is_close_below_the_claim(model):
     result = audit(estimator(model), trials=20_000, game=GAME, random_state=1)
@@ -140,6 +141,7 @@ def test_white_box_bound_is_close_below_the_claim(model):
     assert not result.exceeded
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_other_relations(relation):
     subject = estimator(DPRidge, relation=relation, n=1040)
@@ -154,6 +156,7 @@ def test_the_constant_column_takes_a_little_power_away():
     assert 0.5 < result.epsilon_lower <= 1.0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", MODELS)
 def test_black_box_bound_is_below_the_claim(model):
     game = Game(canaries=4000, ordinary=40)

@@ -74,6 +74,7 @@ def test_a_person_without_rows_is_refused():
     assert run("--person-rows", "0").exit_code == 2
 
 
+@pytest.mark.full
 def test_without_matplotlib_one_line_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(audit_verb, "_can_plot", lambda: False)

@@ -145,6 +145,7 @@ def test_a_person_contributes_the_clip_at_every_participation(
         assert drawn.mean() == pytest.approx(0.0 if size == 0.0 else 1 / 3, abs=0.05)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("weight", [SUM, SHARE])
 def test_every_row_of_a_person_would_be_clipped_by_itself(weight):
     _, mechanism, _ = fitted(DPLogisticRegression, 20, person_weight=weight)
@@ -167,6 +168,7 @@ def test_weights_of_rows():
 # What is audited.
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("weight", [SUM, SHARE])
 def test_what_is_audited_is_what_ships(weight, fit_intercept):
@@ -283,6 +285,7 @@ def with_step(rows, step, weight=SUM):
     return replace(Mechanism.of_fit(subject), step=step)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("weight", [SUM, SHARE])
 @pytest.mark.parametrize("rows", [5, 20])
 def test_a_clip_per_row_is_found(rows, weight):

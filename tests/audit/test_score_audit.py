@@ -59,6 +59,7 @@ def test_half_the_noise_is_noticed(monkeypatch):
     assert min(alone.epsilon_lower, alone.value_lower) > CLAIM
 
 
+@pytest.mark.full
 def test_a_person_that_counts_once_a_row_is_noticed():
     def by_row(*records, **chosen):
         del chosen["groups"]
@@ -97,6 +98,7 @@ def run(*words):
     return CliRunner().invoke(app, ["audit", "--through", "score", "--trials", "200", *words])
 
 
+@pytest.mark.full
 def test_the_command_prints_scores_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = run("--model", "ridge", "--seed", "0", "--json")

@@ -77,6 +77,7 @@ def test_the_right_mechanism_passes():
     assert not audit(right, trials=5000, game=game, random_state=0).exceeded
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "mistake",
     [

@@ -89,6 +89,7 @@ def trained(tmp_path_factory):
 # --- from fit to export -----------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_from_files_to_a_model_that_others_can_serve(files):
     X, y = files
     said = call(*fit_words("--classes", K, "--epsilon", 4)).stdout
@@ -123,6 +124,7 @@ def seeded(*words):
     return load("m.json").coef_
 
 
+@pytest.mark.full
 def test_one_model_however_rows_are_stored(files):
     X, y = files
     model = DPLogisticRegression(classes=list(range(K)), random_state=3).fit(X, y)
@@ -138,6 +140,7 @@ def test_one_model_however_rows_are_stored(files):
         np.testing.assert_array_equal(seeded(*words, *classes), model.coef_, words[0])
 
 
+@pytest.mark.full
 def test_every_verb_reads_bfloat16(files, trained):
     X, y = files
     model = load(trained / "logistic.json")

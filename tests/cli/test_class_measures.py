@@ -81,6 +81,7 @@ def test_details_are_printed_if_asked_for(records):
     assert "--metric confusion" in refused.stderr
 
 
+@pytest.mark.full
 def test_models_without_probabilities_or_classes(records):
     X, y = records
     svm = DPLinearSVC(5.0, classes=[0, 1, 2]).fit(X, y)

@@ -84,6 +84,7 @@ def trained(tmp_path_factory):
 # --- fit ------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_fit_says_where_the_intervals_are(trained):
     folder, printed = trained
     path = folder / "table.json"

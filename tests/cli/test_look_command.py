@@ -122,6 +122,7 @@ def test_a_plan_has_a_verdict_in_words(run):
     assert "Use a smaller epsilon" in refused
 
 
+@pytest.mark.full
 def test_few_records_with_many_features_are_said_to_be_of_no_use(run):
     plan = run("plan", "--n", 20, "--d", 83, "--epsilon", 1)
     assert "the model will be mostly noise" in plan.stderr

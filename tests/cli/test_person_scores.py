@@ -39,6 +39,7 @@ def evaluate(*words):
     return CliRunner().invoke(app, ["evaluate", "model.json", "test.csv", *map(str, words)])
 
 
+@pytest.mark.full
 def test_a_score_is_a_mean_over_persons_and_charged_as_such(folder):
     ledger = Ledger.init("b.db", "test", 5.0, 1e-3, person="patient")
     Ledger.init("b.db", "rows", 5.0, 1e-3)
@@ -101,6 +102,7 @@ def test_measures_of_a_regression_are_over_persons_too():
     assert own["metrics"]["R2"] > 0.5
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("folder")
 def test_a_fit_says_what_its_probabilities_answer():
     Path("s.toml").write_text(

@@ -49,6 +49,7 @@ def run(tmp_path, monkeypatch):
     return call
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("schema", "model", "more"),
     [
@@ -78,6 +79,7 @@ def test_features_of_a_schema_follow_epsilon(run):
     assert few["d"] < many["d"]
 
 
+@pytest.mark.full
 def test_what_is_lost_is_said_against_both_fits_without_noise(run):
     words = ("--n", 30_000, "--epsilon", 0.1, "--epsilon", 1)
     for target, unit in ((CLASSES, "accuracy"), (NUMBER, "mean squared error added")):
@@ -98,6 +100,7 @@ def test_what_is_lost_is_said_against_both_fits_without_noise(run):
     assert one["expected"]["lost"] == one["expected"]["below_inf"]
 
 
+@pytest.mark.full
 def test_time_is_that_of_training_and_the_rest_is_said(run):
     for more in ((), ("--inference",)):
         text = run(CLASSES + COLUMNS, "--n", 30_000, "--epsilon", 1, *more).stdout

@@ -284,6 +284,7 @@ def test_too_little_memory_is_said(run, monkeypatch):
 # --- predict ----------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_predictions_are_in_order_and_whole(run, trained):
     table = people(500, seed=1)
     table.drop(columns="ill").to_csv("new.csv", index=False)
@@ -395,6 +396,7 @@ def test_evaluate_prints_measures_and_that_they_are_not_private(run, trained):
     assert values["metrics"]["R2"] > 0.9
 
 
+@pytest.mark.full
 def test_evaluate_with_noise_is_charged(run, trained):
     people(5000, seed=1).to_csv("test.csv", index=False)
     Ledger.init("b.db", "test", 1.0, 1e-4)
@@ -418,6 +420,7 @@ def test_evaluate_with_noise_is_charged(run, trained):
     assert "The loss of one record is at most" in found.stdout
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("metric", "says"),
     [
@@ -633,6 +636,7 @@ def test_fit_counts_persons_where_they_are_the_unit(run, trained, monkeypatch):
     assert (values["unit"], values["records"]) == (GROUPS, 4000)
 
 
+@pytest.mark.full
 def test_plan_needs_no_data(run):
     found = run("plan", "--n", 30000, "--d", 100)
     assert "30,000 records, 100 features, 2 classes" in found.stdout
@@ -774,6 +778,7 @@ def on_a_terminal(*words):
         return printed.read(), shown.decode()
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("run")
 def test_a_reader_that_has_seen_enough_is_no_error(trained):
     people(20_000).to_csv("many.csv", index=False)

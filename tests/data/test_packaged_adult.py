@@ -22,6 +22,7 @@ def test_both_files_are_one_table():
     assert set(table.columns["income"]) == {"<=50K", ">50K"}
 
 
+@pytest.mark.full
 def test_the_packaged_schema_is_one_of_the_packaged_files():
     schema = Schema.parse(packaged("adult.toml").decode())
     assert {column.name for column in schema.features} < set(packaged_adult().columns)

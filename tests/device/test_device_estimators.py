@@ -69,6 +69,7 @@ def fitted(kind, seed=1):
 # --- claims -------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 @every_model
 def test_the_card_names_engine_and_device_and_its_epsilon_can_be_recomputed(kind):
     card = fitted(kind).privacy_

@@ -312,6 +312,7 @@ def same_wherever(loss, outputs):
     assert (before[0] != 0).any(axis=1).sum() > 80
 
 
+@pytest.mark.full
 def test_a_step_does_not_depend_on_place_lot_or_others():
     same_wherever("softmax", 5)
 

@@ -84,6 +84,7 @@ def test_the_largest_sums_fit(row, step, outputs):
     assert (found == MOST * row * step).all()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("outputs", [1, 2, 4])
 def test_margins_are_whole_numbers(outputs):
     rng = np.random.default_rng(outputs)

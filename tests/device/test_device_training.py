@@ -77,6 +77,7 @@ def by_hand(steps, plan=PLAN):
         state = state._replace(shared=shared, dual=dual)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("exact")
 def test_a_training_is_lots_sums_and_noise_step_by_step():
     path = list(by_hand(PLAN.steps))

@@ -93,6 +93,7 @@ def test_blocks_are_those_of_another_hand(secret, counter, nonce):
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("purpose", [LOTS, NORMALS])
 @pytest.mark.parametrize("step", [0, 1, 2**31, 2**32 - 1])
 def test_purpose_and_step_are_the_nonce_and_the_counter_counts_blocks(purpose, step):

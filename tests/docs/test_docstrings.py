@@ -13,6 +13,7 @@ WITH_EXAMPLES = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_examples_of_a_docstring_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

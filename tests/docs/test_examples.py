@@ -53,6 +53,7 @@ def test_the_figures_of_the_explanation_can_be_drawn(tmp_path):
     assert drawn == {f.name for f in (ROOT / "docs/figures/explained").glob("*.png")}
 
 
+@pytest.mark.full
 def test_the_notebook_prints_and_draws_what_it_shows(monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)
     run_cells = importlib.import_module("run_notebook").run_cells

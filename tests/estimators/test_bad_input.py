@@ -251,6 +251,7 @@ ODD = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", ODD)
 @pytest.mark.parametrize("make", [ridge, svm, logistic])

@@ -55,6 +55,7 @@ def said(*words):
     return " ".join(found.stdout.split())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 def test_every_place_says_which_of_the_two_a_band_is(case, tmp_path, monkeypatch):
     schema, estimator, words = CASES[case]

@@ -44,6 +44,7 @@ def logistic():
     return DPLogisticRegression(1.0, inference="robust", random_state=0, **CLASSES).fit(X, TWO)
 
 
+@pytest.mark.full
 def test_intervals_are_a_frame_of_terms(ridge):
     found = ridge.conf_int()
     assert list(found.columns) == ["term", "estimate", "low", "high"]
@@ -63,6 +64,7 @@ def test_the_estimate_is_the_coefficient_without_the_penalty(ridge):
     np.testing.assert_allclose(found, ridge.coef_, rtol=0.1, atol=0.01)
 
 
+@pytest.mark.full
 def test_a_summary_is_a_table_that_says_what_it_is(ridge, logistic):
     text = str(ridge.summary())
     assert text == repr(ridge.summary())
@@ -102,6 +104,7 @@ def test_a_level_lies_between_0_and_1(ridge, level):
         ridge.conf_int(level)
 
 
+@pytest.mark.full
 def test_a_model_for_prediction_has_no_intervals(ridge):
     plain = clone(ridge).set_params(inference=False).fit(X[:2000], Y[:2000])
     with pytest.raises(ParameterError, match=r"trained for prediction.*inference=True"):
@@ -112,6 +115,7 @@ def test_a_model_for_prediction_has_no_intervals(ridge):
         again.summary()
 
 
+@pytest.mark.full
 def test_without_an_intercept_there_is_none_in_the_table():
     centred = X - [0.0, 1.0, -0.5]
     model = DPRidge(1.0, inference=True, fit_intercept=False, random_state=0, **RIDGE)
@@ -120,6 +124,7 @@ def test_without_an_intercept_there_is_none_in_the_table():
     assert found.notna().all().all()
 
 
+@pytest.mark.full
 def test_a_single_coefficient_has_its_interval_and_its_file(tmp_path):
     x = X[:, :1]
     y = 0.5 * x[:, 0] + RNG.normal(size=N)
@@ -150,6 +155,7 @@ def test_a_frame_names_the_terms():
     assert model.conf_int()["term"].tolist() == ["age", "dose", "time", "(intercept)"]
 
 
+@pytest.mark.full
 def test_persons_are_clustered():
     groups = np.repeat(np.arange(N // 2), 2)
     model = DPLogisticRegression(
@@ -160,6 +166,7 @@ def test_persons_are_clustered():
     assert model.privacy_.public["n"] == N // 2
 
 
+@pytest.mark.full
 def test_declared_n_of_add_remove_does_not_enter_the_widths(ridge):
     more = DPRidge(
         1.0, inference=True, relation="add-remove", n=N + 1000, random_state=0, **RIDGE
@@ -213,6 +220,7 @@ def test_a_cluster_is_refused():
         check_inference(DPRidge(inference=True), None, SimpleNamespace(dense=True), source)
 
 
+@pytest.mark.full
 def test_nothing_is_charged_for_what_is_refused(tmp_path):
     Ledger.init(tmp_path / "budget.db", "people", epsilon=5.0, delta=1e-3)
     ledger = Ledger(tmp_path / "budget.db")
@@ -325,6 +333,7 @@ def of_table():
     return TableModel(SCHEMA, estimator).fit(table())
 
 
+@pytest.mark.full
 def test_terms_of_a_table_are_in_the_units_of_its_columns(of_table):
     found = of_table.summary().frame.set_index("term")
     assert list(found.index) == [
@@ -386,6 +395,7 @@ def test_pairs_and_normalised_rows_are_refused():
             ).fit(table(1000))
 
 
+@pytest.mark.full
 def test_records_without_a_level_are_not_forgotten():
     """Where cells are missing, levels of a complete category are told apart from the rest."""
     rng = np.random.default_rng(5)
@@ -411,6 +421,7 @@ def test_records_without_a_level_are_not_forgotten():
         TableModel(schema, DPRidge(4.0, inference=True, fit_intercept=False)).fit(table)
 
 
+@pytest.mark.full
 def test_levels_that_training_cuts_are_refused_for_classes():
     rng = np.random.default_rng(6)
     n = 100_000

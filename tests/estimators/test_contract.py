@@ -53,6 +53,7 @@ def expected_failures(estimator):
 pass_checks = pytest.mark.filterwarnings("ignore::dpscd.PrivacyWarning", "ignore::UserWarning")
 
 
+@pytest.mark.full
 @pass_checks
 @parametrize_with_checks([DPLogisticRegression()], expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
@@ -72,6 +73,7 @@ def records(n=400, d=4, seed=0):
     return X, X[:, 0] - X[:, 1]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", [DPLogisticRegression, DPLinearSVC])
 def test_pipeline_cross_validation_grid_search_and_clone(model):
     X, score = records()
@@ -100,6 +102,7 @@ def test_tags():
     assert not DPLinearSVC().__sklearn_tags__().classifier_tags.poor_score
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", [DPRidge(y_bounds=(-1, 1)), DPLinearSVC(classes=[0, 1])])
 def test_a_pickle_has_one_size_and_no_dual(model):
     sizes = []
@@ -113,6 +116,7 @@ def test_a_pickle_has_one_size_and_no_dual(model):
     assert abs(sizes[0] - sizes[1]) < 64
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layout", ["C", "F", "float32", "list", "readonly", "strided"])
 def test_every_layout_gives_the_same_model(layout):
     X, y = records()

@@ -51,6 +51,7 @@ def parameters(draw):
     }
 
 
+@pytest.mark.full
 @RELAXED
 @given(given=parameters(), kind=st.sampled_from([DPRidge, DPLogisticRegression, DPLinearSVC]))
 @example(given={"epochs": 1, "lam": 2.2250738585072014e-308}, kind=DPLogisticRegression)

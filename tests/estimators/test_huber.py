@@ -23,6 +23,7 @@ def records(n=400, wrong=40, seed=0):
     return X, y
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("epsilon", [1.1, 1.35])
 def test_without_privacy_it_is_scikit_learns(epsilon):
     X, y = records()
@@ -65,6 +66,7 @@ def test_auto_is_a_tenth_of_the_range_and_the_card_says_so():
     assert model.privacy_.public["threshold"] == 2.0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("threshold", ["auto", 3.0])
 def test_with_released_bounds_of_the_target_the_threshold_is_in_its_units(threshold):
     rng = np.random.default_rng(0)

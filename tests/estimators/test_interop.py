@@ -139,6 +139,7 @@ def test_a_linked_classifier_is_one_of_scikit_learn():
     assert fresh.score(X, TWO) > 0.9
 
 
+@pytest.mark.full
 def test_a_model_of_tables_becomes_a_pipeline():
     table = pd.DataFrame(X, columns=["p", "q", "r"]).assign(y=THREE)
     columns = {

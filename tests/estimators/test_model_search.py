@@ -147,6 +147,7 @@ def test_no_seed_is_used_twice_in_a_search(monkeypatch):
     assert len(set(keys)) == len(keys)
 
 
+@pytest.mark.full
 def test_a_budget_is_charged_before_a_cell_is_read(tmp_path):
     X, y = records()
     Ledger.init(tmp_path / "b.db", "people", 6.0, 1e-3)
@@ -305,6 +306,7 @@ def _noted(real, texts):
     return prepared
 
 
+@pytest.mark.full
 def test_what_is_refused(monkeypatch):
     X, y = records()
     own = DPLogisticRegression(classes=CLASSES)
@@ -390,6 +392,7 @@ def test_regressions_of_tables_compare_their_targets():
     assert search([one, one]).fit(frame).metric_ == "mae"
 
 
+@pytest.mark.full
 def test_a_table_that_changes_meanwhile_is_refused(monkeypatch):
     from dpscd.estimators import search_parts
 
@@ -563,6 +566,7 @@ def _kept(plan, made):
     return made
 
 
+@pytest.mark.full
 def test_the_first_of_equal_runs_is_kept_and_scores_are_not_cut(monkeypatch):
     ranks = iter([0.4, 1.3, 1.2, 1.3, -5.0])
     made = []
@@ -611,6 +615,7 @@ def test_ranks_grow_with_what_is_better_and_are_not_cut(metric):
         assert rank(1000) < rank(1000, noise=50.0) < rank(1000, noise=60.0)
 
 
+@pytest.mark.full
 def test_no_record_is_in_both_parts_and_none_is_lost(monkeypatch):
     X, y = records()
     seen = {"fit": [], "score": []}

@@ -74,6 +74,7 @@ def table():
     return pd.DataFrame({"sex": sex, "age": age, "cost": np.round(cost), "ill": ill})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("monotone", ["up", "down"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_predictions_are_monotone(table, shape, monotone, tmp_path):
@@ -92,6 +93,7 @@ def test_predictions_are_monotone(table, shape, monotone, tmp_path):
     assert (np.diff(sign * own["effect"].to_numpy()) >= -1e-6).all()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [DPLogisticRegression, DPPoissonRegressor])
 def test_classes_and_counts(table, kind):
     target = {"column": "ill", "classes": ["no", "yes"]}
@@ -212,6 +214,7 @@ def test_bands_hold_after_the_projection(shape, rise):
     assert outside / (trials * points) < 0.05
 
 
+@pytest.mark.full
 def test_bands_of_a_monotone_column_are_wider(table):
     fitted = {}
     for monotone in ("up", None):
@@ -224,6 +227,7 @@ def test_bands_of_a_monotone_column_are_wider(table):
     np.testing.assert_allclose(fitted["up"][8:], fitted[None][8:])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("shape", ["smooth", "steps", "bins", "line"])
 def test_a_file_whose_shape_is_not_as_declared_is_refused(table, shape, tmp_path):
     model = TableModel(schema_of(SHAPES[shape]), DPRidge(5.0, random_state=0)).fit(table)
@@ -236,6 +240,7 @@ def test_a_file_whose_shape_is_not_as_declared_is_refused(table, shape, tmp_path
         load(file)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("shape", ["line", "smooth", "steps"])
 def test_a_projection_leaves_the_average_prediction_where_it_was(shape):
     """Also where the direction is wrong, and records lie to one side."""

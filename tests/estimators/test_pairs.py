@@ -81,6 +81,7 @@ def decisions(model, table):
     return features @ np.atleast_2d(model.estimator_.coef_).T + model.estimator_.intercept_
 
 
+@pytest.mark.full
 def test_a_pair_learns_what_its_columns_alone_cannot(table):
     alone = TableModel(schema_of(pairs=[]), estimator("high")).fit(table)
     both = TableModel(schema_of(pairs=[["month", "hour"]]), estimator("high")).fit(table)
@@ -90,6 +91,7 @@ def test_a_pair_learns_what_its_columns_alone_cannot(table):
     assert both.schema_.pairs[0].bins == round((2.0 * N / np.sqrt(7) / 6) ** (1 / 3) / 2)
 
 
+@pytest.mark.full
 def test_what_a_fit_chose_is_in_its_file(fitted, table, tmp_path):
     assert [pair.bins for pair in fitted.schema_.pairs] == [6, None, 9, 5]
     fitted.save(tmp_path / "model.json")
@@ -132,6 +134,7 @@ def test_what_is_not_known_of_a_pair_counts_as_its_average(table, strange):
     np.testing.assert_allclose(found, model.predict(strange), atol=1e-6)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("intercept", [True, False])
 def test_effects_of_a_pair_are_differences_of_decisions(table, intercept):
     model = TableModel(schema_of(), estimator("high", fit_intercept=intercept)).fit(table)
@@ -170,6 +173,7 @@ def test_effects_of_a_pair_are_differences_of_decisions(table, intercept):
         np.testing.assert_allclose(own["band"], 2.0 * wanted, rtol=1e-4)
 
 
+@pytest.mark.full
 def test_sparse_rows_and_several_classes(table):
     wide = {**COLUMNS["month"], "values": list(range(1, 200))}
     columns = {"month": wide, "site": COLUMNS["site"]}

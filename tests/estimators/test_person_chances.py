@@ -29,6 +29,7 @@ def fitted(**changes):
     return DPLogisticRegression(**values).fit(X, y, groups=person)
 
 
+@pytest.mark.full
 def test_it_is_planned_for_persons_and_makes_chances_fit(tmp_path):
     model = fitted()
     assert [x.what for x in model.privacy_.releases[-2:]] == ["steepness", "calibration"]
@@ -55,6 +56,7 @@ def mean_errors(model, X, y, person):
     return chance.mean() / y.mean() - 1.0, of_persons[0] / of_persons[1] - 1.0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
 def test_mean_probabilities_of_persons_are_right(epsilon):
     X, y, person = people()
@@ -77,6 +79,7 @@ def frequent():
     return X, (rng.random(len(person)) < 1.0 / (1.0 + np.exp(-decision))).astype(int), person
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("epsilon", [3.0, math.inf])
 def test_probabilities_are_right_per_row_or_per_person_as_asked(epsilon):
     X, y, person = frequent()
@@ -89,6 +92,7 @@ def test_probabilities_are_right_per_row_or_per_person_as_asked(epsilon):
         assert abs(both[1 - place]) > 0.1  # these are two questions
 
 
+@pytest.mark.full
 def test_without_an_intercept_too():
     model = fitted(fit_intercept=False)
     assert model.privacy_.releases[-1].what == "steepness"
@@ -105,6 +109,7 @@ def test_it_is_left_out_where_it_would_be_noise(n):
     assert "steepness" not in {x.what for x in model.privacy_.releases}
 
 
+@pytest.mark.full
 def test_cards_that_cannot_list_it():
     card = fitted().privacy_
     listed = card.releases[-1]

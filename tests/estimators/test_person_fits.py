@@ -84,6 +84,7 @@ def test_one_row_per_person_is_no_groups_to_the_last_bit(name, as_sparse):
     assert own.privacy_.verify() == alone.privacy_.verify()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["ridge", "classes"])
 def test_persons_are_counted_not_rows(name):
     cards = []
@@ -96,6 +97,7 @@ def test_persons_are_counted_not_rows(name):
     assert f'"n": {N}' in cards[0]
 
 
+@pytest.mark.full
 def test_it_learns_and_more_rows_help():
     X, line, person = people(20, n=4000)
     model = fitted("ridge", X, line, person)
@@ -129,6 +131,7 @@ CONTAINERS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_persons_are_the_same_in_every_container(container):
     X, line, person = people(2)
@@ -136,6 +139,7 @@ def test_persons_are_the_same_in_every_container(container):
     assert same(fitted("ridge", X, line, CONTAINERS[container](person)), expected)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("absent", [None, np.nan, "", pd.NA, "nan", "NaN", "NA", " None "])
 def test_rows_of_nobody_contribute_nothing(absent):
     X, line, person = people(2)
@@ -172,6 +176,7 @@ def test_identifiers_stay_out_of_the_model(tmp_path):
         assert b"patient" not in text
 
 
+@pytest.mark.full
 def test_given_weights_compare_rows_of_one_person():
     X, line, person = people(2)
     rng = np.random.default_rng(3)
@@ -182,6 +187,7 @@ def test_given_weights_compare_rows_of_one_person():
     assert not same(one, fitted("ridge", X, line, person, sample_weight=weights[::-1]))
 
 
+@pytest.mark.full
 def test_a_person_with_many_rows_takes_turns():
     X, line, person = people(2)
     person = np.where(np.arange(len(person)) % 3 == 0, 7, person)  # far more than a lot
@@ -237,6 +243,7 @@ def test_bad_parameters_are_named(changes):
         fitted("ridge", X, line, person, **changes)
 
 
+@pytest.mark.full
 def test_a_splitter_that_alone_has_groups_warns():
     X, line, person = people(2)
     model = DPRidge(y_bounds=(-3, 3), random_state=0)
@@ -247,6 +254,7 @@ def test_a_splitter_that_alone_has_groups_warns():
         cross_val_score(model, X, line, cv=KFold(2))
 
 
+@pytest.mark.full
 def test_groups_reach_fit_by_metadata_routing():
     X, line, person = people(4)
     with sklearn.config_context(enable_metadata_routing=True):
@@ -259,6 +267,7 @@ def test_groups_reach_fit_by_metadata_routing():
     assert "person" in search.best_estimator_.privacy_.unit
 
 
+@pytest.mark.full
 def test_a_budget_has_one_unit(tmp_path):
     X, line, person = people(2)
     path = str(tmp_path / "budget.db")
@@ -312,6 +321,7 @@ def test_a_schema_names_the_column_of_persons(tmp_path):
         TableModel(plain, estimator).fit(frame, groups=frame["patient"][:-1])
 
 
+@pytest.mark.full
 def test_private_bounds_of_persons():
     frame = table(5, n=4000)
     frame["a"] *= 37.0

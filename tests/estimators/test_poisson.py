@@ -54,6 +54,7 @@ def test_the_unit_of_exposures_is_free():
     assert minutes.intercept_ == pytest.approx(hours.intercept_ - math.log(60.0))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 5.0])
 def test_private_counts_are_far_better_than_their_mean(epsilon):
     X, y, exposure = records(20_000, intercept=1.0)
@@ -64,6 +65,7 @@ def test_private_counts_are_far_better_than_their_mean(epsilon):
     assert model.intercept_ == pytest.approx(1.0, abs=0.2)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("changes", [{}, {"lam": 0.01}, {"standardise": False}])
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
 def test_expected_counts_of_rare_events_add_up(epsilon, changes):
@@ -74,6 +76,7 @@ def test_expected_counts_of_rare_events_add_up(epsilon, changes):
     assert model.predict(X, exposure).sum() == pytest.approx(y.sum(), rel=0.06)
 
 
+@pytest.mark.full
 def test_more_epsilon_does_not_keep_duals_from_arriving():
     X, y, _ = records(20_000, intercept=-1.7)
     found = [

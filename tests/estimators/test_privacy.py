@@ -23,6 +23,7 @@ def records(n=500, d=3, seed=0):
     return X, X[:, 0] > X[:, 1]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
 def test_epsilon_recomputed_from_the_card_is_the_target_or_a_little_less(epsilon, relation):

@@ -66,6 +66,7 @@ def table():
     return TableModel(SCHEMA, DPLogisticRegression(10.0, random_state=0)).fit(people())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("relation", ["zero-out", "replace-one", "add-remove"])
 @pytest.mark.parametrize("metric", ["auto", "auc", "log_loss", "brier", "confusion", "recall"])
 def test_scores_of_a_classifier(model, metric, relation):
@@ -87,6 +88,7 @@ def test_scores_of_a_classifier(model, metric, relation):
     json.dumps(found.to_dict(), allow_nan=False)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("metric", ["auto", "mse", "r2"])
 def test_scores_of_a_regression(ridge, metric):
     X, _ = records(1)
@@ -198,6 +200,7 @@ def test_seeds(model, tmp_path):
     assert private_score(model, X, y, **secret) != private_score(model, X, y, **secret)
 
 
+@pytest.mark.full
 def test_persons_count_once_each(table, model):
     frame = people()
     schema = {**SCHEMA, "table": {"person": "patient"}}
@@ -242,6 +245,7 @@ def test_a_secret_number_of_records_is_not_told(model, table):
         assert one.card.delta == pytest.approx(delta)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_huge_numbers_warn_nobody(kind):
@@ -337,6 +341,7 @@ def test_messages_hold_no_value(model):
             assert "987654" not in str(error)
 
 
+@pytest.mark.full
 def test_tables_whose_classes_are_not_sorted_are_scored_by_their_own_codes():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.uniform(0, 1, 4000)})
@@ -356,6 +361,7 @@ def test_tables_whose_classes_are_not_sorted_are_scored_by_their_own_codes():
         assert found.value == pytest.approx(value, abs=0.02), metric
 
 
+@pytest.mark.full
 def test_errors_of_a_transformed_target_are_in_its_own_unit():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.uniform(0, 1, 4000)})

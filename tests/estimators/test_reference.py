@@ -114,6 +114,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__}-{m.epsilon}")
 def test_dense_and_csr_agree(model):
     # Unless they are standardised: sparse rows are scaled but not centred.
@@ -196,6 +197,7 @@ def test_seeds_repeat_and_fresh_entropy_does_not():
     assert (fresh[0] != fresh[1]).all()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("n_jobs", [2, -1])
 def test_threads_do_not_change_the_model(n_jobs):
     X, _, y = records()
@@ -204,6 +206,7 @@ def test_threads_do_not_change_the_model(n_jobs):
     np.testing.assert_array_equal(model.set_params(n_jobs=n_jobs).fit(X, y).coef_, expected)
 
 
+@pytest.mark.full
 def test_two_threads_may_fit_at_once():
     X, _, y = records()
     expected = DPRidge(y_bounds=(-3, 3), random_state=0, n_jobs=2).fit(X, y).coef_

@@ -50,6 +50,7 @@ def decisions(model, table):
     return features @ np.atleast_2d(plain.coef_).T + plain.intercept_
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("schema", [CLASSES, THREE, NUMBER])
 def test_effects_are_differences_of_decisions(table, schema, intercept):
@@ -86,6 +87,7 @@ def test_the_clearest_column_comes_first_at_its_knots(table, tmp_path):
     pd.testing.assert_frame_equal(load(tmp_path / "model.json").shapes(), shapes)
 
 
+@pytest.mark.full
 def test_values_without_records_are_told_by_released_means_alone(table):
     """Of a hundred that nobody has none is called seen; those that many have always are."""
     wide = {
@@ -114,6 +116,7 @@ def test_values_without_records_are_told_by_released_means_alone(table):
         assert model.shapes()["seen"].all()
 
 
+@pytest.mark.full
 def test_a_knot_does_not_count_its_neighbours_records(table):
     """Knots in the user's unit and back again are a rounding away from themselves."""
     age = {"kind": "number", "bounds": [0, 100], "shape": "smooth", "bins": 7}
@@ -138,6 +141,7 @@ def test_bands_cover_what_fits_differ_by(table):
     assert (away <= bands).mean() >= 0.95
 
 
+@pytest.mark.full
 def test_effects_are_relative_to_released_means(table):
     model = TableModel(NUMBER, DPRidge(10.0, random_state=0)).fit(table)
     means = model.estimator_.released_means()

@@ -189,6 +189,7 @@ def test_fits_without_a_seed_and_with_others_have_other_noise():
 # --- units ------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("factor", [1e-6, 7.3, 1e9])
 def test_predictions_do_not_depend_on_the_units_of_features(factor, intercept):
@@ -219,6 +220,7 @@ def test_predictions_are_in_the_units_of_the_labels(factor, shift):
 # --- what it is good for ----------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_years_need_no_centring_by_hand():
     """Labels from 1922 to 2011, as they are: close to the fit without privacy."""
     rng = np.random.default_rng(0)
@@ -251,6 +253,7 @@ def scores_of(model, table, seeds=3):
     return found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("intercept", [True, False])
 def test_a_large_common_mean_does_not_drown_what_differs(intercept):
     X, _, bound = common_mean(10_000)
@@ -289,6 +292,7 @@ ODD = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layout", ["dense", "csr"])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("name", ODD)
@@ -334,6 +338,7 @@ def test_every_kind_of_table_is_standardised_alike(kind, tmp_path):
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9)
 
 
+@pytest.mark.full
 def test_sparse_layouts_agree_and_are_scaled_but_not_centred():
     rng = np.random.default_rng(3)
     X = rng.random((3000, 6)) * (rng.random((3000, 6)) < 0.2) * np.geomspace(1.0, 0.01, 6)

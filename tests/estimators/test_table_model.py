@@ -160,6 +160,7 @@ def test_estimators_that_contradict_the_schema_are_refused(
         assert not Ledger(path).history("it")
 
 
+@pytest.mark.full
 def test_warnings_point_to_the_line_of_the_user(table):
     with pytest.warns(PrivacyWarning, match="formal sense") as caught:
         TableModel(SCHEMA, logistic(epsilon=20.0)).fit(table)
@@ -170,6 +171,7 @@ def test_warnings_point_to_the_line_of_the_user(table):
     assert {own.filename for own in caught} == {__file__}
 
 
+@pytest.mark.full
 def test_what_equals_the_schema_is_no_contradiction(table, tmp_path):
     small = table.head(500)
     logged = {**NUMBER, "target": {"column": "cost", "bounds": [0, 200], "transform": "log1p"}}
@@ -364,6 +366,7 @@ def test_parsed_records_and_pickles_give_the_same_model(model, table):
     )
 
 
+@pytest.mark.full
 def test_sparse_features_work_end_to_end(table):
     columns = {"place": {"kind": "category", "values": [str(k) for k in range(60)]}}
     schema = {"target": SCHEMA["target"], "columns": columns}

@@ -73,6 +73,7 @@ def test_without_a_schema_there_is_no_kind_and_no_error(schema):
     repr(model)
 
 
+@pytest.mark.full
 def test_scores_of_scikit_learn_are_right_although_the_schema_has_another_order(table):
     X, y = table.drop(columns="ill"), table["ill"]
     model = classifier().fit(X, y)
@@ -123,6 +124,7 @@ def test_methods_are_there_before_the_fit_if_the_estimator_has_them(table):
             getattr(classifier(), name)(table)
 
 
+@pytest.mark.full
 def test_cross_validation_takes_the_target_from_the_table_or_apart(table):
     assert cross_val_score(classifier(), table, cv=2).min() > 0.85
     assert cross_val_score(regressor(), table, cv=2).min() > 0.9
@@ -151,6 +153,7 @@ def test_a_grid_needs_no_estimator_to_be_given(table):
     assert TableModel(SCHEMA).set_params(schema=NUMBER).estimator is None
 
 
+@pytest.mark.full
 def test_groups_reach_the_fit_by_metadata_routing(table):
     X, y, persons = table[:2000], None, table["id"][:2000]
     with pytest.warns(PrivacyWarning, match="groups are used to split"):

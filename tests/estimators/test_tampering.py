@@ -55,6 +55,7 @@ def content(folder):
     return of
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_comes_back_and_goes_out_again_as_it_was(content, folder, kind):
     content(kind)

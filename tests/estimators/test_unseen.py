@@ -46,6 +46,7 @@ def table():
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("schema", [NUMBER, CLASSES])
 def test_levels_that_never_occur_have_no_weight(table, schema, tmp_path):
     kind = DPRidge if schema is NUMBER else DPLogisticRegression
@@ -105,6 +106,7 @@ def test_one_record_is_predicted_as_among_others_and_by_scikit_learn(table, sche
         np.testing.assert_allclose(found, model.predict_proba(rows), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.full
 def test_rare_levels_that_matter_are_kept():
     rng = np.random.default_rng(0)
     n = 20_000
@@ -155,6 +157,7 @@ def test_noisy_moments_leave_no_level_out(table):
     assert model.estimator_.coef_.all()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "change",
     [
@@ -176,6 +179,7 @@ def test_what_is_left_out_cannot_be_put_in_or_widened(table, change, tmp_path):
         load(tmp_path / "model.json")
 
 
+@pytest.mark.full
 def test_a_file_may_leave_out_levels_only(table, tmp_path):
     wide = {**COLUMNS, "town": {"kind": "category", "values": [f"t{k}" for k in range(400)]}}
     schema = {**NUMBER, "columns": wide}

@@ -21,6 +21,7 @@ SCORES = Evaluation(
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scores", [None, SCORES], ids=["plain", "scored"])
 @pytest.mark.parametrize("name", MODELS)
 def test_every_bill_is_valid(name, scores, tmp_path):

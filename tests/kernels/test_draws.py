@@ -220,6 +220,7 @@ def test_a_wait_beyond_the_limit_is_told_apart(lower):
     assert wait_of(word(lower)) == -LIMIT
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 def test_waits_follow_their_law():
     # A word stands for more than the limit with a chance of 2^-13; the rest comes again.
@@ -299,6 +300,7 @@ def both_tails(counts, trials, chance):
     return np.minimum(law.cdf(counts), law.sf(counts - 1))
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize("rate", [0.05, 0.3, 0.9])
 def test_bits_are_independent_with_the_given_rate(rate):

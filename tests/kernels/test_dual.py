@@ -185,6 +185,7 @@ def test_clipping_is_at_work_in_the_cases_above():
     assert np.abs(loose - tight).max() > 0.1
 
 
+@pytest.mark.full
 def test_float32_rows_follow_the_same_path():
     case = Case(Logistic())
     _, shared, _ = case.run()
@@ -270,6 +271,7 @@ WILD = st.one_of(
 )
 
 
+@pytest.mark.full
 @every_loss
 @given(
     x=st.lists(WILD, min_size=2, max_size=2),
@@ -409,6 +411,7 @@ def test_sweeps_are_the_same_on_sparse_rows(outputs):
     np.testing.assert_allclose(*found, rtol=1e-12)
 
 
+@pytest.mark.full
 def test_sweeps_do_not_follow_the_pointers_of_rows_that_are_not_well_formed():
     case = Case(Squared(), sparse=True)
     pointers = case.rows.indptr.astype(np.int64)
@@ -461,6 +464,7 @@ for loss in here.LOSSES:
 """
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 def test_the_interpreter_agrees_with_the_compiler():
     script = SCRIPT.format(folder=os.path.dirname(__file__), disabled=1)

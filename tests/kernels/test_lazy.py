@@ -144,6 +144,7 @@ every_case = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.full
 @every_case
 @pytest.mark.parametrize("bits", [0, BITS])
 def test_without_noise_lazy_and_eager_agree_exactly(loss, outputs, constant, bits):
@@ -308,6 +309,7 @@ def test_contributions_that_are_no_numbers_are_left_out():
         assert lazy.state[:, 3].any() == added
 
 
+@pytest.mark.full
 def test_records_that_cannot_be_used_read_nothing():
     problem, rows, records = case(Hinge(), 1, 0.0)
     rows.norm[:5], records.weights[5:] = np.nan, 0.0

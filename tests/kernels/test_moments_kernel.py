@@ -85,6 +85,7 @@ def test_one_record_is_cut_toward_zero_entry_by_entry(kernel, layout):
             assert abs(Fraction(found) - exact) < 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("layout", ["dense", "csr"])
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)

@@ -290,6 +290,7 @@ for loss in here.LOSSES:
 """
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 def test_the_interpreter_agrees_with_the_compiler():
     result = subprocess.run(

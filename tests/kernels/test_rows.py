@@ -37,6 +37,7 @@ def interpreted_operations(rows, i, scale, vector):
     return product, plain, cut
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("constant", [0.0, 0.3], ids=["no tail", "tail"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_dense_csr_and_python_agree(dtype, constant):

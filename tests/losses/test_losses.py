@@ -290,6 +290,7 @@ def test_steps_are_finite_for_extreme_inputs(loss):
         assert feasible(loss, project(loss, a + step, y), y)
 
 
+@pytest.mark.full
 @every_loss
 def test_python_and_compiled_code_agree(loss):
     generator = np.random.default_rng(1)
@@ -317,6 +318,7 @@ def joint_step(loss, room):
     fill_steps(loss, 2, room[0], room[1], room[2], room, room, room)
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize("loss", [*ALL, Poisson(), Softmax()], ids=name_of)
 def test_no_step_calls_the_mathematical_library(loss):
@@ -335,6 +337,7 @@ def test_the_written_out_exponential_is_exact_to_the_last_bits():
     assert plain_exp(-1e300) == plain_exp(-700.0) < 1e-300
 
 
+@pytest.mark.full
 def test_the_logistic_step_is_accurate_for_every_curvature():
     """A grid over 24 decades of k; p below, within, at the ends of and above (0, k)."""
     root = np.vectorize(_root)

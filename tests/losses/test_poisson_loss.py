@@ -78,6 +78,7 @@ def test_the_step_solves_its_equation(u, y, m, k):
     assert mean == pytest.approx(0.7 * math.exp(root), rel=1e-8, abs=1e-8 * (1.0 + away + y))
 
 
+@pytest.mark.full
 def test_the_step_is_accurate_to_the_last_bits():
     """From a dual of 0 and with a label of 0 the mean is minus the step."""
     generator = np.random.default_rng(0)

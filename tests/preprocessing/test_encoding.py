@@ -122,6 +122,7 @@ def test_knots_of_private_bounds_are_named_when_they_are_known():
     assert feature_names(schema, {"x": (0, 4)})[1:] == ["x at 0", "x at 2", "x at 4"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("shape", ["steps", "smooth"])
 @pytest.mark.parametrize("as_sparse", [True, False])
 @given(values=st.lists(st.floats(-1.0, 9.0), min_size=1, max_size=6))

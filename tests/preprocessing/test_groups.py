@@ -105,6 +105,7 @@ def test_renamed_spellings_are_of_groups():
     assert read(column, ["E11.2", "E12"]) == [0, OTHER]
 
 
+@pytest.mark.full
 @given(st.lists(st.integers(-(10**17), 10**17), min_size=1, max_size=5), st.integers(1, 6))
 def test_a_whole_number_has_one_group_in_every_type(values, size):
     column = {"kind": "category", "values": ["1", "-2", "7"], "group": {"prefix": size}}

@@ -145,6 +145,7 @@ like_others = st.one_of(
 )
 
 
+@pytest.mark.full
 @settings(max_examples=500)
 @given(st.lists(like_others, min_size=2, max_size=5), st.booleans())
 def test_a_record_is_parsed_on_its_own(values, as_objects):

@@ -70,6 +70,7 @@ def test_only_numbers_without_a_declared_shape_get_one():
     assert shaped(found, 0.1, 10) == found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("relation", ["zero-out", "replace-one", "add-remove"])
 def test_a_fit_uses_the_public_number_of_records(relation):
     declared = {"n": 40_000} if relation == "add-remove" else {}

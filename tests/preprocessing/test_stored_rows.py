@@ -257,6 +257,7 @@ def test_a_regression_with_a_pilot_does_not_depend_on_it_either(monkeypatch):
         np.testing.assert_array_equal(model.fit(rows, y).coef_, expected, name)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("longest", [np.inf, 0.4])
 def test_predictions_that_cut_long_rows_do_not_either(longest, monkeypatch):
     monkeypatch.setattr("dpscd.estimators.regression.BLOCK", 1000)

@@ -162,6 +162,7 @@ def test_events_in_another_order_cost_the_same(relation):
     assert epsilon_of(events, 1e-6, relation, 1e-3).epsilon == first
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("delta", [1e-300, 1e-30, 1e-5, 0.999])
 @pytest.mark.parametrize("epsilon", [1e-300, 1e-20, 1e-9, 1e-3, 1.0, 100.0, 1e4])
 def test_the_multiplier_of_a_release_is_exact_for_whatever_target(epsilon, delta):
@@ -295,6 +296,7 @@ def test_a_grid_without_any_detail_gives_no_bound(relation):
 LOW_RATES = [(1e-5, 0.4, 1), (1e-5, 0.4, 1000), (1e-4, 0.6, 10_000), (1e-3, 0.8, 100_000)]
 
 
+@pytest.mark.full
 @every_relation
 @pytest.mark.parametrize("event", LOW_RATES, ids=repr)
 def test_the_end_of_the_grid_of_the_library_is_paid_and_costs_little(relation, event):

@@ -51,6 +51,7 @@ def test_calibration_ends_just_below_the_target(relation, epsilon, rate, steps):
     assert 0.99 * epsilon < found <= epsilon
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 @every_relation
 def test_calibration_leaves_room_for_what_else_is_released(relation, epsilon):

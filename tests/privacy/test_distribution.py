@@ -50,6 +50,7 @@ def test_divergences_are_those_of_the_library(way, rate, std):
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
 
 
+@pytest.mark.full
 @every_way
 @every_step
 def test_the_range_leaves_out_no_more_than_the_tail(way, rate, std):
@@ -64,6 +65,7 @@ def test_the_range_leaves_out_no_more_than_the_tail(way, rate, std):
         assert masses[losses[:-1] < low - slack].sum() <= tail
 
 
+@pytest.mark.full
 @every_way
 @every_step
 def test_masses_add_up_to_one(way, rate, std):

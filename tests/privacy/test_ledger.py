@@ -251,6 +251,7 @@ def die_inside(path, number, committed):
 
 
 class TestProcesses:
+    @pytest.mark.full
     def test_two_that_race_for_the_last_epsilon_cannot_both_win(self, tmp_path):
         paths = [str(tmp_path / f"{number}.db") for number in range(8)]
         for path in paths:
@@ -268,6 +269,7 @@ class TestProcesses:
             assert Ledger(path).show("d").spent_epsilon == 0.2
             Ledger(path).verify()
 
+    @pytest.mark.full
     def test_joblib_and_pickles_share_one_budget(self, ledger):
         copy = pickle.loads(pickle.dumps(ledger))
         assert vars(copy) == {"path": ledger.path}

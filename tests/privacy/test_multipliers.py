@@ -298,6 +298,7 @@ def _many(folder: str, number: int) -> bool:
     return True
 
 
+@pytest.mark.full
 def test_two_processes_at_once_do_no_harm(folder):
     context = multiprocessing.get_context("spawn")
     with context.Pool(2) as pool:

@@ -56,6 +56,7 @@ def binomial(counts, trials, chance):
     return tails.min() >= ALARM / np.size(counts)
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize("exact", [False, True], ids=["rounded", "exact"])
 @pytest.mark.parametrize("kind", [PoissonLots, ScarceLots])
@@ -213,6 +214,7 @@ def lots_source(seed=b"key"):
     return LotsSource.of(SeededSource(seed))
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize("exact", [False, True], ids=["rounded", "exact"])
 @pytest.mark.parametrize("rate", [0.1, 0.6])

@@ -24,6 +24,7 @@ def squared_length(whole):
     return sum((unit * Fraction(x)) ** 2 for x in whole.tolist())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize(("epsilon", "size"), [(0.01, 1), (0.1, 40), (1.0, 1), (10.0, 2)])
 def test_the_stated_epsilon_is_reached_and_hardly_undershot(relation, epsilon, size):

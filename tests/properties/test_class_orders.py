@@ -164,6 +164,7 @@ def test_what_is_listed_is_of_the_class_above_it(tmp_path, classes):
         assert float(shown["± band"]) == pytest.approx(own["band"].max(), abs=1e-4)
 
 
+@pytest.mark.full
 def test_a_search_answers_with_the_classes_of_the_schema():
     classes = ["zz", "mm", "aa"]
     model, table = fitted("logistic", classes)

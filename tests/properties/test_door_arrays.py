@@ -89,6 +89,7 @@ def check_rows(make, change):
     check_change(triples_of, make, change)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", CONTAINERS)
 @DOOR
 @given(change=changes())
@@ -102,6 +103,7 @@ def test_columns_that_change_their_type(change):
     check_rows(CONTAINERS["frame"], change)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", TYPED)
 @DOOR
 @given(change=typed_changes())
@@ -213,6 +215,7 @@ entry = st.tuples(st.integers(0, 3), st.floats(-1e3, 1e3, width=32))
 wild = st.tuples(st.integers(-1, 5), st.floats())
 
 
+@pytest.mark.full
 @DOOR
 @given(
     entries=st.lists(st.lists(entry, max_size=5), min_size=3, max_size=6),
@@ -304,6 +307,7 @@ readers = st.sampled_from(
 )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [*FLAT, *COLUMNS])
 @DOOR
 @given(change=changes(NUMBERS + LABELS, 1), read=readers)
@@ -311,6 +315,7 @@ def test_labels(kind, change, read):
     check_change(read, of_labels({**FLAT, **COLUMNS}[kind]), change)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", FLAT_TYPED)
 @DOOR
 @given(change=typed_changes(1), read=readers)

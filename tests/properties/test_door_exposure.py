@@ -63,6 +63,7 @@ def model():
     return DPPoissonRegressor(np.inf, y_bounds=(0, 9)).fit(X, rng.poisson(3.0, size=200))
 
 
+@pytest.mark.full
 def test_predictions_too(model):
     X = np.ones((3, 1))
     rate = model.predict(X[:1])[0]

@@ -145,6 +145,7 @@ def check_tables(make, change, door):
     check_change(door.records, make, change, refuses=False)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", FRAMES)
 @DOOR
 @given(change=changes(CELLS, 5, ()), door=st.sampled_from(DOORS))
@@ -152,6 +153,7 @@ def test_tables(kind, change, door):
     check_tables(FRAMES[kind], change, door)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", TYPED)
 @DOOR
 @given(change=typed_changes(5), door=st.sampled_from(DOORS))
@@ -159,12 +161,14 @@ def test_tables_of_one_type(kind, change, door):
     check_tables(TYPED[kind], change, door)
 
 
+@pytest.mark.full
 @DOOR
 @given(change=turning_changes(5), door=st.sampled_from(DOORS))
 def test_columns_that_change_their_type(change, door):
     check_tables(FRAMES["as pandas infers them"], change, door)
 
 
+@pytest.mark.full
 @DOOR
 @given(
     kind=st.sampled_from(["as pandas infers them", "objects"]),
@@ -184,6 +188,7 @@ def test_a_record_is_the_same_alone_and_in_any_partition(kind, change, cut):
     assert alone == [found[k]]
 
 
+@pytest.mark.full
 @DOOR
 @given(
     change=changes(NUMBERS + LISTED, 5),
@@ -214,6 +219,7 @@ def test_no_cell_refuses_anything(cell):
         check_others(DOORS[0].records, (before,), (after,), 1, refuses=False)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "meaning",
     [
@@ -290,6 +296,7 @@ def read_file(text, chunk, folder, suffix, header):
     return triples
 
 
+@pytest.mark.full
 @DOOR
 @given(
     suffix=st.sampled_from(["", ".gz"]),
@@ -342,6 +349,7 @@ def parquet_maker(rows):
     return make
 
 
+@pytest.mark.full
 @DOOR
 @given(change=typed_changes(5), rows=st.integers(1, 3))
 def test_parquet(tmp_path_factory, change, rows):
@@ -375,6 +383,7 @@ def as_object(cell):
     return None if np.ndim(cell) else cell
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", DECLARED)
 @DOOR
 @given(box=st.sampled_from(sorted(BOXES)), change=changes(CELLS, 2, ()))

@@ -48,6 +48,7 @@ def test_opposite_shifts_are_what_is_accounted(rate, length):
         np.testing.assert_allclose(found, opposite(rate, length), atol=ERROR)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("length", [0.3, 1.0, 2.0])
 def test_no_other_shifts_exceed_opposite_ones(rate, length):

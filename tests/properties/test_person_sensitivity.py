@@ -140,6 +140,7 @@ def test_no_person_moves_a_lot_by_more_than_the_clip(loss, layout):
             assert squared_distance(full, replaced) <= (2 * clip) ** 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layout", ["dense", "csr", "packed"])
 @pytest.mark.parametrize("rows", [2, 5, 50])
 def test_a_person_whose_rows_pull_together_attains_the_clip(layout, rows):
@@ -164,6 +165,7 @@ def test_duals_move_by_what_was_contributed(layout):
     assert np.allclose(dual[:, 0] @ X, found, atol=2e-4 if layout == "packed" else 1e-6)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("layout", ["dense", "csr", "packed"])
 @pytest.mark.parametrize("loss", SOME)
 def test_a_person_of_one_row_is_a_record_to_the_last_bit(loss, layout):

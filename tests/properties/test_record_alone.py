@@ -105,6 +105,7 @@ def containers(X):
     return [X, X.astype(np.float64), np.asfortranarray(X), np.asfortranarray(X, np.float64)]
 
 
+@pytest.mark.full
 @settings(max_examples=60)
 @given(situations(["none", "centred", "turned"]))
 def test_a_row_is_that_of_its_record_alone(situation):
@@ -234,6 +235,7 @@ def lot_of(loss, d, outputs, n=300):
     return rng, (loss, pack, constants), shared, before
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("loss", "d", "outputs"),
     [

@@ -96,6 +96,7 @@ def total(query, records, as_sparse=False):
     return query.total(held(sparse.csr_matrix(X) if as_sparse else X, table[:, 2], table[:, 3]))
 
 
+@pytest.mark.full
 @settings(max_examples=300)
 @given(
     records=st.lists(record, min_size=1, max_size=4),

@@ -88,6 +88,7 @@ def moved(query, one, other):
 EMPTY = np.zeros((1, D)), np.zeros(1), np.zeros(1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("name", [*QUERIES, *OF_ROWS])
 def test_a_person_moves_a_sum_by_at_most_one(name, as_sparse):

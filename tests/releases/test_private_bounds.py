@@ -82,6 +82,7 @@ def sums(monkeypatch, columns, one):
 values = st.one_of(st.floats(), st.sampled_from([0.0, -0.0, 1.0, 2.0**47, 2.0**-16, 1e308]))
 
 
+@pytest.mark.full
 @settings(max_examples=200)
 @given(st.lists(st.tuples(values, values), min_size=1, max_size=8), st.integers(0, 7))
 def test_a_record_moves_a_histogram_by_at_most_one(records, place):

@@ -153,6 +153,7 @@ def test_nothing_is_standardised_that_the_plan_does_not_release():
     assert {purpose for _, purpose, *_ in log} == {Purpose.NOISE}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("intercept", [False, True])
 def test_sparse_rows_are_trained_on_too(intercept):
     plan = planned(intercept=intercept)
@@ -196,6 +197,7 @@ def test_a_plan_of_another_problem_is_refused():
         run_plan(other, plan, held(X, y), lambda part: Spy(part, []))
 
 
+@pytest.mark.full
 def test_predictions_leave_records_alone_that_cannot_be_used():
     values, indices = np.array([0.5, 0.1, 0.1]), np.array([0, 2**31 - 1, 1], dtype=np.int32)
     rows = CsrRows(values, indices, np.array([0, 1, 3]), 2, np.empty(2), np.empty(2), 0.0)

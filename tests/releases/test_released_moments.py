@@ -224,6 +224,7 @@ extreme = st.sampled_from(
 label = st.one_of(st.floats(-3.0, 3.0), st.floats(), extreme)
 
 
+@pytest.mark.full
 @settings(max_examples=200)
 @given(
     labels=st.lists(label, min_size=3, max_size=3),

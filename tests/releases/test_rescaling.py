@@ -130,6 +130,7 @@ def planned(**changes):
     return plan_fit(Facts(**{**facts, **changes}), PrivacyTarget(1.0, 1e-5))
 
 
+@pytest.mark.full
 def test_it_is_planned_for_means_of_labels_and_paid_for():
     one = planned()
     assert [x.what for x in one.after] == ["rescaling"]

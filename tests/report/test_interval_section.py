@@ -52,6 +52,7 @@ def section(page):
     return re.search(r'<section id="effects".*?</section>', page, re.DOTALL).group(0)
 
 
+@pytest.mark.full
 def test_the_section_stands_before_the_model_and_its_noise(shown):
     titles = re.findall(r"<h2[^>]*>([^<]*)</h2>", shown[1])
     assert titles.index(TITLE) == titles.index("The model and its noise") - 1
@@ -83,6 +84,7 @@ def test_levels_are_named_with_what_they_are_compared_with(shown):
     )
 
 
+@pytest.mark.full
 def test_a_regression_has_no_odds(arrays):
     words = Checker(section(model_page(arrays, "m"))).words
     assert "dds" not in words
@@ -108,6 +110,7 @@ def test_assumptions_are_those_of_the_model(arrays):
         arrays.inference = "robust"
 
 
+@pytest.mark.full
 def test_hostile_names_stay_text():
     page = model_page(evil_intervals(), EVIL)
     checked = Checker(page)
@@ -141,6 +144,7 @@ def test_models_with_intervals_have_no_such_note(shown):
     assert "confidence intervals are in the section before" in words
 
 
+@pytest.mark.full
 def test_other_epsilons_are_planned_for_intervals_too(shown, arrays):
     for model in (shown[0], arrays):
         subject = Subject(model)

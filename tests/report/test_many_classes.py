@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from dpscd import DPLinearSVC, DPLogisticRegression, TableModel
 from dpscd.report.model_page import model_page
@@ -18,6 +19,7 @@ def page_of(estimator):
     return model_page(TableModel(SCHEMA, estimator).fit(table), "model")
 
 
+@pytest.mark.full
 def test_weights_of_a_multinomial_model_are_compared_between_classes():
     text = page_of(DPLogisticRegression(random_state=0))
     assert "what is the same in all changes nothing" in text

@@ -252,6 +252,7 @@ def test_no_warning_without_reason(shown):
     assert "Read this first" not in shown[2]
 
 
+@pytest.mark.full
 def test_a_regression_with_one_feature():
     model = ridge(epsilon=1.0)
     words = Checker(model_page(model, "m")).words
@@ -368,6 +369,7 @@ def test_a_failed_write_leaves_the_old_page(tmp_path, shown):
     assert out.read_text() == "old"
 
 
+@pytest.mark.full
 def test_pairs_are_maps_with_signs_where_they_are_clear():
     model = paired()
     page = model_page(model, "m")

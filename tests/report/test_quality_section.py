@@ -44,6 +44,7 @@ def test_without_them_nothing_is_said(file):
     assert 'id="about"' not in found
 
 
+@pytest.mark.full
 def test_an_evaluation_comes_with_its_privacy(file):
     evaluated(file, PLAIN)
     found = page(file, evaluation="e.json")

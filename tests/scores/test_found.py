@@ -81,6 +81,7 @@ CASES = [(name, 2) for name in CLASS_METRICS] + [(name, 0) for name in NUMBER_ME
 CASES += [("brier", 3), ("confusion", 3), ("recall", 3), ("log_loss", 4)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("metric", "classes"), CASES)
 def test_with_hardly_any_noise_it_is_what_the_definition_says(metric, classes, relation):
@@ -94,6 +95,7 @@ def test_with_hardly_any_noise_it_is_what_the_definition_says(metric, classes, r
 
 # The chance that fewer than 83 % of 100 intervals of 95 % cover is below 1e-5; intervals twice
 # as wide as they should be cover 99.99 %. Sharper: benchmarks/score_coverage.py.
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("relation", "epsilon"),
     [(Relation.ZERO_OUT, 0.1), (Relation.ZERO_OUT, 1.0), (Relation.ADD_REMOVE, 1.0)],

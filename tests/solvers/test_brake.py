@@ -51,6 +51,7 @@ def paths(plan, size, back, seed):
     return np.cumsum(moves, axis=0)
 
 
+@pytest.mark.full
 @given(
     st.sampled_from([1.0, 0.2, 0.07, 0.01]),
     st.sampled_from([1, 3]),
@@ -163,6 +164,7 @@ class Reader:
         return part
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("noise", [0.5, 1e-5], ids=["fixed point", "floats"])
 def test_what_a_record_adds_under_a_path_that_swings_does_not_depend_on_the_others(noise):
     count = 40

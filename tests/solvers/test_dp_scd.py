@@ -64,6 +64,7 @@ def by_hand(plan):
     return average / 15.0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("multiplier", "packed"), [(2.0, True), (0.001, False)])
 def test_the_result_is_the_average_of_the_path_at_the_end(multiplier, packed):
     plan = dataclasses.replace(PLAN, noise_multiplier=multiplier)

@@ -63,6 +63,7 @@ class Recorder(SeededSource):
         return super().words(purpose, first, steps, width)
 
 
+@pytest.mark.full
 def test_the_damping_of_a_lazy_fit_is_fixed():
     """The path that would tell whether it swings is not all drawn: nothing may follow it."""
     strong = dataclasses.replace(PLAN, clip=5.0)  # steps that are damped rather than clipped

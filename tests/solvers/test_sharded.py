@@ -191,6 +191,7 @@ def small_blocks(monkeypatch):
 CUTS = [[], [130], [1, 1, 90, 399]]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("cuts", CUTS, ids=len)
 @pytest.mark.parametrize(
     ("loss", "outputs"),
@@ -239,6 +240,7 @@ def test_whatever_is_lost_the_model_is_the_same(losses, monkeypatch):
     assert transport.refills == len(losses)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("lost", [False, True])
 @pytest.mark.parametrize("kind", ["packed", "floats", "sparse"])
 def test_every_shard_has_the_damping_of_the_path(kind, lost, monkeypatch):
@@ -402,6 +404,7 @@ def test_without_signal_the_model_is_the_noise_of_one_source():
     np.testing.assert_array_equal(found[0], plan.noise.grid * moved)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("room", [1, 3000, 10**9])
 def test_little_memory_does_not_change_the_model(room):
     plan, arrays = planned(pilot=True), data()

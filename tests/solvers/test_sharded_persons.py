@@ -119,6 +119,7 @@ def test_divided_persons_give_the_model_of_one_machine(kind, loss, outputs, cuts
     same(found, whole(plan, arrays, loss, sparse))
 
 
+@pytest.mark.full
 def test_a_pilot_and_moments_of_persons_too():
     plan = planned(pilot=True)
     arrays = people()
@@ -135,6 +136,7 @@ def test_a_lost_shard_goes_on_with_the_turns_it_had(losses):
     same(found, whole(plan, arrays))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("room", [3000, 100_000])
 def test_little_memory_does_not_change_the_model(room):
     plan = planned()

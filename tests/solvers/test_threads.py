@@ -71,6 +71,7 @@ def eager(monkeypatch):
     monkeypatch.setattr(threads_module, "_LEAST_WORK", 1)
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("threads", [2, 3, 5])
@@ -78,6 +79,7 @@ def test_threads_do_not_change_the_result(threads):
     np.testing.assert_array_equal(fit(threads), fit(1))
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.usefixtures("eager")
 def test_threads_do_not_change_a_model_of_many_classes():
@@ -247,6 +249,7 @@ def test_threads_may_come_at_any_time(delay):
             assert_expected(chunk)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("size", [1, 40, 1000])
 def test_a_step_is_released_when_those_that_are_late_have_delivered(size):
     chunk = Chunk(2)
@@ -403,6 +406,7 @@ def test_threads_do_not_change_the_result_for_persons(threads):
     np.testing.assert_array_equal(run(threads), run(1))
 
 
+@pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.usefixtures("eager")
 def test_logistic_threads_agree_too():
