@@ -105,7 +105,9 @@ def test_engines_are_those_of_the_estimators():
 
 def test_the_usual_engine_may_be_named():
     call("--classes", "2", "--engine", "numba")
-    assert "engine" not in parameters()  # as files without the option
+    assert parameters()["engine"] == "numba"  # as without the option
+    call("--classes", "2")
+    assert parameters()["engine"] == "numba"
 
 
 @pytest.mark.full

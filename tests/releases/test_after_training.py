@@ -412,14 +412,18 @@ def test_a_card_with_classes_lists_no_long_rows_and_the_other_way_round():
     calibration, long_rows = Calibration(N, 1.0).release(), LongRows(N, 1.0).release()
     Calibration.check_listed(calibration, {"classes": [0, 1], "intercept": 0.3})
     LongRows.check_listed(long_rows, {"y_bounds": [0, 1]})
-    bad = ({"classes": [0, 1, 2]}, {"y_bounds": [0, 1]}, {"classes": [0, 1], "intercept": 0.0})
+    bad = (
+        {"classes": [0, 1, 2], "intercept": 0.3},
+        {"y_bounds": [0, 1], "intercept": 0.3},
+        {"classes": [0, 1], "intercept": 0.0},
+    )
     for public in bad:
         with pytest.raises(CardError, match="no such model"):
             Calibration.check_listed(calibration, public)
     with pytest.raises(CardError, match="numeric labels"):
         LongRows.check_listed(long_rows, {"classes": [0, 1]})
     for kind, one, public in (
-        (Calibration, calibration, {"classes": [0, 1]}),
+        (Calibration, calibration, {"classes": [0, 1], "intercept": 0.3}),
         (LongRows, long_rows, {"y_bounds": [0, 1]}),
     ):
         with pytest.raises(CardError, match="fits no such model"):

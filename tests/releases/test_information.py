@@ -254,7 +254,6 @@ def test_a_card_lists_it_in_its_own_size_only():
     Information.check_listed(one.release(), public)
     Information.check_listed(None, public)
     Information.check_listed(Information(N, 1.0, D + 1, True, True).release(), public)
-    Information.check_listed(one.release(), {})
     number = {**{k: v for k, v in public.items() if k != "classes"}, "y_bounds": [0.0, 1.0]}
     Information.check_listed(Information(N, 1.0, D + 1, False, False).release(), number)
     for wrong in ({**public, "classes": [0, 1, 2]}, {**public, "standardised": False}):

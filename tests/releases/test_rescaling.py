@@ -153,11 +153,12 @@ def test_a_plan_without_a_spread_or_with_classes_is_refused():
 
 def test_cards_of_classifiers_and_of_other_sizes_are_refused():
     listed = Rescaling(N, 1.0).release()
-    Rescaling.check_listed(listed, {"y_bounds": [0, 1]})
+    number = {"y_bounds": [0, 1], "standardised": True}
+    Rescaling.check_listed(listed, number)
     Rescaling.check_listed(None, {"classes": [0, 1]})
     with pytest.raises(CardError, match="rescaling that no such model has"):
         Rescaling.check_listed(listed, {"classes": [0, 1]})
     with pytest.raises(CardError, match="not standardised"):
         Rescaling.check_listed(listed, {"y_bounds": [0, 1], "standardised": False})
     with pytest.raises(CardError, match="fits no such model"):
-        Rescaling.check_listed(dataclasses.replace(listed, size=3), {"y_bounds": [0, 1]})
+        Rescaling.check_listed(dataclasses.replace(listed, size=3), number)
