@@ -31,10 +31,10 @@ The question: somebody has a table with columns as they are, knows what they mea
 private model without tuning it. What to pick? The settings and grids are in
 `dpscd_experiments/specs/tables.toml`. The schemas are the packaged one of Adult, without its
 bins, and those in `dpscd_experiments/schemas`; each says where its bounds and values come from:
-the publisher's description of the columns, calendars, maps and public statistics, and never the records. No
-shape is declared: a fit decides from epsilon and the number of records. Methods that are
-trained on our features have those of the same epsilon; without privacy they have the finest. A
-cell that was not run has a dash.
+the publisher's description of the columns, calendars, maps and public statistics, and never the
+records. No shape is declared: a fit decides from epsilon and the number of records. Methods
+that are trained on our features have those of the same epsilon; without privacy they have the
+finest. A cell that was not run has a dash.
 
 DP-EBM and EBM need the extra `peers`; diffprivlib and synthetic records by MST (dpmm) need
 interpreters of their own, named by `DPSCD_DIFFPRIVLIB_PYTHON` and `DPSCD_DPMM_PYTHON`. MST
