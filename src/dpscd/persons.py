@@ -63,21 +63,25 @@ class PersonRows:
         """Return the kernel's view of the persons, each beginning with the first row."""
         return Persons(self.starts, np.zeros(self.count, np.int64), self.most)
 
-    def means(self, each: Floats, usable: npt.NDArray[np.bool_], rows: float = 1.0) -> Floats:
-        """Return every person's mean of numbers of its usable rows, smaller for few rows.
+    def means(self, each: Floats, usable: npt.NDArray[np.bool_]) -> Floats:
+        """Return every person's mean of numbers of its usable rows.
 
-        `each`, of shape (numbers, rows), is finite, and 0 where a row adds nothing. The mean
-        over m rows is multiplied by ``min(m, rows) / rows``, so that up to `rows` (at least 1)
-        rows of a person count one each; with 1 persons count one each. The result, of shape
-        (numbers, persons), is 0 for a person without a usable row.
+        `each`, of shape (numbers, rows), is finite, and 0 where a row adds nothing. The result,
+        of shape (numbers, persons), is 0 for a person without a usable row.
         """
         found = np.empty((len(each), self.count))
         fill_person_means(each, usable, self.starts, found)
-        if rows == 1.0:
-            return found
+        return found
+
+    def further(self, usable: npt.NDArray[np.bool_], rows: float) -> Floats:
+        """Return ``(min(m, rows) - 1) / rows`` for the m usable rows of every person.
+
+        0 for persons of one row or none, always below 1; `rows` is at least 1.
+        """
         person = np.repeat(np.arange(self.count), np.diff(self.starts))
         many = np.bincount(person, weights=usable, minlength=self.count)
-        return found * (np.minimum(many, rows) / rows)
+        found: Floats = np.maximum(np.minimum(many, rows) - 1.0, 0.0) / rows
+        return found
 
 
 def training_weights(starts: Ints, given: Floats | None, others: Floats, how: str) -> Floats:

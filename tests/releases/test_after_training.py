@@ -14,6 +14,7 @@ from dpscd.errors import CardError, ParameterError
 from dpscd.kernels.chances import fill_chances
 from dpscd.link import Link
 from dpscd.losses import Logistic, Poisson, Squared
+from dpscd.persons import PersonRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
@@ -296,21 +297,69 @@ def test_the_stated_noise_of_a_level_is_what_noise_does(factor):
 
 
 @pytest.mark.parametrize(("most", "noise", "counted"), [
-    (1, 1.0, 1.0), (5, 0.1, 5.0), (100, 4.0, 0.01 * N / 4.0), (100, 400.0, 1.0),
+    (1, 1.0, None), (5, 0.1, 5.0), (100, 4.0, 0.01 * N / 4.0), (100, 400.0, 1.0),
 ])  # fmt: skip
 def test_rows_of_persons_count_as_far_as_noise_allows(most, noise, counted):
     problem = problem_of()
     state = State(
         ClassLabels((0, 1)), problem, problem, model=model_of((1.0, 0.0), 0.0, problem)
     )
-    assert Calibration(N, noise, most).query(state).rows == pytest.approx(counted)
+    release = Calibration(N, noise, most)
+    assert release.query(state).rows == pytest.approx(counted)
+    assert (release.size,) == release.query(state).shape == ((2,) if most == 1 else (4,))
     own = problem_of(Poisson(0.05), label_scale=4.0).with_labels(0.2, 0.2)
     counts = dataclasses.replace(
         state, declared=problem_of(Poisson(0.05), label_scale=4.0), problem=own
     )
     query = Level(N, noise, most).query(counts)
     size = 0.02 * N * 0.2 / query.reach / noise
-    assert query.rows == pytest.approx(max(1.0, min(most, size)))
+    assert query.rows == (None if most == 1 else pytest.approx(max(1.0, min(most, size))))
+
+
+def shifted_by_rows(seed, sizes, noise=2.0, most=100, frequent=0.0, start=-2.3):
+    """Return by which part mean chances are off over rows and persons, and stated noise."""
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(N), sizes)
+    X = rng.uniform(-0.5, 0.5, size=(len(person), D))
+    true = expit(4.0 * X[:, 0] - 2.0 + frequent * np.log(sizes)[person])
+    y = np.where(rng.random(len(person)) < true, 1.0, -1.0)
+    problem = problem_of()
+    model = model_of((4.0, 0.0), start, problem)
+    starts = np.cumsum([0, *sizes])
+    own = PersonRows(starts, np.ones(len(person)), most)
+    meaning = ClassLabels((0, 1))
+    store = LocalRecords(X, y, np.ones(len(person)), meaning, persons=own)
+    state = State(meaning, problem, problem, model=model, plan=plan(steps=10**4))
+    release = Calibration(N, noise, most)
+    after = release.run(state, parties(store, SeededSource(b"%d" % seed))).model
+    chance = expit(4.0 * X[:, 0] + after.intercept[0])
+    sums = [np.bincount(person, x) / sizes for x in (chance, y > 0.0)]
+    assert float(after.intercept_noise) == Calibration.shift_noise(noise, N, after.curvature)
+    return (
+        chance.mean() / (y > 0.0).mean() - 1.0,
+        sums[0].mean() / sums[1].mean() - 1.0,
+        float(after.intercept[0]),
+        float(after.intercept_noise),
+    )
+
+
+def test_persons_of_one_row_have_a_level_as_exact_as_records():
+    """However many rows a person may have: where nobody has several, none of them is noise."""
+    many, one = (
+        [shifted_by_rows(seed, np.ones(N, int), most=most) for seed in range(20)]
+        for most in (100, 1)
+    )
+    spread = [np.std([found[2] for found in own]) for own in (many, one)]
+    assert spread[0] < 2.0 * spread[1]
+    assert max(abs(found[0]) for found in many) < 0.03
+
+
+def test_rows_have_a_level_of_their_own():
+    sizes = np.random.default_rng(1).geometric(0.25, N)
+    found = np.array([shifted_by_rows(seed, sizes, 1.0, 20, 0.4, -1.3) for seed in range(20)])
+    assert abs(np.median(found[:, 0])) < 0.015
+    assert np.median(found[:, 1]) > 0.1  # over persons they are another number
+    assert 0.5 < np.std(found[:, 2]) / np.median(found[:, 3]) < 1.6
 
 
 def test_a_level_that_noise_hides_is_left():
@@ -328,6 +377,13 @@ def test_a_level_is_of_counts_with_an_intercept():
             Level.check_listed(listed, public)
     with pytest.raises(CardError, match="size"):
         Level.check_listed(dataclasses.replace(listed, size=1), good)
+    of_rows, rows = Level(N, 1.0, 5).release(), {"max_rows": 5, "person_weight": "sum"}
+    Level.check_listed(of_rows, {**good, **rows})
+    Level.check_listed(listed, {**good, **rows, "max_rows": 1})
+    Level.check_listed(listed, {**good, **rows, "person_weight": "share"})
+    for one, public in ((listed, rows), (of_rows, {**rows, "max_rows": 1}), (of_rows, {})):
+        with pytest.raises(CardError, match="size"):
+            Level.check_listed(one, {**good, **public})
     for changes in ({"outputs": 3}, {"intercept": False}):
         with pytest.raises(ParameterError, match="one output and an intercept"):
             plan(after=(Level(N, 1.0),), **changes)

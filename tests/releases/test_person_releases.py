@@ -1,5 +1,6 @@
 """Whole persons moved in and out of every sum that is released besides training."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -42,10 +43,10 @@ QUERIES = {
     "level": LevelQuery(N, COUNTS, MODEL, 3.0),
     "bounds": HistogramQuery(N, (magnitude_limits(), np.linspace(-1.0, 1.0, 129))),
 }
-# Of which a person of one row adds a part of what a record adds.
+# Further rows of a person are summed apart.
 OF_ROWS = {
-    "calibration of rows": CalibrationQuery(N, CLASSES, MODEL, Link(), 4.0),
-    "level of rows": LevelQuery(N, COUNTS, MODEL, 3.0, 2.5),
+    "calibration of rows": CalibrationQuery(N, CLASSES, MODEL, Link(), rows=4.0),
+    "level of rows": LevelQuery(N, COUNTS, MODEL, 3.0, rows=2.5),
 }
 
 
@@ -129,9 +130,13 @@ def test_rows_of_a_person_count_one_each_up_to_so_many(name):
         silent = np.zeros((3, D)), np.ones(3), np.zeros(3)  # rows of weight 0 are none
         own = np.repeat(row, size, axis=0), np.full(size, 4.0), np.ones(size)
         both = tuple(np.concatenate(parts) for parts in zip(silent, own, strict=True))
-        part = min(size, query.rows) / query.rows
-        expected = part * query.total(record)
+        alone = replace(query, rows=None).total(record)
+        part = (min(size, query.rows) - 1.0) / query.rows
+        expected = np.concatenate([0.6 * alone, 0.8 * part * alone])
         np.testing.assert_allclose(query.total(held([both])), expected, rtol=1e-6, atol=4.0)
+    alone = query.total(held([(row, np.array([4.0]), np.ones(1))]))
+    np.testing.assert_array_equal(query.total(record), alone)
+    assert not alone[2:].any()
 
 
 @pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "sparse"])

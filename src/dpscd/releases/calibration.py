@@ -1,8 +1,9 @@
 """Shifts of the intercept after training, by the mean residual."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -11,17 +12,19 @@ import numpy.typing as npt
 from dpscd.errors import CardError, ParameterError
 from dpscd.kernels.chances import fill_chances
 from dpscd.link import Link, link_for
+from dpscd.persons import SUM
 from dpscd.plan import Plan
 from dpscd.privacy.release import Release
 from dpscd.problem import Model, Problem
 from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
-from dpscd.releases.query import Query, SomeRecords, whole_sums
+from dpscd.releases.query import FIRST, FURTHER, Query, SomeRecords, whole_sums
 
 __all__ = [
     "STEEP",
     "Calibration",
     "CalibrationQuery",
     "Shift",
+    "ShiftQuery",
     "link_of",
 ]
 
@@ -34,7 +37,20 @@ _NOISE = 0.02
 
 
 @dataclass(frozen=True)
-class CalibrationQuery(Query):
+class ShiftQuery(Query):
+    """Sums of residuals, and of their slopes; both once more of persons' further rows."""
+
+    # Rows of a person that may count one each; None: persons count, and there are two sums.
+    rows: float | None = field(default=None, kw_only=True)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Two numbers, or four."""
+        return (2,) if self.rows is None else (4,)
+
+
+@dataclass(frozen=True)
+class CalibrationQuery(ShiftQuery):
     """Sums of residuals of probabilities, and of their slopes.
 
     Notes
@@ -47,12 +63,6 @@ class CalibrationQuery(Query):
     declared: Problem  # sets the longest row
     model: Model  # released; of two classes
     link: Link  # map from its decisions to probabilities
-    rows: float = 1.0  # number of rows of a person that may count one each
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Residuals, and slopes."""
-        return (2,)
 
     def factors(self, records: SomeRecords) -> tuple[Any, Any]:
         """Return the factors of both numbers, functions of the record's own row."""
@@ -97,33 +107,48 @@ class Shift(SumRelease):
     # persons, with more over rows. 1 where records are the unit.
     rows: int = 1
 
+    @classmethod
+    def check_size(cls, listed: Release, public: Mapping[str, Any]) -> None:
+        """Refuse a release of another size than a plan with these public facts has."""
+        over_rows = public.get("person_weight") == SUM and public["max_rows"] > 1
+        if listed.size != (4 if over_rows else 2):
+            raise CardError(WRONG_SIZE.format(cls.what))
+
     @abstractmethod
-    def query(self, state: State) -> Query:
+    def query(self, state: State) -> ShiftQuery:
         """Return the query, which is public by then."""
 
     def step(self, missed: float, curvature: float) -> tuple[float, float]:
         """Return the mean residual and the mean slope: the shift is their ratio."""
         return missed, curvature
 
-    def counted(self, size: float) -> float:
+    def counted(self, size: float) -> float | None:
         """Return how many rows of a person count: fewer where their noise would be large.
 
-        `size` is that of a row's prediction, in units of the sums.
+        `size` is that of a row's prediction, in units of the sums. None if persons count.
         """
+        if self.rows == 1:
+            return None
         return max(1.0, min(float(self.rows), _NOISE * size * self.n / self.noise_multiplier))
 
     @property
     def size(self) -> int:
-        """Residuals, and slopes."""
-        return 2
+        """Residuals, and slopes; both of persons' further rows, where rows count."""
+        return 2 if self.rows == 1 else 4
 
     def run(self, state: State, parties: Parties) -> State:
         """Release it, and shift the intercept."""
         model = cast("Model", state.model)
-        missed, steep = self.noisy(self.query(state), parties) / self.n
+        query = self.query(state)
+        found = self.noisy(query, parties) / self.n
+        missed, curvature = (
+            (float(found[0]), float(found[1]) / self.steep)
+            if query.rows is None
+            else self._of_rows(found, query.rows)
+        )
         least = self.least_curvature(self.noise_multiplier, self.n)
-        curvature = min(self.steepest, max(float(steep) / self.steep, least))
-        missed, curvature = self.step(float(missed), curvature)
+        curvature = min(self.steepest, max(curvature, least))
+        missed, curvature = self.step(missed, curvature)
         shift = self._kept(self.noise_multiplier, self.n, curvature) * missed / curvature
         shift = min(self.largest, max(-self.largest, shift))
         noise = self.shift_noise(self.noise_multiplier, self.n, curvature)
@@ -134,6 +159,28 @@ class Shift(SumRelease):
             curvature=curvature,
         )
         return replace(state, model=shifted)
+
+    def _of_rows(self, found: Floats, rows: float) -> tuple[float, float]:
+        """Return the mean residual and slope over rows, scaled to the noise of one mean.
+
+        Persons' own means say what shift persons ask for; their further rows say how far rows
+        ask for another one, which is nothing where noise hides that there are such rows.
+        """
+        error = self.noise_multiplier / self.n
+        of_first, of_further = error / FIRST, error * rows / FURTHER
+        missed, slope = found[0] / FIRST, found[1] / (FIRST * self.steep)
+        slope = max(slope, 2.0 * of_first / self.steep)
+        other, longer = found[2] * rows / FURTHER, found[3] * rows / (FURTHER * self.steep)
+        longer = longer if longer > 2.0 * of_further / self.steep else 0.0
+        wide = (self.expected * longer) ** 2
+        kept = wide / (wide + of_further**2)
+        whole = slope + longer
+        shift = missed / slope + kept * (other - missed * longer / slope) / whole
+        # The shift's noise, by that of both residuals; that of slopes matters little.
+        noise = math.hypot(
+            (1.0 - kept * longer / whole) * of_first / slope, kept * of_further / whole
+        )
+        return float(shift * error / noise), float(error / noise)
 
     @classmethod
     def least_curvature(cls, noise_multiplier: float, n: int) -> float:
@@ -177,8 +224,7 @@ class Calibration(Shift):
             return
         if len(public.get("classes", ())) != 2 or not public["intercept"]:
             raise CardError("the card lists a calibration that no such model has.")
-        if listed.size != 2:
-            raise CardError(WRONG_SIZE.format(cls.what))
+        cls.check_size(listed, public)
 
     def check_fits(self, plan: Plan) -> None:
         """Raise ParameterError if a plan has other than two classes, or no intercept."""
@@ -189,8 +235,8 @@ class Calibration(Shift):
     def query(self, state: State) -> CalibrationQuery:
         """Return the query on the model and its link."""
         model = cast("Model", state.model)
-        rows = self.counted(0.5)
-        return CalibrationQuery(self.n, state.declared, model, link_of(state), rows)
+        link, rows = link_of(state), self.counted(0.5)
+        return CalibrationQuery(self.n, state.declared, model, link, rows=rows)
 
     def run(self, state: State, parties: Parties) -> State:
         """Release it, and shift the intercept; the link stays."""

@@ -14,9 +14,9 @@ from dpscd.kernels.chances import fill_means
 from dpscd.plan import Plan
 from dpscd.privacy.release import Release
 from dpscd.problem import Model, Problem
-from dpscd.releases.base import WRONG_SIZE, State
-from dpscd.releases.calibration import Shift
-from dpscd.releases.query import Query, SomeRecords, whole_sums
+from dpscd.releases.base import State
+from dpscd.releases.calibration import Shift, ShiftQuery
+from dpscd.releases.query import SomeRecords, whole_sums
 
 __all__ = ["Level", "LevelQuery"]
 
@@ -33,7 +33,7 @@ _LEAST = -0.9  # of what is missed, as a part of what is expected
 
 
 @dataclass(frozen=True)
-class LevelQuery(Query):
+class LevelQuery(ShiftQuery):
     """Sums of residuals of expected counts, and of expected counts.
 
     Notes
@@ -45,12 +45,6 @@ class LevelQuery(Query):
     declared: Problem  # sets the longest row
     model: Model  # released; of counts over the usual exposure
     reach: float  # residuals and expected counts are cut at this and divided by it
-    rows: float = 1.0  # number of rows of a person that may count one each
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Residuals, and expected counts."""
-        return (2,)
 
     def total(self, records: SomeRecords) -> Floats:
         """Return the exact sums; values that are not numbers do not count."""
@@ -92,8 +86,7 @@ class Level(Shift):
             return
         if "exposure_bounds" not in public or not public["intercept"]:
             raise CardError("the card lists a level that no such model has.")
-        if listed.size != 2:
-            raise CardError(WRONG_SIZE.format(cls.what))
+        cls.check_size(listed, public)
 
     def check_fits(self, plan: Plan) -> None:
         """Raise ParameterError if a plan has several outputs, or no intercept."""
@@ -111,7 +104,7 @@ class Level(Shift):
         seldom = _FEW + mean + _SPREADS * spread
         reach = min(most, max(seldom, _NOISE * self.n * mean / self.noise_multiplier))
         rows, model = self.counted(mean / reach), cast("Model", state.model)
-        return LevelQuery(self.n, state.declared, model, reach, rows)
+        return LevelQuery(self.n, state.declared, model, reach, rows=rows)
 
     def step(self, missed: float, curvature: float) -> tuple[float, float]:
         """Return the step that makes expected counts the counts; noise is that of both."""

@@ -13,7 +13,7 @@ from dpscd.kernels.margin import MARGIN
 from dpscd.persons import PersonRows
 from dpscd.privacy.sums import unit_of
 
-__all__ = ["Query", "SomeRecords", "only_sums", "sum_over", "whole_sums"]
+__all__ = ["FIRST", "FURTHER", "Query", "SomeRecords", "only_sums", "sum_over", "whole_sums"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -73,20 +73,29 @@ class Query(ABC):
         """Return the exact sum over records, in units: not yet noisy."""
 
 
+FIRST, FURTHER = 0.6, 0.8
+"""What means of persons, and those of their further rows, are multiplied by: together 1."""
+
+
 def whole_sums(
-    each: Floats, usable: Any, records: SomeRecords, unit: float, rows: float = 1.0
+    each: Floats, usable: Any, records: SomeRecords, unit: float, rows: float | None = None
 ) -> Floats:
     """Return exact sums of numbers of records, in units.
 
     `each`, of shape (numbers, rows), holds for every usable row a vector of length at most 1;
     rows of weight 0 do not count. For persons the mean of all rows that count is taken, which
-    is no longer than one row: docs/proofs/persons.md, "Other releases"; for `rows` see
-    :meth:`~dpscd.persons.PersonRows.means`.
+    is no longer than one row: docs/proofs/persons.md, "Other releases". With `rows` twice as
+    many numbers are summed: these means, and these means times the person's further rows, of
+    which up to `rows` count (:meth:`~dpscd.persons.PersonRows.further`), both made shorter so
+    that together they are no longer than 1.
     """
-    used = records.weights > 0.0
+    used, persons = records.weights > 0.0, records.persons
     each = np.where(usable & used, each, 0.0)
-    if records.persons is not None:
-        each = records.persons.means(each, used, rows)
+    if persons is not None:
+        each = persons.means(each, used)
+    if rows is not None:
+        further = 0.0 if persons is None else persons.further(used, rows)
+        each = np.concatenate([FIRST * each, FURTHER * further * each])
     whole = np.trunc(each * (MARGIN / unit))
     sums: Floats = whole.sum(axis=1)  # whole numbers below 2^53: exact in any order
     return sums

@@ -69,6 +69,8 @@ AFTERWARDS = [
           swap("np.minimum(records.weights, 1.0)", "records.weights")),
     core("a calibration whose pair is not bounded together", "releases.calibration", _AFTER,
          swap("3.25", "8.0"), without("np.maximum(1.0, length)")),
+    core("further rows of a person that are not bounded together with the first",
+         "releases.query", "test_a_person_moves_a_sum_by_at_most_one", swap("0.6", "1.0")),
     other("a level whose pair is not bounded together", "releases.level", _AFTER,
           swap("1.0 / math.hypot(1.0, _MEAN)", "1.0"), swap("np.maximum(...)", "1.0")),
     other("a rescaling whose sums are not bounded together",

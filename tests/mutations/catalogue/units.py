@@ -74,7 +74,7 @@ PERSONS = [
     core("persons: moments of rows", "releases.moments:MomentsQuery.total_of",
          f"{_SUMS}[moments-dense]", swap("persons is None", "True")),
     other("persons: labels of rows", "releases.query:whole_sums", f"{_SUMS}[label mean-dense]",
-          never("records.persons is not None")),
+          never("persons is not None")),
     other("persons: histograms of rows", "releases.bounds:HistogramQuery.total",
           f"{_SUMS}[bounds-dense]", swap("records.persons is None", "True")),
     other("persons: rows count fully in means", "kernels.moments:fill_person_means",
