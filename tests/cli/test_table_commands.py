@@ -606,8 +606,8 @@ def of_persons(path):
     """Return a model whose card says that it protects persons."""
     model = load(path)
     card = model.estimator_.privacy_
-    asked = {name: getattr(model.estimator_, name) for name in ("max_rows", "person_weight")}
-    public = {**card.public, **asked}
+    model.estimator_.person_weight = "share"  # with "sum" a calibration has four numbers
+    public = {**card.public, "max_rows": model.estimator_.max_rows, "person_weight": "share"}
     model.estimator_.privacy_ = dataclasses.replace(card, unit=GROUPS, public=public)
     return model
 
