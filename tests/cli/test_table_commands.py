@@ -307,7 +307,9 @@ def test_predictions_are_in_order_and_whole(run, trained):
 
 
 ODD = ["=1+1", "+x", "-x", "@x", "\tx", "-3.5", "+7", "-inf", "x=1", "", "'=1"]
+ODD += ["a\r=1", "\r=1", "a\r\nb"]
 HARMLESS = ["'=1+1", "'+x", "'-x", "'@x", "'\tx", "-3.5", "+7", "-inf", "x=1", "", "'=1"]
+HARMLESS += ["a\n=1", "'\n=1", "a\nb"]
 
 
 def test_no_cell_of_csv_is_a_formula(run):

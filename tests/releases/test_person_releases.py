@@ -47,6 +47,8 @@ QUERIES = {
 OF_ROWS = {
     "calibration of rows": CalibrationQuery(N, CLASSES, MODEL, Link(), rows=4.0),
     "level of rows": LevelQuery(N, COUNTS, MODEL, 3.0, rows=2.5),
+    "calibration of many rows": CalibrationQuery(N, CLASSES, BOLD, Link(), rows=100.0),
+    "level of many rows": LevelQuery(N, COUNTS, BOLD, 3.0, rows=100.0),
 }
 
 
@@ -120,6 +122,13 @@ def test_the_bound_is_not_idle(name):
         alone = row, np.array([4.0]), np.ones(1)
         many, single = query.total(held([one])), query.total(held([alone]))
         np.testing.assert_allclose(many, single, rtol=1e-6, atol=4.0)
+
+
+@pytest.mark.parametrize("name", [name for name in OF_ROWS if "many" in name])
+def test_a_person_with_many_rows_that_are_all_wrong_moves_a_sum_by_nearly_one(name):
+    sign, label = (-1.0, 1.0) if name.startswith("calibration") else (1.0, -5.0)
+    wrong = np.tile([2.0 * sign, 0.0, 0.0], (300, 1)), np.full(300, label), np.ones(300)
+    assert 0.98 < moved(OF_ROWS[name], held([wrong]), held([EMPTY])) <= 1
 
 
 @pytest.mark.parametrize("name", OF_ROWS)

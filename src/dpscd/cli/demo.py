@@ -1,4 +1,4 @@
-"""``dpscd demo``: the cost of privacy on a real table, in one minute."""
+"""``dpscd demo``: the cost of privacy on a real table, in half a minute."""
 
 import time
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ def demo(
         int | None, typer.Option(help="Make the run repeatable; for demonstrations only.")
     ] = None,
 ) -> None:
-    """Train the three private models on the packaged Adult census table.
+    """Train three private models on the packaged Adult census table.
 
     Each is trained at several epsilons next to its non-private version. Columns are
     prepared from public facts alone (the questionnaire), so the guarantee is complete.

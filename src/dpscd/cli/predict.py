@@ -171,14 +171,20 @@ def _csv_appender(file: IO[str]) -> Any:
 
 
 def _no_formula(cell: Any) -> Any:
-    """Return a CSV cell that no spreadsheet computes; numbers stay as they are."""
-    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+    """Return a CSV cell that no spreadsheet computes; numbers stay as they are.
+
+    Carriage returns become line feeds, which are quoted: else the next row would begin there.
+    """
+    if not isinstance(cell, str):
         return cell
+    plain = cell.replace("\r\n", "\n").replace("\r", "\n")
+    if not cell.startswith(_FORMULA):
+        return plain
     try:
         float(cell)
     except ValueError:
-        return f"'{cell}"
-    return cell
+        return f"'{plain}"
+    return plain
 
 
 @contextmanager

@@ -250,11 +250,12 @@ class TableAnswers(TransformerMixin, BaseEstimator):
             One row per column and value: `column`, `value`, `effect` on the prediction (on the
             log-odds of a logistic regression of two classes, on the score of each class of
             several) relative to the column's average, and `band`: for ridge regression without
-            rescaling a proved upper bound for two standard deviations of the noise in it, else
-            a rough estimate, usually too wide, often by several times, and sometimes too
-            narrow. `clear` says that zero lies outside the band, that the effect is at least
-            5 % of the largest, and that at least 0.5 % of the records have the value, as far as
-            released means tell. With more than two classes also `class`.
+            rescaling a proved upper bound for two standard deviations of the noise in it,
+            unless the rows of a lot are nearly parallel; else a rough estimate, usually too
+            wide, often by several times, and sometimes too narrow. `clear` says that zero lies
+            outside the band, that the effect is at least 5 % of the largest, and that at least
+            0.5 % of the records have the value, as far as released means tell. With more than
+            two classes also `class`.
             Numbers are shown at their knots, the middle of their intervals, or at their
             bounds. The column whose effects are the clearest comes first. A pair is a column
             called "a x b", with a row for every value of a and every one of b, which stands in

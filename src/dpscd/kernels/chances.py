@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from dpscd.kernels._jit import jit_uncounted
 from dpscd.kernels.rows import Rows, ordered_dot
+from dpscd.losses.logistic import plain_exp
 
 __all__ = ["fill_chances", "fill_means"]
 
@@ -35,10 +36,9 @@ def fill_chances(
 
     Notes
     -----
-    Guarantee: both are functions of the record's own row, to the last bit. Exponentials of
-    whole arrays may round differently from one place of an array to another, so this is not
-    split into a loop over rows and one over decisions: compilers make vectors of innermost
-    loops only.
+    Guarantee: both are functions of the record's own row, to the last bit, and of what code is
+    compiled for. No library is called, which might round otherwise on another processor, or
+    in another place of an array.
     """
     for i in range(chances.shape[0]):
         chances[i] = slopes[i] = np.nan
@@ -47,7 +47,7 @@ def fill_chances(
         away = scale * (ordered_dot(rows, i, coef) / parts[i] + intercept)
         if math.isnan(away):
             continue
-        small = math.exp(-abs(away))
+        small = plain_exp(-abs(away)) if abs(away) < _HIGHEST else 0.0
         likely, unlikely = 1.0 / (1.0 + small), small / (1.0 + small)
         second, first = (likely, unlikely) if away >= 0.0 else (unlikely, likely)
         # How fast the logarithm of the odds grows: of each class only below its cap.
@@ -78,4 +78,4 @@ def fill_means(
             continue
         line = ordered_dot(rows, i, coef) / parts[i] + intercept
         if not math.isnan(line):
-            means[i] = math.exp(min(line, _HIGHEST))
+            means[i] = plain_exp(min(line, _HIGHEST))

@@ -171,7 +171,8 @@ class Shift(SumRelease):
         missed, slope = found[0] / FIRST, found[1] / (FIRST * self.steep)
         slope = max(slope, 2.0 * of_first / self.steep)
         other, longer = found[2] * rows / FURTHER, found[3] * rows / (FURTHER * self.steep)
-        longer = longer if longer > 2.0 * of_further / self.steep else 0.0
+        seen = rows > 1.0 and longer > 2.0 * of_further / self.steep  # at 1 there are none
+        longer = longer if seen else 0.0
         wide = (self.expected * longer) ** 2
         kept = wide / (wide + of_further**2)
         whole = slope + longer
