@@ -124,63 +124,35 @@ _USELESS_STEEPNESS, _MOST_STEEPNESS = 0.03, 0.02
 
 @dataclass(frozen=True)
 class Facts:
-    """What is public about a fit.
+    """What is public about a fit."""
 
-    Attributes
-    ----------
-    n, d, outputs : int
-        Records, features, and models trained together.
-    task : str
-        'classification', 'regression' or 'counts'.
-    row_bound : float
-        Longest allowed row.
-    constant : float
-        Value of the constant column, 0 without intercept: in the user's units, or in those
-        of standardised rows.
-    standardised : bool
-        Whether features' moments, and labels' for regression, are released first.
-    bounded : int
-        Number of columns whose bounds are estimated first.
-    workers : int
-        Number of workers of the cluster that holds the records, each step being a round trip
-        to them; 0 if the records are here.
-    lam_unit : float
-        What a `lam` in the user's units is divided by for labels that are divided by their
-        declared scale; 1 for a loss that grows with their square.
-    chances : bool
-        Whether probabilities follow from decisions, of records that have no weights of their
-        own.
-    any_length : bool
-        Whether rows may be longer than `row_bound`, which are cut to it; no weights either.
-    means : bool
-        Whether predictions are meant as means of numeric labels; no weights either.
-    rows : int
-        Of persons: how many rows of one may count, each like a row of another person. 1 where
-        persons count one each, 0 where records are the unit.
-    joint : bool
-        Whether the outputs have one loss together: the classes of a multinomial model.
-    inference, robust : bool
-        Whether coefficients are to have confidence intervals, and whether these assume less
-        than that the model is true.
-    """
-
-    n: int
-    d: int
-    outputs: int
-    task: str
-    row_bound: float
+    n: int  # records
+    d: int  # features
+    outputs: int  # models trained together
+    task: str  # 'classification', 'regression' or 'counts'
+    row_bound: float  # longest allowed row
+    # Value of the constant column, 0 without intercept: in the user's units, or in those of
+    # standardised rows.
     constant: float
+    # moments of features, and of a regression's labels, are released first
     standardised: bool = False
-    bounded: int = 0
+    bounded: int = 0  # columns whose bounds are estimated first
+    # of the cluster with the records, each step a round trip; 0 if the records are here
     workers: int = 0
+    # What a `lam` in the user's units is divided by for labels that are divided by their
+    # declared scale; 1 for a loss that grows with their square.
     lam_unit: float = 1.0
+    # probabilities follow from decisions; records have no weights of their own
     chances: bool = False
-    any_length: bool = False
-    means: bool = False
+    any_length: bool = False  # rows may exceed row_bound and are cut to it; no weights either
+    means: bool = False  # predictions are meant as means of numeric labels; no weights either
+    # Of persons: how many rows of one may count, each like a row of another person. 1 where
+    # persons count one each, 0 where records are the unit.
     rows: int = 0
+    # the outputs have one loss together: the classes of a multinomial model
     joint: bool = False
-    inference: bool = False
-    robust: bool = False
+    inference: bool = False  # coefficients are to have confidence intervals
+    robust: bool = False  # these assume less than that the model is true
 
 
 def default_delta(n: int) -> float:
@@ -210,20 +182,8 @@ def plan_fit(
 ) -> Plan:
     """Return the calibrated plan of a fit; what is None follows the rule.
 
-    Parameters
-    ----------
-    facts : Facts
-        The public facts.
-    target : PrivacyTarget
-        The guarantee to reach, with a finite epsilon.
-    lam : float, optional
-        Regularisation, in the user's units or in those of standardised rows.
-    epochs : float, optional
-        Expected number of times each record is used.
-    lot_size : int, optional
-        Expected number of records in a lot.
-    travel : float, optional
-        How far a dual may move in all, in units of the label scale.
+    The target has a finite epsilon. `lam` is in the user's units or in those of standardised
+    rows; `travel` is how far a dual may move in all, in units of the label scale.
     """
     n, averaging = facts.n, _AVERAGING
     usual, usual_lot = _usual(facts)

@@ -27,66 +27,31 @@ _KINDS = ("white-box", "black-box")
 
 @dataclass(frozen=True)
 class AuditResult:
-    """The result of an attack.
+    """The result of an attack."""
 
-    Attributes
-    ----------
-    subject : str
-        What was audited.
-    kind : str
-        'white-box': the attack saw the shared vector after every step. 'black-box': it
-        saw the coefficients of the fitted model.
-    relation : str
-        Which data sets were to be distinguished.
-    epsilon_claimed, delta : float
-        The claim.
-    epsilon_lower : float
-        Lower bound on epsilon, if the trade-off curve is Gaussian.
-    epsilon_lower_clopper_pearson : float
-        Lower bound on epsilon without that assumption.
-    mu_lower : float
-        Lower bound on the parameter of Gaussian differential privacy.
-    confidence : float
-        Chance of each lower bound to be below the truth.
-    trials : int
-        Canaries observed in each of the two worlds.
-    canaries, runs : int
-        Canaries in a run, and runs.
-    person_rows : int or None
-        Rows of a canary, if canaries are persons; None if they are records.
-    steps, rate, noise_multiplier : int, float, float
-        The plan that was audited.
-    fpr, fnr : float
-        Error rates at the threshold of `epsilon_lower`.
-    roc : list of (float, float)
-        False and true positive rates over all thresholds.
-    seed : int or None
-        The seed; None when the operating system gave the randomness.
-    seconds : float
-        Time taken.
-    """
-
-    subject: str
+    subject: str  # what was audited
+    # What the attack saw: 'white-box': the shared vector after every step. 'black-box': the
+    # coefficients of the fitted model.
     kind: str
-    relation: str
-    epsilon_claimed: float
+    relation: str  # which data sets were to be distinguished
+    epsilon_claimed: float  # the claim, with delta
     delta: float
-    epsilon_lower: float
-    epsilon_lower_clopper_pearson: float
-    mu_lower: float
-    confidence: float
-    trials: int
-    canaries: int
+    epsilon_lower: float  # lower bound on epsilon, if the trade-off curve is Gaussian
+    epsilon_lower_clopper_pearson: float  # lower bound on epsilon without that assumption
+    mu_lower: float  # lower bound on the parameter of Gaussian differential privacy
+    confidence: float  # probability of each lower bound to be below the truth
+    trials: int  # canaries observed in each of the two worlds
+    canaries: int  # in a run
     runs: int
-    person_rows: int | None
-    steps: int
+    person_rows: int | None  # rows of a canary that is a person; None if canaries are records
+    steps: int  # of the plan that was audited, as are rate and noise_multiplier
     rate: float
     noise_multiplier: float
-    fpr: float
+    fpr: float  # error rates at the threshold of `epsilon_lower`
     fnr: float
-    seed: int | None
+    seed: int | None  # None when the operating system gave the randomness
     seconds: float
-    roc: list[tuple[float, float]] = field(repr=False)
+    roc: list[tuple[float, float]] = field(repr=False)  # false and true positive rates
 
     @property
     def exceeded(self) -> bool:

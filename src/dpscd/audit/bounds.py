@@ -45,26 +45,19 @@ class LowerBounds:
 def lower_bounds(
     absent: Floats, present: Floats, *, delta: float, confidence: float = 0.95
 ) -> LowerBounds:
-    """Return lower bounds on epsilon from the scores of two neighbouring worlds.
+    """Return lower bounds on epsilon at `delta` from the scores of two neighbouring worlds.
 
-    Parameters
-    ----------
-    absent, present : array
-        Independent scores without and with the record; higher should mean present.
-    delta : float
-        The delta at which epsilon is asked for.
-    confidence : float
-        Chance of each bound to be below the truth.
+    Scores are without and with the record; higher should mean present.
 
     Notes
     -----
-    Guarantee: with fpr and fnr the true error rates of the test ``score > threshold``,
-    both are below their Clopper-Pearson limits with chance `confidence` (half the risk
-    each), and an (epsilon, delta)-private mechanism has
-    ``epsilon >= log((1 - delta - fnr) / fpr)`` and the same with fpr and fnr exchanged.
-    For the Gaussian bound, ``mu = Phi^-1(1 - fpr) - Phi^-1(fnr)``.
-    Requires: scores independent of each other. Thresholds are chosen on the first tenth
-    of the trials and applied to the others, so the choice costs no confidence.
+    Guarantee: with fpr and fnr the true error rates of the test ``score > threshold``, both are
+    below their Clopper-Pearson limits with probability `confidence` (half the risk each), and
+    an (epsilon, delta)-private mechanism has ``epsilon >= log((1 - delta - fnr) / fpr)`` and
+    the same with fpr and fnr exchanged. For the Gaussian bound,
+    ``mu = Phi^-1(1 - fpr) - Phi^-1(fnr)``.
+    Requires: scores independent of each other. Thresholds are chosen on the first tenth of the
+    trials and applied to the others, so the choice costs no confidence.
     """
     if min(len(absent), len(present)) < _FEWEST:
         raise ParameterError(f"an audit needs at least {_FEWEST} trials in each world.")

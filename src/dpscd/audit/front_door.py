@@ -123,19 +123,9 @@ def audit_door(
 ) -> DoorResult:
     """Return empirical lower bounds on the epsilon of a fit as users call it.
 
-    Parameters
-    ----------
-    game : DoorGame
-        What is fitted to which records.
-    trials : int
-        Canaries to observe in each of the two worlds, many in each fit: they count as
-        independent trials, having features of their own and contributions that are constant.
-    confidence : float
-        Chance of each lower bound on the whole claim to be below the truth.
-    random_state : int, optional
-        A seed to repeat the audit; by default the operating system's randomness is used.
-    progress : callable, optional
-        Called with the number of canaries observed in each fit.
+    The canaries of a fit count as independent trials: they have features of their own and
+    constant contributions. Each bound on the whole claim is below the truth with probability
+    `confidence`. `progress` is called with the number of canaries observed in each fit.
     """
     start = time.perf_counter()
     if trials < 1:

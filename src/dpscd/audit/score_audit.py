@@ -22,46 +22,24 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ScoreResult:
-    """The result of an attack on scores.
+    """The result of an attack on scores."""
 
-    Attributes
-    ----------
-    name, metric, relation : str
-        What was audited, and which held-out records were to be distinguished.
-    epsilon_claimed, delta, confidence : float
-        The claim of the card, and the confidence of the bounds on it.
-    epsilon_lower, epsilon_lower_clopper_pearson : float
-        Lower bounds from the noisy sum. Its law is Gaussian, so both are bounds.
-    value_lower, value_lower_clopper_pearson : float or None
-        Lower bounds from the value alone; None where many canaries share it.
-    trials, canaries, scores : int
-        Canaries observed in each world; canaries in a score; scores drawn.
-    person_rows : int or None
-        Rows of a canary, if canaries are persons; None if they are records.
-    noise_multiplier : float
-        Of the release.
-    seed : int or None
-        The seed; None when the operating system gave the randomness.
-    seconds : float
-        Time taken.
-    """
-
-    name: str
+    name: str  # what was audited
     metric: str
-    relation: str
-    epsilon_claimed: float
+    relation: str  # which held-out records were to be distinguished
+    epsilon_claimed: float  # the claim of the card, with delta
     delta: float
-    confidence: float
-    epsilon_lower: float
+    confidence: float  # of the bounds
+    epsilon_lower: float  # From the noisy sum: its law is Gaussian, so both are bounds.
     epsilon_lower_clopper_pearson: float
-    value_lower: float | None
+    value_lower: float | None  # from the value alone; None where many canaries share it
     value_lower_clopper_pearson: float | None
-    trials: int
-    canaries: int
-    scores: int
-    person_rows: int | None
-    noise_multiplier: float
-    seed: int | None
+    trials: int  # canaries observed in each world
+    canaries: int  # in a score
+    scores: int  # drawn
+    person_rows: int | None  # rows of a canary that is a person; None if canaries are records
+    noise_multiplier: float  # of the release
+    seed: int | None  # None when the operating system gave the randomness
     seconds: float
 
     @property

@@ -14,20 +14,9 @@ __all__ = ["score_card_of"]
 def score_card_of(content: bytes) -> ScoreCard | None:
     """Return the card of the score that a file is about; None if it may be a model's file.
 
-    Parameters
-    ----------
-    content : bytes
-        What is in the file, of anybody's making.
-
-    Raises
-    ------
-    CardError
-        If the file says of its score what the card does not, has exact numbers in the place of
-        a score, or holds the card of a model without the model.
-
-    Notes
-    -----
-    The card is not verified: :meth:`ScoreCard.verify` does it.
+    `content` is untrusted. CardError is raised if the file says of its score what the card does
+    not, has exact numbers in the place of a score, or holds the card of a model without the
+    model. The card is not verified: :meth:`ScoreCard.verify` does it.
     """
     try:
         values = read_json(content)

@@ -14,15 +14,7 @@ _LEAST_NOISE = 0.05
 
 
 def check_search(search: Search, releases: tuple[Release, ...]) -> None:
-    """Refuse a search that is never made so, or not for a model with these releases.
-
-    Parameters
-    ----------
-    search : Search
-        Of a card.
-    releases : tuple of Release
-        Of the same card: those of the model.
-    """
+    """Refuse a search that is never made so, or not for a model with these releases."""
     score = search.score
     if releases not in search.fits or len(search.fits) > _MOST_FITS:
         raise CardError("the card's releases are not those of one of its candidates.")

@@ -122,12 +122,7 @@ def _check_engine(public: Mapping[str, Any]) -> None:
 def check_releases(releases: Sequence[Release], public: Mapping[str, Any]) -> None:
     """Refuse a list of releases that no fit makes, or not one with these public facts.
 
-    Parameters
-    ----------
-    releases : sequence of Release
-        Of a card that claims privacy; not empty.
-    public : dict
-        Of the same card.
+    Both are of one card that claims privacy; the list is not empty.
     """
     kinds = all_kinds()
     if any(x.what not in {kind.what for kind in kinds} for x in releases):
@@ -144,13 +139,7 @@ def check_releases(releases: Sequence[Release], public: Mapping[str, Any]) -> No
 
 
 def training_place(releases: Sequence[Release]) -> int:
-    """Return where among releases the training itself stands: the last shared vector.
-
-    Parameters
-    ----------
-    releases : sequence of Release
-        Of a card that claims privacy.
-    """
+    """Return where among releases the training itself stands: the last shared vector."""
     places = [place for place, x in enumerate(releases) if x.what == TRAINING]
     if not places:
         raise CardError("the card lists no training.")

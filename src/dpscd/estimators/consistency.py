@@ -51,14 +51,7 @@ _VERSIONS = {"dpscd", "dp-accounting"}
 def check_public(card: PrivacyCard, *, own: Set[str], table: bool) -> None:
     """Refuse a card that does not state what its kind of model states, and nothing else.
 
-    Parameters
-    ----------
-    card : PrivacyCard
-        Verified.
-    own : set of str
-        What this kind of model states besides what all do.
-    table : bool
-        Whether the file holds a table.
+    The card is verified; `own` is what this kind of model states besides what all do.
     """
     public = card.public
     expected = FACTS | own
@@ -80,18 +73,10 @@ def check_public(card: PrivacyCard, *, own: Set[str], table: bool) -> None:
 def check_parameters(
     parameters: Mapping[str, Any], card: PrivacyCard, classes: Any, own: Mapping[str, Any]
 ) -> None:
-    """Refuse parameters that do not fit the card.
+    """Refuse an estimator's parameters that do not fit the card.
 
-    Parameters
-    ----------
-    parameters : dict
-        Of the estimator.
-    card : PrivacyCard
-        Verified, and with the facts of :func:`check_public`.
-    classes : list or None
-        The classes in the file, None for a regression.
-    own : dict
-        What a model with these parameters states besides what all do.
+    The card is verified, with the facts of :func:`check_public`; `own` is what a model with
+    these parameters states besides what all do. A regression has no classes.
     """
     public = card.public
     for name, stated in _stated(parameters, card):
@@ -169,14 +154,11 @@ def _check_standardise(parameters: Mapping[str, Any], card: PrivacyCard) -> None
 def runs_to_dict(runs: Sequence[Problem]) -> dict[str, Any]:
     """Return what the noise of a model is computed from, as plain JSON values.
 
-    Parameters
-    ----------
-    runs : sequence of Problem
-        The problems whose models were added up; they share their map of rows.
+    The models of `runs` were added up; the runs share their map of rows.
 
     Notes
     -----
-    All of it was computed from releases that the card lists, so it is public.
+    Guarantee: all of it was computed from releases that the card lists, so it is public.
     """
     found = runs[-1].standard
     return {
@@ -199,18 +181,8 @@ def runs_of(
 ) -> tuple[Problem, ...]:
     """Return the problems that :func:`runs_to_dict` wrote, or raise ModelFileError.
 
-    Parameters
-    ----------
-    training : dict
-        As in the file.
-    card : PrivacyCard
-        Verified, and with the facts of :func:`check_public`.
-    loss : Loss
-        Of the estimator, for labels in the user's units.
-    outputs : int
-        Number of models trained together.
-    unit : float
-        Label scale before anything was released; 1 for a classifier.
+    The card is verified, with the facts of :func:`check_public`. `loss` is for labels in the
+    user's units, `unit` the label scale before anything was released: 1 for a classifier.
     """
     public = card.public
     standard = _standard_of(training["standard"], public)
@@ -279,12 +251,7 @@ class After(NamedTuple):
 def after_of(training: Any, card: PrivacyCard) -> After:
     """Return what releases after training gave, or raise ModelFileError.
 
-    Parameters
-    ----------
-    training : dict
-        As in the file.
-    card : PrivacyCard
-        Verified, and with the facts of :func:`check_public`.
+    The card is verified, with the facts of :func:`check_public`.
     """
     listed = {x.what: x for x in card.releases}
     curvature, longest, slope = (training[x] for x in ("curvature", "longest_row", "slope"))
@@ -310,14 +277,7 @@ def after_of(training: Any, card: PrivacyCard) -> After:
 def check_information(card: PrivacyCard, asked: Any, values: Any) -> None:
     """Refuse numbers for intervals that do not fit the card, or their absence.
 
-    Parameters
-    ----------
-    card : PrivacyCard
-        Verified, and with the facts of :func:`check_public`.
-    asked : bool or 'robust'
-        The parameter `inference`.
-    values : dict or None
-        As in the file: the model inside, and the released sums.
+    `asked` is the parameter `inference`, `values` are the model inside and the released sums.
     """
     listed = [x for x in card.releases if x.what == "information"]
     public = card.public
@@ -344,18 +304,9 @@ def check_noise(
     intercept: Floats,
     after: After,
 ) -> None:
-    """Refuse a noise of coefficients that is not the one of the card's releases.
+    """Refuse a noise of coefficients and intercepts that is not the one of the card's releases.
 
-    Parameters
-    ----------
-    runs : sequence of Problem
-        Of :func:`runs_of`.
-    card : PrivacyCard
-        Verified, and with the facts of :func:`check_public`.
-    coef, intercept : arrays
-        The noise in the file, in the shapes of coefficients and intercepts.
-    after : After
-        Of :func:`after_of`.
+    `runs` and `after` are those of :func:`runs_of` and :func:`after_of`.
     """
     if not card.private:
         if coef.any() or intercept.any():

@@ -58,14 +58,7 @@ def write_model(
 ) -> None:
     """Write a fitted model; the file appears whole or not at all.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    path : path
-        The file.
-    table : dict, optional
-        Schema and released bounds, when the model is one of tables.
+    `table` has the schema and the released bounds of a model of tables.
     """
     parameters = model.get_params(deep=False)
     for local in _LOCAL:
@@ -131,16 +124,8 @@ def read_model(
 ) -> Any:
     """Return the model that :func:`write_model` wrote, or raise ModelFileError.
 
-    Parameters
-    ----------
-    name : str
-        Of the file, for messages.
-    content : bytes
-        What is in it.
-    types : dict
-        The estimators that a file may contain, by name.
-    table_of : callable
-        Makes a model of tables from an estimator and what the file says of its table.
+    `types` are the estimators that a file may contain, by name; `table_of` makes a model of
+    tables from an estimator and what the file says of its table.
     """
     try:
         values = read_json(content)

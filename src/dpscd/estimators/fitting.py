@@ -39,68 +39,28 @@ _PLAIN_LAM = 1e-4  # lam="auto" without privacy: there is no noise to follow
 
 @dataclass(frozen=True, repr=False)
 class Fitting:
-    """What a fit is given, the records apart: all of it public but the seed.
+    """Inputs of a fit other than the records. All public except the seed."""
 
-    Attributes
-    ----------
-    name : str
-        Of the estimator, for the ledger.
-    facts : Facts
-        Public numbers.
-    target : PrivacyTarget
-        The guarantee to reach.
-    fixed : mapping
-        lam, epochs, lot_size and travel; None is planned.
-    loss_of : callable
-        Given what labels mean, returns the loss for labels in the user's units.
-    public_of : callable
-        Given what labels mean, returns what else was taken as public.
-    ledger, dataset : str or None
-        The file of the budget, and the data set's name in it.
-    random_state
-        As given by the user.
-    shown : bool
-        Whether a bar shows the steps.
-    levels : Levels or None
-        Which features are levels of categories.
-    persons : PersonFacts or None
-        If persons are the unit of privacy.
-    loss_name : str
-        The class of the loss.
-    engine : str
-        What computes a training: one of :data:`~dpscd.solvers.on_device.ENGINES`.
-    dense : bool
-        Whether rows are dense: a public fact of their layout.
-    """
-
-    name: str
+    name: str  # of the estimator, for the ledger
     facts: Facts
-    target: PrivacyTarget
-    fixed: Mapping[str, Any]
+    target: PrivacyTarget  # the guarantee to reach
+    fixed: Mapping[str, Any]  # lam, epochs, lot_size and travel; None is planned
+    # Given the label encoding, the loss for labels in the user's units, and what else was taken
+    # as public.
     loss_of: Callable[[Any], Loss]
     public_of: Callable[[Any], dict[str, Any]]
-    ledger: str | None = None
-    dataset: str | None = None
+    ledger: str | None = None  # the file of the budget
+    dataset: str | None = None  # its name in the ledger
     random_state: Any = None
-    shown: bool = False
-    levels: Levels | None = None
-    persons: PersonFacts | None = None
-    loss_name: str = ""
-    engine: str = "numba"
-    dense: bool = True
+    shown: bool = False  # whether a bar shows the steps
+    levels: Levels | None = None  # which features are levels of categories
+    persons: PersonFacts | None = None  # if persons are the unit of privacy
+    loss_name: str = ""  # the class of the loss
+    engine: str = "numba"  # one of dpscd.solvers.on_device.ENGINES
+    dense: bool = True  # whether rows are dense: a public fact of their layout
 
     def run(self, read: Callable[[], Any]) -> tuple[State, PrivacyCard]:
-        """Plan, reserve, and only then read the records and train.
-
-        Parameters
-        ----------
-        read : callable
-            Returns the record store; cells are read here and not before.
-
-        Returns
-        -------
-        State, PrivacyCard
-            All that was released, and what it guarantees.
+        """Plan, reserve, and only then `read` the records and train; return what was released.
 
         Notes
         -----

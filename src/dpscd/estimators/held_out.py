@@ -33,18 +33,10 @@ _CHANGED = "the table changed while it was read; what was charged stays charged.
 
 @dataclass(frozen=True, repr=False)
 class Read:
-    """What was read of records: a secret.
+    """What was read of records: a secret."""
 
-    Attributes
-    ----------
-    answers : Answers
-        What is known and predicted.
-    persons : array of int or None
-        Whose record each is, where persons are the unit.
-    """
-
-    answers: Answers
-    persons: npt.NDArray[np.int64] | None
+    answers: Answers  # what is known and predicted
+    persons: npt.NDArray[np.int64] | None  # number of each record's person, if that is the unit
 
     @property
     def count(self) -> int:
@@ -54,38 +46,17 @@ class Read:
 
 @dataclass(frozen=True, repr=False)
 class HeldOut:
-    """Records of which no cell has been looked at, but for identifiers of persons.
+    """Unread records; only their number is known, and identifiers of persons."""
 
-    Attributes
-    ----------
-    model : DPLinearModel
-        The fitted estimator, without what reads tables.
-    unit : Unit
-        What is protected.
-    bounds : tuple of two floats or None
-        Of the target of a regression, in its own unit.
-    count : int
-        Number of records, or of persons.
-    read : callable
-        Reads the cells, with probabilities if asked for.
-    """
-
-    model: Any
-    unit: Unit
-    bounds: tuple[float, float] | None
-    count: int
-    read: Callable[[bool], Read]
+    model: Any  # the fitted estimator, without what reads tables
+    unit: Unit  # what is protected
+    bounds: tuple[float, float] | None  # of the target of a regression, in its own unit
+    count: int  # records or persons
+    read: Callable[[bool], Read]  # reads the cells, with probabilities if asked for
 
 
 def held_out(model: Any, X: Any, y: Any, groups: Any) -> HeldOut:
-    """Return records that a model is to be scored on.
-
-    Parameters
-    ----------
-    model : TableModel or one of the estimators
-        Fitted.
-    X, y, groups
-        As for :func:`dpscd.private_score`.
+    """Return the records that a fitted model is to be scored on.
 
     Notes
     -----

@@ -16,13 +16,7 @@ _PLANNED = ("lam", "travel", "epochs", "lot_size")
 
 
 def check_inference_parameters(model: Any) -> None:
-    """Raise ParameterError for parameters that do not go with `inference`.
-
-    Parameters
-    ----------
-    model : estimator
-        With the parameter `inference`.
-    """
+    """Raise ParameterError for parameters that do not go with `inference`."""
     asked = model.inference
     if isinstance(asked, bool | np.bool_):
         if not asked:
@@ -48,19 +42,7 @@ def check_inference_parameters(model: Any) -> None:
 
 
 def check_inference(model: Any, classes: Any, opened: Any, source: Any) -> None:
-    """Raise ParameterError where public facts of the records do not go with `inference`.
-
-    Parameters
-    ----------
-    model : estimator
-        With `inference`.
-    classes : array or None
-        The classes; None for regression.
-    opened : Opened
-        The records as they can be read.
-    source : RecordSource
-        Where they come from.
-    """
+    """Raise ParameterError where public facts of the records do not go with `inference`."""
     if classes is not None and len(classes) != 2:
         raise ParameterError(f"inference is for two classes, not {len(classes)}.")
     if source.on_dask:

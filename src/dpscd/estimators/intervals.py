@@ -51,26 +51,16 @@ _SLOPE = 0.7
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What intervals are asked for: linear functions of coefficients and intercept.
-
-    Attributes
-    ----------
-    names : sequence of str
-        What they are called.
-    rows : array of shape (terms, features + 1)
-        The functions; the intercept comes last.
-    unknown : array of shape (directions, features + 1), optional
-        Changes of coefficients that change no prediction, by public facts.
-    doubtful : array of shape (directions, features + 1), optional
-        Changes that change only predictions of records with a missing value, if there are any.
-    levels : array of shape (features,), optional
-        The value of a level of a category where a record has it; 0 for other features.
-    """
+    """Linear functions of coefficients and intercept for which intervals are asked."""
 
     names: Sequence[str]
-    rows: Floats
+    rows: Floats  # of shape (terms, features + 1); the intercept comes last
+    # Of shape (directions, features + 1): changes of coefficients that change no prediction, by
+    # public facts.
     unknown: Floats | None = None
+    # as above: these change only predictions of records with a missing value
     doubtful: Floats | None = None
+    # of shape (features,): the value of a category's level in its records; else 0
     levels: Floats | None = None
 
 
@@ -244,17 +234,7 @@ def _own_terms(model: Any) -> Terms:
 
 
 def intervals_of(model: Any, terms: Terms, level: float) -> Intervals:
-    """Return estimates and intervals of linear functions of a model's coefficients.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    terms : Terms
-        The functions.
-    level : float
-        Of the intervals.
-    """
+    """Return estimates and intervals of linear functions of a fitted model's coefficients."""
     import pandas as pd  # not needed to load a model
 
     level = check_number("level", level)
@@ -341,14 +321,8 @@ def inference_of(
 ) -> Inference:
     """Return what standard errors are computed from, by a card and released numbers.
 
-    Parameters
-    ----------
-    problem : Problem
-        The main training's.
-    card : PrivacyCard
-        Of the fit; it lists an information.
-    theta, information : arrays
-        The trained model inside, and the noisy sums.
+    The problem is the main training's. The card lists an information; `theta` is the trained
+    model inside, `information` the noisy sums.
     """
     listed, robust = _listed(problem, card)
     public, training = card.public, card.training

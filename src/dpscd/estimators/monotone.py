@@ -29,20 +29,9 @@ _ROUNDING = 1e-9
 def made_monotone(schema: Schema, bounds: Bounds, model: Any) -> npt.NDArray[Any]:
     """Return the coefficients of a fitted estimator, monotone columns projected.
 
-    Parameters
-    ----------
-    schema : Schema
-        What the columns mean.
-    bounds : dict
-        Released bounds of the columns that have private ones.
-    model : fitted estimator
-        On the schema's features, of one output if a column is monotone.
-
-    Notes
-    -----
-    Knots, or the middles of intervals, get the nearest values that rise, weighted by what the
-    noise of each lets be known of it: one over its variance. Where noise is the same for all,
-    or absent, weights are equal.
+    Knots, or the middles of intervals, get the nearest values that rise, weighted by one over
+    the variance of their noise; equally where noise is the same for all, or absent. The model
+    has one output if a column is monotone.
     """
     coef = np.array(model.coef_)
     flat, noise = coef.reshape(-1), np.ravel(model.coef_noise_)

@@ -89,13 +89,7 @@ def check_shared(model: Any) -> None:
 
 
 def check_budget(ledger: Any, dataset: Any, random_state: Any) -> None:
-    """Raise ParameterError if a ledger is no file, is half given, or has a known seed.
-
-    Parameters
-    ----------
-    ledger, dataset, random_state
-        As users gave them.
-    """
+    """Raise ParameterError if a ledger is no file, is half given, or has a known seed."""
     if not isinstance(ledger, str | os.PathLike | None):
         raise ParameterError(f"ledger={ledger!r} must be the path of the budget's file.")
     if (ledger is None) != (dataset is None):

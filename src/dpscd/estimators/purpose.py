@@ -24,19 +24,9 @@ def has_intervals(model: Any) -> bool:
 
 
 def prediction_note(model: Any, noun: str = "coefficient") -> str | None:
-    """Return what to mind about the coefficients of a fit for prediction.
+    """Return a caution about the coefficients of a fit for prediction.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    noun : str
-        What they are called.
-
-    Returns
-    -------
-    str or None
-        None where they have intervals, or no noise.
+    None where they have intervals, or no noise.
     """
     if has_intervals(model) or not model.privacy_.private:
         return None
@@ -46,17 +36,9 @@ def prediction_note(model: Any, noun: str = "coefficient") -> str | None:
 
 
 def band_words(model: Any) -> str | None:
-    """Return what the bands of a model are: a proved upper bound, or a rough estimate.
+    """Return the sentence that says what bands are: a proved upper bound, or a rough estimate.
 
-    Parameters
-    ----------
-    model : estimator or TableModel
-        Fitted.
-
-    Returns
-    -------
-    str or None
-        A sentence; None without noise.
+    None without noise.
 
     Notes
     -----

@@ -10,43 +10,20 @@ __all__ = ["MODELS", "ModelKind", "kind_called", "kind_of", "usual_kind"]
 
 
 class ModelKind(NamedTuple):
-    """One kind of model.
+    """One kind of model."""
 
-    Attributes
-    ----------
-    name : str
-        What the command line calls it.
-    type : str
-        Name of its class, as in model files.
-    home : str
-        The class's module.
-    task : str
-        'classification', 'regression' or 'counts'.
-    loss : str
-        Name of its loss in :mod:`dpscd.losses`.
-    words : str
-        What it is, for people.
-    weight : str
-        What a weight of the model says, for people; ``{target}`` is what is predicted.
-    sklearn : str
-        The class of scikit-learn that predicts as it does.
-    band_proved : bool
-        Whether the stated noise of coefficients is a proved bound, unless the rows of a lot are
-        nearly parallel, not an estimate.
-    has_intervals : bool
-        Whether it can be trained with `inference`: its coefficients have intervals then.
-    """
-
-    name: str
-    type: str
-    home: str
-    task: str
-    loss: str
-    words: str
-    weight: str
-    sklearn: str
+    name: str  # on the command line
+    type: str  # name of its class, as in model files
+    home: str  # module of the class
+    task: str  # classification, regression or counts
+    loss: str  # name of its loss in dpscd.losses
+    words: str  # what it is, for people
+    weight: str  # what a weight of the model says; {target} is what is predicted
+    sklearn: str  # the class of scikit-learn that predicts as it does
+    # Whether the stated noise of coefficients is a proved bound, unless the rows of a lot are
+    # nearly parallel, not an estimate.
     band_proved: bool = False
-    has_intervals: bool = False
+    has_intervals: bool = False  # whether it can be trained with `inference`
 
     @property
     def estimator(self) -> Any:

@@ -25,30 +25,14 @@ _SET = {"ledger": None, "dataset": None, "random_state": None, "n": None}
 
 @dataclass(frozen=True)
 class Common:
-    """What all candidates share, all of it public.
+    """What all candidates share, all of it public."""
 
-    Attributes
-    ----------
-    target : str or None
-        The column that is predicted; None unless they are models of tables.
-    person : str or None
-        The column of persons, of tables.
-    layout : Layout or None
-        How the table is written; None for arrays.
-    classes : tuple
-        Names of the classes; empty of a regression.
-    bounds : tuple of two floats or None
-        Of the target of a regression, in its own unit.
-    chances : bool
-        Whether all of them give probabilities.
-    """
-
-    target: str | None
-    person: str | None
-    layout: Layout | None
-    classes: tuple[str, ...]
-    bounds: tuple[float, float] | None
-    chances: bool
+    target: str | None  # the column that is predicted; None for arrays
+    person: str | None  # the column of persons, of tables
+    layout: Layout | None  # how the table is written; None for arrays
+    classes: tuple[str, ...]  # empty for a regression
+    bounds: tuple[float, float] | None  # of the target of a regression, in its own unit
+    chances: bool  # whether all of them give probabilities
 
     def measure(
         self, metric: str, bound: float | None, n: int, target: PrivacyTarget
@@ -69,15 +53,7 @@ class Common:
 
 
 def made_candidates(candidates: Any, param_grid: Any) -> list[Any]:
-    """Return the candidates, one by one: clones that may be changed.
-
-    Parameters
-    ----------
-    candidates : estimator or sequence of estimators
-        As given by the user.
-    param_grid : dict, list of dicts or None
-        Values of parameters to be tried with each of them.
-    """
+    """Return the candidates, one by one: clones that may be changed."""
     given = list(candidates) if isinstance(candidates, Sequence) else [candidates]
     for one in given:
         if not isinstance(one, TableModel | DPLinearModel):
@@ -114,15 +90,7 @@ def inner_of(candidate: Any) -> Any:
 
 
 def common_of(candidates: Sequence[Any], relation: str) -> Common:
-    """Return what candidates share, or raise ParameterError where they differ.
-
-    Parameters
-    ----------
-    candidates : sequence of estimators
-        Unfitted.
-    relation : str
-        Of the search.
-    """
+    """Return what unfitted candidates share, or raise ParameterError where they differ."""
     facts = [_facts(number, one, relation) for number, one in enumerate(candidates)]
     first = facts[0]
     for number, other in enumerate(facts):

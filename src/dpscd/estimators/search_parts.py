@@ -38,18 +38,9 @@ def part_sizes(n: int, holdout: float) -> tuple[int, int]:
 
 
 def split_units(source: Source, count: int, holdout: float, relation: Relation) -> Flags:
-    """Return which units, by their numbers, are kept apart.
+    """Return which units, by their numbers, are kept apart: a part `holdout` of them.
 
-    Parameters
-    ----------
-    source : Source
-        Randomness of this search.
-    count : int
-        True number of units: records, or persons.
-    holdout : float
-        Which part of them is kept apart.
-    relation : Relation
-        Which data sets are neighbours.
+    `count` is the true number of units: records, or persons.
 
     Notes
     -----
@@ -77,13 +68,7 @@ def split_units(source: Source, count: int, holdout: float, relation: Relation) 
 
 @dataclass(frozen=True, repr=False)
 class Parts:
-    """What `fit` and scores are given of one part: a secret.
-
-    Attributes
-    ----------
-    X, y, groups
-        As for :meth:`~dpscd.DPModelSearch.fit`.
-    """
+    """What `fit` and scores are given of one part: a secret."""
 
     X: Any
     y: Any
@@ -91,18 +76,7 @@ class Parts:
 
 
 class ArrayParts:
-    """Rows of numbers in memory, of which only the layout has been looked at.
-
-    Parameters
-    ----------
-    X, y, groups
-        As for :meth:`~dpscd.DPModelSearch.fit`.
-
-    Attributes
-    ----------
-    count : int
-        Number of records, or of persons.
-    """
+    """Unread rows of numbers in memory; only their layout, and the count of units, is known."""
 
     def __init__(self, X: Any, y: Any, groups: Any) -> None:
         if y is None:
@@ -143,20 +117,7 @@ class ArrayParts:
 
 
 class TableParts:
-    """A table, of which only names and number of records have been looked at, or persons.
-
-    Parameters
-    ----------
-    table, y, groups
-        As for :meth:`~dpscd.DPModelSearch.fit`.
-    schema : Schema
-        Of one of the candidates.
-
-    Attributes
-    ----------
-    count : int
-        Number of records, or of persons.
-    """
+    """An unread table; only names and the number of records, or persons, are known."""
 
     def __init__(self, table: Any, y: Any, groups: Any, schema: Schema) -> None:
         self._given = Parts(table, y, groups)
@@ -203,18 +164,7 @@ class TableParts:
 
 
 class DaskParts:
-    """Records where the partitions of Dask collections are; those to score on are fetched.
-
-    Parameters
-    ----------
-    X, y : Dask collections
-        As for :meth:`~dpscd.DPModelSearch.fit`.
-
-    Attributes
-    ----------
-    count : int
-        Number of records, which the workers count.
-    """
+    """Records where the partitions of Dask collections are; those to score on are fetched."""
 
     def __init__(self, X: Any, y: Any) -> None:
         from dpscd.distributed.rows import row_counts

@@ -31,29 +31,15 @@ _HIDDEN = 0.01
 
 @dataclass(frozen=True)
 class SearchPrice:
-    """What a search costs, from public numbers; it prints as advice.
+    """What a search costs, from public numbers; it prints as advice."""
 
-    Attributes
-    ----------
-    epsilon_of_run, delta_of_run : float
-        What is left to each run.
-    mean_runs : float
-        Runs on average.
-    seen : float
-        Chance that a given candidate is drawn at least once.
-    trained, scored : int
-        Records, or persons, to train on and to score on.
-    score_noise : float
-        Standard deviation of the noise of a score, as a part of the range of the measure.
-    """
-
-    epsilon_of_run: float
+    epsilon_of_run: float  # left to each run, as is delta_of_run
     delta_of_run: float
-    mean_runs: float
-    seen: float
-    trained: int
+    mean_runs: float  # runs on average
+    seen: float  # probability that a given candidate is drawn at least once
+    trained: int  # records, or persons, to train on; `scored`, to score on
     scored: int
-    score_noise: float
+    score_noise: float  # standard deviation of a score's noise, over the range of the measure
 
     @property
     def worth_it(self) -> bool:
@@ -80,16 +66,8 @@ def search_price(
 ) -> SearchPrice:
     """Return what a search costs, from public numbers.
 
-    Parameters
-    ----------
-    target : PrivacyTarget
-        What the whole search is to reach.
-    stop : float
-        Chance that a run is the last.
-    candidates : int
-        How many there are.
-    sizes : tuple of two ints
-        Units to train on, and to score on.
+    `stop` is the probability that a run is the last, `sizes` are the units to train and score
+    on.
     """
     points = search_points(target, stop)
     own = points["far_epsilon"], points["far_delta"]
@@ -105,27 +83,13 @@ def search_price(
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What is going to be done, all of it public.
+    """What is going to be done, all of it public."""
 
-    Attributes
-    ----------
-    candidates : list of estimators
-        With the epsilon and the delta of a run.
-    fits : list of tuples of Release
-        What each of them releases.
-    search : Search
-        What is accounted for.
-    metric : str
-        By which runs are compared.
-    measure : Measure
-        Its sums.
-    """
-
-    candidates: list[Any]
-    fits: list[tuple[Release, ...]]
-    search: Search
-    metric: str
-    measure: Measure
+    candidates: list[Any]  # with the epsilon and the delta of a run
+    fits: list[tuple[Release, ...]]  # what each of them releases
+    search: Search  # what is accounted for
+    metric: str  # by which runs are compared
+    measure: Measure  # its sums
 
 
 def plan_search(
@@ -138,20 +102,7 @@ def plan_search(
 ) -> SearchPlan:
     """Return the plan of a search, from public facts alone.
 
-    Parameters
-    ----------
-    asked : DPModelSearch
-        Its parameters.
-    candidates : list of estimators
-        As given.
-    common : Common
-        What they share.
-    parts : ArrayParts or TableParts
-        The records, of which no cell is read.
-    target : PrivacyTarget
-        What the whole search is to reach.
-    sizes : tuple of two ints
-        Public numbers of units to train on, and to score on.
+    No cell of `parts` is read; `sizes` are the public numbers of units to train and score on.
 
     Notes
     -----

@@ -24,25 +24,14 @@ _ERRORS = 3.0
 
 @dataclass(frozen=True)
 class Points:
-    """Values of a column, or of two, with the few features that each has.
+    """Values of a column, or of two, with the few features that each has."""
 
-    Attributes
-    ----------
-    values, others : list
-        Of the column, or of the first of a pair, and of the second; None for a column alone.
-    places : array of shape (points, slots)
-        Features of each, among those of the column or pair.
-    sizes : array of shape (points, slots)
-        Their values.
-    width : int
-        Features of the column or pair.
-    """
-
-    values: list[Any]
-    others: list[Any]
+    values: list[Any]  # of the column, or of the first of a pair
+    others: list[Any]  # of the second; None for a column alone
+    # of shape (points, slots): features of each, within the column or pair
     places: npt.NDArray[np.intp]
-    sizes: Floats
-    width: int
+    sizes: Floats  # their values
+    width: int  # features of the column or pair
 
     def average(self) -> Floats:
         """Return the plain mean of the features."""
@@ -55,16 +44,9 @@ class Points:
         return found
 
     def spread(self, noise: Floats, centre: Floats, *, apart: bool) -> Floats:
-        """Return the standard deviation of :meth:`effect`.
+        """Return the standard deviation of :meth:`effect`, given that of each coefficient.
 
-        Parameters
-        ----------
-        noise : array of shape (width,)
-            Standard deviation of each coefficient.
-        centre : array of shape (width,)
-            As above.
-        apart : bool
-            Whether the noise of features is independent; else this is its worst case.
+        If `apart`, the noise of features is independent; else the result is its worst case.
         """
         power = 2.0 if apart else 1.0
         each = noise**power
@@ -101,16 +83,8 @@ def points_of(
 ) -> Points:
     """Return where the effect of a column or a pair is shown.
 
-    Parameters
-    ----------
-    part : Column or Cross
-        What is declared about it.
-    bounds : dict
-        Released bounds of the columns that have private ones.
-    unit : float
-        What its features are multiplied by.
-    unseen : array of bool, of shape (features of the part,)
-        Levels that the released moments did not show, which are left out.
+    Its features are multiplied by `unit`; levels that the released moments did not show are
+    `unseen`, and left out.
     """
     if isinstance(part, Cross):
         sides = [_cells(side, bounds) for side in sides_of(part)]

@@ -31,33 +31,17 @@ def column_shapes(
 ) -> pd.DataFrame:
     """Return the effect of every column at its values.
 
-    Parameters
-    ----------
-    schema : Schema
-        What the columns mean.
-    bounds : dict
-        Released bounds of the columns that have private ones.
-    estimator : fitted estimator
-        On the schema's features.
-    means : array or None
-        Released means of the features; without them effects are relative to the plain mean
-        of those shown.
+    The column with the clearest effects comes first. The frame has column, value, effect, band,
+    seen and clear; with more than two classes also class, with pairs also other, the value of
+    the second column. Without released `means` effects are relative to the plain mean of those
+    shown. `seen` says whether the means show records with this level, or around this knot;
+    where they are none, or too noisy to show a value with an even share of the records, or a
+    number has no knots, it is True. `clear` are effects of which
+    :func:`~dpscd.estimators.purpose.clear_words` is true. Levels that the moments show to be
+    absent are left out.
 
-    Returns
-    -------
-    DataFrame
-        column, value, effect, band, seen and clear; with more than two classes also class,
-        with pairs also other, the value of the second column. The column whose effects are the
-        clearest comes first. `seen` says whether the released means show records with this
-        level, or around this knot; where they are none, or too noisy to show a value with an
-        even share of the records, or a number has no knots, it is True. `clear` are effects of
-        which :func:`~dpscd.estimators.purpose.clear_words` is true. Levels that the moments
-        show to be absent are left out.
-
-    Notes
-    -----
-    The noise of features is independent, at most `coef_noise_` each, if there is an
-    intercept; else it may not be, and bands are those of the worst case.
+    The noise of features is independent, at most `coef_noise_` each, if there is an intercept;
+    else it may not be, and bands are those of the worst case.
     """
     coef, noise = np.atleast_2d(estimator.coef_), np.atleast_2d(estimator.coef_noise_)
     classes = estimator.classes_ if len(coef) > 1 else [None]

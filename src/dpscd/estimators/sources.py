@@ -36,52 +36,25 @@ Labels = ClassLabels | NumberLabels
 
 @dataclass(frozen=True, repr=False)
 class Opened:
-    """Records that can be read.
+    """Records that can be read."""
 
-    Attributes
-    ----------
-    count, features : int
-        How many persons, or records, and features there are.
-    read : callable
-        Returns the record store; cells are read here and not before.
-    workers : int
-        Number of workers of the cluster that holds the records; 0 if they are here.
-    levels : Levels, optional
-        Which features are levels of categories: a public fact of the schema.
-    dense : bool
-        Whether rows are dense: a public fact of their layout.
-    """
-
-    count: int
+    count: int  # records, or persons
     features: int
-    read: Callable[[], Any]
-    workers: int = 0
+    read: Callable[[], Any]  # returns the record store; cells are read here and not before
+    workers: int = 0  # of the cluster that holds the records; 0 if they are here
+    # which features are levels of categories: a public fact of the schema
     levels: Levels | None = None
-    dense: bool = True
+    dense: bool = True  # whether rows are dense: a public fact of their layout
 
 
 class RecordSource(Protocol):
-    """Records of which nothing but the layout has been looked at.
+    """Unread records; only their layout is known."""
 
-    Attributes
-    ----------
-    bounded : int
-        Number of columns whose bounds are released first.
-    on_dask : bool
-        Whether they stay on the workers of a cluster.
-    any_length : bool
-        Whether rows may be longer than the row bound; those of a schema are made to fit.
-    weighted : bool
-        Whether records have weights of their own.
-    persons : PersonFacts or None
-        If persons are the unit of privacy.
-    """
-
-    bounded: int
-    on_dask: bool
-    any_length: bool
-    weighted: bool
-    persons: PersonFacts | None
+    bounded: int  # columns whose bounds are released first
+    on_dask: bool  # whether they stay on the workers of a cluster
+    any_length: bool  # whether rows may exceed the row bound; those of a schema are made to fit
+    weighted: bool  # whether records have weights of their own
+    persons: PersonFacts | None  # if persons are the unit of privacy
 
     def opened(self, labels: Labels, threads: int) -> AbstractContextManager[Opened]:
         """Return the records as they can be read, labels having a given meaning."""
@@ -135,13 +108,7 @@ class Arrays:
 
 
 class DaskArrays:
-    """Rows of numbers where the partitions of Dask collections are.
-
-    Attributes
-    ----------
-    names : sequence of str, or None
-        Names of the columns, if they have any.
-    """
+    """Rows of numbers where the partitions of Dask collections are."""
 
     bounded = 0
     on_dask = True
@@ -169,29 +136,10 @@ class DaskArrays:
 class Table:
     """Records of a table in the memory of this process.
 
-    Parameters
-    ----------
-    table : path, list of paths or DataFrame
-        The records.
-    y : array-like or None
-        The target, when the table does not have it.
-    schema : Schema
-        What the columns mean.
-    epsilon : float
-        Of the fit. Bounds that are not declared are released; without privacy they are read.
-    n : int or None
-        The declared number of persons, or of records; None if the true one is public.
-    persons : PersonFacts or None
-        If persons are the unit of privacy.
-    groups : array-like or None
-        Identifiers of persons, if the schema names no column of them.
-
-    Attributes
-    ----------
-    schema : Schema
-        Once the records have been opened, with the shape of every number.
-    seen : list of pairs of float
-        The bounds that were read without privacy, in the schema's order.
+    `y` is the target when the table does not have it, `n` the declared number of persons or
+    records (None if the true one is public), `groups` the identifiers of persons if the schema
+    names no column of them. Undeclared bounds are released; at infinite epsilon they are read,
+    into `seen`, in the schema's order. Once opened, `schema` has the shape of every number.
     """
 
     on_dask = False

@@ -370,14 +370,6 @@ class TableAnswers(TransformerMixin, BaseEstimator):
 
 
 def schema_chances(model: TableAnswers, table: Any) -> Floats:
-    """Return the probability of each class, in the order of the schema.
-
-    Parameters
-    ----------
-    model : TableModel
-        Fitted, with probabilities.
-    table : path, list of paths or DataFrame
-        Records; the target may be absent.
-    """
+    """Return the probability of each class, in the order of the schema."""
     found: Floats = model._nameless().predict_proba(model._features(table))
     return found

@@ -24,21 +24,9 @@ Floats = npt.NDArray[np.float64]
 def table_terms(schema: Schema, bounds: Bounds, reference: Mapping[str, Any] | None) -> Terms:
     """Return the terms of a model of a table, each a function of the model's coefficients.
 
-    Parameters
-    ----------
-    schema : Schema
-        Of lines and levels.
-    bounds : dict
-        Released bounds of the columns that have private ones.
-    reference : dict or None
-        From names of categories to the level that others are compared with; the first listed
-        where it says nothing.
-
-    Returns
-    -------
-    Terms
-        A number by its unit, an ordinal by its step, a level against the reference, and the
-        intercept: where numbers are 0 and levels those of reference.
+    The schema is of lines and levels. A number has its unit, an ordinal its step, a level its
+    difference to the one in `reference`, or to the first listed; the intercept is where numbers
+    are 0 and levels those of reference.
     """
     chosen = {str(name): str(level) for name, level in (reference or {}).items()}
     categories = {part.name for part in schema.parts if _is_category(part)}

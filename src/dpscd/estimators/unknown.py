@@ -21,15 +21,7 @@ _HERE = {
 
 
 def refuse_unknown(estimator: type, given: Iterable[str]) -> None:
-    """Raise TypeError for the first parameter that an estimator does not have.
-
-    Parameters
-    ----------
-    estimator : type
-        Its class.
-    given : iterable of str
-        Names of parameters.
-    """
+    """Raise TypeError for the first parameter given that an estimator does not have."""
     known = [*inspect.signature(estimator).parameters]
     for name in given:
         if name not in known:

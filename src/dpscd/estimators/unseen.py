@@ -19,22 +19,14 @@ def as_average(
 ) -> Any:
     """Return rows in which released means stand for levels that are not known.
 
-    Parameters
-    ----------
-    rows : array of shape (n, features)
-        Of the schema; written to.
-    schema : Schema
-        What the columns mean.
-    unseen : array of bool, of shape (features,)
-        Levels that the released moments did not show.
-    means : array of shape (features,), or None
-        Released means of the features; without them rows stay as they are.
+    `rows` are written to; `unseen` are levels that the released moments did not show. Without
+    `means` rows stay as they are. A record without any level of a column, because its cell is
+    missing in a complete list, counts in the same way, and so does one without any feature of a
+    pair.
 
     Notes
     -----
-    A record without any level of a column, because its cell is missing in a complete list,
-    counts in the same way, and so does one without any feature of a pair. What a row becomes is
-    a function of the row and of released numbers.
+    Guarantee: what a row becomes is a function of the row and of released numbers.
     """
     if means is None:
         return rows
@@ -55,18 +47,10 @@ def averages_in(
 ) -> tuple[Floats, Floats]:
     """Return a model of rows as they are encoded that predicts what this one does.
 
-    Parameters
-    ----------
-    coef, intercept : arrays of shape (outputs, features) and (outputs,)
-        Of the model for which :func:`as_average` prepares rows.
-    schema, unseen, means
-        As there.
-
-    Notes
-    -----
-    A record has one level of a category, or none: the column's average is taken from its levels
-    and added to the intercept. What it has of a pair always adds up to the same, or is none.
-    Where numbers have a sign for missing values, it gets the average.
+    This one is the model for which :func:`as_average` prepares rows. A record has one level of
+    a category, or none: the column's average is taken from its levels and added to the
+    intercept. What it has of a pair always adds up to the same, or is none. Where numbers have
+    a sign for missing values, it gets the average.
     """
     coef, intercept = coef.copy(), intercept.copy()
     if means is None:

@@ -215,19 +215,14 @@ def same_value(codes: Mapping[str, int]) -> tuple[str, str] | None:
 
 
 class Listed:
-    """Values that are listed, each with its code; what is not among them is OTHER or MISSING.
+    """The code of each listed text, other spellings included; OTHER or MISSING for the rest.
 
-    Parameters
-    ----------
-    codes : dict
-        The code of each listed text, other spellings included.
-    missing : iterable of str
-        Texts that count as no value, unless they are listed.
+    Texts of `missing` count as no value, unless they are listed. A text is looked for as it is;
+    then as the number or truth value that it spells; then true as 1 and false as 0, and the
+    other way round. So a cell means the same in every type.
 
     Notes
     -----
-    A text is looked for as it is; then as the number or truth value that it spells; then true
-    as 1 and false as 0, and the other way round. So a cell means the same in every type.
     Requires: no two values of different codes are one number or truth value ("7" and "07"),
     which only texts could tell apart; :func:`same_value` finds them.
     """
@@ -258,13 +253,7 @@ class Listed:
 
 
 class TruthCells:
-    """Truth values in many spellings: 1, 0, OTHER or MISSING.
-
-    Parameters
-    ----------
-    missing : iterable of str
-        Texts that count as no value.
-    """
+    """Truth values in many spellings: 1, 0, OTHER or MISSING."""
 
     largest_whole = 1
 
@@ -282,10 +271,7 @@ class TruthCells:
 class NumberCells:
     """Numbers, NaN where a cell holds none or one that counts as no value.
 
-    Parameters
-    ----------
-    missing : iterable of str
-        Texts that count as no value; one that spells a number stands for that number.
+    A text of `missing` that spells a number stands for that number.
     """
 
     def __init__(self, missing: Iterable[str] = ()) -> None:

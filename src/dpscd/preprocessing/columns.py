@@ -80,10 +80,8 @@ def numbers(cells: pd.Series, meaning: NumberCells) -> Floats:
 def codes(cells: pd.Series, meaning: Coded) -> Codes:
     """Return the code of each cell.
 
-    Raises
-    ------
-    DataTypeError
-        If whole numbers are listed that the column's floating-point type cannot tell apart.
+    DataTypeError is raised if whole numbers are listed that the column's floating-point type
+    cannot tell apart.
     """
     cells = _dense(cells)
     if isinstance(cells.dtype, pd.CategoricalDtype):

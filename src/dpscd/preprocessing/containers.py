@@ -33,21 +33,9 @@ _FLAT = (
 
 
 class RowSource:
-    """Rows of numbers that are not read yet.
+    """Unread rows of numbers; their count, width and sparsity are facts of the container.
 
-    Parameters
-    ----------
-    X : list, array, DataFrame, Arrow table, sparse matrix or StoredRows
-        Records, one per row.
-
-    Attributes
-    ----------
-    count, features : int
-        Records and features, known from the container, and for a list from its first record.
-    sparse : bool
-        Whether rows are sparse: a fact of the container.
-    X : container
-        As it was given; an Arrow table as a DataFrame.
+    A list's number of features is that of its first record.
     """
 
     def __init__(self, X: Any) -> None:
@@ -67,11 +55,8 @@ class RowSource:
     def read(self, *, finite: bool = True) -> Any:
         """Return the rows: a C-contiguous array or a canonical CSR matrix.
 
-        Parameters
-        ----------
-        finite : bool, default=True
-            Whether to raise DataTypeError, with a fixed text, if a cell is no finite number;
-            else it is NaN, or the infinity that it is.
+        A cell that is not a finite number raises DataTypeError, with a fixed text; unless
+        `finite`, it is NaN, or the infinity that it is.
 
         Notes
         -----

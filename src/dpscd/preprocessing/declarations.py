@@ -14,65 +14,35 @@ KINDS = ("number", "category", "ordinal", "boolean", "ignore")
 
 @dataclass(frozen=True)
 class Column:
-    """What is declared about one column.
+    """What is declared about one column."""
 
-    Attributes
-    ----------
-    name : str
-        As in the table's header.
-    kind : {'number', 'category', 'ordinal', 'boolean', 'ignore'}
-        How it becomes features.
-    bounds : tuple of two floats, 'private' or None
-        Of a number: lowest and highest value; others are moved to the nearest.
-    transform : {'log1p'} or None
-        Of a number: what is done to value and bounds before scaling.
-    bins : int or None
-        Of a number: how many intervals of equal width, a feature each; with a shape, how many
-        it has.
-    values : tuple of str
-        Of a category, the values that have a feature of their own; of an ordinal, the
-        values from lowest to highest.
-    rename : dict
-        Other spellings of values.
-    missing : str, float or None
-        What stands in for a missing value: 'middle' of the bounds, 'column' for a feature
-        of its own, 'other' (category), 'average' (complete category), or a value.
-    read_from_data : bool
-        Whether kind, bounds or values were read off the records, which no proof covers.
-    shape : {'auto', 'line', 'steps', 'smooth'} or None
-        Of a number: what its effect may look like. A line has one feature, 'steps' one more
-        per interval, 'smooth' one more per knot, so that its effect is piecewise linear. 'auto'
-        is smooth, as fine as epsilon and n allow. A fit takes None for 'auto' where there are
-        no bins; a fitted model's schema says what it came to.
-    knots : tuple of float
-        Of a number with steps or a smooth shape: where intervals end, inside the bounds.
-    complete : bool
-        Of a category: whether no other values than those listed exist. Then there is no
-        feature for others, and a cell with another value counts as missing.
-    monotone : {'up', 'down'} or None
-        Of a number: whether its effect may only rise, or only fall.
-    missing_values : tuple of str
-        Cells that count as missing in this column, besides those of the layout.
-    group : dict
-        Of a category: 'prefix', the number of signs at the beginning of a cell that are
-        compared with the values, or 'mapping', from beginnings to values; empty if cells are
-        compared as they are.
-    """
-
-    name: str
-    kind: str
+    name: str  # as in the table's header
+    kind: str  # number, category, ordinal, boolean or ignore
+    # Of a number: lowest and highest value, to which others are moved; or 'private'.
     bounds: tuple[float, float] | str | None = None
+    # of a number: 'log1p', applied to value and bounds before scaling
     transform: str | None = None
+    # of a number: intervals of equal width, one feature each; the intervals of its shape if any
     bins: int | None = None
+    # with a feature each (category); from lowest to highest (ordinal)
     values: tuple[str, ...] = ()
-    rename: Mapping[str, str] = field(default_factory=dict)
+    rename: Mapping[str, str] = field(default_factory=dict)  # other spellings of values
+    # Replacement of a missing value: 'middle' of the bounds, 'column' for a feature of its own,
+    # 'other' (category), 'average' (complete category), or a value.
     missing: str | float = "middle"
+    # kind, bounds or values were read off the records: not covered by a proof
     read_from_data: bool = False
+    # Effect of a number: 'line' (one feature), 'steps' (one more per interval), 'smooth' (one
+    # more per knot: piecewise linear) or 'auto': smooth, as fine as epsilon and n allow. A fit
+    # takes None for 'auto' where there are no bins; a fitted model's schema has the result.
     shape: str | None = None
-    knots: tuple[float, ...] = ()
-    complete: bool = False
+    knots: tuple[float, ...] = ()  # where intervals of a shape end, inside the bounds
+    complete: bool = False  # of a category: no feature for other values, which count as missing
+    # of a number: its effect may only rise ('up') or only fall ('down')
     monotone: str | None = None
-    missing_values: tuple[str, ...] = ()
+    missing_values: tuple[str, ...] = ()  # cells that count as missing, besides the layout's
+    # Of a category: the 'prefix' (number of signs) of a cell that is compared with the values,
+    # or a 'mapping' from beginnings to values; empty if cells are compared as they are.
     group: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -94,32 +64,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two columns whose effect together is learnt, besides that of each.
-
-    Attributes
-    ----------
-    columns : tuple of two str
-        Their names.
-    bins : int or None
-        How many intervals numbers and ordinals have within the pair; None if that follows from
-        epsilon and n. Declared knots and lines stay what they are.
-    """
+    """Two columns whose effect together is learnt, besides that of each."""
 
     columns: tuple[str, str]
+    # Intervals of numbers and ordinals within the pair; None if they follow from epsilon and n.
+    # Declared knots and lines stay.
     bins: int | None = None
 
 
 @dataclass(frozen=True)
 class Cross:
-    """A pair with what is declared about its columns.
-
-    Attributes
-    ----------
-    first, second : Column
-        The columns.
-    bins : int or None
-        As :class:`Pair` has it.
-    """
+    """A pair with what is declared about its columns."""
 
     first: Column
     second: Column
@@ -135,33 +90,17 @@ class Cross:
 class Target:
     """What is declared about the column to predict.
 
-    Attributes
-    ----------
-    name : str
-        As in the table's header.
-    classes : tuple of str
-        The labels of a classification; empty for a regression. A record with another
-        label contributes nothing.
-    bounds : tuple of two floats, 'private' or None
-        Of a regression: lowest and highest value; others are moved to the nearest. A
-        record without a value contributes nothing.
-    rename : dict
-        Other spellings of classes.
-    read_from_data : bool
-        Whether bounds or classes were read off the records.
-    missing_values : tuple of str
-        Cells that count as missing, besides those of the layout.
-    transform : {'log1p'} or None
-        Of a regression: what is done to the label, moved to its bounds, before training;
-        predictions are mapped back.
+    A record contributes nothing if its label is missing or not among the classes.
     """
 
-    name: str
-    classes: tuple[str, ...] = ()
+    name: str  # as in the table's header
+    classes: tuple[str, ...] = ()  # empty for a regression
+    # of a regression; labels beyond are moved to the nearest
     bounds: tuple[float, float] | str | None = None
-    rename: Mapping[str, str] = field(default_factory=dict)
-    read_from_data: bool = False
-    missing_values: tuple[str, ...] = ()
+    rename: Mapping[str, str] = field(default_factory=dict)  # other spellings of classes
+    read_from_data: bool = False  # whether bounds or classes were read off the records
+    missing_values: tuple[str, ...] = ()  # cells that count as missing, besides the layout's
+    # of a regression: 'log1p', applied after the bounds; predictions are mapped back
     transform: str | None = None
 
     @property
@@ -177,30 +116,16 @@ class Target:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the file is written.
+    """How the file is written."""
 
-    Attributes
-    ----------
-    header : bool
-        Whether the first line names the columns; without it `names` does.
-    names : tuple of str
-        Names of the columns of a file without header, in order.
-    delimiter : str
-        What separates cells.
-    comment : str or None
-        A sign with which lines begin that are no records.
-    missing : tuple of str
-        How missing values are written, besides empty cells.
-    multiline : bool
-        Whether a quoted cell may go on in the next line. Then a stray quote of one record can
-        swallow others, which no guarantee covers.
-    """
-
-    header: bool = True
-    names: tuple[str, ...] = ()
+    header: bool = True  # whether the first line names the columns
+    names: tuple[str, ...] = ()  # of the columns of a file without header, in order
     delimiter: str = ","
-    comment: str | None = None
+    comment: str | None = None  # a sign with which lines begin that are not records
+    # how missing values are written, besides empty cells
     missing: tuple[str, ...] = ("?", "NA", "N/A", "NaN", "nan", "null", "None")
+    # Whether a quoted cell may go on in the next line. Then a stray quote of one record can
+    # swallow others, which no guarantee covers.
     multiline: bool = False
 
 

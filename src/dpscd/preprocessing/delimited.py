@@ -41,17 +41,7 @@ T = TypeVar("T")
 
 
 class CsvFile:
-    """Cells between delimiters.
-
-    Parameters
-    ----------
-    source : Path or bytes
-        A file, or all that came through a pipe.
-    name : str
-        What messages call it.
-    layout : Layout
-        How it is written.
-    """
+    """Cells between delimiters, of a file or of the bytes that came through a pipe."""
 
     def __init__(self, source: Path | bytes, name: str, layout: Layout) -> None:
         self._source = source
@@ -214,13 +204,7 @@ class CsvFile:
 
 
 class _Lines(io.RawIOBase):
-    """A stream that counts the lines that are records as it is read.
-
-    Attributes
-    ----------
-    count : int
-        Lines so far that are neither blank nor a comment, as pandas sees them.
-    """
+    """A stream that counts lines neither blank nor comments, as pandas sees them."""
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
         super().__init__()

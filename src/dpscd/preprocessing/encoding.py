@@ -76,26 +76,15 @@ def encode(
 ) -> Any:
     """Return the features of every record, float32, dense or CSR.
 
-    Parameters
-    ----------
-    schema : Schema
-        What the columns mean.
-    parsed : Parsed
-        The records.
-    bounds : dict, optional
-        Released bounds of the columns whose bounds are private.
-    as_sparse : bool
-        Whether to return CSR.
-    short : bool, default=True
-        Whether rows are brought to a length of at most 1; without it every column is as
-        large as it is.
+    `bounds` are those released, of the columns whose bounds are private. With `short` rows are
+    brought to a length of at most 1; without it every column is as large as it is.
 
     Notes
     -----
-    A record's row is a function of that record, the schema and the bounds alone. Each column
-    adds at most 1 to the squared length before scaling: a value and its missing sign
-    exclude each other. So does each pair: what a record has of it are products of numbers that
-    are not negative and add up to at most 1 on either side.
+    Guarantee: a record's row is a function of that record, the schema and the bounds alone.
+    Each column adds at most 1 to the squared length before scaling: a value and its missing
+    sign exclude each other. So does each pair: its features are products of numbers that are
+    not negative and add up to at most 1 on either side.
     """
     bounds = dict(bounds or {})
     starts = np.cumsum([0, *(width_of(part) for part in schema.parts)])

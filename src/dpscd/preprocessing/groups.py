@@ -13,15 +13,7 @@ _LONGEST = 100
 
 
 def grouped_text(text: str, group: Mapping[str, Any]) -> str:
-    """Return what stands for a text: its beginning, or what its longest listed beginning says.
-
-    Parameters
-    ----------
-    text : str
-        The text of a cell.
-    group : dict
-        Of 'prefix', a number of signs, or of 'mapping', from beginnings to values.
-    """
+    """Return what stands for a text: its prefix, or what its longest listed beginning says."""
     if "prefix" in group:
         return text[: group["prefix"]].strip()
     mapping = group["mapping"]
@@ -34,22 +26,16 @@ def grouped_text(text: str, group: Mapping[str, Any]) -> str:
 class Grouped(Listed):
     """Listed values, where a cell is compared by its group.
 
-    Parameters
-    ----------
-    codes, missing
-        As of :class:`~dpscd.preprocessing.cells.Listed`.
-    group : dict
-        As of :func:`grouped_text`.
-
     Notes
     -----
     Guarantee: the code of a cell is a function of its own text and of what is declared.
     Requires: as of :class:`~dpscd.preprocessing.cells.Listed`.
+
     Digits are grouped as they are written ("07123" begins with "071"); other spellings of a
     number or truth value ("7123.0", "True") as their plain one, unless it has an exponent and
     its own group is listed (a code such as "1E5"). So a whole number has one code as text,
-    integer and floating-point number; those of 2^53 and more, which the last cannot tell
-    apart, are other values in every type.
+    integer and floating-point number; those of 2^53 and more, which the last cannot tell apart,
+    are other values in every type.
     """
 
     def __init__(
@@ -88,17 +74,7 @@ def checked_group(
     complain: Complaint,
     where: tuple[str, ...],
 ) -> Mapping[str, Any]:
-    """Return a declared group, or raise SchemaError.
-
-    Parameters
-    ----------
-    group : dict or None
-        As it was given.
-    values, rename
-        Of the column, checked.
-    title, complain, where
-        For messages.
-    """
+    """Return a declared group of a column's checked values, or raise SchemaError."""
     if group is None:
         return {}
     found = _prefix(group) or _mapping(group, values)

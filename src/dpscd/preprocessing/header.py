@@ -19,20 +19,10 @@ _JSON = re.compile(r"""[\[{]\s*([\[{"'].*)?""", re.DOTALL)
 
 
 def declared_columns(path: str | os.PathLike[str], layout: Layout) -> dict[str, str]:
-    """Return the columns of a file, each with its kind as far as the file declares it.
+    """Return the columns of a file in order, each with the kind that the file declares.
 
-    Parameters
-    ----------
-    path : path
-        The file, ``-`` for CSV from standard input; may be compressed.
-    layout : Layout
-        How it is written.
-
-    Returns
-    -------
-    dict
-        Names in order, with 'number', 'boolean', 'category', 'date', or '' where nothing is
-        known, as in every CSV file.
+    Kinds are 'number', 'boolean', 'category', 'date', or '' where nothing is known, as in every
+    CSV file. The file may be compressed; ``-`` is CSV from standard input.
 
     Notes
     -----
@@ -81,13 +71,6 @@ def _is_number(text: str) -> bool:
 
 def undeclared_dates(schema: Schema, path: str | os.PathLike[str]) -> list[str]:
     """Return a sentence for each number of a schema that a file declares as dates.
-
-    Parameters
-    ----------
-    schema : Schema
-        Of the file, whose names of columns are compared.
-    path : path
-        As for :func:`declared_columns`.
 
     Notes
     -----

@@ -37,12 +37,7 @@ _NO_TEXT = ("\0", "inf", "-inf")  # of what text_of cannot spell, or only as too
 
 
 class Other:
-    """An identifier without an exact text: compared by its own hash and equality.
-
-    Parameters
-    ----------
-    cell : hashable
-        The identifier.
+    """A hashable identifier without an exact text: compared by its own hash and equality.
 
     Notes
     -----
@@ -71,12 +66,9 @@ Key = str | Other | None
 def key_of(cell: Any) -> Key:
     """Return what an identifier is compared by, whatever container it comes from.
 
-    Raises
-    ------
-    DataTypeError
-        If a floating-point number may stand for several whole ones, or a part of a tuple does,
-        or if a value does not equal itself. What an object's own methods raise leaves as it
-        is: the caller says it in fixed words.
+    DataTypeError is raised if a floating-point number, or a part of a tuple, may stand for
+    several whole ones, and if a value does not equal itself. Errors of an object's own methods
+    pass through: the caller replaces them by fixed words.
 
     Notes
     -----

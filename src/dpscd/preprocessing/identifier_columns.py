@@ -27,20 +27,11 @@ _NEEDS_ARROW = (
 
 
 def different(cells: Any) -> Different:
-    """Return the place of each row among different cells, and these.
+    """Return the place of each row among different cells, -1 if it has no value, and these.
 
-    Parameters
-    ----------
-    cells : container of one dimension
-        Identifiers.
-
-    Returns
-    -------
-    places : array of int64 or None
-        -1 where there is no value; None if each row has the cell of its own place.
-    cells : list or array
-        An array of numbers of one type, all different, in the order in which they first
-        appear; or a list, in which cells may be there twice.
+    Places are None if each row has the cell of its own place. Cells are an array of numbers of
+    one type, all different, in the order in which they first appear; or a list, which may
+    repeat some.
     """
     cells = _flat(cells)
     if isinstance(cells, pd.Series):

@@ -29,22 +29,13 @@ R = TypeVar("R")
 class Numbering:
     """Numbers persons in the order in which they first appear, in one column or part by part.
 
-    Parameters
-    ----------
-    missing : iterable of str
-        Texts that count as no identifier; one that spells a number stands for that number.
-        By default those that a schema's `missing` lists by default: "NA", "nan" and so on.
-
-    Attributes
-    ----------
-    count : int
-        Number of persons so far.
-    token : object
-        Stands for this numbering where codes are kept without the identifiers.
+    Texts of `missing` count as no identifier; one that spells a number stands for that number.
+    The `token` stands for this numbering where codes are kept without the identifiers.
 
     Notes
     -----
     Holds identifiers: keep it no longer than the table is read.
+
     Guarantee: rows have one number if and only if their identifiers are one, whatever
     containers the parts are. Refusals are fixed texts, without cause and context.
     Proof: docs/proofs/door.md.
@@ -77,27 +68,15 @@ class Numbering:
 
 
 def person_codes(cells: Any, missing: Iterable[str] = Layout.missing) -> Codes:
-    """Return the number of each row's person, by the order in which they first appear.
+    """Return the number of each row's person, from 0 as they first appear; -1 if missing.
 
-    Parameters
-    ----------
-    cells : list, array, Series or other container of one dimension
-        Identifiers: texts, numbers, dates or any hashable values.
-    missing : iterable of str
-        Texts that count as no identifier; one that spells a number stands for that number.
-        By default those that a schema's `missing` lists by default: "NA", "nan" and so on.
-
-    Returns
-    -------
-    array of int64
-        0, 1, 2 and so on; -1 where the identifier is missing (None, NaN, NaT, an empty text,
-        one of `missing`).
+    An identifier is missing if it is None, NaN, NaT, an empty text or one of `missing`. Texts
+    are compared as they are written, but for outer spaces; a number is the same as its plain
+    text (7, 7.0 and "7", but not "007"), a truth value as "true" or "false", a date as its ISO
+    form. What has no exact text is compared by its own hash and equality.
 
     Notes
     -----
-    Texts are compared as they are written, but for outer spaces; a number is the same as its
-    plain text (7, 7.0 and "7", but not "007"), a truth value as "true" or "false", a date as
-    its ISO form. What has no exact text is compared by its own hash and equality.
     Guarantee: as :class:`Numbering`.
     """
     missing = tuple(missing)
@@ -114,47 +93,23 @@ def person_codes(cells: Any, missing: Iterable[str] = Layout.missing) -> Codes:
 def person_keys(
     cells: Any, missing: Iterable[str] = Layout.missing
 ) -> tuple[Codes, list[bytes]]:
-    """Return the number of each row's person, and for each person what to hash.
+    """Return the number of each row's person, and for each person its exact text, to be hashed.
 
-    Parameters
-    ----------
-    cells, missing
-        As for :func:`person_codes`.
-
-    Returns
-    -------
-    codes : array of int64
-        As :func:`person_codes` returns them.
-    keys : list of bytes
-        For each person its exact text; equal for one person in every table and container.
-
-    Raises
-    ------
-    DataTypeError
-        Also if an identifier has no exact text.
+    Texts are equal for one person in every table and container. DataTypeError is raised also if
+    an identifier has no exact text.
     """
     persons = Numbering(missing)
     return persons.codes(cells), persons.keys()
 
 
 def keyed_hashes(keys: Sequence[bytes], key: bytes) -> npt.NDArray[np.int64]:
-    """Return 128 bits for each person, which say nothing to whoever has not the key.
-
-    Parameters
-    ----------
-    keys : list of bytes
-        As :func:`person_keys` returns them.
-    key : bytes
-        A secret of 16 to 64 bytes, drawn for this use.
-
-    Returns
-    -------
-    array of int64 of shape (n_persons, 2)
+    """Return 128 bits for each person, as two int64, that say nothing to those without the key.
 
     Notes
     -----
-    Two of n persons have equal hashes with a probability of at most n^2 2^-129, for whoever
-    compares hashes in place of identifiers.
+    Guarantee: two of n persons have equal hashes with a probability of at most n^2 2^-129, for
+    anybody who compares hashes in place of identifiers.
+    Requires: `key` is a secret of 16 to 64 bytes, drawn for this use.
     """
     if not _LEAST_KEY <= len(key) <= hashlib.blake2b.MAX_KEY_SIZE:
         raise ParameterError("key must have 16 to 64 bytes.")
@@ -170,20 +125,11 @@ def count_of(codes: Codes) -> int:
 
 
 def order_of(codes: Codes) -> tuple[Codes | None, Codes]:
-    """Return an order in which the rows of a person follow each other.
+    """Return an order that puts each person's rows together, and where each person starts.
 
-    Parameters
-    ----------
-    codes : array of int64
-        As :func:`person_codes` returns them.
-
-    Returns
-    -------
-    order : array of int64 or None
-        Numbers of rows, person after person, each person's rows in their order; rows without
-        a person are not in it. None if that is every row where it is.
-    starts : array of int64
-        Where the rows of each person begin in that order, and where the last one's end.
+    Each person's rows keep their order, and rows without a person are left out; the order is
+    None if every row stays where it is. The last entry of the starts is the end of the last
+    person.
     """
     known = codes[codes >= 0]
     starts = np.concatenate([[0], np.cumsum(np.bincount(known))]).astype(np.int64)
@@ -194,15 +140,7 @@ def order_of(codes: Codes) -> tuple[Codes | None, Codes]:
 
 
 class _Absent:
-    """Which texts count as no identifier.
-
-    Attributes
-    ----------
-    texts : set of str
-        In the one spelling of each.
-    numbers : list of float
-        Those that are numbers or truth values.
-    """
+    """Texts that count as no identifier, and the numbers or truth values that they spell."""
 
     def __init__(self, missing: Iterable[str]) -> None:
         self.texts = {canonical(text.strip()) for text in ("", *missing)}

@@ -25,14 +25,7 @@ def checked_pairs(
 ) -> tuple[Pair, ...]:
     """Return the pairs of plain values, or raise SchemaError.
 
-    Parameters
-    ----------
-    values : list
-        Of two names each, or of tables with columns and bins.
-    columns : sequence of Column
-        All of the schema.
-    complain : callable
-        Returns the error about a place of the schema, with its line.
+    Each value is a list of two names, or a table with columns and bins.
     """
     if not isinstance(values, list | tuple):
         raise complain(_WHERE, 'pairs must be a list, such as [["month", "hour"]].')

@@ -15,15 +15,7 @@ _KEY = re.compile(
 
 
 class Lines:
-    """Finds the line of a key; the nearest table above it when it is not there.
-
-    Parameters
-    ----------
-    text : str
-        The TOML text, valid.
-    name : str
-        What messages call it.
-    """
+    """Finds the line of a key in valid TOML, or of the nearest table above it."""
 
     def __init__(self, text: str, name: str) -> None:
         self.name = name

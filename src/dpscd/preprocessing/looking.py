@@ -32,28 +32,14 @@ ROWS = "No row is shortened: by the schema none is longer than 1, the row_bound 
 
 
 class ColumnLook(NamedTuple):
-    """Shares of the cells of one column, between 0 and 1; they add up to 1.
-
-    Attributes
-    ----------
-    column, kind : str
-        Its name, and what it is: a kind of the schema, 'target' or 'person'.
-    inside : float
-        Within the bounds, or in the list.
-    outside : float
-        Beyond the bounds, or not in the list.
-    unread : float
-        That hold something where a number should be, but none; they count as missing.
-    missing : float
-        That are empty, or spelt as a missing value.
-    """
+    """Shares of the cells of one column, between 0 and 1; they add up to 1."""
 
     column: str
-    kind: str
-    inside: float
-    outside: float
-    unread: float
-    missing: float
+    kind: str  # of the schema, or 'target' or 'person'
+    inside: float  # within the bounds, or in the list
+    outside: float  # beyond the bounds, or not in the list
+    unread: float  # not a number where one should be; these count as missing
+    missing: float  # empty, or spelt as a missing value
 
 
 @dataclass(frozen=True, repr=False)

@@ -47,12 +47,9 @@ def grows(column: Column) -> bool:
 def sides_of(pair: Cross) -> tuple[Column, Column]:
     """Return both columns as they are within the pair.
 
-    Notes
-    -----
     A number has steps if it has them alone, else hats at its knots, and no feature that grows
-    with it: hats add up to it. What is a line alone has two knots, the bounds, and is a line
-    for each feature of the other side. Ordinals and booleans have hats at some or all of their
-    values.
+    with it: hats add up to it. A plain line has two knots, the bounds, and is a line for each
+    feature of the other side. Ordinals and booleans have hats at some or all of their values.
     """
     return _side(pair.first, pair.bins), _side(pair.second, pair.bins)
 
@@ -94,16 +91,7 @@ def pair_slots_count(pair: Cross) -> int:
 def pair_slots(
     pair: Cross, first: npt.NDArray[Any], second: npt.NDArray[Any], bounds: Bounds
 ) -> list[Slot]:
-    """Return the features of a pair that each record has, with their values.
-
-    Parameters
-    ----------
-    pair : Cross
-        What is declared about both columns.
-    first, second : arrays
-        Their cells, as parsed.
-    bounds : dict
-        Released bounds of columns that have private ones.
+    """Return the features of a pair that each record has, with their values, from parsed cells.
 
     Notes
     -----

@@ -38,28 +38,17 @@ Group = tuple[()] | tuple[str, int | tuple[tuple[str, str], ...]]
 
 
 class Parsed:
-    """The cells of the columns of a schema as numbers; a secret like the table itself.
-
-    Attributes
-    ----------
-    columns : dict
-        For each feature column floats (numbers, NaN where missing) or codes (the place
-        in the list of values, OTHER or MISSING).
-    target : array or None
-        The same for the target.
-    persons : array of int64 or None
-        The number of each row's person, -1 if it has none; None if nobody asked.
-    numbering : object or None
-        Of which numbering these are: the token of a :class:`Numbering`, which is no identifier.
-    """
+    """The cells of the columns of a schema as numbers; a secret like the table itself."""
 
     def __init__(
         self,
+        # floats (NaN where missing), or codes: places in the list, OTHER or MISSING
         columns: dict[str, npt.NDArray[Any]],
-        target: Any,
+        target: Any,  # the same for the target
         count: int,
+        # number of each row's person, -1 if none; None if not asked for
         persons: npt.NDArray[np.int64] | None = None,
-        numbering: object = None,
+        numbering: object = None,  # the token of the Numbering, which is not an identifier
     ) -> None:
         self.columns = columns
         self.target = target
@@ -143,17 +132,9 @@ def parse(
 ) -> Parsed:
     """Return the numbers of a table, or raise SchemaError if columns are missing or double.
 
-    Parameters
-    ----------
-    schema : Schema
-        What the columns mean.
-    frame : DataFrame
-        The records; columns that the schema ignores or does not name may be absent.
-    target : bool, default=True
-        Whether the target is wanted.
-    person : bool or Numbering, default=False
-        Whether persons are wanted, if the schema names their column. Parts of a table that are
-        joined must be given one :class:`Numbering`, which numbers those of all parts.
+    Columns that the schema ignores or does not name may be absent. Persons are returned if
+    wanted and if the schema names their column; parts of a table that are joined must be given
+    one :class:`Numbering`.
     """
     names = [str(name) for name in frame.columns]
     check_columns(schema, names, target=target, person=person is not False)

@@ -29,13 +29,7 @@ def may_identify(name: str) -> bool:
 
 
 def question(written: Sequence[str]) -> list[str]:
-    """Return the comment that asks for the column of persons, for the table of a schema.
-
-    Parameters
-    ----------
-    written : sequence of str
-        Names that look like one, as TOML writes them.
-    """
+    """Return the comment that asks for the column of persons, given likely names in TOML."""
     lines = [f"# person = {name}" for name in written]
     found = [_FOUND, *lines] if lines else ['# person = "..."']
     return [_ASKED, *found, _ELSE]

@@ -51,22 +51,8 @@ class TableFile(Protocol):
 class TableFiles:
     """One or several files of one schema: names and count first, cells when asked for.
 
-    Parameters
-    ----------
-    paths : list of paths
-        The files, ``-`` for standard input, which is kept in memory.
-    schema : Schema
-        What their columns mean.
-    target : bool, default=True
-        Whether the target is wanted.
-    person : bool, default=False
-        Whether persons are wanted, if the schema names their column.
-
-    Attributes
-    ----------
-    count : int
-        Number of records; of persons, where these are wanted: of all cells only their
-        identifiers are looked at for it.
+    ``-`` is standard input, which is kept in memory. `count` is the number of records, or of
+    persons where these are wanted: of all cells only their identifiers are looked at for it.
     """
 
     def __init__(
@@ -118,13 +104,8 @@ class TableFiles:
 def open_table(path: str | os.PathLike[str], layout: Layout) -> TableFile:
     """Return a file of records; nothing of it is read yet but what comes through a pipe.
 
-    Parameters
-    ----------
-    path : path
-        The file, ``-`` for CSV from standard input; may be compressed (gz, bz2, xz, zst,
-        zip with one member).
-    layout : Layout
-        How it is written; of a Parquet file only what counts as missing.
+    ``-`` is CSV from standard input. A file may be compressed (gz, bz2, xz, zst, zip with one
+    member). Of a Parquet file the layout says only what counts as missing.
     """
     if str(path) == STANDARD_INPUT:
         return CsvFile(sys.stdin.buffer.read(), "standard input", layout)
@@ -150,28 +131,15 @@ def read_frames(
     wanted: Sequence[str] | None = None,
     chunk: int = CHUNK,
 ) -> Iterator[pd.DataFrame]:
-    """Return the records of a file in pieces, in order; at least one piece.
+    """Return the records of a file in pieces of `chunk`, in order; at least one piece.
 
-    Parameters
-    ----------
-    path, layout
-        As for :func:`open_table`.
-    wanted : list of str, optional
-        Columns to keep; None keeps all. Those that the file has not are left out.
-    chunk : int
-        Records in a piece.
+    Only `wanted` columns are kept, None keeps all; those that the file has not are left out.
     """
     return open_table(path, layout).frames(None if wanted is None else list(wanted), chunk)
 
 
 class ParquetTable:
-    """A Parquet file, with the types that it has, which do not depend on what is missing.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    """
+    """A Parquet file, with the types that it has, which do not depend on what is missing."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

@@ -26,21 +26,11 @@ _PART = 0.5  # of what theory says, in pairs
 def intervals_for(epsilon: float, n: int, columns: int) -> int:
     """Return how many intervals a smooth shape gets; 0 if a line is all that can be learnt.
 
-    Parameters
-    ----------
-    epsilon : float
-        Of the fit.
-    n : int
-        The public number of records: declared where the true one is secret.
-    columns : int
-        Number of columns and pairs that become features.
-
-    Notes
-    -----
-    With m intervals per column, columns being k, the square of what noise adds to a prediction
-    grows as (k m / (epsilon n))^2, and that of what a piecewise linear curve leaves of a smooth
-    one falls as k / m^4, so the best m grows as (epsilon n / sqrt(k))^(1/3), and is taken as
-    that. Above it, lines pay for noise.
+    `n` is the public number of records, `columns` counts pairs too. With m intervals per
+    column, columns being k, the square of what noise adds to a prediction grows as (k m /
+    (epsilon n))^2, and that of what a piecewise linear curve leaves of a smooth one falls as k
+    / m^4, so the best m grows as (epsilon n / sqrt(k))^(1/3), and is taken as that. Above it,
+    lines pay for noise.
     """
     if math.isinf(epsilon * n):
         return MOST_INTERVALS
@@ -51,29 +41,16 @@ def intervals_for(epsilon: float, n: int, columns: int) -> int:
 def pair_intervals(epsilon: float, n: int, parts: int, pair: Cross) -> int | None:
     """Return how many intervals the numbers and ordinals of a pair get.
 
-    Parameters
-    ----------
-    epsilon, n
-        As for :func:`intervals_for`.
-    parts : int
-        Number of columns and pairs that become features.
-    pair : Cross
-        With the shape of its numbers decided.
+    At least 1, two lines crossed: a declared pair is never left out. None if nothing in the
+    pair depends on it. `parts` counts columns and pairs; the shapes of the pair's numbers are
+    decided.
 
-    Returns
-    -------
-    int or None
-        At least 1, two lines crossed: a declared pair is never left out. None if nothing in
-        the pair depends on it.
-
-    Notes
-    -----
     The argument is that of :func:`intervals_for` with two sides. Products of hats leave as much
     of a smooth surface as hats do of a curve, m^-4 squared for m intervals, and each of k parts
-    has m^2 features, or w m if the other side has w whatever m is. Noise adds (k m^2 /
-    (epsilon n))^2 or (k w m / (epsilon n))^2 to a squared prediction; the sum with k / m^4 is
-    least where m grows as (epsilon n / sqrt(k))^(1/4) or (epsilon n / (w sqrt(k)))^(1/3). Taken
-    is half of that, which generated tables with waves and corners chose.
+    has m^2 features, or w m if the other side has w whatever m is. Noise adds (k m^2 / (epsilon
+    n))^2 or (k w m / (epsilon n))^2 to a squared prediction; the sum with k / m^4 is least
+    where m grows as (epsilon n / sqrt(k))^(1/4) or (epsilon n / (w sqrt(k)))^(1/3). Taken is
+    half of that, which generated tables with waves and corners chose.
     """
     growing = [grows(column) for column in (pair.first, pair.second)]
     if not any(growing):
@@ -91,13 +68,6 @@ def pair_intervals(epsilon: float, n: int, parts: int, pair: Cross) -> int | Non
 
 def shaped(schema: Schema, epsilon: float, n: int) -> Schema:
     """Return a schema that says the shape of every number, alone and in pairs.
-
-    Parameters
-    ----------
-    schema : Schema
-        As declared.
-    epsilon, n
-        See :func:`intervals_for`.
 
     Notes
     -----
@@ -124,11 +94,8 @@ def shaped(schema: Schema, epsilon: float, n: int) -> Schema:
 def lined(schema: Schema) -> Schema:
     """Return a schema whose numbers are lines, for inference, or raise ParameterError.
 
-    Parameters
-    ----------
-    schema : Schema
-        As declared. Shapes that follow from epsilon and n become lines; declared ones are
-        refused, and so are pairs and rows that are divided by their length.
+    Shapes that follow from epsilon and n become lines; declared ones are refused, and so are
+    pairs and rows that are divided by their length.
     """
     if schema.pairs or schema.rows != "scale":
         raise ParameterError(

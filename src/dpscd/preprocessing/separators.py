@@ -10,13 +10,6 @@ _USUAL = (";", "\t", "|", ",")
 def other_delimiter(names: Sequence[str], delimiter: str) -> str | None:
     """Return what probably separates the cells of a table with one column, None if nothing.
 
-    Parameters
-    ----------
-    names : list of str
-        The names of the columns as they were split.
-    delimiter : str
-        Where they were split.
-
     Notes
     -----
     Guarantee: a function of the names of the columns and of `delimiter`, which are public.

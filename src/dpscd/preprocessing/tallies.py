@@ -26,28 +26,14 @@ _NEAR = 0.98  # of the way from the middle of the range to a bound: a hundredth 
 
 
 class Tally(ABC):
-    """Counts of the cells of one column.
-
-    Parameters
-    ----------
-    name, kind : str
-        Of the column.
-    title : str
-        What hints call it.
-
-    Attributes
-    ----------
-    records, inside, outside, unread, missing : int
-        All cells; those within bounds or in the list, beyond the bounds or not listed, that
-        hold something that is no number, and that count as missing.
-    declared : int
-        Of the missing ones those that the schema lists as such for this column.
-    """
+    """Counts of the cells of one column, which hints call `title`."""
 
     def __init__(self, name: str, kind: str, title: str) -> None:
         self.name, self.kind, self.title = name, kind, title
+        # All cells; those within bounds or in the list, beyond the bounds or not listed, those
+        # that should be a number and are not, and those that count as missing.
         self.records = self.inside = self.outside = self.unread = self.missing = 0
-        self.declared = 0
+        self.declared = 0  # of the missing ones, those that the schema lists for this column
 
     def add(self, cells: pd.Series, layout: Layout) -> None:
         """Count more cells."""
@@ -65,33 +51,21 @@ class Tally(ABC):
 
 
 class NumberTally(Tally):
-    """Counts of a column of numbers.
-
-    Attributes
-    ----------
-    low, high : int
-        Numbers at or beyond the lowest bound, and the highest.
-    near_low, near_high : int
-        Numbers inside, in the hundredth of the range next to a bound.
-    spelled : Counter
-        Cells that are no number by how they are written: of keys of `SPELLED`.
-    three, dotted : int
-        Numbers of a column that goes to 1000 and beyond, with a full stop before exactly three
-        digits, as thousands may be written, and before fewer or more.
-    decades : Counter
-        Of numbers beyond the bounds: how many times larger than the larger bound, as the
-        power of ten below; -1 if they are not larger.
-    sentinels : Counter
-        Numbers beyond the bounds that often stand for no answer.
-    """
+    """Counts of a column of numbers."""
 
     def __init__(self, column: Column, title: str, kind: str) -> None:
         super().__init__(column.name, kind, title)
         self.column = column
+        # at or beyond a bound; inside, in the hundredth of the range next to it
         self.low = self.high = self.near_low = self.near_high = 0
+        # Of a column that goes to 1000 and beyond: numbers with a full stop before exactly
+        # three digits, as thousands may be written, and before fewer or more.
         self.three = self.dotted = 0
-        self.spelled: Counter[str] = Counter()
+        self.spelled: Counter[str] = Counter()  # cells that are not numbers, by keys of SPELLED
+        # Numbers beyond the bounds, by the power of ten below their ratio to the larger bound;
+        # -1 if they are not larger.
         self.decades: Counter[int] = Counter()
+        # beyond the bounds; often stand for no answer
         self.sentinels: Counter[float] = Counter()
 
     @property
@@ -139,14 +113,7 @@ class NumberTally(Tally):
 
 
 class ListTally(Tally):
-    """Counts of a column whose values are listed, or of one of truth values.
-
-    Attributes
-    ----------
-    spellings : Counter
-        Pairs of a text that is not listed and the value that it is but for case, blanks,
-        quotes and full stops.
-    """
+    """Counts of a column whose values are listed, or of one of truth values."""
 
     def __init__(self, column: Column | Target, title: str, kind: str) -> None:
         super().__init__(column.name, kind, title)
@@ -156,6 +123,8 @@ class ListTally(Tally):
         for text in listed:
             loose.setdefault(_loose(text), set()).add(text)
         self._loose = {k: v.pop() for k, v in loose.items() if k and len(v) == 1}
+        # Pairs of a text that is not listed and the value that it is but for case, blanks,
+        # quotes and full stops.
         self.spellings: Counter[tuple[str, str]] = Counter()
 
     def _count(self, cells: pd.Series, layout: Layout) -> None:

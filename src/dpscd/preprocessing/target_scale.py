@@ -38,14 +38,7 @@ def trained_labels(target: Target, values: npt.NDArray[Any]) -> npt.NDArray[Any]
 def from_trained(target: Target, predictions: Floats, *, inside: bool) -> Floats:
     """Return predictions in the unit of the target.
 
-    Parameters
-    ----------
-    target : Target
-        What is predicted.
-    predictions : array
-        On the scale of training.
-    inside : bool
-        Whether they are to stay within the bounds, up to the last bit.
+    If `inside`, they stay within its bounds, up to the last bit.
     """
     if not target.transform:
         return predictions

@@ -29,17 +29,8 @@ def template(
 ) -> str:
     """Return a schema to fill in, as TOML; what a person has to fill in is marked.
 
-    Parameters
-    ----------
-    columns : dict
-        Names, with the kind that the file declares ('number', 'boolean', 'category', 'date')
-        or ''.
-    layout : Layout
-        How the file is written.
-    target : str, optional
-        What to predict; the last column if not given.
-    person : str, optional
-        The column that identifies persons, which is no feature; asked for if not given.
+    `columns` has the kind that the file declares for each name, or ''. The target is the last
+    column if not given; the column of persons is asked for if not given.
 
     Notes
     -----
@@ -99,15 +90,7 @@ MORE_KEYS = """\
 
 
 class ReadTemplate:
-    """Reads kinds, bounds and values off the records, piece by piece: NOT PRIVATE.
-
-    Parameters
-    ----------
-    names : list of str
-        The columns.
-    layout : Layout
-        How the file is written.
-    """
+    """Reads kinds, bounds and values off the records, piece by piece: NOT PRIVATE."""
 
     def __init__(self, names: Sequence[str], layout: Layout) -> None:
         check_names(names, layout)

@@ -20,15 +20,8 @@ _TOKEN = re.compile(
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """Return what a TOML text says, or raise TOMLDecodeError.
+    """Return what an untrusted TOML text says, or raise TOMLDecodeError.
 
-    Parameters
-    ----------
-    text : str
-        Of anybody's making.
-
-    Notes
-    -----
     The parser of Python recurses into brackets, and takes a time that grows with the square of
     the dots of a key.
     """

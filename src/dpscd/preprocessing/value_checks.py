@@ -19,13 +19,7 @@ _MOST_VALUES = 100_000
 
 
 class ValueChecks:
-    """Checks one value of a schema at a time; complains with the line.
-
-    Parameters
-    ----------
-    lines : Lines
-        Where each value stands.
-    """
+    """Checks one value of a schema at a time; complains with the line."""
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines

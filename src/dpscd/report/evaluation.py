@@ -35,27 +35,13 @@ class Measure:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured, on how many, and whether saying it is private.
-
-    Attributes
-    ----------
-    measures : tuple of Measure
-        What was found.
-    on : str
-        On what, such as "16,281 records".
-    private : bool
-        Whether noise protects the test records.
-    status : str
-        The same as a sentence, with epsilon.
-    model : str
-        SHA-256 of the model's file.
-    """
+    """What was measured, on how many, and whether saying it is private."""
 
     measures: tuple[Measure, ...]
-    on: str
-    private: bool
-    status: str
-    model: str
+    on: str  # on what, such as "16,281 records"
+    private: bool  # whether noise protects the test records
+    status: str  # the same as a sentence, with epsilon
+    model: str  # SHA-256 of the model's file
 
     def check_model(self, digest: str, name: str) -> None:
         """Raise ParameterError if it is of another model's file than this."""
@@ -67,13 +53,7 @@ class Evaluation:
 
 
 def read_evaluation(path: str | os.PathLike[str]) -> Evaluation:
-    """Return what a file of ``dpscd evaluate --json`` says, or raise ParameterError.
-
-    Parameters
-    ----------
-    path : path
-        JSON, of a plain or of a noisy evaluation.
-    """
+    """Return what a file of ``dpscd evaluate --json`` says, or raise ParameterError."""
     try:
         values = read_json(Path(path).read_bytes())
         return _noisy(values) if values["private"] else _plain(values)

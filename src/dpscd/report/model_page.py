@@ -78,23 +78,8 @@ def write_report(
 ) -> Subject:
     """Write the page about a model file; it appears whole or not at all.
 
-    Parameters
-    ----------
-    model : path
-        A model that ``save`` wrote.
-    out : path
-        The page, replaced if it exists.
-    ledger : path, optional
-        The ledger to which the fit was charged.
-    evaluation : path, optional
-        What ``dpscd evaluate --json`` printed for this model.
-    about : path, optional
-        TOML with purpose, owner, contact and legal_basis, as far as they are to be shown.
-
-    Returns
-    -------
-    Subject
-        The model that the page is about.
+    `evaluation` is a file of ``dpscd evaluate --json`` for this model, `about` TOML with
+    purpose, owner, contact and legal_basis, as far as they are to be shown.
     """
     loaded = load(model)
     digest = hashlib.sha256(Path(model).read_bytes()).hexdigest()
