@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
+from commands import call
 from dpscd import (
     DPLogisticRegression,
     DPRidge,
@@ -18,7 +18,6 @@ from dpscd import (
     to_onnx,
     to_sklearn,
 )
-from dpscd.cli.app import app
 from dpscd.cli.arrays import declared_classes
 
 SECRET = "canary-9087"
@@ -35,12 +34,6 @@ def samples(count=N, seed=0):
 
 def bits_of(X):
     return (X.view(np.uint32) >> 16).astype(np.uint16)
-
-
-def call(*words, code=0):
-    found = CliRunner().invoke(app, [str(word) for word in words])
-    assert found.exit_code == code, (found.output, found.exception)
-    return found
 
 
 def fit_words(*words, data="x.npy"):

@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import dpscd
+from commands import call
 from dpscd import Ledger, LedgerError, ParameterError
-from dpscd.cli.app import app
 from dpscd.preprocessing.looking import NOT_PRIVATE
 
 SCHEMA = """\
@@ -32,12 +31,6 @@ def run(tmp_path, monkeypatch):
     age = np.random.default_rng(0).integers(1, 100, 2000)
     ill = np.where(age > 60, "Yes", "no")
     pd.DataFrame({"age": age, "ill": ill}).to_csv("t.csv", index=False)
-
-    def call(*words, code=0):
-        found = CliRunner().invoke(app, [str(word) for word in words])
-        assert found.exit_code == code, (found.output, found.exception)
-        return found
-
     return call
 
 

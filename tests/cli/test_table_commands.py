@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
+from commands import call
 from dpscd import DataError, Ledger, Schema, ScoreCard, load
 from dpscd.cli import common
 from dpscd.cli.app import app
@@ -60,12 +60,6 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("s.toml").write_text(SCHEMA)
     people().to_csv("train.csv", index=False)
-
-    def call(*words, code=0, **more):
-        found = CliRunner().invoke(app, [str(word) for word in words], **more)
-        assert found.exit_code == code, (found.output, found.exception)
-        return found
-
     return call
 
 
@@ -76,18 +70,13 @@ def trained(tmp_path_factory):
     (folder / "n.toml").write_text(NUMBERS)
     people(4000).to_csv(folder / "train.csv", index=False)
     people(4000).assign(ill=lambda x: x["age"] / 2).to_csv(folder / "n.csv", index=False)
-    for words in (
+    for schema, data, out, kind in (
         ("s.toml", "train.csv", "model.json", "logistic"),
         ("s.toml", "train.csv", "svm.json", "svm"),
         ("n.toml", "n.csv", "ridge.json", "ridge"),
     ):
-        schema, data, out, kind = words
-        found = CliRunner().invoke(
-            app,
-            ["fit", str(folder / data), "--schema", str(folder / schema), "--out",
-             str(folder / out), "--model", kind, "--seed", "0", "--epsilon", "4"],
-        )  # fmt: skip
-        assert found.exit_code == 0, found.output
+        options = ("--out", folder / out, "--model", kind, "--seed", 0, "--epsilon", 4)
+        call("fit", folder / data, "--schema", folder / schema, *options)
     return folder
 
 
