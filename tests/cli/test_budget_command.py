@@ -3,9 +3,8 @@ import json
 import pytest
 
 from commands import call, refusal
-from dpscd.plan import Plan
 from dpscd.privacy.ledger import Ledger
-from dpscd.privacy.relation import Relation
+from plans import small_plan
 
 
 def budget(*words, **more):
@@ -23,14 +22,8 @@ PATIENT = "a person: all records with the same value of 'patient'"
 
 
 def charge(path, dataset="adult", **more):
-    plan = Plan(
-        epsilon=0.5, delta=1e-6, relation=Relation.ZERO_OUT, n=1000, d=3, outputs=1,
-        intercept=False, lam=0.1, steps=50, rate=0.1, clip=0.1, separability=100.0,
-        averaging=0.5,
-    ).calibrated()  # fmt: skip
-    return Ledger(path).reserve(
-        dataset, [plan.release()], 0.5, 1e-6, "zero-out", "[a] fit", **more
-    )
+    release = small_plan(0.5, 1e-6).release()
+    return Ledger(path).reserve(dataset, [release], 0.5, 1e-6, "zero-out", "[a] fit", **more)
 
 
 def test_init_prints_the_new_budget(tmp_path):
@@ -149,8 +142,3 @@ def test_errors_are_one_line_that_says_what_to_do(file, words, match):
 def test_a_damaged_file_fails_verify(file):
     file.write_bytes(b"no ledger" * 100)
     assert "restore a copy" in budget("verify", file, code=1).stderr
-
-
-@pytest.mark.parametrize("verb", ["init", "show", "history", "verify"])
-def test_help_has_an_example(verb):
-    assert f"Example: dpscd budget {verb} budget.db" in budget(verb, "--help").stdout

@@ -1,8 +1,6 @@
 """Confidence intervals on the command line: fit, inspect and plan."""
 
 import json
-import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -253,21 +251,6 @@ def test_plan_forecasts_widths():
 
 
 @pytest.mark.full
-def test_planned_widths_shrink_with_epsilon_and_records():
-    def width(*words):
-        values = json.loads(call("plan", "--json", "--inference", *words).stdout)
-        return [x["expected"]["width"] for x in values]
-
-    few = width("--n", 5000, "--d", 5, "--regression")[1:]
-    assert few == sorted(few, reverse=True)
-    assert all(x > 1.0 for x in few)
-    many = width("--n", 50_000, "--d", 5, "--regression")[1:]
-    assert all(a > b for a, b in zip(few, many, strict=True))
-    classes = width("--n", 5000, "--d", 5, "--epsilon", 1)
-    assert math.isfinite(classes[0])
-
-
-@pytest.mark.full
 def test_plan_of_robust_intervals():
     words = ("plan", "--n", 20_000, "--d", 5, "--epsilon", 1)
     plain, robust = (
@@ -290,9 +273,3 @@ def test_plan_of_robust_intervals():
 )
 def test_bad_plans_are_one_line(words, says):
     assert says in refusal("plan", "--n", 5000, "--d", 5, "--inference", *words)
-
-
-def test_the_intervals_of_a_file_need_no_data(trained, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("m.json").write_text((trained[0] / "table.json").read_text())
-    assert "privacy" in call("inspect", "m.json", "--intervals").stdout

@@ -96,25 +96,6 @@ def test_a_budget_may_forbid_it(run):
     assert Ledger("b.db").verify().head == head
 
 
-def test_a_wrong_separator_is_named(run):
-    Path("t.csv").write_text(Path("t.csv").read_text().replace(",", ";"))
-    assert (
-        'is delimiter = ";" missing'
-        in run("look", "t.csv", "--schema", "s.toml", code=1).stderr
-    )
-
-
-def test_a_plan_has_a_verdict_in_words(run):
-    plan = run("plan", "--n", 300, "--d", 10, "--epsilon", 0.1, "--epsilon", 0.11)
-    assert "epsilon 0.1, 0.11: the model may be no better than guessing." in plan.stdout
-    words = ("plan", "--n", 300_000, "--d", 10, "--epsilon", 1, "--json")
-    values = json.loads(run(*words).stdout)
-    assert values[0]["expected"]["verdict"] == "next to nothing is lost"
-    refused = run("plan", "--n", 300, "--d", 10, "--epsilon", 1e4, code=1).stderr
-    assert "larger epsilon" not in refused
-    assert "Use a smaller epsilon" in refused
-
-
 @pytest.mark.full
 def test_few_records_with_many_features_are_said_to_be_of_no_use(run):
     plan = run("plan", "--n", 20, "--d", 83, "--epsilon", 1)

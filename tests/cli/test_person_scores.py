@@ -109,12 +109,3 @@ def test_a_fit_says_what_its_probabilities_answer():
         options = ("--epsilon", 5, "--person-weight", weight, "--out", "m.json")
         found = call("fit", "many.csv", "--schema", "s.toml", *options)
         assert f"Probabilities are right on average {words}" in found.output
-
-
-def test_without_a_column_of_persons_it_would_be_another_guarantee(folder):
-    plain = {name: part for name, part in SCHEMA.items() if name != "table"}
-    table = visits()
-    model = TableModel(plain, DPLogisticRegression(random_state=0))
-    model.fit(table, groups=table["patient"]).save(folder / "model.json")
-    found = evaluate("--private-epsilon", 2, code=1)
-    assert "protect single records" in found.output

@@ -97,17 +97,6 @@ def test_what_is_lost_is_said_against_both_fits_without_noise(run):
     assert one["expected"]["lost"] == one["expected"]["below_inf"]
 
 
-@pytest.mark.full
-def test_time_is_that_of_training_and_the_rest_is_said(run):
-    for more in ((), ("--inference",)):
-        text = run(CLASSES + COLUMNS, "--n", 30_000, "--epsilon", 1, *more).stdout
-        assert "training" in text
-        assert "Reading and first-time compiling: up to 25 s more." in " ".join(text.split())
-    text = call("plan", "--n", 30_000, "--d", 9).stdout
-    assert "--epsilon inf fits the same features." in text
-    assert "Reading and first-time compiling: up to 25 s more." in " ".join(text.split())
-
-
 def test_many_levels_at_a_small_epsilon_are_warned_of(run):
     levels = json.dumps([f"l{k}" for k in range(16)])
     wide = "".join(
