@@ -38,12 +38,12 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what is marked as full or deep where neither --all nor a path was given.
+    """Leave out what is marked as full where neither --all nor a path was given.
 
     And what is marked as compiled where nothing is: what the compiler or threads do, laws of
     many draws, long ways to an optimum, of which a few steps show all that the interpreter can.
     """
-    marks = ["full", "deep"] if os.environ.get(_QUICK) else []
+    marks = ["full"] if os.environ.get(_QUICK) else []
     if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         marks.append("compiled")
     left_out = [item for item in items if any(map(item.get_closest_marker, marks))]

@@ -1,10 +1,12 @@
 """Plans and small stores for tests, by the noise of what is released before training."""
 
 import dataclasses
+from functools import lru_cache
 
 import numpy as np
 
 from dpscd.plan import Plan
+from dpscd.privacy.relation import Relation
 from dpscd.records.labels import NumberLabels
 from dpscd.releases.base import Parties
 from dpscd.releases.bounds import Bounds
@@ -12,6 +14,12 @@ from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
 from dpscd.releases.moments import Moments
 from dpscd.releases.shared_vector import Pilot
 from dpscd.solvers.local import LocalRecords
+
+#: What few tests are about.
+USUAL = {
+    "epsilon": 1.0, "delta": 1e-5, "relation": Relation.ZERO_OUT, "outputs": 1,
+    "intercept": True,
+}  # fmt: skip
 
 
 def make_plan(
@@ -24,7 +32,7 @@ def make_plan(
     first=(),
     **values,
 ):
-    plan = Plan(**values)
+    plan = Plan(**{**USUAL, **values})
     first = list(first)
     if bounded:
         first.append(Bounds(plan.n, bounds_noise, bounded))
@@ -37,6 +45,15 @@ def make_plan(
     if pilot is not None:
         first += [Pilot(pilot), ResidualSpread(plan.n, label_noise)]
     return dataclasses.replace(plan, first=tuple(first))
+
+
+@lru_cache
+def small_plan(epsilon, delta, relation=Relation.ZERO_OUT):
+    """Return a calibrated plan of 50 steps, for tests of what happens to its release."""
+    return make_plan(
+        epsilon=epsilon, delta=delta, relation=relation, n=1000, d=3, intercept=False, lam=0.1,
+        steps=50, rate=0.1, clip=0.1, separability=100.0, averaging=0.5,
+    ).calibrated()  # fmt: skip
 
 
 def planned(plan, what):

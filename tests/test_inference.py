@@ -6,23 +6,10 @@ import numpy as np
 import pytest
 
 from dpscd.errors import ParameterError
-from dpscd.inference import (
-    HIDDEN,
-    NOT_IDENTIFIED,
-    SHRUNK,
-    Inference,
-    Path,
-    coefficient_map,
-)
+from dpscd.inference import HIDDEN, NOT_IDENTIFIED, SHRUNK, Inference, Path, coefficient_map
 from dpscd.inference import _excess as excess
 from dpscd.inference import _inverse as corrected_inverse
-from dpscd.information import (
-    ROBUST,
-    Matrices,
-    Measure,
-    is_robust,
-    measure_of,
-)
+from dpscd.information import ROBUST, Matrices, Measure, is_robust, measure_of
 from dpscd.losses import Squared
 from dpscd.planning import Facts, plan_fit
 from dpscd.planning_inference import expected_width, inference_rule, information_noise
@@ -183,19 +170,17 @@ def test_only_what_lies_along_a_hidden_direction_is_refused():
     assert np.isfinite(found.sampling[[0, 2]]).all()
 
 
-def test_what_the_penalty_rules_is_refused():
-    found = inference_with(np.diag([50.0, 2.0]), error=1e-3, strength=5.0).about(np.eye(2))
-    assert found.refused == [None, SHRUNK]
-
-
-def test_a_curvature_that_is_all_noise_refuses_everything():
-    found = inference_with(np.diag([-1.0, 0.1]), error=1.0).about(np.eye(2))
-    assert found.refused == [HIDDEN, HIDDEN]
-
-
-def test_an_error_of_a_variance_that_is_too_large_is_refused():
-    found = inference_with(np.diag([3.0, 300.0]), error=1.7).about(np.eye(2))
-    assert found.refused == [HIDDEN, None]
+@pytest.mark.parametrize(
+    ("curvature", "error", "strength", "refused"),
+    [
+        ([50.0, 2.0], 1e-3, 5.0, [None, SHRUNK]),  # the penalty rules
+        ([-1.0, 0.1], 1.0, 0.5, [HIDDEN, HIDDEN]),  # all of it is noise
+        ([3.0, 300.0], 1.7, 0.5, [HIDDEN, None]),  # the error of a variance is too large
+    ],
+)
+def test_what_is_hidden_or_shrunk_is_refused(curvature, error, strength, refused):
+    found = inference_with(np.diag(curvature), error=error, strength=strength)
+    assert found.about(np.eye(2)).refused == refused
 
 
 def test_functions_along_directions_that_change_nothing_are_not_determined():

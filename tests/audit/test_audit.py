@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from played import check_every_participation, check_what_ships, estimator
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge
 from dpscd.audit import Game, LikelihoodRatio, Mechanism, audit
@@ -14,26 +15,6 @@ from dpscd.privacy.relation import Relation
 
 MODELS = [DPRidge, DPLogisticRegression, DPLinearSVC]
 GAME = Game(canaries=1000, ordinary=40)
-
-
-def estimator(model, **parameters):
-    """A model whose plan is short: 100 lots of a quarter of the records."""
-    chosen = {"delta": 1e-5, "lot_size": 260, "epochs": 25, "fit_intercept": False}
-    return model(1.0, **{**chosen, **parameters})
-
-
-class Recorder:
-    """Keeps the path of the canaries' coordinates."""
-
-    def __init__(self):
-        self.increments = []
-
-    def see(self, increments):
-        self.increments.append(increments)
-
-    @property
-    def path(self):
-        return np.cumsum(self.increments, axis=0)
 
 
 def fitted(model, game, **parameters):
@@ -53,13 +34,8 @@ def test_what_is_audited_is_what_ships(model, fit_intercept):
     subject, mechanism, data = fitted(
         model, game, lot_size=10, fit_intercept=fit_intercept, random_state=7
     )
-    recorder = Recorder()
-    mechanism.play(data, SeededSource(b"7"), recorder)
-    plan, problem = mechanism.plan, mechanism.problem
-    average = recorder.path[plan.average_from :].mean(axis=0)
-    coef = average / (problem.strength * problem.scale)
-    np.testing.assert_allclose(np.ravel(subject.coef_)[:20], coef, rtol=1e-9)
-    assert plan.claim().epsilon <= subject.privacy_.epsilon
+    check_what_ships(subject, mechanism, data, 20, b"7")
+    assert mechanism.plan.claim().epsilon <= subject.privacy_.epsilon
 
 
 @pytest.mark.full
@@ -72,22 +48,7 @@ def test_canaries_are_saturated_at_every_participation(model, relation, fit_inte
         model, game, lot_size=20, relation=relation.value, fit_intercept=fit_intercept
     )
     assert check_saturated(mechanism.problem, mechanism.plan, game.records) > 2.0
-
-    class NoNoise:
-        def draw(self, _source, _first, steps, size):
-            return np.zeros((steps, size))
-
-    # Without noise the increments are the contributions themselves, and every one is a
-    # whole clip (up to the margin of the clip and the grid of the shared vector).
-    recorder = Recorder()
-    replace(mechanism, noise=NoNoise()).play(data, SeededSource(b"0"), recorder)
-    moves = np.array(recorder.increments)
-    grid = mechanism.plan.noise.grid
-    absent = -mechanism.shift if relation is Relation.REPLACE_ONE else 0.0
-    for world, size in ((data.present, mechanism.shift), (~data.present, absent)):
-        drawn = moves[:, world] != 0.0
-        assert np.abs(moves[:, world][drawn] - size).max(initial=0.0) < grid
-        assert drawn.mean() == pytest.approx(0.0 if size == 0.0 else 1 / 3, abs=0.05)
+    check_every_participation(mechanism, data)
 
 
 def test_a_step_that_is_not_clipped_is_noticed():

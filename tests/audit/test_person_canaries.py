@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from played import check_every_participation, check_what_ships, estimator
 
 from dpscd import DPHuberRegressor, DPLinearSVC, DPLogisticRegression, DPRidge
 from dpscd.audit import (
@@ -22,7 +23,6 @@ from dpscd.errors import ParameterError
 from dpscd.kernels.dual import advance
 from dpscd.kernels.persons import Persons, advance_persons
 from dpscd.persons import SHARE, SUM, PersonFacts
-from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.solvers import threads
 
@@ -30,29 +30,8 @@ MODELS = [DPRidge, DPHuberRegressor, DPLogisticRegression, DPLinearSVC]
 PRESENT = np.array([True, False, True, True, False])
 
 
-def estimator(model, **parameters):
-    """A model whose plan is short: 100 lots of a quarter of the persons."""
-    chosen = {"delta": 1e-5, "lot_size": 260, "epochs": 25, "fit_intercept": False}
-    return model(1.0, **{**chosen, **parameters})
-
-
 def game(rows):
     return Game(canaries=1000, ordinary=40, person_rows=rows)
-
-
-class Recorder:
-    """Keeps the path of the canaries' coordinates."""
-
-    def __init__(self):
-        self.increments = []
-
-    def see(self, increments):
-        self.increments.append(increments)
-
-
-class NoNoise:
-    def draw(self, _source, _first, steps, size):
-        return np.zeros((steps, size))
 
 
 def fitted(model, rows, **parameters):
@@ -134,15 +113,7 @@ def test_a_person_contributes_the_clip_at_every_participation(
         model, rows, relation=relation.value, person_weight=weight, max_rows=most
     )
     assert mechanism.persons == PersonFacts(None, weight, most)
-    recorder = Recorder()
-    replace(mechanism, noise=NoNoise()).play(data, SeededSource(b"0"), recorder)
-    moves = np.array(recorder.increments)
-    grid = mechanism.plan.noise.grid
-    absent = -mechanism.shift if relation is Relation.REPLACE_ONE else 0.0
-    for world, size in ((data.present, mechanism.shift), (~data.present, absent)):
-        drawn = moves[:, world] != 0.0
-        assert np.abs(moves[:, world][drawn] - size).max(initial=0.0) < grid
-        assert drawn.mean() == pytest.approx(0.0 if size == 0.0 else 1 / 3, abs=0.05)
+    check_every_participation(mechanism, data)
 
 
 @pytest.mark.full
@@ -176,14 +147,9 @@ def test_what_is_audited_is_what_ships(weight, fit_intercept):
         DPRidge, 5, person_weight=weight, max_rows=3, fit_intercept=fit_intercept,
         random_state=7,
     )  # fmt: skip
-    recorder = Recorder()
-    mechanism.play(data, SeededSource(b"7"), recorder)
-    plan, problem = mechanism.plan, mechanism.problem
-    path = np.cumsum(recorder.increments, axis=0)
-    coef = path[plan.average_from :].mean(axis=0) / (problem.strength * problem.scale)
-    np.testing.assert_allclose(np.ravel(subject.coef_)[:30], coef, rtol=1e-9)
+    check_what_ships(subject, mechanism, data, 30, b"7")
     assert subject.privacy_.protected.is_person
-    assert plan.n == subject.privacy_.public["n"] == 60
+    assert mechanism.plan.n == subject.privacy_.public["n"] == 60
 
 
 def test_a_card_of_persons_is_audited_with_persons():

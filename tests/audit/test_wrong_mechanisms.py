@@ -8,29 +8,17 @@ import pytest
 from dpscd.audit import Game, Mechanism, audit
 from dpscd.kernels.dual import advance
 from dpscd.losses import Squared
-from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose
-from dpscd.privacy.relation import Relation
 from dpscd.privacy.sampling import Lots, PoissonLots
 from dpscd.problem import Problem
+from plans import make_plan
 
 
 def mechanism_for(game, *, rate, steps):
-    plan = Plan(
-        epsilon=1.0,
-        delta=1e-5,
-        relation=Relation.ZERO_OUT,
-        n=game.records,
-        d=game.features,
-        outputs=1,
-        intercept=False,
-        lam=1e9,
-        steps=steps,
-        rate=rate,
-        clip=1.0 / (8 * steps),
-        separability=rate * game.records,
-        averaging=0.5,
-    ).calibrated()
+    plan = make_plan(
+        n=game.records, d=game.features, intercept=False, lam=1e9, steps=steps, rate=rate,
+        clip=1.0 / (8 * steps), separability=rate * game.records, averaging=0.5,
+    ).calibrated()  # fmt: skip
     return Mechanism.planned(Problem(Squared(), plan.lam, plan.n, plan.d), plan)
 
 

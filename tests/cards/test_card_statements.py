@@ -9,7 +9,7 @@ from dpscd.cards.statements import agrees, check_facts, check_releases
 from dpscd.errors import CardError
 from dpscd.planning import Facts, plan_fit
 from dpscd.privacy.event import SampledGaussian
-from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.relation import PrivacyTarget
 from dpscd.privacy.release import Release
 from dpscd.privacy.unit import RECORD, Unit
 from plans import make_plan
@@ -17,8 +17,7 @@ from plans import make_plan
 
 def plan(**changes):
     values = {
-        "epsilon": 1.0, "delta": 1e-5, "relation": Relation.ZERO_OUT, "n": 1000, "d": 4,
-        "outputs": 1, "intercept": True, "lam": 0.1, "steps": 10, "rate": 0.1, "clip": 0.5,
+        "n": 1000, "d": 4, "lam": 0.1, "steps": 10, "rate": 0.1, "clip": 0.5,
         "separability": 100.0, "averaging": 0.4, "noise_multiplier": 3.0,
     }  # fmt: skip
     return make_plan(**{**values, **changes})

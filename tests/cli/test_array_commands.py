@@ -7,18 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from dpscd import (
-    DPLogisticRegression,
-    DPRidge,
-    Ledger,
-    StoredRows,
-    load,
-    to_onnx,
-    to_sklearn,
-)
-from dpscd.cli.app import app
+from commands import call
+from dpscd import DPLogisticRegression, DPRidge, Ledger, load, to_onnx, to_sklearn
 from dpscd.cli.arrays import declared_classes
 
 SECRET = "canary-9087"
@@ -35,12 +26,6 @@ def samples(count=N, seed=0):
 
 def bits_of(X):
     return (X.view(np.uint32) >> 16).astype(np.uint16)
-
-
-def call(*words, code=0):
-    found = CliRunner().invoke(app, [str(word) for word in words])
-    assert found.exit_code == code, (found.output, found.exception)
-    return found
 
 
 def fit_words(*words, data="x.npy"):
@@ -202,17 +187,6 @@ def test_a_label_that_is_no_class_is_silent_everywhere(files):
 
 
 @pytest.mark.usefixtures("files")
-def test_a_noisy_score_of_rows(trained):
-    Ledger.init("t.db", "test", 3.0, 1e-4)
-    words = (trained / "logistic.json", "x.npy", "--labels", "y.npy", "--private-epsilon", 1)
-    found = call("evaluate", *words, "--json", "--ledger", "t.db", "--dataset", "test").stdout
-    values = json.loads(found)
-    assert (values["metric"], values["records"]) == ("accuracy", N)
-    assert values["value"] == pytest.approx(0.97, abs=0.05)
-    assert Ledger("t.db").show("test").spent_epsilon == pytest.approx(1.0)
-
-
-@pytest.mark.usefixtures("files")
 def test_no_rows_at_all(trained):
     np.save("x.npy", np.empty((0, D), np.float16))
     np.save("y.npy", np.empty(0, int))
@@ -323,14 +297,6 @@ def test_classes_that_are_declared():
     assert declared_classes("3, 5") == [3, 5]
     assert declared_classes("-1,1") == [-1, 1]
     assert declared_classes("a,b 2") == ["a", "b 2"]
-
-
-def test_a_fit_from_python_on_a_folder(files):
-    X, y = files
-    model = DPLogisticRegression(classes=list(range(K)), random_state=3).fit(
-        StoredRows("parts"), y
-    )
-    np.testing.assert_array_equal(model.predict(StoredRows("parts")), model.predict(X))
 
 
 def test_inspect_shows_of_many_classes_the_highest_and_the_lowest(tmp_path):

@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix, precision_score, recall_score, roc_auc_score
-from typer.testing import CliRunner
 
+from commands import call
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge
-from dpscd.cli.app import app
 from dpscd.cli.class_measures import of_classes, print_by_class
 
 N = 3000
@@ -26,11 +25,7 @@ def evaluated(model, X, y, *words, code=0):
     model.save("m.json")
     np.save("x.npy", X)
     np.save("y.npy", y)
-    found = CliRunner().invoke(
-        app, ["evaluate", "m.json", "x.npy", "--labels", "y.npy", *words]
-    )
-    assert found.exit_code == code, (found.output, found.exception)
-    return found
+    return call("evaluate", "m.json", "x.npy", "--labels", "y.npy", *words, code=code)
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +104,5 @@ def test_the_report_shows_recall_and_precision(records):
     X, y = records
     model = DPLogisticRegression(5.0, classes=[0, 1, 2]).fit(X, y)
     Path("e.json").write_text(evaluated(model, X, y, "--json").stdout)
-    words = ["report", "m.json", "--out", "p.html", "--evaluation", "e.json"]
-    assert CliRunner().invoke(app, words).exit_code == 0
+    call("report", "m.json", "--out", "p.html", "--evaluation", "e.json")
     assert "recall of 2" in Path("p.html").read_text()

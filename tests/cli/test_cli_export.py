@@ -3,15 +3,15 @@
 import hashlib
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
-from typer.testing import CliRunner
 
+from commands import call
 from dpscd import DPLogisticRegression
-from dpscd.cli.app import app
 
 
 @pytest.fixture(scope="module")
@@ -30,12 +30,7 @@ def run(tmp_path, monkeypatch, model):
     scores["model_sha256"] = hashlib.sha256(Path(model).read_bytes()).hexdigest()
     Path("scores.json").write_text(json.dumps(scores))
 
-    def call(*words, code=0):
-        found = CliRunner().invoke(app, ["export", *words])
-        assert found.exit_code == code, (found.output, found.exception)
-        return found
-
-    return call
+    return partial(call, "export")
 
 
 def filled(name):

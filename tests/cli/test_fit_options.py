@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from dpscd.cli.app import app
+from commands import call
 from dpscd.cli.fit import fit
 from dpscd.cli.training_options import EngineName
 from dpscd.estimators.registry import MODELS
@@ -34,11 +33,9 @@ def files(tmp_path, monkeypatch):
     np.save("y.npy", (X[:, 0] > 0).astype(int))
 
 
-def call(*words, code=0):
-    start = ("fit", "x.npy", "--labels", "y.npy", "--out", "m.json", "--seed", "1")
-    found = CliRunner().invoke(app, [str(word) for word in (*start, *words)])
-    assert found.exit_code == code, (found.output, found.exception)
-    return found.stderr
+def trained(*words, **more):
+    start = ("fit", "x.npy", "--labels", "y.npy", "--out", "m.json", "--seed", 1)
+    return call(*start, *words, **more).stderr
 
 
 def parameters():
@@ -54,7 +51,7 @@ def test_every_parameter_has_an_option(kind):
 
 def test_what_is_given_is_what_is_trained_with():
     words = "--lam 0.01 --epochs 2 --lot-size 40 --travel 1.5 --no-standardise --no-intercept"
-    call("--classes", "2", "--class-weight", "1=3", "--class-weight", "0=1", *words.split())
+    trained("--classes", "2", "--class-weight", "1=3", "--class-weight", "0=1", *words.split())
     found = parameters()
     assert found["class_weight"] == {"dict": [["1", 3.0], ["0", 1.0]]}
     expected = {"lam": 0.01, "epochs": 2.0, "lot_size": 40, "travel": 1.5}
@@ -64,14 +61,14 @@ def test_what_is_given_is_what_is_trained_with():
 
 def test_options_of_a_regression():
     words = "--bounds 0 1 --model huber --threshold 0.2 --no-clip-predictions --standardise"
-    call(*words.split(), "--intercept-scaling", 0.5, "--intercept")
+    trained(*words.split(), "--intercept-scaling", 0.5, "--intercept")
     found = parameters()
     assert (found["threshold"], found["clip_predictions"]) == (0.2, False)
     assert (found["standardise"], found["intercept_scaling"]) == (True, 0.5)
 
 
 def test_what_is_not_given_is_planned():
-    call("--classes", "2")
+    trained("--classes", "2")
     found = parameters()
     assert {found[name] for name in ("lam", "epochs", "lot_size", "travel")} == {"auto"}
     assert found["fit_intercept"] is True
@@ -95,7 +92,7 @@ def test_what_is_not_given_is_planned():
     ],
 )
 def test_refusals_name_the_option(words, says):
-    assert says in call(*words.split(), code=1)
+    assert says in trained(*words.split(), code=1)
     assert not Path("m.json").exists()
 
 
@@ -104,16 +101,16 @@ def test_engines_are_those_of_the_estimators():
 
 
 def test_the_usual_engine_may_be_named():
-    call("--classes", "2", "--engine", "numba")
+    trained("--classes", "2", "--engine", "numba")
     assert parameters()["engine"] == "numba"  # as without the option
-    call("--classes", "2")
+    trained("--classes", "2")
     assert parameters()["engine"] == "numba"
 
 
 @pytest.mark.full
 def test_another_engine_trains_and_is_named():
     pytest.importorskip("jax")
-    call("--classes", "2", "--engine", "jax", "--epochs", 2, "--lot-size", 200)
+    trained("--classes", "2", "--engine", "jax", "--epochs", 2, "--lot-size", 200)
     assert parameters()["engine"] == "jax"
     public = json.loads(Path("m.json").read_text())["card"]["public"]
     assert public["engine"] == "jax"

@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import dpscd
+from commands import call
 from dpscd import Ledger, LedgerError, ParameterError
-from dpscd.cli.app import app
 from dpscd.preprocessing.looking import NOT_PRIVATE
 
 SCHEMA = """\
@@ -32,12 +31,6 @@ def run(tmp_path, monkeypatch):
     age = np.random.default_rng(0).integers(1, 100, 2000)
     ill = np.where(age > 60, "Yes", "no")
     pd.DataFrame({"age": age, "ill": ill}).to_csv("t.csv", index=False)
-
-    def call(*words, code=0):
-        found = CliRunner().invoke(app, [str(word) for word in words])
-        assert found.exit_code == code, (found.output, found.exception)
-        return found
-
     return call
 
 
@@ -101,25 +94,6 @@ def test_a_budget_may_forbid_it(run):
     with pytest.raises(ParameterError, match="must be given together"):
         dpscd.look("t.csv", "s.toml", ledger="b.db")
     assert Ledger("b.db").verify().head == head
-
-
-def test_a_wrong_separator_is_named(run):
-    Path("t.csv").write_text(Path("t.csv").read_text().replace(",", ";"))
-    assert (
-        'is delimiter = ";" missing'
-        in run("look", "t.csv", "--schema", "s.toml", code=1).stderr
-    )
-
-
-def test_a_plan_has_a_verdict_in_words(run):
-    plan = run("plan", "--n", 300, "--d", 10, "--epsilon", 0.1, "--epsilon", 0.11)
-    assert "epsilon 0.1, 0.11: the model may be no better than guessing." in plan.stdout
-    words = ("plan", "--n", 300_000, "--d", 10, "--epsilon", 1, "--json")
-    values = json.loads(run(*words).stdout)
-    assert values[0]["expected"]["verdict"] == "next to nothing is lost"
-    refused = run("plan", "--n", 300, "--d", 10, "--epsilon", 1e4, code=1).stderr
-    assert "larger epsilon" not in refused
-    assert "Use a smaller epsilon" in refused
 
 
 @pytest.mark.full

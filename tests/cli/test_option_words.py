@@ -6,9 +6,8 @@ from typing import get_type_hints
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from dpscd.cli.app import app
+from commands import call
 from dpscd.cli.evaluate import evaluate
 from dpscd.cli.option_words import OPTIONS, SCORE_OPTIONS, in_options
 
@@ -58,16 +57,14 @@ def test_wrong_commands_are_answered_in_options(words, says, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     Path("s.toml").write_text(TABLE)
     pd.DataFrame({"x": [True, False] * 5, "y": ["a", "b"] * 5}).to_csv("t.csv", index=False)
-    found = CliRunner().invoke(app, words.split())
-    assert found.exit_code == 1
+    found = call(*words.split(), code=1)
     assert says in found.stderr
     assert "=" not in found.stderr
 
 
 def test_predictions_are_not_called_what_they_are_not(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = CliRunner().invoke(app, ["predict", "m.json", "t.csv", "--out", "a/p.XLSX"])
-    assert found.exit_code == 1
+    found = call("predict", "m.json", "t.csv", "--out", "a/p.XLSX", code=1)
     assert "--out p.XLSX: predictions are written as CSV or Parquet, not as .xlsx" in (
         found.stderr
     )

@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
+from commands import call
 from dpscd import DPLogisticRegression, DPRidge, TableModel
-from dpscd.cli.app import app
 
 N = 2000
 DRAWN = np.random.default_rng(0)
@@ -40,13 +39,11 @@ PRIVATE = COLUMNS.replace("[0, 100]", '"private"')
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    def call(schema, *words, code=0):
+    def plan(schema, *words, **more):
         Path("s.toml").write_text(schema)
-        found = CliRunner().invoke(app, ["plan", "--schema", "s.toml", *map(str, words)])
-        assert found.exit_code == code, (found.output, found.exception)
-        return found
+        return call("plan", "--schema", "s.toml", *words, **more)
 
-    return call
+    return plan
 
 
 @pytest.mark.full
@@ -100,17 +97,6 @@ def test_what_is_lost_is_said_against_both_fits_without_noise(run):
     assert one["expected"]["lost"] == one["expected"]["below_inf"]
 
 
-@pytest.mark.full
-def test_time_is_that_of_training_and_the_rest_is_said(run):
-    for more in ((), ("--inference",)):
-        text = run(CLASSES + COLUMNS, "--n", 30_000, "--epsilon", 1, *more).stdout
-        assert "training" in text
-        assert "Reading and first-time compiling: up to 25 s more." in " ".join(text.split())
-    text = CliRunner().invoke(app, ["plan", "--n", "30000", "--d", "9"]).stdout
-    assert "--epsilon inf fits the same features." in text
-    assert "Reading and first-time compiling: up to 25 s more." in " ".join(text.split())
-
-
 def test_many_levels_at_a_small_epsilon_are_warned_of(run):
     levels = json.dumps([f"l{k}" for k in range(16)])
     wide = "".join(
@@ -145,6 +131,4 @@ def test_what_does_not_go_together_is_refused(run, words, says):
 
 
 def test_without_a_schema_features_are_needed():
-    found = CliRunner().invoke(app, ["plan", "--records", "10"])
-    assert found.exit_code == 1
-    assert "--d or --schema is missing" in found.stderr
+    assert "--d or --schema is missing" in call("plan", "--records", 10, code=1).stderr

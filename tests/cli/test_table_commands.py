@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
+from commands import call
 from dpscd import DataError, Ledger, Schema, ScoreCard, load
 from dpscd.cli import common
 from dpscd.cli.app import app
@@ -40,6 +40,8 @@ values = ["f", "m"]
 """
 NUMBERS = SCHEMA.replace('classes = ["no", "yes"]', "bounds = [0, 100]")
 SECRET = "canary-9087"
+FIT = ("fit", "train.csv", "--schema", "s.toml", "--out", "m.json")
+CHARGED = ("--ledger", "b.db", "--dataset", "people", "--delta", "1e-6")
 
 
 def people(count=400, seed=0):
@@ -60,12 +62,6 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("s.toml").write_text(SCHEMA)
     people().to_csv("train.csv", index=False)
-
-    def call(*words, code=0, **more):
-        found = CliRunner().invoke(app, [str(word) for word in words], **more)
-        assert found.exit_code == code, (found.output, found.exception)
-        return found
-
     return call
 
 
@@ -76,18 +72,13 @@ def trained(tmp_path_factory):
     (folder / "n.toml").write_text(NUMBERS)
     people(4000).to_csv(folder / "train.csv", index=False)
     people(4000).assign(ill=lambda x: x["age"] / 2).to_csv(folder / "n.csv", index=False)
-    for words in (
+    for schema, data, out, kind in (
         ("s.toml", "train.csv", "model.json", "logistic"),
         ("s.toml", "train.csv", "svm.json", "svm"),
         ("n.toml", "n.csv", "ridge.json", "ridge"),
     ):
-        schema, data, out, kind = words
-        found = CliRunner().invoke(
-            app,
-            ["fit", str(folder / data), "--schema", str(folder / schema), "--out",
-             str(folder / out), "--model", kind, "--seed", "0", "--epsilon", "4"],
-        )  # fmt: skip
-        assert found.exit_code == 0, found.output
+        options = ("--out", folder / out, "--model", kind, "--seed", 0, "--epsilon", 4)
+        call("fit", folder / data, "--schema", folder / schema, *options)
     return folder
 
 
@@ -95,7 +86,7 @@ def trained(tmp_path_factory):
 
 
 def test_fit_writes_a_model_and_says_what_it_is(run):
-    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json")
+    found = run(*FIT)
     assert "(1, 1e-05)-differentially private, 400 records, 12 features" in found.stdout
     card = load("m.json").privacy_
     assert (card.epsilon, card.seeded) == (1.0, False)
@@ -136,38 +127,31 @@ def test_a_seed_is_not_charged_unless_it_is_secret(run):
 
 
 def test_fit_tells_times_only_when_asked_to(run):
-    words = ("fit", "train.csv", "--schema", "s.toml", "--out", "m.json")
-    assert run(*words).stdout.endswith("features.\nWrote m.json\n")
-    assert "trained in" in run(*words, "--timings").stdout
-    assert "no guarantee covers" in run(*words, "--timings").stdout
-    values = json.loads(run(*words, "--timings", "--json").stdout)
+    assert run(*FIT).stdout.endswith("features.\nWrote m.json\n")
+    assert "trained in" in run(*FIT, "--timings").stdout
+    assert "no guarantee covers" in run(*FIT, "--timings").stdout
+    values = json.loads(run(*FIT, "--timings", "--json").stdout)
     assert values["seconds"] > 0.0
 
 
 def test_fit_warns_of_what_weakens_the_guarantee(run):
     marked = SCHEMA.replace("bounds = [0, 100]", "bounds = [0, 100]\nread_from_data = true")
     Path("s.toml").write_text(marked)
-    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--seed", 1,
-                "--epsilon", 20)  # fmt: skip
+    found = run(*FIT, "--seed", 1, "--epsilon", 20)
     assert "'age' was read off the records" in found.stderr
     assert "rests on the secrecy of --seed" in found.stderr
     assert "epsilon=20 is above 10" in found.stderr
-    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--epsilon", "inf")
-    assert "NOT PRIVATE" in found.stdout
-    values = json.loads(
-        run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--epsilon", "inf",
-            "--json").stdout
-    )  # fmt: skip
+    assert "NOT PRIVATE" in run(*FIT, "--epsilon", "inf").stdout
+    values = json.loads(run(*FIT, "--epsilon", "inf", "--json").stdout)
     assert values["epsilon"] == "inf"
 
 
 def test_fit_reads_a_pipe_and_packed_files(run):
     text = Path("train.csv").read_bytes()
-    run("fit", "-", "--schema", "s.toml", "--out", "m.json", input=text)
     Path("train.csv.gz").write_bytes(gzip.compress(text))
-    run("fit", "train.csv.gz", "--schema", "s.toml", "--out", "m.json")
     people().to_parquet("train.parquet")
-    run("fit", "train.parquet", "--schema", "s.toml", "--out", "m.json")
+    for file in ("-", "train.csv.gz", "train.parquet"):
+        run("fit", file, *FIT[2:], input=text)
 
 
 BAD = [
@@ -212,19 +196,16 @@ def test_bad_input_is_one_line_and_nothing_is_written(run, words, says):
 
 def test_a_place_that_cannot_be_written_is_found_before_the_budget_is_spent(run):
     Ledger.init("b.db", "people", 3.0, 1e-4)
-    words = ("--ledger", "b.db", "--dataset", "people", "--delta", "1e-6")
-    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "no/m.json", *words, code=1)
+    found = run(*FIT[:-1], "no/m.json", *CHARGED, code=1)
     assert "no such folder" in found.stderr
     Path("folder").mkdir()
-    run("fit", "train.csv", "--schema", "s.toml", "--out", "folder", *words, code=2)
+    run(*FIT[:-1], "folder", *CHARGED, code=2)
     assert Ledger("b.db").show("people").spent_epsilon == 0.0
 
 
 def test_a_refused_fit_leaves_the_ledger_as_it_was(run):
     Ledger.init("b.db", "people", 0.5, 1e-4)
-    words = ("--ledger", "b.db", "--dataset", "people", "--delta", "1e-6")
-    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", *words, code=1)
-    assert "budget" in found.stderr
+    assert "budget" in run(*FIT, *CHARGED, code=1).stderr
     assert not Path("m.json").exists()
     assert Ledger("b.db").show("people").spent_epsilon == 0.0
 
@@ -236,49 +217,46 @@ def test_a_full_disk_leaves_no_half_model_and_the_charge(run, monkeypatch):
         raise OSError(28, "No space left on device", "m.json")
 
     monkeypatch.setattr("dpscd.atomic.os.fsync", full)
-    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--ledger", "b.db",
-                "--dataset", "people", "--delta", "1e-6", code=1)  # fmt: skip
-    assert "No space left on device" in found.stderr
+    assert "No space left on device" in run(*FIT, *CHARGED, code=1).stderr
     assert not list(Path().glob("*m.json*"))
     assert Ledger("b.db").show("people").spent_epsilon == 1.0
 
 
-def test_ctrl_c_ends_with_130_and_no_file(run, monkeypatch):
-    def stop(*_args, **_kwargs):
-        raise KeyboardInterrupt
+@pytest.fixture
+def failing(monkeypatch):
+    """Return a function that lets every training fail with an error."""
 
-    monkeypatch.setattr("dpscd.estimators.fitting.run_plan", stop)
+    def let(error):
+        def fail(*_args, **_kwargs):
+            raise error
+
+        monkeypatch.setattr("dpscd.estimators.fitting.run_plan", fail)
+
+    return let
+
+
+def test_ctrl_c_ends_with_130_and_no_file(run, failing):
+    failing(KeyboardInterrupt)
     Ledger.init("b.db", "people", 3.0, 1e-4)
-    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--ledger", "b.db",
-                "--dataset", "people", "--delta", "1e-6", code=130)  # fmt: skip
-    assert "stays charged" in found.stderr
+    assert "stays charged" in run(*FIT, *CHARGED, code=130).stderr
     assert not Path("m.json").exists()
     state = Ledger("b.db").show("people")
     assert (state.reserved, state.committed) == (1, 0)
-    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", code=130)
-    assert "no model was written" in found.stderr
+    assert "no model was written" in run(*FIT, code=130).stderr
 
 
-def test_a_bug_shows_no_value_unless_asked_to(run, monkeypatch):
-    def fail(*_args, **_kwargs):
-        raise ZeroDivisionError(SECRET)
-
-    monkeypatch.setattr("dpscd.estimators.fitting.run_plan", fail)
-    words = ("fit", "train.csv", "--schema", "s.toml", "--out", "m.json")
-    found = run(*words, code=70)
+def test_a_bug_shows_no_value_unless_asked_to(run, failing, monkeypatch):
+    failing(ZeroDivisionError(SECRET))
+    found = run(*FIT, code=70)
     assert "ZeroDivisionError" in found.stderr
     assert SECRET not in found.output
     monkeypatch.setenv(common.DEBUG, "1")
-    assert SECRET in run(*words, code=70).stderr
+    assert SECRET in run(*FIT, code=70).stderr
 
 
-def test_too_little_memory_is_said(run, monkeypatch):
-    def fail(*_args, **_kwargs):
-        raise MemoryError
-
-    monkeypatch.setattr("dpscd.estimators.fitting.run_plan", fail)
-    found = run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", code=1)
-    assert "not enough memory" in found.stderr
+def test_too_little_memory_is_said(run, failing):
+    failing(MemoryError)
+    assert "not enough memory" in run(*FIT, code=1).stderr
 
 
 # --- predict ----------------------------------------------------------------------------
@@ -408,10 +386,8 @@ def test_evaluate_with_noise_is_charged(run, trained):
     assert Ledger("b.db").show("test").committed == 1
     refused = run("evaluate", trained / "model.json", "test.csv", *words, code=1)
     assert "budget" in refused.stderr
-    values = json.loads(
-        run("evaluate", trained / "model.json", "test.csv", "--private-epsilon", 2,
-            "--private-delta", "1e-6", "--json").stdout
-    )  # fmt: skip
+    words = ("--private-epsilon", 2, "--private-delta", "1e-6", "--json")
+    values = json.loads(run("evaluate", trained / "model.json", "test.csv", *words).stdout)
     assert (values["private"], values["epsilon"], values["delta"]) == (True, 2.0, 1e-6)
     assert 0.9 < values["value"] <= 1.0
     assert values["low"] <= values["noise_low"] <= values["noise_high"] <= values["high"]

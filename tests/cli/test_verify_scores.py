@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from commands import call
 from dpscd import DPLogisticRegression, private_score
 from dpscd.cards.score_file import score_card_of
-from dpscd.cli.app import app
 from dpscd.errors import CardError
 
 DRAWN = np.random.default_rng(0)
@@ -27,12 +26,6 @@ def model():
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def call(*words, code=0):
-        found = CliRunner().invoke(app, [str(word) for word in words])
-        assert found.exit_code == code, (found.output, found.exception)
-        return found
-
     return call
 
 

@@ -49,6 +49,13 @@ def near():
         yield client
 
 
+@pytest.fixture
+def transport(near):
+    made = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
+    yield made
+    made.close()
+
+
 def test_persisted_collections_are_refused(near):
     X, y = arrays()
     with pytest.raises(ParameterError, match="persisted"):
@@ -65,9 +72,7 @@ def test_asynchronous_clients_are_refused(near):
         asyncio.run(ask())
 
 
-def test_shards_are_divided_among_workers_and_replaced_elsewhere(near):
-    parts = partitions_of(*arrays(), None)
-    transport = workers._DaskTransport(near, parts, reader())
+def test_shards_are_divided_among_workers_and_replaced_elsewhere(near, transport):
     assert len(transport) == 2
     assert transport.call(range(2), "count", [(), ()]) == [8, 4]
     before = transport._shards[0].address
@@ -76,7 +81,6 @@ def test_shards_are_divided_among_workers_and_replaced_elsewhere(near):
     assert transport.call([0], "count", [()]) == [8]
     near.cancel(transport._shards[1].future, force=True)
     assert transport.call([1], "count", [()]) == [LOST]
-    transport.close()
 
 
 @pytest.mark.parametrize("found", ["0.0.1", None, ImportError("secret")], ids=repr)
@@ -124,20 +128,16 @@ def test_workers_that_are_all_lost_at_the_start_end_the_fit():
         workers._common_build(Cluster())
 
 
-def test_a_replacement_that_may_round_otherwise_ends_the_fit(near, monkeypatch):
-    transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
+def test_a_replacement_that_may_round_otherwise_ends_the_fit(monkeypatch, transport):
     assert transport.call(range(2), "count", [(), ()]) == [8, 4]
     other = {**own_build(), "processor": "generic"}
     monkeypatch.setattr(shard_actor, "own_build", lambda: other)
     transport.refill(0)
     with pytest.raises(WorkerError, match=r"processor .* on one and generic on another"):
         transport.call([0], "count", [()])
-    transport.close()
 
 
-def test_a_shard_that_dask_built_again_is_lost(near):
-    parts = partitions_of(*arrays(), None)
-    transport = workers._DaskTransport(near, parts, reader())
+def test_a_shard_that_dask_built_again_is_lost(near, transport):
     assert transport.call([0], "count", [()]) == [8]
     shard = transport._shards[0]
     name = shard.future.key
@@ -147,13 +147,11 @@ def test_a_shard_that_dask_built_again_is_lost(near):
     assert transport.call([0], "count", [()]) == [LOST]
     transport.refill(0)
     assert transport.call([0], "count", [()]) == [8]
-    transport.close()
 
 
-def test_a_worker_that_has_forgotten_its_shard_is_lost(near, monkeypatch):
+def test_a_worker_that_has_forgotten_its_shard_is_lost(near, monkeypatch, transport):
     """Dask never answers a call of an actor that is not there."""
     monkeypatch.setattr(workers, "_LOOK", 0.05)
-    transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
     assert transport.call([0], "count", [()]) == [8]
     shard = transport._shards[0]
     elsewhere = {"tcp://elsewhere:1"}
@@ -180,10 +178,9 @@ def test_a_worker_that_has_forgotten_its_shard_is_lost(near, monkeypatch):
     shard.actor = Again
     assert transport.call([0], "count", [()]) == [LOST]
     monkeypatch.undo()
-    transport.close()
 
 
-def test_a_worker_that_is_silent_is_waited_for(near, monkeypatch):
+def test_a_worker_that_is_silent_is_waited_for(monkeypatch, transport):
     monkeypatch.setattr(workers, "_LOOK", 0.05)
     slow = Shard.count
 
@@ -191,10 +188,8 @@ def test_a_worker_that_is_silent_is_waited_for(near, monkeypatch):
         time.sleep(0.4)
         return slow(self)
 
-    transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
     monkeypatch.setattr(Shard, "count", count)
     assert transport.call(range(2), "count", [(), ()]) == [8, 4]
-    transport.close()
 
 
 def test_a_worker_that_cannot_make_a_shard_is_not_called_lost(near, monkeypatch):
@@ -212,8 +207,7 @@ def test_a_worker_that_cannot_make_a_shard_is_not_called_lost(near, monkeypatch)
 
 
 @pytest.mark.parametrize("error", [KilledWorker("x", None, 3), RuntimeError(_GONE)], ids=repr)
-def test_a_worker_that_died_before_it_answered_is_lost(near, error):
-    transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
+def test_a_worker_that_died_before_it_answered_is_lost(error, transport):
 
     class Erred:
         status = "error"
@@ -225,11 +219,9 @@ def test_a_worker_that_died_before_it_answered_is_lost(near, error):
     own, transport._shards[0].future = transport._shards[0].future, Erred()
     assert transport.call([0], "count", [()]) == [LOST]
     transport._shards[0].future = own
-    transport.close()
 
 
-def test_where_no_worker_is_left_the_fit_ends(near, monkeypatch):
-    transport = workers._DaskTransport(near, partitions_of(*arrays(), None), reader())
+def test_where_no_worker_is_left_the_fit_ends(near, monkeypatch, transport):
     monkeypatch.setattr(near, "nthreads", dict)
 
     def late(*_, **__):
@@ -239,7 +231,6 @@ def test_where_no_worker_is_left_the_fit_ends(near, monkeypatch):
         monkeypatch.setattr(near, "wait_for_workers", wait)
         with pytest.raises(WorkerError, match="no worker"):
             transport.refill(0)
-    transport.close()
     with pytest.raises(WorkerError, match="no worker"), workers_with([], reader()):
         pass
 

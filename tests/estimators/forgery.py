@@ -85,6 +85,15 @@ def sealed(values):
     return json.dumps(values)
 
 
+def forged(model, path, change):
+    """Write the file of a model with a change in it, and return its path."""
+    model.save(path)
+    values = json.loads(path.read_text())
+    change(values)
+    path.write_text(sealed(values))
+    return path
+
+
 def reach(values, path):
     """Return what holds the last part of a path."""
     for key in path[:-1]:

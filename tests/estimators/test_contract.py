@@ -116,26 +116,6 @@ def test_a_pickle_has_one_size_and_no_dual(model):
     assert abs(sizes[0] - sizes[1]) < 64
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("layout", ["C", "F", "float32", "list", "readonly", "strided"])
-def test_every_layout_gives_the_same_model(layout):
-    X, y = records()
-    X = X.astype(np.float32).astype(np.float64)
-    as_layout = {
-        "C": X,
-        "F": np.asfortranarray(X),
-        "float32": X.astype(np.float32),
-        "list": X.tolist(),
-        "readonly": X.copy(),
-        "strided": np.repeat(X, 2, axis=0)[::2],
-    }[layout]
-    if layout == "readonly":
-        as_layout.flags.writeable = False
-    model = DPRidge(y_bounds=(-1, 1), random_state=0)
-    expected = clone(model).fit(X, y).coef_
-    np.testing.assert_allclose(model.fit(as_layout, y).coef_, expected, rtol=1e-9)
-
-
 def test_fit_leaves_its_input_alone():
     X, y = records()
     kept_X, kept_y, weights = X.copy(), y.copy(), np.ones(len(y))

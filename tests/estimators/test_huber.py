@@ -1,11 +1,9 @@
 """The Huber regression: scikit-learn's at epsilon inf, and robust with privacy."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
-from forgery import sealed
+from forgery import forged, put
 from sklearn.linear_model import HuberRegressor
 
 import dpscd
@@ -97,8 +95,6 @@ def test_a_file_whose_threshold_is_not_the_cards_is_refused(tmp_path):
     model = DPHuberRegressor(y_bounds=(-10, 10), threshold=1.0, epochs=2).fit(X, y)
     model.save(tmp_path / "right.json")
     assert load(tmp_path / "right.json").predict(X) == pytest.approx(model.predict(X))
-    values = json.loads((tmp_path / "right.json").read_text())
-    values["card"]["public"]["threshold"] = 2.0
-    (tmp_path / "wrong.json").write_text(sealed(values))
+    change = put("card", "public", "threshold", value=2.0)
     with pytest.raises(dpscd.ModelFileError, match="threshold"):
-        load(tmp_path / "wrong.json")
+        load(forged(model, tmp_path / "wrong.json", change))

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from dpscd import DPLogisticRegression, TableModel
-from dpscd.link import Link, _balance, link_for
+from dpscd.link import Link, link_for
 from dpscd.plan import shared_noise
 
 RNG = np.random.default_rng(0)
@@ -116,17 +116,6 @@ def test_a_shorter_travel_means_less_confidence_and_a_penalty_more():
     assert found(travel=0.3).caps == (0.5, 0.5)
     # A strong penalty leaves decisions too short: more confidence than the cap alone gives.
     assert found(travel=0.5, lam=0.03).caps[0] > found(travel=0.5, lam=1e-5).caps[0]
-
-
-def test_the_balance_grows_with_confidence_and_is_even_at_the_own_cap():
-    balance = _balance(0.6, -1.0, 2.0, (1.0, 1.0))
-    assert abs(balance(Link(caps=(0.6, 0.6)))) < 1e-12
-    members = [Link(0.5, (0.6, 0.6)), Link(caps=(0.6, 0.6)), Link(caps=(0.8, 0.8)), Link()]
-    found = [balance(link) for link in members]
-    assert found == sorted(found)
-    assert found[0] < 0.0 < found[-1]
-    # Decisions that are all certain weigh nothing.
-    assert _balance(0.5, -500.0, 1.0, (1.0, 1.0))(Link()) == 0.0
 
 
 def test_weights_of_classes_are_in_the_caps():

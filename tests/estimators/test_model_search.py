@@ -11,9 +11,9 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
-from typer.testing import CliRunner
 
 import dpscd
+from commands import call
 from dpscd import (
     BudgetExceeded,
     CardError,
@@ -32,7 +32,6 @@ from dpscd import (
     UtilityWarning,
 )
 from dpscd.cards.score_card import ScoreCard
-from dpscd.cli.app import app
 from dpscd.errors import CalibrationError
 from dpscd.estimators import base, model_search, search_plan
 from dpscd.estimators.search_parts import part_sizes, split_units
@@ -676,8 +675,7 @@ def test_reports_and_exports_say_how_the_model_was_chosen(tmp_path, monkeypatch)
         ["report", "m.json", "--ledger", "b.db", "--out", "r.html"],
         ["export", "model-card", "m.json", "--out", "card.md"],
     ):
-        found = CliRunner().invoke(app, words)
-        assert found.exit_code == 0, found.output
+        call(*words)
     page = (tmp_path / "r.html").read_text()
     assert "private search" in page
     assert "DPModelSearch (this plan)" in page

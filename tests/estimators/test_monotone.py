@@ -1,11 +1,9 @@
 """Monotone columns: what was released, brought to the nearest shape that rises or falls."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
-from forgery import sealed
+from forgery import forged, put
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
@@ -231,13 +229,9 @@ def test_bands_of_a_monotone_column_are_wider(table):
 @pytest.mark.parametrize("shape", ["smooth", "steps", "bins", "line"])
 def test_a_file_whose_shape_is_not_as_declared_is_refused(table, shape, tmp_path):
     model = TableModel(schema_of(SHAPES[shape]), DPRidge(5.0, random_state=0)).fit(table)
-    file = tmp_path / "model.json"
-    model.save(file)
-    values = json.loads(file.read_text())
-    values["coef"][-1] = min(values["coef"]) - 10.0
-    file.write_text(sealed(values))
+    change = put("coef", -1, value=min(model.estimator_.coef_) - 10.0)
     with pytest.raises(ModelFileError, match="schema does not fit"):
-        load(file)
+        load(forged(model, tmp_path / "model.json", change))
 
 
 @pytest.mark.full

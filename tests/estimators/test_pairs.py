@@ -1,11 +1,9 @@
 """Pairs of columns in models of tables: learnt, kept, exported, shown."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
-from forgery import sealed
+from forgery import forged
 
 from dpscd import DPLogisticRegression, DPRidge, ModelFileError, TableModel, load, to_sklearn
 
@@ -181,16 +179,8 @@ def test_sparse_rows_and_several_classes(table):
     model.fit(table)
     assert model.transform(table[:5]).nnz == 15
     shapes = model.shapes()
-    assert list(shapes.columns) == [
-        "column",
-        "class",
-        "value",
-        "other",
-        "effect",
-        "band",
-        "seen",
-        "clear",
-    ]
+    names = "column class value other effect band seen clear"
+    assert list(shapes.columns) == names.split()
     shown = shapes[shapes["column"] == "month x site"]
     assert shown.groupby("class").size().nunique() == 1
     there = shown["value"].isin(list("123456")) & shown["other"].isin(["a", "b"])
@@ -209,15 +199,13 @@ def test_normalised_rows(table):
 
 @pytest.mark.parametrize("bins", [None, 5])
 def test_a_file_with_another_pair_is_refused(fitted, bins, tmp_path):
-    file = tmp_path / "model.json"
-    fitted.save(file)
-    values = json.loads(file.read_text())
-    pairs = values["table"]["schema"]["table"]["pairs"]
-    pairs[0] = pairs[0] if bins is None else {**pairs[0], "bins": bins}
-    pairs[1] = pairs[1][::-1] if bins is None else pairs[1]
-    file.write_text(sealed(values))
+    def change(values):
+        pairs = values["table"]["schema"]["table"]["pairs"]
+        pairs[0] = pairs[0] if bins is None else {**pairs[0], "bins": bins}
+        pairs[1] = pairs[1][::-1] if bins is None else pairs[1]
+
     with pytest.raises(ModelFileError, match="schema does not fit"):
-        load(file)
+        load(forged(fitted, tmp_path / "model.json", change))
 
 
 @pytest.mark.full

@@ -123,24 +123,6 @@ def test_without_privacy_weights_mean_what_they_say(weight):
     np.testing.assert_allclose(model.coef_, expected, rtol=2e-3, atol=2e-4)
 
 
-CONTAINERS = {
-    "list": list,
-    "text": lambda ids: [str(i) for i in ids],
-    "series": lambda ids: pd.Series(ids, index=ids[::-1]),
-    "categorical": lambda ids: pd.Categorical(ids),
-    "floats": lambda ids: ids.astype(float),
-    "objects": lambda ids: np.array(ids, dtype=object),
-}
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("container", CONTAINERS)
-def test_persons_are_the_same_in_every_container(container):
-    X, line, person = people(2)
-    expected = fitted("ridge", X, line, person)
-    assert same(fitted("ridge", X, line, CONTAINERS[container](person)), expected)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("absent", [None, np.nan, "", pd.NA, "nan", "NaN", "NA", " None "])
 def test_rows_of_nobody_contribute_nothing(absent):

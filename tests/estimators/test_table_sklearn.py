@@ -1,7 +1,5 @@
 """A model of a table is a whole scikit-learn model."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -98,6 +96,7 @@ def test_several_classes_are_sorted_too(table):
         np.testing.assert_array_equal(
             model.classes_[found.argmax(axis=1)], model.predict(table)
         )
+    assert model.score(table) > 0.85
     log = model.predict_log_proba(table)
     np.testing.assert_allclose(np.exp(log).sum(axis=1), 1.0)
 
@@ -185,14 +184,6 @@ def test_weights_of_records_count_in_the_score(table):
     line = regressor().fit(table)
     few = np.arange(6000) < 10
     assert line.score(table, sample_weight=few) == pytest.approx(line.score(table[:10]))
-
-
-def test_clones_and_pickles_predict_alike(table):
-    model = classifier().fit(table)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
-    fresh = clone(model).fit(table)
-    np.testing.assert_array_equal(fresh.predict_proba(table), model.predict_proba(table))
 
 
 # Those that bring no arrays of their own; the others need rows of numbers.

@@ -20,10 +20,9 @@ from forgery import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
+from commands import refusal
 from dpscd import CardError, ModelFileError, PrivacyCard, load, sign_model
-from dpscd.cli.app import app
 from dpscd.privacy.signing import new_key
 from dpscd.privacy.unit import RECORD, Unit
 
@@ -251,10 +250,8 @@ ATTACKS = {
     "bounds": ("bounds", no_bounds),
     "bounds, repriced": ("bounds", both(no_bounds, repriced)),
     "bounds said to be declared": ("bounds", bounds_declared),
-    "bounds of one column": (
-        "bounds",
-        both(put(*CARD, "releases", 0, "size", value=128), repriced),
-    ),
+    "bounds of one column": ("bounds", both(
+        put(*CARD, "releases", 0, "size", value=128), repriced)),
     "bounds added": ("ridge", lambda v: v["card"]["releases"].insert(
         0, {**copy.deepcopy(v["card"]["releases"][0]), "what": "bounds"})),
     "bounds of no table": ("plain", both(quiet_bounds, repriced)),
@@ -402,6 +399,13 @@ ATTACKS = {
         put(*PUBLIC, "released_bounds", "y", value=[-9.0, 9.0]),
         put("table", "bounds", "y", value=[-9.0, 9.0]))),
     "schema": ("classes", put("table", "schema", "columns", "a", "bounds", value=[-2, 2])),
+    "classes of the schema": ("classes", put(
+        "table", "schema", "target", "classes", value=["yes", "no"])),
+    "bins of the schema": ("classes", put("table", "schema", "columns", "a", "bins", value=9)),
+    "no schema": ("classes", put("table", "schema", value={})),
+    "bounds that nobody released": ("classes", put("table", "bounds", value={"a": [0, 1]})),
+    "an empty table": ("classes", put("table", value={})),
+    "a table that is a number": ("classes", put("table", value=3)),
     "schema of the card": ("classes", put(*PUBLIC, "schema", value="0" * 64)),
     "read from data": ("classes", put(*PUBLIC, "read_from_data", value=["a"])),
     "target": ("classes", put(*PUBLIC, "target", value="z")),
@@ -445,10 +449,7 @@ def refused(path):
     """Return whether both doors refuse a file, the command with exit code 1 and one line."""
     with pytest.raises((ModelFileError, CardError)) as caught:
         load(path)
-    found = CliRunner().invoke(app, ["verify", str(path)])
-    assert found.exit_code == 1, found.output
-    assert found.stderr.startswith("error: ")
-    assert found.stderr.count("\n") == 1
+    refusal("verify", path)
     return "checksum" not in str(caught.value)
 
 

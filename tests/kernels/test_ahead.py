@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpscd import (
-    DPLinearSVC,
-    DPLogisticRegression,
-    DPPoissonRegressor,
-    DPRidge,
-)
+from dpscd import DPLinearSVC, DPLogisticRegression, DPPoissonRegressor, DPRidge
 from dpscd.kernels import ahead, packed
 from dpscd.kernels.ahead import compile_training, compiling_beside, wait_for
 

@@ -1,8 +1,5 @@
 import inspect
 import math
-import os
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +14,7 @@ from test_dual import (
     D,
     every_loss,
     exactly_released,
+    interpreted,
     joint_too,
 )
 from test_dual import Case as FloatCase
@@ -84,14 +82,19 @@ def test_it_follows_the_float_kernel(loss):
     np.testing.assert_allclose(dual, float_dual, rtol=0.0, atol=1e-3)
 
 
-def test_the_shared_vector_stays_on_the_grid():
-    _, shared, _ = Case(Logistic()).run()
+every_kernel = pytest.mark.parametrize("kind", [FloatCase, Case], ids=["floats", "packed"])
+
+
+@every_kernel
+def test_the_shared_vector_stays_on_the_grid(kind):
+    _, shared, _ = kind(Logistic()).run()
     units = shared / NUMBERS.grid
     np.testing.assert_array_equal(units, np.round(units))
 
 
-def test_empty_lots_still_add_noise():
-    case = Case(Logistic())
+@every_kernel
+def test_empty_lots_still_add_noise(kind):
+    case = kind(Logistic())
     case.lots = [np.empty(0, dtype=np.int64)] * STEPS
     dual, shared, _ = case.run()
     expected = np.floor(NUMBERS.spread * case.normals + 0.5).sum(axis=0) * NUMBERS.grid
@@ -99,8 +102,9 @@ def test_empty_lots_still_add_noise():
     assert not dual.any()
 
 
-def test_chunks_do_not_matter():
-    case = Case(Hinge(), outputs=3)
+@every_kernel
+def test_chunks_do_not_matter(kind):
+    case = kind(Hinge(), outputs=3)
     dual, shared, average = case.run(average_from=12)
     other_dual, (other, other_average) = case.start()
     case.advance(0, 7, 12, other_dual, other, other_average)
@@ -293,14 +297,7 @@ for loss in here.LOSSES:
 @pytest.mark.full
 @pytest.mark.compiled
 def test_the_interpreter_agrees_with_the_compiler():
-    result = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(folder=os.path.dirname(__file__))],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found = [float.fromhex(line) for line in result.stdout.split()]
+    found = interpreted(SCRIPT)
     expected = [
         number
         for loss in LOSSES

@@ -18,16 +18,6 @@ def matrix(dtype):
     return X.astype(dtype)
 
 
-@njit(error_model="numpy")
-def compiled_operations(rows, i, scale, vector):
-    product = dot(rows, i, vector)
-    plain = vector.copy()
-    add(rows, i, scale, plain)
-    cut = np.zeros(vector.shape[0])
-    add_truncated(rows, i, scale, cut)
-    return product, plain, cut
-
-
 def interpreted_operations(rows, i, scale, vector):
     product = dot(rows, i, vector)
     plain = vector.copy()
@@ -35,6 +25,9 @@ def interpreted_operations(rows, i, scale, vector):
     cut = np.zeros(vector.shape[0])
     add_truncated(rows, i, scale, cut)
     return product, plain, cut
+
+
+compiled_operations = njit(error_model="numpy")(interpreted_operations)
 
 
 @pytest.mark.full

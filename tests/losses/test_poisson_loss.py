@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from numba import njit
 from scipy.optimize import brentq
+from test_losses import compiled, interpreted
 
 from dpscd.losses import (
     Poisson,
@@ -118,18 +118,6 @@ def test_a_rescaled_loss_is_the_loss_in_another_unit(u, y, scale):
     )
 
 
-@njit(error_model="numpy")
-def compiled(loss, u, a, y, k):
-    return (
-        value(loss, u, y),
-        slope(loss, u, y),
-        curvature(loss, u, y),
-        conjugate(loss, a, y),
-        project(loss, a, y),
-        dual_step(loss, u, a, y, k),
-    )
-
-
 def inputs():
     for u in (0.0, 1e-300, 1.0, 40.0, 800.0, 1e10, 1e300, 8e306):
         for k in (0.0, 5e-324, 1e-300, 1e-8, 1.0, 1e8, 1e300, 8e306):
@@ -150,13 +138,6 @@ def test_python_and_compiled_code_agree():
     cases = [*inputs(), *((x[0], x[1], abs(x[2])) for x in generator.normal(size=(200, 3)))]
     for u, a, k in cases:
         y = max(1.0, float(a))
-        plain = (
-            value(LOSS, u, y),
-            slope(LOSS, u, y),
-            curvature(LOSS, u, y),
-            conjugate(LOSS, a, y),
-            project(LOSS, a, y),
-            dual_step(LOSS, u, a, y, k),
-        )
+        plain = interpreted(LOSS, u, a, y, k)
         found = compiled(LOSS, float(u), float(a), y, float(k))
         assert found == pytest.approx(plain, rel=1e-12, abs=1e-12), (u, a, k)

@@ -22,7 +22,6 @@ class Mutation(NamedTuple):
     at: str
     fails: str
     changes: tuple[Change, ...]
-    core: bool
 
     @property
     def file(self) -> str:
@@ -57,11 +56,5 @@ def files_of() -> dict[str, list[str]]:
     return found
 
 
-def core(name: str, at: str, fails: str, *changes: Change) -> Mutation:
-    """Return a mistake that a theorem rules out, or that was published."""
-    return Mutation(name, at, fails, changes, core=True)
-
-
-def other(name: str, at: str, fails: str, *changes: Change) -> Mutation:
-    """Return a mistake that only `.ci/deep` makes."""
-    return Mutation(name, at, fails, changes, core=False)
+def mistake(name: str, at: str, fails: str, *changes: Change) -> Mutation:
+    return Mutation(name, at, fails, changes)

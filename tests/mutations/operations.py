@@ -1,8 +1,8 @@
 """Changes of a syntax tree, by which the mistakes of the catalogue are made.
 
 Source is given as text and compared as a tree, so that neither layout nor comments matter. What
-is looked for must be found exactly once below the place that a mutation points at; where it is
-found more often, `nth` says which one is meant. `f(...)` is any call of f.
+is looked for must be found exactly once below the place that a mutation points at. `f(...)` is
+any call of f.
 """
 
 import ast
@@ -40,11 +40,10 @@ def sites(tree: ast.AST) -> Iterator[Site]:
                 yield from sites(node)
 
 
-def the_one(tree: ast.AST, fits: Callable[[ast.AST], bool], nth: int | None, what: str) -> Site:
+def the_one(tree: ast.AST, fits: Callable[[ast.AST], bool], what: str) -> Site:
     found = [site for site in sites(tree) if fits(site.node)]
-    assert found, f"not found: {what}"
-    assert nth is not None or len(found) == 1, f"found {len(found)} times: {what}"
-    return found[nth or 0]
+    assert len(found) == 1, f"found {len(found)} times: {what}"
+    return found[0]
 
 
 def same(node: object, pattern: object) -> bool:
@@ -81,13 +80,13 @@ class _Filled(ast.NodeTransformer):
         return self.node if tree.id == "OLD" else tree
 
 
-def swap(old: str, new: str, nth: int | None = None) -> Change:
+def swap(old: str, new: str) -> Change:
     """Put something else, in which OLD is what was there, for an expression or a statement."""
     whole = not (is_expression(old) and is_expression(new))
     (pattern,) = ast.parse(old).body if whole else [expression(old)]
 
     def change(tree: ast.AST) -> None:
-        site = the_one(tree, lambda node: same(node, pattern), nth, old)
+        site = the_one(tree, lambda node: same(node, pattern), old)
         wrong = ast.parse(new).body if whole else [expression(new)]
         site.put(*(_Filled(site.node).visit(part) for part in wrong))
 
@@ -113,7 +112,7 @@ def without(part: str) -> Change:
         return [one for one in both if not same(one, left_out)] if len(both) == 2 else []
 
     def change(tree: ast.AST) -> None:
-        site = the_one(tree, lambda node: len(rest(node)) == 1, None, part)
+        site = the_one(tree, lambda node: len(rest(node)) == 1, part)
         site.put(*rest(site.node))
 
     return change
@@ -124,7 +123,7 @@ def argument(function: str, which: int | str, value: str) -> Change:
     call = expression(f"{function}(...)")
 
     def change(tree: ast.AST) -> None:
-        found = the_one(tree, lambda node: same(node, call), None, function).node
+        found = the_one(tree, lambda node: same(node, call), function).node
         assert isinstance(found, ast.Call)
         if isinstance(which, int):
             found.args[which] = expression(value)
@@ -139,7 +138,7 @@ def without_keyword(name: str) -> Change:
     """Leave out a keyword that one call has."""
 
     def change(tree: ast.AST) -> None:
-        the_one(tree, lambda x: isinstance(x, ast.keyword) and x.arg == name, None, name).put()
+        the_one(tree, lambda x: isinstance(x, ast.keyword) and x.arg == name, name).put()
 
     return change
 
@@ -148,7 +147,7 @@ def returns(value: str) -> Change:
     """Return something else."""
 
     def change(tree: ast.AST) -> None:
-        site = the_one(tree, lambda node: isinstance(node, ast.Return), None, "return")
+        site = the_one(tree, lambda node: isinstance(node, ast.Return), "return")
         site.put(ast.Return(expression(value)))
 
     return change

@@ -18,12 +18,9 @@ def rows(mutations):
 
 
 def page(mutations):
-    """Return the page with its two tables, of those that are core and the others, anew."""
-    first, *parts = PAGE.read_text().split(HEAD)
-    for core, part in zip((True, False), parts, strict=True):
-        words = re.sub(r"\A(\|.*\n)*", "", part)
-        first += rows(mutation for mutation in mutations if mutation.core is core) + words
-    return first
+    """Return the page with its table anew."""
+    first, last = PAGE.read_text().split(HEAD)
+    return first + rows(mutations) + re.sub(r"\A(\|.*\n)*", "", last)
 
 
 if __name__ == "__main__":

@@ -91,13 +91,8 @@ def run(source, tmp_path_factory):
         process.stdin.close()
 
 
-def marked(mutation):
-    marks = () if mutation.core else pytest.mark.deep
-    return pytest.param(mutation, marks=marks, id=mutation.name.replace(" ", "-"))
-
-
 @pytest.mark.full
-@pytest.mark.parametrize("mutation", [marked(mutation) for mutation in MUTATIONS])
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda x: x.name.replace(" ", "-"))
 def test_a_mistake_is_noticed(mutation, source, run):
     file = source / "dpscd" / mutation.file
     file.write_text(mutation.applied(file.read_text()))

@@ -73,11 +73,6 @@ def test_signs_go_with_lists_truth_values_and_targets():
     assert look(table, numbers).columns[0].missing == pytest.approx(1 / 3)
 
 
-def test_a_look_counts_them_as_missing():
-    table = pd.DataFrame({"x": [1, 999, 2, "none"], "y": ["no"] * 4})
-    assert look(table, schema(NUMBER)).columns[1][2:] == (0.5, 0.0, 0.0, 0.5)
-
-
 def test_codes_are_compared_by_their_first_signs():
     cells = ["E10.9", "E10", "I219", "I2", "07123", 71, "0712", " E10 ", None, "NA", "e10"]
     # 71 is 071, as it would be without a group: one number is one value.

@@ -5,14 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpscd import (
-    DataError,
-    DataTypeError,
-    DPLogisticRegression,
-    DPRidge,
-    RowScaler,
-    StoredRows,
-)
+from dpscd import DataError, DataTypeError, DPLogisticRegression, DPRidge, RowScaler, StoredRows
 from dpscd.preprocessing import refusals, stored_rows
 from dpscd.preprocessing.containers import RowSource
 from dpscd.records.door import ArrayDoor

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
+from commands import call
 from dpscd import (
     DPHuberRegressor,
     DPPoissonRegressor,
@@ -22,7 +22,6 @@ from dpscd import (
     look,
     to_sklearn,
 )
-from dpscd.cli.app import app
 from dpscd.estimators.table import restored_table
 from dpscd.preprocessing.target_scale import from_trained, trained_bounds, trained_labels
 from dpscd.records.door import TableDoor
@@ -181,9 +180,7 @@ def test_the_command_line_scores_and_explains_in_the_right_unit(model, tmp_path,
     houses().to_csv("t.csv", index=False)
 
     def run(*words):
-        found = CliRunner().invoke(app, [str(word) for word in words])
-        assert found.exit_code == 0, (found.output, found.exception)
-        return found.stdout
+        return call(*words).stdout
 
     scores = json.loads(run("evaluate", "m.json", "t.csv", "--json"))
     assert scores["metrics"]["R2"] == pytest.approx(model.score(houses()))

@@ -5,7 +5,6 @@ from importlib.metadata import version
 import mpmath
 import pytest
 
-from dpscd.errors import ParameterError
 from dpscd.privacy import accountants
 from dpscd.privacy.accountants import library_version, renyi_of
 from dpscd.privacy.event import SampledGaussian
@@ -49,9 +48,10 @@ def exact_renyi(rate, multiplier, order):
 
 
 @pytest.mark.parametrize("relation", [Relation.ZERO_OUT, Relation.ADD_REMOVE])
-@pytest.mark.parametrize(("rate", "multiplier"), [(0.004, 2.5), (0.2, 8.0), (0.9, 1.0)])
+@pytest.mark.parametrize("rate", [0.004, 0.01, 0.3, 0.9, 1.0])
+@pytest.mark.parametrize("multiplier", [0.7, 2.5, 5.0, 300.0])
 def test_renyi_bounds_the_exact_divergence_closely(relation, rate, multiplier):
-    orders = [2, 3, 8, 64]
+    orders = [2, 3, 8, 18, 64, 125]
     event = SampledGaussian(rate, multiplier, 100)
     for order, bound in zip(orders, renyi_of([event], orders, relation), strict=True):
         exact = 100 * exact_renyi(rate, multiplier, order)
@@ -63,8 +63,3 @@ def test_renyi_adds_up_over_events():
     (one,) = renyi_of([event], [8], Relation.ZERO_OUT)
     (two,) = renyi_of([event, event], [8], Relation.ZERO_OUT)
     assert two == pytest.approx(2.0 * one, rel=1e-12)
-
-
-def test_renyi_refuses_replace_one():
-    with pytest.raises(ParameterError, match="replace-one"):
-        renyi_of([SampledGaussian(0.1, 2.0, 10)], [8], Relation.REPLACE_ONE)

@@ -10,13 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from dpscd.errors import ParameterError, StreamError
-from dpscd.privacy.random import (
-    Purpose,
-    SecretSeed,
-    SecureSource,
-    SeededSource,
-    source_for,
-)
+from dpscd.privacy.random import Purpose, SecretSeed, SecureSource, SeededSource, source_for
 
 
 def seeded():

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpscd.errors import ParameterError
-from dpscd.plan import Plan
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.release import claim
 from dpscd.privacy.unit import RECORD, Unit, about_record_count
+from plans import make_plan
 
 PATIENT = Unit(person="patient")
 GROUPS = Unit(groups=True)
@@ -141,10 +141,9 @@ def test_the_bound_on_delta_is_rounded_up(delta):
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_what_is_stated_covers_one_person_in_place_of_another(epsilon, steps, rate):
     """1 record or 5: two contributions, up to twice the clip apart, as under replace-one."""
-    plan = Plan(
-        epsilon=epsilon, delta=1e-6, relation=Relation.ZERO_OUT, n=1000, d=3, outputs=1,
-        intercept=False, lam=0.1, steps=steps, rate=rate, clip=0.1, separability=100.0,
-        averaging=0.5,
+    plan = make_plan(
+        epsilon=epsilon, delta=1e-6, n=1000, d=3, intercept=False, lam=0.1, steps=steps,
+        rate=rate, clip=0.1, separability=100.0, averaging=0.5,
     ).calibrated()  # fmt: skip
     stated = (2.0 * epsilon, (1.0 + math.exp(epsilon)) * 1e-6)
     interval = plan.claim().interval

@@ -1,6 +1,6 @@
 """Containers at the door: what is accepted, and what each refusal says."""
 
-import builtins
+import sys
 import zipfile
 
 import numpy as np
@@ -85,14 +85,7 @@ def test_what_is_no_table_of_rows():
 
 
 def test_other_libraries_need_pyarrow(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest, **more):
-        if name.startswith("pyarrow"):
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(DataTypeError, match=r"pip install pyarrow"):
         as_frame(Columns())
 

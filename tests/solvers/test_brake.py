@@ -10,37 +10,23 @@ from hypothesis import strategies as st
 
 from dpscd.kernels.dual import Records
 from dpscd.losses import Hinge, Logistic, Squared
-from dpscd.plan import Plan
 from dpscd.privacy.random import LotsSource, SeededSource
-from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 from dpscd.solvers.brake import Brake
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.shard import Shard
-from plans import held
+from plans import held, make_plan
 
 N, D = 400, 5
 
 
 def planned(**changes):
     values = {
-        "epsilon": 1.0,
-        "delta": 1e-5,
-        "relation": Relation.ZERO_OUT,
-        "n": N,
-        "d": D,
-        "outputs": 1,
-        "intercept": False,
-        "lam": 1e-3,
-        "steps": 200,
-        "rate": 0.2,
-        "clip": 0.05,
-        "separability": 3.0,
-        "averaging": 0.0,
-        "noise_multiplier": 0.5,
+        "n": N, "d": D, "intercept": False, "lam": 1e-3, "steps": 200, "rate": 0.2,
+        "clip": 0.05, "separability": 3.0, "averaging": 0.0, "noise_multiplier": 0.5,
         "most_separability": 80.0,
-    }
-    return Plan(**{**values, **changes})
+    }  # fmt: skip
+    return make_plan(**{**values, **changes})
 
 
 def paths(plan, size, back, seed):

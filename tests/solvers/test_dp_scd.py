@@ -11,31 +11,18 @@ from dpscd.kernels.dual import Records, advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.losses import Logistic
-from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
-from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 from dpscd.solvers import dp_scd as solver
 from dpscd.solvers.dp_scd import dp_scd
+from plans import make_plan
 
 N, D = 200, 3
 PROBLEM = Problem(Logistic(), 0.01, N, D, constant=0.3)
-PLAN = Plan(
-    epsilon=1.0,
-    delta=1e-5,
-    relation=Relation.ZERO_OUT,
-    n=N,
-    d=D,
-    outputs=1,
-    intercept=True,
-    lam=0.01,
-    steps=60,
-    rate=0.2,
-    clip=0.05,
-    separability=40.0,
-    averaging=0.25,
+PLAN = make_plan(
+    n=N, d=D, lam=0.01, steps=60, rate=0.2, clip=0.05, separability=40.0, averaging=0.25,
     noise_multiplier=2.0,
-)
+)  # fmt: skip
 
 
 def data(count=N):

@@ -10,32 +10,19 @@ import scipy.stats
 from dpscd.errors import ParameterError, StreamError
 from dpscd.kernels.dual import Records
 from dpscd.losses import Hinge
-from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose, SeededSource
-from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 from dpscd.solvers import lazy
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.lazy import LazyVector
+from plans import make_plan
 
 N, D = 60, 2100
 PROBLEM = Problem(Hinge(), 0.01, N, D, outputs=2, constant=0.3)
-PLAN = Plan(
-    epsilon=1.0,
-    delta=1e-5,
-    relation=Relation.ZERO_OUT,
-    n=N,
-    d=D,
-    outputs=2,
-    intercept=True,
-    lam=0.01,
-    steps=20,
-    rate=0.2,
-    clip=0.05,
-    separability=12.0,
-    averaging=0.4,
-    noise_multiplier=2.0,
-)
+PLAN = make_plan(
+    n=N, d=D, outputs=2, lam=0.01, steps=20, rate=0.2, clip=0.05, separability=12.0,
+    averaging=0.4, noise_multiplier=2.0,
+)  # fmt: skip
 
 
 def data(entries=5):

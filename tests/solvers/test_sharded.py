@@ -11,10 +11,8 @@ from one_machine import OneMachine
 
 from dpscd.errors import DataError, ParameterError, WorkerError
 from dpscd.losses import Hinge, Logistic, Softmax, Squared
-from dpscd.plan import Plan
 from dpscd.privacy import sampling
 from dpscd.privacy.random import LotsSource, Purpose, SeededSource
-from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 from dpscd.records.labels import NumberLabels
 from dpscd.releases.bounds import HistogramQuery, bin_counts
@@ -33,26 +31,14 @@ N, D = 400, 3
 
 def planned(*, pilot=False, **changes):
     values = {
-        "epsilon": 1.0,
-        "delta": 1e-5,
-        "relation": Relation.ZERO_OUT,
-        "n": N,
-        "d": D,
-        "outputs": 1,
-        "intercept": True,
-        "lam": 0.03,
-        "steps": 60,
-        "rate": 0.1,
-        "clip": 0.05,
-        "separability": 40.0,
-        "averaging": 0.4,
-        "noise_multiplier": 0.5,
-    }
+        "n": N, "d": D, "lam": 0.03, "steps": 60, "rate": 0.1, "clip": 0.05,
+        "separability": 40.0, "averaging": 0.4, "noise_multiplier": 0.5,
+    }  # fmt: skip
     first = {}
     if pilot:
         first = {"moments_noise": 0.5, "label_noise": 0.5}
         own = {"lam": 0.02, "steps": 20, "clip": 0.15}
-        first["pilot"] = Plan(**{**values, **changes, **own})
+        first["pilot"] = make_plan(**{**values, **changes, **own})
     return make_plan(**{**values, **first, **changes})
 
 
@@ -162,10 +148,14 @@ def sources(part):
     return SeededSource(b"seed", part)
 
 
+def held_by(transport):
+    pool = ShardPool(transport)
+    return Sharded(pool, pool.ask("count"), transport.reader)
+
+
 def divided(plan, arrays, cuts, loss=None, **options):
     transport = Near(arrays, cuts, **options)
-    pool = ShardPool(transport)
-    held = Sharded(pool, pool.ask("count"), transport.reader)
+    held = held_by(transport)
     return run_plan(problem_of(plan, loss), plan, held, sources).model, transport
 
 
@@ -265,20 +255,15 @@ def test_a_new_shard_repeats_every_step_once_and_in_order():
     _, transport = divided(plan, arrays, [200], losses=[(1, "step", 30)])
     calls = [(method, own[0]) for number, method, own in transport.calls if number == 1 and own]
     lost = calls.index(("step", 30))
-    assert [method for method, _ in calls[lost : lost + 4]] == [
-        "step",
-        "begin",
-        "replay",
-        "step",
-    ]
+    methods = [method for method, _ in calls[lost : lost + 4]]
+    assert methods == ["step", "begin", "replay", "step"]
     assert calls[lost + 3] == ("step", 30)
 
 
 def test_records_that_changed_meanwhile_end_the_fit():
     plan, arrays = planned(), data()
     transport = Near(arrays, [200], losses=[(1, "step", 30)])
-    pool = ShardPool(transport)
-    held = Sharded(pool, pool.ask("count"), Plain())
+    held = held_by(transport)
     other = [a.copy() for a in transport.pieces[1][1].arrays]
     other[0][:] *= -1.0
     refill = transport.refill
@@ -301,8 +286,7 @@ def test_a_new_shard_with_another_number_of_records_ends_the_fit(loss, more):
     """Its last record would have the bits of the first record of the next shard."""
     plan, arrays = planned(pilot=True), data()
     transport = Near(arrays, [200], losses=[loss])
-    pool = ShardPool(transport)
-    held = Sharded(pool, pool.ask("count"), Plain())
+    held = held_by(transport)
     refill = transport.refill
 
     def changed(number):
@@ -322,8 +306,7 @@ def test_a_change_that_the_last_lot_does_not_show_ends_the_fit_too(kind):
     arrays, sparse = data(), kind == "sparse"
     arrays[2][:] = 1.0
     transport = Near(arrays, [200], reader=Plain(sparse=sparse), losses=[(1, "step", 30)])
-    pool = ShardPool(transport)
-    held = Sharded(pool, pool.ask("count"), transport.reader)
+    held = held_by(transport)
     lots = LotsSource.of(sources(""))
     last = plan.lots.members(lots, 29, 200, N)
     # Records from 266 on are in the second part of the second shard.
@@ -381,8 +364,7 @@ def test_noise_is_drawn_once_for_all_shards_and_never_leaves():
 
     plan, arrays = planned(), data()
     transport = Near(arrays, [100, 250])
-    pool = ShardPool(transport)
-    held = Sharded(pool, pool.ask("count"), Plain())
+    held = held_by(transport)
     run_plan(problem_of(plan), plan, held, lambda part: Spy(b"seed", part))
     assert log == [(Purpose.LOTS_KEY, 0, 1), (Purpose.NOISE, 0, plan.steps)]
     sent = [value for _, _, own in transport.calls for value in own]
@@ -395,9 +377,7 @@ def test_without_signal_the_model_is_the_noise_of_one_source():
     X, y, _ = data()
     arrays = X, y, np.zeros(N)
     transport = Near(arrays, [100, 250])
-    pool = ShardPool(transport)
-    problem = problem_of(plan)
-    held = Sharded(pool, pool.ask("count"), Plain())
+    problem, held = problem_of(plan), held_by(transport)
     found = held.train(problem, plan, SeededSource(b"noise"), None, None)
     normals = plan.noise.draw(SeededSource(b"noise"), 0, plan.steps, plan.size)
     moved = np.floor(plan.noise.spread * normals + 0.5).sum(axis=0)
@@ -467,8 +447,7 @@ def test_a_total_of_another_shape_is_refused():
 
 def test_released_bounds_reach_all_shards():
     transport = Near(data(), [130])
-    pool = ShardPool(transport)
-    held = Sharded(pool, pool.ask("count"), Plain())
+    held = held_by(transport)
     assert held.bound([(0.0, 1.0)]) == Plain.labels
     assert transport.reader.bounds == ((0.0, 1.0),)
     assert all(shard._reader is transport.reader for shard in transport.shards)
@@ -494,8 +473,7 @@ def test_plans_for_others_and_too_many_records_are_refused():
 
 def test_progress_counts_every_step():
     plan, arrays, done = planned(), data(), []
-    pool = ShardPool(Near(arrays, [130]))
-    held = Sharded(pool, pool.ask("count"), Plain())
+    held = held_by(Near(arrays, [130]))
     run_plan(problem_of(plan), plan, held, sources, progress=done.append)
     assert sum(done) == plan.steps
 

@@ -24,35 +24,23 @@ from dpscd.kernels.sharing import (
     take_part,
     was_shared,
 )
-from dpscd.losses import Hinge, Logistic, Softmax, Squared
+from dpscd.losses import Hinge, Softmax, Squared
 from dpscd.persons import PersonRows
 from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
-from dpscd.privacy.relation import Relation
 from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers import threads as threads_module
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.threads import fill_deferred
 from dpscd.standard import Standard
+from plans import make_plan
 
 N, D, OUTPUTS = 600, 7, 3
 PROBLEM = Problem(Hinge(), 0.01, N, D, outputs=OUTPUTS, constant=0.3)
-PLAN = Plan(
-    epsilon=1.0,
-    delta=1e-5,
-    relation=Relation.ZERO_OUT,
-    n=N,
-    d=D,
-    outputs=OUTPUTS,
-    intercept=True,
-    lam=0.01,
-    steps=40,
-    rate=0.5,
-    clip=0.05,
-    separability=300.0,
-    averaging=0.25,
-    noise_multiplier=2.0,
-)
+PLAN = make_plan(
+    n=N, d=D, outputs=OUTPUTS, lam=0.01, steps=40, rate=0.5, clip=0.05, separability=300.0,
+    averaging=0.25, noise_multiplier=2.0,
+)  # fmt: skip
 
 
 def data():
@@ -404,20 +392,6 @@ def test_threads_do_not_change_the_result_for_persons(threads):
         return dp_scd(problem, plan, rows, records, source, threads=number, persons=own)
 
     np.testing.assert_array_equal(run(threads), run(1))
-
-
-@pytest.mark.full
-@pytest.mark.compiled
-@pytest.mark.usefixtures("eager")
-def test_logistic_threads_agree_too():
-    problem = Problem(Logistic(), 0.01, N, D)
-    plan = Plan(**{**PLAN.__dict__, "outputs": 1, "intercept": False})
-    X = np.random.default_rng(2).normal(size=(N, D))
-    rows, records = problem.rows(X), Records(np.sign(X[:, 0]), np.ones(N))
-    one, two = (
-        dp_scd(problem, plan, rows, records, SeededSource(b"l"), threads=t) for t in (1, 2)
-    )
-    np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
