@@ -273,6 +273,13 @@ class TestProcesses:
         assert len(set(ids)) == 6
         assert ledger.show("d").spent_epsilon == 0.6
 
+    def test_nobody_writes_between_the_sums_and_what_is_added_to_them(self, ledger):
+        with ledger_file.transaction(ledger.path):
+            other = sqlite3.connect(ledger.path, isolation_level=None, timeout=0.0)
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                other.execute("BEGIN IMMEDIATE")
+            other.close()
+
     def test_one_that_holds_the_lock_too_long_is_named(self, ledger, monkeypatch):
         monkeypatch.setattr(ledger_file, "_PATIENCE", 0.05)
         other = sqlite3.connect(ledger.path, isolation_level=None)

@@ -97,6 +97,7 @@ def test_two_fits_at_once_do_not_disturb_each_other():
 @pytest.mark.usefixtures("eager")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork.. was called:RuntimeWarning")  # of JAX, if loaded
 def test_a_forked_process_can_fit_with_threads():
     expected = fit(2)
     child = os.fork()

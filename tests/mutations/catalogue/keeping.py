@@ -17,6 +17,6 @@ FILES = [
 LEDGER = [
     mistake("sums of a ledger read before its lock is taken", "privacy.ledger_file",
             "privacy/test_ledger::TestProcesses::"
-            "test_two_that_race_for_the_last_epsilon_cannot_both_win",
+            "test_nobody_writes_between_the_sums_and_what_is_added_to_them",
             swap('"BEGIN IMMEDIATE" if write else "BEGIN"', '"BEGIN"')),
 ]  # fmt: skip
