@@ -1,8 +1,25 @@
 """Verbs of the command line, called as users call them."""
 
+import json
+
 from typer.testing import CliRunner
 
 from dpscd.cli.app import app
+
+#: A schema for tables of people, of whom some are ill.
+SCHEMA = """\
+[target]
+column = "ill"
+classes = ["no", "yes"]
+
+[columns.age]
+kind = "number"
+bounds = [0, 100]
+
+[columns.sex]
+kind = "category"
+values = ["f", "m"]
+"""
 
 
 def call(*words, code=0, **more):
@@ -10,6 +27,11 @@ def call(*words, code=0, **more):
     found = CliRunner().invoke(app, [str(word) for word in words], **more)
     assert found.exit_code == code, (found.output, found.exception)
     return found
+
+
+def answer(*words):
+    """Return what a verb prints in JSON."""
+    return json.loads(call(*words, "--json").stdout)
 
 
 def refusal(*words):

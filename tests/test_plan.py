@@ -118,27 +118,21 @@ def test_sums_of_any_lot_stay_exact(n, clip):
 @given(
     epsilon=st.floats(0.05, 20.0),
     delta=st.sampled_from([1e-3, 1e-5, 1e-9]),
-    relation=st.sampled_from(list(Relation)),
     rate=st.sampled_from([0.002, 0.02, 0.3, 1.0]),
     epochs=st.integers(5, 100),
-    d=st.integers(1, 1000),
-    outputs=st.sampled_from([1, 10]),
-    clip=st.floats(1e-6, 1e6),
+    more=st.fixed_dictionaries(
+        {
+            "relation": st.sampled_from(list(Relation)),
+            "d": st.integers(1, 1000),
+            "outputs": st.sampled_from([1, 10]),
+            "clip": st.floats(1e-6, 1e6),
+        }
+    ),
 )
 @settings(max_examples=12)
-def test_a_calibrated_plan_keeps_its_promise(
-    epsilon, delta, relation, rate, epochs, d, outputs, clip
-):
-    one = plan(
-        epsilon=epsilon,
-        delta=delta,
-        relation=relation,
-        rate=rate,
-        steps=math.ceil(epochs / rate),
-        d=d,
-        outputs=outputs,
-        clip=clip,
-    ).calibrated()
+def test_a_calibrated_plan_keeps_its_promise(epsilon, delta, rate, epochs, more):
+    steps = math.ceil(epochs / rate)
+    one = plan(epsilon=epsilon, delta=delta, rate=rate, steps=steps, **more).calibrated()
     found = one.claim()
     assert 0.98 * epsilon < found.epsilon <= epsilon
     assert 0.0 < found.precision_epsilon < 0.01 * epsilon
@@ -156,10 +150,9 @@ def test_noise_that_is_too_small_for_the_drawn_normals_is_raised():
 
 
 def test_what_finite_precision_alone_exceeds_is_refused():
-    with pytest.raises(CalibrationError, match="finite precision alone costs more"):
-        plan(epsilon=1e-9, d=10**6).calibrated()
-    with pytest.raises(CalibrationError, match="finite precision alone costs more"):
-        plan(delta=1e-60).calibrated()
+    for changes in ({"epsilon": 1e-9, "d": 10**6}, {"delta": 1e-60}):
+        with pytest.raises(CalibrationError, match="finite precision alone costs more"):
+            plan(**changes).calibrated()
 
 
 @pytest.mark.parametrize("epsilon", [750.0, 1e4])

@@ -16,15 +16,8 @@ from plans import noise_of
 
 
 def facts(**changes):
-    values = {
-        "n": 1000,
-        "d": 20,
-        "outputs": 1,
-        "task": "classification",
-        "row_bound": 1.0,
-        "constant": 0.3,
-    }
-    return Facts(**{**values, **changes})
+    values = {"n": 1000, "d": 20, "outputs": 1, "task": "classification", **changes}
+    return Facts(**{"row_bound": 1.0, "constant": 0.3, **values})
 
 
 @functools.cache
@@ -37,6 +30,7 @@ def usual_epochs(n):
     return min(planning._MOST_EPOCHS, planning._EPOCHS * few)
 
 
+TARGET = PrivacyTarget(1.0, 1e-5)
 SIZES = [100, 10_000, 10_000_000]
 EPSILONS = [0.01, 1.0, 100.0]
 
@@ -77,8 +71,7 @@ def test_more_records_mean_less_regularisation_and_no_less_travel(epsilon):
 
 @pytest.mark.parametrize("n", [10, 1000, 10_000, 200_000, 10_000_000])
 def test_the_lot_size_follows_n_within_bounds(n):
-    target = PrivacyTarget(1.0, 1e-5)
-    plan = plan_fit(facts(n=n), target)
+    plan = plan_fit(facts(n=n), TARGET)
     lot = int(usual_epochs(n) * n / planning._STEPS)
     lot = min(n, max(planning._SMALLEST_LOT, lot), 2048)
     assert plan.separability == lot
@@ -87,9 +80,7 @@ def test_the_lot_size_follows_n_within_bounds(n):
 
 
 def test_given_numbers_are_used():
-    plan = plan_fit(
-        facts(), PrivacyTarget(1.0, 1e-5), lam=0.5, epochs=12.0, lot_size=100, travel=0.25
-    )
+    plan = plan_fit(facts(), TARGET, lam=0.5, epochs=12.0, lot_size=100, travel=0.25)
     assert plan.lam == 0.5
     assert plan.rate == 0.1
     assert plan.steps == 120
@@ -98,43 +89,40 @@ def test_given_numbers_are_used():
 
 
 def test_steps_are_whole_and_travel_is_kept():
-    plan = plan_fit(facts(), PrivacyTarget(1.0, 1e-5), epochs=10.0, lot_size=301, travel=0.25)
+    plan = plan_fit(facts(), TARGET, epochs=10.0, lot_size=301, travel=0.25)
     assert plan.steps == math.ceil(10.0 * 1000 / 301)
     assert plan.travel == pytest.approx(0.25)
 
 
-def test_a_lot_larger_than_the_data_is_refused():
-    with pytest.raises(
-        ParameterError, match="lot_size=1001 must be at least 1 and at most n=1000"
-    ):
-        plan_fit(facts(), PrivacyTarget(1.0, 1e-5), lot_size=1001)
-
-
 @pytest.mark.parametrize(
-    "bad",
-    [{"lot_size": 0}, {"lot_size": -5}, {"epochs": 0.0}, {"epochs": -1.0}, {"travel": 0.0}],
-    ids=str,
+    ("name", "bad", "says"),
+    [
+        *(
+            ("lot_size", x, f"lot_size={x} must be at least 1 and at most n=1000")
+            for x in (1001, 0, -5)
+        ),
+        *(("epochs", x, f"epochs={x} must") for x in (0.0, -1.0)),
+        ("travel", 0.0, "must be positive"),
+    ],
 )
-def test_numbers_out_of_range_are_refused(bad):
-    with pytest.raises(ParameterError):
-        plan_fit(facts(), PrivacyTarget(1.0, 1e-5), **bad)
+def test_numbers_out_of_range_are_refused(name, bad, says):
+    with pytest.raises(ParameterError, match=says):
+        plan_fit(facts(), TARGET, **{name: bad})
 
 
 def test_the_regularisation_follows_the_rule_in_the_users_units():
-    target = PrivacyTarget(1.0, 1e-5)
     noise = gaussian_multiplier(1.0, 1e-5, Relation.ZERO_OUT)
-    options = {"travel": 0.25}
-    plain = plan_fit(facts(constant=0.0), target, **options)
+    plain = plan_fit(facts(constant=0.0), TARGET, travel=0.25)
     size = planning._MODEL_SIZE["classification"]
     much = noise * math.sqrt(20) / (planning._MUCH_NOISE * 1000)
     follows = (0.5 * noise + 1.0) * (1.0 + much)
     expected = 0.25 * math.sqrt(20) * follows / (size * 1000)
     assert plain.lam == pytest.approx(expected)
     assert not plain.intercept
-    regression = plan_fit(facts(constant=0.0, task="regression"), target, **options)
+    regression = plan_fit(facts(constant=0.0, task="regression"), TARGET, travel=0.25)
     larger = size / planning._MODEL_SIZE["regression"]
     assert regression.lam == pytest.approx(larger * expected)
-    scaled = plan_fit(facts(constant=4.0, row_bound=3.0), target, **options)
+    scaled = plan_fit(facts(constant=4.0, row_bound=3.0), TARGET, travel=0.25)
     wider = math.sqrt(21 / 20)
     grown = wider * (1.0 + wider * much) / (1.0 + much)
     assert scaled.lam == pytest.approx(25.0 * expected * grown)
@@ -170,7 +158,7 @@ def test_relation_and_outputs_reach_the_plan():
     assert plan.size == 63
 
 
-def test_planning_sees_numbers_only():
+def test_planning_sees_numbers_only_and_is_deterministic():
     kinds = {field.type for field in dataclasses.fields(Facts)}
     assert kinds <= {int, float, str, bool}
     parameters = inspect.signature(plan_fit).parameters
@@ -182,11 +170,7 @@ def test_planning_sees_numbers_only():
         "lot_size": "int | None",
         "travel": "float | None",
     }
-
-
-def test_planning_is_deterministic():
-    target = PrivacyTarget(1.0, 1e-5)
-    assert plan_fit(facts(), target) == plan_fit(facts(), target)
+    assert plan_fit(facts(), TARGET) == plan_fit(facts(), TARGET)
 
 
 @pytest.mark.parametrize(("n", "delta"), [(10, 1e-5), (10_000, 1e-5), (10**6, 1e-7)])
@@ -268,18 +252,18 @@ def test_moments_are_worth_it_from_twice_as_many_records_under_replace_one():
 
 
 def test_the_clip_is_for_a_typical_standardised_row():
-    target = PrivacyTarget(1.0, 1e-5)
-    plain = plan_fit(facts(constant=0.25), target, travel=0.25, lam=0.1)
-    plan = plan_fit(facts(constant=0.25, standardised=True), target, travel=0.25, lam=0.1)
+    plain, plan = (
+        plan_fit(facts(constant=0.25, standardised=own), TARGET, travel=0.25, lam=0.1)
+        for own in (False, True)
+    )
     typical = math.hypot(1.0, 0.25) / math.hypot(LONGEST, 0.25)
     assert plan.clip == pytest.approx(plain.clip * typical)
     assert plan.steps == plain.steps
 
 
 def test_the_regularisation_of_standardised_rows_does_not_depend_on_the_row_bound():
-    target = PrivacyTarget(1.0, 1e-5)
     lams = {
-        plan_fit(facts(row_bound=bound, standardised=True), target, travel=0.25).lam
+        plan_fit(facts(row_bound=bound, standardised=True), TARGET, travel=0.25).lam
         for bound in (1e-3, 1.0, 1e3)
     }
     assert len(lams) == 1
@@ -464,9 +448,8 @@ def test_on_workers_lots_are_worth_a_round_trip_and_at_most_a_twentieth():
 
 
 def test_on_workers_lots_are_never_smaller_than_on_one_machine():
-    target = PrivacyTarget(1.0, 1e-5)
     for n in (10, 1000):
-        assert plan_fit(facts(n=n, workers=3), target).rate >= plan_fit(facts(n=n), target).rate
+        assert plan_fit(facts(n=n, workers=3), TARGET).rate >= plan_fit(facts(n=n), TARGET).rate
 
 
 def after(epsilon=1.0, **changes):

@@ -72,16 +72,8 @@ def test_public_numbers():
 def test_ridge_is_the_closed_form_in_the_users_units(constant, row_bound, sparse):
     X, y, weights = data(Squared())
     lam, n, centre, scale = 0.03, 70, 1.5, 2.5
-    problem = Problem(
-        Squared(),
-        lam,
-        n,
-        4,
-        row_bound=row_bound,
-        constant=constant,
-        label_centre=centre,
-        label_scale=scale,
-    )
+    labels = {"label_centre": centre, "label_scale": scale}
+    problem = Problem(Squared(), lam, n, 4, row_bound=row_bound, constant=constant, **labels)
     model = optimum(problem, scipy.sparse.csr_matrix(X) if sparse else X, y, weights)
     # The augmented matrix: clipped rows and the constant column.
     lengths = np.maximum(np.linalg.norm(X, axis=1) / row_bound, 1.0)
@@ -141,20 +133,15 @@ def test_the_gap_vanishes_at_the_optimum_only(loss):
     X, y, weights = data(loss)
     problem = Problem(loss, 0.05, 60, 4, constant=0.3)
     rows, records = problem.rows(X), Records(y, weights)
-    zero = np.zeros((60, 1))
-    _, start = problem.gap(rows, records, zero, np.zeros((1, 5)))
+    _, start = problem.gap(rows, records, np.zeros((60, 1)), np.zeros((1, 5)))
     assert start > 0.01
     _, converged = sdca(problem, rows, records, SeededSource(b"gap"), tolerance=1e-9)
     assert converged
 
 
-def test_labels_are_shifted_and_scaled():
-    problem = Problem(Squared(), 1.0, 10, 1, label_centre=3.0, label_scale=2.0)
+def test_labels_are_shifted_and_scaled_and_a_zero_vector_predicts_their_centre():
+    problem = Problem(Squared(), 1.0, 10, 2, outputs=3, label_centre=3.0, label_scale=2.0)
     np.testing.assert_array_equal(problem.labels(np.array([1.0, 3.0, 5.0])), [-1.0, 0.0, 1.0])
-
-
-def test_a_zero_vector_predicts_the_centre():
-    problem = Problem(Squared(), 1.0, 10, 2, outputs=3, label_centre=3.0)
     model = problem.model(np.zeros((3, 2)))
     assert not model.coef.any()
     assert model.intercept.tolist() == [3.0, 3.0, 3.0]
@@ -194,18 +181,10 @@ def test_rows_wrap_both_layouts(index):
     assert not wrapped.values.flags.writeable
 
 
-def standardised(X, *, constant=0.3, row_bound=2.0, outputs=1, **changes):
+def standardised(X, *, constant=0.3, row_bound=2.0, **changes):
     """Return a problem whose rows are standardised by the true moments of `X`."""
-    problem = Problem(
-        Squared(),
-        0.05,
-        60,
-        4,
-        outputs=outputs,
-        row_bound=row_bound,
-        constant=constant,
-        **changes,
-    )
+    changes = {"row_bound": row_bound, "constant": constant, **changes}
+    problem = Problem(Squared(), 0.05, 60, 4, **changes)
     x = np.linalg.norm(X, axis=1, keepdims=True)
     x = X / np.maximum(x, row_bound)
     moments = x.mean(axis=0), (x * x).mean(axis=0), 1e-4
@@ -215,45 +194,27 @@ def standardised(X, *, constant=0.3, row_bound=2.0, outputs=1, **changes):
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
-@pytest.mark.parametrize("constant", [0.0, 0.3], ids=["turned", "centred"])
-def test_a_standardised_model_predicts_what_the_inner_problem_does(constant, outputs):
+@pytest.mark.parametrize("kind", ["turned", "centred", "sparse"])
+def test_a_standardised_model_predicts_what_the_inner_problem_does(kind, outputs):
     X, _, _ = data(Squared())
-    problem = standardised(
-        X, constant=constant, outputs=outputs, label_centre=7.0, label_scale=3.0
-    )
-    rows = problem.rows(X)
+    changes = {"outputs": outputs, "label_centre": 7.0, "label_scale": 3.0}
+    problem = standardised(X, constant=0.0 if kind == "turned" else 0.3, **changes)
+    if kind == "sparse":
+        X[np.abs(X) < 0.5] = 0.0
+        one = Standard(np.zeros(4), np.array([0.5, 1.0, 2.0, 3.0]), np.zeros(4), 0.0)
+        problem = dataclasses.replace(problem, standard=one)
+    rows = problem.rows(scipy.sparse.csr_array(X) if kind == "sparse" else X)
+    assert isinstance(rows, CsrRows if kind == "sparse" else DenseRows)
     assert rows.values.dtype == np.float32
     shared = np.random.default_rng(1).normal(size=(outputs, problem.width))
     model = problem.model(shared)
     # Rows that were cut, by either bound, are the inner problem's own business.
-    whole = np.linalg.norm(X, axis=1) < 2.0
-    whole &= rows.factor == 1.0 / problem.scale
+    whole = (np.linalg.norm(X, axis=1) < 2.0) & (rows.factor == 1.0 / problem.scale)
     assert 5 < whole.sum() < 60
     for output in range(outputs):
         inner = np.array([dot(rows, i, shared[output]) for i in range(60)]) / problem.strength
-        outer = X @ model.coef[output] + model.intercept[output]
-        np.testing.assert_allclose(
-            outer[whole], (7.0 + 3.0 * inner)[whole], rtol=1e-5, atol=1e-5
-        )
-
-
-def test_a_standardised_sparse_model_predicts_what_the_inner_problem_does():
-    X, _, _ = data(Squared())
-    X[np.abs(X) < 0.5] = 0.0
-    scale = np.array([0.5, 1.0, 2.0, 3.0])
-    one = Standard(np.zeros(4), scale, np.zeros(4), 0.0)
-    problem = Problem(Squared(), 0.05, 60, 4, row_bound=2.0, constant=0.3, standard=one)
-    rows = problem.rows(scipy.sparse.csr_array(X))
-    assert isinstance(rows, CsrRows)
-    assert rows.values.dtype == np.float32
-    shared = np.random.default_rng(1).normal(size=(1, 5))
-    model = problem.model(shared)
-    inner = np.array([dot(rows, i, shared[0]) for i in range(60)]) / problem.strength
-    whole = (np.linalg.norm(X, axis=1) < 2.0) & (rows.factor == 1.0 / problem.scale)
-    assert whole.sum() > 5
-    np.testing.assert_allclose(
-        (X @ model.coef[0] + model.intercept[0])[whole], inner[whole], rtol=1e-5, atol=1e-5
-    )
+        outer = (X @ model.coef[output] + model.intercept[output])[whole]
+        np.testing.assert_allclose(outer, (7.0 + 3.0 * inner)[whole], rtol=1e-5, atol=1e-5)
 
 
 def test_public_numbers_of_a_standardised_problem():
@@ -333,8 +294,7 @@ def test_the_label_of_a_row_that_is_cut_is_cut_with_it():
     for loss in (Logistic(), Poisson(1.0, 1.0)):
         _, (low, high) = cut(dataclasses.replace(standardised, loss=loss), rows)
         assert (set(low), set(high)) == ({-1.5}, {1.0})
-    thin = dataclasses.replace(
-        standardised, standard=dataclasses.replace(middle, centre=np.zeros(2))
-    )
+    scaled = dataclasses.replace(middle, centre=np.zeros(2))
+    thin = dataclasses.replace(standardised, standard=scaled)
     rows_of_zeros = rows_of(thin, scipy.sparse.csr_array(np.array(rows)))
     assert set(labels_of(thin, rows_of_zeros, np.full(5, 3.0))) == {1.0}

@@ -1,6 +1,5 @@
 """The verbs for rows in .npy files: from fit to export, and how they fail."""
 
-import json
 import math
 from pathlib import Path
 
@@ -8,12 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from commands import call
+from commands import answer, call
 from dpscd import DPLogisticRegression, DPRidge, Ledger, load, to_onnx, to_sklearn
 from dpscd.cli.arrays import declared_classes
 
 SECRET = "canary-9087"
 N, D, K = 3000, 5, 3
+LABELS = ("--labels", "y.npy")
 
 
 def samples(count=N, seed=0):
@@ -60,14 +60,10 @@ def files(tmp_path, monkeypatch):
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trained")
     X, y = samples()
-    for kind, model in (
-        (
-            "logistic",
-            DPLogisticRegression(4.0, classes=list(range(K)), random_state=0).fit(X, y),
-        ),
-        ("ridge", DPRidge(4.0, y_bounds=(-1, 1), random_state=0).fit(X, X[:, 0])),
-    ):
-        model.save(folder / f"{kind}.json")
+    logistic = DPLogisticRegression(4.0, classes=list(range(K)), random_state=0)
+    logistic.fit(X, y).save(folder / "logistic.json")
+    ridge = DPRidge(4.0, y_bounds=(-1, 1), random_state=0).fit(X, X[:, 0])
+    ridge.save(folder / "ridge.json")
     return folder
 
 
@@ -85,9 +81,7 @@ def test_from_files_to_a_model_that_others_can_serve(files):
     card = load("m.json").privacy_
     assert card.public["classes"] == [0, 1, 2]
     assert card.public["classes_from"] == "declared"
-    found = json.loads(
-        call("evaluate", "m.json", "x.npy", "--labels", "y.npy", "--json").stdout
-    )
+    found = answer("evaluate", "m.json", "x.npy", *LABELS)
     assert found["records"] == N
     assert found["metrics"]["accuracy"] > 0.9
     call("predict", "m.json", "x.npy", "--proba", "--out", "p.csv")
@@ -113,16 +107,15 @@ def seeded(*words):
 def test_one_model_however_rows_are_stored(files):
     X, y = files
     model = DPLogisticRegression(classes=list(range(K)), random_state=3).fit(X, y)
-    labels, classes = ("--labels", "y.npy"), ("--classes", K)
     parts = ("--labels", "y0.npy", "--labels", "y1.npy")
     for words in (
-        ("x.npy", *labels),
-        ("half.npy", *labels),
-        ("bits.npy", "--bfloat16", *labels),
-        ("parts", *labels),
+        ("x.npy", *LABELS),
+        ("half.npy", *LABELS),
+        ("bits.npy", "--bfloat16", *LABELS),
+        ("parts", *LABELS),
         ("parts/0.npy", "parts/1.npy", *parts),
     ):
-        np.testing.assert_array_equal(seeded(*words, *classes), model.coef_, words[0])
+        np.testing.assert_array_equal(seeded(*words, "--classes", K), model.coef_, words[0])
 
 
 @pytest.mark.full
@@ -132,8 +125,8 @@ def test_every_verb_reads_bfloat16(files, trained):
     words = (trained / "logistic.json", "bits.npy")
     call("predict", *words, "--bfloat16", "--out", "p.csv")
     np.testing.assert_array_equal(pd.read_csv("p.csv")["prediction"], model.predict(X))
-    found = call("evaluate", *words, "--bfloat16", "--labels", "y.npy", "--json").stdout
-    assert json.loads(found)["metrics"]["accuracy"] == model.score(X, y)
+    found = answer("evaluate", *words, "--bfloat16", *LABELS)["metrics"]["accuracy"]
+    assert found == model.score(X, y)
 
 
 def test_a_regression_on_rows(files):
@@ -143,26 +136,21 @@ def test_a_regression_on_rows(files):
     assert said.startswith("DPRidge for numbers from -1 to 1: ")
     model = load("m.json")
     assert (model.row_bound, *model.y_bounds) == (2.0, -1.0, 1.0)
-    found = call("evaluate", "m.json", "x.npy", "--labels", "y.npy", "--json").stdout
-    assert json.loads(found)["metrics"]["R2"] > 0.5
-    noisy = call(
-        "evaluate", "m.json", "x.npy", "--labels", "y.npy", "--private-epsilon", 1
-    ).stdout
+    evaluate = ("evaluate", "m.json", "x.npy", *LABELS)
+    assert answer(*evaluate)["metrics"]["R2"] > 0.5
+    noisy = call(*evaluate, "--private-epsilon", 1).stdout
     assert "mean absolute error on 3,000 records: " in noisy
 
 
 @pytest.mark.usefixtures("files")
 def test_fit_in_json_and_charged():
     Ledger.init("b.db", "people", 3.0, 1e-4)
-    found = call(
-        *fit_words("--classes", "0,1,2", "--model", "svm", "--json", "--ledger", "b.db",
-                   "--dataset", "people")
-    )  # fmt: skip
-    values = json.loads(found.stdout)
+    charge = ("--ledger", "b.db", "--dataset", "people")
+    values = answer(*fit_words("--classes", "0,1,2", "--model", "svm", *charge))
     assert (values["type"], values["features"]) == ("DPLinearSVC", D)
     assert values["read_from_data"] == []
     assert Ledger("b.db").show("people").spent_epsilon > 0
-    call("evaluate", "m.json", "x.npy", "--labels", "y.npy")  # which has no probabilities
+    call("evaluate", "m.json", "x.npy", *LABELS)  # which has no probabilities
 
 
 def test_labels_that_are_texts(files):
@@ -182,8 +170,8 @@ def test_a_label_that_is_no_class_is_silent_everywhere(files):
     said = call(*fit_words("--classes", K))
     assert "987654" not in said.output
     model = load("m.json")
-    found = call("evaluate", "m.json", "x.npy", "--labels", "y.npy", "--json").stdout
-    assert json.loads(found)["metrics"]["accuracy"] == model.score(X[10:], y[10:])
+    found = answer("evaluate", "m.json", "x.npy", *LABELS)["metrics"]["accuracy"]
+    assert found == model.score(X[10:], y[10:])
 
 
 @pytest.mark.usefixtures("files")
@@ -192,9 +180,8 @@ def test_no_rows_at_all(trained):
     np.save("y.npy", np.empty(0, int))
     call("predict", trained / "logistic.json", "x.npy", "--proba", "--out", "p.csv")
     assert len(pd.read_csv("p.csv")) == 0
-    labels = ("--labels", "y.npy")
     for more in ((), ("--private-epsilon", 1)):
-        said = fails("evaluate", trained / "logistic.json", "x.npy", *labels, *more)
+        said = fails("evaluate", trained / "logistic.json", "x.npy", *LABELS, *more)
         assert said == "error: the table has no records.\n"
     assert "0 sample" in fails(*fit_words("--classes", K))
 

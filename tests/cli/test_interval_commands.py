@@ -6,23 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from commands import call, refusal
+from commands import SCHEMA, answer, call, refusal
 from dpscd import Ledger, load
 from dpscd.cli.interval_table import _reference
 
-SCHEMA = """\
-[target]
-column = "ill"
-classes = ["no", "yes"]
-
-[columns.age]
-kind = "number"
-bounds = [0, 100]
-
-[columns.sex]
-kind = "category"
-values = ["f", "m", "x", "nobody"]
-"""
+SCHEMA = SCHEMA.replace('"m"]', '"m", "x", "nobody"]')
 N = 4000
 
 
@@ -128,9 +116,7 @@ def test_intervals_are_those_of_the_library(trained):
                     assert f"{row[part]:.4g}" in found
             else:
                 assert f"{row['term']}: no interval, {row['refused']}.\n" in found
-        rows = json.loads(
-            call("inspect", folder / f"{name}.json", "--intervals", "--json").stdout
-        )
+        rows = answer("inspect", folder / f"{name}.json", "--intervals")
         frame = pd.DataFrame(rows).astype(dict(summary.frame.dtypes))
         assert [row["refused"] for row in rows] == summary.frame["refused"].tolist()
         pd.testing.assert_frame_equal(
@@ -139,9 +125,7 @@ def test_intervals_are_those_of_the_library(trained):
 
 
 def test_a_refused_term_has_nulls_and_its_reason(trained):
-    rows = json.loads(
-        call("inspect", trained[0] / "table.json", "--intervals", "--json").stdout
-    )
+    rows = answer("inspect", trained[0] / "table.json", "--intervals")
     refused = [row for row in rows if "nobody" in row["term"]]
     assert len(refused) == 1
     assert refused[0]["refused"]
@@ -154,12 +138,11 @@ def test_a_refused_term_has_nulls_and_its_reason(trained):
 
 def test_level_and_reference_and_odds(trained):
     model = trained[0] / "table.json"
-    words = ("inspect", model, "--intervals", "--json")
-    usual, narrow = (json.loads(call(*words, *x).stdout) for x in ((), ("--level", 0.5)))
-    assert narrow[0]["high"] < usual[0]["high"]
-    assert usual == json.loads(call(*words, "--level", 0.95).stdout)
-    other = json.loads(call(*words, "--reference", "sex=m").stdout)
     plain = ("inspect", model, "--intervals")
+    usual, narrow = (answer(*plain, *x) for x in ((), ("--level", 0.5)))
+    assert narrow[0]["high"] < usual[0]["high"]
+    assert usual == answer(*plain, "--level", 0.95)
+    other = answer(*plain, "--reference", "sex=m")
     assert "Levels are compared with sex=f.\n" in call(*plain).stdout
     found = call(*plain, "--reference", "sex=m").stdout
     assert "Levels are compared with sex=m.\n" in found
@@ -240,7 +223,7 @@ def test_plan_forecasts_widths():
     assert "hidden" in found.stdout
     assert "hidden at epsilon 0.05: inference cannot work with n=5000" in found.stdout
     assert "unrelated, and classes whose chances are neither even nor extreme" in found.stdout
-    one, none = json.loads(call(*words, "--epsilon", 1, "--epsilon", 0.05, "--json").stdout)
+    one, none = answer(*words, "--epsilon", 1, "--epsilon", 0.05)
     assert one["hidden"] is None
     assert f"{one['expected']['width']:.2f}" in found.stdout
     assert f"{one['steps']:,}" in found.stdout
@@ -253,10 +236,7 @@ def test_plan_forecasts_widths():
 @pytest.mark.full
 def test_plan_of_robust_intervals():
     words = ("plan", "--n", 20_000, "--d", 5, "--epsilon", 1)
-    plain, robust = (
-        json.loads(call(*words, "--json", *flags).stdout)[0]
-        for flags in (["--inference"], ["--robust"])
-    )
+    plain, robust = (answer(*words, flag)[0] for flag in ("--inference", "--robust"))
     assert robust["after"][0]["size"] == 2 * plain["after"][0]["size"]
     found = call(*words, "--robust", "--regression").stdout
     assert "Intervals, robust: 20,000 records, 5 features, regression" in found

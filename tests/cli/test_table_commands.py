@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from commands import call
+from commands import SCHEMA, answer, call
 from dpscd import DataError, Ledger, Schema, ScoreCard, load
 from dpscd.cli import common
 from dpscd.cli.app import app
@@ -25,19 +25,6 @@ from dpscd.cli.inspect import _Row
 from dpscd.preprocessing.reading import TableFiles
 from dpscd.privacy.unit import RECORD, Unit
 
-SCHEMA = """\
-[target]
-column = "ill"
-classes = ["no", "yes"]
-
-[columns.age]
-kind = "number"
-bounds = [0, 100]
-
-[columns.sex]
-kind = "category"
-values = ["f", "m"]
-"""
 NUMBERS = SCHEMA.replace('classes = ["no", "yes"]', "bounds = [0, 100]")
 SECRET = "canary-9087"
 FIT = ("fit", "train.csv", "--schema", "s.toml", "--out", "m.json")
@@ -93,15 +80,13 @@ def test_fit_writes_a_model_and_says_what_it_is(run):
     assert sorted(x.name for x in Path().iterdir()) == ["m.json", "s.toml", "train.csv"]
 
 
-def test_fit_in_json_with_everything_given(run):
+@pytest.mark.usefixtures("run")
+def test_fit_in_json_with_everything_given():
     Ledger.init("b.db", "people", 3.0, 1e-4, "add-remove")
-    found = run(
-        "fit", "train.csv", "train.csv", "--schema", "s.toml", "--out", "m.json", "--json",
-        "--epsilon", 2, "--delta", "1e-6", "--model", "svm", "--relation", "add-remove",
-        "--n", 500, "--seed", 2**100, "--seed-is-secret", "--ledger", "b.db", "--dataset",
-        "people", "--jobs", 2,
-    )  # fmt: skip
-    assert json.loads(found.stdout) == {
+    assert answer(
+        *FIT, "train.csv", *CHARGED, "--epsilon", 2, "--model", "svm", "--n", 500, "--jobs", 2,
+        "--relation", "add-remove", "--seed", 2**100, "--seed-is-secret",
+    ) == {
         "model": "m.json",
         "type": "DPLinearSVC",
         "epsilon": 2.0,
@@ -111,17 +96,16 @@ def test_fit_in_json_with_everything_given(run):
         "features": 14,
         "read_from_data": [],
         "seeded": True,
-    }
+    }  # fmt: skip
     assert Ledger("b.db").show("people").spent_epsilon == 2.0
     assert Ledger("b.db").show("people").seeded == 1
 
 
 def test_a_seed_is_not_charged_unless_it_is_secret(run):
     Ledger.init("b.db", "people", 3.0, 1e-4)
-    words = ("fit", "none.csv", "--schema", "s.toml", "--out", "m.json")
-    charged = (*words, "--ledger", "b.db", "--dataset", "people")
-    assert "add --seed-is-secret" in run(*charged, "--seed", 7, code=1).stderr
-    found = run(*charged, "--seed", 7, "--seed-is-secret", code=1)
+    words = ("fit", "none.csv", *FIT[2:])
+    assert "add --seed-is-secret" in run(*words, *CHARGED, "--seed", 7, code=1).stderr
+    found = run(*words, *CHARGED, "--seed", 7, "--seed-is-secret", code=1)
     assert "at least 96 bits" in found.stderr
     assert "goes with --seed" in run(*words, "--seed-is-secret", code=1).stderr
 
@@ -130,7 +114,7 @@ def test_fit_tells_times_only_when_asked_to(run):
     assert run(*FIT).stdout.endswith("features.\nWrote m.json\n")
     assert "trained in" in run(*FIT, "--timings").stdout
     assert "no guarantee covers" in run(*FIT, "--timings").stdout
-    values = json.loads(run(*FIT, "--timings", "--json").stdout)
+    values = answer(*FIT, "--timings")
     assert values["seconds"] > 0.0
 
 
@@ -142,7 +126,7 @@ def test_fit_warns_of_what_weakens_the_guarantee(run):
     assert "rests on the secrecy of --seed" in found.stderr
     assert "epsilon=20 is above 10" in found.stderr
     assert "NOT PRIVATE" in run(*FIT, "--epsilon", "inf").stdout
-    values = json.loads(run(*FIT, "--epsilon", "inf", "--json").stdout)
+    values = answer(*FIT, "--epsilon", "inf")
     assert values["epsilon"] == "inf"
 
 
@@ -154,6 +138,7 @@ def test_fit_reads_a_pipe_and_packed_files(run):
         run("fit", file, *FIT[2:], input=text)
 
 
+TRAIN = ["train.csv", "--schema", "s.toml"]
 BAD = [
     (["none.csv", "--schema", "s.toml"], "there is no file 'none.csv'"),
     (["train.csv", "--schema", "none.toml"], "No such file"),
@@ -164,14 +149,11 @@ BAD = [
     (["ragged.csv", "--schema", "s.toml"], "different numbers"),
     (["train.csv", "--schema", "one.toml"], "two different classes"),
     (["train.csv", "--schema", "other.toml"], "no column 'height'"),
-    (["train.csv", "--schema", "s.toml", "--epsilon", "-1"], "--epsilon -1 must"),
-    (["train.csv", "--schema", "s.toml", "--ledger", "none.db"], "must be given together"),
-    (["train.csv", "--schema", "s.toml", "--model", "ridge"], "DPRidge does not go"),
-    (
-        ["train.csv", "--schema", "s.toml", "--ledger", "none.db", "--dataset", "p"],
-        "none.db",
-    ),
-    (["train.csv", "--schema", "s.toml", "--relation", "add-remove"], "needs --n"),
+    ([*TRAIN, "--epsilon", "-1"], "--epsilon -1 must"),
+    ([*TRAIN, "--ledger", "none.db"], "must be given together"),
+    ([*TRAIN, "--model", "ridge"], "DPRidge does not go"),
+    ([*TRAIN, "--ledger", "none.db", "--dataset", "p"], "none.db"),
+    ([*TRAIN, "--relation", "add-remove"], "needs --n"),
 ]
 
 
@@ -270,14 +252,13 @@ def test_predictions_are_in_order_and_whole(run, trained):
     found = run("predict", model, "new.csv", "--out", "p.csv", "--keep", "id", "--proba")
     assert found.stdout == "500 predictions: p.csv\n"
     answers = pd.read_csv("p.csv")
-    assert answers.columns.tolist() == [
-        "id", "prediction", "probability no", "probability yes",
-    ]  # fmt: skip
+    names = ["id", "prediction", "probability no", "probability yes"]
+    assert answers.columns.tolist() == names
     assert answers["id"].tolist() == table["id"].tolist()
     assert (answers["prediction"] == table["ill"]).mean() > 0.9
     printed = run("predict", model, "-", input=Path("new.csv").read_bytes()).stdout
     assert printed.splitlines() == ["prediction", *answers["prediction"]]
-    values = json.loads(run("predict", model, "new.csv", "--out", "q.csv.gz", "--json").stdout)
+    values = answer("predict", model, "new.csv", "--out", "q.csv.gz")
     assert values == {"predictions": "q.csv.gz", "records": 500}
     assert pd.read_csv("q.csv.gz")["prediction"].tolist() == answers["prediction"].tolist()
     run("predict", model, "new.csv", "--out", "q.parquet")
@@ -364,15 +345,15 @@ def test_evaluate_prints_measures_and_that_they_are_not_private(run, trained):
     people(500, seed=1).to_csv("test.csv", index=False)
     found = run("evaluate", trained / "model.json", "test.csv")
     assert "not private" in found.stdout
-    values = json.loads(run("evaluate", trained / "model.json", "test.csv", "--json").stdout)
+    values = answer("evaluate", trained / "model.json", "test.csv")
     assert values["private"] is False
     assert values["records"] == 500
     assert values["metrics"]["accuracy"] > 0.9
     assert values["metrics"]["area under the curve"] > 0.95
-    values = json.loads(run("evaluate", trained / "svm.json", "test.csv", "--json").stdout)
+    values = answer("evaluate", trained / "svm.json", "test.csv")
     assert set(values["metrics"]) == {"accuracy", "share of the largest class"}
     people(500, seed=1).assign(ill=lambda x: x["age"] / 2).to_csv("numbers.csv", index=False)
-    values = json.loads(run("evaluate", trained / "ridge.json", "numbers.csv", "--json").stdout)
+    values = answer("evaluate", trained / "ridge.json", "numbers.csv")
     assert values["metrics"]["R2"] > 0.9
 
 
@@ -386,8 +367,8 @@ def test_evaluate_with_noise_is_charged(run, trained):
     assert Ledger("b.db").show("test").committed == 1
     refused = run("evaluate", trained / "model.json", "test.csv", *words, code=1)
     assert "budget" in refused.stderr
-    words = ("--private-epsilon", 2, "--private-delta", "1e-6", "--json")
-    values = json.loads(run("evaluate", trained / "model.json", "test.csv", *words).stdout)
+    words = ("--private-epsilon", 2, "--private-delta", "1e-6")
+    values = answer("evaluate", trained / "model.json", "test.csv", *words)
     assert (values["private"], values["epsilon"], values["delta"]) == (True, 2.0, 1e-6)
     assert 0.9 < values["value"] <= 1.0
     assert values["low"] <= values["noise_low"] <= values["noise_high"] <= values["high"]
@@ -418,9 +399,7 @@ def test_noisy_measures_are_printed_with_intervals(run, trained, metric, says):
     secret = (*words, "--relation", "add-remove", "--n", 3100)
     found = run("evaluate", trained / "model.json", "test.csv", *secret)
     assert "3,100 records (declared)" in " ".join(found.stdout.split())
-    values = json.loads(
-        run("evaluate", trained / "model.json", "test.csv", *words, "--json").stdout
-    )
+    values = answer("evaluate", trained / "model.json", "test.csv", *words)
     assert (values["metric"], values["level"]) == (metric, 0.9)
     assert values["classes"] == ["no", "yes"]
 
@@ -489,7 +468,7 @@ def test_inspect_shows_effects_and_card(run, trained):
     assert "± band" in found.stdout
     assert "Randomness: from a seed" in found.stdout
     assert "effect" not in run("inspect", trained / "model.json", "--top", 0).stdout
-    values = json.loads(run("inspect", trained / "model.json", "--json").stdout)
+    values = answer("inspect", trained / "model.json")
     names = list(values["coefficients"])
     assert names[0] == "age"
     assert names[-3:] == ["sex=f", "sex=m", "sex=(other)"]
@@ -524,9 +503,7 @@ def test_inspect_shows_and_draws_a_column(run, trained):
     assert Path("age.png").stat().st_size > 5000
     run("inspect", trained / "model.json", "--column", "sex", "--plot", "sex.svg")
     assert "<svg" in Path("sex.svg").read_text()
-    rows = json.loads(
-        run("inspect", trained / "model.json", "--column", "sex", "--json").stdout
-    )
+    rows = answer("inspect", trained / "model.json", "--column", "sex")
     assert [row["value"] for row in rows] == ["f", "m", "(other)"]
     assert all(row["band"] > 0.0 for row in rows)
 
@@ -536,7 +513,7 @@ def test_pairs_and_monotone_columns_are_shown(run):
     Path("pairs.toml").write_text(paired)
     shown = run("schema", "check", "pairs.toml", "--epsilon", 1, "--n", 4000)
     assert "sex x age" in shown.stdout
-    counts = json.loads(run("schema", "check", "pairs.toml", "--json").stdout)
+    counts = answer("schema", "check", "pairs.toml")
     assert counts["pairs"] == {"sex x age": 6}
     assert len(counts["features"]) == 1 + 3 + 6
     run("fit", "train.csv", "--schema", "pairs.toml", "--out", "pairs.json")
@@ -546,7 +523,7 @@ def test_pairs_and_monotone_columns_are_shown(run):
     assert "sex x age = f, at 0 " in listed
     assert "sex x age = m, at 0 " in listed
     assert Path("pair.png").stat().st_size > 5000
-    alone = json.loads(run(*words, "age", "--json").stdout)
+    alone = answer(*words, "age")
     assert set(alone[0]) == {"column", "value", "effect", "band", "seen", "clear"}
     Path("up.toml").write_text(SCHEMA.replace("[0, 100]", '[0, 100]\nmonotone = "up"'))
     run("fit", "train.csv", "--schema", "up.toml", "--out", "up.json")
@@ -566,12 +543,12 @@ def test_bad_inspections_are_one_line(run, trained):
 
 def test_verify_recomputes_the_claim(run, trained):
     assert "it holds" in run("verify", trained / "model.json").stdout
-    values = json.loads(run("verify", trained / "model.json", "--json").stdout)
+    values = answer("verify", trained / "model.json")
     assert values["ok"]
     assert 3.9 < values["recomputed"] <= values["claimed"] == 4.0
     run("fit", "train.csv", "--schema", "s.toml", "--out", "m.json", "--epsilon", "inf")
     assert "claims no privacy" in run("verify", "m.json").stdout
-    assert json.loads(run("verify", "m.json", "--json").stdout)["claimed"] == "inf"
+    assert answer("verify", "m.json")["claimed"] == "inf"
     text = (trained / "model.json").read_text()
     Path("m.json").write_text(text.replace('"epsilon": 4.0', '"epsilon": 3.0'))
     assert "not a usable model file" in run("verify", "m.json", code=1).stderr
@@ -594,23 +571,22 @@ def test_inspect_and_verify_name_the_unit(run, trained):
     of_persons(trained / "model.json").save("m.json")
     shown = run("inspect", "m.json", "--top", 0).stdout
     assert f"\nUnit: {GROUPS}.\nNumber of records: epsilon protects whether" in shown
-    assert json.loads(run("inspect", "m.json", "--json").stdout)["card"]["unit"] == GROUPS
+    assert answer("inspect", "m.json")["card"]["unit"] == GROUPS
     assert f"it holds.\nm.json: the unit is {GROUPS}.\n" in run("verify", "m.json").stdout
-    assert json.loads(run("verify", "m.json", "--json").stdout)["unit"] == GROUPS
+    assert answer("verify", "m.json")["unit"] == GROUPS
     record = run("verify", trained / "model.json").stdout
     assert record.count("\n") == 1
-    values = json.loads(run("verify", trained / "model.json", "--json").stdout)
+    values = answer("verify", trained / "model.json")
     assert values["unit"] == RECORD.text
 
 
 def test_fit_counts_persons_where_they_are_the_unit(run, trained, monkeypatch):
     model = of_persons(trained / "model.json")
     monkeypatch.setattr("dpscd.cli.fit._train", lambda *_: model)
-    words = ("fit", "train.csv", "--schema", "s.toml", "--out", "m.json")
-    shown = run(*words).stdout
+    shown = run(*FIT).stdout
     assert "4,000 persons, 27 features.\n" in shown
     assert f"\nUnit: {GROUPS}.\n" in shown
-    values = json.loads(run(*words, "--json").stdout)
+    values = answer(*FIT)
     assert (values["unit"], values["records"]) == (GROUPS, 4000)
 
 
@@ -618,9 +594,7 @@ def test_fit_counts_persons_where_they_are_the_unit(run, trained, monkeypatch):
 def test_plan_needs_no_data(run):
     found = run("plan", "--n", 30000, "--d", 100)
     assert "30,000 records, 100 features, 2 classes" in found.stdout
-    values = json.loads(
-        run("plan", "--n", 10**6, "--d", 20, "--epsilon", 1, "--regression", "--json").stdout
-    )
+    values = answer("plan", "--n", 10**6, "--d", 20, "--epsilon", 1, "--regression")
     assert values[0]["epsilon"] == 1.0
     assert values[0]["expected"]["lost"] is not None
     assert "-0.005 to 0.500" in run("plan", "--n", 500, "--d", 500, "--epsilon", 0.01).stdout
@@ -638,14 +612,12 @@ def test_schema_init_and_check(run):
     assert "exists" in run("schema", "init", "train.csv", "--out", "new.toml", code=1).stderr
     assert "line" in run("schema", "check", "new.toml", code=1).stderr
     flag = "--read-values-from-data-not-private"
-    values = json.loads(
-        run("schema", "init", "train.csv", flag, "--out", "read.toml", "--json").stdout
-    )
+    values = answer("schema", "init", "train.csv", flag, "--out", "read.toml")
     assert values == {"schema": "read.toml", "to_fill_in": 0}
     run("schema", "init", "train.csv", flag, "--out", "again.toml")
     found = run("schema", "check", "read.toml")
     assert "read from data" in found.stdout
-    values = json.loads(run("schema", "check", "read.toml", "--json").stdout)
+    values = answer("schema", "check", "read.toml")
     assert values["read_from_data"] == ["id", "age", "sex", "ill"]
     Path("bare.csv").write_text("1;f;no\n2;m;yes\n")
     run("schema", "init", "bare.csv", "--names", "age,sex,ill", "--delimiter", ";",
@@ -697,7 +669,7 @@ def test_a_schema_is_compared_with_what_a_file_declares(run):
     found = run("schema", "check", "s.toml", "t.parquet")
     assert found.stderr.startswith("warning: column 'age' is a number in the schema; the file")
     assert "has dates or times" in found.stderr
-    values = json.loads(run("schema", "check", "s.toml", "t.parquet", "--json").stdout)
+    values = answer("schema", "check", "s.toml", "t.parquet")
     assert len(values["warnings"]) == 1
     assert not run("schema", "check", "s.toml", "t.csv").stderr  # no record is read
     people(4).drop(columns="age").to_csv("t.csv")
@@ -708,7 +680,7 @@ def test_a_schema_is_compared_with_what_a_file_declares(run):
 
 def test_example_writes_the_packaged_table(run):
     assert run("example", "adult").stdout == "adult.data, adult.test, adult.toml\n"
-    values = json.loads(run("example", "--out", "folder", "--json").stdout)
+    values = answer("example", "--out", "folder")
     assert len(values["files"]) == 3
     assert "95 features" in run("schema", "check", "adult.toml").stdout
 
@@ -728,23 +700,19 @@ def test_every_verb_has_help_with_an_example(run):
 # --- as a process -------------------------------------------------------------------------
 
 
-def dpscd(*words, **more):
-    return subprocess.run(
-        [sys.executable, "-m", "dpscd", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        **more,
-    )
+DPSCD = (sys.executable, "-m", "dpscd")
+
+
+def dpscd(*words):
+    line = [*DPSCD, *map(str, words)]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
 
 
 def on_a_terminal(*words):
     """Return what is printed on stdout, a file, and on stderr, a terminal."""
     ours, theirs = pty.openpty()
     with Path("printed").open("w+") as printed:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "dpscd", *map(str, words)], stdout=printed, stderr=theirs
-        )
+        process = subprocess.Popen([*DPSCD, *map(str, words)], stdout=printed, stderr=theirs)
         os.close(theirs)
         shown = b""
         with contextlib.suppress(OSError):  # how a terminal ends
@@ -765,11 +733,8 @@ def test_a_reader_that_has_seen_enough_is_no_error(trained):
         ("--help",),
         ("plan", "--n", 9000, "--d", 5),
     ):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "dpscd", *map(str, words)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        line, pipe = [*DPSCD, *map(str, words)], subprocess.PIPE
+        process = subprocess.Popen(line, stdout=pipe, stderr=pipe)
         if words[0] == "predict":
             assert process.stdout.readline() == b"prediction\n"
         process.stdout.close()
@@ -802,8 +767,8 @@ def test_neighbours_print_the_same_bytes(last):
     people(2003)[:-1].to_csv("less.csv", index=False)
     shown = []
     for file in ("more.csv", "less.csv"):
-        words = ("fit", file, "--schema", "s.toml", "--out", "m.json", "--seed", 5, "--delta",
-                 "1e-6", "--relation", "add-remove", "--n", 2000, *last)  # fmt: skip
+        secret = ("--delta", "1e-6", "--relation", "add-remove", "--n", 2000)
+        words = ("fit", file, *FIT[2:], "--seed", 5, *secret, *last)
         plain = dpscd(*words)
         assert plain.returncode == 0, plain.stderr
         shown.append((plain.stdout, plain.stderr, *on_a_terminal(*words)))
@@ -849,12 +814,8 @@ main()
 def test_a_real_interrupt_leaves_nothing():
     people(300_000).to_csv("big.csv", index=False)
     Ledger.init("b.db", "people", 3.0, 1e-4)
-    process = subprocess.Popen(
-        [sys.executable, "-c", ENDLESS, "fit", "big.csv", "--schema", "s.toml", "--out",
-         "m.json", "--ledger", "b.db", "--dataset", "people", "--delta", "1e-7"],
-        stderr=subprocess.PIPE,
-        text=True,
-    )  # fmt: skip
+    line = [sys.executable, "-c", ENDLESS, "fit", "big.csv", *FIT[2:], *CHARGED[:-1], "1e-7"]
+    process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
     end = time.monotonic() + 120
     while Ledger("b.db").show("people").reserved == 0:
         assert time.monotonic() < end
@@ -877,13 +838,11 @@ def test_fit_on_a_cluster_of_this_machine(run):
     found = dpscd("fit", *words, "--dask", "local", "--seed", 3)
     assert found.returncode == 0, found.stderr
     assert "6,000 records" in found.stdout
-    values = json.loads(run("evaluate", "m.json", "a.parquet", "--json").stdout)
+    values = answer("evaluate", "m.json", "a.parquet")
     assert values["metrics"]["accuracy"] > 0.85
-    refused = run("fit", "train.csv", "--schema", "s.toml", "--out", "x.json",
-                  "--dask", "local", code=1)  # fmt: skip
-    assert "Parquet" in refused.stderr
-    lost = run("fit", "a.parquet", "--schema", "s.toml", "--out", "x.json", "--dask",
-               "nowhere", code=1)  # fmt: skip
+    absent = ("--schema", "s.toml", "--out", "x.json", "--dask")
+    assert "Parquet" in run("fit", "train.csv", *absent, "local", code=1).stderr
+    lost = run("fit", "a.parquet", *absent, "nowhere", code=1)
     assert "no Dask scheduler answers" in lost.stderr
     assert not Path("x.json").exists()
 
@@ -905,12 +864,11 @@ def test_a_schema_may_name_the_column_of_persons(run):
     assert "[columns.id]" not in text
     flag = "--read-values-from-data-not-private"
     run("schema", "init", "train.csv", flag, "--person", "id", "--out", "read.toml")
-    assert (
-        "same value of 'id', which is no feature" in run("schema", "check", "read.toml").stdout
-    )
-    assert json.loads(run("schema", "check", "read.toml", "--json").stdout)["person"] == "id"
+    shown = run("schema", "check", "read.toml").stdout
+    assert "same value of 'id', which is no feature" in shown
+    assert answer("schema", "check", "read.toml")["person"] == "id"
     assert "same value" not in run("schema", "check", "s.toml").stdout
-    assert json.loads(run("schema", "check", "s.toml", "--json").stdout)["person"] is None
+    assert answer("schema", "check", "s.toml")["person"] is None
     words = ("schema", "init", "train.csv", "--out", "x.toml", "--person")
     assert "no column 'x' to identify" in run(*words, "x", code=1).stderr
     assert "is the target" in run(*words, "ill", code=1).stderr
@@ -953,11 +911,7 @@ def test_fit_refuses_persons_that_contradict_the_schema(run, given):
     Path("person.toml").write_text('[table]\nperson = "id"\n' + SCHEMA)
     for schema, more, says in (
         ("person.toml", ("--person", "nr"), "column 'id' identifies persons, not 'nr'"),
-        (
-            "s.toml",
-            ("--person", "age"),
-            "'age' identifies persons, so it must not be a feature",
-        ),
+        ("s.toml", ("--person", "age"), "'age' identifies persons, so it must not be a"),
         ("s.toml", ("--person", "ill"), "'ill' is the target"),
         ("s.toml", ("--person", ""), "person must be the name of one column"),
         ("s.toml", ("--max-rows", 7), "go with --person"),

@@ -224,6 +224,5 @@ def test_onnx_says_what_is_protected(tmp_path):
             warnings.simplefilter("ignore")
             to_onnx(model, tmp_path / "model.onnx")
         read = onnx.load(tmp_path / "model.onnx")
-        assert {x.key: x.value for x in read.metadata_props} == {
-            "privacy": model.privacy_.statement
-        }
+        found = {x.key: x.value for x in read.metadata_props}
+        assert found == {"privacy": model.privacy_.statement}

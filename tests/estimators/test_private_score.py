@@ -132,13 +132,11 @@ def test_what_cannot_be_used_counts_as_the_worst_and_raises_nothing(model, ridge
     right = private_score(model, X, y, **asked).value
     odd = X.copy()
     odd[: N // 2, 1] = np.nan
-    for rows in (odd, sparse.csr_matrix(odd)):
-        assert private_score(model, rows, y, **asked).value == pytest.approx(
-            right / 2, abs=0.01
-        )
     other = y.astype(object)
     other[: N // 2] = "secret 987654"
-    assert private_score(model, X, other, **asked).value == pytest.approx(right / 2, abs=0.01)
+    for rows, labels in ((odd, y), (sparse.csr_matrix(odd), y), (X, other)):
+        found = private_score(model, rows, labels, **asked).value
+        assert found == pytest.approx(right / 2, abs=0.01)
     numbers = np.where(np.arange(N) < N // 2, np.nan, 0.0)
     found = private_score(ridge, X, numbers, metric="mse", **asked)
     assert found.value > 2.0  # half of them at the bound of 4
@@ -183,20 +181,13 @@ def test_seeds(model, tmp_path):
     asked = {"epsilon": 0.3, "random_state": 5, "metric": "confusion"}
     assert private_score(model, X, y, **asked) == private_score(model, X, y, **asked)
     assert private_score(model, X, y, **asked).card.seeded
-    fresh = {
-        str(private_score(model, X, y, epsilon=0.3, metric="confusion").value) for _ in range(3)
-    }
-    assert len(fresh) == 3
+    fresh = {**asked, "random_state": None}
+    assert len({str(private_score(model, X, y, **fresh).value) for _ in range(3)}) == 3
     Ledger.init(tmp_path / "b.db", "d", 5.0, 1e-4)
     budget = {"ledger": tmp_path / "b.db", "dataset": "d"}
     with pytest.raises(ParameterError, match="random_state must be None with a ledger"):
         private_score(model, X, y, **asked, **budget)
-    secret = {
-        "epsilon": 0.3,
-        "metric": "confusion",
-        "random_state": SecretSeed(2**100 + 1),
-        **budget,
-    }
+    secret = {**asked, "random_state": SecretSeed(2**100 + 1), **budget}
     assert private_score(model, X, y, **secret) != private_score(model, X, y, **secret)
 
 
@@ -330,25 +321,29 @@ def test_messages_hold_no_value(model):
     X, y = records(1, 50)
     cells = X.astype(object)
     cells[3, 1] = "secret 987654"
-    for rows, labels in (
-        (cells, y),
-        ([["secret 987654"]], ["a"]),
-        (X, [["secret 987654"] * 2]),
-    ):
+    secret = "secret 987654"
+    for rows, labels in ((cells, y), ([[secret]], ["a"]), (X, [[secret] * 2])):
         try:
             private_score(model, rows, labels, epsilon=1.0)
         except Exception as error:
             assert "987654" not in str(error)
 
 
+def of_one_column(labels, target, estimator):
+    """Return a table with a column `a` and these labels of it, and a model of it."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.uniform(0, 1, N)})
+    table["y"] = labels(table["a"], rng.normal(size=N))
+    schema = {"target": target, "columns": {"a": {"kind": "number", "bounds": [0, 1]}}}
+    return table, TableModel(schema, estimator(5.0, random_state=0)).fit(table)
+
+
 @pytest.mark.full
 def test_tables_whose_classes_are_not_sorted_are_scored_by_their_own_codes():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"a": rng.uniform(0, 1, 4000)})
-    table["y"] = np.where(table["a"] + rng.normal(0, 0.2, 4000) > 0.5, "b", "c")
-    columns = {"a": {"kind": "number", "bounds": [0, 1]}}
-    schema = {"target": {"column": "y", "classes": ["c", "b"]}, "columns": columns}
-    model = TableModel(schema, DPLogisticRegression(5.0, random_state=0)).fit(table)
+    target = {"column": "y", "classes": ["c", "b"]}
+    table, model = of_one_column(
+        lambda a, noise: np.where(a + 0.2 * noise > 0.5, "b", "c"), target, DPLogisticRegression
+    )
     chances = model.predict_proba(table)
     exact = {
         "auc": roc_auc_score(table["y"] == "b", chances[:, 0]),
@@ -363,14 +358,10 @@ def test_tables_whose_classes_are_not_sorted_are_scored_by_their_own_codes():
 
 @pytest.mark.full
 def test_errors_of_a_transformed_target_are_in_its_own_unit():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"a": rng.uniform(0, 1, 4000)})
-    table["y"] = np.expm1(5 * table["a"] + rng.normal(0, 0.5, 4000)).clip(0)
-    schema = {
-        "target": {"column": "y", "bounds": [0, 200], "transform": "log1p"},
-        "columns": {"a": {"kind": "number", "bounds": [0, 1]}},
-    }
-    model = TableModel(schema, DPRidge(5.0, random_state=0)).fit(table)
+    target = {"column": "y", "bounds": [0, 200], "transform": "log1p"}
+    table, model = of_one_column(
+        lambda a, noise: np.expm1(5 * a + 0.5 * noise).clip(0), target, DPRidge
+    )
     exact = np.mean((model.predict(table) - np.clip(table["y"], 0, 200)) ** 2)
     found = private_score(model, table, epsilon=1000.0, delta=0.5, metric="mse")
     assert exact > 100

@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from aged_tables import COLUMNS, NUMBER, SCHEMA, N, aged
 from forgery import sealed
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -35,29 +36,10 @@ from dpscd.preprocessing.encoding import feature_names
 from dpscd.preprocessing.parsing import parse
 from dpscd.preprocessing.schema import Schema
 
-N = 6000
-COLUMNS = {
-    "age": {"kind": "number", "bounds": [0, 100], "bins": 10},
-    "sex": {"kind": "category", "values": ["f", "m"]},
-    "id": {"kind": "ignore"},
-}
-SCHEMA = {"target": {"column": "ill", "classes": ["yes", "no"]}, "columns": COLUMNS}
-NUMBER = {"target": {"column": "cost", "bounds": [0, 200]}, "columns": COLUMNS}
-
 
 @pytest.fixture(scope="module")
 def table():
-    generator = np.random.default_rng(0)
-    age = generator.uniform(0, 100, N)
-    return pd.DataFrame(
-        {
-            "age": age,
-            "sex": generator.choice(["f", "m"], N),
-            "id": [f"secret-{k}" for k in range(N)],
-            "ill": np.where(age > 60, "yes", "no"),
-            "cost": 2 * age,
-        }
-    )
+    return aged([f"secret-{k}" for k in range(N)])
 
 
 def logistic(**more):
@@ -103,20 +85,20 @@ def test_default_estimators_follow_the_target(table):
 
 
 def test_estimators_that_do_not_fit_are_refused(table):
-    with pytest.raises(ParameterError, match="DPRidge does not go with target 'ill'"):
-        TableModel(SCHEMA, DPRidge()).fit(table)
-    with pytest.raises(ParameterError, match="does not go with target 'cost'"):
-        TableModel(NUMBER, DPLinearSVC()).fit(table)
-    with pytest.raises(ParameterError, match="estimator must be"):
-        TableModel(SCHEMA, object()).fit(table)
+    for schema, estimator, says in (
+        (SCHEMA, DPRidge(), "DPRidge does not go with target 'ill'"),
+        (NUMBER, DPLinearSVC(), "does not go with target 'cost'"),
+        (SCHEMA, object(), "estimator must be"),
+        (SCHEMA, DPLogisticRegression(epsilon=-1), "epsilon"),
+    ):
+        with pytest.raises(ParameterError, match=says):
+            TableModel(schema, estimator).fit(table)
     with pytest.raises(DataError, match="different numbers of records"):
         TableModel(SCHEMA).fit(table, table["ill"].head(3))
     with pytest.raises(DataTypeError, match="pandas DataFrame"):
         TableModel(SCHEMA).fit(table.to_numpy())
     with pytest.raises(NotFittedError):
         TableModel(SCHEMA).predict(table)
-    with pytest.raises(ParameterError, match="epsilon"):
-        TableModel(SCHEMA, DPLogisticRegression(epsilon=-1)).fit(table)
 
 
 CONTRADICTIONS = [
@@ -142,11 +124,8 @@ def test_estimators_that_contradict_the_schema_are_refused(
         TableModel(schema, charged).fit(table)
     assert not Ledger(path).history("it")
     if schema["target"].get("bounds") != "private":
-        search = DPModelSearch(
-            [TableModel(schema, clone(estimator)), TableModel(schema)],
-            ledger=path,
-            dataset="it",
-        )
+        candidates = [TableModel(schema, clone(estimator)), TableModel(schema)]
+        search = DPModelSearch(candidates, ledger=path, dataset="it")
         with pytest.raises(ParameterError, match=words):
             search.fit(table)
         assert not Ledger(path).history("it")
@@ -245,10 +224,8 @@ def test_private_bounds_are_a_release_on_the_card(table, tmp_path):
     plain = TableModel(schema, DPRidge(epsilon=math.inf)).fit(table)
     assert plain.bounds_["age"] == (table["age"].min(), table["age"].max())
     nothing = table.assign(age=np.nan, cost=5.0)
-    assert TableModel(schema, DPRidge(epsilon=math.inf)).fit(nothing).bounds_ == {
-        "age": (0.0, 1.0),
-        "cost": (5.0, 6.0),
-    }
+    none = TableModel(schema, DPRidge(epsilon=math.inf)).fit(nothing)
+    assert none.bounds_ == {"age": (0.0, 1.0), "cost": (5.0, 6.0)}
 
 
 def test_scores_leave_out_records_without_a_target(model, table, tmp_path):
@@ -317,9 +294,8 @@ def test_parsed_records_and_pickles_give_the_same_model(model, table):
     assert copy.estimator.random_state is None
     assert copy.estimator_.random_state is None
     assert model.estimator.random_state == 0
-    assert (
-        pickle.loads(pickle.dumps(TableModel(SCHEMA, logistic()))).estimator.random_state == 0
-    )
+    unfitted = pickle.loads(pickle.dumps(TableModel(SCHEMA, logistic())))
+    assert unfitted.estimator.random_state == 0
 
 
 @pytest.mark.full

@@ -1,8 +1,8 @@
 """A model of a table is a whole scikit-learn model."""
 
 import numpy as np
-import pandas as pd
 import pytest
+from aged_tables import COLUMNS, NUMBER, SCHEMA, N, aged
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
@@ -12,14 +12,6 @@ from sklearn.utils import estimator_checks, get_tags
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, PrivacyWarning, TableModel
 
-COLUMNS = {
-    "age": {"kind": "number", "bounds": [0, 100], "bins": 10},
-    "sex": {"kind": "category", "values": ["f", "m"]},
-    "id": {"kind": "ignore"},
-}
-# Not in the order of the alphabet.
-SCHEMA = {"target": {"column": "ill", "classes": ["yes", "no"]}, "columns": COLUMNS}
-NUMBER = {"target": {"column": "cost", "bounds": [0, 200]}, "columns": COLUMNS}
 THREE = {"target": {"column": "third", "classes": ["c", "a", "b"]}, "columns": COLUMNS}
 
 pytestmark = pytest.mark.filterwarnings("ignore:random_state")
@@ -27,25 +19,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:random_state")
 
 @pytest.fixture(scope="module")
 def table():
-    generator = np.random.default_rng(0)
-    age = generator.uniform(0, 100, 6000)
-    old = age + generator.normal(0, 15, 6000) > 60
-    return pd.DataFrame(
-        {
-            "age": age,
-            "sex": generator.choice(["f", "m"], 6000),
-            "id": np.arange(6000) // 2,
-            "ill": np.where(old, "yes", "no"),
-            "cost": 2 * age,
-            "third": np.array(["a", "b", "c"])[np.minimum(age // 34, 2).astype(int)],
-        }
-    )
+    found = aged(np.arange(N) // 2, spread=15.0)
+    thirds = np.minimum(found["age"] // 34, 2).astype(int)
+    return found.assign(third=np.array(["a", "b", "c"])[thirds])
 
 
-def classifier(**more):
-    return TableModel(
-        SCHEMA, DPLogisticRegression(**{"epsilon": 3.0, "random_state": 0, **more})
-    )
+def classifier():
+    return TableModel(SCHEMA, DPLogisticRegression(epsilon=3.0, random_state=0))
 
 
 def regressor():
@@ -92,7 +72,7 @@ def test_several_classes_are_sorted_too(table):
     model = TableModel(THREE, estimator).fit(table)
     assert model.classes_.tolist() == ["a", "b", "c"]
     for found in (model.predict_proba(table), model.decision_function(table)):
-        assert found.shape == (6000, 3)
+        assert found.shape == (N, 3)
         np.testing.assert_array_equal(
             model.classes_[found.argmax(axis=1)], model.predict(table)
         )
@@ -167,7 +147,7 @@ def test_features_come_as_set_output_asks(table):
     model = classifier().fit(table)
     names = model.get_feature_names_out()
     plain = model.transform(table)
-    assert plain.shape == (6000, len(names))
+    assert plain.shape == (N, len(names))
     frame = model.set_output(transform="pandas").transform(table)
     assert list(frame.columns) == list(names)
     np.testing.assert_array_equal(frame, plain)
@@ -182,7 +162,7 @@ def test_weights_of_records_count_in_the_score(table):
     right = model.predict(table) == table["ill"]
     assert model.score(table, sample_weight=np.where(right, 1.0, 0.0)) == 1.0
     line = regressor().fit(table)
-    few = np.arange(6000) < 10
+    few = np.arange(N) < 10
     assert line.score(table, sample_weight=few) == pytest.approx(line.score(table[:10]))
 
 

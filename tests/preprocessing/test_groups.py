@@ -58,17 +58,12 @@ def test_signs_go_with_lists_truth_values_and_targets():
     assert read(column, ["a", "z", "9", 9.0, "c"]) == [0, MISSING, MISSING, MISSING, OTHER]
     column = {"kind": "boolean", "missing_values": ["unknown", 9]}
     assert read(column, ["yes", "unknown", 9, "maybe"]) == [1, MISSING, MISSING, OTHER]
-    labels = read(
-        column, ["1"] * 4, {"missing_values": ["refused"]}, ["yes", "refused", "", "x"]
-    )
+    target, cells = {"missing_values": ["refused"]}, ["yes", "refused", "", "x"]
+    labels = read(column, ["1"] * 4, target, cells)
     assert labels == [1, MISSING, MISSING, OTHER]
     table = pd.DataFrame({"x": ["1"] * 3, "y": [1, 999, 30]})
-    numbers = Schema.from_dict(
-        {
-            "target": {"column": "y", "bounds": [0, 10], "missing_values": [999]},
-            "columns": {"x": column},
-        }
-    )
+    target = {"column": "y", "bounds": [0, 10], "missing_values": [999]}
+    numbers = Schema.from_dict({"target": target, "columns": {"x": column}})
     np.testing.assert_array_equal(parse(numbers, table).target, [1.0, np.nan, 30.0])
     assert look(table, numbers).columns[0].missing == pytest.approx(1 / 3)
 

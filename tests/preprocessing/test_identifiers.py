@@ -147,9 +147,8 @@ def test_texts_that_count_as_missing():
     cells = ["?", "NA", " nan", "None", "x", "NAN"]
     assert codes(cells, DEFAULT) == [-1, -1, -1, -1, 0, 1]
     assert codes(cells) == [0, 1, 2, 3, 4, 5]
-    assert person_codes(cells).tolist() == codes(
-        cells, DEFAULT
-    )  # of groups, that no schema has
+    # Of groups, that no schema has.
+    assert person_codes(cells).tolist() == codes(cells, DEFAULT)
     assert Numbering().codes(cells).tolist() == codes(cells, DEFAULT)
     assert person_keys(cells)[1] == [b"x", b"NAN"]
     # One that spells a number stands for it, however it is written.

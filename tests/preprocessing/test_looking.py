@@ -83,84 +83,66 @@ def first(share, value):
     return changed
 
 
+def dots(x):
+    return x.map("{:,.0f}".format).str.replace(",", ".") + ".000"
+
+
+def blanks(x):
+    return (x + 1000).map("{:,.1f}".format).str.replace(",", " ")
+
+
+def three(x):
+    return (x % 900 + 100).map("{:.3f}".format)
+
+
+CASE = r".* but for case, blanks or full stops; rename = \{ \"Yes\" = \"yes\" \} takes them in"
+TOO_LARGE = ".* less than 10 times as large as a bound"
+THREE_DIGITS = ".* comma before three digits: take it out if it parts thousands"
+
+
 @pytest.mark.parametrize(
-    ("changed", "hint"),
+    ("name", "make", "hint"),
     [
+        ("ill", lambda x: x.replace({"yes": "Yes"}), CASE),
+        ("ill", lambda x: x + ".", "100 % .* full stops"),
         (
-            {"ill": lambda x: x.replace({"yes": "Yes"})},
-            r"target 'ill': .* but for case, blanks or full stops; "
-            r"rename = \{ \"Yes\" = \"yes\" \} takes them in",
-        ),
-        ({"ill": lambda x: x + "."}, "target 'ill': 100 % .* full stops"),
-        (
-            {"ill": lambda x: x.map({"yes": 1, "no": 2})},
+            "ill",
+            lambda x: x.map({"yes": 1, "no": 2}),
             "100 % .* none of the classes, and would",
         ),
-        ({"smoker": lambda x: x.str.upper()}, "column 'smoker': 100 % .* case"),
-        (
-            {"smoker": lambda x: "level " + x},
-            "column 'smoker': 100 % of its cells are not listed",
-        ),
-        ({"stage": lambda x: x.replace("II", "i i")}, "column 'stage': .* rename"),
-        ({"retired": first(0.6, "maybe")}, "column 'retired': 60 % .* no truth values"),
-        (
-            {"age": lambda x: x * 365},
-            "column 'age': .* beyond the bounds, .* 100 times as large",
-        ),
-        ({"age": lambda x: x + 125}, "'age': 100 % .* less than 10 times as large as a bound"),
-        ({"age": lambda x: -x}, "'age': 100 % .* not larger in size than the bounds"),
-        ({"height": lambda x: x * 100}, "column 'height': 100 % .* 10 times as large .* unit"),
-        ({"age": lambda x: x / 100}, "'age': 100 % .* not at the lowest bound are in the hund"),
-        (
-            {"age": lambda x: x * 0},
-            "column 'age': 100 % of its numbers are at the lowest bound",
-        ),
-        (
-            {"age": lambda x: x * 0 + 120},
-            "'age': 100 % of its numbers are at the highest bound",
-        ),
-        (
-            {"age": first(0.02, 999)},
-            "column 'age': 2 % of its cells are 999, beyond the bounds",
-        ),
-        (
-            {"height": lambda x: x.map("{:.2f}".format).str.replace(".", ",")},
-            "'height': .* comma",
-        ),
-        (
-            {"age": first(0.1, "young")},
-            "column 'age': 10 % of its cells are no numbers.* texts",
-        ),
-        (
-            {"income": lambda x: x.map("{:,.0f}".format).str.replace(",", ".") + ".000"},
-            "'income': .* full stops between thousands: take these out",
-        ),
-        (
-            {"income": lambda x: (x + 1000).map("{:,.0f}".format)},
-            "'income': .* comma before three digits: take it out if it parts thousands",
-        ),
-        (
-            {"income": lambda x: (x + 1000).map("{:,.1f}".format).str.replace(",", " ")},
-            "'income': .* blanks or apostrophes between thousands",
-        ),
-        ({"age": lambda x: x.astype(str) + " y"}, "'age': .* unit or a sign beside the number"),
-        (
-            {"income": lambda x: (x % 900 + 100).map("{:.3f}".format)},
-            "'income': 100 % .* full stop before three digits, .* read as decimals",
-        ),
-        ({"income": lambda x: x.map("{:.2f}".format)}, None),
-        ({"age": first(0.004, 999)}, None),
-        ({"rate": first(0.5, None)}, "column 'rate': 50 % of its cells are missing"),
-        ({"who": first(0.5, "")}, "column 'who': 50 % of its cells are missing"),
+        ("smoker", lambda x: x.str.upper(), "100 % .* case"),
+        ("smoker", lambda x: "level " + x, "100 % of its cells are not listed"),
+        ("stage", lambda x: x.replace("II", "i i"), ".* rename"),
+        ("retired", first(0.6, "maybe"), "60 % .* no truth values"),
+        ("age", lambda x: x * 365, ".* beyond the bounds, .* 100 times as large"),
+        ("age", lambda x: x + 125, f"100 % {TOO_LARGE}"),
+        ("age", lambda x: -x, "100 % .* not larger in size than the bounds"),
+        ("height", lambda x: x * 100, "100 % .* 10 times as large .* unit"),
+        ("age", lambda x: x / 100, "100 % .* not at the lowest bound are in the hund"),
+        ("age", lambda x: x * 0, "100 % of its numbers are at the lowest bound"),
+        ("age", lambda x: x * 0 + 120, "100 % of its numbers are at the highest bound"),
+        ("age", first(0.02, 999), "2 % of its cells are 999, beyond the bounds"),
+        ("height", lambda x: x.map("{:.2f}".format).str.replace(".", ","), ".* comma"),
+        ("age", first(0.1, "young"), "10 % of its cells are no numbers.* texts"),
+        ("income", dots, ".* full stops between thousands: take these out"),
+        ("income", lambda x: (x + 1000).map("{:,.0f}".format), THREE_DIGITS),
+        ("income", blanks, ".* blanks or apostrophes between thousands"),
+        ("age", lambda x: x.astype(str) + " y", ".* unit or a sign beside the number"),
+        ("income", three, "100 % .* full stop before three digits, .* read as decimals"),
+        ("income", lambda x: x.map("{:.2f}".format), None),
+        ("age", first(0.004, 999), None),
+        ("rate", first(0.5, None), "50 % of its cells are missing"),
+        ("who", first(0.5, ""), "50 % of its cells are missing"),
     ],
 )
-def test_each_mistake_is_found_and_nothing_else(changed, hint):
-    found = look(**changed)
+def test_each_mistake_is_found_and_nothing_else(name, make, hint):
+    hints = look(**{name: make}).hints
     if hint is None:
-        assert found.hints == ()
+        assert hints == ()
         return
-    assert len(found.hints) == 1, found.hints
-    assert re.search(hint, found.hints[0]), found.hints
+    assert len(hints) == 1, hints
+    kind = "target" if name == "ill" else "column"
+    assert re.search(f"{kind} '{name}': {hint}", hints[0]), hints
 
 
 @pytest.mark.parametrize(
@@ -224,16 +206,11 @@ def test_the_label_of_a_regression_is_looked_at_too():
 
 
 def test_shares_add_up_and_spellings_that_are_two_values_are_left_alone():
-    schema = Schema.from_dict(
-        {
-            "target": {"column": "y", "classes": ["a", "A"]},
-            "columns": {"x": {"kind": "number", "bounds": [0, 1]}},
-        }
-    )
-    table = pd.DataFrame(
-        {"y": ["a", "A", " a ", "a."], "x": [np.inf, "?", "one", 0.5]}, dtype=object
-    )
-    found = dpscd.look(table, schema)
+    columns = {"x": {"kind": "number", "bounds": [0, 1]}}
+    schema = {"target": {"column": "y", "classes": ["a", "A"]}, "columns": columns}
+    cells = {"y": ["a", "A", " a ", "a."], "x": [np.inf, "?", "one", 0.5]}
+    table = pd.DataFrame(cells, dtype=object)
+    found = dpscd.look(table, Schema.from_dict(schema))
     assert shares(found, "y") == (0.75, 0.25, 0.0, 0.0)
     assert shares(found, "x") == (0.25, 0.25, 0.25, 0.25)
     assert not any("rename" in hint for hint in found.hints)
@@ -279,9 +256,8 @@ def test_the_result_says_that_it_is_not_private_and_stays_in_memory():
     assert REPAIRS in lines
     assert "read_from_data = true" in REPAIRS
     assert any(line.startswith("* column 'age'") for line in lines)
-    assert list(found.frame.columns) == [
-        "column", "kind", "inside", "outside", "unread", "missing",
-    ]  # fmt: skip
+    names = ["column", "kind", "inside", "outside", "unread", "missing"]
+    assert list(found.frame.columns) == names
     with pytest.raises(ParameterError, match="not pickled"):
         pickle.dumps(found)
     assert isinstance(found, Look)
@@ -291,10 +267,9 @@ def test_what_cannot_be_looked_at_is_refused_in_words():
     table = people(10)
     with pytest.raises(DataTypeError, match="off for Dask"):
         dpscd.look(dd.from_pandas(table, npartitions=1), SCHEMA)
-    with pytest.raises(DataTypeError, match="path of a file"):
-        dpscd.look(np.zeros((2, 2)), SCHEMA)
-    with pytest.raises(DataTypeError, match="path of a file"):
-        dpscd.look([], SCHEMA)
+    for other in (np.zeros((2, 2)), []):
+        with pytest.raises(DataTypeError, match="path of a file"):
+            dpscd.look(other, SCHEMA)
     with pytest.raises(DataError, match="no records"):
         dpscd.look(table[:0], SCHEMA)
     with pytest.raises(SchemaError, match="no column 'age'"):

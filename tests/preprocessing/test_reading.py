@@ -76,12 +76,10 @@ def test_compressed_files_are_read(table, tmp_path):
     with zipfile.ZipFile(tmp_path / "table.zip", "w") as archive:
         archive.writestr("table.csv", TEXT)
     assert len(whole(tmp_path / "table.zip")) == 3
-    cut = table(gzip.compress(TEXT.encode() * 1000)[:-20], "cut.csv.gz")
-    with pytest.raises(DataError, match=r"cut.csv.gz cannot be read"):
-        whole(cut)
-    wrong = table(TEXT, "wrong.csv.gz")
-    with pytest.raises(DataError, match=r"wrong.csv.gz cannot be read"):
-        whole(wrong)
+    half = gzip.compress(TEXT.encode() * 1000)[:-20]
+    for name, content in (("cut.csv.gz", half), ("wrong.csv.gz", TEXT)):
+        with pytest.raises(DataError, match=f"{name} cannot be read"):
+            whole(table(content, name))
 
 
 def test_several_files_are_one_table(table):
@@ -152,9 +150,8 @@ def test_a_stray_quote_does_not_swallow_other_records(table, stray):
     layout = Layout(header=False, names=("a", "t", "y") if "," not in stray else tuple("atuy"))
     lines = [f"1,{stray},no", *["2,x,no"] * 5, '3,"z",no', "4,x,no"]
     file = table("\n".join(lines) + "\n")
-    with pytest.raises(
-        DataError, match=r"quoted cell that goes on|different numbers"
-    ) as caught:
+    words = r"quoted cell that goes on|different numbers"
+    with pytest.raises(DataError, match=words) as caught:
         whole(file, layout)
     assert caught.value.__context__ is None
 
@@ -197,9 +194,8 @@ def test_a_file_that_may_not_be_read_is_the_systems_error(table, monkeypatch):
 
 def test_parquet_is_read_in_pieces(tmp_path):
     file = tmp_path / "table.parquet"
-    pd.DataFrame({"a": [1, 2, 3], "t": ["x", "y", "z"], "y": ["no", "yes", None]}).to_parquet(
-        file
-    )
+    cells = {"a": [1, 2, 3], "t": ["x", "y", "z"], "y": ["no", "yes", None]}
+    pd.DataFrame(cells).to_parquet(file)
     pieces = list(read_frames(file, Layout(), ["a", "y"], 2))
     assert [len(piece) for piece in pieces] == [0, 2, 1]
     found = read_parsed([file], SCHEMA)
@@ -207,15 +203,11 @@ def test_parquet_is_read_in_pieces(tmp_path):
     np.testing.assert_array_equal(found.target, [0, 1, -2])
     whole_numbers = tmp_path / "large.parquet"
     large = 2**53 + 1
-    codes = Schema.from_dict(
-        {
-            "target": {"column": "y", "bounds": [0, 1]},
-            "columns": {
-                "a": {"kind": "category", "values": [large]},
-                "b": {"kind": "number", "bounds": [0, 1]},
-            },
-        }
-    )
+    columns = {
+        "a": {"kind": "category", "values": [large]},
+        "b": {"kind": "number", "bounds": [0, 1]},
+    }
+    codes = Schema.from_dict({"target": {"column": "y", "bounds": [0, 1]}, "columns": columns})
     for more in ([large, True], [None, None]):  # a missing value does not change the others
         table = pa.table({"a": [large, more[0]], "b": [True, more[1]], "y": [0.5, 0.5]})
         parquet.write_table(table, whole_numbers)
@@ -274,10 +266,8 @@ def test_persons_are_counted_over_all_pieces_and_files(files, monkeypatch):
     np.testing.assert_array_equal(found.persons, expected)
     assert len(found) == 81
     assert "p" not in found.columns
-    plain = TableFiles(paths, PERSONS)
-    assert (plain.count, plain.parsed().persons) == (81, None)
-    nobody = TableFiles(paths, SCHEMA, person=True)
-    assert (nobody.count, nobody.parsed().persons) == (81, None)
+    for other in (TableFiles(paths, PERSONS), TableFiles(paths, SCHEMA, person=True)):
+        assert (other.count, other.parsed().persons) == (81, None)
 
 
 def test_rows_without_a_person_are_nobody(table):

@@ -68,9 +68,8 @@ def test_an_unfilled_template_says_where_to_go_on():
         Schema.parse(number)
     done = Schema.parse(number.replace("# bounds = []", "bounds = [0, 120]"))
     assert done.columns[0].bounds == (0.0, 120.0)
-    named = text.replace('kind = ""', 'kind = "category"').replace(
-        "# values = []", "values = []"
-    )
+    named = text.replace('kind = ""', 'kind = "category"')
+    named = named.replace("# values = []", "values = []")
     with pytest.raises(SchemaError, match=f"line {line_of('# values')}: .*'age' needs values"):
         Schema.parse(named)
 
@@ -170,9 +169,8 @@ def test_a_template_asks_for_the_column_of_persons():
 def test_a_template_of_names_that_are_answered_has_persons():
     columns = {"patient_id": "number", "sick": "boolean", "ill": "number"}
     text = template(columns, Layout(delimiter=";"))
-    text = text.replace("classes = []", "bounds = [0, 1]").replace(
-        "bounds = []", "bounds = [0, 1]"
-    )
+    for empty in ("classes = []", "bounds = []"):
+        text = text.replace(empty, "bounds = [0, 1]")
     assert Schema.parse(text).person is None
     answered = text.replace("# person", "person")
     with pytest.raises(SchemaError, match="so it must not be a feature"):
@@ -194,14 +192,15 @@ def test_a_column_of_persons_that_is_named_is_no_feature(layout):
     assert "age" not in {column.name for column in schema.columns}
     assert "age" not in schema.read_from_data
     assert schema.layout == layout
-    for make in (lambda **own: template(NAMES, layout, **own), lambda **own: found.text(
-            own.get("target"), own["person"])):  # fmt: skip
-        with pytest.raises(DataError, match="no column 'x' to identify persons"):
-            make(person="x")
-        with pytest.raises(DataError, match="'ill' is the target: it cannot identify"):
-            make(person="ill")
-        with pytest.raises(DataError, match="'age' is the target: it cannot identify"):
-            make(person="age", target="age")
+    for person, target, says in (
+        ("x", None, "no column 'x' to identify persons"),
+        ("ill", None, "'ill' is the target: it cannot identify"),
+        ("age", "age", "'age' is the target: it cannot identify"),
+    ):
+        with pytest.raises(DataError, match=says):
+            template(NAMES, layout, target=target, person=person)
+        with pytest.raises(DataError, match=says):
+            found.text(target, person)
 
 
 def test_a_template_names_every_key_and_what_it_shows_is_allowed():
@@ -212,11 +211,9 @@ def test_a_template_names_every_key_and_what_it_shows_is_allowed():
     words = set(re.findall("[a-z_]+", text))
     assert known <= words
     parts = {"table": [], "target": [], "number": [], "category": [], "any": []}
-    place = None
+    place, title = None, r"# (?:\[(table|target)\]|of (?:a )?(number|category|any).*:)?$"
     for line in MORE_KEYS.splitlines():
-        if found := re.match(
-            r"# (?:\[(table|target)\]|of (?:a )?(number|category|any).*:)?$", line
-        ):
+        if found := re.match(title, line):
             place = found[1] or found[2]
         elif place and line != "#":
             parts[place].append(line.removeprefix("# "))

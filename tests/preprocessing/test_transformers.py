@@ -30,10 +30,8 @@ SCHEMA = {
     },
 }
 TABLE = pd.DataFrame({"a": [0.0, 5.0, 10.0], "c": ["u", "z", "v"], "y": ["no", "yes", "no"]})
-WIDE = {
-    **SCHEMA,
-    "columns": {"c": {"kind": "category", "values": [str(k) for k in range(40)]}},
-}
+LEVELS = {"kind": "category", "values": [str(k) for k in range(40)]}
+WIDE = {**SCHEMA, "columns": {"c": LEVELS}}
 
 
 def test_a_schema_may_be_given_in_three_ways(tmp_path):
@@ -62,9 +60,8 @@ def test_table_encoder_keeps_names_and_output_containers():
 def test_sparse_output_is_chosen_or_asked_for():
     table = pd.DataFrame({"c": ["1", "99"]})
     assert scipy.sparse.issparse(TableEncoder(WIDE).fit_transform(table))
-    assert not scipy.sparse.issparse(
-        TableEncoder(WIDE, sparse_output=False).fit_transform(table)
-    )
+    dense = TableEncoder(WIDE, sparse_output=False).fit_transform(table)
+    assert not scipy.sparse.issparse(dense)
     assert scipy.sparse.issparse(TableEncoder(SCHEMA, sparse_output=True).fit_transform(TABLE))
     with pytest.raises(ParameterError, match="sparse_output='yes'"):
         TableEncoder(SCHEMA, sparse_output="yes").fit(TABLE)
@@ -100,12 +97,8 @@ def test_in_a_pipeline_and_a_column_transformer():
     estimator = DPLogisticRegression(epsilon=5.0, classes=["no", "yes"], random_state=0)
     model = make_pipeline(TableEncoder(SCHEMA), estimator).fit(table, y)
     assert model.score(table, y) > 0.95
-    parts = ColumnTransformer(
-        [
-            ("numbers", DeclaredScaler((0, 10), bins=4), ["a"]),
-            ("texts", DeclaredEncoder(["u"]), ["c"]),
-        ]
-    )
+    numbers = ("numbers", DeclaredScaler((0, 10), bins=4), ["a"])
+    parts = ColumnTransformer([numbers, ("texts", DeclaredEncoder(["u"]), ["c"])])
     model = make_pipeline(parts, RowScaler(), clone(estimator)).fit(table, y)
     assert model.score(table, y) > 0.95
     assert model[:-1].get_feature_names_out().tolist()[-1] == "texts__c=(other)"
@@ -155,10 +148,8 @@ def test_bad_arrays_are_refused_without_their_values():
         DeclaredScaler((0, 1)).fit(np.zeros((2, 0)))
     with pytest.raises(DataError, match="must have 2 columns"):
         RowScaler().fit([[1.0, 2.0]]).transform([[1.0]])
-    assert np.isnan(RowScaler().fit_transform([["secret"], [1.0]])).ravel().tolist() == [
-        True,
-        False,
-    ]
+    scaled = RowScaler().fit_transform([["secret"], [1.0]])
+    assert np.isnan(scaled).ravel().tolist() == [True, False]
     for ragged in ([[1.0], [1.0, 2.0]], [[1.0], 2.0], [[1.0], "1"]):
         for transformer in (DeclaredScaler((0, 1)), RowScaler()):
             with pytest.raises(DataError, match="as many columns in every record"):
