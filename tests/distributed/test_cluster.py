@@ -62,7 +62,7 @@ def here(model, X, y, *others):
 
     class Here:
         bounded, on_dask, any_length, persons = 0, False, True, None
-        weighted = any(x is not None for x in others)
+        weighted = bool(others) and others[0] is not None
 
         @contextmanager
         def opened(self, labels, threads):  # noqa: ARG002

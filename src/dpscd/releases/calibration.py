@@ -114,6 +114,10 @@ class Shift(SumRelease):
         if listed.size != (4 if over_rows else 2):
             raise CardError(WRONG_SIZE.format(cls.what))
 
+    def linked(self, state: State) -> State:
+        """Return the state with the link that the shift must not change."""
+        return state
+
     @abstractmethod
     def query(self, state: State) -> ShiftQuery:
         """Return the query, which is public by then."""
@@ -138,6 +142,7 @@ class Shift(SumRelease):
 
     def run(self, state: State, parties: Parties) -> State:
         """Release it, and shift the intercept."""
+        state = self.linked(state)
         model = cast("Model", state.model)
         query = self.query(state)
         found = self.noisy(query, parties) / self.n
@@ -239,9 +244,9 @@ class Calibration(Shift):
         link, rows = link_of(state), self.counted(0.5)
         return CalibrationQuery(self.n, state.declared, model, link, rows=rows)
 
-    def run(self, state: State, parties: Parties) -> State:
-        """Release it, and shift the intercept; the link stays."""
-        return super().run(replace(state, link=link_of(state)), parties)
+    def linked(self, state: State) -> State:
+        """Return the state with the link of the model, which stays."""
+        return replace(state, link=link_of(state))
 
 
 def link_of(state: State) -> Link:
