@@ -1,0 +1,108 @@
+"""One shape of experiments: a file says what runs and what is shown; this runs and writes it.
+
+A file of :mod:`dpscd_experiments.experiments` ends in ``EXPERIMENT = Experiment(...)``. What it
+has run is kept in one store, ``NAME.jsonl``, from which an interrupted run goes on.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from tomllib import loads
+from typing import Any
+
+from dpscd.errors import DpscdError, ParameterError
+from dpscd_experiments.store import Row, Store, write_csv
+from dpscd_experiments.style import save_figure
+
+__all__ = ["Asked", "Experiment", "Failure", "Shown", "Spec", "find", "perform"]
+
+Spec = Mapping[str, Any]
+
+
+class Failure(DpscdError):  # noqa: N818 - read as what happened
+    """Nothing that could be shown came of an experiment."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The part of an experiment that is to run; empty: all of it."""
+
+    quick: bool = False
+    datasets: Sequence[str] = ()
+    methods: Sequence[str] = ()
+    epsilons: Sequence[float] = ()
+    seeds: int | None = None  # at most so many
+    again: Sequence[str] = ()  # methods whose stored rows are forgotten first
+    processes: int = 1
+    progress: bool | None = None  # whether to show a bar; default: on a terminal
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is written of an experiment."""
+
+    page: str  # Markdown; figures are named by their PNG files
+    rows: Mapping[str, Sequence[Row]]  # by the name of their CSV file
+    figures: Mapping[str, Any] = field(default_factory=dict)  # by the name of their file
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What runs, and what is shown of it."""
+
+    run: Callable[[Spec, Asked, Store], None]  # what is asked for and not stored yet
+    show: Callable[[Spec, bool, Store], Shown]  # all that is stored of a (quick) run
+    # What may be asked for, by the options' names: data, method, again, epsilon.
+    choices: Callable[[Spec], Mapping[str, Sequence[Any]]]
+
+
+def load_spec(name: str) -> dict[str, Any]:
+    """Return what the file of an experiment says, its table ``quick`` included."""
+    file = files("dpscd_experiments") / "specs" / f"{name}.toml"
+    return loads(file.read_text(encoding="utf-8"))
+
+
+def settings_of(spec: Spec, quick: bool) -> dict[str, Any]:
+    """Return the settings of a full run, or what ``quick`` changes of them."""
+    settings = {name: value for name, value in spec.items() if name != "quick"}
+    return {**settings, **spec.get("quick", {})} if quick else settings
+
+
+def find(name: str) -> Experiment:
+    """Return an experiment by its name; only its own modules are imported."""
+    found: Experiment = import_module(f"dpscd_experiments.experiments.{name}").EXPERIMENT
+    return found
+
+
+def perform(name: str, out: Path, asked: Asked, spec: Spec | None = None) -> list[Path]:
+    """Run what is asked for and not stored yet, and write files of all that is stored."""
+    experiment, spec = find(name), load_spec(name) if spec is None else spec
+    given = {
+        "data": asked.datasets,
+        "method": asked.methods,
+        "epsilon": asked.epsilons,
+        "again": asked.again,
+    }
+    choices = experiment.choices(settings_of(spec, asked.quick))
+    for option, values in given.items():
+        allowed = choices.get(option, ())
+        for value in values:
+            if value not in allowed:
+                words = ", ".join(map(str, allowed)) or "left out"
+                raise ParameterError(f"{option}={value!r} must be one of {words}.")
+    store = Store(out / f"{name}.jsonl")
+    for method in asked.again:
+        store.forget(method)
+    experiment.run(spec, asked, store)
+    shown = experiment.show(spec, asked.quick, store)
+    out.mkdir(parents=True, exist_ok=True)
+    written = [out / f"{name}.md"]
+    written[0].write_text(shown.page, encoding="utf-8")
+    for stem, rows in shown.rows.items():
+        written.append(out / f"{stem}.csv")
+        write_csv(written[-1], rows)
+    for stem, figure in shown.figures.items():
+        written += save_figure(figure, out, stem)
+    return written
