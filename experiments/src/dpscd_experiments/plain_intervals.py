@@ -28,20 +28,7 @@ def plain_least_squares(
     robust: bool = False,
     persons: npt.NDArray[np.int64] | None = None,
 ) -> Plain:
-    """Fit least squares: not private.
-
-    Parameters
-    ----------
-    X, y : arrays
-        Records and labels.
-    intercept : bool
-        Whether to fit one.
-    robust : bool
-        Whether errors are those of the sandwich (HC0) or of the model.
-    persons : array of int, optional
-        Whose row each is, from 0 up without gaps. The rows of a person then share a weight of
-        1, and errors are robust and clustered by person.
-    """
+    """Fit least squares: not private."""
     rows = _rows(X, intercept)
     weighted = rows
     if persons is not None:
@@ -62,15 +49,7 @@ def plain_least_squares(
 def plain_logistic(
     X: Floats, y: Floats, *, intercept: bool = True, robust: bool = False
 ) -> Plain:
-    """Fit logistic regression by Newton's method: not private.
-
-    Parameters
-    ----------
-    X, y : arrays
-        Records, and classes 0 and 1.
-    intercept, robust : bool
-        As of :func:`plain_least_squares`.
-    """
+    """Fit logistic regression by Newton's method: not private."""
     rows = _rows(X, intercept)
     estimate = np.zeros(rows.shape[1])
     for _ in range(_STEPS):

@@ -17,21 +17,7 @@ Ends = Generator[tuple[Cell, Outcome], None, None]
 
 
 def in_parallel(cells: Sequence[Cell], processes: int) -> Ends:
-    """Run cells in several processes.
-
-    Parameters
-    ----------
-    cells : sequence of Cell
-        What to run.
-    processes : int
-        How many at once.
-
-    Yields
-    ------
-    Cell, Outcome
-        As they end. When a process dies, the cells that were running are tried once more,
-        each alone; the one that kills its process again has failed.
-    """
+    """Run cells in several processes."""
     waiting = list(reversed(cells))
     suspects: list[Cell] = []
     while waiting:

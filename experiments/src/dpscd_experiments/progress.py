@@ -11,22 +11,7 @@ __all__ = ["progress_bar"]
 def progress_bar(
     title: str, total: int, shown: bool | None
 ) -> Iterator[Callable[[Counter[str]], None]]:
-    """Show how far a run is, and yield what moves the bar on by one.
-
-    Parameters
-    ----------
-    title : str
-        What the bar says.
-    total : int
-        How many moves there will be.
-    shown : bool, optional
-        Whether there is a bar; default: on a terminal.
-
-    Yields
-    ------
-    callable
-        Takes counts of what ended how; those of 'failed' and 'skipped' are shown.
-    """
+    """Show how far a run is, and yield what moves the bar on by one."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -15,15 +15,7 @@ __all__ = ["provenance"]
 
 @cache
 def provenance() -> dict[str, str | int]:
-    """Return what to write beside every result.
-
-    Returns
-    -------
-    dict
-        ``commit`` ('unknown' outside a checkout, ending in '-dirty' when files were
-        changed since), ``dpscd``, ``numpy``, ``numba``, ``scikit_learn`` and ``python``
-        versions, ``system``, ``cpu`` model and ``cores`` that may be used.
-    """
+    """Return what to write beside every result."""
     return {
         "commit": _commit(Path(__file__).resolve()),
         "dpscd": __version__,

@@ -39,30 +39,7 @@ def run(
     progress: bool | None = None,
     title: str = "cells",
 ) -> Summary:
-    """Run the cells that the store does not have yet, and store their rows one by one.
-
-    Parameters
-    ----------
-    cells : iterable of Cell
-        What to run. Cells with the same key run once.
-    store : Store
-        Where results go. Only this process writes to it.
-    processes : int, default=1
-        How many run at once; 1 runs them in this process. They are spawned, so a script
-        needs ``if __name__ == "__main__":``, and share Numba's cache of compiled code.
-    retry : bool, default=True
-        Whether cells that are stored as failed or skipped run again.
-    progress : bool, optional
-        Whether to show a bar with the time left; default: on a terminal.
-    title : str
-        What the bar says.
-
-    Returns
-    -------
-    Summary
-        Counts. A cell that fails is stored as failed with its error, and the others go
-        on. After Ctrl-C, which is raised on, all cells that had finished are stored.
-    """
+    """Run the cells that the store does not have yet, and store their rows one by one."""
     if processes < 1:
         raise ParameterError(f"processes={processes!r} must be at least 1.")
     unique = {cell.key: cell for cell in cells}

@@ -72,25 +72,13 @@ class StoreError(DpscdError, ValueError):
 
 
 class Store:
-    """A file of result rows.
-
-    Parameters
-    ----------
-    path : path
-        The file, made at the first append.
-    """
+    """A file of result rows."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
 
     def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add all rows of one cell, in one write that is on the disk when this returns.
-
-        Parameters
-        ----------
-        rows : sequence of dict
-            The rows; each must have all columns.
-        """
+        """Add all rows of one cell, in one write that is on the disk when this returns."""
         for number, row in enumerate(rows, 1):
             _check(row, f"row {number} of {len(rows)}")
         text = "".join(_line(row) for row in rows)
@@ -102,13 +90,7 @@ class Store:
             os.fsync(stream.fileno())
 
     def read(self) -> list[Row]:
-        """Return the rows of all complete cells, of each the last run.
-
-        Returns
-        -------
-        list of dict
-            In the order of the file; empty when there is no file.
-        """
+        """Return the rows of all complete cells, of each the last run."""
         cells: dict[str, list[tuple[int, Row]]] = {}
         for number, row in enumerate(self._rows()):
             cells.setdefault(row["cell"], []).append((number, row))
@@ -128,11 +110,6 @@ class Store:
         """Drop all rows of a method, so that its cells run again; return how many.
 
         The file is replaced in one step: it has either all of them or none.
-
-        Parameters
-        ----------
-        method : str
-            The method, in whatever experiment.
         """
         rows = list(self._rows())
         kept = [row for row in rows if row["method"] != method]

@@ -145,13 +145,7 @@ of two classes, was missed.
 
 
 def device_page(found: dict[str, Any]) -> str:
-    """Return the page of stored rows.
-
-    Parameters
-    ----------
-    found : dict
-        Rows by what they are of, and the machine.
-    """
+    """Return the page of stored rows."""
     listed = _table(("machine", ""), list(found["machine"].items()))
     makers = {"times": _times, "fashion": _fashion, "parts": _parts, "checks": _checks}
     made = [make(found[what]) for what, make in makers.items() if found.get(what)]

@@ -69,13 +69,7 @@ def _scattered(pictures: Any) -> Any:
 
 
 def scattering_on_device(images: npt.NDArray[np.uint8]) -> Floats:
-    """Return one row per picture: its 3,969 normalised scattering coefficients.
-
-    Parameters
-    ----------
-    images : array of shape (n, 28, 28)
-        Pictures, 0 to 255.
-    """
+    """Return one row per picture: its 3,969 normalised scattering coefficients."""
     rows = np.empty((len(images), SCATTERING_SIZE), dtype=np.float32)
     with exactly():
         run = compiled(_scattered)

@@ -20,27 +20,13 @@ __all__ = ["Result", "results_of", "run_methods", "settings_in", "stored_rows"]
 
 @dataclass(frozen=True)
 class Result:
-    """What is stored of a method in one setting.
+    """What is stored of a method in one setting."""
 
-    Attributes
-    ----------
-    setting : Setting
-        The problem and the epsilon.
-    method : str
-        The method's name.
-    rows : tuple of dict
-        Rows of its results, on test rows; empty when there are none.
-    tried : int
-        How many configurations were tried on validation rows.
-    trouble : tuple of str
-        Why cells failed or were skipped.
-    """
-
-    setting: Setting
-    method: str
-    rows: tuple[Row, ...]
-    tried: int
-    trouble: tuple[str, ...]
+    setting: Setting  # the problem and the epsilon
+    method: str  # the method's name
+    rows: tuple[Row, ...]  # rows of its results, on test rows; empty when there are none
+    tried: int  # how many configurations were tried on validation rows
+    trouble: tuple[str, ...]  # why cells failed or were skipped
 
     def values(self, metric: str) -> tuple[float, ...]:
         """Return a metric at each seed, in their order."""
@@ -70,17 +56,7 @@ class Result:
 def settings_in(
     spec: Mapping[str, Any], quick: bool, problems: Sequence[str] = ()
 ) -> list[Setting]:
-    """Return the settings of a run.
-
-    Parameters
-    ----------
-    spec : dict
-        The bench's file.
-    quick : bool
-        Whether to use what its table ``quick`` says.
-    problems : sequence of str
-        Only these; otherwise those that the file names.
-    """
+    """Return the settings of a run."""
     chosen = settings_of(spec, quick)
     known = chosen["problems"]
     for name in problems:
@@ -109,23 +85,7 @@ def run_methods(
     processes: int = 1,
     progress: bool | None = None,
 ) -> None:
-    """Run methods, tuning included, as far as the store does not have them yet.
-
-    Parameters
-    ----------
-    settings : sequence of Setting
-        Problems and epsilons.
-    methods : iterable of str
-        Names in `known`.
-    spec : dict
-        The bench's settings, of a quick or a full run.
-    store : Store
-        Where rows go.
-    known : dict
-        The methods of the bench.
-    processes, progress
-        As for :func:`dpscd_experiments.runner.run`.
-    """
+    """Run methods, tuning included, as far as the store does not have them yet."""
     names = list(methods)
     seen: set[str] = set()
     # What a round of tuning finds decides what the next round runs.

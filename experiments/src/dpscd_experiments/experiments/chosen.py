@@ -61,19 +61,7 @@ class Chosen:
 
 
 def best_by_method(rows: Sequence[Mapping[str, Any]]) -> list[Chosen]:
-    """Return, for each method and epsilon, the lot size with the best validation score.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Rows of :func:`dpscd_experiments.experiments.sweeps.sweep` and its like.
-
-    Returns
-    -------
-    list of Chosen
-        In the order of :data:`LABELS`, then of epsilon; ``tried`` counts the
-        configurations of all lot sizes.
-    """
+    """Return, for each method and epsilon, the lot size with the best validation score."""
     by_cell: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["method"] in LABELS and row["status"] == "ok":

@@ -25,17 +25,7 @@ def feature_settings(
     datasets: Sequence[str] = (),
     epsilons: Sequence[float] = (),
 ) -> list[Setting]:
-    """Return the settings of a run: every kind of rows at every epsilon.
-
-    Parameters
-    ----------
-    spec : dict
-        The bench's file.
-    quick : bool
-        Whether to use what its table ``quick`` says.
-    datasets, epsilons : sequence
-        Only these; otherwise those that the file names.
-    """
+    """Return the settings of a run: every kind of rows at every epsilon."""
     chosen = settings_of(spec, quick)
     for name, given, known in (
         ("data", datasets, chosen["datasets"]),

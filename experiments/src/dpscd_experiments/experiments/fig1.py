@@ -14,15 +14,7 @@ __all__ = ["cells", "findings", "text"]
 
 
 def cells(spec: Mapping[str, Any], quick: bool) -> list[Cell]:
-    """Return the cells of fig1a, fig1b, fig1c or fig1a-flights.
-
-    Parameters
-    ----------
-    spec : dict
-        The target's file.
-    quick : bool
-        Whether to use its thinner grids and fewer seeds.
-    """
+    """Return the cells of fig1a, fig1b, fig1c or fig1a-flights."""
     settings = settings_of(spec, quick)
     target = settings["target"]
     untuned = [

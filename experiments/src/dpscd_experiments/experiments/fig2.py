@@ -33,15 +33,7 @@ Line = tuple[Chosen, list[tuple[float, float, float, float]]]
 
 
 def cells(spec: Mapping[str, Any], quick: bool) -> list[Cell]:
-    """Return the cells: the sweep of figure 1 again, with the path of the winners.
-
-    Parameters
-    ----------
-    spec : dict
-        The target's file.
-    quick : bool
-        Whether to use its thinner grids and fewer seeds.
-    """
+    """Return the cells: the sweep of figure 1 again, with the path of the winners."""
     settings = settings_of(spec, quick)
     optimum = Cell(
         function=solved,
@@ -54,15 +46,7 @@ def cells(spec: Mapping[str, Any], quick: bool) -> list[Cell]:
 
 
 def traced(cell: Cell) -> Metrics:
-    """Tune at one lot size, and follow the objective of the best with all seeds.
-
-    Returns
-    -------
-    dict
-        As :func:`dpscd_experiments.experiments.sweeps.sweep`, and the curves ``primal``,
-        ``primal_low`` and ``primal_high`` over epochs: median, least and largest of the
-        seeds. Not private.
-    """
+    """Tune at one lot size, and follow the objective of the best with all seeds."""
     task, winner = tune(cell)
     models, paths = [], []
     for seed in range(int(str(cell.parameters["seeds"]))):

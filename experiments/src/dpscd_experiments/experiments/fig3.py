@@ -17,15 +17,7 @@ _NEAR = 1.05  # what counts as close to the least MSE of all
 
 
 def cells(spec: Mapping[str, Any], quick: bool) -> list[Cell]:
-    """Return the cells: one for each clip and seed, over all lot sizes.
-
-    Parameters
-    ----------
-    spec : dict
-        The target's file.
-    quick : bool
-        Whether to use its thinner grids and fewer seeds.
-    """
+    """Return the cells: one for each clip and seed, over all lot sizes."""
     settings = settings_of(spec, quick)
     sizes = ",".join(map(str, settings["lot_sizes"]))
     return [

@@ -38,25 +38,13 @@ _HOPELESS = "inference cannot work"  # how the message of a fit begins that is r
 
 @dataclass(frozen=True)
 class Named:
-    """A design as the bench's file has it.
+    """A design as the bench's file has it."""
 
-    Attributes
-    ----------
-    name, words : str
-        In rows, and on the page.
-    design : Design
-        What it is.
-    families : tuple of str
-        For which models.
-    seeds : int
-        How many fits.
-    """
-
-    name: str
+    name: str  # in rows, and on the page
     words: str
-    design: Design
-    families: tuple[Family, ...]
-    seeds: int
+    design: Design  # what it is
+    families: tuple[Family, ...]  # for which models
+    seeds: int  # how many fits
 
 
 def designs_in(
@@ -67,21 +55,7 @@ def designs_in(
     families: Sequence[str] = (),
     seeds: int | None = None,
 ) -> list[Named]:
-    """Return the designs of a run.
-
-    Parameters
-    ----------
-    spec : dict
-        The bench's file.
-    quick : bool
-        Whether to use what its table ``quick`` says.
-    only : sequence of str
-        Only these designs; otherwise those that the file names.
-    families : sequence of str
-        Only these models.
-    seeds : int, optional
-        At most so many fits of each.
-    """
+    """Return the designs of a run."""
     chosen = settings_of(spec, quick)
     known = chosen["designs"]
     for what, given, allowed in (("design", only, known), ("family", families, FAMILIES)):
@@ -145,18 +119,7 @@ class _Private:
 
 
 def measure_fit(cell: Cell) -> Metrics:
-    """Fit generated records with and without privacy, and count what is covered.
-
-    Returns
-    -------
-    dict
-        Of the coefficients, without the intercept: ``intervals`` that were given, ``refused``,
-        ``covered`` of those given, ``plain_covered`` of all by intervals without privacy on
-        the same records, ``width``, the median over those given of their width over that
-        without privacy, and ``z2``, the mean square of (estimate - truth) / error. Of the
-        intercept: ``intercept_covered`` (NaN if refused) and ``intercept_plain``. ``cut`` is
-        the share of rows longer than `row_bound`.
-    """
+    """Fit generated records with and without privacy, and count what is covered."""
     parameters = cast("dict[str, Any]", cell.parameters)
     design = Design(**parameters, epsilon=cell.epsilon)
     family = cast("Family", cell.method)
@@ -223,14 +186,7 @@ def _plain(design: Design, family: Family, sample: Sample) -> Plain:
 
 
 def measure_table(cell: Cell) -> Metrics:
-    """Fit a real table, with privacy or without.
-
-    Returns
-    -------
-    dict
-        ``estimate``, ``low`` and ``high`` of each term but the intercept, in the units in
-        which they are shown; NaN where refused.
-    """
+    """Fit a real table, with privacy or without."""
     asked, (X, y) = QUESTIONS[cell.dataset], load_question(cell.dataset)
     if cell.method == PLAIN:
         fit = plain_least_squares if asked.family == "ridge" else plain_logistic

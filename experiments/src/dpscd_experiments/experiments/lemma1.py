@@ -19,13 +19,7 @@ SEARCHES = ("no step", "label kept", "label kept, shared alone")
 
 
 def sensitivity(cell: Cell) -> Metrics:
-    """Search random states for the largest change of one lot when a record is zeroed.
-
-    Notes
-    -----
-    Record 0 of a lot of four is zeroed out. In 'no step' it takes no step any more; in
-    'label kept' its column is zero and its label stays, as in the proof of Lemma 1.
-    """
+    """Search random states for the largest change of one lot when a record is zeroed."""
     parameters: Any = cell.parameters
     generator = np.random.default_rng([cell.seed, SEARCHES.index(cell.method)])
     best, curve = 0.0, []

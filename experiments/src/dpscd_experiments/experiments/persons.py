@@ -17,17 +17,7 @@ MEASURES = {"squared": "mse", "logistic": "log_loss"}
 def person_settings(
     spec: Mapping[str, Any], quick: bool, datasets: Sequence[str] = ()
 ) -> list[Setting]:
-    """Return the settings of a run: every data set with both losses at every epsilon.
-
-    Parameters
-    ----------
-    spec : dict
-        The bench's file.
-    quick : bool
-        Whether to use what its table ``quick`` says.
-    datasets : sequence of str
-        Only these; otherwise those that the file names.
-    """
+    """Return the settings of a run: every data set with both losses at every epsilon."""
     chosen = settings_of(spec, quick)
     known = chosen["datasets"]
     for name in datasets:

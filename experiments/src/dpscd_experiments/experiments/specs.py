@@ -20,13 +20,7 @@ BENCHES = ("accuracy", "features", "intervals", "persons", "speed", "tables")
 
 
 def load_spec(target: str) -> dict[str, Any]:
-    """Return what the file of a target or bench says, its table ``quick`` included.
-
-    Parameters
-    ----------
-    target : str
-        One of :data:`TARGETS` or :data:`BENCHES`.
-    """
+    """Return what the file of a target or bench says, its table ``quick`` included."""
     known = (*TARGETS, *BENCHES)
     if target not in known:
         raise ParameterError(f"target={target!r} must be one of {', '.join(known)}.")

@@ -38,21 +38,7 @@ class Winner:
 def grid_cells(
     settings: Mapping[str, Any], experiment: str, methods: Sequence[str], function: Any
 ) -> list[Cell]:
-    """Return the cells of tuned methods: one for each method, epsilon and lot size.
-
-    Parameters
-    ----------
-    settings : dict
-        ``dataset``, ``loss``, ``lam``, ``epochs``, ``epsilons``, ``delta``, ``lot_sizes``,
-        ``clips``, ``learning_rates`` and ``seeds``.
-    experiment : str
-        What the rows are for.
-    methods : sequence of str
-        Which methods. Those that have no noise are run without epsilon; those that have
-        nothing to tune, or no lots, once.
-    function : callable
-        What a cell calls.
-    """
+    """Return the cells of tuned methods: one for each method, epsilon and lot size."""
     cells = []
     for method in methods:
         published = METHODS.get(method)
@@ -88,15 +74,7 @@ def grid_cells(
 
 
 def sweep(cell: Cell) -> Metrics:
-    """Tune C and eta at one lot size with one seed, then run the best with all seeds.
-
-    Returns
-    -------
-    dict
-        ``mse`` or ``accuracy`` on test rows, at each seed; ``validation``, the median over
-        seeds by which the lot size is chosen; the configuration; how many were ``tried``
-        and how many of those were ``broken`` (not finite).
-    """
+    """Tune C and eta at one lot size with one seed, then run the best with all seeds."""
     task, winner = tune(cell)
     seeds = range(int(_number(cell, "seeds")))
     models = [winner.train(seed, None) for seed in seeds]

@@ -106,22 +106,7 @@ def prepared(dataset: str, loss: str, lam: float) -> Task:
 def trainer(
     task: Task, method: str, config: Config, epochs: int, epsilon: float, delta: float
 ) -> tuple[Train, float]:
-    """Return how to train a configuration, and its noise multiplier.
-
-    Parameters
-    ----------
-    task : Task
-        On what.
-    method : str
-        A method of the paper by its name, or :data:`OURS_TUNED`.
-    config : Config
-        What the paper tunes.
-    epochs : int
-        Passes over the records.
-    epsilon, delta : float
-        The privacy that is claimed: by the paper's accountant for its methods, proved for
-        ours.
-    """
+    """Return how to train a configuration, and its noise multiplier."""
     if method == OURS_TUNED:
         return _secret_dual(task, config, epochs, epsilon, delta)
     if method not in METHODS:

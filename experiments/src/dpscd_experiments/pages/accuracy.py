@@ -37,30 +37,7 @@ def bench_accuracy(
     spec: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> list[Path]:
-    """Run what is left of the bench, and write files from all that is stored.
-
-    Parameters
-    ----------
-    out : Path
-        The folder; made if it is not there. ``accuracy.jsonl`` in it is the store.
-    quick : bool
-        Whether to run the quick version.
-    problems, methods : sequence of str
-        Run only these; the files show the others too, as far as they are stored.
-    again : sequence of str
-        Methods whose stored rows are forgotten first.
-    processes : int
-        How many cells run at once.
-    spec : dict, optional
-        Settings instead of those of the bench's file.
-    progress : bool, optional
-        Whether to show a bar; default: on a terminal.
-
-    Returns
-    -------
-    list of Path
-        ``accuracy.csv``, ``accuracy.md`` and the figures.
-    """
+    """Run what is left of the bench, and write files from all that is stored."""
     for name in (*methods, *again):
         if name not in METHODS:
             raise ParameterError(f"method={name!r} must be one of {', '.join(METHODS)}.")

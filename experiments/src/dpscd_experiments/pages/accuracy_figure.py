@@ -35,19 +35,7 @@ def draw(
     known: Mapping[str, Method] = METHODS,
     measure: str | None = None,
 ) -> Any:
-    """Return the figure of one problem: median and quartiles of all methods.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Those of one problem.
-    quick : bool
-        Whether they are of a quick run.
-    known : dict
-        The methods of the bench.
-    measure : str, optional
-        What to draw; default: that by which methods are compared.
-    """
+    """Return the figure of one problem: median and quartiles of all methods."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 
@@ -93,15 +81,7 @@ def draw(
 
 
 def draw_calibration(results: Sequence[Result], quick: bool) -> Any:
-    """Return the calibration curves of a logistic problem at one epsilon.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Those of one problem at one epsilon.
-    quick : bool
-        Whether they are of a quick run.
-    """
+    """Return the calibration curves of a logistic problem at one epsilon."""
     from matplotlib.figure import Figure
 
     setting = results[0].setting

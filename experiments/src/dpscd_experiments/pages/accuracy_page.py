@@ -35,17 +35,7 @@ _METRICS = {
 
 
 def page(results: Sequence[Result], quick: bool, figures: Mapping[str, Sequence[str]]) -> str:
-    """Return the page in Markdown.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        What is stored, of all problems.
-    quick : bool
-        Whether they are of a quick run.
-    figures : dict
-        File names of each problem's figures.
-    """
+    """Return the page in Markdown."""
     by = by_problem(results)
     parts = ["# Accuracy", _opening(results, quick), "## Regret", _regrets(by)]
     for problem, own in by.items():

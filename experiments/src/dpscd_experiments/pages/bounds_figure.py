@@ -16,15 +16,7 @@ _DUAL_STYLES = (":", "-.", "-")
 
 
 def draw(rows: list[dict[str, Any]], quick: bool) -> "Figure":
-    """Draw the rows of the target 'bounds' at epsilon 1.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Result rows.
-    quick : bool
-        Whether they are from a quick run, which the figure then says.
-    """
+    """Draw the rows of the target 'bounds' at epsilon 1."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 4.8), layout="constrained")

@@ -23,15 +23,7 @@ _PUBLISHED_ASIDE = (1.03, 1.03, 1.06, 1.03)
 
 
 def draw(results: Sequence[Result], quick: bool) -> Any:
-    """Return the figure: means over seeds with two standard errors, and published numbers.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Those with rows.
-    quick : bool
-        Whether they are of a quick run.
-    """
+    """Return the figure: means over seeds with two standard errors, and published numbers."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 

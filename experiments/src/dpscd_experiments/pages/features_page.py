@@ -35,24 +35,12 @@ TITLES = {"scattering": "scattering features (3,969)", "pixels": "pixels (784)"}
 
 @dataclass(frozen=True)
 class Published:
-    """Accuracies that others report.
+    """Accuracies that others report."""
 
-    Attributes
-    ----------
-    label : str
-        Method and source.
-    dataset : str
-        In whose figure it belongs.
-    values : dict
-        Test accuracy by epsilon, at delta 1e-5.
-    note : str
-        What it is.
-    """
-
-    label: str
-    dataset: str
-    values: Mapping[float, float]
-    note: str
+    label: str  # method and source
+    dataset: str  # in whose figure it belongs
+    values: Mapping[float, float]  # test accuracy by epsilon, at delta 1e-5
+    note: str  # what it is
 
 
 _TRAMER = (
@@ -96,19 +84,7 @@ PUBLISHED = (
 def page(
     results: Sequence[Result], tuning: Sequence[Row], quick: bool, figures: Sequence[str]
 ) -> str:
-    """Return the page in Markdown.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        What is stored, of all settings.
-    tuning : sequence of dict
-        Rows of the settings of DP-SGD on validation rows.
-    quick : bool
-        Whether they are of a quick run.
-    figures : sequence of str
-        File names of the figures.
-    """
+    """Return the page in Markdown."""
     parts = ["# The last layer", _opening(results, quick), numbers(results, tuning, figures)]
     parts += ["## Methods", method_notes(results, FEATURE_METHODS)]
     parts += ["## Skipped and failed", trouble_list(results, FEATURE_METHODS)]

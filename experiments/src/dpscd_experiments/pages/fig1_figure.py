@@ -18,15 +18,7 @@ _NAMES = {"mse": "test MSE", "accuracy": "test accuracy"}
 
 
 def draw(rows: list[dict[str, Any]], quick: bool) -> Any:
-    """Return the figure of fig1a, fig1b, fig1c or fig1a-flights.
-
-    Parameters
-    ----------
-    rows : list of dict
-        The target's rows.
-    quick : bool
-        Whether they are of a quick run.
-    """
+    """Return the figure of fig1a, fig1b, fig1c or fig1a-flights."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullLocator
 

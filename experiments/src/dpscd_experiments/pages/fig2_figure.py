@@ -9,15 +9,7 @@ __all__ = ["draw"]
 
 
 def draw(rows: list[dict[str, Any]], quick: bool) -> Any:
-    """Return the figure of fig2: one panel an epsilon.
-
-    Parameters
-    ----------
-    rows : list of dict
-        The target's rows.
-    quick : bool
-        Whether they are of a quick run.
-    """
+    """Return the figure of fig2: one panel an epsilon."""
     from matplotlib.figure import Figure
 
     lines = curves(rows)

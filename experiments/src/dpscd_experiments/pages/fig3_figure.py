@@ -13,15 +13,7 @@ _TOP = 1.35  # of the least MSE; beyond it there is nothing to choose
 
 
 def draw(rows: list[dict[str, Any]], quick: bool) -> Any:
-    """Return the figure of fig3.
-
-    Parameters
-    ----------
-    rows : list of dict
-        The target's rows.
-    quick : bool
-        Whether they are of a quick run.
-    """
+    """Return the figure of fig3."""
     from matplotlib import colormaps
     from matplotlib.figure import Figure
 

@@ -40,34 +40,7 @@ def bench_intervals(
     spec: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> list[Path]:
-    """Run what is left of the bench, and write files from all that is stored.
-
-    Parameters
-    ----------
-    out : Path
-        The folder; made if it is not there. ``intervals.jsonl`` in it is the store.
-    quick : bool
-        Whether to run the quick version.
-    designs, families : sequence of str
-        Run only these designs or real tables, and only these models; the files show the
-        others too, as far as they are stored.
-    seeds : int, optional
-        Run at most so many fits of a design.
-    again : sequence of str
-        Models whose stored rows are forgotten first.
-    processes : int
-        How many fits run at once.
-    spec : dict, optional
-        Settings instead of those of the bench's file.
-    progress : bool, optional
-        Whether to show a bar; default: on a terminal.
-
-    Returns
-    -------
-    list of Path
-        ``intervals.csv``, ``intervals-tables.csv`` if there are any, ``intervals.md`` and the
-        figures.
-    """
+    """Run what is left of the bench, and write files from all that is stored."""
     methods = (*FAMILIES, OURS, PLAIN)
     for name in again:
         if name not in methods:

@@ -18,15 +18,7 @@ _LEAST = 0.70  # coverage below is drawn here, with an arrow
 
 
 def draw_coverage(lines: Sequence[Line], quick: bool) -> Any:
-    """Return the figure of coverage: one panel per model, one line per design.
-
-    Parameters
-    ----------
-    lines : sequence of Line
-        What is stored.
-    quick : bool
-        Whether they are of a quick run.
-    """
+    """Return the figure of coverage: one panel per model, one line per design."""
     from matplotlib.figure import Figure
 
     families = list(dict.fromkeys(line.family for line in lines))
@@ -80,15 +72,7 @@ def _draw_family(axes: Any, lines: Sequence[Line]) -> None:
 
 
 def draw_table(rows: Sequence[Row], quick: bool) -> Any:
-    """Return the figure of a real table: intervals without privacy and with, term by term.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Those of one table, a term each.
-    quick : bool
-        Whether they are of a quick run.
-    """
+    """Return the figure of a real table: intervals without privacy and with, term by term."""
     from matplotlib.figure import Figure
 
     asked = QUESTIONS[rows[0]["dataset"]]

@@ -27,21 +27,7 @@ def page(
     quick: bool,
     figures: Sequence[str],
 ) -> str:
-    """Return the page in Markdown.
-
-    Parameters
-    ----------
-    fits, terms : sequence of dict
-        One row per fit of generated records, and per term of a real table.
-    designs : sequence of Named
-        In the order of the page.
-    rows : sequence of dict
-        As stored, for what failed and for where they come from.
-    quick : bool
-        Whether they are of a quick run.
-    figures : sequence of str
-        File names of the figures.
-    """
+    """Return the page in Markdown."""
     kind = "Quick run: few designs and fits. " if quick else ""
     parts = ["# Intervals", kind + _opening(), numbers(fits, terms, designs, figures)]
     parts += ["## Skipped and failed", _trouble(rows)]

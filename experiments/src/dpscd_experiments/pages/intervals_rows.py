@@ -39,37 +39,21 @@ class Share:
 
 @dataclass(frozen=True)
 class Line:
-    """What all fits of one model and design say.
+    """What all fits of one model and design say."""
 
-    Attributes
-    ----------
-    family, name, words : str
-        The model, and the design.
-    fits : int
-        How many there are.
-    coverage, plain : Share
-        Of coefficients, private and not; coverage is None where all were refused.
-    width : float
-        Median over fits of the width over that without privacy; NaN where all were refused.
-    refused, any_refused : float
-        Share of intervals that were refused, and of fits that refused any.
-    intercept : Share or None
-        Coverage of the intercept, if there is one.
-    intercept_refused : float
-        Share of fits that refused it.
-    """
-
-    family: str
+    family: str  # the model, and the design
     name: str
     words: str
-    fits: int
+    fits: int  # how many there are
+    # Of coefficients, private and not; coverage is None where all were refused.
     coverage: Share | None
     plain: Share
+    # Median over fits of the width over that without privacy; NaN where all were refused.
     width: float
-    refused: float
+    refused: float  # share of intervals that were refused, and of fits that refused any
     any_refused: float
-    intercept: Share | None
-    intercept_refused: float
+    intercept: Share | None  # coverage of the intercept, if there is one
+    intercept_refused: float  # share of fits that refused it
 
 
 def fits_of(rows: Iterable[Row]) -> list[Row]:
@@ -102,15 +86,7 @@ def terms_of(rows: Iterable[Row]) -> list[Row]:
 
 
 def lines_of(fits: Sequence[Row], designs: Sequence[Named]) -> list[Line]:
-    """Return a line for each model and design of which there are fits.
-
-    Parameters
-    ----------
-    fits : sequence of dict
-        Of :func:`fits_of`.
-    designs : sequence of Named
-        In the order of the page.
-    """
+    """Return a line for each model and design of which there are fits."""
     by: dict[tuple[Any, Any], list[Row]] = {}
     for row in fits:
         by.setdefault((row["method"], row["dataset"]), []).append(row)
@@ -123,19 +99,7 @@ def lines_of(fits: Sequence[Row], designs: Sequence[Named]) -> list[Line]:
 
 
 def share_of(fits: Sequence[tuple[float, float]]) -> Share | None:
-    """Return a share pooled over fits, clustered by fit.
-
-    Parameters
-    ----------
-    fits : sequence of (covered, intervals)
-        Of each fit.
-
-    Returns
-    -------
-    Share or None
-        None without intervals. Coefficients of one fit share records and noise, so the
-        error is that of a ratio of means over fits.
-    """
+    """Return a share pooled over fits, clustered by fit."""
     total = math.fsum(count for _, count in fits)
     if not total:
         return None

@@ -19,15 +19,7 @@ _SEARCH_COLOURS = ("#009e73", "#d55e00", "#0072b2")
 
 
 def draw(rows: list[dict[str, Any]], quick: bool) -> "Figure":
-    """Draw the rows of the target 'leak'.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Result rows.
-    quick : bool
-        Whether they are from a quick run, which the figure then says.
-    """
+    """Draw the rows of the target 'leak'."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 4.8), layout="constrained")

@@ -21,15 +21,7 @@ _COLOURS = ("#d55e00", "#0072b2", "#009e73")
 
 
 def draw_flights(results: Sequence[Result], quick: bool) -> Any:
-    """Return the figure of the planes: mean and standard error of all methods.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Those of the real table.
-    quick : bool
-        Whether they are of a quick run.
-    """
+    """Return the figure of the planes: mean and standard error of all methods."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, NullLocator
 
@@ -64,15 +56,7 @@ def draw_flights(results: Sequence[Result], quick: bool) -> Any:
 
 
 def draw_laws(results: Sequence[Result], quick: bool) -> Any:
-    """Return the figure of generated persons: by how much ours is below the best cap.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Those of generated persons.
-    quick : bool
-        Whether they are of a quick run.
-    """
+    """Return the figure of generated persons: by how much ours is below the best cap."""
     from matplotlib.figure import Figure
 
     there = {one.setting.dataset for one in results}

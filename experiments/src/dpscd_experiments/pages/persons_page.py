@@ -34,22 +34,12 @@ _LARGE = 10.0
 
 @dataclass(frozen=True)
 class Verdict:
-    """One of our ways against the best cap in one cell.
+    """One of our ways against the best cap in one cell."""
 
-    Attributes
-    ----------
-    result, rival : Result
-        Ours, and group privacy with the cap that is best by this very metric.
-    metric : str
-        The metric, of test rows or of persons' means.
-    found : Regret
-        Positive where ours is better.
-    """
-
-    result: Result
+    result: Result  # ours, and group privacy with the cap that is best by this very metric
     rival: Result
-    metric: str
-    found: Regret
+    metric: str  # the metric, of test rows or of persons' means
+    found: Regret  # positive where ours is better
 
     @property
     def part(self) -> float:
@@ -63,17 +53,7 @@ class Verdict:
 
 
 def verdicts(results: Sequence[Result], weight: str, *, person: bool = False) -> list[Verdict]:
-    """Return all verdicts on one of our ways.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        What is stored.
-    weight : str
-        How rows of a person count.
-    person : bool
-        Whether by the mean over persons of their means; else by the mean over test rows.
-    """
+    """Return all verdicts on one of our ways."""
     found = []
     for own in by_problem(results).values():
         for cell in cells_of(own).values():
@@ -91,19 +71,7 @@ def page(
     figures: Sequence[str],
     splits: Mapping[str, str],
 ) -> str:
-    """Return the page in Markdown.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        What is stored, of all problems.
-    quick : bool
-        Whether they are of a quick run.
-    figures : sequence of str
-        File names of the figures.
-    splits : dict
-        How the persons of each data set were split, in words.
-    """
+    """Return the page in Markdown."""
     parts = ["# Persons", _opening(results, quick)]
     parts += ["\n".join(f"* {name}: {words}." for name, words in splits.items())]
     parts += [numbers(results, figures)]

@@ -25,18 +25,10 @@ _FALLING = (
 
 @dataclass(frozen=True)
 class Regret:
-    """Ours minus another method, so that positive means that ours is better.
+    """Ours minus another method, so that positive means that ours is better."""
 
-    Attributes
-    ----------
-    difference : float
-        Of the means over seeds; of errors and losses, the other's minus ours.
-    error : float
-        Standard error of that difference.
-    """
-
-    difference: float
-    error: float
+    difference: float  # of the means over seeds; of errors and losses, the other's minus ours
+    error: float  # standard error of that difference
 
     @property
     def below(self) -> bool:
@@ -50,29 +42,13 @@ class Regret:
 
 
 def mean_worth(result: Result, metric: str | None = None) -> float:
-    """Return the mean of a metric so that larger is better; -inf if a run is broken.
-
-    Parameters
-    ----------
-    result : Result
-        With at least one seed.
-    metric : str, optional
-        Default: the main metric of the loss.
-    """
+    """Return the mean of a metric so that larger is better; -inf if a run is broken."""
     measure = metric or measure_of(result.setting.loss)
     return fmean(_worth(measure, value) for value in result.values(measure))
 
 
 def regret(ours: Result, other: Result, metric: str | None = None) -> Regret:
-    """Return our regret against another method.
-
-    Parameters
-    ----------
-    ours, other : Result
-        Results in the same setting, both with at least one seed.
-    metric : str, optional
-        What to compare; default: the main metric of the loss.
-    """
+    """Return our regret against another method."""
     measure = metric or measure_of(ours.setting.loss)
     error = math.sqrt(sum(_squared_error(one.values(measure)) for one in (ours, other)))
     mine, theirs = mean_worth(ours, measure), mean_worth(other, measure)
@@ -82,15 +58,7 @@ def regret(ours: Result, other: Result, metric: str | None = None) -> Regret:
 
 
 def paired_regret(ours: Result, other: Result, metric: str) -> Regret:
-    """Return our regret against another method that met the same data with the same seeds.
-
-    Parameters
-    ----------
-    ours, other : Result
-        Results in the same setting; what only one of them has a seed of is left out.
-    metric : str
-        What to compare.
-    """
+    """Return our regret against another method that met the same data with the same seeds."""
     mine, theirs = (one.by_seed(metric) for one in (ours, other))
     apart = tuple(
         _worth(metric, mine[seed]) - _worth(metric, theirs[seed])

@@ -37,13 +37,7 @@ class Target:
 
 
 def find_target(name: str) -> Target:
-    """Return a target by its name; only its own modules are imported.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`dpscd_experiments.experiments.specs.TARGETS`.
-    """
+    """Return a target by its name; only its own modules are imported."""
     if name not in TARGETS:
         raise ParameterError(f"target={name!r} must be one of {', '.join(TARGETS)}.")
     module = _MODULES.get(name, name)
@@ -61,29 +55,7 @@ def reproduce(
     spec: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> list[Path]:
-    """Run a target, or what is left of it, and write its files.
-
-    Parameters
-    ----------
-    name : str
-        The target.
-    out : Path
-        The folder; made if it is not there. ``NAME.jsonl`` in it is the store that a
-        later call goes on with.
-    quick : bool
-        Whether to run the quick version.
-    processes : int
-        How many cells run at once.
-    spec : dict, optional
-        Settings instead of those of the target's file.
-    progress : bool, optional
-        Whether to show a bar; default: on a terminal.
-
-    Returns
-    -------
-    list of Path
-        ``NAME.csv``, ``.md``, ``.png`` and ``.svg``.
-    """
+    """Run a target, or what is left of it, and write its files."""
     target = find_target(name)
     cells = target.cells(load_spec(name) if spec is None else spec, quick)
     for dataset in {cell.dataset for cell in cells} & set(DATASETS):

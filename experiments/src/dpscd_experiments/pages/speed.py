@@ -27,26 +27,7 @@ def bench_speed(
     spec: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> list[Path]:
-    """Measure everything in one run, and write its files.
-
-    Parameters
-    ----------
-    out : Path
-        The folder; made if it is not there.
-    quick : bool
-        Whether to run with small sizes.
-    only : sequence of str
-        Groups of contests to run; default: all.
-    spec : dict, optional
-        Settings instead of those of the bench's file.
-    progress : bool, optional
-        Whether to show a bar; default: on a terminal.
-
-    Returns
-    -------
-    list of Path
-        ``speed.csv``, ``speed.md`` and the figures.
-    """
+    """Measure everything in one run, and write its files."""
     for name in only:
         if name not in GROUPS:
             raise ParameterError(f"only={name!r} must be one of {', '.join(GROUPS)}.")

@@ -25,15 +25,7 @@ _LOOK_OF = {
 
 
 def draw_epochs(rows: Sequence[Row], quick: bool) -> Any:
-    """Return the figure of the dense contest: nanoseconds a row of each contender.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        The times.
-    quick : bool
-        Whether they are of a quick run.
-    """
+    """Return the figure of the dense contest: nanoseconds a row of each contender."""
     from matplotlib.figure import Figure
 
     own = [row for row in rows if row["contest"] == "dense"]
@@ -73,15 +65,7 @@ def draw_epochs(rows: Sequence[Row], quick: bool) -> Any:
 
 
 def draw_growth(rows: Sequence[Row], quick: bool) -> Any:
-    """Return the figure of the growth contests: one panel an axis.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        The times.
-    quick : bool
-        Whether they are of a quick run.
-    """
+    """Return the figure of the growth contests: one panel an axis."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.8, 6.6), layout="constrained")

@@ -43,19 +43,7 @@ _TITLES = {
 def page(
     rows: Sequence[Row], machine: Mapping[str, str], quick: bool, figures: Sequence[str]
 ) -> str:
-    """Return the page in Markdown.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        The times.
-    machine : dict
-        What to state about the machine.
-    quick : bool
-        Whether the sizes are those of a quick run.
-    figures : sequence of str
-        File names.
-    """
+    """Return the page in Markdown."""
     parts = ["# Speed", _opening(quick), "## Machine", _machine(machine)]
     parts += ["## Comparisons", _comparisons(rows, quick)]
     for contest, title in _TITLES.items():

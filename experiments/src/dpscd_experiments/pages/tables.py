@@ -39,34 +39,7 @@ def bench_tables(
     spec: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> list[Path]:
-    """Run what is left of the bench, and write files from all that is stored.
-
-    Parameters
-    ----------
-    out : Path
-        The folder; made if it is not there. ``tables.jsonl`` in it is the store.
-    quick : bool
-        Whether to run the quick version.
-    tables, methods : sequence of str
-        Run only these; the files show the others too, as far as they are stored.
-    epsilons : sequence of float
-        Run only these, of those that the bench has.
-    seeds : int, optional
-        Run at most so many seeds.
-    again : sequence of str
-        Methods whose stored rows are forgotten first.
-    processes : int
-        How many cells run at once.
-    spec : dict, optional
-        Settings instead of those of the bench's file.
-    progress : bool, optional
-        Whether to show a bar; default: on a terminal.
-
-    Returns
-    -------
-    list of Path
-        ``tables.csv``, ``tables.md`` and the figures.
-    """
+    """Run what is left of the bench, and write files from all that is stored."""
     for name in (*methods, *again):
         if name not in TABLE_METHODS:
             allowed = ", ".join(TABLE_METHODS)

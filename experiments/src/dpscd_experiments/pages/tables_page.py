@@ -44,19 +44,7 @@ def page(
     figures: Mapping[str, Sequence[str]],
     splits: Mapping[str, str],
 ) -> str:
-    """Return the page in Markdown.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        What is stored, of all problems.
-    quick : bool
-        Whether they are of a quick run.
-    figures : dict
-        File names of each problem's figures.
-    splits : dict
-        How each table was split, in words.
-    """
+    """Return the page in Markdown."""
     parts = ["# Tables", _opening(results, quick), _splits(splits), numbers(results, figures)]
     chosen = chosen_table(by_problem(results), TABLE_METHODS)
     parts += ["## Chosen configurations", chosen]

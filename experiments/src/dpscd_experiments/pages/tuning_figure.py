@@ -15,15 +15,7 @@ _COLOURS = {"dp-scd": "#d55e00", "dp-sgd": "#009e73", OURS: "#0072b2"}
 
 
 def draw(rows: list[dict[str, Any]], quick: bool) -> "Figure":
-    """Draw the rows of the target 'tuning'.
-
-    Parameters
-    ----------
-    rows : list of dict
-        Result rows.
-    quick : bool
-        Whether they are from a quick run, which the figure then says.
-    """
+    """Draw the rows of the target 'tuning'."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4.2), layout="constrained")

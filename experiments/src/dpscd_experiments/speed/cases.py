@@ -56,13 +56,7 @@ class Case:
 
 
 def make_case(n: int, d: int, lot: int) -> Case:
-    """Return dense rows of length 1 in single precision.
-
-    Parameters
-    ----------
-    n, d, lot : int
-        Rows, columns and lot size.
-    """
+    """Return dense rows of length 1 in single precision."""
     generator = np.random.default_rng(0)
     X = generator.standard_normal((n, d), dtype=np.float32)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -71,13 +65,7 @@ def make_case(n: int, d: int, lot: int) -> Case:
 
 
 def make_sparse_case(n: int, d: int, entries: int, lot: int) -> Case:
-    """Return sparse rows with so many entries each, spread evenly over the columns.
-
-    Parameters
-    ----------
-    n, d, entries, lot : int
-        Rows, columns, entries of a row and lot size.
-    """
+    """Return sparse rows with so many entries each, spread evenly over the columns."""
     generator = np.random.default_rng(0)
     room = d // entries  # an entry in each part of the columns: none twice in a row
     columns = generator.integers(0, room, (n, entries)) + room * np.arange(entries)

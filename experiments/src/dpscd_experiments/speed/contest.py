@@ -19,31 +19,16 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Contest:
-    """Contenders on the same data.
+    """Contenders on the same data."""
 
-    Parameters
-    ----------
-    name : str
-        What the rows call it.
-    facts : dict
-        Sizes that every row states.
-    contenders : dict
-        By name, what makes the contender ready and returns its clock. It may raise
-        :class:`~dpscd_experiments.cells.Skip`.
-    turns : int
-        How often each is measured.
-    at : float, optional
-        Where on the axis of a growth plot this is.
-    warm : bool
-        Whether there is a turn before, which compiles and is not counted.
-    """
-
-    name: str
-    facts: Mapping[str, int]
+    name: str  # what the rows call it
+    facts: Mapping[str, int]  # sizes that every row states
+    # By name, what makes the contender ready and returns its clock. It may raise
+    # :class:`~dpscd_experiments.cells.Skip`.
     contenders: Mapping[str, Callable[[], Clock]]
-    turns: int
-    at: float | None = None
-    warm: bool = True
+    turns: int  # how often each is measured
+    at: float | None = None  # where on the axis of a growth plot this is
+    warm: bool = True  # whether there is a turn before, which compiles and is not counted
 
 
 def take_turns(contest: Contest) -> Iterator[list[Row]]:

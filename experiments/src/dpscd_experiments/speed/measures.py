@@ -11,31 +11,15 @@ __all__ = ["MEASURES", "Measure"]
 
 @dataclass(frozen=True)
 class Measure:
-    """A comparison of two contenders of one contest, turn by turn.
+    """A comparison of two contenders of one contest, turn by turn."""
 
-    Parameters
-    ----------
-    text : str
-        What the page calls it.
-    contest : str
-        The contest.
-    above, below : str
-        The contenders; for a plain time there is no second one.
-    how : {'ratio', 'percent', 'seconds', 'difference'}
-        What is made of them.
-    bar : float, optional
-        What is to be reached, or kept to.
-    least : bool
-        Whether the bar is the least allowed, or the most.
-    """
-
-    text: str
-    contest: str
-    above: str
+    text: str  # what the page calls it
+    contest: str  # the contest
+    above: str  # the contenders; for a plain time there is no second one
     below: str = ""
-    how: Literal["ratio", "percent", "seconds", "difference"] = "ratio"
-    bar: float | None = None
-    least: bool = True
+    how: Literal["ratio", "percent", "seconds", "difference"] = "ratio"  # what is made of them
+    bar: float | None = None  # what is to be reached, or kept to
+    least: bool = True  # whether the bar is the least allowed, or the most
 
     def values(self, rows: Sequence[Row]) -> list[float]:
         """Return the comparison at every turn that has both."""

@@ -126,13 +126,6 @@ def copy(case: Case, row_bytes: int) -> Clock:
     """Return the time in which a copy in memory moves as many bytes as an epoch reads.
 
     Bytes that are read and bytes that are written count, as in the STREAM benchmark.
-
-    Parameters
-    ----------
-    case : Case
-        The data.
-    row_bytes : int
-        Bytes that the epoch reads of a row.
     """
     target = np.zeros_like(case.X)
     share = len(case.y) * row_bytes / (2 * case.X.nbytes)

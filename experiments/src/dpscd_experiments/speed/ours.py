@@ -42,15 +42,6 @@ def private_epoch(case: Case, loss: Loss | None = None, threads: int = 1) -> Clo
 
     The clock runs from the end of the first chunk of steps to the end of the last: packing
     the rows and what a lazy fit settles at its end belong to no epoch.
-
-    Parameters
-    ----------
-    case : Case
-        The data.
-    loss : Loss, optional
-        The loss; default: logistic.
-    threads : int
-        Threads.
     """
     problem, records = case.problem(loss or Logistic()), case.records()
     rows = problem.rows(case.X)

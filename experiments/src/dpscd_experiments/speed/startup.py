@@ -37,15 +37,7 @@ def importing(statement: str) -> Clock:
 
 
 def fits(n: int, d: int, folder: Path) -> tuple[Clock, Clock]:
-    """Return a default fit in a new process that finds no cache, and one in a later process.
-
-    Parameters
-    ----------
-    n, d : int
-        Sizes of the data.
-    folder : Path
-        Where caches are kept; the later fit finds what the last first one left.
-    """
+    """Return a default fit in a new process that finds no cache, and one in a later process."""
     script = _FIT.format(n=n, d=d)
     number = count()
     cache = folder
