@@ -41,21 +41,7 @@ class SourcedAdult(Adult):
 def read_adult(
     folder: str | os.PathLike[str] | None = None, *, download: bool = False
 ) -> SourcedAdult:
-    """Read the packaged files, or those in a folder.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where ``adult.data`` and ``adult.test`` are, as UCI distributes them. None reads
-        the packaged ones.
-    download : bool, default=False
-        Whether to fetch them into the folder when they are not there.
-
-    Returns
-    -------
-    SourcedAdult
-        The raw table.
-    """
+    """Read the packaged files, or those in a folder."""
     texts: list[str] = []
     sums: dict[str, str] = {}
     notes: tuple[str, ...] = ()
@@ -75,13 +61,7 @@ def read_adult(
 
 
 def adult_table(folder: str | os.PathLike[str] | None = None) -> RawTable:
-    """Return the raw table: ``adult.data`` to train on, ``adult.test`` for test.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where UCI's files are; None takes the packaged ones.
-    """
+    """Return the raw table: ``adult.data`` to train on, ``adult.test`` for test."""
     adult = read_adult(folder)
     cells = pd.DataFrame(adult.columns)
     train, test = np.split(np.arange(len(cells)), [adult.training])
@@ -92,25 +72,7 @@ def adult_table(folder: str | os.PathLike[str] | None = None) -> RawTable:
 def adult_paper(
     folder: str | os.PathLike[str] | None = None, *, download: bool = False
 ) -> Dataset:
-    """Return Adult as in the paper's experiments: 81 columns, unit rows, labels -1 and 1.
-
-    Not private: modes, frequent levels and column scales are read from the data, as the
-    paper does. A quarter of the training file is for validation
-    (``train_test_split(random_state=1)``: 24,420 and 8141 rows), the test part is the test
-    file (16,281).
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where UCI's files are; None takes the packaged ones.
-    download : bool, default=False
-        Whether to fetch them into the folder when they are not there.
-
-    Returns
-    -------
-    Dataset
-        The prepared data.
-    """
+    """Return Adult as in the paper's experiments: 81 columns, unit rows, labels -1 and 1."""
     adult = read_adult(folder, download=download)
     n = adult.training
     parts = []

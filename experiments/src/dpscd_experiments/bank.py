@@ -14,14 +14,7 @@ __all__ = ["bank_table", "load_bank"]
 
 
 def bank_table(folder: str | os.PathLike[str] | None = None) -> RawTable:
-    """Read Bank Marketing (UCI, CC BY 4.0; Moro, Cortez and Rita 2014).
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where ``bank-additional-full.csv`` (plain or gz) is; otherwise the folder in
-        ``DPSCD_DATA``.
-    """
+    """Read Bank Marketing (UCI, CC BY 4.0; Moro, Cortez and Rita 2014)."""
     name = "bank-additional-full.csv"
     path = find_file("bank", (f"{name}.gz", name), folder=folder)
     # Texts, as in the file: the schema says what a cell means.
@@ -30,20 +23,7 @@ def bank_table(folder: str | os.PathLike[str] | None = None) -> RawTable:
 
 
 def load_bank(folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load Bank Marketing as features of its schema.
-
-    Parameters
-    ----------
-    folder : path, optional
-        As for :func:`bank_table`.
-
-    Returns
-    -------
-    Dataset
-        Numbers between their declared bounds as one feature each, categories as one for each
-        value, rows no longer than 1, labels -1 and 1, with intercept; split 60/20/20. The
-        length of the call is left out: it is known only afterwards.
-    """
+    """Load Bank Marketing as features of its schema."""
     raw = bank_table(folder)
     table = raw.read("line")
     tuning = table.tuning()

@@ -22,13 +22,7 @@ _AREAS, _SOILS = 4, 40
 
 
 def covtype_table(folder: str | os.PathLike[str] | None = None) -> RawTable:
-    """Read Covertype's twelve quantities; columns of 0 and 1 become the category they spread.
-
-    Parameters
-    ----------
-    folder : path, optional
-        As for :func:`load_covtype`.
-    """
+    """Read Covertype's twelve quantities; signs become categories."""
     path, table = _read(folder)
     first = len(_QUANTITIES)
     cells = pd.DataFrame(table[:, :first], columns=list(_QUANTITIES))
@@ -50,20 +44,7 @@ def _read(folder: str | os.PathLike[str] | None) -> tuple[Path, npt.NDArray[np.i
 
 
 def load_covtype(folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load Covertype (UCI): class 2, lodgepole pine, against the rest.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where ``covtype.csv`` (with header, class last; plain or gz) is; otherwise the
-        folder in ``DPSCD_DATA``.
-
-    Returns
-    -------
-    Dataset
-        54 columns scaled to largest value 1 (by the training part), unit rows, labels -1
-        and 1, with intercept; split 60/20/20.
-    """
+    """Load Covertype (UCI): class 2, lodgepole pine, against the rest."""
     path, table = _read(folder)
     y = np.where(table[:, -1] == 2, 1, -1)
     X = table[:, :-1].astype(np.float64)

@@ -11,15 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from dpscd.errors import DataError
 
-__all__ = [
-    "SPLIT_SEED",
-    "Dataset",
-    "Rows",
-    "Task",
-    "scale_columns",
-    "split_rows",
-    "unit_rows",
-]
+__all__ = ["SPLIT_SEED", "Dataset", "Rows", "Task", "scale_columns", "split_rows", "unit_rows"]
 
 Rows = Any  # a C-contiguous float array, or a CSR matrix
 Task = Literal["classification", "regression"]
@@ -30,45 +22,25 @@ SPLIT_SEED = 1
 
 @dataclass(frozen=True)
 class Dataset:
-    """A prepared data set: training, validation and test part, and what is public of it.
+    """A prepared data set: training, validation and test part, and what is public of it."""
 
-    Parameters
-    ----------
-    name : str
-        Name under which it is loaded and stored in result rows.
-    task : {'classification', 'regression'}
-        Kind of label.
-    X, X_validation, X_test : array or CSR matrix
-        Records, one a row, no longer than 1.
-    y, y_validation, y_test : array
-        Labels.
-    classes : tuple, optional
-        The public classes, for classification.
-    y_bounds : tuple of two floats, optional
-        The public range of the labels, for regression.
-    fit_intercept : bool
-        Whether a model of these data should have an intercept.
-    notes : tuple of str
-        How it was prepared, and what was read from the data and hence is not private.
-    files : dict
-        SHA-256 of each file that was read.
-    best : dict
-        Test metrics of the model that made the labels, for generated data.
-    """
-
-    name: str
-    task: Task
-    X: Rows = field(repr=False)
-    y: npt.NDArray[Any] = field(repr=False)
+    name: str  # name under which it is loaded and stored in result rows
+    task: Task  # kind of label
+    X: Rows = field(repr=False)  # records, one a row, no longer than 1
+    y: npt.NDArray[Any] = field(repr=False)  # labels
     X_validation: Rows = field(repr=False)
     y_validation: npt.NDArray[Any] = field(repr=False)
     X_test: Rows = field(repr=False)
     y_test: npt.NDArray[Any] = field(repr=False)
-    classes: tuple[Any, ...] | None = None
+    classes: tuple[Any, ...] | None = None  # the public classes, for classification
+    # The public range of the labels, for regression.
     y_bounds: tuple[float, float] | None = None
-    fit_intercept: bool = True
+    fit_intercept: bool = True  # whether a model of these data should have an intercept
+    # How it was prepared, and what was read from the data and hence is not private.
     notes: tuple[str, ...] = field(default=(), repr=False)
+    # SHA-256 of each file that was read.
     files: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # Test metrics of the model that made the labels, for generated data.
     best: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -97,23 +69,7 @@ class Dataset:
 def split_rows(
     n: int, *, validation: float, test: float | int
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-    """Draw which rows are for training, validation and test.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    validation : float
-        Part of the rows that are not for test.
-    test : float or int
-        Part, or number, of all rows.
-
-    Returns
-    -------
-    train, validation, test : arrays of int
-        Row numbers, from two calls of scikit-learn's ``train_test_split`` with
-        ``random_state=1``: the test rows first, then validation rows from the rest.
-    """
+    """Draw which rows are for training, validation and test."""
     rest, test_rows = train_test_split(np.arange(n), test_size=test, random_state=SPLIT_SEED)
     train, validation_rows = train_test_split(
         rest, test_size=validation, random_state=SPLIT_SEED

@@ -38,23 +38,7 @@ _DOWNLOADS = ("adult", "phishing", "msd", "w8a")
 def load_dataset(
     name: str, *, folder: str | os.PathLike[str] | None = None, download: bool = False
 ) -> Dataset:
-    """Load a data set, prepared and split.
-
-    Parameters
-    ----------
-    name : {'adult', 'phishing', 'msd', 'covtype', 'w8a', 'nycflights13', 'bank'}
-        Which one. 'adult' is packaged and needs no files.
-    folder : path, optional
-        Folder with its files, or with a subfolder of its name that has them; otherwise
-        the folder in the environment variable ``DPSCD_DATA``.
-    download : bool, default=False
-        Whether to fetch missing files from their publisher, where it offers single files.
-
-    Returns
-    -------
-    Dataset
-        The prepared data. The last two are kept in memory: do not write to the arrays.
-    """
+    """Load a data set, prepared and split."""
     if name not in _LOADERS:
         raise ParameterError(f"name={name!r} must be one of {', '.join(DATASETS)}.")
     if download and name not in _DOWNLOADS:

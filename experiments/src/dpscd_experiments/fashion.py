@@ -33,34 +33,18 @@ _BATCH = 200
 
 @dataclass(frozen=True)
 class Images:
-    """The pictures of Fashion-MNIST.
+    """The pictures of Fashion-MNIST."""
 
-    Attributes
-    ----------
-    train, test : array of shape (n, 28, 28)
-        Pictures, 0 to 255, in the order of the files.
-    y, y_test : array of int
-        Their classes, 0 to 9.
-    files : dict
-        SHA-256 of each file that was read.
-    """
-
+    # Pictures, 0 to 255, in the order of the files.
     train: npt.NDArray[np.uint8] = field(repr=False)
-    y: npt.NDArray[np.int64] = field(repr=False)
+    y: npt.NDArray[np.int64] = field(repr=False)  # their classes, 0 to 9
     test: npt.NDArray[np.uint8] = field(repr=False)
     y_test: npt.NDArray[np.int64] = field(repr=False)
-    files: Mapping[str, str] = field(repr=False)
+    files: Mapping[str, str] = field(repr=False)  # SHA-256 of each file that was read
 
 
 def read_fashion(folder: str | os.PathLike[str] | None = None) -> Images:
-    """Read the four files of Fashion-MNIST (Zalando Research).
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where they are, or its subfolder ``fashion_mnist``, plain or gz; otherwise the
-        folder in ``DPSCD_DATA``.
-    """
+    """Read the four files of Fashion-MNIST (Zalando Research)."""
     found: dict[str, npt.NDArray[np.uint8]] = {}
     files: dict[str, str] = {}
     for part, prefix in _PARTS.items():
@@ -86,17 +70,7 @@ def pixels(images: npt.NDArray[np.uint8]) -> Floats:
 
 
 def scattering(images: npt.NDArray[np.uint8]) -> Floats:
-    """Return one row per picture: its 3,969 normalised scattering coefficients.
-
-    Two scales, eight angles, second order (kymatio): 81 channels of 7 x 7, then in each of 27
-    groups of three neighbouring channels mean 0 and variance 1. Nothing is learnt, and a row
-    depends on its own picture alone: features cost no privacy.
-
-    Parameters
-    ----------
-    images : array of shape (n, 28, 28)
-        Pictures, 0 to 255.
-    """
+    """Return one row per picture: its 3,969 normalised scattering coefficients."""
     try:
         from kymatio.numpy import Scattering2D
     except ImportError as error:

@@ -39,24 +39,12 @@ class Split:
 
 @dataclass(frozen=True)
 class Features:
-    """Fashion-MNIST as rows.
+    """Fashion-MNIST as rows."""
 
-    Attributes
-    ----------
-    name : str
-        One of :data:`FEATURES`.
-    whole : Split
-        All training rows and the test rows.
-    row_bound : float
-        No row can be longer: public, whatever the pictures are.
-    classes : tuple of int
-        The public classes.
-    """
-
-    name: str
-    whole: Split
-    row_bound: float
-    classes: tuple[int, ...] = tuple(range(_CLASSES))
+    name: str  # one of :data:`FEATURES`
+    whole: Split  # all training rows and the test rows
+    row_bound: float  # no row can be longer: public, whatever the pictures are
+    classes: tuple[int, ...] = tuple(range(_CLASSES))  # the public classes
 
     @property
     def tuning(self) -> Split:
@@ -71,23 +59,7 @@ class Features:
 
 
 def load_features(name: str, records: int | None = None) -> Features:
-    """Return Fashion-MNIST as rows of features, kept in memory for the next call.
-
-    Parameters
-    ----------
-    name : {'scattering', 'pixels'}
-        What rows are made of. The former are computed once, with kymatio (the extra
-        ``dpscd[examples]``), and kept as ``.npy`` files in the folder ``features`` of
-        ``$DPSCD_CACHE``, or of ``dpscd`` under ``$XDG_CACHE_HOME`` or ``~/.cache``;
-        ``DPSCD_CACHE=off`` keeps nothing.
-    records : int, optional
-        Only so many of the training pictures, and a sixth as many for test.
-
-    Returns
-    -------
-    Features
-        Read from the folder in ``DPSCD_DATA``: do not write to the arrays.
-    """
+    """Return Fashion-MNIST as rows of features, kept in memory for the next call."""
     if name not in FEATURES:
         raise ParameterError(f"data={name!r} must be one of {', '.join(FEATURES)}.")
     return _load(name, os.environ.get("DPSCD_DATA"), records)

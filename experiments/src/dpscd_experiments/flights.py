@@ -18,14 +18,7 @@ from dpscd_experiments.person_data import PersonData, split_persons
 from dpscd_experiments.sources import find_file, sha256_of
 from dpscd_experiments.table import RawTable, read_schema, split_table
 
-__all__ = [
-    "BOUNDS",
-    "CARRIERS",
-    "LATE",
-    "flights_by_plane",
-    "flights_table",
-    "load_flights",
-]
+__all__ = ["BOUNDS", "CARRIERS", "LATE", "flights_by_plane", "flights_table", "load_flights"]
 
 # Public facts about flights: calendar, airports, airlines and a map.
 CARRIERS = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US",
@@ -41,29 +34,7 @@ LATE = 15.0
 
 
 def load_flights(folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load nycflights13: arrival delay in minutes from what is known at departure.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where ``flights.csv`` (plain or zip) is; otherwise the folder in ``DPSCD_DATA``.
-
-    Returns
-    -------
-    Dataset
-        64 columns: month (12), weekday (7), scheduled hour (24), carrier (16) and origin
-        (3), one 1 in each; distance over 5000 miles; departure delay clipped to
-        (-90, 300) minutes over 300. A record is divided by the root of these seven: no
-        row is longer than 1, and no number was taken from the records. Labels are
-        minutes clipped to ``y_bounds`` (-90, 300), in all parts alike: one flight in a
-        thousand is later, and would decide the squared error. With intercept; split
-        60/20/20.
-
-    Notes
-    -----
-    Rows without an arrival delay (cancelled and diverted flights) are left out beforehand:
-    who is in the data is taken as given, as for any data set.
-    """
+    """Load nycflights13: arrival delay in minutes from what is known at departure."""
     path = _find(folder)
     with _open(path) as stream:
         X, y, _ = _read(csv.DictReader(stream))
@@ -84,13 +55,7 @@ def load_flights(folder: str | os.PathLike[str] | None = None) -> Dataset:
 
 
 def flights_table(folder: str | os.PathLike[str] | None = None) -> RawTable:
-    """Read the raw columns of nycflights13 that its schema names.
-
-    Parameters
-    ----------
-    folder : path, optional
-        As for :func:`load_flights`. Rows without an arrival delay are left out as there.
-    """
+    """Read the raw columns of nycflights13 that its schema names."""
     path = _find(folder)
     schema = read_schema("nycflights13")
     names = [*(column.name for column in schema.columns), schema.target.name]
@@ -103,16 +68,7 @@ def flights_table(folder: str | os.PathLike[str] | None = None) -> RawTable:
 
 
 def flights_by_plane(task: Task, folder: str | os.PathLike[str] | None = None) -> PersonData:
-    """Load nycflights13 with planes, by their tail numbers, as persons.
-
-    Parameters
-    ----------
-    task : {'regression', 'classification'}
-        Arrival delay in minutes, clipped as for :func:`load_flights`; or whether it was
-        :data:`LATE` minutes or more.
-    folder : path, optional
-        As for :func:`load_flights`, whose columns these are.
-    """
+    """Load nycflights13 with planes, by their tail numbers, as persons."""
     path = _find(folder)
     with _open(path) as stream:
         X, y, planes = _read(csv.DictReader(stream))

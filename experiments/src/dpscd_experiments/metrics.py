@@ -35,77 +35,22 @@ _BINS = 10
 
 
 def logistic_metrics(model: Any, X: Any, y: npt.ArrayLike) -> Metrics:
-    """Score a fitted logistic regression.
-
-    Parameters
-    ----------
-    model : estimator
-        With two ``classes_`` and ``predict_proba``.
-    X, y : array-like
-        Test records and their labels.
-
-    Returns
-    -------
-    dict
-        ``accuracy``, ``log_loss``, ``brier``, ``calibration_error`` and the curve
-        ``calibration``.
-    """
+    """Score a fitted logistic regression."""
     return probability_metrics(_positive(model, y), model.predict_proba(X)[:, 1])
 
 
 def svm_metrics(model: Any, X: Any, y: npt.ArrayLike) -> Metrics:
-    """Score a fitted support vector machine, or any model with decisions.
-
-    Parameters
-    ----------
-    model : estimator
-        With two ``classes_`` and ``decision_function``.
-    X, y : array-like
-        Test records and their labels.
-
-    Returns
-    -------
-    dict
-        ``accuracy`` and ``auc``.
-    """
+    """Score a fitted support vector machine, or any model with decisions."""
     return decision_metrics(_positive(model, y), model.decision_function(X))
 
 
 def ridge_metrics(model: Any, X: Any, y: npt.ArrayLike) -> Metrics:
-    """Score a fitted regression.
-
-    Parameters
-    ----------
-    model : estimator
-        With ``predict``.
-    X, y : array-like
-        Test records and their labels.
-
-    Returns
-    -------
-    dict
-        ``mse`` and ``r2``.
-    """
+    """Score a fitted regression."""
     return regression_metrics(y, model.predict(X))
 
 
 def probability_metrics(positive: npt.ArrayLike, chance: npt.ArrayLike) -> Metrics:
-    """Score probabilities of the positive class.
-
-    Parameters
-    ----------
-    positive : array of bool
-        Which records are of the positive class.
-    chance : array of float
-        Its predicted probability. For the log-loss it is kept 2.2e-16 from 0 and 1.
-
-    Returns
-    -------
-    dict
-        ``accuracy`` (decisions at one half), ``log_loss``, ``brier``,
-        ``calibration_error`` (mean distance of the curve from the diagonal, weighted by
-        records) and the curve ``calibration``.
-    """
+    """Score probabilities of the positive class."""
     truth, p = np.asarray(positive, dtype=bool), np.asarray(chance, dtype=np.float64)
     least = np.finfo(np.float64).eps
     of_truth = np.clip(np.where(truth, p, 1.0 - p), least, 1.0)
@@ -120,21 +65,7 @@ def probability_metrics(positive: npt.ArrayLike, chance: npt.ArrayLike) -> Metri
 
 
 def calibration_curve(positive: npt.ArrayLike, chance: npt.ArrayLike) -> Curve:
-    """Return how often what was predicted with some probability came true.
-
-    Parameters
-    ----------
-    positive : array of bool
-        Which records are of the positive class.
-    chance : array of float
-        Its predicted probability.
-
-    Returns
-    -------
-    list of (float, float)
-        For each of ten equal bins of probability that has records: their mean
-        prediction, and the part of them that is positive.
-    """
+    """Return how often what was predicted with some probability came true."""
     return _calibration(np.asarray(positive, dtype=bool), np.asarray(chance, np.float64))[0]
 
 

@@ -11,13 +11,7 @@ import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
 from dpscd.errors import DataError
-from dpscd_experiments.dataset import (
-    SPLIT_SEED,
-    Dataset,
-    scale_columns,
-    split_rows,
-    unit_rows,
-)
+from dpscd_experiments.dataset import SPLIT_SEED, Dataset, scale_columns, split_rows, unit_rows
 from dpscd_experiments.sources import OfficialFile, find_file, notes_on, sha256_of
 
 __all__ = ["MSD_FILE", "YEARS", "load_msd"]
@@ -41,26 +35,7 @@ _OFFICIAL_TEST = 51_630
 def load_msd(
     folder: str | os.PathLike[str] | None = None, *, download: bool = False
 ) -> Dataset:
-    """Load YearPredictionMSD as in the paper's experiments: the whole, or a part of it.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where ``YearPredictionMSD.txt``, its zip archive or ``msd_subset_float32.npz`` is;
-        otherwise the folder in ``DPSCD_DATA``. The first of these that is there is read.
-    download : bool, default=False
-        Whether to fetch the archive from UCI when none is there.
-
-    Returns
-    -------
-    Dataset
-        90 columns scaled to largest value 1, rows to length 1, years centred, no
-        intercept. From the official text the official test rows and a quarter of the
-        training rows for validation (347,786/115,929/51,630). From the part of 8,162 rows
-        that is 1.6 % of it, all of them from the official training rows: the same
-        proportions, 5508/1836/818. Splits by scikit-learn's ``train_test_split`` with
-        ``random_state=1``.
-    """
+    """Load YearPredictionMSD as in the paper's experiments: the whole, or a part of it."""
     path = find_file(
         "msd",
         (_TEXT, MSD_FILE.name, _SUBSET),

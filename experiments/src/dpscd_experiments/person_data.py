@@ -15,36 +15,18 @@ _TEST = 0.2
 
 @dataclass(frozen=True)
 class PersonData:
-    """Rows of persons, those to train on and those for test: no person has rows in both.
+    """Rows of persons, those to train on and those for test: no person has rows in both."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in result rows.
-    task : {'classification', 'regression'}
-        Kind of label: -1 and 1, or a number.
-    X, X_test : array
-        Rows no longer than 1.
-    y, y_test : array
-        Labels.
-    persons, persons_test : array of int
-        Whose row each is.
-    y_bounds : tuple of two floats, optional
-        Declared range of a regression's labels.
-    split : str
-        How persons were split, in words.
-    """
-
-    name: str
-    task: Task
-    X: npt.NDArray[Any] = field(repr=False)
-    y: npt.NDArray[Any] = field(repr=False)
-    persons: npt.NDArray[np.int64] = field(repr=False)
+    name: str  # its name in result rows
+    task: Task  # kind of label: -1 and 1, or a number
+    X: npt.NDArray[Any] = field(repr=False)  # rows no longer than 1
+    y: npt.NDArray[Any] = field(repr=False)  # labels
+    persons: npt.NDArray[np.int64] = field(repr=False)  # whose row each is
     X_test: npt.NDArray[Any] = field(repr=False)
     y_test: npt.NDArray[Any] = field(repr=False)
     persons_test: npt.NDArray[np.int64] = field(repr=False)
-    y_bounds: tuple[float, float] | None = None
-    split: str = ""
+    y_bounds: tuple[float, float] | None = None  # declared range of a regression's labels
+    split: str = ""  # how persons were split, in words
 
     @property
     def classifies(self) -> bool:
@@ -67,17 +49,7 @@ def split_persons(persons: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 
 
 def capped_rows(persons: npt.NDArray[np.int64], most: int, seed: int) -> npt.NDArray[np.int64]:
-    """Return which rows to keep so that no person has more than `most`: random ones.
-
-    Parameters
-    ----------
-    persons : array of int
-        Whose row each is.
-    most : int
-        Rows that a person keeps, at most.
-    seed : int
-        Decides which ones.
-    """
+    """Return which rows to keep so that no person has more than `most`: random ones."""
     shuffled = np.random.default_rng([seed, most]).permutation(len(persons))
     order = shuffled[np.argsort(persons[shuffled], kind="stable")]
     owners = persons[order]

@@ -24,28 +24,17 @@ _BOUNDS = (-4.0, 4.0)
 
 @dataclass(frozen=True)
 class Law:
-    """How rows of persons are made.
+    """How rows of persons are made."""
 
-    Attributes
-    ----------
-    words : str
-        In words.
-    counts : callable
-        From a source of randomness and a number of persons to how many rows each has.
-    most : int
-        Rows of a person, at most.
-    alike : float
-        Part of the variance of features, and of what they leave of labels, that all rows of a
-        person share.
-    effect : float
-        By how much labels rise, in deviations of what features explain, with each deviation of
-        the logarithm of the person's number of rows.
-    """
-
-    words: str
+    words: str  # in words
+    # From a source of randomness and a number of persons to how many rows each has.
     counts: Callable[[np.random.Generator, int], Ints]
-    most: int = _MOST
+    most: int = _MOST  # rows of a person, at most
+    # Part of the variance of features, and of what they leave of labels, that all rows of a
+    # person share.
     alike: float = 0.0
+    # By how much labels rise, in deviations of what features explain, with each deviation of
+    # the logarithm of the person's number of rows.
     effect: float = 0.0
 
 
@@ -80,22 +69,7 @@ LAWS = {
 def generate_persons(
     law: str, task: Task, *, seed: int = 0, persons: int = 2000, d: int = 20
 ) -> PersonData:
-    """Make rows of persons whose labels come from a linear model.
-
-    Parameters
-    ----------
-    law : str
-        One of :data:`LAWS`.
-    task : {'classification', 'regression'}
-        Labels -1 and 1 drawn with log-odds of deviation 3, or numbers of which features explain
-        0.7.
-    seed : int
-        Seed; the same arguments make the same data.
-    persons : int
-        Persons to train on; half as many more are for test.
-    d : int
-        Columns; column j has deviation ``(j + 1) ** -0.5`` before rows are scaled to length 1.
-    """
+    """Make rows of persons whose labels come from a linear model."""
     if law not in LAWS:
         raise ParameterError(f"law={law!r} must be one of {', '.join(LAWS)}.")
     own = LAWS[law]

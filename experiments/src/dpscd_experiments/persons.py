@@ -18,23 +18,7 @@ PERSON_SETS = (FLIGHTS, *LAWS)
 
 
 def load_persons(name: str, task: Task, seed: int = 0) -> PersonData:
-    """Load rows of persons.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`PERSON_SETS`. The flights are read from the folder in the environment
-        variable ``DPSCD_DATA``; everything else is generated.
-    task : {'classification', 'regression'}
-        Which label.
-    seed : int
-        Generated persons are others for every seed; flights are not.
-
-    Returns
-    -------
-    PersonData
-        The last one is kept in memory: do not write to the arrays.
-    """
+    """Load rows of persons."""
     if name not in PERSON_SETS:
         raise ParameterError(f"name={name!r} must be one of {', '.join(PERSON_SETS)}.")
     folder = os.environ.get("DPSCD_DATA") if name == FLIGHTS else None

@@ -40,21 +40,12 @@ class ChecksumError(DpscdError, OSError):
 
 @dataclass(frozen=True)
 class OfficialFile:
-    """A file as its publisher distributes it.
+    """A file as its publisher distributes it."""
 
-    Parameters
-    ----------
-    name : str
-        File name in the user's folder.
-    url : str
-        Where its publisher offers it.
-    sha256 : str or None
-        Its checksum. None: not known to us; the one of the first download is recorded
-        beside it and compared from then on.
-    """
-
-    name: str
-    url: str
+    name: str  # file name in the user's folder
+    url: str  # where its publisher offers it
+    # Its checksum. None: not known to us; the one of the first download is recorded beside it
+    # and compared from then on.
     sha256: str | None
 
 
@@ -73,28 +64,7 @@ def find_file(
     official: OfficialFile | None = None,
     fetch: bool = False,
 ) -> Path:
-    """Return the first of several files that is there.
-
-    Parameters
-    ----------
-    dataset : str
-        Name of the data set, for messages.
-    names : sequence of str
-        File names, the preferred one first.
-    folder : path, optional
-        Where to look; otherwise the folder in the environment variable ``DPSCD_DATA``.
-    subfolder : str, optional
-        Where to look inside that folder before the folder itself; default `dataset`.
-    official : OfficialFile, optional
-        What to download into the folder when no file is there and `fetch` is true.
-    fetch : bool, default=False
-        Whether to download.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Return the first of several files that is there."""
     named = folder if folder is not None else os.environ.get(VARIABLE)
     wanted = " or ".join(names)
     if not named:
@@ -117,25 +87,7 @@ def find_file(
 
 
 def download(file: OfficialFile, folder: Path) -> Path:
-    """Fetch a file from its publisher, check it, and only then put it in place.
-
-    Parameters
-    ----------
-    file : OfficialFile
-        What to fetch.
-    folder : Path
-        Where to put it; made if it is not there.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Notes
-    -----
-    When the publisher's checksum is not known, the one seen at the first download is
-    written to ``SHA256SUMS`` in the folder, and later downloads must have the same.
-    """
+    """Fetch a file from its publisher, check it, and only then put it in place."""
     folder.mkdir(parents=True, exist_ok=True)
     target, part = folder / file.name, folder / f"{file.name}.part"
     digest = hashlib.sha256()

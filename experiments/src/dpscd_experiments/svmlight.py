@@ -24,22 +24,7 @@ _ENDINGS = ("", ".bz2", ".txt", ".svm", ".svm.gz", ".svm.bz2")
 def load_phishing(
     folder: str | os.PathLike[str] | None = None, *, download: bool = False
 ) -> Dataset:
-    """Load Phishing (UCI, as distributed by LIBSVM) as in the paper's experiments.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where the file is (plain, gz or bz2); otherwise the folder in ``DPSCD_DATA``.
-    download : bool, default=False
-        Whether to fetch it from LIBSVM when it is not there.
-
-    Returns
-    -------
-    Dataset
-        68 columns, unit rows, labels -1 and 1, no intercept. A quarter of the rows is for
-        test and a quarter of the rest for validation, both by scikit-learn's
-        ``train_test_split`` with ``random_state=1``: 6218, 2073 and 2764 of 11,055 rows.
-    """
+    """Load Phishing (UCI, as distributed by LIBSVM) as in the paper's experiments."""
     path = _find("phishing", PHISHING_FILE, folder, download)
     X, y = _read(path, 68)
     # All values of a column are equal or zero, so scaling columns as the paper does would
@@ -63,21 +48,7 @@ def load_phishing(
 def load_w8a(
     folder: str | os.PathLike[str] | None = None, *, download: bool = False
 ) -> Dataset:
-    """Load w8a (LIBSVM): sparse, 3 % of the labels positive.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where the file is (plain, gz or bz2); otherwise the folder in ``DPSCD_DATA``.
-    download : bool, default=False
-        Whether to fetch it from LIBSVM when it is not there.
-
-    Returns
-    -------
-    Dataset
-        300 columns as a CSR matrix, unit rows (a row without features stays zero), labels
-        -1 and 1, with intercept; split 60/20/20.
-    """
+    """Load w8a (LIBSVM): sparse, 3 % of the labels positive."""
     path = _find("w8a", W8A_FILE, folder, download)
     X, y = _read(path, 300)
     rows = unit_rows(X)

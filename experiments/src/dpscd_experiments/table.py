@@ -22,28 +22,14 @@ _TEST = 0.2
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table as published, and which of its rows are for training and for test.
+    """A table as published, and which of its rows are for training and for test."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in result rows, and that of its schema.
-    cells : DataFrame
-        The columns, with the target.
-    train, test : arrays of int
-        Row numbers.
-    split : str
-        How they were chosen, in words.
-    files : dict
-        SHA-256 of each file that was read.
-    """
-
-    name: str
-    cells: pd.DataFrame = field(repr=False)
-    train: npt.NDArray[Any] = field(repr=False)
+    name: str  # its name in result rows, and that of its schema
+    cells: pd.DataFrame = field(repr=False)  # the columns, with the target
+    train: npt.NDArray[Any] = field(repr=False)  # row numbers
     test: npt.NDArray[Any] = field(repr=False)
-    split: str
-    files: dict[str, str]
+    split: str  # how they were chosen, in words
+    files: dict[str, str]  # SHA-256 of each file that was read
 
     def read(self, shape: str | None = None) -> "Table":
         """Return the table as its schema reads it; a shape is for numbers that declare none."""
@@ -69,15 +55,7 @@ class Table:
 
 
 def read_schema(name: str, shape: str | None = None) -> Schema:
-    """Return the schema of a table.
-
-    Parameters
-    ----------
-    name : str
-        The table. Adult's schema is the packaged one without its bins.
-    shape : str, optional
-        For numbers that declare none; None leaves it to the fit.
-    """
+    """Return the schema of a table."""
     if name == "adult":
         text = packaged("adult.toml").decode()
     else:

@@ -25,21 +25,7 @@ TABLES = tuple(_LOADERS)
 
 
 def load_table(name: str, *, folder: str | os.PathLike[str] | None = None) -> RawTable:
-    """Load a table as published, with a fixed split.
-
-    Parameters
-    ----------
-    name : {'adult', 'bank', 'nycflights13', 'covtype'}
-        Which one. 'adult' is packaged and needs no files.
-    folder : path, optional
-        Folder with its files, or with a subfolder of its name that has them; otherwise
-        the folder in the environment variable ``DPSCD_DATA``.
-
-    Returns
-    -------
-    RawTable
-        The last one is kept in memory: do not write to it.
-    """
+    """Load a table as published, with a fixed split."""
     if name not in _LOADERS:
         raise ParameterError(f"name={name!r} must be one of {', '.join(TABLES)}.")
     place = folder if folder is not None or name == "adult" else os.environ.get("DPSCD_DATA")

@@ -21,24 +21,13 @@ Ints = npt.NDArray[np.int64]
 
 
 class PrimalNumbers(NamedTuple):
-    """The public numbers of a chunk, in the paper's own terms.
+    """The public numbers of a chunk, in the paper's own terms."""
 
-    Attributes
-    ----------
-    n : float
-        The mean of the losses is their sum divided by it.
-    separability : float
-        The lot size L: number of coordinates computed in parallel.
-    clip : float
-        The scaling factor C: largest step of a coordinate.
-    std : float
-        Standard deviation of the noise on each coordinate of the lot and on each entry of
-        the auxiliary vector.
-    """
-
-    n: float
-    separability: float
-    clip: float
+    n: float  # the mean of the losses is their sum divided by it
+    separability: float  # the lot size L: number of coordinates computed in parallel
+    clip: float  # the scaling factor C: largest step of a coordinate
+    # Standard deviation of the noise on each coordinate of the lot and on each entry of the
+    # auxiliary vector.
     std: float
 
 
@@ -56,25 +45,7 @@ def advance_primal(
     coef: Floats,
     predictions: Floats,
 ) -> int:
-    """Run a chunk of steps of Algorithm 2; return how many steps were scaled down.
-
-    Parameters
-    ----------
-    loss, records, numbers
-        The problem; the loss must be smooth.
-    features : Rows
-        One row a feature, of length 1.
-    ridge : array of shape (features,)
-        Regularisation of each coordinate.
-    ids, starts
-        The lots of coordinates.
-    coef_normals : array of shape (len(ids),)
-        Standard normals for the coordinates of the lots.
-    normals : array of shape (steps, records)
-        Standard normals for the auxiliary vector.
-    coef, predictions : arrays
-        The model and the auxiliary vector ``X^T coef``; changed in place.
-    """
+    """Run a chunk of steps of Algorithm 2; return how many steps were scaled down."""
     count = predictions.shape[0]
     slopes, curvatures = np.zeros(count), np.zeros(count)
     column, total = np.empty(count), np.empty(count)

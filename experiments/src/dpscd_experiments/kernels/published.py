@@ -17,23 +17,12 @@ Ints = npt.NDArray[np.int64]
 
 
 class PublishedNumbers(NamedTuple):
-    """The public numbers of a chunk, in the paper's own terms.
+    """The public numbers of a chunk, in the paper's own terms."""
 
-    Attributes
-    ----------
-    strength : float
-        ``lam n``: predictions are ``x . shared / strength``.
-    separability : float
-        The lot size L of the subproblem, equation (5).
-    clip : float
-        The scaling factor C: largest step of a dual.
-    std : float
-        Standard deviation of the noise on each dual of the lot and on the shared vector.
-    """
-
-    strength: float
-    separability: float
-    clip: float
+    strength: float  # ``lam n``: predictions are ``x . shared / strength``
+    separability: float  # the lot size L of the subproblem, equation (5)
+    clip: float  # the scaling factor C: largest step of a dual
+    # Standard deviation of the noise on each dual of the lot and on the shared vector.
     std: float
 
 
@@ -47,11 +36,7 @@ def _step(
     a: float,
     i: int,
 ) -> float:
-    """Return record i's step, not yet scaled: the minimiser of equation (5).
-
-    A record that was zeroed out still has its label and hence a step: that is what makes
-    Lemma 1 fail (docs/understanding/published_argument.md).
-    """
+    """Return record i's step, not yet scaled: the minimiser of equation (5)."""
     weight = records.weights[i]
     norm = rows.norm[i]
     if not (norm >= 0.0 and weight > 0.0):
@@ -78,23 +63,7 @@ def advance_published(
     dual: Floats,
     shared: Floats,
 ) -> int:
-    """Run a chunk of steps as published; return how many steps were scaled down.
-
-    Parameters
-    ----------
-    loss, rows, records, numbers
-        The problem.
-    sequential : bool
-        Whether each step sees those before it in its lot (Algorithm 3) or not (1).
-    ids, starts
-        The lots; no record may be twice in one.
-    dual_normals : array of shape (len(ids),)
-        Standard normals for the duals of the members.
-    normals : array of shape (steps, width)
-        Standard normals for the shared vector.
-    dual, shared : arrays of shape (records,) and (width,)
-        Changed in place.
-    """
+    """Run a chunk of steps as published; return how many steps were scaled down."""
     total = np.empty(shared.shape[0])
     target = shared if sequential else total
     clipped = 0

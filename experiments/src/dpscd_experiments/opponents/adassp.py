@@ -35,25 +35,7 @@ def play(cell: Cell) -> Metrics:
 
 
 def adassp(X: Any, y: Floats, epsilon: float, delta: float, rng: np.random.Generator) -> Floats:
-    """Return the coefficients.
-
-    Parameters
-    ----------
-    X : array or sparse matrix
-        Rows no longer than 1.
-    y : array
-        Labels between -1 and 1.
-    epsilon, delta : float
-        The privacy to reach, for a record that is zeroed out.
-    rng : Generator
-        Where the noise comes from.
-
-    Notes
-    -----
-    Three releases with a third of epsilon and delta each: the least eigenvalue of X^T X, X^T X
-    and X^T y, all of sensitivity 1. The noise is the least that does, not the paper's
-    bound ``sqrt(log(6 / delta)) / (epsilon / 3)``.
-    """
+    """Return the coefficients."""
     noise = gaussian_multiplier(epsilon / 3.0, delta / 3.0, Relation.ZERO_OUT)
     moment = noisy_moment(X, noise, delta, rng)
     coef: Floats = np.linalg.solve(moment, X.T @ y + noise * rng.normal(size=X.shape[1]))
@@ -61,11 +43,7 @@ def adassp(X: Any, y: Floats, epsilon: float, delta: float, rng: np.random.Gener
 
 
 def noisy_moment(X: Any, noise: float, delta: float, rng: np.random.Generator) -> Floats:
-    """Return X^T X with noise and with the ridge that makes up for it.
-
-    Two releases of sensitivity 1, each with this standard deviation of its noise: the least
-    eigenvalue, and X^T X. The ridge is smaller the larger the first.
-    """
+    """Return X^T X with noise and with the ridge that makes up for it."""
     d = X.shape[1]
     moment = X.T @ X
     moment = moment.toarray() if sparse.issparse(moment) else moment

@@ -27,31 +27,7 @@ def boosted_adassp(
     rounds: int,
     clip: float,
 ) -> Floats:
-    """Return the coefficients.
-
-    Parameters
-    ----------
-    X : array
-        Rows no longer than 1.
-    y : array
-        Labels.
-    epsilon, delta : float
-        The privacy to reach, for a record that is zeroed out.
-    rng : Generator
-        Where the noise comes from.
-    rounds : int
-        How often residuals are fitted.
-    clip : float
-        Residuals are cut to plus or minus this.
-
-    Notes
-    -----
-    Gaussian releases that compose as one: a third of its squared strength each for the
-    least eigenvalue of X^T X (sensitivity 1), for X^T X (1) and for all rounds together. A
-    round releases X^T r with r the cut residuals (sensitivity `clip`), solves for it with
-    the noisy moments and the ridge of AdaSSP, and adds the solution to the coefficients.
-    Without noise and cutting the first round is least squares and the others add nothing.
-    """
+    """Return the coefficients."""
     noise = gaussian_multiplier(epsilon, delta, Relation.ZERO_OUT) * math.sqrt(3.0)
     moment = noisy_moment(X, noise, delta, rng)
     coef = np.zeros(X.shape[1])

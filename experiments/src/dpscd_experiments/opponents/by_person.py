@@ -49,11 +49,7 @@ def cells_of_rows(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> 
 def cells_of_cap(
     rows: int, own: bool, setting: Setting, spec: Mapping[str, Any], stored: Stored
 ) -> list[Cell]:
-    """Return the cells of group privacy; none where nobody has so many rows.
-
-    `own`: every row is a person of its own, so that probabilities are made as ours are. Of
-    ridge regression that would be the same again.
-    """
+    """Return the cells of group privacy; none where nobody has so many rows."""
     del spec, stored
     if rows > most_rows(setting.dataset) or (own and setting.loss != "logistic"):
         return []
@@ -76,11 +72,7 @@ def play_row(cell: Cell) -> Metrics:
 
 
 def play_cap(cell: Cell) -> Metrics:
-    """Run a cell of group privacy: some rows of each person, and noise for all of them.
-
-    The epsilon of a row is the largest at which that of the rows of a person is not exceeded:
-    it is computed before the fit from its plan and after it from its card.
-    """
+    """Run a cell of group privacy: some rows of each person, and noise for all of them."""
     data = _data(cell)
     most: Any = cell.parameters["rows"]
     kept = capped_rows(data.persons, most, cell.seed)

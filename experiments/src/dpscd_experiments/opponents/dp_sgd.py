@@ -36,22 +36,7 @@ def cells(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cel
 def proposals(
     stage: Mapping[str, Any], ranked: Sequence[Mapping[str, Any]]
 ) -> Iterator[Config]:
-    """Return the configurations of a stage.
-
-    Parameters
-    ----------
-    stage : dict
-        Values to try, by name; all combinations are. A stage with ``best`` takes that many
-        of the best so far and puts the values in the place of theirs; its
-        ``rate_divisors`` divide their learning rates.
-    ranked : sequence of dict
-        Configurations tried so far, best first.
-
-    Yields
-    ------
-    dict
-        Those with the same noise one after the other.
-    """
+    """Return the configurations of a stage."""
     values = {name: stage[name] for name in _NAMES if name in stage}
     bases = ranked[: stage["best"]] if "best" in stage else [{}]
     for base in bases:
@@ -84,10 +69,7 @@ def train(ready: Prepared, cell: Cell) -> Model:
         cell.delta,
     )
     plan = replace(
-        plan,
-        clip=number(cell, "clip"),
-        lam=problem.lam,
-        averaging=number(cell, "averaging"),
+        plan, clip=number(cell, "clip"), lam=problem.lam, averaging=number(cell, "averaging")
     )
     shared = dp_sgd(
         problem,

@@ -50,11 +50,7 @@ def play(cell: Cell) -> Metrics:
 
 
 def minimise(ready: Prepared, lam: float, noise: Floats) -> Model:
-    """Return the minimiser of the objective plus ``noise . w / n``, the noise in inner units.
-
-    The linear term only shifts the shared vector: SDCA that starts at minus the noise
-    comes to the minimiser.
-    """
+    """Return the minimiser of the objective plus ``noise . w / n`` in inner units."""
     problem = ready.problem(lam, ready.label_bound)
     records = ready.records(problem)
     dual = np.zeros((len(records.labels), 1))

@@ -53,10 +53,6 @@ def model_of(estimator: Any) -> Model:
 
 def _train(ready: Prepared, cell: Cell) -> Model:
     estimator = fitted(
-        ready.data,
-        ready.loss,
-        epsilon=cell.epsilon,
-        delta=cell.delta,
-        random_state=cell.seed,
+        ready.data, ready.loss, epsilon=cell.epsilon, delta=cell.delta, random_state=cell.seed
     )
     return model_of(estimator)

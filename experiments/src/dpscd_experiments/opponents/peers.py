@@ -88,22 +88,7 @@ def train(ready: Prepared, cell: Cell) -> Model:
 def fit_elsewhere(
     package: str, settings: Mapping[str, Any], *, threads: int | None = None
 ) -> dict[str, Any]:
-    """Fit a model of a package in its own interpreter and return what its script wrote.
-
-    Parameters
-    ----------
-    package : str
-        A key of :data:`INTERPRETERS`.
-    settings : dict
-        Records and parameters, as the script wants them.
-    threads : int, optional
-        Threads of linear algebra; default: the package's own.
-
-    Returns
-    -------
-    dict
-        Arrays: ``coef``, ``intercept`` and the ``seconds`` of the fit, or synthetic ``codes``.
-    """
+    """Fit a model of a package in its own interpreter and return what its script wrote."""
     few = {} if threads is None else {"OMP_NUM_THREADS": str(threads)}
     with tempfile.TemporaryDirectory() as folder:
         given, made = Path(folder) / "given.npz", Path(folder) / "made.npz"

@@ -18,10 +18,7 @@ from dpscd.problem import Model, Problem
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.dataset import Dataset
 from dpscd_experiments.datasets import load_dataset
-from dpscd_experiments.metrics import (
-    Metrics,
-    probability_metrics,
-)
+from dpscd_experiments.metrics import Metrics, probability_metrics
 from dpscd_experiments.opponents.setting import Part, measure_of
 
 __all__ = ["Prepared", "judge", "number", "prepare", "prepared_from"]
@@ -33,24 +30,12 @@ LOSSES: dict[str, Loss] = {"squared": Squared(), "logistic": Logistic(), "hinge"
 
 @dataclass(frozen=True)
 class Prepared:
-    """A data set with a loss, wrapped for the kernels.
+    """A data set with a loss, wrapped for the kernels."""
 
-    Attributes
-    ----------
-    data : Dataset
-        All three parts.
-    loss : str
-        'squared', 'logistic' or 'hinge'.
-    rows : Rows
-        The training rows, with a constant column where the data set has an intercept.
-    labels : array
-        The training labels: -1 and 1, or clipped to the declared bounds.
-    """
-
-    data: Dataset
-    loss: str
-    rows: Rows
-    labels: Floats
+    data: Dataset  # all three parts
+    loss: str  # 'squared', 'logistic' or 'hinge'
+    rows: Rows  # the training rows, with a constant column where the data set has an intercept
+    labels: Floats  # the training labels: -1 and 1, or clipped to the declared bounds
 
     @property
     def label_bound(self) -> float:
@@ -107,14 +92,7 @@ def prepared_from(data: Dataset, loss: str) -> Prepared:
 
 
 def judge(cell: Cell, train: Callable[[Prepared, Cell], Model]) -> Metrics:
-    """Train what a cell says and score it on the part that the cell names.
-
-    Returns
-    -------
-    dict
-        ``validation``, the score by which configurations are chosen, or all metrics on
-        test rows.
-    """
+    """Train what a cell says and score it on the part that the cell names."""
     ready = prepare(cell.dataset, str(cell.parameters["loss"]))
     model = train(ready, cell)
     if cell.parameters["part"] == "validation":

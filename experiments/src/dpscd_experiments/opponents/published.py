@@ -23,10 +23,7 @@ _METHOD = "dp-scd"  # in the reproduction of the paper
 
 
 def cells(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
-    """Return the cells: one for tuning at each lot size, then the winner's results.
-
-    The grid, lam and epochs are those of the paper's figure for the same loss.
-    """
+    """Return the cells: one for tuning at each lot size, then the winner's results."""
     figure = {
         **settings_of(load_spec(setting.published), quick=False),
         **spec["published"],
@@ -56,14 +53,7 @@ def cells(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cel
 
 
 def tune_lot(cell: Cell) -> Metrics:
-    """Choose the clip at one lot size, as the paper does; only validation rows are used.
-
-    Returns
-    -------
-    dict
-        ``validation``, the mean over tuning seeds, by which the lot size is chosen; the
-        ``clip``; how many were ``tried``.
-    """
+    """Choose the clip at one lot size, as the paper does; only validation rows are used."""
     task, winner = tune(replace(cell, method=_METHOD))
     models = [
         winner.train(cell.seed + extra, None) for extra in range(int(number(cell, "seeds")))

@@ -32,11 +32,7 @@ def bounds_of(column: Column) -> tuple[float, float]:
 
 
 def as_texts(schema: Schema, records: Parsed) -> npt.NDArray[Any]:
-    """Return records as an array of objects: floats for numbers, texts for categories.
-
-    A missing number is the middle of its bounds, or beyond the highest where the schema
-    tells missing ones apart.
-    """
+    """Return records as an array of objects: floats for numbers, texts for categories."""
     out = np.empty((len(records), len(schema.features)), dtype=object)
     for place, column in enumerate(schema.features):
         cells = records.columns[column.name]

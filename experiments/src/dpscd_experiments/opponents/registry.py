@@ -22,26 +22,16 @@ __all__ = ["METHODS", "OURS", "Method"]
 
 @dataclass(frozen=True)
 class Method:
-    """A method of the bench.
+    """A method of the bench."""
 
-    Attributes
-    ----------
-    label : str
-        Its name in tables and figures.
-    cells : callable
-        Takes the setting, the spec and what is stored; returns the cells that are known
-        to be needed, none if the method does not apply.
-    rival : bool
-        Whether it is a private method at the epsilon and delta that were asked for, or
-        claims to be one: ours is measured against the best of these.
-    note : str
-        What a reader must know of it.
-    """
-
-    label: str
+    label: str  # its name in tables and figures
+    # Takes the setting, the spec and what is stored; returns the cells that are known to be
+    # needed, none if the method does not apply.
     cells: Callable[[Setting, Mapping[str, Any], Stored], list[Cell]]
+    # Whether it is a private method at the epsilon and delta that were asked for, or claims to
+    # be one: ours is measured against the best of these.
     rival: bool
-    note: str
+    note: str  # what a reader must know of it
 
 
 OURS = "ours"

@@ -26,27 +26,7 @@ def search(
     stages: Sequence[Stage],
     stored: Stored,
 ) -> list[Cell]:
-    """Return the cells that a search needs, as far as they are known.
-
-    Parameters
-    ----------
-    setting : Setting
-        The problem. Every configuration is tried with its first tuning seed, the
-        finalists with all of them; the best mean on validation rows wins.
-    method : str
-        The method's name.
-    function : callable
-        What its cells call: returns ``validation`` or test metrics.
-    stages : sequence of Stage
-        What to try, one after the other.
-    stored : dict
-        Rows by cell. A configuration that failed counts as the worst.
-
-    Returns
-    -------
-    list of Cell
-        Tuning cells, and once all of them are stored the cells of the winner's results.
-    """
+    """Return the cells that a search needs, as far as they are known."""
     first, *others = setting.tuning_seeds
     made: dict[str, Cell] = {}
     tried: list[tuple[float, Config]] = []

@@ -23,41 +23,20 @@ Part = Literal["validation", "test"]
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A problem at one epsilon.
+    """A problem at one epsilon."""
 
-    Attributes
-    ----------
-    problem : str
-        Name of the problem, such as 'adult-svm'.
-    dataset, loss : str
-        Its data, and 'squared', 'logistic' or 'hinge'.
-    grid : str
-        Which thinning of large grids it gets: 'small', 'large', 'wide', 'huge' or 'vast'.
-    published : str
-        The figure of the paper whose grid the published method is tuned over.
-    epsilon, delta : float
-        The privacy to reach.
-    seeds : int
-        Results are of the seeds from 0 up to this.
-    tuning_seeds : tuple of int
-        Seeds for tuning, none of them a seed of results.
-    finalists : int
-        How many configurations are tried with all tuning seeds.
-    experiment : str
-        The bench: 'accuracy' or 'tables'.
-    """
-
-    problem: str
-    dataset: str
+    problem: str  # name of the problem, such as 'adult-svm'
+    dataset: str  # its data, and 'squared', 'logistic' or 'hinge'
     loss: str
+    # Which thinning of large grids it gets: 'small', 'large', 'wide', 'huge' or 'vast'.
     grid: str
-    epsilon: float
+    epsilon: float  # the privacy to reach
     delta: float
-    seeds: int
-    tuning_seeds: tuple[int, ...]
-    finalists: int
-    published: str = ""
-    experiment: str = "accuracy"
+    seeds: int  # results are of the seeds from 0 up to this
+    tuning_seeds: tuple[int, ...]  # seeds for tuning, none of them a seed of results
+    finalists: int  # how many configurations are tried with all tuning seeds
+    published: str = ""  # the figure of the paper whose grid the published method is tuned over
+    experiment: str = "accuracy"  # the bench: 'accuracy' or 'tables'
 
     def worth(self, score: float) -> float:
         """Return a score so that larger is better and a broken model is the worst."""
@@ -80,12 +59,7 @@ class Setting:
             epsilon=self.epsilon,
             delta=self.delta,
             seed=seed,
-            parameters={
-                "problem": self.problem,
-                "loss": self.loss,
-                "part": part,
-                **config,
-            },
+            parameters={"problem": self.problem, "loss": self.loss, "part": part, **config},
         )
 
     def results(

@@ -38,10 +38,7 @@ def play(cell: Cell) -> Metrics:
 
 
 def _train(ready: Prepared, cell: Cell) -> Model:
-    """Train without an intercept, which it refuses; labels of ridge divided by their spread.
-
-    The spread is taken from the labels, and their centre from the declared bounds.
-    """
+    """Train without an intercept, which it refuses; labels of ridge divided by their spread."""
     try:
         import snapml
     except ImportError:

@@ -55,15 +55,7 @@ def cells_of_ours(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> 
 def cells_of_sgd(
     rank: int, setting: Setting, spec: Mapping[str, Any], stored: Stored
 ) -> list[Cell]:
-    """Return the cells of the setting of DP-SGD that is number `rank` on validation rows.
-
-    Parameters
-    ----------
-    rank : int
-        From 1 up.
-    setting, spec, stored
-        As for every method. All ranks need the same cells of tuning.
-    """
+    """Return the cells of the setting of DP-SGD that is number `rank` on validation rows."""
     grid = spec["dp_sgd"]
     common = {**_records(spec), "momentum": grid["momentum"], "clip": grid["clip"]}
     tried = {
@@ -153,11 +145,7 @@ def play_sgd(cell: Cell) -> Metrics:
 
 
 def _trained(
-    data: Features,
-    rows: Split,
-    cell: Cell,
-    steps: Sequence[float],
-    averaging: Sequence[float],
+    data: Features, rows: Split, cell: Cell, steps: Sequence[float], averaging: Sequence[float]
 ) -> tuple[list[Model], float]:
     """Return all models of one pass, and the processor's seconds of all of them."""
     start = cpu_seconds()

@@ -30,36 +30,14 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Answer:
-    """Predictions for the records that are judged, and what the fit took.
+    """Predictions for the records that are judged, and what the fit took."""
 
-    Attributes
-    ----------
-    predicted : array
-        The probability of the second class, or a number.
-    seconds : float
-        Of the processor, for training from the records as the schema reads them.
-    """
-
-    predicted: Floats
-    seconds: float
+    predicted: Floats  # the probability of the second class, or a number
+    seconds: float  # of the processor, for training from the records as the schema reads them
 
 
 def judge_table(cell: Cell, answer: Callable[[Table, Cell], Answer]) -> Metrics:
-    """Train what a cell says on a table and score it.
-
-    Parameters
-    ----------
-    cell : Cell
-        Its parameter ``part`` says what is judged: 'test' trains on all training records,
-        'validation' on three quarters of them and judges on the rest.
-    answer : callable
-        Takes the table and the cell, and returns predictions for the table's test records.
-
-    Returns
-    -------
-    dict
-        ``validation``, by which configurations are chosen, or all metrics.
-    """
+    """Train what a cell says on a table and score it."""
     table = _table(cell.dataset, str(cell.parameters["part"]))
     given = answer(table, cell)
     found = scores(table.schema, table.test, given.predicted)
@@ -86,10 +64,7 @@ def judge_features(cell: Cell, train: Callable[[Prepared, Cell], Model]) -> Metr
 
 
 def cpu_seconds() -> float:
-    """Return the processor's seconds of this process and of those that it has waited for.
-
-    Unlike the clock's they hardly depend on what else the machine does.
-    """
+    """Return the processor's seconds of this process and of those that it has waited for."""
     return sum(os.times()[:4])
 
 

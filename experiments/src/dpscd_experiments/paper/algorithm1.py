@@ -35,22 +35,6 @@ def dp_scd(
 ) -> Floats:
     """Run DP-SCD as published and return the shared vector.
 
-    Noise of standard deviation sqrt(2) sigma C goes to the duals of the lot and to the
-    shared vector.
-
-    Parameters
-    ----------
-    problem, rows, records
-        The problem, with one output, and its data.
-    settings : Settings
-        Epochs, lot size, clip, sigma and the kind of lots.
-    source : Source
-        A fresh source of randomness.
-    observer : callable, optional
-        Shown the state after each epoch: not private.
-
-    Notes
-    -----
     Guarantee: see ``STATEMENTS["dp-scd"]``; in short, not the published one.
     """
     std = settings.noise(sensitivity_dual(settings.clip))

@@ -39,21 +39,6 @@ def primal_dp_scd(
 ) -> Floats:
     """Run primalDP-SCD as published and return the shared vector, strength times the model.
 
-    Lots are of coordinates, so `lot_size` is at most the number of features. The paper
-    does not spell out its subproblem; here it is the second-order model of the objective
-    (section 2.2) with the coupling of the L coordinates of a lot bounded as in equation
-    (5): exact for the squared loss, one Newton step for the logistic. The hinge loss has
-    no second derivative and is refused; the paper has no primal SVM.
-
-    The lemma wants features of length 1, while the objective is stated for records of
-    length 1. Features are divided by their lengths and the ridge of a coordinate by the
-    square of it, so that the objective stays the same; reading those lengths off the data
-    is one of the things the published guarantee leaves out.
-
-    Parameters are those of :func:`dpscd_experiments.paper.algorithm1.dp_scd`.
-
-    Notes
-    -----
     Guarantee: see ``STATEMENTS["primal-dp-scd"]``.
     """
     single_output(problem)

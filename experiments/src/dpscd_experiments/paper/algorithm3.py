@@ -32,12 +32,6 @@ def seq_dp_scd(
 ) -> Floats:
     """Run seqDP-SCD as published and return the shared vector.
 
-    The subproblem is that of equation (5), lot size included, as in the published listing;
-    the noise has standard deviation 2 sigma C sqrt(L (L + 1)). Parameters are those of
-    :func:`dpscd_experiments.paper.algorithm1.dp_scd`.
-
-    Notes
-    -----
     Guarantee: see ``STATEMENTS["seq-dp-scd"]``; in short, not the published one.
     """
     std = settings.noise(sensitivity_sequential(settings.clip, settings.lot_size))

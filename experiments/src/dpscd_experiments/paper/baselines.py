@@ -29,11 +29,7 @@ def scd(
     *,
     observer: Observer | None = None,
 ) -> Floats:
-    """Run SCD (SDCA) for the given epochs; return the shared vector. Not private.
-
-    Parameters are those of :func:`~.algorithm1.dp_scd`; of the settings only
-    the epochs are used.
-    """
+    """Run SCD (SDCA) for the given epochs; return the shared vector. Not private."""
     shared, _ = sdca(
         problem,
         rows,
@@ -55,11 +51,7 @@ def sgd(
     *,
     observer: Observer | None = None,
 ) -> Floats:
-    """Run SGD without clipping or noise; return the shared vector. Not private.
-
-    Parameters are those of :func:`~.algorithm1.dp_scd`; clip and sigma are not
-    used, and lots are shuffled.
-    """
+    """Run SGD without clipping or noise; return the shared vector. Not private."""
     return gradient.sgd(
         problem,
         rows,
@@ -83,12 +75,6 @@ def dp_sgd(
 ) -> Floats:
     """Run DP-SGD as the paper describes it; return the shared vector.
 
-    The mean gradient of a lot, each clipped to C, plus noise of standard deviation
-    sigma C on their sum, plus lam times the model; the last model is returned.
-    Parameters are those of :func:`dpscd_experiments.paper.algorithm1.dp_scd`.
-
-    Notes
-    -----
     Guarantee: see ``STATEMENTS["dp-sgd"]``. The one to compare with in earnest is
     :func:`dpscd_experiments.solvers.dp_sgd.dp_sgd`.
     """

@@ -20,32 +20,17 @@ NOT_PRIVATE = "not private"
 
 
 class Point(NamedTuple):
-    """The state of a run after an epoch.
+    """The state of a run after an epoch."""
 
-    Attributes
-    ----------
-    epoch : int
-        Epochs done; 0 is before the first.
-    primal : float
-        Primal objective of the model.
-    dual : float
-        Dual objective at the feasible duals nearest to those of the run, with their own
-        shared vector: noise takes the stored duals out of their box, where the dual
-        objective is infinite. NaN for a method without visible duals.
-    gap : float
-        ``primal + dual``, an upper bound on the suboptimality of the model.
-    drift : float
-        ``|v - X a|``, or ``|v - X^T w|`` in Algorithm 2.
-    clipped : float
-        Share of the steps of the epoch that were scaled down.
-    """
-
-    epoch: int
-    primal: float
+    epoch: int  # epochs done; 0 is before the first
+    primal: float  # primal objective of the model
+    # Dual objective at the feasible duals nearest to those of the run, with their own shared
+    # vector: noise takes the stored duals out of their box, where the dual objective is
+    # infinite. NaN for a method without visible duals.
     dual: float
-    gap: float
-    drift: float
-    clipped: float
+    gap: float  # ``primal + dual``, an upper bound on the suboptimality of the model
+    drift: float  # ``|v - X a|``, or ``|v - X^T w|`` in Algorithm 2
+    clipped: float  # share of the steps of the epoch that were scaled down
 
 
 @dataclass(frozen=True)
@@ -61,13 +46,7 @@ class Trace:
 
 
 class Diagnostics:
-    """An observer that computes a :class:`Trace`; give it to a method as `observer`.
-
-    Parameters
-    ----------
-    problem, rows, records
-        The problem that is solved, with one output, and its data.
-    """
+    """An observer that computes a :class:`Trace`; give it to a method as `observer`."""
 
     def __init__(self, problem: Problem, rows: Rows, records: Records) -> None:
         single_output(problem)

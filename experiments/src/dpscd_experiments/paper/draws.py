@@ -20,31 +20,17 @@ _CHUNK = 2**16  # numbers drawn at once
 
 
 class Chunk(NamedTuple):
-    """The randomness of some steps.
+    """The randomness of some steps."""
 
-    Attributes
-    ----------
-    lots : Lots
-        Who is drawn.
-    own : array of shape (len(lots.ids),)
-        Standard normals, one a member.
-    shared : array of shape (steps, size)
-        Standard normals, one a coordinate and step.
-    """
-
-    lots: Lots
-    own: Floats
-    shared: Floats
+    lots: Lots  # who is drawn
+    own: Floats  # standard normals, one a member
+    shared: Floats  # standard normals, one a coordinate and step
 
 
 def chunks(
     settings: Settings, source: Source, units: int, size: int, *, own: bool = True
 ) -> Iterator[Chunk]:
-    """Yield the lots of `units` records or coordinates, with the noise of each chunk.
-
-    A chunk ends with every epoch. Without noise (``sigma=0``) normals are zeros. Noise for
-    the members themselves is drawn when `own` is asked for.
-    """
+    """Yield the lots of `units` records or coordinates, with the noise of each chunk."""
     first = pairs = 0
     for lots in _lots(settings, source, units, max(1, _CHUNK // max(size, settings.lot_size))):
         steps, members = len(lots.starts) - 1, len(lots.ids)

@@ -50,26 +50,13 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class Method:
-    """A method of the paper.
+    """A method of the paper."""
 
-    Attributes
-    ----------
-    run : Run
-        The method itself.
-    statement : Statement
-        What it does and does not guarantee.
-    tuned : tuple of str
-        The settings that the paper tunes.
-    noisy : bool
-        Whether it has noise at all.
-    over_features : bool
-        Whether lots are of coordinates, so that every step uses every record.
-    """
-
-    run: Run
-    statement: Statement
-    tuned: tuple[str, ...]
-    noisy: bool
+    run: Run  # the method itself
+    statement: Statement  # what it does and does not guarantee
+    tuned: tuple[str, ...]  # the settings that the paper tunes
+    noisy: bool  # whether it has noise at all
+    # Whether lots are of coordinates, so that every step uses every record.
     over_features: bool = False
 
     @property
@@ -96,17 +83,7 @@ class Method:
         delta: float,
         accountant: str = "moments",
     ) -> Settings:
-        """Return the settings with the sigma that is meant to give (epsilon, delta).
-
-        Parameters
-        ----------
-        problem, settings
-            What is to be run.
-        epsilon, delta : float
-            The published claim; an infinite epsilon is no noise.
-        accountant : {'moments', 'tight'}
-            The paper's accountant, or that of the library for Poisson lots.
-        """
+        """Return the settings with the sigma that is meant to give (epsilon, delta)."""
         if not self.noisy or math.isinf(epsilon):
             return replace(settings, sigma=0.0)
         PrivacyTarget(epsilon, delta)
@@ -171,11 +148,6 @@ METHODS: dict[str, Method] = {
         Method(seq_dp_scd, STATEMENTS["seq-dp-scd"], _LOT_AND_CLIP, noisy=True),
         Method(scd, STATEMENTS["scd"], (), noisy=False),
         Method(sgd, STATEMENTS["sgd"], ("learning_rate", "lot_size"), noisy=False),
-        Method(
-            dp_sgd,
-            STATEMENTS["dp-sgd"],
-            ("learning_rate", *_LOT_AND_CLIP),
-            noisy=True,
-        ),
+        Method(dp_sgd, STATEMENTS["dp-sgd"], ("learning_rate", *_LOT_AND_CLIP), noisy=True),
     )
 }

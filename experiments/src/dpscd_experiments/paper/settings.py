@@ -25,31 +25,16 @@ LOTS = ("shuffled", "poisson")
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one run; each method uses those it has.
+    """The settings of one run; each method uses those it has."""
 
-    Attributes
-    ----------
-    epochs : int
-        Passes over the records (or, in Algorithm 2, over the coordinates).
-    lot_size : int
-        The paper's L.
-    clip : float
-        The paper's C; infinite for none, which needs ``sigma=0``.
-    sigma : float
-        The paper's sigma: standard deviation of the noise over the *published*
-        sensitivity. 0 runs the same loop without noise.
-    lots : {'shuffled', 'poisson'}
-        How lots are drawn.
-    learning_rate : float
-        The paper's eta, for SGD and DP-SGD.
-    """
-
-    epochs: int
-    lot_size: int = 1
-    clip: float = math.inf
+    epochs: int  # passes over the records (or, in Algorithm 2, over the coordinates)
+    lot_size: int = 1  # the paper's L
+    clip: float = math.inf  # the paper's C; infinite for none, which needs ``sigma=0``
+    # The paper's sigma: standard deviation of the noise over the *published* sensitivity. 0
+    # runs the same loop without noise.
     sigma: float = 0.0
-    lots: str = "shuffled"
-    learning_rate: float = 1.0
+    lots: str = "shuffled"  # how lots are drawn
+    learning_rate: float = 1.0  # the paper's eta, for SGD and DP-SGD
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.lot_size < 1:

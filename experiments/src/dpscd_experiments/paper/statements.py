@@ -8,10 +8,7 @@ __all__ = ["STATEMENTS", "Flaw", "Statement"]
 
 
 class Flaw(StrEnum):
-    """A gap between a published guarantee and what runs; details in the docs.
-
-    docs/understanding/published_argument.md explains each.
-    """
+    """A gap between a published guarantee and what runs; details in the docs."""
 
     VISIBLE_LOTS = (
         "noise goes only to the duals of the lot, so whoever sees the duals knows the lots, "
@@ -34,26 +31,13 @@ class Flaw(StrEnum):
 
 @dataclass(frozen=True)
 class Statement:
-    """The statement that a method carries.
+    """The statement that a method carries."""
 
-    Attributes
-    ----------
-    method : str
-        Name of the method.
-    published : str
-        What the paper says it guarantees; empty if nothing.
-    holds : str
-        What can be defended, in exact arithmetic; empty if nothing.
-    flaws : tuple of Flaw
-        Why the first is not the second.
-    private : bool
-        Whether this library stands behind a guarantee: never, for a published method.
-    """
-
-    method: str
-    published: str
-    holds: str
-    flaws: tuple[Flaw, ...]
+    method: str  # name of the method
+    published: str  # what the paper says it guarantees; empty if nothing
+    holds: str  # what can be defended, in exact arithmetic; empty if nothing
+    flaws: tuple[Flaw, ...]  # why the first is not the second
+    # Whether this library stands behind a guarantee: never, for a published method.
     private: bool = False
 
     def to_dict(self) -> dict[str, Any]:

@@ -36,25 +36,6 @@ def dp_sgd(
 ) -> Floats:
     """Run the plan with gradient steps and return the shared vector.
 
-    Parameters
-    ----------
-    problem, plan
-        Public. The plan's clip bounds the gradient of a record, its rate, steps, noise and
-        averaging are used as they are, and its separability is not.
-    rows, records
-        The data; only the returned vector may leave.
-    source : Source
-        A fresh source of randomness.
-    learning_rate : float
-        Step size for the mean gradient, in the inner problem's units.
-    draw_ahead : bool
-        Draw the next chunk's randomness in a second thread. The result is the same.
-    observer : callable, optional
-        Shown the model after each epoch, and the share of clipped gradients, which is not
-        private.
-
-    Notes
-    -----
     Guarantee: the models after every step, hence what is returned, satisfy
     ``plan.claim()``.
     Requires: `source` was not used before; `learning_rate` was chosen without the data.

@@ -36,23 +36,7 @@ def sgd(
     averaging: float = 0.0,
     observer: Observer | None = None,
 ) -> Floats:
-    """Run SGD over shuffled lots and return the shared vector: not private in any way.
-
-    Parameters
-    ----------
-    problem, rows, records
-        The problem and its data.
-    source : Source
-        A fresh source of randomness.
-    learning_rate : float
-        Step size for the mean gradient, in the inner problem's units.
-    lot_size, epochs : int
-        Records a step, and passes over the data.
-    averaging : float
-        Share of the steps, counted from the last, over which the model is averaged.
-    observer : callable, optional
-        Shown the model after each epoch.
-    """
+    """Run SGD over shuffled lots and return the shared vector: not private in any way."""
     count = len(records.labels)
     if not (1 <= lot_size <= count and epochs >= 1):
         raise ParameterError(
@@ -98,23 +82,6 @@ def descend_draws(
 ) -> Floats:
     """Run plain SGD over given lots and normals; return the shared vector.
 
-    Parameters
-    ----------
-    problem, rows, records
-        The problem and its data.
-    draws : iterable of (Lots, array)
-        Lots and standard normals of consecutive chunks; a chunk ends with each epoch.
-    learning_rate, lot_size : float
-        Step size, and what the sum of a lot is divided by.
-    steps, average_from, epoch : int
-        Number of steps, first one that enters the average, and steps an epoch.
-    clip, std : float
-        Longest gradient, and standard deviation of the noise on the sum of a lot.
-    observer : callable, optional
-        Shown the model after each epoch.
-
-    Notes
-    -----
     Guarantee: none, with noise or without: lots are whatever the caller gives.
     """
     decay, rate = decay_of(problem, learning_rate), learning_rate / lot_size

@@ -16,11 +16,6 @@ def shuffled_lots(
 ) -> Iterator[Lots]:
     """Yield the lots of all epochs, at most `chunk` of them at a time.
 
-    Every epoch starts a lot, so nobody is twice in one; the last lot of an epoch holds
-    what is left. What is yielded is valid until the next is asked for.
-
-    Notes
-    -----
     Guarantee: none. Accounting for Poisson lots does not apply to these.
     """
     order = np.arange(count)
