@@ -1,4 +1,12 @@
+"""The paper's logistic step, and that its edits are noticed by kernels of the other package."""
+
+import json
 import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,7 +15,6 @@ from hypothesis import strategies as st
 from numba import njit
 
 from dpscd.losses import (
-    Hinge,
     Logistic,
     Squared,
     conjugate,
@@ -19,6 +26,7 @@ from dpscd.losses import (
 )
 from dpscd_experiments.losses.published_logistic import PublishedLogistic
 
+ROOT = Path(__file__).parents[3]
 LOSS = PublishedLogistic()
 signs = st.sampled_from([-1.0, 1.0])
 predictions = st.floats(-20.0, 20.0)
@@ -35,9 +43,8 @@ def test_one_newton_step_from_inside_the_box_to_inside_the_box(u, y, a, k):
     b = y * start
     assert 1e-4 <= b <= 1.0 - 1e-4
     end = b - (math.log(b / (1 - b)) + y * u) / (1 / (b * (1 - b)) + k)
-    expected = min(max(end, 1e-4), 1.0 - 1e-4) - b
     z = dual_step(LOSS, u, a, y, k)
-    assert y * z == pytest.approx(expected, abs=1e-12)
+    assert y * z == pytest.approx(min(max(end, 1e-4), 1.0 - 1e-4) - b, abs=1e-12)
     # The step does not depend on how far outside the stored dual is.
     assert z == dual_step(LOSS, u, start, y, k)
     np.testing.assert_allclose(compiled(LOSS, u, a, y, k)[0], z, atol=1e-12)
@@ -48,23 +55,48 @@ def test_all_but_the_step_is_the_logistic_loss(u, y):
     for call in (value, slope, curvature):
         assert call(LOSS, u, y) == call(Logistic(), u, y)
     assert conjugate(LOSS, 0.3 * y, y) == conjugate(Logistic(), 0.3 * y, y)
+    for loss in (Squared(), LOSS):
+        difference = (slope(loss, u + 1e-5, y) - slope(loss, u - 1e-5, y)) / 2e-5
+        assert curvature(loss, u, y) == pytest.approx(difference, abs=1e-8)
 
 
-def test_a_fixed_point_is_the_minimiser():
-    u, y, k, a = 0.7, -1.0, 3.0, -0.5
-    for _ in range(60):  # the prediction follows the dual, as the shared vector makes it
-        a += dual_step(LOSS, u + k * (a + 0.5), a, y, k)
-    b = y * a
-    assert math.log(b / (1.0 - b)) + y * (u + k * (a + 0.5)) == pytest.approx(0.0, abs=1e-9)
+PROJECTED = """
+import json
+import numpy as np
+from dpscd.kernels import dual, rows, sdca
+from dpscd_experiments.losses.published_logistic import PublishedLogistic
+X = np.eye(2)
+X.flags.writeable = False
+view = rows.DenseRows(X, np.ones(2), np.ones(2), 0.0)
+records = dual.Records(np.ones(2), np.ones(2))
+found = sdca.objectives(
+    PublishedLogistic(), view, records, 1.0, 0, np.zeros((2, 1)), np.full((1, 2), 0.5)
+)
+print(json.dumps([list(map(float, found)), sum(sdca.objectives.stats.cache_hits.values())]))
+"""
 
 
-@pytest.mark.parametrize("loss", [Squared(), Logistic(), LOSS], ids=lambda x: type(x).__name__)
-@given(u=predictions, y=signs)
-def test_curvature_is_the_slope_of_the_slope(loss, u, y):
-    h = 1e-5
-    difference = (slope(loss, u + h, y) - slope(loss, u - h, y)) / (2.0 * h)
-    assert curvature(loss, u, y) == pytest.approx(difference, abs=1e-8)
+@pytest.mark.full
+@pytest.mark.compiled
+def test_an_edited_loss_of_this_package_is_noticed_by_a_kernel_of_the_other(tmp_path):
+    source, skipped = tmp_path / "src", shutil.ignore_patterns("__pycache__")
+    for package in (ROOT / "src", ROOT / "experiments" / "src"):
+        shutil.copytree(package, source, ignore=skipped, dirs_exist_ok=True)
+    names = {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
+    def run():
+        done = subprocess.run(
+            [sys.executable, "-c", PROJECTED],
+            env={**os.environ, **names}, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return json.loads(done.stdout)
 
-def test_the_hinge_has_no_curvature():
-    assert curvature(Hinge(), 0.3, 1.0) == curvature(Hinge(), 2.0, 1.0) == 0.0
+    before, hits = run()
+    assert hits == 0
+    assert run() == [before, 1]
+    with (source / "dpscd_experiments/losses/published_logistic.py").open("a") as file:
+        for name in ("conjugate(loss, a, y)", "value(loss, u, y)"):
+            file.write(f"\n\n@register_jitable\ndef {name}:\n    return 7.0\n")
+    after, hits = run()
+    assert hits == 0
+    assert after != before

@@ -5,8 +5,17 @@ normals of each step. Step functions are closed forms or a root search, nothing 
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
+import scipy.sparse
+
+from dpscd.kernels.dual import Records
+from dpscd.losses import Logistic
+from dpscd.privacy.random import SeededSource
+from dpscd.problem import Problem
+from dpscd.solvers.sdca import sdca
+from dpscd_experiments.paper import LOSSES, METHODS
 
 
 def dual_step(loss, a, u, y, k):
@@ -107,3 +116,31 @@ def dp_sgd(loss, X, y, lam, L, C, sigma, eta, lots, shared):
         theta = theta - eta * ((total + noise) / L + lam * theta)
         path.append(theta)
     return path
+
+
+class Case:
+    """A small problem with unit rows, dense or sparse, for every test of the paper."""
+
+    def __init__(self, loss, *, lam=0.05, n=60, d=5, sparse=False):
+        generator = np.random.default_rng(0)
+        X = generator.normal(size=(n, d)) * (generator.random((n, d)) < 0.8)
+        X[:, 0] += 0.1
+        self.X = X / np.linalg.norm(X, axis=1, keepdims=True)
+        score = self.X @ generator.normal(size=d) + 0.3 * generator.normal(size=n)
+        self.y = score if loss == "squared" else np.where(score > 0.0, 1.0, -1.0)
+        self.loss, self.lam = loss, lam
+        self.problem = Problem(LOSSES[loss], lam, n, d)
+        self.rows = self.problem.rows(scipy.sparse.csr_matrix(self.X) if sparse else self.X)
+        self.records = Records(self.y, np.ones(n))
+
+    def run(self, name, settings, seed=b"run", observer=None):
+        """Return the shared vector of a method."""
+        given = self.problem, self.rows, self.records, settings, SeededSource(seed)
+        return METHODS[name].run(*given, observer=observer)
+
+    def optimum(self):
+        """Return the shared vector at the optimum."""
+        smooth = Logistic() if self.loss == "logistic" else self.problem.loss
+        problem = replace(self.problem, loss=smooth)
+        given = problem, self.rows, self.records, SeededSource(b"o")
+        return sdca(*given, tolerance=1e-10)[0]

@@ -1,3 +1,5 @@
+"""DP-SGD is noisy clipped gradient descent, claims what its plan does and finds the optimum."""
+
 import math
 from dataclasses import replace
 
@@ -17,51 +19,38 @@ from dpscd.solvers.sdca import sdca
 from dpscd_experiments.solvers.dp_sgd import dp_sgd
 
 N, D = 120, 3
-LOSSES = [Squared(), Logistic(), Hinge()]
-every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda x: type(x).__name__)
 PLAN = Plan(
-    epsilon=1.0,
-    delta=1e-5,
-    relation=Relation.ZERO_OUT,
-    n=N,
-    d=D,
-    outputs=1,
-    intercept=False,
-    lam=0.05,
-    steps=40,
-    rate=0.2,
-    clip=0.3,
-    separability=math.pi,  # not used
-    averaging=0.25,
+    epsilon=1.0, delta=1e-5, relation=Relation.ZERO_OUT, n=N, d=D, outputs=1, intercept=False,
+    lam=0.05, steps=40, rate=0.2, clip=0.3, separability=math.pi, averaging=0.25,
     noise_multiplier=1.5,
-)
+)  # fmt: skip
 
 
-def case(loss, lam=0.05):
+def case(loss, n=N, lam=0.05):
     generator = np.random.default_rng(1)
-    X = generator.normal(size=(N, D))
+    X = generator.normal(size=(n, D))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    problem = Problem(loss, lam, N, D)
-    return problem, X, problem.rows(X), Records(np.sign(X[:, 0] + 0.1), np.ones(N))
+    problem = Problem(loss, lam, n, D)
+    return problem, X, problem.rows(X), Records(np.sign(X[:, 0] + 0.1), np.ones(n))
 
 
-def fit(loss=LOSSES[1], plan=PLAN, seed=b"fit", **options):
-    problem, _, rows, records = case(loss)
+def fit(loss=None, plan=PLAN, seed=b"fit", **options):
+    problem, _, rows, records = case(loss or Logistic())
     options = {"learning_rate": 0.8, **options}
     return dp_sgd(problem, plan, rows, records, SeededSource(seed), **options)
 
 
-@every_loss
+@pytest.mark.parametrize("loss", [Squared(), Logistic(), Hinge()], ids=repr)
 def test_it_is_noisy_clipped_gradient_descent(loss):
     _, X, _, records = case(loss)
-    source, y = SeededSource(b"fit"), records.labels
+    source = SeededSource(b"fit")
     lots = PLAN.lots.draw(source, 0, PLAN.steps, N)
     normals = PLAN.noise.draw(source, 0, PLAN.steps, D)
     w, path = np.zeros(D), []
     for t in range(PLAN.steps):
         total = 1.5 * 0.3 * normals[t]
         for i in lots.ids[lots.starts[t] : lots.starts[t + 1]]:
-            g = slope(loss, X[i] @ w, y[i]) * X[i]
+            g = slope(loss, X[i] @ w, records.labels[i]) * X[i]
             total += g / max(1.0, np.linalg.norm(g) / 0.3)
         w = w - 0.8 * (total / 24.0 + 0.05 * w)
         path.append(w)
@@ -82,16 +71,9 @@ def test_neither_chunks_nor_threads_nor_observers_change_the_result(monkeypatch)
 
 @pytest.mark.compiled
 def test_a_planned_run_reaches_its_claim_and_the_optimum():
-    problem, _, _, _ = case(Logistic(), lam=0.02)
-    generator = np.random.default_rng(4)
-    n = 20000
-    X = generator.normal(size=(n, D))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    y = np.where(X[:, 0] + 0.3 * generator.normal(size=n) > 0.0, 1.0, -1.0)
-    problem = replace(problem, n=n)
-    rows, records = problem.rows(X), Records(y, np.ones(n))
+    problem, _, rows, records = case(Logistic(), n=20000, lam=0.02)
     plan = plan_fit(
-        Facts(n, D, 1, "classification", 1.0, 0.0), PrivacyTarget(1.0, 1e-5),
+        Facts(20000, D, 1, "classification", 1.0, 0.0), PrivacyTarget(1.0, 1e-5),
         lam=0.02, epochs=30, lot_size=400, travel=30.0,
     )  # fmt: skip
     assert plan.clip == pytest.approx(1.0)
@@ -101,45 +83,17 @@ def test_a_planned_run_reaches_its_claim_and_the_optimum():
     np.testing.assert_allclose(found, best, atol=0.1 * np.abs(best).max())
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("rate", [0.1, 1.0])
-def test_the_ridge_is_lam_whatever_the_lot(rate):
-    # Hardly any noise and no clipping: the optimum of the stated objective.
-    problem, _, rows, records = case(Squared())
-    plan = replace(PLAN, rate=rate, steps=3000, clip=3.0, noise_multiplier=0.05, averaging=0.9)
-    best, _ = sdca(problem, rows, records, SeededSource(b"o"), tolerance=1e-9)
-    found = dp_sgd(problem, plan, rows, records, SeededSource(b"q"), learning_rate=0.1)
-    np.testing.assert_allclose(found, best, atol=0.05 * np.abs(best).max())
-
-
-@pytest.mark.parametrize("learning_rate", [0.0, -1.0, math.inf, math.nan])
-def test_a_learning_rate_that_means_nothing_is_refused(learning_rate):
-    with pytest.raises(ParameterError, match="learning_rate="):
-        fit(learning_rate=learning_rate)
-
-
-def test_a_clip_of_zero_is_refused():
-    with pytest.raises(ParameterError, match="clip="):
-        replace(PLAN, clip=0.0)
-
-
-def test_a_diverging_rate_ends_and_says_nothing():
-    assert fit(Squared(), learning_rate=1e3).shape == (1, D)
-
-
-def test_a_plan_for_other_data_is_refused():
+def test_what_means_nothing_is_refused():
+    for rate in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(ParameterError, match="learning_rate="):
+            fit(learning_rate=rate)
+    with pytest.raises(ParameterError, match="another problem"):
+        fit(plan=replace(PLAN, lam=0.1))
     problem, _, rows, records = case(Hinge())
-    source = SeededSource(b"other")
     fewer = Records(records.labels[1:], records.weights[1:])
+    source = SeededSource(b"once")
     with pytest.raises(DataError, match="equally many"):
         dp_sgd(problem, PLAN, rows, fewer, source, learning_rate=1.0)
-    with pytest.raises(ParameterError, match="another problem"):
-        dp_sgd(problem, replace(PLAN, lam=0.1), rows, records, source, learning_rate=1.0)
-
-
-def test_a_source_serves_one_run():
-    problem, _, rows, records = case(Hinge())
-    source = SeededSource(b"once")
     dp_sgd(problem, PLAN, rows, records, source, learning_rate=1.0)
     with pytest.raises(StreamError):
         dp_sgd(problem, PLAN, rows, records, source, learning_rate=1.0)

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from dpscd_experiments.experiments.picking import values
 from dpscd_experiments.experiments.specs import settings_of
 from dpscd_experiments.metrics import Metrics
-from dpscd_experiments.paper.settings import Settings
+from dpscd_experiments.paper.algorithms import Settings
 from dpscd_experiments.paper.theory import (
     bounds_table,
     lemma3_decrease,

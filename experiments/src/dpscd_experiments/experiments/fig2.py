@@ -52,7 +52,7 @@ def traced(cell: Cell) -> Metrics:
     for seed in range(int(str(cell.parameters["seeds"]))):
         watch = Diagnostics(task.problem, task.rows, task.records)
         models.append(winner.train(seed, watch))
-        paths.append([point.primal for point in watch.trace.points])
+        paths.append([point.primal for point in watch.points])
     tests = [(float(seed), task.score(model, "test")) for seed, model in enumerate(models)]
     by_epoch = list(enumerate(zip(*paths, strict=True)))
     return {
@@ -77,7 +77,7 @@ def solved(cell: Cell) -> Metrics:
         task.problem, task.rows, task.records, source_for(cell.seed),
         tolerance=_EXACT, max_epochs=10_000, observer=watch,
     )  # fmt: skip
-    return {"primal": watch.trace.points[-1].primal}
+    return {"primal": watch.points[-1].primal}
 
 
 def optimum_of(rows: Sequence[Mapping[str, Any]]) -> float:

@@ -28,9 +28,8 @@ from dpscd_experiments.experiments.picking import median_and_range, values
 from dpscd_experiments.experiments.specs import settings_of
 from dpscd_experiments.kernels.published import PublishedNumbers, advance_published
 from dpscd_experiments.metrics import Metrics
-from dpscd_experiments.paper.draws import chunks
+from dpscd_experiments.paper.algorithms import Settings, chunks
 from dpscd_experiments.paper.methods import METHODS
-from dpscd_experiments.paper.settings import Settings
 from dpscd_experiments.paper.theory import sensitivity_dual, visible_epsilon
 from dpscd_experiments.runner import Cell
 

@@ -17,7 +17,7 @@ from dpscd_experiments.experiments.specs import settings_of
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.paper.methods import METHODS
 from dpscd_experiments.paper.moments import moments_epsilon
-from dpscd_experiments.paper.settings import LOSSES, Settings
+from dpscd_experiments.paper.algorithms import LOSSES, Settings
 from dpscd_experiments.paper.theory import LOT_SIZES
 from dpscd_experiments.runner import Cell
 

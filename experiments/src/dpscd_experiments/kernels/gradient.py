@@ -14,8 +14,6 @@ from dpscd.kernels.dual import Records, StepConstants, release, shorten
 from dpscd.kernels.rows import Rows, add, add_truncated, dot
 from dpscd.losses import Loss, slope
 
-__all__ = ["descend", "descend_private", "slopes_of"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

@@ -4,9 +4,13 @@ The same sampler, noise, grid, clipping and accounting as the product; only the 
 gradient, which has a learning rate to choose.
 """
 
+import math
+from collections.abc import Callable, Iterable
+
 import numpy as np
 import numpy.typing as npt
 
+from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
 from dpscd.plan import Plan
@@ -14,11 +18,8 @@ from dpscd.privacy.random import Source
 from dpscd.privacy.sampling import Lots
 from dpscd.problem import Problem
 from dpscd.solvers.dp_scd import check_plan, draws, epoch_of
-from dpscd.solvers.observer import Observer
+from dpscd.solvers.observer import Look, Observer
 from dpscd_experiments.kernels.gradient import descend_private
-from dpscd_experiments.solvers.sgd import decay_of, follow
-
-__all__ = ["dp_sgd"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,13 +47,8 @@ def dp_sgd(
     decay = decay_of(problem, learning_rate)
     rate = learning_rate / (plan.rate * plan.n)
     epoch = epoch_of(plan)
-    chunks = draws(
-        plan,
-        source,
-        len(records.labels),
-        pause=epoch if observer else plan.steps,
-        draw_ahead=draw_ahead,
-    )
+    pause = epoch if observer else plan.steps
+    chunks = draws(plan, source, len(records.labels), pause=pause, draw_ahead=draw_ahead)
 
     def advance(lots: Lots, normals: Floats, start: int, model: Floats, mean: Floats) -> int:
         return descend_private(
@@ -61,3 +57,34 @@ def dp_sgd(
         )  # fmt: skip
 
     return follow(problem, chunks, advance, plan.steps, plan.average_from, epoch, observer)
+
+
+def decay_of(problem: Problem, learning_rate: float) -> float:
+    """Return the factor by which the ridge shrinks the model in one step."""
+    if not (math.isfinite(learning_rate) and learning_rate > 0.0):
+        raise ParameterError(f"learning_rate={learning_rate!r} must be positive and finite.")
+    return 1.0 - learning_rate * problem.strength / problem.n
+
+
+def follow(
+    problem: Problem,
+    draws: Iterable[tuple[Lots, Floats]],
+    advance: Callable[[Lots, Floats, int, Floats, Floats], int],
+    steps: int,
+    average_from: int,
+    epoch: int,
+    observer: Observer | None,
+) -> Floats:
+    """Let `advance` take the model through all chunks; return the shared vector."""
+    model = np.zeros((problem.outputs, problem.width))
+    average = np.zeros_like(model)
+    first = clipped = taken = 0
+    for lots, normals in draws:
+        clipped += advance(lots, normals, average_from - first, model, average)
+        taken += len(lots.ids)
+        first += len(normals)
+        if observer is not None and first % epoch == 0:
+            shared = problem.strength * model
+            observer(Look(first // epoch, shared, clipped=clipped / max(1, taken)))
+            clipped = taken = 0
+    return average * (problem.strength / (steps - average_from))

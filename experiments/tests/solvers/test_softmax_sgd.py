@@ -107,19 +107,13 @@ def test_noise_is_that_of_the_plan():
     assert np.std(found) == pytest.approx(expected, rel=0.05)  # 6,000 normals: 5 errors
 
 
-def test_the_accounting_is_ours():
+def test_the_accounting_is_ours_and_rates_must_be_rates():
     plan = _unit_plan(N, D, K, 20, 4, 3.0, 1e-5)
     assert plan.steps == 12
     assert plan.rate == pytest.approx(1 / 3)
     assert 2.99 < plan.claim().epsilon <= 3.0
     assert _unit_plan(N, D, K, 1000, 4, 3.0, 1e-5).rate == 1.0
-
-
-@pytest.mark.parametrize("rates", [[], [0.0], [float("nan")]])
-def test_rates_must_be_rates(rates):
-    X, y = problem()
-    with pytest.raises(ParameterError, match="rates"):
-        softmax_sgd(
-            plan_of(), X, y, np.random.default_rng(0),
-            rates=rates, momentum=0.9, scale=1.0, constant=0.0,
-        )  # fmt: skip
+    common = {"momentum": 0.9, "scale": 1.0, "constant": 0.0}
+    for rates in ([], [0.0], [float("nan")]):
+        with pytest.raises(ParameterError, match="rates"):
+            softmax_sgd(plan, *problem(), np.random.default_rng(0), rates=rates, **common)
