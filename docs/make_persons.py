@@ -50,7 +50,7 @@ distance over 5,000 miles, departure delay clipped to -90 to 300 minutes. Delta 
 everybody, the default of so many persons.
 
 **Generated persons**: 2,000 to train on and 1,000 for test, 20 features, with 1 to 100 rows by
-the laws of `dpscd_experiments/person_laws.py`.
+the laws of `dpscd_experiments/persons.py`.
 
 Two means are shown, because they ask for different models: over test rows, where a person with
 many rows counts more, and over persons of the means over their rows.

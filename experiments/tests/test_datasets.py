@@ -1,20 +1,25 @@
+"""Data sets and tables: real ones by size and bounds, small files of their forms, refusals."""
+
 import bz2
 import gzip
 import hashlib
 import os
-import pickle
 import zipfile
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import metrics as sk
 
+from dpscd import DPLinearSVC, DPLogisticRegression
+from dpscd.data.adult import packaged
 from dpscd.errors import DataError, ParameterError
-from dpscd_experiments import adult, msd, svmlight
-from dpscd_experiments.adult import adult_paper, read_adult
-from dpscd_experiments.dataset import Dataset, split_rows
-from dpscd_experiments.datasets import DATASETS, DatasetMissing, load_dataset
-from dpscd_experiments.sources import CHECKSUMS, ChecksumError, OfficialFile, download
+from dpscd.preprocessing.parsing import OTHER
+from dpscd_experiments import datasets
+from dpscd_experiments.datasets import DATASETS, Dataset, adult_paper, load_dataset
+from dpscd_experiments.metrics import probability_metrics
+from dpscd_experiments.sources import DatasetMissing
+from dpscd_experiments.tables import TABLES, adult_table, load_table, read_schema
 
 pytestmark = pytest.mark.full
 
@@ -34,236 +39,235 @@ SIZES = {
 }
 
 
-def parts(data):
-    return (data.X, data.y), (data.X_validation, data.y_validation), (data.X_test, data.y_test)
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPSCD_DATA", str(tmp_path))
+    return tmp_path
 
 
-def check(data):
-    """What every data set keeps, whatever its files."""
-    for X, y in parts(data):
+def loaded(name):
+    """Return a data set's size, having checked what every one keeps, and all its records."""
+    data = load_dataset(name)
+    assert load_dataset(name) is data
+    arrays = data.X, data.X_validation, data.X_test
+    labels = data.y, data.y_validation, data.y_test
+    for X, y in zip(arrays, labels, strict=True):
         squares = X.multiply(X) if sparse.issparse(X) else X * X
         assert np.sqrt(squares.sum(axis=1)).max() <= 1.0 + 1e-12
         assert X.dtype == np.float64
-        assert sparse.issparse(X) or X.flags.c_contiguous
         if data.task == "classification":
             assert set(y) <= {-1, 1} == set(data.classes)
         else:
-            low, high = data.y_bounds
-            assert low <= y.min() <= y.max() <= high
-    assert data.notes
-    assert all(len(digest) == 64 for digest in data.files.values())
-    assert data.name in repr(data)
+            assert data.y_bounds[0] <= y.min() <= y.max() <= data.y_bounds[1]
     assert len(repr(data)) < 200
+    stack = sparse.vstack if sparse.issparse(data.X) else np.vstack
+    size = *map(len, labels), data.X.shape[1]
+    return size, data, stack(arrays), np.concatenate(labels)
 
 
 @needs_data
 @pytest.mark.parametrize("name", DATASETS)
 def test_real_data(name):
-    data = load_dataset(name)
-    check(data)
-    rows = tuple(len(y) for _, y in parts(data))
-    assert (*rows, data.X.shape[1]) == SIZES[name]
-    assert load_dataset(name) is data
+    assert loaded(name)[0] == SIZES[name]
 
 
-@needs_data
-def test_the_packaged_adult_is_the_published_one():
-    here = adult_paper(os.environ["DPSCD_DATA"])
-    packaged = adult_paper()
-    np.testing.assert_array_equal(here.X, packaged.X)
-    np.testing.assert_array_equal(here.y_test, packaged.y_test)
-    assert here.files == packaged.files
-    assert "adult.test: the published file, by its checksum" in here.notes
-
-
-def test_adult_needs_no_files(monkeypatch):
+def test_adult_is_the_published_one_and_needs_no_files(monkeypatch):
     monkeypatch.delenv("DPSCD_DATA", raising=False)
-    data = load_dataset("adult")
-    check(data)
-    assert [len(y) for _, y in parts(data)] == [24420, 8141, 16281]
-    assert data.fit_parameters == {"fit_intercept": False, "classes": (-1, 1)}
+    assert loaded("adult")[0] == SIZES["adult"]
+    sums = {
+        "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+        "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+    }
+    for name, digest in sums.items():
+        assert hashlib.sha256(packaged(name)).hexdigest() == digest
+    raw = adult_table()
+    assert (len(raw.train), len(raw.test), raw.train[-1] + 1) == (32561, 16281, raw.test[0])
 
 
-@pytest.mark.parametrize("name", [name for name in DATASETS if name != "adult"])
-def test_missing_files_name_the_variable(name, tmp_path, monkeypatch):
-    monkeypatch.delenv("DPSCD_DATA", raising=False)
-    with pytest.raises(DatasetMissing, match="set the environment variable DPSCD_DATA"):
-        load_dataset(name)
-    with pytest.raises(FileNotFoundError, match=f"not in '{tmp_path}'.*DPSCD_DATA"):
-        load_dataset(name, folder=tmp_path)
-
-
-def test_unknown_names_and_impossible_downloads():
-    with pytest.raises(ParameterError, match="adult, phishing"):
-        load_dataset("iris")
-    with pytest.raises(ParameterError, match="covtype"):
-        load_dataset("covtype", download=True)
-
-
+@pytest.mark.filterwarnings("ignore:delta=0.001:dpscd.PrivacyWarning")
 @pytest.mark.parametrize(
-    ("name", "width", "load"),
-    [("phishing", 68, svmlight.load_phishing), ("w8a", 300, svmlight.load_w8a)],
+    ("model", "bars"),
+    [
+        (DPLinearSVC, {0.1: 0.815, 0.5: 0.830, 1.0: 0.834, 2.0: 0.834}),
+        (DPLogisticRegression, {0.1: 0.820, 0.5: 0.830, 1.0: 0.833, 2.0: 0.834}),
+    ],
 )
+def test_untuned_accuracy_on_adult_as_in_the_paper(model, bars):
+    data = adult_paper()
+    for epsilon, bar in bars.items():
+        scores = [
+            model(epsilon, delta=1e-3, random_state=seed, **data.fit_parameters)
+            .fit(data.X, data.y)
+            .score(data.X_test, data.y_test)
+            for seed in range(10)
+        ]
+        assert np.median(scores) >= bar
+
+
+def test_missing_and_unknown_data(folder, monkeypatch):
+    cases = [(load_dataset, name) for name in DATASETS if name != "adult"]
+    cases += [(load_table, name) for name in TABLES if name != "adult"]
+    for load, name in cases:
+        with pytest.raises(DatasetMissing, match=f"not in '{folder}'.*DPSCD_DATA"):
+            load(name)
+    monkeypatch.delenv("DPSCD_DATA")
+    for load, name in cases:
+        with pytest.raises(FileNotFoundError, match="set the environment variable DPSCD_DATA"):
+            load(name)
+    for load in (load_dataset, load_table):
+        with pytest.raises(ParameterError, match="one of adult, "):
+            load("iris")
+
+
+@pytest.mark.parametrize(("name", "width"), [("phishing", 68), ("w8a", 300)])
 @pytest.mark.parametrize("ending", ["", ".bz2", ".svm.gz"])
-def test_svmlight_text(tmp_path, name, width, load, ending):
+def test_svmlight_text(folder, name, width, ending):
     lines = [f"{k % 2} 1:0.6 {k + 2}:0.8 \n" for k in range(20)]
     text = "".join([*lines, "1 \n"]).encode()
     packed = {"": bytes, ".bz2": bz2.compress, ".svm.gz": gzip.compress}[ending](text)
-    (tmp_path / (name + ending)).write_bytes(packed)
-    data = load(tmp_path)
-    check(data)
-    assert sum(len(y) for _, y in parts(data)) == 21
-    assert data.X.shape[1] == width
-    assert sparse.issparse(data.X) == (name == "w8a")
-    assert data.files == {name + ending: hashlib.sha256(packed).hexdigest()}
-    assert any("checksum is not known" in note for note in data.notes) == (ending == "")
+    (folder / (name + ending)).write_bytes(packed)
+    size, _, X, y = loaded(name)
+    assert size[3] == width
+    assert sparse.issparse(X) == (name == "w8a")
+    assert (len(y), (y == 1).sum()) == (21, 11)
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_year_prediction_text(tmp_path, monkeypatch, packed):
-    monkeypatch.setattr(msd, "_OFFICIAL_TRAINING", 40)
-    rng = np.random.default_rng(0)
+def test_year_prediction_text(folder, monkeypatch, packed):
+    monkeypatch.setattr(datasets, "_OFFICIAL_TRAINING", 40)
+    rng, name = np.random.default_rng(0), "YearPredictionMSD.txt"
     years, X = rng.integers(1922, 2012, size=50), rng.normal(scale=50.0, size=(50, 90))
-    lines = [
-        f"{year},{','.join(f'{x:.5f}' for x in row)}\n"
-        for year, row in zip(years, X, strict=True)
-    ]
+    rows = zip(years, X, strict=True)
+    lines = [f"{year},{','.join(f'{x:.5f}' for x in row)}\n" for year, row in rows]
     if packed:
-        with zipfile.ZipFile(tmp_path / "YearPredictionMSD.txt.zip", "w") as archive:
-            archive.writestr("YearPredictionMSD.txt", "".join(lines))
+        with zipfile.ZipFile(folder / f"{name}.zip", "w") as archive:
+            archive.writestr(name, "".join(lines))
     else:
-        (tmp_path / "YearPredictionMSD.txt").write_text("".join(lines))
-    data = load_dataset("msd", folder=tmp_path)
-    check(data)
-    assert [len(y) for _, y in parts(data)] == [30, 10, 10]
-    centre = 1922.0 - data.y_bounds[0]
-    np.testing.assert_allclose(data.y_test + centre, years[40:])
+        (folder / name).write_text("".join(lines))
+    size, data, *_ = loaded("msd")
+    assert size == (30, 10, 10, 90)
+    np.testing.assert_allclose(data.y_test + 1922.0 - data.y_bounds[0], years[40:])
     assert abs(data.y.mean()) < 1e-9
-    (tmp_path / "YearPredictionMSD.txt").write_text("2001,1.0\n2002,2.0\n")
-    with pytest.raises(DataError, match="90 numbers"):
-        msd.load_msd(tmp_path)
-    (tmp_path / "YearPredictionMSD.txt").write_text("".join(lines[:40]))
-    with pytest.raises(DataError, match="not the whole file"):
-        msd.load_msd(tmp_path)
+    datasets._load.cache_clear()
+    (folder / name).write_text("".join(lines[:40]))
+    with pytest.raises(DataError, match="more lines than the 40"):
+        load_dataset("msd")
 
 
-ADULT_ROW = "{age}, {work}, 77516, Bachelors, 13, Never-married, Sales, Husband, White, {sex}, {gain}, 0, 40, United-States, {label}\n"  # noqa: E501
-
-
-def write_adult(folder):
-    def rows(n, dot):
-        for k in range(n):
-            work = ("Private", "?", "State-gov", "Private")[k % 4]
-            sex = ("Male", "Female", "Male")[k % 3]
-            label = ("<=50K", ">50K")[k % 2] + dot
-            yield ADULT_ROW.format(age=20 + k, work=work, sex=sex, gain=k, label=label)
-
-    (folder / "adult.data").write_text("".join(rows(40, "")) + "\n")
-    (folder / "adult.test").write_text("|1x3 Cross validator\n" + "".join(rows(12, ".")) + "\n")
-
-
-def test_adult_text(tmp_path):
-    write_adult(tmp_path)
-    raw = read_adult(tmp_path)
-    assert raw.training == 40
-    assert set(raw.columns["income"]) == {"<=50K", ">50K"}
-    data = load_dataset("adult", folder=tmp_path)
-    check(data)
-    assert [len(y) for _, y in parts(data)] == [30, 10, 12]
-    # Six numbers less fnlwgt, one more level of workclass and one of sex.
-    assert data.X.shape[1] == 5 + 1 + 1
-    assert "adult.data: not the published file, its checksum differs" in data.notes
-    assert data.files != dict.fromkeys(data.files)
-
-
-COLUMNS = "year,month,day,dep_time,sched_dep_time,dep_delay,arr_delay,carrier,origin,distance"
-
-
-def test_flights_text(tmp_path):
-    lines = [COLUMNS]
-    lines += [f"2013,{1 + k},1,517,{515 + k},{10 * k},{9 * k},UA,EWR,1400" for k in range(10)]
-    lines += ["2013,1,1,,600,,,UA,EWR,1400", "2013,1,1,9,600,1,NA,UA,EWR,1400"]
-    lines += ["2013,12,31,9,2359,1301,1272,XX,PHL,4983"]
-    (tmp_path / "flights.csv").write_text("\n".join(lines) + "\n")
-    data = load_dataset("nycflights13", folder=tmp_path)
-    check(data)
-    X, y = (np.concatenate(part) for part in zip(*parts(data), strict=True))
-    assert X.shape == (11, 64)
+def test_flights_text(folder):
+    lines = [
+        "year,month,day,hour,minute,sched_dep_time,sched_arr_time,dep_delay,arr_delay,carrier,"
+        "origin,dest,distance,tailnum,x"
+    ]
+    lines += [
+        f"2013,{1 + k},1,5,{15 + k},{515 + k},819,{10 * k},{9 * k},UA,EWR,IAH,1400,N{k},z"
+        for k in range(10)
+    ]
+    lines += ["2013,1,1,6,0,600,900,,,UA,EWR,IAH,1400,N1,z"]
+    lines += ["2013,1,1,6,0,600,900,1,NA,UA,EWR,XXX,1400,N1,z"]
+    lines += ["2013,12,31,23,59,2359,900,1301,1272,XX,PHL,IAH,4983,N1,z"]
+    (folder / "flights.csv").write_text("\n".join(lines) + "\n")
+    size, _, X, y = loaded("nycflights13")
+    assert size == (6, 2, 3, 64)  # those that did not arrive are left out
     late = X[y.argmax()] * np.sqrt(7)
     assert y.max() == 300.0
     np.testing.assert_array_equal(np.flatnonzero(late[:62]), [11, 12 + 1, 19 + 23])
     np.testing.assert_allclose(late[62:], [4983 / 5000, 1.0])
     assert (X[y < 300][:, :62] > 0).sum(axis=1).tolist() == [5] * 10
+    raw = load_table("nycflights13")
+    assert len(raw.cells) == 11
+    assert "x" not in raw.cells
+    assert np.isfinite(raw.read().train.target).all()
 
 
-def test_covtype_text(tmp_path):
+def test_covtype_text(folder):
     rows = ["a," * 54 + "Cover_Type"]
-    rows += [",".join(str((k * j) % 7) for j in range(54)) + f",{1 + k % 3}" for k in range(30)]
-    (tmp_path / "covtype.csv.gz").write_bytes(gzip.compress("\n".join(rows).encode()))
-    data = load_dataset("covtype", folder=tmp_path)
-    check(data)
-    assert [len(y) for _, y in parts(data)] == [18, 6, 6]
-    assert sum((y == 1).sum() for _, y in parts(data)) == 10
+    for k in range(10):
+        signs = np.zeros(44, dtype=int)
+        signs[k % 4] = 1
+        signs[4 + 3 * k] = k != 3
+        rows.append(",".join(map(str, [2500 + k, *range(9), *signs, 1 + k % 3])))
+    (folder / "covtype.csv.gz").write_bytes(gzip.compress("\n".join(rows).encode()))
+    size, _, _, y = loaded("covtype")
+    assert size == (6, 2, 2, 54)
+    assert (y == 1).sum() == 3  # class 2 against the rest
+    raw = load_table("covtype")
+    assert raw.cells["Wilderness_Area"].tolist() == [1 + k % 4 for k in range(10)]
+    assert raw.cells["Soil_Type"].tolist() == [0 if k == 3 else 1 + 3 * k for k in range(10)]
+    table = raw.read()
+    soils = [records.columns["Soil_Type"] for records in (table.train, table.test)]
+    assert (np.concatenate(soils) == OTHER).sum() == 1
 
 
-def published(tmp_path, content=b"0 1:1\n", sha256=None):
-    source = tmp_path / "publisher"
-    source.write_bytes(content)
-    return OfficialFile("phishing", source.as_uri(), sha256)
+def test_bank_text_and_that_tuning_never_sees_test_records(folder):
+    head = (
+        "age;job;marital;education;default;housing;loan;contact;month;day_of_week;duration;"
+        "campaign;pdays;previous;poutcome;emp.var.rate;cons.price.idx;cons.conf.idx;euribor3m;"
+        "nr.employed;y"
+    )
+    rows = [
+        f"{20 + k};admin.;married;high.school;no;yes;no;cellular;may;mon;261;1;"
+        f"{999 if k % 2 else k % 20};0;nonexistent;1.1;93.994;-36.4;4.857;5191;"
+        f"{'yes' if k % 3 else 'no'}"
+        for k in range(40)
+    ]
+    (folder / "bank-additional-full.csv").write_text("\n".join([head, *rows]))
+    raw = load_table("bank")
+    assert "32 rows to train on and 8 for test" in raw.split
+    table = raw.read()
+    tuning = table.tuning()
+    assert (len(tuning.train), len(tuning.test)) == (24, 8)
+    fit, judged, train, test = (
+        set(records.columns["age"])
+        for records in (tuning.train, tuning.test, table.train, table.test)
+    )
+    assert fit | judged == train
+    assert not fit & judged | train & test
+    days = np.concatenate([table.train.columns["pdays"], table.test.columns["pdays"]])
+    assert np.isnan(days).sum() == 20  # 999: never called before
+    assert "duration" not in table.train.columns
+    assert loaded("bank")[0] == (24, 8, 8, 75)
 
 
-def test_downloads_are_checked(tmp_path):
-    right = published(tmp_path, sha256=hashlib.sha256(b"0 1:1\n").hexdigest())
-    wrong = published(tmp_path, sha256="0" * 64)
-    assert download(right, tmp_path / "new").read_bytes() == b"0 1:1\n"
-    assert not (tmp_path / "new" / CHECKSUMS).exists()
-    with pytest.raises(ChecksumError, match="instead of 0000"):
-        download(wrong, tmp_path / "other")
-    assert list((tmp_path / "other").iterdir()) == []
+@needs_data
+@pytest.mark.parametrize("name", TABLES)
+def test_real_tables_have_what_their_schemas_declare(name):
+    table = load_table(name).read()
+    for column in table.schema.features:
+        if column.kind == "category" and column.name != "dest":
+            assert (table.train.columns[column.name] != OTHER).all(), column.name
 
 
-def test_unknown_checksums_are_recorded_and_compared(tmp_path):
-    folder = tmp_path / "data"
-    download(published(tmp_path), folder)
-    download(published(tmp_path), folder)
-    digest = hashlib.sha256(b"0 1:1\n").hexdigest()
-    assert (folder / CHECKSUMS).read_text() == f"{digest}  phishing\n"
-    with pytest.raises(ChecksumError, match=f"instead of {digest}"):
-        download(published(tmp_path, b"1 1:1\n"), folder)
-    assert (folder / "phishing").read_bytes() == b"0 1:1\n"
-
-
-def test_no_network_is_one_clear_error(tmp_path):
-    gone = OfficialFile("phishing", (tmp_path / "gone").as_uri(), None)
-    with pytest.raises(DatasetMissing, match=r"could not be downloaded.*DPSCD_DATA"):
-        download(gone, tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_loaders_download_when_asked(tmp_path, monkeypatch):
-    lines = "".join(f"{k % 2} 1:0.6 {k + 2}:0.8 \n" for k in range(20)).encode()
-    monkeypatch.setattr(svmlight, "PHISHING_FILE", published(tmp_path, lines))
-    data = load_dataset("phishing", folder=tmp_path / "data", download=True)
-    check(data)
-    assert (tmp_path / "data" / "phishing").read_bytes() == lines
-
-
-def test_adult_knows_its_published_checksums():
-    assert [len(file.sha256) for file in adult.ADULT_FILES] == [64, 64]
-    assert read_adult().files == {file.name: file.sha256 for file in adult.ADULT_FILES}
-
-
-def test_splits_are_those_of_the_paper():
-    train, validation, test = split_rows(11055, validation=0.25, test=0.25)
-    assert (len(train), len(validation), len(test)) == (6218, 2073, 2764)
-    assert len(np.unique(np.concatenate([train, validation, test]))) == 11055
+def test_no_schema_declares_a_shape_or_reads_records():
+    for name in TABLES:
+        assert not read_schema(name).read_from_data
+        for shape in ("smooth", "steps", None):
+            columns = read_schema(name, shape).features
+            numbers = [column for column in columns if column.kind == "number"]
+            assert {column.shape for column in numbers} == {shape}
+            assert {column.bins for column in numbers} == {None}
 
 
 def test_a_data_set_is_checked():
     X, y = np.zeros((2, 3)), np.array([-1, 1])
-    good = Dataset("x", "classification", X, y, X, y, X, y, classes=(-1, 1))
-    assert pickle.loads(pickle.dumps(good)).classes == (-1, 1)
     with pytest.raises(DataError, match="fit together"):
         Dataset("x", "classification", X, y[:1], X, y, X, y, classes=(-1, 1))
     with pytest.raises(DataError, match="y_bounds"):
         Dataset("x", "regression", X, y, X, y, X, y, classes=(-1, 1))
+
+
+def test_scores_of_probabilities_agree_with_scikit_learn():
+    rng = np.random.default_rng(0)
+    chance = rng.random(500)
+    truth = rng.random(500) < chance
+    found = probability_metrics(truth, chance)
+    assert found["accuracy"] == sk.accuracy_score(truth, chance > 0.5)
+    assert found["log_loss"] == pytest.approx(sk.log_loss(truth, chance))
+    assert found["brier"] == pytest.approx(sk.brier_score_loss(truth, chance))
+    assert found["calibration_error"] < 0.1
+    by_hand = probability_metrics([0, 1, 1, 1], [0.11, 0.19, 0.95, 1.0])["calibration"]
+    np.testing.assert_allclose(by_hand, [(0.15, 0.5), (0.975, 1.0)])
+    assert 30 < probability_metrics([True], [0.0])["log_loss"] < 40
+    broken = probability_metrics([True, False], [np.nan, np.nan])
+    assert np.isnan([broken["log_loss"], broken["accuracy"]]).all()
+    assert broken["calibration"] == []

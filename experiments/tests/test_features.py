@@ -10,8 +10,13 @@ from fashion_files import idx, pictures, write_fashion
 
 from dpscd.errors import DataError, ParameterError
 from dpscd_experiments import features
-from dpscd_experiments.fashion import SCATTERING_SIZE, pixels, read_fashion, scattering
-from dpscd_experiments.features import load_features
+from dpscd_experiments.features import (
+    SCATTERING_SIZE,
+    load_features,
+    pixels,
+    read_fashion,
+    scattering,
+)
 from dpscd_experiments.sources import DatasetMissing
 
 
@@ -49,99 +54,63 @@ def kymatio(monkeypatch):
 
 
 @pytest.mark.usefixtures("folder")
-def test_files_plain_or_compressed_are_read():
-    found = read_fashion()
-    images, labels = pictures(600, 0)
+def test_files_are_read_and_parts_for_tuning_have_no_test_row():
+    found, (images, labels) = read_fashion(), pictures(600, 0)
     np.testing.assert_array_equal(found.train, images)
     np.testing.assert_array_equal(found.y, labels)
-    assert found.test.shape == (100, 28, 28)
-    assert len(found.files) == 4
     rows = pixels(found.train)
-    assert rows.dtype == np.float32
-    assert rows.max() == images.max() / np.float32(255.0)
+    assert (rows.dtype, rows.max()) == (np.float32, images.max() / np.float32(255.0))
+    data = load_features("pixels")
+    assert (data.row_bound, data.classes) == (28.0, tuple(range(10)))
+    tuning = data.tuning
+    assert (len(tuning.y), len(tuning.y_judged)) == (500, 100)
+    np.testing.assert_array_equal(np.vstack((tuning.X, tuning.X_judged)), data.whole.X)
+    few = load_features("pixels", 120).whole
+    assert (len(few.y), len(few.y_judged)) == (120, 20)
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "message"),
+    ("data", "message"),
     [
-        ("train-labels-idx1-ubyte", b"\0\0\x0d\x01" + b"\0" * 8, "is not an idx file"),
-        ("train-labels-idx1-ubyte", b"\0\0\x08\x01", "is not an idx file"),
-        ("train-labels-idx1-ubyte", idx(np.zeros(600, np.uint8))[:-1], "is not complete"),
-        ("train-labels-idx1-ubyte", idx(np.zeros(599, np.uint8)), "do not fit together"),
+        (b"\0\0\x0d\x01" + b"\0" * 8, "is not an idx file"),
+        (b"\0\0\x08\x01", "is not an idx file"),
+        (idx(np.zeros(600, np.uint8))[:-1], "is not complete"),
+        (idx(np.zeros(599, np.uint8)), "do not fit together"),
     ],
 )
-def test_other_files_are_refused(folder, name, data, message):
-    (folder / name).write_bytes(data)
+def test_other_files_are_refused(folder, data, message):
+    (folder / "train-labels-idx1-ubyte").write_bytes(data)
     with pytest.raises(DataError, match=message):
         read_fashion()
 
 
 @pytest.mark.usefixtures("kymatio")
-def test_scattering_is_a_function_of_one_picture():
+def test_scattering_is_a_function_of_one_picture_and_kept_on_disk(folder, monkeypatch):
     images, _ = pictures(450, 0)
     rows = scattering(images)
-    assert rows.shape == (450, SCATTERING_SIZE)
     assert Scattering2D.calls == 3
     np.testing.assert_array_equal(scattering(images[201:202])[0], rows[201])
     groups = rows.reshape(450, 27, -1)
     np.testing.assert_allclose(groups.mean(axis=2), 0.0, atol=1e-5)
     assert groups.var(axis=2).max() <= 1.0 + 1e-5
     assert np.linalg.norm(rows, axis=1).max() <= np.sqrt(SCATTERING_SIZE) * (1.0 + 1e-6)
-
-
-@pytest.mark.usefixtures("kymatio")
-def test_scattering_features_are_computed_once(folder):
     first = load_features("scattering").whole
     calls = Scattering2D.calls
     features._load.cache_clear()
-    again = load_features("scattering").whole
+    np.testing.assert_array_equal(first.X, load_features("scattering").whole.X)
     assert Scattering2D.calls == calls
-    np.testing.assert_array_equal(first.X, again.X)
     names = sorted(file.name for file in (folder / "cache" / "features").iterdir())
     assert len(names) == 2
     assert names[0].startswith("fashion-scattering-test-100-")
-    assert load_features("scattering", 60).whole.X.shape == (60, SCATTERING_SIZE)
-    write_fashion(folder, train=601)
-    features._load.cache_clear()
-    assert len(load_features("scattering").whole.X) == 601
-
-
-@pytest.mark.parametrize(
-    ("variables", "kept"),
-    [
-        ({"DPSCD_CACHE": "off"}, None),
-        ({"XDG_CACHE_HOME": "/x"}, "/x/dpscd/features"),
-        ({"XDG_CACHE_HOME": "x"}, None),
-        ({"DPSCD_CACHE": "/y"}, "/y/features"),
-    ],
-)
-def test_where_features_are_kept(monkeypatch, variables, kept):
-    for name in ("DPSCD_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    found = features._folder()
-    assert (None if found is None else found.as_posix()) == kept
-
-
-@pytest.mark.usefixtures("kymatio")
-def test_nothing_is_kept_if_nothing_shall_be(folder, monkeypatch):
+    # Fewer pictures are other files; switched off, nothing is kept.
     monkeypatch.setenv("DPSCD_CACHE", "off")
-    assert load_features("scattering", 12).whole.X.shape == (12, SCATTERING_SIZE)
-    assert not (folder / "cache").exists()
-
-
-@pytest.mark.usefixtures("folder")
-def test_parts_for_tuning_have_no_test_row():
-    data = load_features("pixels")
-    assert data.row_bound == 28.0
-    assert data.classes == tuple(range(10))
-    assert data.split("test") is data.whole
-    rows = data.split("validation")
-    assert (len(rows.y), len(rows.y_judged)) == (500, 100)
-    np.testing.assert_array_equal(np.vstack((rows.X, rows.X_judged)), data.whole.X)
-    few = load_features("pixels", 120).whole
-    assert (len(few.y), len(few.y_judged)) == (120, 20)
+    assert load_features("scattering", 60).whole.X.shape == (60, SCATTERING_SIZE)
+    assert len(list((folder / "cache" / "features").iterdir())) == 2
+    monkeypatch.delenv("DPSCD_CACHE")
+    for base, kept in (("/x", "/x/dpscd/features"), ("x", None)):
+        monkeypatch.setenv("XDG_CACHE_HOME", base)
+        found = features._folder()
+        assert (found and found.as_posix()) == kept
 
 
 def test_unknown_and_missing(tmp_path, monkeypatch):
@@ -157,11 +126,8 @@ def test_unknown_and_missing(tmp_path, monkeypatch):
 
 
 @pytest.mark.full
-@pytest.mark.skipif(
-    not os.environ.get("DPSCD_DATA"), reason="DPSCD_DATA is not set: pictures are not packaged"
-)
+@pytest.mark.skipif(not os.environ.get("DPSCD_DATA"), reason="DPSCD_DATA is not set")
 def test_the_real_features():
     pytest.importorskip("kymatio.numpy", exc_type=ImportError)
-    rows = scattering(read_fashion().test[:10])
-    lengths = np.linalg.norm(rows, axis=1)
+    lengths = np.linalg.norm(scattering(read_fashion().test[:10]), axis=1)
     assert 30.0 < lengths.min() <= lengths.max() <= np.sqrt(SCATTERING_SIZE)

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from invented import generate
 from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression
 
 from dpscd_experiments.cells import Skip
 from dpscd_experiments.experiments import training
 from dpscd_experiments.experiments.specs import load_spec, settings_of
-from dpscd_experiments.generate import generate
 from dpscd_experiments.opponents import (
     adassp,
     dp_sgd,

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from invented import generate
 from typer.testing import CliRunner
 
 from dpscd.cli.app import app
@@ -13,7 +14,6 @@ from dpscd_experiments.datasets import DatasetMissing
 from dpscd_experiments.experiments import fig1, fig2, fig3, training
 from dpscd_experiments.experiments.chosen import LABELS, best_by_method
 from dpscd_experiments.experiments.specs import PAPER_TARGETS, load_spec, settings_of
-from dpscd_experiments.generate import generate
 from dpscd_experiments.pages.reproduction import (
     Failure,
     find_target,

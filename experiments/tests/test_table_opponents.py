@@ -29,7 +29,7 @@ from dpscd_experiments.opponents import (
     tabled,
 )
 from dpscd_experiments.opponents.setting import Setting
-from dpscd_experiments.table import read_schema
+from dpscd_experiments.tables import read_schema
 
 SPEC = load_spec("tables")
 

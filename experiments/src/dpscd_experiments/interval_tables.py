@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.data.adult import CATEGORIES
-from dpscd_experiments.adult import adult_table
-from dpscd_experiments.flights import BOUNDS, CARRIERS, flights_table
 from dpscd_experiments.interval_designs import Family
+from dpscd_experiments.tables import BOUNDS, CARRIERS, adult_table, flights_table
 
 __all__ = ["QUESTIONS", "Category", "Number", "Question", "load_question"]
 
@@ -111,7 +110,7 @@ def _adult() -> tuple[Any, Floats]:
 
 
 def _flights() -> tuple[Any, Floats]:
-    cells = flights_table(os.environ.get("DPSCD_DATA")).cells
+    cells = flights_table().cells
     return cells, np.clip(cells["arr_delay"].to_numpy(np.float64), *BOUNDS)
 
 

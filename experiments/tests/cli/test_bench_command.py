@@ -1,11 +1,11 @@
 import pytest
+from invented import generate
 from typer.testing import CliRunner
 
 from dpscd.cli.app import app
 from dpscd_experiments.experiments import training
 from dpscd_experiments.experiments.accuracy import settings_in
 from dpscd_experiments.experiments.specs import load_spec
-from dpscd_experiments.generate import generate
 from dpscd_experiments.opponents import one_shot, prepared
 from dpscd_experiments.opponents.registry import METHODS
 from dpscd_experiments.pages.reproduction import read_csv

@@ -7,7 +7,7 @@ from dpscd.cli.app import app
 from dpscd_experiments import persons
 from dpscd_experiments.experiments.specs import load_spec
 from dpscd_experiments.pages.reproduction import read_csv
-from dpscd_experiments.person_laws import generate_persons
+from dpscd_experiments.persons import generate_persons
 from dpscd_experiments.store import Store
 
 

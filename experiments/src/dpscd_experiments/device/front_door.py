@@ -9,7 +9,7 @@ import numpy as np
 import dpscd.device.training as training
 from dpscd import DPLogisticRegression
 from dpscd_experiments.device.scattering import scattering_on_device
-from dpscd_experiments.fashion import SCATTERING_SIZE, read_fashion
+from dpscd_experiments.features import SCATTERING_SIZE, read_fashion
 
 __all__ = ["fashion_rows"]
 

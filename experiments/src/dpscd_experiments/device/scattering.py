@@ -1,6 +1,6 @@
 """Scattering features of pictures on a device: two scales, eight angles, second order.
 
-The network of dpscd_experiments.fashion, which takes kymatio, written for JAX: wavelets
+The network of dpscd_experiments.features, which takes kymatio, written for JAX: wavelets
 of Morlet's form, multiplied in the Fourier domain. Its numbers are close to those, not equal.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.device.backend import compiled, exactly
-from dpscd_experiments.fashion import SCATTERING_SIZE, normalised
+from dpscd_experiments.features import SCATTERING_SIZE, normalised
 
 __all__ = ["scattering_on_device"]
 

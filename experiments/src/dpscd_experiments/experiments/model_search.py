@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPModelSearch, Schema, TableModel
-from dpscd_experiments.table import read_schema
-from dpscd_experiments.tables import load_table
+from dpscd_experiments.tables import load_table, read_schema
 
 __all__ = ["page"]
 

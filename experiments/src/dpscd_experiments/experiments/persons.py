@@ -6,7 +6,7 @@ from typing import Any
 from dpscd.errors import ParameterError
 from dpscd_experiments.experiments.specs import settings_of
 from dpscd_experiments.opponents.setting import Setting
-from dpscd_experiments.person_laws import LAWS
+from dpscd_experiments.persons import LAWS
 
 __all__ = ["MEASURES", "person_settings"]
 

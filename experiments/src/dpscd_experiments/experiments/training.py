@@ -24,8 +24,7 @@ from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.observer import Observer
-from dpscd_experiments.dataset import Dataset
-from dpscd_experiments.datasets import load_dataset
+from dpscd_experiments.datasets import Dataset, load_dataset
 from dpscd_experiments.paper import LOSSES, METHODS, Settings
 
 __all__ = ["OURS", "OURS_TUNED", "Config", "Task", "Train", "prepared", "trainer", "untuned"]

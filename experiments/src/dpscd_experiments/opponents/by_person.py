@@ -12,13 +12,12 @@ from dpscd.estimators.classification import DPLogisticRegression
 from dpscd.estimators.regression import DPRidge
 from dpscd.metrics import decision_metrics
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.dataset import Task
+from dpscd_experiments.datasets import Task
 from dpscd_experiments.group_privacy import group_epsilon, row_epsilon
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.opponents.setting import Setting, Stored
 from dpscd_experiments.opponents.tabled import cpu_seconds
-from dpscd_experiments.person_data import PersonData, capped_rows
-from dpscd_experiments.persons import FLIGHTS, load_persons, most_rows
+from dpscd_experiments.persons import FLIGHTS, PersonData, capped_rows, load_persons, most_rows
 
 __all__ = [
     "cells_of_cap",

@@ -15,7 +15,7 @@ from dpscd_experiments.opponents.prepared import number
 from dpscd_experiments.opponents.raw_columns import as_texts, bounds_of, is_number
 from dpscd_experiments.opponents.setting import Setting, Stored
 from dpscd_experiments.opponents.tabled import Answer, cpu_seconds, judge_table
-from dpscd_experiments.table import Table
+from dpscd_experiments.tables import Table
 
 __all__ = ["ABSENT", "cells", "plain_cells", "play"]
 

@@ -14,7 +14,7 @@ from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.opponents.raw_columns import as_codes, is_number
 from dpscd_experiments.opponents.setting import Setting, Stored
 from dpscd_experiments.opponents.tabled import Answer, cpu_seconds, judge_table
-from dpscd_experiments.table import Table
+from dpscd_experiments.tables import Table
 
 __all__ = ["boosted_trees", "cells", "play"]
 

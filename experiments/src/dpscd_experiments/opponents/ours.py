@@ -12,7 +12,7 @@ from dpscd.estimators.regression import DPRidge
 from dpscd.estimators.svc import DPLinearSVC
 from dpscd.problem import Model
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.dataset import Dataset
+from dpscd_experiments.datasets import Dataset
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.opponents.prepared import Prepared, judge
 from dpscd_experiments.opponents.setting import Setting, Stored

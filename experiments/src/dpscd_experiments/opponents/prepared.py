@@ -16,8 +16,7 @@ from dpscd.metrics import decision_metrics, regression_metrics
 from dpscd.planning import default_constant
 from dpscd.problem import Model, Problem
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.dataset import Dataset
-from dpscd_experiments.datasets import load_dataset
+from dpscd_experiments.datasets import Dataset, load_dataset
 from dpscd_experiments.metrics import Metrics, probability_metrics
 from dpscd_experiments.opponents.setting import Part, measure_of
 

@@ -17,7 +17,7 @@ from dpscd_experiments.opponents.prepared import number
 from dpscd_experiments.opponents.raw_columns import as_numbers, bounds_of, is_number
 from dpscd_experiments.opponents.setting import Setting, Stored
 from dpscd_experiments.opponents.tabled import Answer, cpu_seconds, judge_table
-from dpscd_experiments.table import Table
+from dpscd_experiments.tables import Table
 
 __all__ = ["cells", "domain_of", "play", "to_codes"]
 

@@ -12,7 +12,7 @@ from dpscd_experiments.cells import Cell
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.opponents.setting import Setting, Stored
 from dpscd_experiments.opponents.tabled import Answer, cpu_seconds, judge_table
-from dpscd_experiments.table import Table
+from dpscd_experiments.tables import Table
 
 __all__ = ["cells", "play"]
 

@@ -17,11 +17,10 @@ from dpscd.preprocessing.resolution import shaped
 from dpscd.preprocessing.schema import Schema
 from dpscd.problem import Model
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.dataset import Dataset
+from dpscd_experiments.datasets import Dataset
 from dpscd_experiments.metrics import Metrics, probability_metrics
 from dpscd_experiments.opponents.prepared import Prepared, prepared_from
-from dpscd_experiments.table import Table
-from dpscd_experiments.tables import load_table
+from dpscd_experiments.tables import Table, load_table
 
 __all__ = ["Answer", "cpu_seconds", "features_of", "judge_features", "judge_table"]
 

@@ -10,8 +10,7 @@ from dpscd_experiments.experiments.persons import MEASURES
 from dpscd_experiments.opponents.person_registry import PERSON_METHODS, WEIGHTS
 from dpscd_experiments.pages.persons_page import verdicts
 from dpscd_experiments.pages.style import LOOKS, quick_stamp
-from dpscd_experiments.person_laws import LAWS
-from dpscd_experiments.persons import FLIGHTS
+from dpscd_experiments.persons import FLIGHTS, LAWS
 
 __all__ = ["draw_flights", "draw_laws"]
 

@@ -22,8 +22,7 @@ from dpscd_experiments.pages.parts import (
     trouble_list,
 )
 from dpscd_experiments.pages.regret import Regret, best_rival, paired_regret
-from dpscd_experiments.person_laws import LAWS
-from dpscd_experiments.persons import FLIGHTS
+from dpscd_experiments.persons import FLIGHTS, LAWS
 
 __all__ = ["Verdict", "numbers", "page", "verdicts"]
 
