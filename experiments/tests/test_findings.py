@@ -12,8 +12,8 @@ from statistics import median
 import pytest
 
 from dpscd_experiments.experiments import fig2, fig3
-from dpscd_experiments.experiments.chosen import best_by_method
-from dpscd_experiments.pages.reproduction import read_csv
+from dpscd_experiments.experiments.fig1 import best_by_method
+from dpscd_experiments.store import read_csv
 
 pytestmark = pytest.mark.full
 

@@ -10,9 +10,9 @@ from invented import generate
 from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression
 
+from dpscd_experiments import sweeps
 from dpscd_experiments.cells import Skip
-from dpscd_experiments.experiments import training
-from dpscd_experiments.experiments.specs import load_spec, settings_of
+from dpscd_experiments.experiment import load_spec, settings_of
 from dpscd_experiments.opponents import (
     adassp,
     dp_sgd,
@@ -46,11 +46,11 @@ def data(monkeypatch):
         return made[name]
 
     def forget():
-        for cached in (prepared.prepare, training.prepared, one_shot._our_plan):
+        for cached in (prepared.prepare, sweeps.prepared, one_shot._our_plan):
             cached.cache_clear()
 
     forget()
-    for module in (prepared, training):
+    for module in (prepared, sweeps):
         monkeypatch.setattr(module, "load_dataset", load)
     yield load
     forget()
@@ -258,7 +258,7 @@ def test_tuning_never_touches_test_rows(loss, monkeypatch, data):
         clean = data(name)
         return replace(clean, X_test=np.full_like(clean.X_test, math.nan))
 
-    for module in (prepared, training):
+    for module in (prepared, sweeps):
         monkeypatch.setattr(module, "load_dataset", poisoned)
     spec = {
         **load_spec("accuracy"),

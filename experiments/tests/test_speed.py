@@ -5,16 +5,20 @@ import pytest
 
 from dpscd.losses import dual_step
 from dpscd_experiments.cells import Skip
-from dpscd_experiments.experiments.specs import load_spec, settings_of
+from dpscd_experiments.experiment import load_spec, settings_of
+from dpscd_experiments.experiments.speed import MEASURES, Measure, page
+from dpscd_experiments.experiments.speed_figures import times_of
 from dpscd_experiments.losses.published_logistic import PublishedLogistic
-from dpscd_experiments.speed import startup
-from dpscd_experiments.speed.cases import make_case, make_sparse_case
-from dpscd_experiments.speed.contest import Contest, take_turns, times_of
-from dpscd_experiments.speed.contests import GROUPS, count_turns
-from dpscd_experiments.speed.measures import MEASURES, Measure
-from dpscd_experiments.speed.others import copy, gather, product
-from dpscd_experiments.speed.ours import packed_bytes
-from dpscd_experiments.speed.plain_loop import _newton, plain_loop
+from dpscd_experiments.speed import others
+from dpscd_experiments.speed.contests import GROUPS, Contest, count_turns, take_turns
+from dpscd_experiments.speed.others import copy, fits, gather, importing, product
+from dpscd_experiments.speed.ours import (
+    _newton,
+    make_case,
+    make_sparse_case,
+    packed_bytes,
+    plain_loop,
+)
 
 pytestmark = pytest.mark.full
 
@@ -74,7 +78,7 @@ def test_measures_compare_turn_by_turn():
 
 
 def test_every_measure_names_contenders_that_exist(monkeypatch):
-    monkeypatch.setattr(startup, "_seconds", lambda *_, **__: 1.0)
+    monkeypatch.setattr(others, "_seconds", lambda *_, **__: 1.0)
     small = {"n": 8, "d": 40, "entries": 2, "lot": 4, "turns": 1}
     names = {
         (name, contender)
@@ -135,9 +139,9 @@ def test_streams_take_time_in_proportion_to_their_bytes():
 
 
 def test_start_up_times_come_from_new_processes():
-    assert 0.0 < startup.importing("import json")() < 60.0
+    assert 0.0 < importing("import json")() < 60.0
     with pytest.raises(RuntimeError, match="No module named 'nowhere'"):
-        startup.importing("import nowhere")()
+        importing("import nowhere")()
 
 
 def test_the_later_fit_finds_what_the_first_one_left(monkeypatch, tmp_path):
@@ -148,10 +152,26 @@ def test_the_later_fit_finds_what_the_first_one_left(monkeypatch, tmp_path):
         seen.append(environment)
         return 1.0
 
-    monkeypatch.setattr(startup, "_seconds", seconds)
-    first, later = startup.fits(10, 2, tmp_path)
+    monkeypatch.setattr(others, "_seconds", seconds)
+    first, later = fits(10, 2, tmp_path)
     for clock in (first, later, first, later):
         clock()
     assert seen[0] == seen[1]
     assert seen[2] == seen[3]
     assert seen[0] != seen[2]
+
+
+def test_the_page_says_which_bars_are_met():
+    def rows(ours, theirs):
+        times = made("dense", **{"ours, private": [ours] * 3, "Snap ML": [theirs] * 3})
+        sizes = {"at": None, "message": "", "n": 1000, "d": 3, "lot": 10, "row_bytes": 64}
+        return [row | sizes for row in times]
+
+    first = MEASURES[0].text
+    for ours, theirs, verdict in ((1.0, 2.0, "yes"), (2.0, 2.0, "**no**")):
+        text = page(rows(ours, theirs), {}, False, ())
+        line = next(line for line in text.splitlines() if first in line)
+        assert line.split("|")[-2].strip() == verdict
+        assert "at least 1.5x" in line
+    assert "not measured" in text
+    assert "**no**" not in page(rows(2.0, 2.0), {}, True, ())

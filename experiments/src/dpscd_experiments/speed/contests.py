@@ -1,19 +1,24 @@
-"""The contests of a run, in groups that can be asked for one by one."""
+"""Contests of a run, in groups that can be asked for one by one.
+
+Contenders of a contest take turns, because machines are noisy.
+"""
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dpscd.losses import Hinge
+from dpscd_experiments.cells import Skip, described
 from dpscd_experiments.provenance import provenance
-from dpscd_experiments.speed.cases import make_case, make_sparse_case
-from dpscd_experiments.speed.contest import Clock, Contest
 from dpscd_experiments.speed.others import (
     copy,
     diffprivlib_fit,
+    fits,
     gather,
+    importing,
     lbfgs_fit,
     liblinear_epoch,
     product,
@@ -21,21 +26,26 @@ from dpscd_experiments.speed.others import (
     snap_ml_epoch,
 )
 from dpscd_experiments.speed.ours import (
+    Clock,
     default_fit,
     drawn_beforehand,
     eager_epoch,
     lazy_beforehand,
+    make_case,
+    make_sparse_case,
     packed_bytes,
     plain_epoch,
+    plain_loop,
     private_epoch,
     private_run,
 )
-from dpscd_experiments.speed.plain_loop import plain_loop
-from dpscd_experiments.speed.startup import fits, importing
 
-__all__ = ["AXES", "GROUPS", "count_turns"]
+__all__ = ["AXES", "GROUPS", "Contest", "Row", "count_turns", "take_turns"]
 
 Sizes = Mapping[str, Any]
+
+#: One time: contest, contender, at, turn, status, message, seconds and the sizes.
+Row = dict[str, Any]
 
 #: What the growth contests change, and what the axis of their plot says.
 AXES = {
@@ -46,6 +56,69 @@ AXES = {
     "growth-entries": "non-zeros a row (sparse)",
     "growth-sparse_d": "columns (sparse)",
 }
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Contenders on the same data."""
+
+    name: str  # what the rows call it
+    facts: Mapping[str, int]  # sizes that every row states
+    # By name, what makes the contender ready and returns its clock. It may raise
+    # :class:`~dpscd_experiments.cells.Skip`.
+    contenders: Mapping[str, Callable[[], Clock]]
+    turns: int  # how often each is measured
+    at: float | None = None  # where on the axis of a growth plot this is
+    warm: bool = True  # whether there is a turn before, which compiles and is not counted
+
+
+def take_turns(contest: Contest) -> Iterator[list[Row]]:
+    """Run a contest and yield the rows of each turn; that of a warm-up has none.
+
+    A contender that is skipped or fails gets one row that says why; the others go on.
+    """
+    clocks: dict[str, Clock] = {}
+    trouble: list[Row] = []
+    for name, ready in contest.contenders.items():
+        try:
+            clocks[name] = ready()
+        except Skip as reason:
+            trouble.append(_row(contest, name, 0, "skipped", str(reason)))
+    for turn in range(0 if contest.warm else 1, 1 + contest.turns):
+        rows, trouble = trouble, []
+        for name in list(clocks):
+            try:
+                seconds = clocks[name]()
+            except Skip as reason:
+                del clocks[name]
+                rows.append(_row(contest, name, turn, "skipped", str(reason)))
+            except Exception as error:
+                del clocks[name]
+                rows.append(_row(contest, name, turn, "failed", described(error)))
+            else:
+                if turn > 0:
+                    rows.append(_row(contest, name, turn, "ok", "", seconds))
+        yield rows
+
+
+def _row(
+    contest: Contest,
+    contender: str,
+    turn: int,
+    status: str,
+    message: str,
+    seconds: float | None = None,
+) -> Row:
+    return {
+        "contest": contest.name,
+        "contender": contender,
+        "at": contest.at,
+        "turn": turn,
+        "status": status,
+        "message": message,
+        "seconds": seconds,
+        **contest.facts,
+    }
 
 
 def _dense(sizes: Sizes) -> Iterator[Contest]:

@@ -1,10 +1,15 @@
-"""Contenders from other libraries, and plain streams through memory.
+"""Contenders from other libraries, plain streams through memory, and new processes.
 
 An epoch of a library that only has ``fit`` is the difference of two fits, over the
 difference of their epochs.
 """
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from itertools import count
+from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -12,21 +17,34 @@ from threadpoolctl import threadpool_limits
 from dpscd_experiments.cells import Skip
 from dpscd_experiments.opponents.peers import fit_elsewhere, interpreter_of
 from dpscd_experiments.opponents.snapml import ABSENT
-from dpscd_experiments.speed.cases import Case
-from dpscd_experiments.speed.contest import Clock, clocked
+from dpscd_experiments.speed.ours import Case, Clock, clocked
 
 __all__ = [
-    "copy",
-    "diffprivlib_fit",
-    "gather",
-    "lbfgs_fit",
-    "liblinear_epoch",
-    "product",
-    "sgd_epoch",
-    "snap_ml_epoch",
-]
+    "copy", "diffprivlib_fit", "fits", "gather", "importing", "lbfgs_fit", "liblinear_epoch",
+    "product", "sgd_epoch", "snap_ml_epoch",
+]  # fmt: skip
 
 _FIRST, _SECOND = 3, 9  # epochs of the two fits
+
+_IMPORT = """
+import time
+start = time.perf_counter()
+{statement}
+print(time.perf_counter() - start)
+"""
+
+_FIT = """
+import time
+import numpy as np
+from dpscd import DPLogisticRegression
+generator = np.random.default_rng(0)
+X = generator.normal(size=({n}, {d}))
+X /= np.linalg.norm(X, axis=1, keepdims=True)
+y = X[:, 0] > 0.0
+start = time.perf_counter()
+DPLogisticRegression(epsilon=1.0, classes=[False, True]).fit(X, y)
+print(time.perf_counter() - start)
+"""
 
 
 def _by_difference(fit: Callable[[int], object]) -> Clock:
@@ -130,3 +148,41 @@ def copy(case: Case, row_bytes: int) -> Clock:
     target = np.zeros_like(case.X)
     share = len(case.y) * row_bytes / (2 * case.X.nbytes)
     return lambda: share * clocked(np.copyto, target, case.X)
+
+
+def importing(statement: str) -> Clock:
+    """Return the seconds of an import statement in a new process."""
+    return lambda: _seconds(_IMPORT.format(statement=statement))
+
+
+def fits(n: int, d: int, folder: Path) -> tuple[Clock, Clock]:
+    """Return a default fit in a new process that finds no cache, and one in a later process."""
+    script = _FIT.format(n=n, d=d)
+    number = count()
+    cache = folder
+
+    def first() -> float:
+        nonlocal cache
+        cache = folder / str(next(number))
+        return later()
+
+    def later() -> float:
+        return _seconds(script, XDG_CACHE_HOME=str(cache), NUMBA_CACHE_DIR=str(cache))
+
+    return first, later
+
+
+def _seconds(script: str, **environment: str) -> float:
+    """Run a script in a new process and return the number that it prints."""
+    package = Path(__file__).resolve().parents[2]
+    paths = [str(package), os.environ.get("PYTHONPATH", "")]
+    ended = subprocess.run(  # noqa: S603 - our own script
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **environment},
+        capture_output=True,
+        text=True,
+    )
+    if ended.returncode:
+        last = ended.stderr.strip().splitlines()[-1:] or ["no message"]
+        raise RuntimeError(last[0])
+    return float(ended.stdout)

