@@ -43,7 +43,7 @@ def generate(n, d, *, task="classification", layout="dense", seed=0):
         y = np.where(rng.random(total) < 1.0 / (1.0 + np.exp(-score)), 1, -1)
         public = {"classes": (-1, 1)}
     else:
-        y = np.clip(score + np.sqrt(0.3) * rng.standard_normal(total), -4.0, 4.0)
+        y = np.clip(score + np.sqrt(1.0 - 0.7) * rng.standard_normal(total), -4.0, 4.0)
         public = {"y_bounds": (-4.0, 4.0)}
     X = sparse.csr_matrix(X) if layout == "csr" else X
     parts = slice(n), slice(n, n + extra), slice(n + extra, total)

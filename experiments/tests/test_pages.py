@@ -24,12 +24,14 @@ from dpscd_experiments.experiments.intervals_page import (
     verdict,
 )
 from dpscd_experiments.experiments.persons_figures import draw_flights, draw_laws
-from dpscd_experiments.opponents.feature_registry import FEATURE_METHODS
-from dpscd_experiments.opponents.person_registry import PERSON_METHODS
-from dpscd_experiments.opponents.registry import METHODS
+from dpscd_experiments.opponents.registry import (
+    FEATURE_METHODS,
+    METHODS,
+    PERSON_METHODS,
+    TABLE_METHODS,
+)
 from dpscd_experiments.opponents.setting import Setting
 from dpscd_experiments.opponents.softmax import SCORE, TUNING, _scores, ranked
-from dpscd_experiments.opponents.table_registry import TABLE_METHODS
 from dpscd_experiments.report import best_rival, mean_worth, paired_regret, regret
 from dpscd_experiments.store import read_csv
 from dpscd_experiments.style import quartiles

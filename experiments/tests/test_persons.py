@@ -16,7 +16,7 @@ from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd_experiments import group_privacy, persons
 from dpscd_experiments.cells import execute
 from dpscd_experiments.group_privacy import group_epsilon, row_epsilon
-from dpscd_experiments.opponents.person_registry import CAPS, DEFAULT, PERSON_METHODS, WEIGHTS
+from dpscd_experiments.opponents.registry import CAPS, DEFAULT, PERSON_METHODS, WEIGHTS
 from dpscd_experiments.opponents.setting import Setting
 from dpscd_experiments.persons import (
     FLIGHTS,

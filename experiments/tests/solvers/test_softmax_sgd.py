@@ -7,7 +7,7 @@ import pytest
 from scipy.special import softmax
 
 from dpscd.errors import ParameterError
-from dpscd_experiments.opponents.softmax import _unit_plan
+from dpscd_experiments.solvers.dp_sgd import unit_plan
 from dpscd_experiments.solvers.softmax_sgd import softmax_sgd
 
 N, D, K = 60, 5, 3
@@ -19,7 +19,7 @@ def problem(seed=0):
 
 
 def plan_of(clip=0.1, **changes):
-    plan = _unit_plan(N, D, K, 20, 4, 3.0, 1e-5)
+    plan = unit_plan(N, D, K, True, 20, 4, 3.0, 1e-5)
     return replace(plan, clip=clip, **changes)
 
 
@@ -108,11 +108,11 @@ def test_noise_is_that_of_the_plan():
 
 
 def test_the_accounting_is_ours_and_rates_must_be_rates():
-    plan = _unit_plan(N, D, K, 20, 4, 3.0, 1e-5)
+    plan = unit_plan(N, D, K, True, 20, 4, 3.0, 1e-5)
     assert plan.steps == 12
     assert plan.rate == pytest.approx(1 / 3)
     assert 2.99 < plan.claim().epsilon <= 3.0
-    assert _unit_plan(N, D, K, 1000, 4, 3.0, 1e-5).rate == 1.0
+    assert unit_plan(N, D, K, True, 1000, 4, 3.0, 1e-5).rate == 1.0
     common = {"momentum": 0.9, "scale": 1.0, "constant": 0.0}
     for rates in ([], [0.0], [float("nan")]):
         with pytest.raises(ParameterError, match="rates"):

@@ -8,8 +8,7 @@ from typing import Any
 from dpscd_experiments.comparison import Result, comparison, rows_of
 from dpscd_experiments.experiment import Shown, Spec
 from dpscd_experiments.features import load_features
-from dpscd_experiments.opponents.feature_registry import FEATURE_METHODS, FINALISTS
-from dpscd_experiments.opponents.registry import OURS
+from dpscd_experiments.opponents.registry import FEATURE_METHODS, FINALISTS, OURS
 from dpscd_experiments.opponents.setting import Setting, Stored
 from dpscd_experiments.opponents.softmax import SCORE, TUNING
 from dpscd_experiments.report import (

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from dpscd_experiments.comparison import Result, comparison, rows_of
 from dpscd_experiments.experiment import Shown, Spec
-from dpscd_experiments.opponents.person_registry import DEFAULT, PERSON_METHODS, WEIGHTS
+from dpscd_experiments.opponents.registry import DEFAULT, PERSON_METHODS, WEIGHTS
 from dpscd_experiments.opponents.setting import Setting, Stored
 from dpscd_experiments.persons import FLIGHTS, LAWS, load_persons
 from dpscd_experiments.report import (

@@ -7,7 +7,7 @@ from matplotlib.ticker import FuncFormatter
 
 from dpscd_experiments.comparison import Result
 from dpscd_experiments.experiments.persons import MEASURES, verdicts
-from dpscd_experiments.opponents.person_registry import PERSON_METHODS, WEIGHTS
+from dpscd_experiments.opponents.registry import PERSON_METHODS, WEIGHTS
 from dpscd_experiments.persons import FLIGHTS, LAWS
 from dpscd_experiments.report import mean_and_error
 from dpscd_experiments.style import LOOKS, epsilon_axis, new_figure, quick_stamp

@@ -6,9 +6,8 @@ from statistics import fmean
 from dpscd_experiments.comparison import Result, comparison, rows_of
 from dpscd_experiments.experiment import Shown, Spec
 from dpscd_experiments.experiments.accuracy import draw, settings_in
-from dpscd_experiments.opponents.registry import OURS
+from dpscd_experiments.opponents.registry import OURS, TABLE_METHODS
 from dpscd_experiments.opponents.setting import Stored
-from dpscd_experiments.opponents.table_registry import TABLE_METHODS
 from dpscd_experiments.report import (
     ABOVE,
     BELOW,

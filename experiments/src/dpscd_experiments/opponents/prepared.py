@@ -20,8 +20,6 @@ from dpscd_experiments.datasets import Dataset, load_dataset
 from dpscd_experiments.metrics import Metrics, probability_metrics
 from dpscd_experiments.opponents.setting import Part, measure_of
 
-__all__ = ["Prepared", "judge", "number", "prepare", "prepared_from"]
-
 Floats = npt.NDArray[np.float64]
 
 LOSSES: dict[str, Loss] = {"squared": Squared(), "logistic": Logistic(), "hinge": Hinge()}
@@ -54,14 +52,10 @@ class Prepared:
 
     def score(self, model: Model, part: Part) -> float:
         """Return the accuracy or MSE on a part; NaN if the model is broken."""
-        metrics = self._metrics(model, part)
-        return float(metrics[measure_of(self.loss)])  # type: ignore[arg-type]
+        return float(self.metrics(model, part)[measure_of(self.loss)])  # type: ignore[arg-type]
 
-    def metrics(self, model: Model) -> Metrics:
-        """Return all metrics on test rows."""
-        return self._metrics(model, "test")
-
-    def _metrics(self, model: Model, part: Part) -> Metrics:
+    def metrics(self, model: Model, part: Part = "test") -> Metrics:
+        """Return all metrics on a part."""
         X, y = getattr(self.data, f"X_{part}"), getattr(self.data, f"y_{part}")
         with np.errstate(over="ignore", invalid="ignore"):
             decision = np.asarray(X @ model.coef[0]) + model.intercept[0]
@@ -97,14 +91,6 @@ def judge(cell: Cell, train: Callable[[Prepared, Cell], Model]) -> Metrics:
     if cell.parameters["part"] == "validation":
         return {"validation": ready.score(model, "validation")}
     return ready.metrics(model)
-
-
-def number(cell: Cell, name: str) -> float:
-    """Return a parameter of a cell that must be a number."""
-    value = cell.parameters[name]
-    if not isinstance(value, int | float):
-        raise ValueError(f"{name}={value!r} must be a number.")
-    return float(value)
 
 
 def _problem(data: Dataset, loss: str, lam: float, label_scale: float) -> Problem:

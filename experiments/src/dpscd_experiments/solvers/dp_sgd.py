@@ -6,6 +6,7 @@ gradient, which has a learning rate to choose.
 
 import math
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
+from dpscd.privacy.relation import Relation
 from dpscd.privacy.sampling import Lots
 from dpscd.problem import Problem
 from dpscd.solvers.dp_scd import check_plan, draws, epoch_of
@@ -57,6 +59,36 @@ def dp_sgd(
         )  # fmt: skip
 
     return follow(problem, chunks, advance, plan.steps, plan.average_from, epoch, observer)
+
+
+@lru_cache(maxsize=64)
+def unit_plan(
+    n: int,
+    d: int,
+    outputs: int,
+    intercept: bool,
+    lot_size: int,
+    epochs: int,
+    epsilon: float,
+    delta: float,
+) -> Plan:
+    """Return a plan at clip 1: its noise multiplier serves all clips."""
+    size = min(lot_size, n)
+    return Plan(
+        epsilon=epsilon,
+        delta=delta,
+        relation=Relation.ZERO_OUT,
+        n=n,
+        d=d,
+        outputs=outputs,
+        intercept=intercept,
+        lam=1.0,
+        steps=epochs * math.ceil(n / size),
+        rate=size / n,
+        clip=1.0,
+        separability=1.0,
+        averaging=0.0,
+    ).calibrated()
 
 
 def decay_of(problem: Problem, learning_rate: float) -> float:

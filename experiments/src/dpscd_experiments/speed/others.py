@@ -15,8 +15,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dpscd_experiments.cells import Skip
+from dpscd_experiments.opponents.linear import ABSENT
 from dpscd_experiments.opponents.peers import fit_elsewhere, interpreter_of
-from dpscd_experiments.opponents.snapml import ABSENT
 from dpscd_experiments.speed.ours import Case, Clock, clocked
 
 __all__ = [
