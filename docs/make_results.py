@@ -3,8 +3,8 @@
     dpscd bench tables --out results
     python docs/make_results.py results
 
-Pages begin with the text beside the settings, in dpscd_experiments/specs. Tests compare them
-with their rows.
+Pages begin with the text beside the settings, in dpscd_experiments/specs, but for that of
+searches, which the command writes whole. Tests compare them with their rows.
 """
 
 import re
@@ -24,21 +24,21 @@ HEADS = {
 
 def page(name: str, text: str) -> str:
     """Return the page of the documentation for what the command wrote."""
-    _title, _, rest = text.partition("\n")
-    return HEADS[name] + re.sub(r"\]\(([\w-]+\.png)\)", rf"](../figures/{name}/\1)", rest)
+    if name in HEADS:
+        text = HEADS[name] + text.partition("\n")[2]
+    return re.sub(r"\]\(([\w-]+\.png)\)", rf"](../figures/{name}/\1)", text)
 
 
 def main(folder: Path) -> None:
     """Copy rows and figures, and write pages, of all experiments that the folder has."""
-    for name in HEADS:
+    for name in (*HEADS, "search"):
         written = folder / f"{name}.md"
         if written.exists():
-            figures = DOCS / "figures" / name
-            figures.mkdir(exist_ok=True)
-            for file in sorted(folder.glob(f"{name}*.png")):
-                shutil.copyfile(file, figures / file.name)
-            for file in sorted(folder.glob(f"{name}*.csv")):
-                shutil.copyfile(file, ROWS / file.name)
+            for file in sorted(folder.glob(f"{name}*.*")):
+                place = {".png": DOCS / "figures" / name, ".csv": ROWS}.get(file.suffix)
+                if place:
+                    place.mkdir(exist_ok=True)
+                    shutil.copyfile(file, place / file.name)
             text = page(name, written.read_text(encoding="utf-8"))
             (DOCS / "results" / written.name).write_text(text, encoding="utf-8")
 

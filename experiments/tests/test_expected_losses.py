@@ -23,15 +23,14 @@ def rows_of(name):
         return list(csv.DictReader(file))
 
 
+def lost(task, before, after):
+    return after / before - 1.0 if task == "regression" else before - after
+
+
 def expected(n, d, epsilon, task, *, delta=1e-5, intercept=True, finer=None):
+    constant = default_constant(1.0, standardised=True) if intercept else 0.0
     facts = Facts(
-        n=n,
-        d=d,
-        outputs=1,
-        task=task,
-        row_bound=1.0,
-        constant=default_constant(1.0, standardised=True) if intercept else 0.0,
-        standardised=True,
+        n=n, d=d, outputs=1, task=task, row_bound=1.0, constant=constant, standardised=True
     )
     plan = plan_fit(facts, PrivacyTarget(epsilon, delta))
     return expect(plan, regression=task == "regression", finer=finer)
@@ -45,9 +44,7 @@ def test_what_was_measured_on_generated_data_lies_inside(task):
     for row in rows_of("forecast.csv"):
         if row["task"] == task:
             key = int(row["n"]), int(row["d"]), float(row["epsilon"]), row["kind"]
-            before, after = float(row["without"]), float(row["after"])
-            lost = after / before - 1.0 if task == "regression" else before - after
-            found[key].append(lost)
+            found[key].append(lost(task, float(row["without"]), float(row["after"])))
     inside, widths = [], []
     for (n, d, epsilon, _), values in found.items():
         low, high = expected(n, d, epsilon, task).lost
@@ -75,10 +72,9 @@ def test_what_finer_shapes_were_measured_to_gain_lies_inside(task):
         most = max(scores)
         d, best = scores.pop(most)
         for count, (own, score) in scores.items():
-            lost = score / best - 1.0 if task == "regression" else best - score
             finer = Finer(d - own, 1.0 / max(count, 1) - 1.0 / most)
             low, high = expected(n, own, 100.0, task, finer=finer).below_inf
-            inside.append(low <= lost <= high)
+            inside.append(low <= lost(task, best, score) <= high)
     assert len(inside) >= 72
     assert fmean(inside) >= 0.95
 
@@ -96,10 +92,9 @@ def test_what_tables_lost_lies_inside_both_bands():
         before = fmean(rows[name, "plain", "inf"])
         for epsilon in (0.1, 0.5, 1.0, 2.0):
             after = fmean(rows[name, "ours", str(epsilon)])
-            lost = after / before - 1.0 if task == "regression" else before - after
             finer = Finer(0, 1.0 / intervals_for(epsilon, n, columns) - 1.0 / MOST_INTERVALS)
             low, high = expected(n, 150, epsilon, task, finer=finer).below_inf
-            assert low <= lost <= high, (name, epsilon)
+            assert low <= lost(task, before, after) <= high, (name, epsilon)
 
 
 def test_no_setting_behind_the_results_is_warned_of():
@@ -128,16 +123,8 @@ def test_what_was_lost_on_the_accuracy_page_lies_inside_the_bands():
             continue
         data = load_dataset(name)
         for (_, _, epsilon, delta), score in own.items():
-            lost = plain[0] - score
-            if data.task == "regression":
-                lost = -lost / plain[0]
-            low, high = expected(
-                *data.X.shape,
-                float(epsilon),
-                data.task,
-                delta=float(delta),
-                intercept=data.fit_intercept,
-            ).lost
-            inside.append(low <= lost <= high)
+            own = {"delta": float(delta), "intercept": data.fit_intercept}
+            low, high = expected(*data.X.shape, float(epsilon), data.task, **own).lost
+            inside.append(low <= lost(data.task, plain[0], score) <= high)
     assert len(inside) >= 28
     assert fmean(inside) >= 0.9

@@ -37,24 +37,19 @@ def worth(target, method, epsilon):
 
 
 @pytest.mark.parametrize("target", ["fig1a", "fig1b", "fig1c"])
-def test_all_cells_ended_well(target):
+def test_all_cells_ended_well_and_sequential_is_the_worst_of_the_dual_methods(target):
     assert {row["status"] for row in rows(target)} == {"ok"}
     assert {epsilon for _, epsilon in best(target)} == {*EPSILONS, float("inf")}
+    # On MSD most methods do not learn at all at epsilon 0.1: see the next but one.
+    for epsilon in EPSILONS[target == "fig1a" :]:
+        sequential = worth(target, "seq-dp-scd", epsilon)
+        for method in ("dp-scd", "dp-sgd", "ours-tuned", "ours"):
+            assert worth(target, method, epsilon) > sequential
 
 
-@pytest.mark.parametrize("target", ["fig1a", "fig1b", "fig1c"])
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_sequential_is_the_worst_of_the_dual_methods(target, epsilon):
-    if (target, epsilon) == ("fig1a", 0.1):
-        pytest.skip("there most methods do not learn at all: see the next but one")
-    sequential = worth(target, "seq-dp-scd", epsilon)
-    for method in ("dp-scd", "dp-sgd", "ours-tuned", "ours"):
-        assert worth(target, method, epsilon) > sequential
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS[1:])
-def test_the_primal_version_is_below_the_dual_one(epsilon):
-    assert worth("fig1a", "primal-dp-scd", epsilon) < worth("fig1a", "dp-scd", epsilon) - 5.0
+def test_the_primal_version_is_below_the_dual_one():
+    for e in EPSILONS[1:]:
+        assert worth("fig1a", "primal-dp-scd", e) < worth("fig1a", "dp-scd", e) - 5.0
 
 
 def test_with_few_rows_and_little_epsilon_only_dp_sgd_and_our_estimator_learn_on_ridge():
@@ -89,9 +84,9 @@ def test_on_more_rows_of_other_data_the_papers_order_for_ridge_does_not_return()
             )
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_on_logistic_regression_dp_sgd_is_better_than_dp_scd(epsilon):
-    assert worth("fig1b", "dp-sgd", epsilon) > worth("fig1b", "dp-scd", epsilon)
+def test_on_logistic_regression_dp_sgd_is_better_than_dp_scd():
+    for epsilon in EPSILONS:
+        assert worth("fig1b", "dp-sgd", epsilon) > worth("fig1b", "dp-scd", epsilon)
 
 
 def test_on_the_svm_dp_scd_is_level_with_dp_sgd_and_behind_at_little_epsilon():

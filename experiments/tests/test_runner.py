@@ -48,10 +48,6 @@ def nothing(_cell):
     return {}
 
 
-def interrupt(_cell):
-    raise KeyboardInterrupt
-
-
 def die(_cell):
     os._exit(3)
 
@@ -122,12 +118,6 @@ def test_a_dead_process_fails_its_cell_only(store):
     found = {row["method"]: row for row in store.read()}
     assert "its process died" in found["dies"]["message"]
     assert "lambda" in found["local"]["message"]
-
-
-def test_an_interrupt_keeps_what_is_done(store):
-    with pytest.raises(KeyboardInterrupt):
-        run([*cells(seeds=2), Cell(interrupt, "e", "d", "stops"), *cells(shift=1.0)], store)
-    assert len(store.status()) == 2
 
 
 @pytest.mark.full

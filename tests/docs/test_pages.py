@@ -41,7 +41,7 @@ EXEMPT = {
     ],
     "docs/results/search.md": [
         (
-            "python -m dpscd_experiments.experiments.model_search search.csv",
+            "dpscd bench search --out results    # rows are in experiments/rows/search.csv",
             "takes half an hour",
         ),
     ],

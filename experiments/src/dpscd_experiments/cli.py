@@ -23,6 +23,7 @@ class Bench(StrEnum):
     INTERVALS = "intervals"
     FEATURES = "features"
     SPEED = "speed"
+    SEARCH = "search"
 
 
 class Target(StrEnum):
@@ -87,6 +88,7 @@ def bench(
     * intervals: how often confidence intervals contain the truth.
     * features: classifiers on features of pictures; each process has 2 GiB in memory.
     * speed: private epochs and fits with others, all measured in one run on one machine.
+    * search: private searches with each of their candidates alone.
 
     Example: dpscd bench accuracy --quick --out results
     """

@@ -5,25 +5,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from dpscd_experiments import report
 from dpscd_experiments.comparison import Known, Result, comparison, rows_of
 from dpscd_experiments.datasets import load_dataset
 from dpscd_experiments.experiment import Shown, Spec
 from dpscd_experiments.opponents.registry import METHODS, OURS
 from dpscd_experiments.opponents.setting import Setting, Stored, measure_of
-from dpscd_experiments.report import (
-    ABOVE,
-    BELOW,
-    WORDS,
-    By,
-    best_rival,
-    by_problem,
-    cells_of,
-    chosen_table,
-    ending,
-    metric_table,
-    regret,
-    regret_text,
-)
+from dpscd_experiments.report import ABOVE, BELOW
 from dpscd_experiments.style import (
     LOOKS,
     epsilon_axis,
@@ -67,14 +55,14 @@ def settings_in(chosen: Spec, problems: Sequence[str]) -> list[Setting]:
 
 def page(results: Sequence[Result], quick: bool, figures: Sequence[str]) -> str:
     """Return the page in Markdown."""
-    by = by_problem(results)
+    by = report.by_problem(results)
     parts = ["# Accuracy", _opening(results, quick), "## Regret", _regrets(by)]
     for problem, own in by.items():
         parts += [f"## {problem}", _problem(own)]
         names = [f"{kind}-{problem}" for kind in ("accuracy", "calibration")]
         parts += [f"![{problem}]({name}.png)" for name in names if name in figures]
-    parts += ["## Chosen configurations", chosen_table(by, METHODS)]
-    return "\n\n".join([*parts, *ending(results, METHODS)]) + "\n"
+    parts += ["## Chosen configurations", report.chosen_table(by, METHODS)]
+    return "\n\n".join([*parts, *report.ending(results, METHODS)]) + "\n"
 
 
 def _opening(results: Sequence[Result], quick: bool) -> str:
@@ -90,20 +78,22 @@ def _opening(results: Sequence[Result], quick: bool) -> str:
     )
 
 
-def _regrets(by: By) -> str:
+def _regrets(by: report.By) -> str:
     body = []
     for problem, results in by.items():
-        for epsilon, cell in cells_of(results).items():
+        for epsilon, cell in report.cells_of(results).items():
             ours = cell.get(OURS)
             if ours is None:
                 continue
-            rival = best_rival(cell.values(), METHODS)
+            rival = report.best_rival(cell.values(), METHODS)
             metric = measure_of(ours.setting.loss)
-            words = [regret_text(ours, cell.get(name), metric) for name in _TUNED]
+            words = [report.regret_text(ours, cell.get(name), metric) for name in _TUNED]
             best = "-"
             if rival is not None:
-                best = f"{regret_text(ours, rival, metric)} ({METHODS[rival.method].label})"
-            words += [best, regret_text(ours, cell.get("plain"), metric)]
+                best = (
+                    f"{report.regret_text(ours, rival, metric)} ({METHODS[rival.method].label})"
+                )
+            words += [best, report.regret_text(ours, cell.get("plain"), metric)]
             body.append([problem, f"{epsilon:g}", metric, *words])
     head = ["problem", "epsilon", "metric"]
     head += [f"minus {METHODS[name].label}" for name in _TUNED]
@@ -116,14 +106,14 @@ def _regrets(by: By) -> str:
     )
 
 
-def _count(by: By) -> str:
+def _count(by: report.By) -> str:
     """Return in how many cells ours is below, above or level with each opponent."""
     lines = []
     for name in _TUNED:
         found = [
-            regret(cell[OURS], cell[name])
+            report.regret(cell[OURS], cell[name])
             for results in by.values()
-            for cell in cells_of(results).values()
+            for cell in report.cells_of(results).values()
             if OURS in cell and name in cell
         ]
         if found:
@@ -139,7 +129,7 @@ def _count(by: By) -> str:
 def _problem(results: Sequence[Result]) -> str:
     setting = results[0].setting
     tables = [
-        f"Test {WORDS[metric]}:\n\n{metric_table(results, metric, METHODS)}"
+        f"Test {report.WORDS[metric]}:\n\n{report.metric_table(results, metric, METHODS)}"
         for metric in _METRICS[setting.loss]
     ]
     head = f"Data {setting.dataset}, loss {setting.loss}, delta {setting.delta:g}."
@@ -243,7 +233,7 @@ def _limit(axes: Any, middles: Sequence[tuple[str, float, float]], measure: str)
 
 def _show(results: list[Result], quick: bool, _spec: Spec, _stored: Stored) -> Shown:
     figures = {}
-    for problem, own in by_problem(results).items():
+    for problem, own in report.by_problem(results).items():
         if rows_of(own):
             measure = measure_of(own[0].setting.loss)
             figures[f"accuracy-{problem}"] = draw(own, quick, METHODS, measure)

@@ -1,30 +1,17 @@
 """The last layer of a classifier of pictures: ours, and DP-SGD with softmax."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
+from dpscd_experiments import report
 from dpscd_experiments.comparison import Result, comparison, rows_of
-from dpscd_experiments.experiment import Shown, Spec
+from dpscd_experiments.experiment import Shown, Spec, load_spec
 from dpscd_experiments.features import load_features
 from dpscd_experiments.opponents.registry import FEATURE_METHODS, FINALISTS, OURS
 from dpscd_experiments.opponents.setting import Setting, Stored
 from dpscd_experiments.opponents.softmax import SCORE, TUNING
-from dpscd_experiments.report import (
-    ABOVE,
-    BELOW,
-    best_rival,
-    by_problem,
-    cells_of,
-    chosen_table,
-    ending,
-    mark_of,
-    mean_and_error,
-    metric_table,
-    number_text,
-    regret,
-)
+from dpscd_experiments.report import ABOVE, BELOW
 from dpscd_experiments.store import Row
 from dpscd_experiments.style import (
     LOOKS,
@@ -40,52 +27,8 @@ __all__ = ["EXPERIMENT", "PUBLISHED", "TITLES", "draw", "numbers", "page", "sett
 TITLES = {"scattering": "scattering features (3,969)", "pixels": "pixels (784)"}
 
 
-@dataclass(frozen=True)
-class Published:
-    """Accuracies that others report."""
-
-    label: str  # method and source
-    dataset: str  # in whose figure it belongs
-    values: Mapping[float, float]  # test accuracy by epsilon, at delta 1e-5
-    note: str  # what it is
-
-
-_TRAMER = (
-    "[Tramèr and Boneh (2021)](https://arxiv.org/abs/2011.11660), as their repository "
-    "Handcrafted-DP tabulates it"
-)
-
-#: What others report of Fashion-MNIST, with the tuning that they did, which is not charged.
-PUBLISHED = (
-    Published(
-        "linear, Tramèr and Boneh 2021",
-        "scattering",
-        {3.0: 0.897},
-        "a linear model on the same scattering features with the same group normalisation, "
-        f"DP-SGD, tuned; {_TRAMER}",
-    ),
-    Published(
-        "CNN on these, Tramèr and Boneh 2021",
-        "scattering",
-        {3.0: 0.890},
-        f"a small convolutional network on scattering features; {_TRAMER}",
-    ),
-    Published(
-        "DPSUR, CNN on these, Fu et al. 2024",
-        "scattering",
-        {1.0: 0.8838, 2.0: 0.8934, 3.0: 0.8971},
-        "DP-SGD that keeps only updates which pass a noisy test, a small convolutional "
-        "network on scattering features, means of five runs, the guarantee as its authors "
-        "state it; [Fu et al. (2024)](https://arxiv.org/abs/2311.14056), as their repository "
-        "DPSUR tabulates it",
-    ),
-    Published(
-        "CNN from pixels, Tramèr and Boneh 2021",
-        "pixels",
-        {3.0: 0.860},
-        f"a convolutional network trained from pixels by DP-SGD: no linear model; {_TRAMER}",
-    ),
-)
+#: What others report: label, data set, values by epsilon, note.
+PUBLISHED = load_spec("features")["published"]
 
 _MARKS = ("*", "P", "X", "h")
 
@@ -117,12 +60,12 @@ def settings_in(chosen: Spec, datasets: Sequence[str]) -> list[Setting]:
 def page(results: Sequence[Result], tuning: Sequence[Row], quick: bool) -> str:
     """Return the page in Markdown; `tuning` are rows of DP-SGD on validation rows."""
     parts = ["# The last layer", _opening(results, quick), numbers(results, tuning)]
-    return "\n\n".join([*parts, *ending(results, FEATURE_METHODS)]) + "\n"
+    return "\n\n".join([*parts, *report.ending(results, FEATURE_METHODS)]) + "\n"
 
 
 def numbers(results: Sequence[Result], tuning: Sequence[Row]) -> str:
     """Return the sections that are made of numbers alone, with the figures."""
-    by = by_problem(one for one in results if one.rows)
+    by = report.by_problem(one for one in results if one.rows)
     parts = ["## Against tuned DP-SGD", _verdicts(results)]
     parts.append("![features](features.png)")
     parts += ["## Published numbers", _published()]
@@ -133,8 +76,8 @@ def numbers(results: Sequence[Result], tuning: Sequence[Row]) -> str:
             ("log_loss", "Test log loss, likewise:"),
             ("cpu_seconds", "Processor's seconds of one fit, likewise:"),
         ):
-            parts += [words, metric_table(own, metric, FEATURE_METHODS)]
-    parts += ["## Tuning", _tuning(tuning), chosen_table(by, FEATURE_METHODS)]
+            parts += [words, report.metric_table(own, metric, FEATURE_METHODS)]
+    parts += ["## Tuning", _tuning(tuning), report.chosen_table(by, FEATURE_METHODS)]
     return "\n\n".join(parts)
 
 
@@ -154,16 +97,18 @@ def _opening(results: Sequence[Result], quick: bool) -> str:
 
 def _verdicts(results: Sequence[Result]) -> str:
     body = []
-    for own in by_problem(results).values():
-        for epsilon, cell in cells_of(own).items():
-            rival = best_rival(cell.values(), FEATURE_METHODS)
+    for own in report.by_problem(results).values():
+        for epsilon, cell in report.cells_of(own).items():
+            rival = report.best_rival(cell.values(), FEATURE_METHODS)
             ours = cell.get(OURS)
             line = [TITLES[own[0].setting.dataset], f"{epsilon:g}", _mean(ours), _mean(rival)]
             if ours is None or rival is None:
                 line.append("-")
             else:
-                found = regret(ours, rival)
-                line.append(f"{found.difference:+.4f} ± {found.error:.4f}{mark_of(found)}")
+                found = report.regret(ours, rival)
+                line.append(
+                    f"{found.difference:+.4f} ± {found.error:.4f}{report.mark_of(found)}"
+                )
             body.append(line)
     head = ["rows", "epsilon", "ours, untuned", "DP-SGD, best of three", "difference"]
     return f"Mean test accuracy:\n\n{markdown_table(head, body)}"
@@ -172,14 +117,14 @@ def _verdicts(results: Sequence[Result]) -> str:
 def _published() -> str:
     body = [
         [
-            one.label,
+            one["label"],
             f"{epsilon:g}",
             f"{value:.3f}" if round(value, 3) == value else f"{value:.4f}",
         ]
         for one in PUBLISHED
-        for epsilon, value in one.values.items()
+        for epsilon, value in one["values"]
     ]
-    notes = "\n".join(f"* {one.label}: {one.note}." for one in PUBLISHED)
+    notes = "\n".join(f"* {one['label']}: {one['note']}." for one in PUBLISHED)
     return (
         "Test accuracies of Fashion-MNIST that others report at delta 1e-5, none of them run "
         "here. They are of the best of many settings, whose choice is not charged:\n\n"
@@ -206,7 +151,7 @@ def _tuning(rows: Sequence[Row]) -> str:
     }
     body = []
     for key, own in sorted(scores.items()):
-        words = [number_text(own[step], 4) if step in own else "-" for step in steps]
+        words = [report.number_text(own[step], 4) if step in own else "-" for step in steps]
         marked = [
             f"**{word}**" if own.get(step) == best[key[:2]] else word
             for step, word in zip(steps, words, strict=True)
@@ -230,7 +175,7 @@ def _tuning(rows: Sequence[Row]) -> str:
 def _mean(result: Result | None) -> str:
     if result is None:
         return "-"
-    mean, error = mean_and_error(result.values("accuracy"))
+    mean, error = report.mean_and_error(result.values("accuracy"))
     rank = "" if result.method == OURS else f" ({result.method.removeprefix('dp-sgd-')})"
     return f"{mean:.4f} ± {error:.4f}{rank}"
 
@@ -242,7 +187,10 @@ def draw(results: Sequence[Result], quick: bool) -> Any:
     for axes, name in zip(panels, names, strict=True):
         own = [one for one in results if one.setting.dataset == name]
         _draw_finalists(axes, own)
-        rivals = [best_rival(cell.values(), FEATURE_METHODS) for cell in cells_of(own).values()]
+        rivals = [
+            report.best_rival(cell.values(), FEATURE_METHODS)
+            for cell in report.cells_of(own).values()
+        ]
         mine = [one for one in own if one.method == OURS]
         for look, label, chosen in (
             ("dp-sgd", "DP-SGD, tuned, the best of three", rivals),
@@ -251,7 +199,7 @@ def draw(results: Sequence[Result], quick: bool) -> Any:
             points = sorted(
                 (
                     one.setting.epsilon * _ASIDE[look],
-                    *mean_and_error(one.values("accuracy")),
+                    *report.mean_and_error(one.values("accuracy")),
                 )
                 for one in chosen
                 if one is not None
@@ -269,11 +217,13 @@ def draw(results: Sequence[Result], quick: bool) -> Any:
                 )
         ticks = {one.setting.epsilon for one in own}
         for mark, aside, one in zip(_MARKS, _PUBLISHED_ASIDE, PUBLISHED, strict=True):
-            own_values = one.values.items() if one.dataset == name else ()
-            known = [(at * aside, value) for at, value in own_values]
+            known = one["values"] if one["dataset"] == name else ()
             if known:
-                axes.plot(*zip(*known, strict=True), mark, color="0.35", label=one.label, ms=7)
-                ticks |= one.values.keys()
+                at, value = zip(*known, strict=True)
+                axes.plot(
+                    [x * aside for x in at], value, mark, color="0.35", label=one["label"], ms=7
+                )
+                ticks |= set(at)
         epsilon_axis(axes, ticks, "epsilon (delta 1e-5)")
         axes.set_ylabel("test accuracy (bars: two standard errors)")
         axes.set_title(TITLES[name])

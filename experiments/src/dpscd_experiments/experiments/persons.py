@@ -4,24 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from dpscd_experiments import report
 from dpscd_experiments.comparison import Result, comparison, rows_of
 from dpscd_experiments.experiment import Shown, Spec
 from dpscd_experiments.opponents.registry import DEFAULT, PERSON_METHODS, WEIGHTS
 from dpscd_experiments.opponents.setting import Setting, Stored
 from dpscd_experiments.persons import FLIGHTS, LAWS, load_persons
-from dpscd_experiments.report import (
-    ABOVE,
-    BELOW,
-    By,
-    Regret,
-    best_rival,
-    by_problem,
-    cells_of,
-    ending,
-    mark_of,
-    mean_and_error,
-    paired_regret,
-)
+from dpscd_experiments.report import ABOVE, BELOW
 from dpscd_experiments.style import markdown_table
 
 __all__ = ["EXPERIMENT", "MEASURES", "Verdict", "numbers", "page", "settings_in", "verdicts"]
@@ -67,7 +56,7 @@ class Verdict:
     result: Result  # ours, and group privacy with the cap that is best by this very metric
     rival: Result
     metric: str  # the metric, of test rows or of persons' means
-    found: Regret  # positive where ours is better
+    found: report.Regret  # positive where ours is better
 
     @property
     def part(self) -> float:
@@ -83,13 +72,15 @@ class Verdict:
 def verdicts(results: Sequence[Result], weight: str, *, person: bool = False) -> list[Verdict]:
     """Return all verdicts on one of our ways."""
     found = []
-    for own in by_problem(results).values():
-        for cell in cells_of(own).values():
+    for own in report.by_problem(results).values():
+        for cell in report.cells_of(own).values():
             metric = ("person_" if person else "") + MEASURES[own[0].setting.loss]
-            rival = best_rival(cell.values(), PERSON_METHODS, metric)
+            rival = report.best_rival(cell.values(), PERSON_METHODS, metric)
             if rival is not None and weight in cell:
                 ours = cell[weight]
-                found.append(Verdict(ours, rival, metric, paired_regret(ours, rival, metric)))
+                found.append(
+                    Verdict(ours, rival, metric, report.paired_regret(ours, rival, metric))
+                )
     return found
 
 
@@ -99,12 +90,12 @@ def page(
     """Return the page in Markdown; `splits` say how the persons of each data set were split."""
     words = "\n".join(f"* {name}: {split}." for name, split in splits.items())
     parts = ["# Persons", _opening(results, quick), words, numbers(results, figures)]
-    return "\n\n".join([*parts, *ending(results, PERSON_METHODS)]) + "\n"
+    return "\n\n".join([*parts, *report.ending(results, PERSON_METHODS)]) + "\n"
 
 
 def numbers(results: Sequence[Result], figures: Sequence[str]) -> str:
     """Return the sections that are made of test metrics alone, with the figures."""
-    by = by_problem(one for one in results if one.rows)
+    by = report.by_problem(one for one in results if one.rows)
     parts = ["## Against group privacy", _counts(results)]
     parts += [f"![{name}]({name}.png)" for name in figures]
     real = {p: own for p, own in by.items() if own[0].setting.dataset == FLIGHTS}
@@ -163,7 +154,7 @@ def _counts(results: Sequence[Result]) -> str:
 
 
 def _flights(results: Sequence[Result]) -> str:
-    cells = cells_of(results)
+    cells = report.cells_of(results)
     measure = MEASURES[results[0].setting.loss]
     parts = []
     for person, words in ((False, "test row"), (True, "plane, then over planes")):
@@ -188,7 +179,7 @@ def _flights(results: Sequence[Result]) -> str:
     return "\n\n".join(parts)
 
 
-def _generated(by: By) -> str:
+def _generated(by: report.By) -> str:
     measure = MEASURES[next(iter(by.values()))[0].setting.loss]
     body = []
     for own in by.values():
@@ -199,7 +190,7 @@ def _generated(by: By) -> str:
             for weight in WEIGHTS
             for person in (False, True)
         }
-        for epsilon, cell in cells_of(own).items():
+        for epsilon, cell in report.cells_of(own).items():
             line = [LAWS[own[0].setting.dataset].words, f"{epsilon:g}"]
             line += [_mean(cell.get(weight), measure) for weight in WEIGHTS]
             best = next((x[epsilon] for x in lines.values() if epsilon in x), None)
@@ -226,24 +217,23 @@ def _generated(by: By) -> str:
     return f"{words}\n\n{markdown_table(head, body)}"
 
 
-def _weights(by: By) -> str:
+def _weights(by: report.By) -> str:
     """Return by how much one of our ways is better than the other, where it is."""
     body = []
     for own in by.values():
         setting = own[0].setting
         name = LAWS[setting.dataset].words if setting.dataset in LAWS else setting.dataset
-        for epsilon, cell in cells_of(own).items():
+        for epsilon, cell in report.cells_of(own).items():
             if any(weight not in cell for weight in WEIGHTS):
                 continue
             line = [name, _TITLES[setting.loss], f"{epsilon:g}"]
             for prefix in ("", "person_"):
                 metric = prefix + MEASURES[setting.loss]
                 one, other = (cell[weight] for weight in WEIGHTS)
-                found = paired_regret(one, other, metric)
+                found = report.paired_regret(one, other, metric)
                 part = 100.0 / fmean(other.values(metric))
-                line.append(
-                    f"{part * found.difference:+.1f} ± {part * found.error:.1f}{mark_of(found)}"
-                )
+                words = f"{part * found.difference:+.1f} ± {part * found.error:.1f}"
+                line.append(words + report.mark_of(found))
             body.append(line)
     first, second = (PERSON_METHODS[weight].label for weight in WEIGHTS)
     head = ["data", "loss", "epsilon", "per row", "per person"]
@@ -261,7 +251,7 @@ def _seeds(results: Sequence[Result]) -> int:
 def _mean(result: Result | None, metric: str) -> str:
     if result is None:
         return "-"
-    mean, error = mean_and_error(result.values(metric))
+    mean, error = report.mean_and_error(result.values(metric))
     digits = _digits(mean)
     return f"{mean:.{digits}f} ± {error:.{digits}f}"
 
@@ -269,7 +259,7 @@ def _mean(result: Result | None, metric: str) -> str:
 def _difference(verdict: Verdict) -> str:
     digits = _digits(fmean(verdict.rival.values(verdict.metric)))
     found = verdict.found
-    return f"{found.difference:+.{digits}f} ± {found.error:.{digits}f}{mark_of(found)}"
+    return f"{found.difference:+.{digits}f} ± {found.error:.{digits}f}{report.mark_of(found)}"
 
 
 def _digits(mean: float) -> int:

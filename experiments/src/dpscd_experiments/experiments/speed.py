@@ -11,6 +11,7 @@ from dpscd_experiments.experiment import (
     Failure,
     Shown,
     Spec,
+    load_spec,
     settings_of,
 )
 from dpscd_experiments.experiments.speed_figures import draw_epochs, draw_growth, times_of
@@ -22,34 +23,23 @@ from dpscd_experiments.style import markdown_table, quartiles
 
 __all__ = ["EXPERIMENT", "MEASURES", "Measure", "page"]
 
-_METHOD = """\
-Contenders of a contest take turns in one process; a first turn, which compiles, is not
-counted. Comparisons are made turn by turn: each number is the median over turns, with the
-first and third quartile in brackets. All but those named otherwise use one thread, linear
-algebra included.
-
-* An epoch visits as many rows as there are, in lots. Ours has everything that a private fit
-  does in it: lots and noise from the secure source, clipping, exact sums, averaging; packing
-  the rows belongs to no epoch. The plan has the noise of about epsilon 1.
-* Epochs of Snap ML, liblinear and scikit-learn's SGD are the difference of fits of 9 and 3
-  epochs, over 6: what a fit does once cancels.
-* The plain Python loop is Algorithm 1 of the paper, a record at a time with numpy's vectors,
-  extrapolated from two lots; eager noise is extrapolated from eight steps.
-* Solvers that visit rows at random wait for memory, so their times, and what they are compared
-  with, depend on how busy it is: the copy of rows in random order shows how fast it answers.
-* Rows are Gaussian directions in float32 (whole fits: float64), labels noisy signs of a
-  feature.
-* The whole fit asks for another epsilon near 1 every time, so that no calibration is
-  remembered; compiled code is warm. diffprivlib runs in its own interpreter, and only its fit
-  is timed.
-* Start-up times are those of new processes. The first fit finds no cache, the later one what
-  the first left; imports are not part of them."""
-
 _TITLES = {
     "dense": "Dense epochs",
     "sparse": "Sparse epochs",
     "fit": "Whole fits",
     "startup": "Start-up",
+}
+
+
+# Columns of the store that the columns of times are kept in; sizes are parameters.
+_COLUMNS = {
+    "contest": "dataset",
+    "contender": "method",
+    "at": "at",
+    "turn": "seed",
+    "status": "status",
+    "message": "message",
+    "seconds": "value",
 }
 
 
@@ -84,50 +74,7 @@ class Measure:
 
 
 #: Those with a bar first, in the order of the page.
-MEASURES = (
-    Measure("our private epoch against Snap ML's non-private dual epoch, 1 thread",
-            "dense", "Snap ML", "ours, private", bar=1.5),
-    Measure("the same, 2 threads",
-            "dense", "Snap ML, 2 threads", "ours, private, 2 threads", bar=1.3),
-    Measure("our private hinge epoch against liblinear's non-private dual epoch",
-            "dense", "liblinear, hinge", "ours, private, hinge", bar=6.0),
-    Measure("our private epoch against the plain Python loop of the paper",
-            "dense", "plain Python loop", "ours, private", bar=100.0),
-    Measure("rows a second against a float32 product that streams the same rows once",
-            "dense", "product with a vector", "ours, private", how="percent", bar=0.22),
-    Measure("private epoch over the same kernel on lots drawn before, without noise",
-            "dense", "ours, private", "ours, no noise, lots drawn before", bar=1.25,
-            least=False),
-    Measure("sparse: lazy against eager noise",
-            "sparse", "ours, private, eager noise", "ours, private, lazy noise", bar=100.0),
-    Measure("sparse: private epoch with lazy noise over the non-private epoch",
-            "sparse", "ours, private, lazy noise", "ours, not private", bar=4.0, least=False),
-    Measure("whole default fit at epsilon 1, calibration cold, over scikit-learn's lbfgs fit",
-            "fit", "ours, private", "scikit-learn, lbfgs", bar=6.0, least=False),
-    Measure("first fit, with an empty cache of compiled code",
-            "startup", "first fit", how="seconds", bar=6.0, least=False),
-    Measure("`from dpscd import DPLogisticRegression` beyond `import sklearn.linear_model`",
-            "startup", "from dpscd import DPLogisticRegression",
-            "import sklearn.linear_model", how="difference", bar=0.4, least=False),
-    Measure("our private epoch against scikit-learn's SGDClassifier epoch, not private",
-            "dense", "scikit-learn, SGD", "ours, private"),
-    Measure("our private epoch against our non-private one (SDCA)",
-            "dense", "ours, not private", "ours, private"),
-    Measure("our private epoch with 2 threads against 1",
-            "dense", "ours, private", "ours, private, 2 threads"),
-    Measure("our private epoch against a copy of the rows in random order",
-            "dense", "copy of rows in random order", "ours, private"),
-    Measure("share of the bandwidth of a copy in memory that a private epoch reads rows with",
-            "dense", "copy of as many bytes", "ours, private", how="percent"),
-    Measure("sparse: the same for a whole run of 4 epochs, with what it settles at its end",
-            "sparse", "ours, private, lazy noise, whole run", "ours, not private"),
-    Measure("sparse: private epoch over its kernel on lots drawn before, without noise",
-            "sparse", "ours, private, lazy noise", "ours, no noise, lots drawn before"),
-    Measure("whole default fit over diffprivlib's private fit",
-            "fit", "ours, private", "diffprivlib"),
-    Measure("`import dpscd`", "startup", "import dpscd", how="seconds"),
-    Measure("fit in a later process", "startup", "later fit", how="seconds"),
-)  # fmt: skip
+MEASURES = tuple(Measure(**one) for one in load_spec("speed")["measures"])
 
 
 def page(
@@ -141,7 +88,7 @@ def page(
         if own:
             parts += [f"## {title}", _sizes(own[0]), _times(own, contest)]
     parts += [f"![{name}]({name}.png)" for name in figures]
-    parts += ["## How it was measured", _METHOD]
+    parts += ["## How it was measured", load_spec("speed")["method"]]
     parts += ["## Skipped and failed", _trouble(rows)]
     return "\n\n".join(parts) + "\n"
 
@@ -279,39 +226,25 @@ def _run(spec: Spec, asked: Asked, store: Store) -> None:
 
 def _stored(row: Row, facts: Mapping[str, str]) -> Row:
     """Return a time as the store has it; sizes become parameters."""
-    own = ("contest", "contender", "at", "turn", "status", "message", "seconds")
+    names = ("contest", "contender", "at", "turn")
     return {
-        "cell": " ".join(str(row[name]) for name in own[:4]),
+        **{column: row[name] for name, column in _COLUMNS.items()},
+        "cell": " ".join(str(row[name]) for name in names),
         "rows": 1,
         "experiment": "speed",
-        "dataset": row["contest"],
-        "method": row["contender"],
         "epsilon": 1.0,
         "delta": 0.0,
-        "seed": row["turn"],
-        "status": row["status"],
-        "message": row["message"],
         "metric": "seconds",
-        "at": row["at"],
-        "value": row["seconds"],
         "seconds": row["seconds"] or 0.0,
-        **{f"param.{name}": size for name, size in row.items() if name not in own},
+        **{f"param.{name}": size for name, size in row.items() if name not in _COLUMNS},
         **{f"prov.{name}": fact for name, fact in facts.items()},
     }
 
 
 def _time(stored: Row) -> Row:
     """Return a time of the store as it is shown."""
-    return {
-        "contest": stored["dataset"],
-        "contender": stored["method"],
-        "at": stored["at"],
-        "turn": stored["seed"],
-        "status": stored["status"],
-        "message": stored["message"],
-        "seconds": stored["value"],
-        **{k.removeprefix("param."): v for k, v in stored.items() if k.startswith("param.")},
-    }
+    sizes = {k.removeprefix("param."): v for k, v in stored.items() if k.startswith("param.")}
+    return {name: stored[column] for name, column in _COLUMNS.items()} | sizes
 
 
 def _show(_spec: Spec, quick: bool, store: Store) -> Shown:

@@ -3,25 +3,13 @@
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from dpscd_experiments import report
 from dpscd_experiments.comparison import Result, comparison, rows_of
 from dpscd_experiments.experiment import Shown, Spec
 from dpscd_experiments.experiments.accuracy import draw, settings_in
 from dpscd_experiments.opponents.registry import OURS, TABLE_METHODS
 from dpscd_experiments.opponents.setting import Stored
-from dpscd_experiments.report import (
-    ABOVE,
-    BELOW,
-    WORDS,
-    By,
-    best_rival,
-    by_problem,
-    cells_of,
-    chosen_table,
-    ending,
-    metric_table,
-    regret,
-    regret_text,
-)
+from dpscd_experiments.report import ABOVE, BELOW
 from dpscd_experiments.style import markdown_table
 from dpscd_experiments.tables import load_table
 
@@ -44,13 +32,16 @@ def page(
     """Return the page in Markdown; `splits` say how each table was split."""
     words = "\n".join(f"* {name}: {split}." for name, split in splits.items())
     parts = ["# Tables", _opening(results, quick), words, numbers(results, figures)]
-    parts += ["## Chosen configurations", chosen_table(by_problem(results), TABLE_METHODS)]
-    return "\n\n".join([*parts, *ending(results, TABLE_METHODS)]) + "\n"
+    parts += [
+        "## Chosen configurations",
+        report.chosen_table(report.by_problem(results), TABLE_METHODS),
+    ]
+    return "\n\n".join([*parts, *report.ending(results, TABLE_METHODS)]) + "\n"
 
 
 def numbers(results: Sequence[Result], figures: Sequence[str]) -> str:
     """Return the sections that are made of test metrics alone, with the figures."""
-    by = by_problem(one for one in results if one.rows)
+    by = report.by_problem(one for one in results if one.rows)
     parts = ["## Against the others", _regrets(by), "## Probabilities", _chances(by)]
     for problem, own in by.items():
         parts += [f"## {problem}", _problem(own)]
@@ -77,27 +68,27 @@ def _opening(results: Sequence[Result], quick: bool) -> str:
     )
 
 
-def _regrets(by: By) -> str:
+def _regrets(by: report.By) -> str:
     body = []
     for problem, results in by.items():
-        for epsilon, cell in cells_of(results).items():
+        for epsilon, cell in report.cells_of(results).items():
             ours = cell.get(OURS)
             if ours is None:
                 continue
             for metric in MAIN[ours.setting.loss]:
-                rival = best_rival(cell.values(), TABLE_METHODS, metric)
+                rival = report.best_rival(cell.values(), TABLE_METHODS, metric)
                 best = "-"
                 if rival is not None:
                     label = TABLE_METHODS[rival.method].label
-                    best = f"{regret_text(ours, rival, metric)} ({label})"
+                    best = f"{report.regret_text(ours, rival, metric)} ({label})"
                 words = [
                     f"{problem} ({len(ours.values(metric))})",
                     f"{epsilon:g}",
-                    WORDS[metric],
-                    regret_text(ours, cell.get(_RIVAL), metric),
+                    report.WORDS[metric],
+                    report.regret_text(ours, cell.get(_RIVAL), metric),
                     best,
-                    regret_text(ours, cell.get("plain"), metric),
-                    regret_text(ours, cell.get("boosting"), metric),
+                    report.regret_text(ours, cell.get("plain"), metric),
+                    report.regret_text(ours, cell.get("boosting"), metric),
                 ]
                 body.append(words)
     head = ["table (seeds)", "epsilon", "metric", f"minus {TABLE_METHODS[_RIVAL].label}"]
@@ -111,14 +102,14 @@ def _regrets(by: By) -> str:
     )
 
 
-def _count(by: By) -> str:
+def _count(by: report.By) -> str:
     """Return in how many cells ours is below, above or level with each private opponent."""
     lines = []
     for name, method in TABLE_METHODS.items():
         found = [
-            regret(cell[OURS], cell[name], metric)
+            report.regret(cell[OURS], cell[name], metric)
             for results in by.values()
-            for cell in cells_of(results).values()
+            for cell in report.cells_of(results).values()
             if method.rival and OURS in cell and name in cell
             for metric in MAIN[cell[OURS].setting.loss]
         ]
@@ -131,11 +122,11 @@ def _count(by: By) -> str:
     return "\n".join(lines)
 
 
-def _chances(by: By) -> str:
+def _chances(by: report.By) -> str:
     """Return how far predicted chances and log-loss are from those without privacy."""
     body = []
     for problem, results in by.items():
-        for epsilon, cell in cells_of(results).items():
+        for epsilon, cell in report.cells_of(results).items():
             plain = cell.get("plain")
             if plain is None or plain.setting.loss != "logistic":
                 continue
@@ -161,7 +152,7 @@ def _problem(results: Sequence[Result]) -> str:
     setting = results[0].setting
     most = max(len(one.values("cpu_seconds")) for one in results)
     tables = [
-        f"{WORDS[metric]}:\n\n{metric_table(results, metric, TABLE_METHODS)}"
+        f"{report.WORDS[metric]}:\n\n{report.metric_table(results, metric, TABLE_METHODS)}"
         for metric in _METRICS[setting.loss]
     ]
     plural = "seed" if most == 1 else "seeds"
@@ -170,7 +161,7 @@ def _problem(results: Sequence[Result]) -> str:
 
 def _show(results: list[Result], quick: bool, _spec: Spec, _stored: Stored) -> Shown:
     figures, splits = {}, {}
-    for problem, own in by_problem(results).items():
+    for problem, own in report.by_problem(results).items():
         if rows_of(own):
             setting = own[0].setting
             splits[problem] = load_table(setting.dataset).split
