@@ -1,6 +1,5 @@
 """Fashion-MNIST as rows: files, scattering features and where they are kept."""
 
-import os
 import sys
 from types import ModuleType
 
@@ -123,11 +122,3 @@ def test_unknown_and_missing(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "kymatio.numpy", None)
     with pytest.raises(DatasetMissing, match=r"dpscd\[examples\]"):
         scattering(np.zeros((1, 28, 28), np.uint8))
-
-
-@pytest.mark.full
-@pytest.mark.skipif(not os.environ.get("DPSCD_DATA"), reason="DPSCD_DATA is not set")
-def test_the_real_features():
-    pytest.importorskip("kymatio.numpy", exc_type=ImportError)
-    lengths = np.linalg.norm(scattering(read_fashion().test[:10]), axis=1)
-    assert 30.0 < lengths.min() <= lengths.max() <= np.sqrt(SCATTERING_SIZE)

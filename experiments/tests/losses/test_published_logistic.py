@@ -8,21 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numba import njit
 
 from dpscd.losses import (
-    Logistic,
-    Squared,
-    conjugate,
-    curvature,
     dual_step,
     project,
-    slope,
-    value,
 )
 from dpscd_experiments.losses.published_logistic import PublishedLogistic
 
@@ -30,11 +22,6 @@ ROOT = Path(__file__).parents[3]
 LOSS = PublishedLogistic()
 signs = st.sampled_from([-1.0, 1.0])
 predictions = st.floats(-20.0, 20.0)
-
-
-@njit(error_model="numpy")
-def compiled(loss, u, a, y, k):
-    return dual_step(loss, u, a, y, k), project(loss, a, y), curvature(loss, u, y)
 
 
 @given(u=predictions, y=signs, a=st.floats(-3.0, 3.0), k=st.floats(1e-6, 1e6))
@@ -47,17 +34,6 @@ def test_one_newton_step_from_inside_the_box_to_inside_the_box(u, y, a, k):
     assert y * z == pytest.approx(min(max(end, 1e-4), 1.0 - 1e-4) - b, abs=1e-12)
     # The step does not depend on how far outside the stored dual is.
     assert z == dual_step(LOSS, u, start, y, k)
-    np.testing.assert_allclose(compiled(LOSS, u, a, y, k)[0], z, atol=1e-12)
-
-
-@given(u=predictions, y=signs)
-def test_all_but_the_step_is_the_logistic_loss(u, y):
-    for call in (value, slope, curvature):
-        assert call(LOSS, u, y) == call(Logistic(), u, y)
-    assert conjugate(LOSS, 0.3 * y, y) == conjugate(Logistic(), 0.3 * y, y)
-    for loss in (Squared(), LOSS):
-        difference = (slope(loss, u + 1e-5, y) - slope(loss, u - 1e-5, y)) / 2e-5
-        assert curvature(loss, u, y) == pytest.approx(difference, abs=1e-8)
 
 
 PROJECTED = """

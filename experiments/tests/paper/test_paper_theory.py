@@ -20,25 +20,22 @@ from dpscd_experiments.paper.theory import (
     sensitivity_dual,
     sensitivity_primal,
     sensitivity_sequential,
-    suboptimality_recursion,
     theorem1_sigma,
     theorem2_applies,
-    theorem2_bound,
     visible_epsilon,
 )
 
 N, D = 60, 5
 
 
-def one_lot(case, records, lot, dual, shared, *, clip=math.inf, std=0.0, sequential=False,
-            noise=None):  # fmt: skip
-    """Return the duals and the shared vector after one lot."""
+def one_lot(case, records, lot, dual, shared, *, clip=math.inf, sequential=False):
+    """Return the duals and the shared vector after one lot without noise."""
     dual, shared = dual.copy(), shared.copy()
-    numbers = PublishedNumbers(case.problem.strength, float(len(lot)), clip, std)
-    own, common = noise or (np.zeros(len(lot)), np.zeros((1, D)))
+    numbers = PublishedNumbers(case.problem.strength, float(len(lot)), clip, 0.0)
+    ends, own, common = np.array([0, len(lot)]), np.zeros(len(lot)), np.zeros((1, D))
     advance_published(
         case.problem.loss, case.rows, records, numbers, sequential,
-        np.array(lot), np.array([0, len(lot)]), own, common, dual, shared,
+        np.array(lot), ends, own, common, dual, shared,
     )  # fmt: skip
     return dual, shared
 
@@ -92,19 +89,15 @@ def test_theorem_1_is_the_scaling_of_the_moments_accountant():
 
 
 @pytest.mark.parametrize(("claim", "sigma", "truth"), [
-    (0.1, 14.18, 1.35), (0.5, 2.968, 9.57), (1.0, 1.625, 22.2), (2.0, 1.008, 45.5),
+    (0.5, 2.968, 9.57), (1.0, 1.625, 22.2), (2.0, 1.008, 45.5),
 ])  # fmt: skip
 def test_visible_duals_cost_an_order_of_magnitude(claim, sigma, truth):
     found = visible_epsilon(sigma, 50, 1e-3)
     assert found == pytest.approx(truth, rel=0.01)
     assert found > 10.0 * claim
     assert visible_epsilon(sigma, 50, 1e-3, label_kept=True) > found
-
-
-def test_visible_epsilon_is_that_of_the_gaussian_mechanism():
-    epsilon = visible_epsilon(0.8, 1, 1e-4)
-    assert gaussian_multiplier(epsilon, 1e-4, Relation.ZERO_OUT) == pytest.approx(0.8, rel=1e-6)
-    assert visible_epsilon(1e5, 1, 1e-3) == 0.0
+    one = visible_epsilon(sigma, 1, 1e-3)
+    assert gaussian_multiplier(one, 1e-3, Relation.ZERO_OUT) == pytest.approx(sigma, rel=1e-6)
 
 
 def dual_objective(case, dual):
@@ -161,16 +154,6 @@ def test_noise_raises_the_objective_by_lemma_4_and_the_conjugates(lam):
     assert whole == pytest.approx((1.0 + lam * N) * published)
 
 
-def test_lemma_4_says_nothing_once_noise_leaves_the_box():
-    # The conjugate of a classifier's loss is infinite outside; its curvature unbounded inside.
-    def curvature(b, h):
-        ends = conjugate(Logistic(), b + h, 1.0) + conjugate(Logistic(), b - h, 1.0)
-        return (ends - 2 * conjugate(Logistic(), b, 1.0)) / h**2
-
-    assert curvature(0.5, 1e-3) == pytest.approx(4.0, rel=1e-3)
-    assert curvature(1e-6, 1e-8) > 1e5
-
-
 def test_theorem_2_applies_to_no_setting_of_the_paper_but_needs_lam_above_smoothness():
     for n, mu in ((347786, 1.0), (6218, 4.0)):
         assert not any(theorem2_applies(n, lot, 1e-4, mu) for lot in (1, 1000, n))
@@ -178,33 +161,3 @@ def test_theorem_2_applies_to_no_setting_of_the_paper_but_needs_lam_above_smooth
     assert theorem2_applies(1000, 1000, 1.01, 1.0)
     assert not theorem2_applies(1000, 500, 1.01, 1.0)
     assert not theorem2_applies(1000, 1000, 5.0, 1.0, kappa=0.45)
-
-
-def test_the_recursion_of_theorem_2_bounds_a_run_to_which_it_applies():
-    lam, lot_size, std, steps, runs = 3.0, 55, 0.02, 8, 200
-    assert theorem2_applies(N, lot_size, lam, 1.0)
-    case, best = smooth_case("squared", lam)
-    start = dual_objective(case, np.zeros(N)) - best
-    decrease = lemma3_decrease(N, lot_size, lam, 1.0)
-    noise = lemma4_increase(N, lot_size, lam, std, conjugate_curvature=1.0)
-    generator = np.random.default_rng(6)
-    path = np.zeros((runs, steps))
-    for run in range(runs):
-        state = np.zeros(N), np.zeros(D)
-        for t in range(steps):
-            lot = generator.choice(N, lot_size, replace=False)
-            normals = generator.normal(size=lot_size), generator.normal(size=(1, D))
-            state = one_lot(case, case.records, lot, *state, std=std, noise=normals)
-            path[run, t] = dual_objective(case, state[0]) - best
-    for t in range(steps):
-        bound = suboptimality_recursion(start, t + 1, decrease, noise)
-        assert path[:, t].mean() <= bound * 1.05
-
-
-def test_theorem_2_scales_as_the_squared_noise():
-    base, larger = (theorem2_bound(10**6, L, 1e-2, 1.0, 1e-3) for L in (100, 200))
-    assert larger / base == pytest.approx(8.0 * math.log(50.0) / math.log(100.0))
-    assert theorem2_bound(10**6, 100, 1e-2, 1.0, 1e-6) == pytest.approx(2.0 * base)
-    # T Theorem-1 sigmas squared, over the smoothness: the same but for the logarithms.
-    noise = lemma4_increase(10**6, 100, 1e-2, theorem1_sigma(1.0, 1e-3, 1e-4, 1))
-    assert noise == pytest.approx(base / math.log(100.0) / 2.0)

@@ -1,4 +1,4 @@
-"""DP-SGD is noisy clipped gradient descent, claims what its plan does and finds the optimum."""
+"""DP-SGD is noisy clipped gradient descent, and its plan reaches the privacy asked for."""
 
 import math
 from dataclasses import replace
@@ -10,13 +10,10 @@ from dpscd.errors import DataError, ParameterError, StreamError
 from dpscd.kernels.dual import Records
 from dpscd.losses import Hinge, Logistic, Squared, slope
 from dpscd.plan import Plan
-from dpscd.planning import Facts, plan_fit
 from dpscd.privacy.random import SeededSource
-from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
-from dpscd.solvers import dp_scd as draws_module
-from dpscd.solvers.sdca import sdca
-from dpscd_experiments.solvers.dp_sgd import dp_sgd
+from dpscd_experiments.solvers.dp_sgd import dp_sgd, unit_plan
 
 N, D = 120, 3
 PLAN = Plan(
@@ -59,31 +56,10 @@ def test_it_is_noisy_clipped_gradient_descent(loss):
     np.testing.assert_allclose(fit(loss)[0], expected, atol=0.01 * np.abs(expected).max())
 
 
-def test_neither_chunks_nor_threads_nor_observers_change_the_result(monkeypatch):
-    expected, looks = fit(), []
-    np.testing.assert_array_equal(fit(observer=looks.append), expected)
-    assert [look.epoch for look in looks] == list(range(1, 9))
-    assert all(look.dual is None and 0.0 < look.clipped <= 1.0 for look in looks)
-    monkeypatch.setattr(draws_module, "_CHUNK", 500)
-    np.testing.assert_array_equal(fit(draw_ahead=True), expected)
-    assert (fit(seed=b"other") != expected).all()
-
-
-@pytest.mark.compiled
-def test_a_planned_run_reaches_its_claim_and_the_optimum():
-    problem, _, rows, records = case(Logistic(), n=20000, lam=0.02)
-    plan = plan_fit(
-        Facts(20000, D, 1, "classification", 1.0, 0.0), PrivacyTarget(1.0, 1e-5),
-        lam=0.02, epochs=30, lot_size=400, travel=30.0,
-    )  # fmt: skip
-    assert plan.clip == pytest.approx(1.0)
-    assert plan.claim().epsilon <= 1.0
-    best, _ = sdca(problem, rows, records, SeededSource(b"o"), tolerance=1e-9)
-    found = dp_sgd(problem, plan, rows, records, SeededSource(b"p"), learning_rate=4.0)
-    np.testing.assert_allclose(found, best, atol=0.1 * np.abs(best).max())
-
-
-def test_what_means_nothing_is_refused():
+def test_what_means_nothing_is_refused_and_plans_claim_what_was_asked():
+    plan = unit_plan(N, D, 1, True, 20, 4, 1.0, 1e-5)
+    assert (plan.steps, plan.rate) == (24, pytest.approx(1 / 6))
+    assert 0.99 < plan.claim().epsilon <= 1.0
     for rate in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(ParameterError, match="learning_rate="):
             fit(learning_rate=rate)
