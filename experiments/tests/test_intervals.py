@@ -15,12 +15,13 @@ from dpscd_experiments.experiments.intervals import (
     fit_cells,
     measure_fit,
     measure_table,
+    plain_least_squares,
+    plain_logistic,
     table_cells,
 )
 from dpscd_experiments.experiments.intervals_page import TABLES
 from dpscd_experiments.interval_designs import FAMILIES, Design, draw_sample
 from dpscd_experiments.interval_tables import QUESTIONS, load_question
-from dpscd_experiments.plain_intervals import plain_least_squares, plain_logistic
 
 SPEC = load_spec("intervals")
 BASE = Design(**SPEC["base"])

@@ -1,6 +1,5 @@
 """``dpscd bench`` and ``dpscd reproduce``: run experiments, and write what they say."""
 
-import os
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -131,10 +130,9 @@ def _perform(
 ) -> None:
     from dpscd.errors import DpscdError
     from dpscd_experiments.experiment import Asked, perform
+    from dpscd_experiments.provenance import usable_cores
 
-    # What may be used, which under a container or a scheduler is not all there is.
-    cores = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
-    whole = Asked(quick=quick, processes=jobs or len(cores), **asked)
+    whole = Asked(quick=quick, processes=jobs or usable_cores(), **asked)
     for name in names:
         try:
             files = perform(name, out, whole)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dpscd._version import __version__
 
-__all__ = ["load_average", "machine", "provenance"]
+__all__ = ["load_average", "machine", "provenance", "usable_cores"]
 
 _PACKAGES = ("scipy", "llvmlite", "cryptography", "dp-accounting", "snapml")
 
@@ -28,7 +28,7 @@ def provenance() -> dict[str, str | int]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "cpu": _cpu(),
-        "cores": _cores(),
+        "cores": usable_cores(),
     }
 
 
@@ -70,7 +70,8 @@ def _cpu() -> str:
     return next(names, "") or platform.processor() or "unknown"
 
 
-def _cores() -> int:
+def usable_cores() -> int:
+    """Return how many cores may be used: under a container or a scheduler not all."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

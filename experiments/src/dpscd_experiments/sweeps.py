@@ -35,8 +35,8 @@ from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.paper import LOSSES, METHODS, Settings
 
 __all__ = [
-    "OURS", "OURS_TUNED", "Config", "Task", "Train", "grid_cells", "judged", "ours", "prepared",
-    "sweep", "trainer", "tune", "untuned",
+    "OURS", "OURS_TUNED", "Config", "Task", "Train", "grid_cells", "judged", "lots_plan",
+    "ours", "prepared", "sweep", "trainer", "tune", "untuned", "worth_of",
 ]  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
@@ -96,11 +96,12 @@ class Task:
                 return float(((guess - y) ** 2).mean())
             return float(((guess > 0.0) == (y > 0.0)).mean())
 
-    def worth(self, score: float) -> float:
-        """Return a score so that larger is better and a broken model is the worst."""
-        if math.isnan(score):
-            return -math.inf
-        return -score if self.measure == "mse" else score
+
+def worth_of(score: float, measure: str) -> float:
+    """Return a score so that larger is better and a broken model is the worst."""
+    if not math.isfinite(score):
+        return -math.inf
+    return -score if measure == "mse" else score
 
 
 @lru_cache(maxsize=2)
@@ -164,25 +165,21 @@ def _secret_dual(
     return train, plan.noise_multiplier
 
 
+def lots_plan(n: int, d: int, lot_size: int, **more: Any) -> Plan:
+    """Return a plan of one output without intercept, with Poisson lots."""
+    return Plan(
+        relation=Relation.ZERO_OUT, n=n, d=d, outputs=1, intercept=False, rate=lot_size / n,
+        separability=float(lot_size), **more,
+    )  # fmt: skip
+
+
 @lru_cache(maxsize=64)
 def _unit_plan(
     n: int, d: int, lam: float, lot_size: int, epochs: int, epsilon: float, delta: float
 ) -> Plan:
-    return Plan(
-        epsilon=epsilon,
-        delta=delta,
-        relation=Relation.ZERO_OUT,
-        n=n,
-        d=d,
-        outputs=1,
-        intercept=False,
-        lam=lam,
-        steps=epochs * math.ceil(n / lot_size),
-        rate=lot_size / n,
-        clip=1.0,
-        separability=float(lot_size),
-        averaging=_AVERAGING,
-    ).calibrated()
+    steps = epochs * math.ceil(n / lot_size)
+    more = {"epsilon": epsilon, "delta": delta, "clip": 1.0, "averaging": _AVERAGING}
+    return lots_plan(n, d, lot_size, steps=steps, lam=lam, **more).calibrated()
 
 
 def untuned(task: Task, epsilon: float, delta: float, seed: int) -> tuple[Floats, float, float]:
@@ -303,7 +300,7 @@ def tune(cell: Cell) -> tuple[Task, Winner]:
         )
         worth = -math.inf
         if len(configs) > 1:  # otherwise there is nothing to choose
-            worth = task.worth(task.score(train(cell.seed, None), "validation"))
+            worth = worth_of(task.score(train(cell.seed, None), "validation"), task.measure)
             broken += math.isinf(worth)
         if best is None or worth > best[0]:
             best = worth, config, train, sigma

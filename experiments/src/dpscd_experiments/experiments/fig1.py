@@ -17,7 +17,7 @@ from dpscd_experiments.style import (
     new_figure,
     quick_stamp,
 )
-from dpscd_experiments.sweeps import OURS, grid_cells, ours, sweep
+from dpscd_experiments.sweeps import OURS, grid_cells, ours, sweep, worth_of
 
 __all__ = ["EXPERIMENT", "LABELS", "Chosen", "best_by_method", "setting"]
 
@@ -77,7 +77,7 @@ class Chosen:
     @property
     def worth(self) -> float:
         """The median test score so that larger is better."""
-        return _worth(self.middle, self.measure)
+        return worth_of(self.middle, self.measure)
 
 
 def best_by_method(rows: Sequence[Mapping[str, Any]]) -> list[Chosen]:
@@ -93,7 +93,7 @@ def best_by_method(rows: Sequence[Mapping[str, Any]]) -> list[Chosen]:
     order = list(LABELS)
     best = []
     for _, group in sorted(groups.items(), key=lambda item: (order.index(item[0][0]), item[0])):
-        first = max(group, key=lambda one: _worth(one.validation, one.measure))
+        first = max(group, key=lambda one: worth_of(one.validation, one.measure))
         best.append(replace(first, tried=sum(one.tried for one in group)))
     return best
 
@@ -111,12 +111,6 @@ def setting(rows: Sequence[Mapping[str, Any]], quick: bool) -> str:
         f"{first.get('param.lam'):g}, {epochs} epochs, delta {first['delta']:g}. One seed "
         f"for tuning on the validation part, median of {seeds} seeds on the test part."
     )
-
-
-def _worth(score: float, measure: str) -> float:
-    if not math.isfinite(score):
-        return -math.inf
-    return -score if measure == "mse" else score
 
 
 def _read(cell: Sequence[Mapping[str, Any]]) -> Chosen:

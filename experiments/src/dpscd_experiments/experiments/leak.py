@@ -20,7 +20,6 @@ from dpscd.audit.canaries import SATURATING_LAM, Dataset, Game
 from dpscd.audit.mechanism import Mechanism
 from dpscd.kernels.dual import Records
 from dpscd.losses import Squared
-from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
@@ -33,6 +32,7 @@ from dpscd_experiments.paper.methods import METHODS
 from dpscd_experiments.paper.theory import sensitivity_dual, visible_epsilon
 from dpscd_experiments.store import Row, pick, values
 from dpscd_experiments.style import median_and_range, new_figure
+from dpscd_experiments.sweeps import lots_plan
 
 __all__ = ["EXPERIMENT", "OURS", "SEARCHES", "VARIANTS"]
 
@@ -137,21 +137,11 @@ def attack_ours(cell: Cell) -> Metrics:
     parameters = cell.parameters
     game = _game(parameters)
     steps = Settings(parameters["epochs"], parameters["lot_size"]).steps(game.records)
-    plan = Plan(
-        epsilon=cell.epsilon,
-        delta=cell.delta,
-        relation=Relation.ZERO_OUT,
-        n=game.records,
-        d=game.features,
-        outputs=1,
-        intercept=False,
-        lam=SATURATING_LAM,
-        steps=steps,
-        rate=parameters["lot_size"] / game.records,
-        clip=1.0 / (8.0 * steps),
-        separability=float(parameters["lot_size"]),
+    plan = lots_plan(
+        game.records, game.features, parameters["lot_size"], epsilon=cell.epsilon,
+        delta=cell.delta, lam=SATURATING_LAM, steps=steps, clip=1.0 / (8.0 * steps),
         averaging=0.0,
-    ).calibrated()
+    ).calibrated()  # fmt: skip
     mechanism = Mechanism.planned(Problem(Squared(), plan.lam, plan.n, plan.d), plan)
     result = audit(
         mechanism,

@@ -12,7 +12,7 @@ from typing import Any
 
 from dpscd.losses import Hinge
 from dpscd_experiments.cells import Skip, described
-from dpscd_experiments.provenance import provenance
+from dpscd_experiments.provenance import usable_cores
 from dpscd_experiments.speed import others, ours
 
 __all__ = ["AXES", "GROUPS", "Contest", "Row", "count_turns", "take_turns"]
@@ -195,7 +195,7 @@ def _growth(sizes: Sizes) -> Iterator[Contest]:
 
 def _threads() -> list[int]:
     """Return 1, 2, 4 and so on, up to the cores that may be used."""
-    cores = int(provenance()["cores"])
+    cores = usable_cores()
     return sorted({2**k for k in range(cores.bit_length()) if 2**k <= cores} | {cores})
 
 

@@ -29,9 +29,9 @@ from dpscd.kernels.sdca import sweep
 from dpscd.losses import Logistic, Loss
 from dpscd.plan import Plan
 from dpscd.privacy.random import SecureSource
-from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 from dpscd.solvers.dp_scd import dp_scd, draws
+from dpscd_experiments.sweeps import lots_plan
 
 __all__ = [
     "Case", "Clock", "clocked", "default_fit", "drawn_beforehand", "eager_epoch",
@@ -67,22 +67,10 @@ class Case:
     def plan(self, epochs: int) -> Plan:
         """Return a plan of so many epochs."""
         n, d = self.X.shape
-        return Plan(
-            epsilon=1.0,
-            delta=1e-6,
-            relation=Relation.ZERO_OUT,
-            n=n,
-            d=d,
-            outputs=1,
-            intercept=False,
-            lam=self.lam,
-            steps=max(1, round(epochs * n / self.lot)),
-            rate=self.lot / n,
-            clip=0.005,
-            separability=float(self.lot),
-            averaging=0.5,
-            noise_multiplier=1.2,
-        )
+        return lots_plan(
+            n, d, self.lot, epsilon=1.0, delta=1e-6, lam=self.lam, clip=0.005, averaging=0.5,
+            steps=max(1, round(epochs * n / self.lot)), noise_multiplier=1.2,
+        )  # fmt: skip
 
     def records(self) -> Records:
         """Return labels and weights."""
