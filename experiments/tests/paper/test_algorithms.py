@@ -42,11 +42,11 @@ def replayed(settings, units, size, *, own=True):
 def test_dual_algorithms_follow_the_listing(loss, lots, sparse, name):
     case = Case(loss, sparse=sparse)
     settings = Settings(epochs=3, lot_size=7, clip=0.2, sigma=0.8, lots=lots)
-    plain = transcription.algorithm1 if name == "dp-scd" else transcription.algorithm3
     drawn = replayed(settings, N, D)
     if lots == "shuffled":  # everybody once an epoch
         assert sorted(i for lot in drawn[0][:9] for i in lot) == list(range(N))
-    alpha, path = plain(loss, case.X, case.y, case.lam, 7, 0.2, 0.8, *drawn)
+    given = loss, case.X, case.y, case.lam, 7, 0.2, 0.8, *drawn
+    alpha, path = transcription.dual(*given, sequential=name == "seq-dp-scd")
     looks = []
     shared = case.run(name, settings, observer=lambda look: looks.append(look.dual.copy()))
     np.testing.assert_allclose(shared[0], path[-1], rtol=1e-9)

@@ -30,39 +30,22 @@ def dual_step(loss, a, u, y, k):
     return y * (min(max(newton, 1e-4), 1.0 - 1e-4) - b)
 
 
-def algorithm1(loss, X, y, lam, L, C, sigma, lots, own, shared):
+def dual(loss, X, y, lam, L, C, sigma, lots, own, shared, *, sequential):
+    """Return the duals and the path of v: Algorithm 3 if sequential, else Algorithm 1."""
     N, M = X.shape
+    factor = 2.0 * math.sqrt(L * (L + 1)) if sequential else math.sqrt(2.0)
     alpha, v, path = np.zeros(N), np.zeros(M), []
     for t, lot in enumerate(lots):
-        d_alpha, d_v = np.zeros(N), np.zeros(M)
+        seen = v.copy()
         for j in lot:
             k = L * (X[j] @ X[j]) / (lam * N)
-            zeta = dual_step(loss, alpha[j], X[j] @ v / (lam * N), y[j], k)
-            zeta /= max(1.0, abs(zeta) / C)
-            d_alpha[j] += zeta
-            d_v += zeta * X[j]
-        noise = np.zeros(N)
-        noise[lot] = own[t]
-        std = math.sqrt(2.0) * sigma * C if sigma else 0.0
-        alpha = alpha + d_alpha + std * noise
-        v = v + d_v + std * shared[t]
-        path.append(v)
-    return alpha, path
-
-
-def algorithm3(loss, X, y, lam, L, C, sigma, lots, own, shared):
-    N, M = X.shape
-    alpha, v, path = np.zeros(N), np.zeros(M), []
-    for t, lot in enumerate(lots):
-        for j in lot:
-            k = L * (X[j] @ X[j]) / (lam * N)
-            zeta = dual_step(loss, alpha[j], X[j] @ v / (lam * N), y[j], k)
+            u = X[j] @ (v if sequential else seen) / (lam * N)
+            zeta = dual_step(loss, alpha[j], u, y[j], k)
             zeta /= max(1.0, abs(zeta) / C)
             alpha[j] += zeta
             v = v + zeta * X[j]
-        std = sigma * 2.0 * C * math.sqrt(L * (L + 1))
-        alpha[lot] += std * own[t]
-        v = v + std * shared[t]
+        alpha[lot] += factor * sigma * C * own[t]
+        v = v + factor * sigma * C * shared[t]
         path.append(v)
     return alpha, path
 

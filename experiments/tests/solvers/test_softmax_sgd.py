@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from dpscd.errors import ParameterError
 from dpscd_experiments.solvers.dp_sgd import unit_plan
 from dpscd_experiments.solvers.softmax_sgd import softmax_sgd
 
@@ -88,10 +87,3 @@ def test_noise_is_that_of_the_plan():
     ]  # fmt: skip
     expected = plan.noise_multiplier * 0.3
     assert np.std(found) == pytest.approx(expected, rel=0.05)  # 6,000 normals: 5 errors
-
-
-def test_rates_must_be_rates():
-    common = {"momentum": 0.9, "scale": 1.0, "constant": 0.0}
-    for rates in ([], [0.0], [float("nan")]):
-        with pytest.raises(ParameterError, match="rates"):
-            softmax_sgd(plan_of(), *problem(), np.random.default_rng(0), rates=rates, **common)

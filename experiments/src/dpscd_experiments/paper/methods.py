@@ -162,8 +162,9 @@ class Method:
 _LOT_AND_CLIP = ("lot_size", "clip")
 
 
-def _method(name: str, *tuned: str, over_features: bool = False) -> Method:
-    algorithm = getattr(algorithms, name.replace("-", "_"))
+def _method(
+    name: str, algorithm: Callable[[Run], Floats], *tuned: str, over_features: bool = False
+) -> Method:
     noisy = bool(STATEMENTS[name].published)
     return Method(algorithm, STATEMENTS[name], tuned, noisy, over_features)
 
@@ -172,11 +173,11 @@ def _method(name: str, *tuned: str, over_features: bool = False) -> Method:
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        _method("dp-scd", *_LOT_AND_CLIP),
-        _method("primal-dp-scd", *_LOT_AND_CLIP, over_features=True),
-        _method("seq-dp-scd", *_LOT_AND_CLIP),
-        _method("scd"),
-        _method("sgd", "learning_rate", "lot_size"),
-        _method("dp-sgd", "learning_rate", *_LOT_AND_CLIP),
+        _method("dp-scd", algorithms.dp_scd, *_LOT_AND_CLIP),
+        _method("primal-dp-scd", algorithms.primal_dp_scd, *_LOT_AND_CLIP, over_features=True),
+        _method("seq-dp-scd", algorithms.seq_dp_scd, *_LOT_AND_CLIP),
+        _method("scd", algorithms.scd),
+        _method("sgd", algorithms.sgd, "learning_rate", "lot_size"),
+        _method("dp-sgd", algorithms.dp_sgd, "learning_rate", *_LOT_AND_CLIP),
     )
 }
