@@ -13,29 +13,33 @@ from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.solvers.sdca import sdca
 from dpscd_experiments.kernels.published import PublishedNumbers, advance_published
+from dpscd_experiments.paper import Diagnostics, Settings
 from dpscd_experiments.paper.moments import moments_sigma
 from dpscd_experiments.paper.theory import (
+    bounds_table,
     lemma3_decrease,
     lemma4_increase,
     sensitivity_dual,
     sensitivity_primal,
     sensitivity_sequential,
+    suboptimality_recursion,
     theorem1_sigma,
     theorem2_applies,
+    theorem2_bound,
     visible_epsilon,
 )
 
 N, D = 60, 5
 
 
-def one_lot(case, records, lot, dual, shared, *, clip=math.inf, sequential=False):
-    """Return the duals and the shared vector after one lot without noise."""
-    dual, shared = dual.copy(), shared.copy()
-    numbers = PublishedNumbers(case.problem.strength, float(len(lot)), clip, 0.0)
-    ends, own, common = np.array([0, len(lot)]), np.zeros(len(lot)), np.zeros((1, D))
+def one_lot(case, records, lot, dual, shared, *, clip=math.inf, sequential=False, std=0.0):
+    """Return the duals and the shared vector after one lot; noise is the same every time."""
+    dual, shared, generator = dual.copy(), shared.copy(), np.random.default_rng(lot)
+    numbers = PublishedNumbers(case.problem.strength, float(len(lot)), clip, std)
+    ends, own = np.array([0, len(lot)]), generator.normal(size=len(lot))
     advance_published(
         case.problem.loss, case.rows, records, numbers, sequential,
-        np.array(lot), ends, own, common, dual, shared,
+        np.array(lot), ends, own, generator.normal(size=(1, D)), dual, shared,
     )  # fmt: skip
     return dual, shared
 
@@ -161,3 +165,43 @@ def test_theorem_2_applies_to_no_setting_of_the_paper_but_needs_lam_above_smooth
     assert theorem2_applies(1000, 1000, 1.01, 1.0)
     assert not theorem2_applies(1000, 500, 1.01, 1.0)
     assert not theorem2_applies(1000, 1000, 5.0, 1.0, kappa=0.45)
+
+
+def test_the_recursion_of_theorem_2_bounds_a_run_to_which_it_applies():
+    lam, lot_size, std, steps, runs = 3.0, 55, 0.02, 8, 200
+    assert theorem2_applies(N, lot_size, lam, 1.0)
+    case, best = smooth_case("squared", lam)
+    start = dual_objective(case, np.zeros(N)) - best
+    decrease = lemma3_decrease(N, lot_size, lam, 1.0)
+    noise = lemma4_increase(N, lot_size, lam, std, conjugate_curvature=1.0)
+    generator, path = np.random.default_rng(6), np.zeros((runs, steps))
+    for run in range(runs):
+        state = np.zeros(N), np.zeros(D)
+        for t in range(steps):
+            lot = generator.choice(N, lot_size, replace=False)
+            state = one_lot(case, case.records, lot, *state, std=std)
+            path[run, t] = dual_objective(case, state[0]) - best
+    for t in range(steps):
+        bound = suboptimality_recursion(start, t + 1, decrease, noise)
+        assert path[:, t].mean() <= bound * 1.05
+
+
+def test_theorem_2_and_the_table_of_bounds_scale_as_published():
+    base, larger = (theorem2_bound(10**6, L, 1e-2, 1.0, 1e-3) for L in (100, 200))
+    assert larger / base == pytest.approx(8.0 * math.log(50.0) / math.log(100.0))
+    assert theorem2_bound(10**6, 100, 1e-2, 1.0, 1e-6) == pytest.approx(2.0 * base)
+    first, second, third, ours = (row.value for row in bounds_table(10**4, 90, 100, 0.5))
+    assert first == second == pytest.approx(90 / (10**8 * 0.25))
+    assert third / first == pytest.approx(math.log(10**4))
+    assert ours / first == pytest.approx(10**6 * math.log(100.0) / (90 * 10**8))
+
+
+def test_drift_has_the_length_that_the_noise_gives_it():
+    # Per step: L duals of unit rows and D coordinates, each with variance 2 sigma^2 C^2.
+    case, sigma, clip, lot = Case("squared"), 0.5, 0.1, 6
+    diagnostics = Diagnostics(case.problem, case.rows, case.records)
+    settings = Settings(200, lot, clip=clip, sigma=sigma)
+    case.run("dp-scd", settings, observer=diagnostics)
+    square = np.mean([point.drift**2 / point.epoch for point in diagnostics.points[1:]])
+    expected = 2.0 * (sigma * clip) ** 2 * (N / lot) * (lot + D)
+    assert expected / 3.0 < square < expected * 3.0

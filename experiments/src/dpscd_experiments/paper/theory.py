@@ -87,6 +87,15 @@ def theorem2_applies(
     return lot_size * (2.0 * (1.0 - kappa) * mu * lam - 1.0) > mu * lam * n
 
 
+def suboptimality_recursion(
+    start: float, steps: int, decrease: float, increase: float
+) -> float:
+    """Return the bound on the suboptimality after `steps` steps, constants included."""
+    # The proof of Theorem 2: a step removes a share `decrease` and adds `increase`.
+    kept = 1.0 - decrease
+    return kept**steps * start + increase * (1.0 - kept**steps) / decrease
+
+
 def theorem2_bound(
     n: int, lot_size: int, lam: float, epsilon: float, delta: float, constant: float = 1.0
 ) -> float:
