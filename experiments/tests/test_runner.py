@@ -13,7 +13,6 @@ import pytest
 from dpscd.errors import ParameterError
 from dpscd_experiments.cells import Cell, Skip
 from dpscd_experiments.runner import Summary, run
-from dpscd_experiments.sources import DatasetMissing
 from dpscd_experiments.store import Store
 
 
@@ -31,11 +30,7 @@ def fail(cell):
 
 
 def skip(_cell):
-    raise Skip("package not installed")
-
-
-def no_data(_cell):
-    raise DatasetMissing("set DPSCD_DATA")
+    raise Skip("package not installed")  # as DatasetMissing
 
 
 def warn(_cell):
@@ -95,20 +90,18 @@ def test_trouble_is_stored_and_others_go_on(store):
     todo = [
         Cell(fail, "e", "d", "fails", seed=np.int64(7)),
         Cell(skip, "e", "d", "skips"),
-        Cell(no_data, "e", "d", "lacks data"),
         Cell(nothing, "e", "d", "returns nothing"),
         Cell(warn, "e", "d", "warns"),
     ]
-    assert run(todo, store) == Summary(stored=0, ok=1, failed=2, skipped=2)
+    assert run(todo, store) == Summary(stored=0, ok=1, failed=2, skipped=1)
     found = {row["method"]: row for row in store.read()}
     assert found["fails"]["status"] == "failed"
     assert found["fails"]["message"].startswith("ValueError: seed 7 is bad (test_runner.py:")
     assert found["fails"]["value"] is None
     assert found["skips"]["message"] == "package not installed"
-    assert found["lacks data"]["message"] == "set DPSCD_DATA"
     assert found["warns"]["message"] == "careful"
     assert found["warns"]["prov.numpy"] == np.__version__
-    assert run(todo, store) == Summary(stored=1, ok=0, failed=2, skipped=2)
+    assert run(todo, store) == Summary(stored=1, ok=0, failed=2, skipped=1)
 
 
 @pytest.mark.full

@@ -5,7 +5,6 @@ import pytest
 
 from dpscd.losses import dual_step
 from dpscd_experiments.cells import Skip
-from dpscd_experiments.experiment import load_spec, settings_of
 from dpscd_experiments.experiments.speed import MEASURES, Measure, page
 from dpscd_experiments.experiments.speed_figures import times_of
 from dpscd_experiments.losses.published_logistic import PublishedLogistic
@@ -86,20 +85,14 @@ def test_every_measure_names_contenders_that_exist(monkeypatch):
         for contender in contest.contenders
     }
     assert sum(measure.bar is not None for measure in MEASURES) == 11
+    base = {"base": {"n": 9, "d": 2, "lot": 3}, "turns": 2}
+    base["sparse_base"] = {"n": 9, "d": 200, "entries": 2, "lot": 3}
+    tiny = base | {x: [4, 5] for x in ("n", "d", "lot", "entries")} | {"sparse_d": [8]}
+    turns = sum(one.turns + 1 for one in GROUPS["growth"](tiny))
+    assert count_turns("growth", tiny) == turns
     for measure in MEASURES:
         assert (measure.contest, measure.above) in names
         assert measure.how == "seconds" or (measure.contest, measure.below) in names
-
-
-@pytest.mark.parametrize("quick", [False, True])
-def test_the_number_of_turns_is_known_beforehand(quick):
-    sizes = settings_of(load_spec("speed"), quick)["growth"]
-    tiny = {**sizes, "base": {"n": 9, "d": 2, "lot": 3}}
-    tiny["sparse_base"] = {"n": 9, "d": 200, "entries": 2, "lot": 3}
-    tiny |= {axis: [4] * len(sizes[axis]) for axis in ("n", "d", "lot", "entries")}
-    tiny["sparse_d"] = [8] * len(sizes["sparse_d"])
-    contests = list(GROUPS["growth"](tiny))
-    assert count_turns("growth", tiny) == sum(one.turns + 1 for one in contests)
 
 
 def test_the_plain_loop_takes_the_steps_of_the_paper():
@@ -116,27 +109,16 @@ def test_the_plain_loop_takes_the_steps_of_the_paper():
         assert 0.0 < clock() < math.inf
 
 
-def test_start_up_times_come_from_new_processes():
+def test_start_up_times_come_from_new_processes(monkeypatch, tmp_path):
     assert 0.0 < importing("import json")() < 60.0
     with pytest.raises(RuntimeError, match="No module named 'nowhere'"):
         importing("import nowhere")()
-
-
-def test_the_later_fit_finds_what_the_first_one_left(monkeypatch, tmp_path):
     seen = []
-
-    def seconds(script, **environment):
-        compile(script, "fit", "exec")
-        seen.append(environment)
-        return 1.0
-
-    monkeypatch.setattr(others, "_seconds", seconds)
-    first, later = fits(10, 2, tmp_path)
-    for clock in (first, later, first, later):
+    monkeypatch.setattr(others, "_seconds", lambda _, **folders: seen.append(folders))
+    for clock in fits(10, 2, tmp_path) * 2:
         clock()
-    assert seen[0] == seen[1]
-    assert seen[2] == seen[3]
-    assert seen[0] != seen[2]
+    # The later fit finds what the first one left.
+    assert seen[0] == seen[1] != seen[2] == seen[3]
 
 
 def test_the_page_says_which_bars_are_met():
