@@ -56,17 +56,6 @@ class Dataset:
     y_bounds: tuple[float, float] | None = None  # for regression
     fit_intercept: bool = True
 
-    def __post_init__(self) -> None:
-        for part in ("", "_validation", "_test"):
-            X, y = getattr(self, f"X{part}"), getattr(self, f"y{part}")
-            if X.shape != (len(y), self.X.shape[1]):
-                raise DataError(f"The parts of the data set {self.name!r} do not fit together.")
-        if (self.classes if self.task == "classification" else self.y_bounds) is None:
-            raise DataError(
-                f"The data set {self.name!r} must declare classes for classification or "
-                "y_bounds for regression."
-            )
-
     @property
     def fit_parameters(self) -> dict[str, Any]:
         """What to pass to an estimator of ours: the intercept, and classes or bounds."""

@@ -62,7 +62,7 @@ class Prepared:
             decision = np.where(np.isfinite(decision), decision, math.nan)
             if self.loss == "squared":
                 return regression_metrics(y, decision)
-            positive = y == _positive(self.data)
+            positive = y == 1
             metrics = decision_metrics(positive, decision)
             if self.loss == "logistic":
                 return {**probability_metrics(positive, expit(decision)), **metrics}
@@ -80,7 +80,7 @@ def prepared_from(data: Dataset, loss: str) -> Prepared:
     if data.y_bounds is not None:
         labels = np.clip(np.asarray(data.y, dtype=np.float64), *data.y_bounds)
     else:
-        labels = np.where(data.y == _positive(data), 1.0, -1.0)
+        labels = np.where(data.y == 1, 1.0, -1.0)
     return Prepared(data, loss, _problem(data, loss, 1.0, 1.0).rows(data.X), labels)
 
 
@@ -107,9 +107,3 @@ def _problem(data: Dataset, loss: str, lam: float, label_scale: float) -> Proble
         label_centre=centre,
         label_scale=label_scale,
     )
-
-
-def _positive(data: Dataset) -> object:
-    if data.classes is None or len(data.classes) != 2:
-        raise ValueError(f"The data set {data.name!r} must have two classes.")
-    return data.classes[1]

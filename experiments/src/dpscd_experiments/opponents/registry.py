@@ -42,19 +42,18 @@ def play(cell: Cell) -> Metrics:
 
 
 def _untuned(
-    method: str, run: Play, config: Callable[[Spec], Spec] = lambda _: {}
+    method: str,
+    run: Play,
+    config: Callable[[Spec], Spec] = lambda _: {},
+    *,
+    private: bool = True,
 ) -> Callable[[Setting, Spec, Stored], list[Cell]]:
-    """Return the cells of a method with nothing to tune."""
-    return lambda setting, spec, _: setting.results(method, run, config(spec))
+    """Return the cells of a method with nothing to tune; without privacy there is only one."""
 
+    def cells(setting: Setting, spec: Spec, _stored: Stored) -> list[Cell]:
+        return (setting if private else setting.not_private).results(method, run, config(spec))
 
-def _not_private(
-    method: str, config: Callable[[Spec], Spec] = lambda _: {}
-) -> Callable[[Setting, Spec, Stored], list[Cell]]:
-    """Return the one cell of trees without privacy, the same for all epsilons."""
-    return lambda setting, spec, _: setting.not_private.results(
-        method, trees.play, config(spec)
-    )
+    return cells
 
 
 def _diffprivlib(run: Play, setting: Setting, spec: Spec, _stored: Stored) -> list[Cell]:
@@ -221,14 +220,14 @@ TABLE_METHODS = {
     ),
     "ebm": Method(
         "EBM, not private",
-        _not_private("ebm", lambda spec: spec["ebm"]),
+        _untuned("ebm", trees.play, lambda spec: spec["ebm"], private=False),
         False,
         "interpret-core's boosting, which has pairs of columns too, with its defaults but for "
         "fewer bags, for its time",
     ),
     "boosting": Method(
         "gradient boosting, not private",
-        _not_private("boosting"),
+        _untuned("boosting", trees.play, private=False),
         False,
         "scikit-learn's HistGradientBoosting with its defaults",
     ),
