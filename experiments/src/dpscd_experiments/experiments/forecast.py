@@ -39,6 +39,7 @@ ODDS = {"near separable": (8.0, 0.0), "one in twenty": (1.5, -4.0)}  # size, shi
 
 
 def features(kind: str, d: int, count: int, rng: np.random.Generator) -> Any:
+    """Return features of a kind: independent, correlated, heavy-tailed or of categories."""
     if kind == "heavy tails":
         return np.clip(rng.standard_t(2.5, (count, d)), -30, 30)
     if kind == "categories":
