@@ -107,8 +107,8 @@ def perform(name: str, out: Path, asked: Asked, spec: Spec | None = None) -> lis
         allowed = choices.get(option, ())
         for value in values:
             if value not in allowed:
-                words = ", ".join(map(str, allowed)) or "left out"
-                raise ParameterError(f"{option}={value!r} must be one of {words}.")
+                words = f"one of {', '.join(map(str, allowed))}" if allowed else "left out"
+                raise ParameterError(f"{option}={value!r} must be {words}.")
     store = Store(out / f"{name}.jsonl")
     experiment.run(spec, asked, store)
     shown = experiment.show(spec, asked.quick, store)
