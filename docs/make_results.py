@@ -3,8 +3,8 @@
     dpscd bench tables --out results
     python docs/make_results.py results
 
-Pages begin with the text beside the settings, in dpscd_experiments/specs, but for that of
-searches, which the command writes whole. Tests compare them with their rows.
+Pages begin with the text beside the settings, in dpscd_experiments/specs, but for those of
+searches and releases, which the command writes whole. Tests compare them with their rows.
 """
 
 import re
@@ -31,7 +31,7 @@ def page(name: str, text: str) -> str:
 
 def main(folder: Path) -> None:
     """Copy rows and figures, and write pages, of all experiments that the folder has."""
-    for name in (*HEADS, "search"):
+    for name in (*HEADS, "search", "releases"):
         written = folder / f"{name}.md"
         if written.exists():
             for file in sorted(folder.glob(f"{name}*.*")):

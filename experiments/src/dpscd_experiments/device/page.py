@@ -83,8 +83,8 @@ def _fashion(rows: Sequence[Row]) -> str:
     )  # fmt: skip
     return f"""## Fashion-MNIST
 
-Scattering features (3,969 numbers, made by `device/scattering.py`), everything 'auto'
-but epsilon = {rows[0]["epsilon"]:g}: {rows[0]["steps"]} lots of {rows[0]["lot_size"]:g}.
+Scattering features (3,969 numbers, made by `dpscd_experiments.device.scattering`), everything
+'auto' but epsilon = {rows[0]["epsilon"]:g}: {rows[0]["steps"]} lots of {rows[0]["lot_size"]:g}.
 Seconds leave out the first fit, which compiles; the whole fit reads the rows, releases moments
 and brings rows to the device.
 

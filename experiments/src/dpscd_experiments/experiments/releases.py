@@ -170,6 +170,8 @@ def page(rows: pd.DataFrame, spec: Spec) -> str:
     """Return the page: what the mean over tables loses without each release, in percent."""
     lines, tables, of_open = [], [], 0.0
     for task, methods in spec["tasks"].items():
+        if task not in set(rows.task):
+            continue
         wide = rows[rows.task == task].pivot(
             index=["epsilon", "seed", "dataset"], columns="method", values="loss"
         )
@@ -185,7 +187,12 @@ def page(rows: pd.DataFrame, spec: Spec) -> str:
                 of_open = float(
                     means[[name for name in means.index if " / " not in name]].mean()
                 )
-    head = ["without", "tables", *(f"epsilon {at:g}" for at in spec["epsilons"]), "mean"]
+    head = [
+        "without",
+        "tables",
+        *(f"epsilon {at:g}" for at in sorted(set(rows.epsilon))),
+        "mean",
+    ]
     return str(spec["page"]).format(
         seeds=rows.seed.nunique(),
         open=f"{of_open:+.2f}",
