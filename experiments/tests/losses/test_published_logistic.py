@@ -1,6 +1,5 @@
 """The paper's logistic step, and that its edits are noticed by kernels of the other package."""
 
-import json
 import math
 import os
 import shutil
@@ -12,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpscd.losses import (
-    dual_step,
-    project,
-)
+from dpscd.losses import dual_step, project
 from dpscd_experiments.losses.published_logistic import PublishedLogistic
 
 ROOT = Path(__file__).parents[3]
 LOSS = PublishedLogistic()
-signs = st.sampled_from([-1.0, 1.0])
-predictions = st.floats(-20.0, 20.0)
 
 
-@given(u=predictions, y=signs, a=st.floats(-3.0, 3.0), k=st.floats(1e-6, 1e6))
+@given(
+    u=st.floats(-20.0, 20.0),
+    y=st.sampled_from([-1.0, 1.0]),
+    a=st.floats(-3.0, 3.0),
+    k=st.floats(1e-6, 1e6),
+)
 def test_one_newton_step_from_inside_the_box_to_inside_the_box(u, y, a, k):
     start = project(LOSS, a, y)
     b = y * start
@@ -36,8 +35,7 @@ def test_one_newton_step_from_inside_the_box_to_inside_the_box(u, y, a, k):
     assert z == dual_step(LOSS, u, start, y, k)
 
 
-PROJECTED = """
-import json
+OBJECTIVES = """
 import numpy as np
 from dpscd.kernels import dual, rows, sdca
 from dpscd_experiments.losses.published_logistic import PublishedLogistic
@@ -45,34 +43,29 @@ X = np.eye(2)
 X.flags.writeable = False
 view = rows.DenseRows(X, np.ones(2), np.ones(2), 0.0)
 records = dual.Records(np.ones(2), np.ones(2))
-found = sdca.objectives(
-    PublishedLogistic(), view, records, 1.0, 0, np.zeros((2, 1)), np.full((1, 2), 0.5)
-)
-print(json.dumps([list(map(float, found)), sum(sdca.objectives.stats.cache_hits.values())]))
+given = view, records, 1.0, 0, np.zeros((2, 1)), np.full((1, 2), 0.5)
+found = sdca.objectives(PublishedLogistic(), *given)
+print(*found, sum(sdca.objectives.stats.cache_hits.values()))
 """
 
 
 @pytest.mark.full
 @pytest.mark.compiled
 def test_an_edited_loss_of_this_package_is_noticed_by_a_kernel_of_the_other(tmp_path):
-    source, skipped = tmp_path / "src", shutil.ignore_patterns("__pycache__")
     for package in (ROOT / "src", ROOT / "experiments" / "src"):
-        shutil.copytree(package, source, ignore=skipped, dirs_exist_ok=True)
-    names = {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        skipped = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(package, tmp_path, ignore=skipped, dirs_exist_ok=True)
+    own = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
     def run():
-        done = subprocess.run(
-            [sys.executable, "-c", PROJECTED],
-            env={**os.environ, **names}, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        return json.loads(done.stdout)
+        command, env = [sys.executable, "-c", OBJECTIVES], os.environ | own
+        return subprocess.check_output(command, env=env, text=True).split()
 
-    before, hits = run()
-    assert hits == 0
-    assert run() == [before, 1]
-    with (source / "dpscd_experiments/losses/published_logistic.py").open("a") as file:
+    *before, hits = run()
+    assert (hits, run()) == ("0", [*before, "1"])
+    with (tmp_path / "dpscd_experiments/losses/published_logistic.py").open("a") as file:
         for name in ("conjugate(loss, a, y)", "value(loss, u, y)"):
             file.write(f"\n\n@register_jitable\ndef {name}:\n    return 7.0\n")
-    after, hits = run()
-    assert hits == 0
+    *after, hits = run()
+    assert hits == "0"
     assert after != before
