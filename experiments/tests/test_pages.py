@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from statistics import fmean, stdev
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,12 +14,12 @@ from dpscd_experiments.comparison import Result
 from dpscd_experiments.device.page import device_page
 from dpscd_experiments.experiment import load_spec
 from dpscd_experiments.experiments import (
-    accuracy,
     features,
     intervals,
     persons,
     releases,
     search,
+    speed,
     tables,
 )
 from dpscd_experiments.experiments.intervals_page import numbers, share_of
@@ -31,55 +30,39 @@ from dpscd_experiments.opponents.registry import (
     TABLE_METHODS,
 )
 from dpscd_experiments.opponents.setting import Setting
-from dpscd_experiments.opponents.softmax import SCORE, TUNING, _scores, ranked
-from dpscd_experiments.report import best_rival, mean_worth, paired_regret, regret
+from dpscd_experiments.opponents.softmax import TUNING, ranked
+from dpscd_experiments.report import best_rival, mark_of, mean_worth, paired_regret, regret
 from dpscd_experiments.store import read_csv
 from dpscd_experiments.style import quartiles
 
 ROOT = Path(__file__).parents[2]
 RESULTS, ROWS = ROOT / "docs" / "results", ROOT / "experiments" / "rows"
 DESIGNS = intervals.designs_in(load_spec("intervals"))
-PROVENANCE = {
-    f"prov.{name}": f"{name}-1"
-    for name in ("dpscd", "commit", "numpy", "numba", "python", "cpu")
-}
-# Metrics of invented results, by experiment and loss: the n-th is larger by n.
 METRICS = {
-    ("accuracy", "logistic"): "accuracy log_loss brier auc calibration_error",
-    ("accuracy", "squared"): "mse r2",
-    ("tables", "logistic"): "accuracy auc log_loss calibration_error mean_chance cpu_seconds",
-    ("tables", "squared"): "r2 mse cpu_seconds",
-    ("features", "softmax"): "accuracy log_loss cpu_seconds",
-    ("persons", "logistic"): "log_loss cpu_seconds",
-    ("persons", "squared"): "mse cpu_seconds",
+    ("accuracy", "logistic"): ["accuracy", "log_loss"],
+    ("accuracy", "squared"): ["mse"],
+    ("persons", "logistic"): ["log_loss"],
 }
 
 
-def result(method, values, *, bench="accuracy", loss="logistic", dataset="made", epsilon=1.0,
-           trouble=(), tried=0, person=None, at=None, **config):  # fmt: skip
+def result(method, values, *, bench="accuracy", loss="logistic", dataset="made", person=None):
     setting = Setting(
-        problem=f"{dataset}-{loss}", dataset=dataset, loss=loss, grid="small", epsilon=epsilon,
+        problem=f"{dataset}-{loss}", dataset=dataset, loss=loss, grid="small", epsilon=1.0,
         delta=1e-5, seeds=3, tuning_seeds=(1000, 1001), finalists=2, experiment=bench,
     )  # fmt: skip
-    names = {name: more for more, name in enumerate(METRICS[bench, loss].split())}
+    shifts = dict.fromkeys(METRICS[bench, loss], 0.0)
     if person is not None:
-        names[f"person_{next(iter(names))}"] = person
-    common = {f"param.{name}": one for name, one in config.items()} | PROVENANCE
-    common["epsilon"] = epsilon if at is None else at
+        shifts["person_log_loss"] = person
     rows = [
-        {"seed": seed, "metric": name, "at": None, "value": value + more, **common}
+        {"seed": seed, "metric": name, "at": None, "value": value + shift, "epsilon": 1.0}
         for seed, value in enumerate(values)
-        for name, more in names.items()
+        for name, shift in shifts.items()
     ]
-    return Result(setting, method, tuple(rows), tried, tuple(trouble))
-
-
-def accuracy_page(*results):
-    return accuracy.page(results, False, [])
+    return Result(setting, method, tuple(rows), 0, ())
 
 
 @pytest.mark.parametrize(
-    ("shift", "mark"), [(-0.03, "▼"), (-0.02, ""), (0.0, ""), (0.02, ""), (0.03, "▲")]
+    ("shift", "mark"), [(-0.03, " ▼"), (-0.02, ""), (0.0, ""), (0.02, ""), (0.03, " ▲")]
 )
 def test_a_regret_is_marked_beyond_two_standard_errors(shift, mark):
     # The error of the difference of these is 0.01155: two of them are 0.0231.
@@ -88,9 +71,7 @@ def test_a_regret_is_marked_beyond_two_standard_errors(shift, mark):
     found = regret(ours, other)
     assert found.difference == pytest.approx(shift)
     assert found.error == pytest.approx(stdev(mine) / math.sqrt(3))
-    row = next(x for x in accuracy_page(ours, other).splitlines() if x.startswith("| made-"))
-    assert f"{found.difference:+.4f} ± {found.error:.4f}".replace("-0.0000", "+0.0000") in row
-    assert ("▼" in row, "▲" in row) == (mark == "▼", mark == "▲")
+    assert mark_of(found) == mark
 
 
 def test_errors_and_losses_are_better_when_small_and_broken_runs_the_worst():
@@ -111,29 +92,15 @@ def test_errors_and_losses_are_better_when_small_and_broken_runs_the_worst():
 
 
 @pytest.mark.parametrize(
-    ("bench", "known", "outside"),
+    ("known", "outside"),
     [
-        ("accuracy", METHODS, {"ours", "plain", "one-shot", "one-shot-tuned", "snapml"}),
-        ("tables", TABLE_METHODS, {"ours", "plain", "ebm", "boosting"}),
+        (METHODS, {"ours", "plain", "one-shot", "one-shot-tuned", "snapml"}),
+        (TABLE_METHODS, {"ours", "plain", "ebm", "boosting"}),
     ],
 )
-def test_only_private_methods_at_the_same_budget_are_rivals(bench, known, outside):
+def test_only_private_methods_at_the_same_budget_are_rivals(known, outside):
     assert {name for name, method in known.items() if not method.rival} == outside
-    assert best_rival([result(x, (1.0,), bench=bench) for x in outside], known) is None
-
-
-def test_what_was_skipped_and_what_is_not_private_is_said_once():
-    skipped = [result("opacus", (), epsilon=e, trouble=["no torch here"]) for e in (0.5, 1.0)]
-    text = accuracy_page(result("ours", (0.5, 0.6, 0.7)), *skipped)
-    assert text.count("no torch here") == 1
-    assert "| Opacus |" not in text
-    plain = [
-        result("plain", (0.9,), epsilon=e, at=math.inf, tried=4, bench="tables", lam=1e-6)
-        for e in (0.5, 1)
-    ]
-    ours = [result("ours", (0.8, 0.82), epsilon=e, bench="tables") for e in (0.5, 1)]
-    text = tables.page([*ours, *plain], True, [], {"made": "by halves"})
-    assert text.count("| our features, not private | any | lam 1e-06 | 4 |") == 1
+    assert best_rival([result(name, (1.0,)) for name in outside], known) is None
 
 
 def test_persons_are_compared_seed_by_seed_with_the_best_cap_of_the_metric():
@@ -142,40 +109,19 @@ def test_persons_are_compared_seed_by_seed_with_the_best_cap_of_the_metric():
 
     # Data that are harder for everybody are no evidence against anybody.
     mine, theirs = (0.30, 0.50, 0.40), (0.32, 0.53, 0.41)
-    found = paired_regret(person("sum", mine), person("cap-1", theirs), "log_loss")
     apart = [b - a for a, b in zip(mine, theirs, strict=True)]
-    assert found.difference == pytest.approx(fmean(apart))
-    assert found.error == pytest.approx(stdev(apart) / math.sqrt(3))
-    fewer = paired_regret(person("sum", mine[:2]), person("cap-1", theirs), "log_loss")
-    assert fewer.difference == pytest.approx(fmean(apart[:2]))
-    results = [
-        person("sum", (0.5, 0.5, 0.51)),
-        person("cap-1", (0.7, 0.71, 0.7), -0.3),
-        person("cap-3-own", (0.55, 0.55, 0.56), 0.2),
-    ]
-    (rows,) = persons.verdicts(results, "sum")
-    (means,) = persons.verdicts(results, "sum", person=True)
-    assert (rows.rival.method, means.rival.method) == ("cap-3-own", "cap-1")
-    assert rows.found.above
-    assert means.found.below
-
-
-def test_settings_of_tuning_are_ranked_and_broken_ones_left_out():
-    common = {"param.epochs": 20, "param.lot_size": 4096}
-    tried = [
-        {**common, "metric": f"{SCORE}{averaging:g}", "at": step, "value": value}
-        for value, step, averaging in ((0.8, 4, 0.0), (0.9, 8, 0.0), (math.nan, 8, 0.4))
-    ]
-    best = ranked([*tried, {**tried[0], "metric": "tried"}])
-    assert [(one["step"], one["averaging"]) for one in best] == [(8, 0), (4, 0)]
-    spec, method = load_spec("features"), FEATURE_METHODS["dp-sgd-1"]
-    setting = result("ours", (), bench="features", loss="softmax", dataset="pixels").setting
-    tuning = method.cells(setting, spec, {})
-    broken = {cell.key: tried[2:] for cell in tuning}
-    assert [cell.key for cell in method.cells(setting, spec, broken)] == list(broken)
-    found = {**broken, tuning[0].key: tried}
-    assert len(method.cells(setting, spec, found)) == 2 + 3
-    assert math.isnan(_scores(None, np.full((2, 10), np.nan))["accuracy"])
+    for seeds in (3, 2):
+        own = person("sum", mine[:seeds])
+        found = paired_regret(own, person("cap-1", theirs), "log_loss")
+        assert found.difference == pytest.approx(fmean(apart[:seeds]))
+        assert found.error == pytest.approx(stdev(apart[:seeds]) / math.sqrt(seeds))
+    rivals = {"cap-1": (0.7, -0.3), "cap-3-own": (0.55, 0.2)}
+    results = [person("sum", (0.5, 0.5, 0.51))]
+    results += [person(name, (at, at, at + 0.01), more) for name, (at, more) in rivals.items()]
+    for by_person, rival in ((False, "cap-3-own"), (True, "cap-1")):
+        (own,) = persons.verdicts(results, "sum", person=by_person)
+        assert own.rival.method == rival
+        assert (own.found.above, own.found.below) == (not by_person, by_person)
 
 
 def test_coverage_is_clustered_by_fit():
@@ -262,20 +208,10 @@ def test_a_page_is_written_whole(name):
 
 
 @pytest.mark.full
-def test_pages_are_written_from_what_the_command_wrote(tmp_path, monkeypatch):
-    module, docs = script("make_results"), tmp_path / "docs"
-    for folder in (docs / "figures", docs / "results", tmp_path / "rows"):
-        folder.mkdir(parents=True)
-    monkeypatch.setattr(module, "DOCS", docs)
-    monkeypatch.setattr(module, "ROWS", tmp_path / "rows")
-    (tmp_path / "tables.md").write_text("# Tables\n\n![a](tables-a.png)\n")
-    for name in ("tables-a.png", "tables.csv"):
-        (tmp_path / name).write_text(name)
-    module.main(tmp_path)
-    written = (docs / "results" / "tables.md").read_text()
-    assert written == module.HEADS["tables"] + "\n![a](../figures/tables/tables-a.png)\n"
-    assert (docs / "figures" / "tables" / "tables-a.png").exists()
-    assert (tmp_path / "rows" / "tables.csv").exists()
+def test_the_page_of_speed_has_what_its_rows_say():
+    text, rows = (RESULTS / "speed.md").read_text(), read_csv(ROWS / "speed.csv")
+    for measure in speed.MEASURES:
+        assert f"| {measure.text} | {speed._result(measure, measure.values(rows))} |" in text
 
 
 def test_the_finalists_of_the_documentation_are_the_best_of_tuning():
