@@ -12,7 +12,7 @@ import pytest
 
 from dpscd.errors import ParameterError
 from dpscd_experiments.cells import Cell, Skip
-from dpscd_experiments.runner import Summary, run
+from dpscd_experiments.runner import run
 from dpscd_experiments.store import Store
 
 
@@ -64,8 +64,8 @@ def values(store):
 
 def test_processes_do_not_change_results(tmp_path, store):
     other = Store(tmp_path / "other.jsonl")
-    assert run(cells(), store) == Summary(stored=0, ok=4, failed=0, skipped=0)
-    assert run(cells(), other, processes=2) == Summary(stored=0, ok=4, failed=0, skipped=0)
+    assert run(cells(), store) == {"ok": 4}
+    assert run(cells(), other, processes=2) == {"ok": 4}
     assert len(values(store)) == 16
     assert values(store) == values(other)
 
@@ -73,11 +73,11 @@ def test_processes_do_not_change_results(tmp_path, store):
 def test_a_run_goes_on_and_never_runs_a_cell_twice(store):
     run(cells(seeds=2), store)
     before = store.path.read_bytes()
-    assert run(cells(seeds=3), store) == Summary(stored=2, ok=1, failed=0, skipped=0)
+    assert run(cells(seeds=3), store) == {"stored": 2, "ok": 1}
     assert store.path.read_bytes().startswith(before)
-    assert run(cells(seeds=3) * 2, store) == Summary(stored=3, ok=0, failed=0, skipped=0)
+    assert run(cells(seeds=3) * 2, store) == {"stored": 3}
     run(cells(fail, seeds=1, x=1), store)
-    assert run(cells(draw, seeds=1, x=1), store).ok == 1  # its function was mended
+    assert run(cells(draw, seeds=1, x=1), store)["ok"] == 1  # its function was mended
     assert set(store.status().values()) == {"ok"}
 
 
@@ -92,8 +92,8 @@ def test_trouble_is_stored_and_others_go_on(store, processes):
     todo = [Cell(one, "e", "d", one.__name__, seed=np.int64(7)) for one in told]
     if processes > 1:
         todo += [Cell(die, "e", "d", "die"), Cell(lambda _: {}, "e", "d", "local")]
-    ends = {"ok": 1, "failed": len(todo) - 2, "skipped": 1}
-    assert run(todo, store, processes=processes) == Summary(stored=0, **ends)
+    ends = {"failed": len(todo) - 2, "skipped": 1}
+    assert run(todo, store, processes=processes) == {"ok": 1, **ends}
     found = {row["method"]: row for row in store.read()}
     assert all(found[one.__name__]["message"].startswith(words) for one, words in told.items())
     assert found["fail"]["value"] is None
@@ -102,7 +102,7 @@ def test_trouble_is_stored_and_others_go_on(store, processes):
         assert "its process died" in found["die"]["message"]
         assert "lambda" in found["local"]["message"]
     else:
-        assert run(todo, store) == Summary(stored=1, **ends | {"ok": 0})
+        assert run(todo, store) == {"stored": 1, **ends}
 
 
 @pytest.mark.full

@@ -22,8 +22,7 @@ VARIANTS = [name for name, _, _ in leak.VARIANTS]
 
 def rows_of(cells, folder):
     store = Store(folder / "rows.jsonl")
-    summary = run(cells, store, progress=False)
-    assert (summary.failed, summary.skipped) == (0, 0)
+    assert run(cells, store, progress=False).keys() <= {"ok", "stored"}
     return store.read()
 
 

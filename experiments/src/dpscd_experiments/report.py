@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from statistics import fmean, stdev, variance
 
 from dpscd_experiments.comparison import Known, Result
+from dpscd_experiments.experiment import load_spec
 from dpscd_experiments.opponents.setting import measure_of
 from dpscd_experiments.style import markdown_table, quartiles
 
 __all__ = [
     "ABOVE", "BELOW", "WORDS", "By", "Regret", "best_rival", "by_problem", "cells_of",
     "chosen_table", "digits_of", "ending", "mark_of", "mean_and_error", "mean_worth",
-    "metric_table", "number_text", "paired_regret", "regret", "regret_text", "spread_text",
+    "metric_table", "number_text", "opening", "paired_regret", "regret",
+    "regret_text", "spread_text",
 ]  # fmt: skip
 
 #: What metrics are called.
@@ -38,15 +40,7 @@ _DIGITS = {"mse": 2, "cpu_seconds": 1}
 _HUGE = 1e5
 
 #: Metrics of which less is better.
-_FALLING = (
-    "mse",
-    "log_loss",
-    "brier",
-    "calibration_error",
-    "cpu_seconds",
-    "person_mse",
-    "person_log_loss",
-)
+_FALLING = ("mse", "log_loss", "brier", "calibration_error", "cpu_seconds")
 
 #: Results by problem.
 By = Mapping[str, list[Result]]
@@ -171,6 +165,17 @@ def _origin(results: Sequence[Result], known: Known) -> str:
     return "\n".join(f"* {', '.join(labels)}: {words}." for words, labels in made.items())
 
 
+def opening(results: Sequence[Result], quick: bool) -> str:
+    """Return how a comparison was made, as the file of its settings says."""
+    setting = results[0].setting
+    spec, (first, *others) = load_spec(setting.experiment), setting.tuning_seeds or (0,)
+    finals = f", the best {setting.finalists} also with {', '.join(map(str, others))}"
+    text = spec["opening"].format(
+        setting=setting, last=setting.seeds - 1, first=first, finals=finals if others else ""
+    )
+    return f"{spec['quick_run']} {text}" if quick else str(text)
+
+
 def ending(results: Sequence[Result], known: Known) -> list[str]:
     """Return the sections that every page of a comparison ends with."""
     return [
@@ -233,7 +238,7 @@ def best_rival(
 def _worth(metric: str, value: float) -> float:
     if math.isnan(value):
         return -math.inf
-    return -value if metric in _FALLING else value
+    return -value if metric.removeprefix("person_") in _FALLING else value
 
 
 def _squared_error(values: tuple[float, ...]) -> float:

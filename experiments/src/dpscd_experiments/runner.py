@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 
 from rich.console import Console
 from rich.progress import (
@@ -29,21 +28,11 @@ from dpscd_experiments.cells import Cell, Outcome, described, execute
 from dpscd_experiments.provenance import provenance
 from dpscd_experiments.store import Row, Store
 
-__all__ = ["Summary", "progress_bar", "run"]
+__all__ = ["progress_bar", "run"]
 
 _DIED = "its process died: it was killed, crashed, or could not import the function"
 
 Ends = Generator[tuple[Cell, Outcome], None, None]
-
-
-@dataclass(frozen=True)
-class Summary:
-    """How many cells were there before, and how those that ran ended."""
-
-    stored: int
-    ok: int
-    failed: int
-    skipped: int
 
 
 def run(
@@ -53,12 +42,13 @@ def run(
     processes: int = 1,
     progress: bool | None = None,
     title: str = "cells",
-) -> Summary:
+) -> Counter[str]:
     """Run the cells that the store does not have yet, and store their rows one by one.
 
     A cell that fails is stored as failed with its error, and the others go on; it runs again
     next time. After Ctrl-C, which is raised on, all cells that had finished are stored.
-    Processes are spawned, so a script needs ``if __name__ == "__main__":``.
+    Processes are spawned, so a script needs ``if __name__ == "__main__":``. Returns how many
+    were stored before, and how many ended how.
     """
     if processes < 1:
         raise ParameterError(f"processes={processes!r} must be at least 1.")
@@ -77,8 +67,7 @@ def run(
             store.append(_rows(cell, outcome))
             ends[outcome.status] += 1
             advance(ends)
-    stored = len(unique) - len(waiting)
-    return Summary(stored, ends["ok"], ends["failed"], ends["skipped"])
+    return ends + Counter(stored=len(unique) - len(waiting))
 
 
 def _rows(cell: Cell, outcome: Outcome) -> list[Row]:

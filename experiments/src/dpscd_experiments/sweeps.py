@@ -8,7 +8,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from statistics import median
 from typing import Any
 
@@ -127,21 +127,19 @@ def trainer(
         )
     published = METHODS[method]
     settings = Settings(
-        epochs,
-        config.lot_size,
-        clip=config.clip,
-        learning_rate=config.learning_rate,
+        epochs, config.lot_size, clip=config.clip, learning_rate=config.learning_rate
     )
     settings = published.calibrated(task.problem, settings, epsilon, delta)
+    fit = partial(published.run, task.problem, task.rows, task.records, settings)
+    return _coefficients(task.problem, fit), settings.sigma
 
+
+def _coefficients(problem: Problem, fit: Any) -> Train:
     def train(seed: int, observer: Observer | None) -> Floats:
-        shared = published.run(
-            task.problem, task.rows, task.records, settings, source_for(seed), observer=observer
-        )
-        coef: Floats = task.problem.model(shared).coef[0]
+        coef: Floats = problem.model(fit(source_for(seed), observer=observer)).coef[0]
         return coef
 
-    return train, settings.sigma
+    return train
 
 
 def _secret_dual(
@@ -154,15 +152,8 @@ def _secret_dual(
     plan = _unit_plan(problem.n, problem.d, problem.lam, size, epochs, epsilon, delta)
     # The noise multiplier is relative to the clip: one calibration serves all clips.
     plan = replace(plan, clip=config.clip)
-
-    def train(seed: int, observer: Observer | None) -> Floats:
-        shared = dp_scd(
-            problem, plan, task.rows, task.records, source_for(seed), observer=observer
-        )
-        coef: Floats = problem.model(shared).coef[0]
-        return coef
-
-    return train, plan.noise_multiplier
+    fit = partial(dp_scd, problem, plan, task.rows, task.records)
+    return _coefficients(problem, fit), plan.noise_multiplier
 
 
 def lots_plan(n: int, d: int, lot_size: int, **more: Any) -> Plan:

@@ -56,26 +56,13 @@ def settings_in(chosen: Spec, problems: Sequence[str]) -> list[Setting]:
 def page(results: Sequence[Result], quick: bool, figures: Sequence[str]) -> str:
     """Return the page in Markdown."""
     by = report.by_problem(results)
-    parts = ["# Accuracy", _opening(results, quick), "## Regret", _regrets(by)]
+    parts = ["# Accuracy", report.opening(results, quick), "## Regret", _regrets(by)]
     for problem, own in by.items():
         parts += [f"## {problem}", _problem(own)]
         names = [f"{kind}-{problem}" for kind in ("accuracy", "calibration")]
         parts += [f"![{problem}]({name}.png)" for name in names if name in figures]
     parts += ["## Chosen configurations", report.chosen_table(by, METHODS)]
     return "\n\n".join([*parts, *report.ending(results, METHODS)]) + "\n"
-
-
-def _opening(results: Sequence[Result], quick: bool) -> str:
-    setting = results[0].setting
-    kind = "Quick run: fewer seeds, epsilons and configurations. " if quick else ""
-    first, *others = setting.tuning_seeds
-    finals = f", the best {setting.finalists} also with {', '.join(map(str, others))}"
-    return (
-        f"{kind}Test metrics, median (first and third quartile) of {setting.seeds} seeds, 0 to "
-        f"{setting.seeds - 1}. Tuned methods choose on validation rows: every configuration "
-        f"with the seed {first}{finals if others else ''}. Tuning is not "
-        "charged to anybody's privacy; ours is not tuned at all."
-    )
 
 
 def _regrets(by: report.By) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.experiment import Spec, settings_of, target
+from dpscd_experiments.experiment import Spec, load_spec, settings_of, target
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.paper.algorithms import Settings
 from dpscd_experiments.paper.theory import (
@@ -125,16 +125,7 @@ def _text(rows: list[Row], quick: bool) -> str:
             lambda name, at: _number(rows, at[0], name, {"lot_size": at[1]}),
         )
     )
-    parts.append(
-        "The condition of Theorem 2 holds for no lot size at any of the three settings, so "
-        "the row of DP-SCD is not a bound there. The theorem's own expression has "
-        "log(lam N epsilon / L) where the table has log(N / L), and is negative wherever L "
-        "exceeds lam N epsilon. Lemma 3, which does hold (not for the hinge), leaves the "
-        "stated share of the suboptimality after all steps, without any noise. The other "
-        "rows bound the excess risk of the model, this one the suboptimality of the duals: "
-        "they are not to be ranked against each other."
-    )
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, load_spec("bounds")["ending"]]) + "\n"
 
 
 def _table(corner: str, settings: list[str], lines: Any, number: Any) -> str:

@@ -11,15 +11,8 @@ from dpscd_experiments.features import load_features
 from dpscd_experiments.opponents.registry import FEATURE_METHODS, FINALISTS, OURS
 from dpscd_experiments.opponents.setting import Setting, Stored
 from dpscd_experiments.opponents.softmax import SCORE, TUNING
-from dpscd_experiments.report import ABOVE, BELOW
 from dpscd_experiments.store import Row
-from dpscd_experiments.style import (
-    LOOKS,
-    epsilon_axis,
-    markdown_table,
-    new_figure,
-    quick_stamp,
-)
+from dpscd_experiments.style import LOOKS, epsilon_axis, markdown_table, new_figure, quick_stamp
 
 __all__ = ["EXPERIMENT", "PUBLISHED", "TITLES", "draw", "numbers", "page", "settings_in"]
 
@@ -59,7 +52,7 @@ def settings_in(chosen: Spec, datasets: Sequence[str]) -> list[Setting]:
 
 def page(results: Sequence[Result], tuning: Sequence[Row], quick: bool) -> str:
     """Return the page in Markdown; `tuning` are rows of DP-SGD on validation rows."""
-    parts = ["# The last layer", _opening(results, quick), numbers(results, tuning)]
+    parts = ["# The last layer", report.opening(results, quick), numbers(results, tuning)]
     return "\n\n".join([*parts, *report.ending(results, FEATURE_METHODS)]) + "\n"
 
 
@@ -81,20 +74,6 @@ def numbers(results: Sequence[Result], tuning: Sequence[Row]) -> str:
     return "\n\n".join(parts)
 
 
-def _opening(results: Sequence[Result], quick: bool) -> str:
-    setting = results[0].setting
-    kind = "Quick run: fewer rows, settings and seeds. " if quick else ""
-    return (
-        f"{kind}Delta is {setting.delta:g} for everybody; seeds are those from 0 up, "
-        f"{setting.seeds} of them at most. ± is the standard error of a mean over seeds, and "
-        "differences are of means, ours minus that of the best setting of DP-SGD, so that "
-        "positive means that ours is better, with the standard error of a difference of two "
-        f"independent means. {BELOW}: ours is worse by more than two standard errors; "
-        f"{ABOVE}: better by more than two. The best setting has the highest mean of test "
-        "accuracies among the three that were best on validation rows: chosen in its favour."
-    )
-
-
 def _verdicts(results: Sequence[Result]) -> str:
     body = []
     for own in report.by_problem(results).values():
@@ -102,13 +81,7 @@ def _verdicts(results: Sequence[Result]) -> str:
             rival = report.best_rival(cell.values(), FEATURE_METHODS)
             ours = cell.get(OURS)
             line = [TITLES[own[0].setting.dataset], f"{epsilon:g}", _mean(ours), _mean(rival)]
-            if ours is None or rival is None:
-                line.append("-")
-            else:
-                found = report.regret(ours, rival)
-                line.append(
-                    f"{found.difference:+.4f} ± {found.error:.4f}{report.mark_of(found)}"
-                )
+            line.append("-" if ours is None else report.regret_text(ours, rival, "accuracy"))
             body.append(line)
     head = ["rows", "epsilon", "ours, untuned", "DP-SGD, best of three", "difference"]
     return f"Mean test accuracy:\n\n{markdown_table(head, body)}"

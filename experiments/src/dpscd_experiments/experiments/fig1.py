@@ -10,13 +10,7 @@ from dpscd_experiments.cells import Cell
 from dpscd_experiments.experiment import Spec, settings_of, target
 from dpscd_experiments.paper.theory import visible_epsilon
 from dpscd_experiments.store import Row
-from dpscd_experiments.style import (
-    LOOKS,
-    epsilon_axis,
-    markdown_table,
-    new_figure,
-    quick_stamp,
-)
+from dpscd_experiments.style import LOOKS, epsilon_axis, markdown_table, new_figure, quick_stamp
 from dpscd_experiments.sweeps import OURS, grid_cells, ours, sweep, worth_of
 
 __all__ = ["EXPERIMENT", "LABELS", "Chosen", "best_by_method", "setting"]
@@ -140,16 +134,9 @@ def _read(cell: Sequence[Mapping[str, Any]]) -> Chosen:
 def _cells(spec: Spec, quick: bool) -> list[Cell]:
     settings = settings_of(spec, quick)
     name = settings["target"]
+    parameters = {name: settings[name] for name in ("loss", "lam", "seeds")}
     untuned = [
-        Cell(
-            function=ours,
-            experiment=name,
-            dataset=settings["dataset"],
-            method=OURS,
-            epsilon=epsilon,
-            delta=settings["delta"],
-            parameters={name: settings[name] for name in ("loss", "lam", "seeds")},
-        )
+        Cell(ours, name, settings["dataset"], OURS, epsilon, settings["delta"], 0, parameters)
         for epsilon in settings["epsilons"]
     ]
     return grid_cells(settings, name, settings["methods"], sweep) + untuned

@@ -29,13 +29,8 @@ Line = tuple[Chosen, list[tuple[float, float, float, float]]]
 def _cells(spec: Spec, quick: bool) -> list[Cell]:
     """Return the cells: the sweep of figure 1 again, with the path of the winners."""
     settings = settings_of(spec, quick)
-    optimum = Cell(
-        function=solved,
-        experiment="fig2",
-        dataset=settings["dataset"],
-        method=_OPTIMUM,
-        parameters={name: settings[name] for name in ("loss", "lam")},
-    )
+    parameters = {name: settings[name] for name in ("loss", "lam")}
+    optimum = Cell(solved, "fig2", settings["dataset"], _OPTIMUM, parameters=parameters)
     return [*grid_cells(settings, "fig2", settings["methods"], traced), optimum]
 
 

@@ -25,20 +25,17 @@ def _cells(spec: Spec, quick: bool) -> list[Cell]:
     """Return the cells: one for each clip and seed, over all lot sizes."""
     settings = settings_of(spec, quick)
     sizes = ",".join(map(str, settings["lot_sizes"]))
+    privacy = settings["epsilon"], settings["delta"]
+    common = {name: settings[name] for name in ("loss", "lam", "epochs")} | {"lot_sizes": sizes}
     return [
         Cell(
-            function=curve,
-            experiment="fig3",
-            dataset=settings["dataset"],
-            method="dp-scd",
-            epsilon=settings["epsilon"],
-            delta=settings["delta"],
-            seed=seed,
-            parameters={
-                **{name: settings[name] for name in ("loss", "lam", "epochs")},
-                "clip": clip,
-                "lot_sizes": sizes,
-            },
+            curve,
+            "fig3",
+            settings["dataset"],
+            "dp-scd",
+            *privacy,
+            seed,
+            common | {"clip": clip},
         )
         for seed in range(settings["seeds"])
         for clip in settings["clips"]
@@ -50,14 +47,8 @@ def curve(cell: Cell) -> Metrics:
     given, points = cell.parameters, []
     task = prepared(cell.dataset, given["loss"], given["lam"])
     for size in map(int, given["lot_sizes"].split(",")):
-        train, _ = trainer(
-            task,
-            cell.method,
-            Config(size, given["clip"]),
-            given["epochs"],
-            cell.epsilon,
-            cell.delta,
-        )
+        config = Config(size, given["clip"])
+        train, _ = trainer(task, cell.method, config, given["epochs"], cell.epsilon, cell.delta)
         points.append((float(size), task.score(train(cell.seed, None), "test")))
     return {task.measure: points}
 

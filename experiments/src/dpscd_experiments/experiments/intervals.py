@@ -13,14 +13,7 @@ from dpscd import DPLogisticRegression, DPRidge
 from dpscd.errors import ParameterError
 from dpscd.planning import default_delta
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.experiment import (
-    Asked,
-    Experiment,
-    Failure,
-    Shown,
-    Spec,
-    settings_of,
-)
+from dpscd_experiments.experiment import Asked, Experiment, Failure, Shown, Spec, settings_of
 from dpscd_experiments.experiments.intervals_figures import draw_coverage, draw_table
 from dpscd_experiments.experiments.intervals_page import (
     LEVEL,
@@ -47,6 +40,7 @@ Floats = npt.NDArray[np.float64]
 
 _OURS = "ours"  # on real tables, with privacy
 _STEPS, _CLOSE = 50, 1e-10  # of Newton's method
+_PRIVATE = ("estimate", "std_error", "low", "high")
 _HOPELESS = "inference cannot work"  # how the message of a fit begins that is refused
 
 
@@ -76,10 +70,10 @@ def fit_cells(designs: Sequence[Named]) -> list[Cell]:
             "intervals",
             named.name,
             family,
-            epsilon=named.design.epsilon,
-            delta=default_delta(named.design.declared_n),
-            seed=seed,
-            parameters={k: v for k, v in asdict(named.design).items() if k != "epsilon"},
+            named.design.epsilon,
+            default_delta(named.design.declared_n),
+            seed,
+            {name: own for name, own in asdict(named.design).items() if name != "epsilon"},
         )
         for seed in range(max((named.seeds for named in designs), default=0))
         for named in designs
@@ -108,17 +102,6 @@ class Plain(NamedTuple):
     std_error: Floats
 
 
-class _Private:
-    """Estimates and errors of a private fit, the intercept last; NaN where refused."""
-
-    def __init__(self, terms: int, frame: Any = None) -> None:
-        none = np.full(terms, math.nan)
-        self.estimate, self.std_error, self.low, self.high = (
-            none if frame is None else frame[name].to_numpy(np.float64)
-            for name in ("estimate", "std_error", "low", "high")
-        )
-
-
 def measure_fit(cell: Cell) -> Metrics:
     """Fit generated records with and without privacy, and count what is covered."""
     design = Design(**cell.parameters, epsilon=cell.epsilon)
@@ -128,12 +111,12 @@ def measure_fit(cell: Cell) -> Metrics:
     plain = _plain(design, family, sample)
     d = len(sample.coef)
     truth = np.append(sample.coef, sample.intercept)[: len(plain.estimate)]
-    given = np.isfinite(mine.low)
-    covered = (mine.low <= truth) & (truth <= mine.high)
+    given = np.isfinite(mine["low"])
+    covered = (mine["low"] <= truth) & (truth <= mine["high"])
     by_plain = np.abs(plain.estimate - truth) <= REACH * plain.std_error
     with np.errstate(invalid="ignore"):
-        widths = mine.std_error[:d][given[:d]] / plain.std_error[:d][given[:d]]
-        z2 = np.square((mine.estimate - truth) / mine.std_error)[:d][given[:d]]
+        widths = mine["std_error"][:d][given[:d]] / plain.std_error[:d][given[:d]]
+        z2 = np.square((mine["estimate"] - truth) / mine["std_error"])[:d][given[:d]]
     metrics = {
         "intervals": int(given[:d].sum()),
         "refused": int((~given[:d]).sum()),
@@ -149,7 +132,8 @@ def measure_fit(cell: Cell) -> Metrics:
     return metrics
 
 
-def _private(cell: Cell, design: Design, sample: Sample) -> _Private:
+def _private(cell: Cell, design: Design, sample: Sample) -> dict[str, Floats]:
+    """Return estimates and errors of a private fit, the intercept last; NaN where refused."""
     common: dict[str, Any] = {
         "delta": cell.delta,
         "relation": design.relation,
@@ -166,8 +150,9 @@ def _private(cell: Cell, design: Design, sample: Sample) -> _Private:
     except ParameterError as error:
         if not str(error).startswith(_HOPELESS):
             raise
-        return _Private(len(sample.coef) + int(design.intercept))
-    return _Private(0, model.summary(LEVEL).frame)
+        return dict.fromkeys(_PRIVATE, np.full(len(sample.coef) + design.intercept, math.nan))
+    frame = model.summary(LEVEL).frame
+    return {name: frame[name].to_numpy(np.float64) for name in _PRIVATE}
 
 
 def _model(
@@ -192,11 +177,8 @@ def measure_table(cell: Cell) -> Metrics:
         fit = plain_least_squares if asked.family == "ridge" else plain_logistic
         plain = fit(X, y, robust=asked.robust)
         reach = REACH * plain.std_error
-        found = {
-            "estimate": plain.estimate,
-            "low": plain.estimate - reach,
-            "high": plain.estimate + reach,
-        }
+        low, high = plain.estimate - reach, plain.estimate + reach
+        found = {"estimate": plain.estimate, "low": low, "high": high}
     else:
         common: dict[str, Any] = {
             "delta": cell.delta,

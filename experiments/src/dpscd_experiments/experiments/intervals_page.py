@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import NormalDist, fmean, median
 from typing import Any
 
+from dpscd_experiments.experiment import load_spec
 from dpscd_experiments.interval_designs import FAMILIES, Design, Family
 from dpscd_experiments.interval_tables import QUESTIONS
 from dpscd_experiments.store import Row
@@ -172,7 +173,8 @@ def page(
 ) -> str:
     """Return the page in Markdown."""
     kind = "Quick run: few designs and fits. " if quick else ""
-    parts = ["# Intervals", kind + _opening(), numbers(fits, terms, designs, figures)]
+    opening = kind + load_spec("intervals")["opening"].format(level=100.0 * LEVEL)
+    parts = ["# Intervals", opening, numbers(fits, terms, designs, figures)]
     parts += ["## Skipped and failed", _trouble(rows)]
     parts += ["## Origin", _origin(rows)]
     return "\n\n".join(parts) + "\n"
@@ -221,21 +223,6 @@ def verdict(lines: Sequence[Line]) -> str:
             f"* All intervals refused: {_list(none)}.",
             f"* Some refused (share of intervals): {_list(some)}.",
         ]
-    )
-
-
-def _opening() -> str:
-    return (
-        f"Intervals are at the level {100.0 * LEVEL:.0f} %. An interval covers if it contains "
-        "the coefficient of the truth that the records were drawn from or, where the truth is "
-        "no such model, the coefficient of the best one of the population. Coverage is pooled "
-        "over coefficients and fits, the intercept apart, of the intervals that were given; "
-        "after ±, its standard error, clustered by fit. A fit may refuse an interval where "
-        "noise or the penalty rules; how often it did is shown beside. Every fit has "
-        "coefficients, records and noise of its own, by its seed, from 0 up. Not private: the "
-        "usual intervals of least squares or maximum likelihood on the same records, robust "
-        "(HC0) where ours are. Width: that of ours over theirs, the median over coefficients "
-        "and then over fits."
     )
 
 

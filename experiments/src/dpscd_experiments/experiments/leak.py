@@ -24,7 +24,7 @@ from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.experiment import Spec, settings_of, target
+from dpscd_experiments.experiment import Spec, load_spec, settings_of, target
 from dpscd_experiments.kernels.published import PublishedNumbers, advance_published
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.paper.algorithms import Settings, chunks
@@ -53,10 +53,6 @@ SEARCHES = ("no step", "label kept", "label kept, shared alone")
 
 _CLAIMED, _GAUSSIAN, _COUNTED = "claimed", "epsilon_gaussian", "epsilon_clopper_pearson"
 
-_HEAD = """\
-| claim | attacked | epsilon, Gaussian bound | epsilon, counting bound | in theory |
-|---|---|---|---|---|
-"""
 _LIMITS = ("sqrt(2) C", "sqrt(5) C = 2.2361 C", "C")
 _COLOURS = ("#d55e00", "#e69f00", "#56b4e9", "#0072b2")
 _SEARCH_COLOURS = ("#009e73", "#d55e00", "#0072b2")
@@ -91,12 +87,7 @@ def attack_published(cell: Cell) -> Metrics:
     method = METHODS["dp-scd"]
     settings = method.calibrated(
         problem,
-        Settings(
-            epochs=parameters["epochs"],
-            lot_size=parameters["lot_size"],
-            clip=parameters["clip"],
-            lots=parameters["lots"],
-        ),
+        Settings(**{name: parameters[name] for name in ("epochs", "lot_size", "clip", "lots")}),
         cell.epsilon,
         cell.delta,
     )
@@ -264,23 +255,10 @@ def _text(rows: list[Row], quick: bool) -> str:
         for search, limit in zip(SEARCHES, _LIMITS, strict=True)
         if values(rows, "largest", method=search)
     )
-    return f"""\
-Duals in sight{" (quick)" if quick else ""}. Lower bounds on epsilon, each at
-{confidence:.0%} confidence, from {trials} canaries in each of two worlds: median over seeds,
-and range. A bound above the claim refutes it. The counting bound (Clopper-Pearson) assumes
-nothing and cannot exceed about the logarithm of the number of canaries; the Gaussian one is
-exact in theory for shuffled lots and visible duals, and an approximation elsewhere.
-
-{_HEAD}{chr(10).join(lines)}
-
-Largest change of one lot when a record is zeroed out, found by trying random states:
-
-| neighbour | found | limit |
-|---|---|---|
-{searched}
-
-Lemma 1 states sqrt(2) C = 1.4142 C for a data set that keeps the label.
-"""
+    return str(load_spec("leak")["page"]).format(
+        quick=" (quick)" if quick else "", confidence=confidence, trials=trials,
+        lines="\n".join(lines), searched=searched,
+    )  # fmt: skip
 
 
 def _draw(rows: list[Row], quick: bool) -> Any:
@@ -295,7 +273,7 @@ def _draw(rows: list[Row], quick: bool) -> Any:
 def _draw_bounds(axes: Any, rows: list[Row]) -> None:
     epsilons = sorted({row["epsilon"] for row in rows if row["metric"] == "claimed"})
     methods = [name for name, _, _ in VARIANTS] + [OURS]
-    kinds = ("epsilon_gaussian", "epsilon_clopper_pearson")
+    kinds = (_GAUSSIAN, _COUNTED)
     width = 0.8 / (len(methods) * len(kinds))
     floor = 0.5 * min(epsilons, default=1.0)
     for number, method in enumerate(methods):

@@ -8,14 +8,7 @@ import pandas as pd
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPModelSearch, Schema, TableModel
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.experiment import (
-    Asked,
-    Experiment,
-    Failure,
-    Shown,
-    Spec,
-    settings_of,
-)
+from dpscd_experiments.experiment import Asked, Experiment, Failure, Shown, Spec, settings_of
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.store import Store
 from dpscd_experiments.tables import load_table, read_schema

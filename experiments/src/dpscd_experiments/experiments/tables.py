@@ -31,7 +31,7 @@ def page(
 ) -> str:
     """Return the page in Markdown; `splits` say how each table was split."""
     words = "\n".join(f"* {name}: {split}." for name, split in splits.items())
-    parts = ["# Tables", _opening(results, quick), words, numbers(results, figures)]
+    parts = ["# Tables", report.opening(results, quick), words, numbers(results, figures)]
     parts += [
         "## Chosen configurations",
         report.chosen_table(report.by_problem(results), TABLE_METHODS),
@@ -48,24 +48,6 @@ def numbers(results: Sequence[Result], figures: Sequence[str]) -> str:
         if f"tables-{problem}" in figures:
             parts.append(f"![{problem}](tables-{problem}.png)")
     return "\n\n".join(parts)
-
-
-def _opening(results: Sequence[Result], quick: bool) -> str:
-    setting = results[0].setting
-    kind = "Quick run: fewer tables, seeds and epsilons. " if quick else ""
-    first, *others = setting.tuning_seeds
-    finals = f", the best {setting.finalists} also with {', '.join(map(str, others))}"
-    return (
-        f"{kind}Raw columns with bounds and values declared in schemas; delta "
-        f"{setting.delta:g}. Test metrics, median (first and third quartile) over seeds, from "
-        "0 up; how many, each table says; what is not private has one. Tuned methods choose "
-        "on a quarter of the training rows and train on all of them afterwards: every "
-        f"configuration with the seed {first}{finals if others else ''}. Tuning is not charged "
-        "to anybody's privacy; ours is not tuned at all. Predicted numbers are cut to the "
-        "declared bounds of the target, for every method; so are the labels. Seconds are "
-        "the processor's for one fit with one thread, from records that the schema has read; "
-        "the first fit of a process loads compiled code."
-    )
 
 
 def _regrets(by: report.By) -> str:

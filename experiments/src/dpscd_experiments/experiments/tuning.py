@@ -13,7 +13,7 @@ from dpscd.privacy.random import SeededSource
 from dpscd.problem import Problem
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.datasets import load_dataset
-from dpscd_experiments.experiment import Spec, settings_of, target
+from dpscd_experiments.experiment import Spec, load_spec, settings_of, target
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.paper.algorithms import LOSSES, Settings
 from dpscd_experiments.paper.methods import METHODS
@@ -136,18 +136,22 @@ def grid_seconds(rows: list[Row], method: str, seed: int) -> float:
     return float(per_lot_size * each.sum())
 
 
+def _totals(rows: list[Row], method: str) -> list[float]:
+    """Return the seconds of the whole grid at each seed."""
+    found = pick(rows, "seconds_each", method=method)
+    if method == OURS:
+        return [row["value"] for row in found]
+    return [grid_seconds(rows, method, seed) for seed in sorted({x["seed"] for x in found})]
+
+
 def _text(rows: list[Row], quick: bool) -> str:
     """Return what the rows say, as Markdown."""
     lines, totals = [], {}
     for method in (*TUNED, OURS):
         found = pick(rows, "seconds_each", method=method)
-        if method == OURS:
-            totals[method] = values(found, "seconds_each")
-            spent = [float(row["epsilon"]) for row in found]
-        else:
-            seeds = sorted({row["seed"] for row in found})
-            totals[method] = [grid_seconds(rows, method, seed) for seed in seeds]
-            spent = values(rows, "epsilon_of_all", method=method)
+        totals[method] = _totals(rows, method)
+        spent = values(rows, "epsilon_of_all", method=method)
+        spent = spent or [float(row["epsilon"]) for row in found]
         wall = 1000.0 * median(values(rows, "wall_each", method=method))
         each = median_and_range([1000.0 * row["value"] for row in found], 0)
         lines.append(
@@ -157,27 +161,11 @@ def _text(rows: list[Row], quick: bool) -> str:
         )
     ratio = median(totals["dp-sgd"]) / median(totals["dp-scd"])
     count = METHODS["dp-sgd"].tuning_cost / METHODS["dp-scd"].tuning_cost
-    body = "\n".join(lines)
-    calibration = median(values(rows, "calibration"))
-    return f"""\
-Tuning cost{" (quick)" if quick else ""}.
-Training on Adult, SVM, 10 epochs (ours: 100); median, and range over lot sizes and seeds for
-one configuration, over seeds for the grid. Times are of the processor, single-threaded: the
-wall clock of a core that does nothing else. The grid is scaled from a sample, one seed and one
-epsilon; the paper's 4 values of epsilon and 10 seeds are 40 times that.
-
-| method | configurations | ms each | on the wall clock | grid, seconds | epsilon if all count |
-|---|---|---|---|---|---|
-{body}
-
-The grid of DP-SGD is {count:.0f} times larger and takes {ratio:.1f} times longer. One
-configuration takes about as long in both: the difference is the number of them. Both counts
-include a lot size of 0, which cannot be run ({_runnable("dp-scd")} and {_runnable("dp-sgd")}
-configurations remain). The search for sigma, once for each lot size and epsilon, takes
-{calibration:.2f} s more. The last column composes all configurations at the published noise,
-by lot size: what the grid would cost if every model it trains were released. The paper does
-not count it.
-"""
+    return str(load_spec("tuning")["page"]).format(
+        quick=" (quick)" if quick else "", lines="\n".join(lines), count=count, ratio=ratio,
+        scd=_runnable("dp-scd"), sgd=_runnable("dp-sgd"),
+        calibration=median(values(rows, "calibration")),
+    )  # fmt: skip
 
 
 def _runnable(method: str) -> int:
@@ -216,13 +204,8 @@ def _draw_each(axes: Any, rows: list[Row]) -> None:
 
 
 def _draw_grid(axes: Any, rows: list[Row]) -> None:
-    totals = []
-    for method in TUNED:
-        found = pick(rows, "seconds_each", method=method)
-        seeds = sorted({row["seed"] for row in found})
-        totals.append([grid_seconds(rows, method, seed) for seed in seeds])
-    totals.append(values(rows, "seconds_each", method=OURS))
     names = [*TUNED, OURS]
+    totals = [_totals(rows, method) for method in names]
     counts = [int(values(rows, "configurations", method=name)[0]) for name in names]
     heights = [median(at) for at in totals]
     errors = [

@@ -52,13 +52,21 @@ def take_turns(contest: Contest) -> Iterator[list[Row]]:
 
     A contender that is skipped or fails gets one row that says why; the others go on.
     """
+
+    def row(
+        name: str, turn: int, status: str, message: str, seconds: float | None = None
+    ) -> Row:
+        own = {"contender": name, "at": contest.at, "turn": turn, "status": status}
+        more = {"message": message, "seconds": seconds, **contest.facts}
+        return {"contest": contest.name, **own, **more}
+
     clocks: dict[str, ours.Clock] = {}
     trouble: list[Row] = []
     for name, ready in contest.contenders.items():
         try:
             clocks[name] = ready()
         except Skip as reason:
-            trouble.append(_row(contest, name, 0, "skipped", str(reason)))
+            trouble.append(row(name, 0, "skipped", str(reason)))
     for turn in range(0 if contest.warm else 1, 1 + contest.turns):
         rows, trouble = trouble, []
         for name in list(clocks):
@@ -66,34 +74,14 @@ def take_turns(contest: Contest) -> Iterator[list[Row]]:
                 seconds = clocks[name]()
             except Skip as reason:
                 del clocks[name]
-                rows.append(_row(contest, name, turn, "skipped", str(reason)))
+                rows.append(row(name, turn, "skipped", str(reason)))
             except Exception as error:
                 del clocks[name]
-                rows.append(_row(contest, name, turn, "failed", described(error)))
+                rows.append(row(name, turn, "failed", described(error)))
             else:
                 if turn > 0:
-                    rows.append(_row(contest, name, turn, "ok", "", seconds))
+                    rows.append(row(name, turn, "ok", "", seconds))
         yield rows
-
-
-def _row(
-    contest: Contest,
-    contender: str,
-    turn: int,
-    status: str,
-    message: str,
-    seconds: float | None = None,
-) -> Row:
-    return {
-        "contest": contest.name,
-        "contender": contender,
-        "at": contest.at,
-        "turn": turn,
-        "status": status,
-        "message": message,
-        "seconds": seconds,
-        **contest.facts,
-    }
 
 
 def _dense(sizes: Sizes) -> Iterator[Contest]:

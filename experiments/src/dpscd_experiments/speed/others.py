@@ -8,8 +8,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -47,7 +49,10 @@ print(time.perf_counter() - start)
 """
 
 
-def _by_difference(fit: Callable[[int], object]) -> Clock:
+def _by_difference(case: Case, made: Callable[[int], Any]) -> Clock:
+    def fit(epochs: int) -> None:
+        made(epochs).fit(case.X, case.y)
+
     return lambda: (clocked(fit, _SECOND) - clocked(fit, _FIRST)) / (_SECOND - _FIRST)
 
 
@@ -58,39 +63,27 @@ def snap_ml_epoch(case: Case, threads: int = 1) -> Clock:
     except ImportError:
         raise Skip(ABSENT) from None
 
-    def fit(epochs: int) -> object:
-        return LogisticRegression(
-            max_iter=epochs, regularizer=case.lam * len(case.y), dual=True, tol=0.0,
-            n_jobs=threads, fit_intercept=False,
-        ).fit(case.X, case.y)  # fmt: skip
-
-    return _by_difference(fit)
+    own = {"regularizer": case.lam * len(case.y), "dual": True, "tol": 0.0, "n_jobs": threads}
+    make = partial(LogisticRegression, fit_intercept=False, **own)
+    return _by_difference(case, lambda epochs: make(max_iter=epochs))
 
 
 def liblinear_epoch(case: Case) -> Clock:
     """Return an epoch of liblinear's dual solver for the hinge loss, which is not private."""
     from sklearn.svm import LinearSVC
 
-    def fit(epochs: int) -> object:
-        return LinearSVC(
-            loss="hinge", C=1.0 / (case.lam * len(case.y)), max_iter=epochs, tol=1e-12,
-            fit_intercept=False, random_state=0,
-        ).fit(case.X, case.y)  # fmt: skip
-
-    return _by_difference(fit)
+    own = {"loss": "hinge", "C": 1.0 / (case.lam * len(case.y)), "tol": 1e-12}
+    make = partial(LinearSVC, fit_intercept=False, random_state=0, **own)
+    return _by_difference(case, lambda epochs: make(max_iter=epochs))
 
 
 def sgd_epoch(case: Case) -> Clock:
     """Return an epoch of scikit-learn's SGDClassifier (logistic), which is not private."""
     from sklearn.linear_model import SGDClassifier
 
-    def fit(epochs: int) -> object:
-        return SGDClassifier(
-            loss="log_loss", alpha=case.lam, max_iter=epochs, tol=None, fit_intercept=False,
-            random_state=0,
-        ).fit(case.X, case.y)  # fmt: skip
-
-    return _by_difference(fit)
+    own = {"loss": "log_loss", "alpha": case.lam, "tol": None}
+    make = partial(SGDClassifier, fit_intercept=False, random_state=0, **own)
+    return _by_difference(case, lambda epochs: make(max_iter=epochs))
 
 
 def lbfgs_fit(case: Case) -> Clock:
