@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from invented import invented
 from scipy import sparse
 from sklearn import metrics as sk
 
@@ -144,18 +145,9 @@ def test_covtype_text(folder):
 
 
 def test_bank_text_and_that_no_record_is_in_two_parts(folder):
-    head = (
-        "age;job;marital;education;default;housing;loan;contact;month;day_of_week;duration;"
-        "campaign;pdays;previous;poutcome;emp.var.rate;cons.price.idx;cons.conf.idx;euribor3m;"
-        "nr.employed;y"
-    )
-    rows = [
-        f"{20 + k};admin.;married;high.school;no;yes;no;cellular;may;mon;261;1;"
-        f"{999 if k % 2 else k % 20};0;nonexistent;1.1;93.994;-36.4;4.857;5191;"
-        f"{'yes' if k % 3 else 'no'}"
-        for k in range(40)
-    ]
-    (folder / "bank-additional-full.csv").write_text("\n".join([head, *rows]))
+    cells = invented("bank", n=40).cells.assign(duration=261, age=range(20, 60))
+    cells.loc[::2, "pdays"] = 999
+    cells.to_csv(folder / "bank-additional-full.csv", sep=";", index=False)
     table = load_table("bank").read()
     tuning = table.tuning()
     parts = [one.columns["age"] for one in (tuning.train, tuning.test, table.test)]

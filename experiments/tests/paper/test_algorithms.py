@@ -11,11 +11,9 @@ from dpscd.errors import ParameterError
 from dpscd_experiments.paper import METHODS, STATEMENTS, Diagnostics, Flaw, Settings
 from dpscd_experiments.paper.theory import tuning_cost
 
-every_loss = pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
-
 
 @pytest.mark.full
-@every_loss
+@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
 @pytest.mark.parametrize("lots", ["shuffled", "poisson"])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("name", ["dp-scd", "seq-dp-scd", "primal-dp-scd", "dp-sgd"])
@@ -34,14 +32,6 @@ def test_every_algorithm_follows_its_listing(loss, lots, sparse, name):
     np.testing.assert_allclose(case.problem.model(shared).coef[0], expected, **near)
     if duals is not None:
         np.testing.assert_allclose(looks[-1].dual[:, 0], duals, rtol=1e-9)
-
-
-@every_loss
-@pytest.mark.parametrize("name", ["dp-scd", "seq-dp-scd"])
-def test_lots_of_one_with_infinite_epsilon_give_the_model_of_scd(loss, name):
-    case = Case(loss)
-    settings = METHODS[name].calibrated(case.problem, Settings(epochs=6), math.inf, 1e-3)
-    np.testing.assert_array_equal(case.run(name, settings), case.run("scd", settings))
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
