@@ -1,7 +1,7 @@
 """Fashion-MNIST as rows: files, scattering features and where they are kept."""
 
 import sys
-from types import ModuleType
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -21,22 +21,6 @@ def folder(tmp_path, monkeypatch):
     features._load.cache_clear()
     yield tmp_path
     features._load.cache_clear()
-
-
-@pytest.fixture
-def kymatio(monkeypatch):
-    """Stand in for kymatio's network: as many channels; return the calls."""
-    module, calls = ModuleType("kymatio.numpy"), []
-
-    def transform(batch):
-        calls.append(len(batch))
-        small = batch.reshape(len(batch), 1, 7, 4, 7, 4).mean(axis=(3, 5))
-        return small * np.arange(1, 82).reshape(1, 81, 1, 1) ** 0.5
-
-    module.Scattering2D = lambda **_: transform
-    monkeypatch.setitem(sys.modules, "kymatio", ModuleType("kymatio"))
-    monkeypatch.setitem(sys.modules, "kymatio.numpy", module)
-    return calls
 
 
 def test_files_are_read_and_parts_for_tuning_have_no_test_row():
@@ -63,17 +47,22 @@ def test_other_files_are_refused(folder, data, message):
         read_fashion()
 
 
-def test_scattering_is_a_function_of_one_picture_and_kept_on_disk(folder, kymatio):
-    images, _ = pictures(450, 0)
-    rows = scattering(images)
-    np.testing.assert_array_equal(scattering(images[201:202])[0], rows[201])
-    groups = rows.reshape(450, 27, -1)
+def test_scattering_is_normalised_picture_by_picture():
+    channels = np.random.default_rng(0).normal(size=(20, 81, 7, 7))
+    rows = features.normalised(channels)
+    np.testing.assert_array_equal(features.normalised(channels[7:8])[0], rows[7])
+    groups = rows.reshape(20, 27, -1)
     np.testing.assert_allclose(groups.mean(axis=2), 0.0, atol=1e-5)
-    assert groups.var(axis=2).max() <= 1.0 + 1e-5
-    first, calls = load_features("scattering").whole, len(kymatio)
+    assert 0.99 <= groups.var(axis=2).min() <= groups.var(axis=2).max() <= 1.0 + 1e-5
+
+
+def test_scattering_features_are_kept_on_disk(folder, monkeypatch):
+    made = MagicMock(side_effect=features.pixels)
+    monkeypatch.setitem(features.FEATURES, "scattering", (made, 63.0))
+    first = load_features("scattering").whole
     features._load.cache_clear()
     np.testing.assert_array_equal(first.X, load_features("scattering").whole.X)
-    assert len(kymatio) == calls
+    assert made.call_count == 2  # rows to train on and for test
     load_features("scattering", 60)  # fewer pictures are other files
     assert len(list((folder / "cache" / "features").iterdir())) == 4
 

@@ -6,6 +6,7 @@ normals of each step. Step functions are closed forms, nothing of ours.
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse
@@ -31,100 +32,96 @@ def dual_step(loss, a, u, y, k):
     return y * (min(max(newton, 1e-4), 1.0 - 1e-4) - b)
 
 
-def dual(case, settings, lots, own, shared, *, sequential):
-    """Return the duals and the path of the model: Algorithm 3 if sequential, else 1."""
-    X, y, lam, L, C = case.X, case.y, case.lam, settings.lot_size, settings.clip
-    N, M = X.shape
+def dual(case, settings, lots, own, shared, *, sequential=False):
+    """Return the path of the model, and the duals: Algorithm 3 if sequential, else 1."""
+    X, y, L, C, sigma = case.X, case.y, settings.lot_size, settings.clip, settings.sigma
+    strength = case.lam * len(X)
     factor = 2.0 * math.sqrt(L * (L + 1)) if sequential else math.sqrt(2.0)
-    alpha, v, path = np.zeros(N), np.zeros(M), []
-    for t, lot in enumerate(lots):
+    alpha, v, path = np.zeros(len(X)), np.zeros(X.shape[1]), []
+    for lot, own_noise, noise in zip(lots, own, shared, strict=True):
         seen = v.copy()
         for j in lot:
-            k = L * (X[j] @ X[j]) / (lam * N)
-            u = X[j] @ (v if sequential else seen) / (lam * N)
-            zeta = dual_step(case.loss, alpha[j], u, y[j], k)
+            u = X[j] @ (v if sequential else seen) / strength
+            zeta = dual_step(case.loss, alpha[j], u, y[j], L * (X[j] @ X[j]) / strength)
             zeta /= max(1.0, abs(zeta) / C)
             alpha[j] += zeta
             v = v + zeta * X[j]
-        alpha[lot] += factor * settings.sigma * C * own[t]
-        v = v + factor * settings.sigma * C * shared[t]
-        path.append(v / (lam * N))
-    return alpha, path
+        alpha[lot] += factor * sigma * C * own_noise
+        v = v + factor * sigma * C * noise
+        path.append(v / strength)
+    return path, alpha
 
 
 def algorithm2(case, settings, lots, own, shared):
     """Return the path of the model in the units of X; its features get length 1 first."""
-    X, y, lam, L, C = case.X, case.y, case.lam, settings.lot_size, settings.clip
-    N, M = X.shape
-    lengths = np.linalg.norm(X, axis=0)
-    Z = X / lengths
-    theta, v, path = np.zeros(M), np.zeros(N), []
-    for t, lot in enumerate(lots):
-        if case.loss == "squared":
-            first, second = v - y, np.ones(N)
-        else:
-            p = 1.0 / (1.0 + np.exp(y * v))
-            first, second = -y * p, p * (1.0 - p)
-        d_theta, d_v = np.zeros(M), np.zeros(N)
+    N, L, C = len(case.X), settings.lot_size, settings.clip
+    lengths = np.linalg.norm(case.X, axis=0)
+    Z = case.X / lengths
+    theta, v, path = np.zeros(len(lengths)), np.zeros(N), []
+    std = settings.sigma * 2.0 * C * math.sqrt(L * (L + 1))
+    for lot, own_noise, noise in zip(lots, own, shared, strict=True):
+        first, second = slopes(case.loss, v, case.y)
+        start, before = theta.copy(), v + std * noise
         for j in lot:
-            ridge = lam / lengths[j] ** 2
-            gradient = Z[:, j] @ first / N + ridge * theta[j]
+            ridge = case.lam / lengths[j] ** 2
+            gradient = Z[:, j] @ first / N + ridge * start[j]
             zeta = -gradient / (L * (Z[:, j] ** 2 @ second) / N + ridge)
             zeta /= max(1.0, abs(zeta) / C)
-            d_v += zeta * Z[:, j]
-            d_theta[j] += zeta
-        noise = np.zeros(M)
-        noise[lot] = own[t]
-        std = settings.sigma * 2.0 * C * math.sqrt(L * (L + 1))
-        theta = theta + d_theta + std * noise
-        v = v + d_v + std * shared[t]
+            before += zeta * Z[:, j]
+            theta[j] += zeta
+        theta[lot] += std * own_noise
+        v = before
         path.append(theta / lengths)
-    return path
+    return path, None
 
 
-def dp_sgd(case, settings, lots, shared):
+def dp_sgd(case, settings, lots, _own, shared):
     """Return the path of the model."""
-    X, y, C = case.X, case.y, settings.clip
-    theta, path = np.zeros(X.shape[1]), []
-    for t, lot in enumerate(lots):
-        total = settings.sigma * C * shared[t]
-        for i in lot:
-            u = X[i] @ theta
-            if case.loss == "squared":
-                slope = u - y[i]
-            elif case.loss == "hinge":
-                slope = -y[i] if y[i] * u < 1.0 else 0.0
-            else:
-                slope = -y[i] / (1.0 + math.exp(y[i] * u))
-            g = slope * X[i]
-            total = total + g / max(1.0, np.linalg.norm(g) / C)
+    theta, path = np.zeros(case.X.shape[1]), []
+    for lot, noise in zip(lots, shared, strict=True):
+        X, C = case.X[lot], settings.clip
+        g = slopes(case.loss, X @ theta, case.y[lot])[0][:, None] * X
+        g /= np.maximum(1.0, np.linalg.norm(g, axis=1, keepdims=True) / C)
+        total = g.sum(axis=0) + settings.sigma * C * noise
         step = total / settings.lot_size + case.lam * theta
         theta = theta - settings.learning_rate * step
         path.append(theta)
-    return path
+    return path, None
+
+
+def slopes(loss, u, y):
+    """Return first and second derivatives of the loss at predictions."""
+    if loss == "squared":
+        return u - y, np.ones(len(y))
+    if loss == "hinge":
+        return np.where(y * u < 1.0, -y, 0.0), None
+    p = 1.0 / (1.0 + np.exp(y * u))
+    return -y * p, p * (1.0 - p)
+
+
+LISTINGS = {
+    "dp-scd": dual,
+    "seq-dp-scd": partial(dual, sequential=True),
+    "primal-dp-scd": algorithm2,
+    "dp-sgd": dp_sgd,
+}
 
 
 def listed(name, case, settings):
     """Return the model that a listing ends with, and its duals, on what a run draws."""
-    lots, own, shared = [], [], []
     units, size = case.X.shape[::-1] if name == "primal-dp-scd" else case.X.shape
-    source = SeededSource(b"run")
-    for chunk in chunks(settings, source, units, size, own=name != "dp-sgd"):
-        lots += members(chunk.lots)
-        own += np.split(chunk.own, chunk.lots.starts[1:-1])
-        shared += list(chunk.shared)
-    if name == "primal-dp-scd":
-        return algorithm2(case, settings, lots, own, shared)[-1], None
-    if name == "dp-sgd":
-        return dp_sgd(case, settings, lots, shared)[-1], None
-    sequential = name == "seq-dp-scd"
-    alpha, path = dual(case, settings, lots, own, shared, sequential=sequential)
-    return path[-1], alpha
+    lots, own, shared = [], [], []
+    for part in chunks(settings, SeededSource(b"run"), units, size, own=name != "dp-sgd"):
+        lots += members(part.lots)
+        own += np.split(part.own, part.lots.starts[1:-1])
+        shared += list(part.shared)
+    path, duals = LISTINGS[name](case, settings, lots, own, shared)
+    return path[-1], duals
 
 
 def members(lots):
     """Return the members of each lot."""
-    return [list(lot) for lot in np.split(lots.ids, lots.starts[1:-1])]
+    return np.split(lots.ids.copy(), lots.starts[1:-1])
 
 
 class Case:

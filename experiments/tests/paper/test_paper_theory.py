@@ -16,13 +16,13 @@ from dpscd_experiments.paper.moments import moments_sigma
 N, D = 60, 5
 
 
-def one_lot(case, records, lot, dual, shared, *, clip=math.inf, sequential=False, std=0.0):
+def one_lot(case, lot, dual, shared, *, clip=math.inf, sequential=False, std=0.0):
     """Return the duals and the shared vector after one lot; noise is the same every time."""
     dual, shared, generator = dual.copy(), shared.copy(), np.random.default_rng(lot)
     numbers = PublishedNumbers(case.problem.strength, float(len(lot)), clip, std)
     ends, own = np.array([0, len(lot)]), generator.normal(size=len(lot))
     advance_published(
-        case.problem.loss, case.rows, records, numbers, sequential,
+        case.problem.loss, case.rows, case.records, numbers, sequential,
         np.array(lot), ends, own, generator.normal(size=(1, D)), dual, shared,
     )  # fmt: skip
     return dual, shared
@@ -30,21 +30,18 @@ def one_lot(case, records, lot, dual, shared, *, clip=math.inf, sequential=False
 
 def worst_change(loss, *, sequential=False, silent=False):
     """Return the largest change of (dual, shared) in one lot, over C, when k is zeroed."""
-    generator, worst = np.random.default_rng(0), 0.0
-    case, other, clip, k = Case(loss), Case(loss), 0.1, 4
+    generator, case, other, k, worst = np.random.default_rng(0), Case(loss), Case(loss), 4, 0.0
     other.X[k] = 0.0
     other.rows = other.problem.rows(other.X)
-    weights = np.ones(N)
-    weights[k] = 0.0 if silent else 1.0
-    records = other.records._replace(weights=weights)
+    other.records.weights[k] = not silent
     for _ in range(300):
         lot = [k, *generator.choice(np.arange(5, N), 3, replace=False)]
-        dual, shared = generator.normal(size=N), 3.0 * generator.normal(size=D)
+        state = generator.normal(size=N), 3.0 * generator.normal(size=D)
         with_k, without = (
-            np.concatenate(one_lot(c, r, lot, dual, shared, clip=clip, sequential=sequential))
-            for c, r in ((case, case.records), (other, records))
+            np.concatenate(one_lot(one, lot, *state, clip=0.1, sequential=sequential))
+            for one in (case, other)
         )
-        worst = max(worst, float(np.linalg.norm(with_k - without)) / clip)
+        worst = max(worst, float(np.linalg.norm(with_k - without)) / 0.1)
     return worst
 
 
@@ -111,7 +108,7 @@ def test_a_round_decreases_the_objective_by_lemma_3(name, mu, lot_size, lam):
         before, after = suboptimality(case, dual), []
         for _ in range(60):
             lot = generator.choice(N, lot_size, replace=False)
-            moved = one_lot(case, case.records, lot, dual, shared)
+            moved = one_lot(case, lot, dual, shared)
             after.append(suboptimality(case, moved[0]))
         error = 3.0 * np.std(after) / math.sqrt(len(after))
         assert before - np.mean(after) >= promised * before - error
@@ -132,13 +129,14 @@ def test_noise_raises_the_objective_by_lemma_4_and_the_conjugates(lam):
     assert whole == pytest.approx((1.0 + lam * N) * published)
 
 
-def test_theorem_2_applies_to_no_setting_of_the_paper_but_needs_lam_above_smoothness():
-    for n, mu in ((347786, 1.0), (6218, 4.0)):
-        assert not any(theory.theorem2_applies(n, lot, 1e-4, mu) for lot in (1, 1000, n))
-    assert not theory.theorem2_applies(1000, 1000, 1.0, 1.0)
-    assert theory.theorem2_applies(1000, 1000, 1.01, 1.0)
-    assert not theory.theorem2_applies(1000, 500, 1.01, 1.0)
-    assert not theory.theorem2_applies(1000, 1000, 5.0, 1.0, kappa=0.45)
+@pytest.mark.parametrize(
+    ("n", "lot_size", "lam", "mu", "kappa", "applies"),
+    [(347786, 1000, 1e-4, 1.0, 0.0, False), (6218, 6218, 1e-4, 4.0, 0.0, False),  # the paper's
+     (1000, 1000, 1.0, 1.0, 0.0, False), (1000, 1000, 1.01, 1.0, 0.0, True),
+     (1000, 500, 1.01, 1.0, 0.0, False), (1000, 1000, 5.0, 1.0, 0.45, False)],
+)  # fmt: skip
+def test_theorem_2_needs_lam_above_smoothness(n, lot_size, lam, mu, kappa, applies):
+    assert theory.theorem2_applies(n, lot_size, lam, mu, kappa=kappa) == applies
 
 
 def test_the_recursion_of_theorem_2_bounds_a_run_to_which_it_applies():
@@ -151,7 +149,7 @@ def test_the_recursion_of_theorem_2_bounds_a_run_to_which_it_applies():
         state = np.zeros(N), np.zeros(D)
         for t in range(len(run)):
             lot = generator.choice(N, lot_size, replace=False)
-            state = one_lot(case, case.records, lot, *state, std=std)
+            state = one_lot(case, lot, *state, std=std)
             run[t] = suboptimality(case, state[0])
     start = suboptimality(case, np.zeros(N))
     for t, mean in enumerate(path.mean(axis=0), 1):

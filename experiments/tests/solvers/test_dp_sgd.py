@@ -35,7 +35,7 @@ def test_it_is_noisy_clipped_gradient_descent(loss):
     lots = transcription.members(PLAN.lots.draw(source, 0, PLAN.steps, N))
     normals = PLAN.noise.draw(source, 0, PLAN.steps, D)
     settings = Settings(1, round(0.2 * N), clip=0.3, sigma=1.5, learning_rate=0.8)
-    path = transcription.dp_sgd(case, settings, lots, normals)
+    path, _ = transcription.dp_sgd(case, settings, lots, None, normals)
     # Gradients are cut to a fine lattice and sums rounded to a grid of std / 1024.
     expected = case.problem.strength * np.mean(path[30:], axis=0)
     np.testing.assert_allclose(fit(case)[0], expected, atol=0.01 * np.abs(expected).max())
