@@ -86,7 +86,7 @@ def test_trouble_is_stored_and_others_go_on(store, processes):
     told = {
         fail: "ValueError: seed 7 is bad (test_runner.py:",
         skip: "package not installed",
-        nothing: "",
+        nothing: "ValueError: the function returned no metrics",
         warn: "careful",
     }
     todo = [Cell(one, "e", "d", one.__name__, seed=np.int64(7)) for one in told]
