@@ -113,8 +113,8 @@ def test_untuned_accuracy_on_adult_as_in_the_paper(kind, epsilon, bar):
 
 def test_scores_of_probabilities_agree_with_scikit_learn():
     chance, other = np.random.default_rng(0).random((2, 500))
-    found = probability_metrics(other < chance, chance)
-    assert found["log_loss"] == pytest.approx(sk.log_loss(other < chance, chance))
-    assert found["brier"] == pytest.approx(sk.brier_score_loss(other < chance, chance))
+    found, truth = probability_metrics(other < chance, chance), (other < chance, chance)
+    assert found["log_loss"] == pytest.approx(sk.log_loss(*truth))
+    assert found["brier"] == pytest.approx(sk.brier_score_loss(*truth))
     by_hand = probability_metrics([0, 1, 1, 1], [0.11, 0.19, 0.95, 1.0])["calibration"]
     np.testing.assert_allclose(by_hand, [(0.15, 0.5), (0.975, 1.0)])
