@@ -32,6 +32,8 @@ def test_every_algorithm_follows_its_listing(loss, lots, sparse, name):
     np.testing.assert_allclose(case.problem.model(shared).coef[0], expected, **near)
     if duals is not None:
         np.testing.assert_allclose(looks[-1].dual[:, 0], duals, rtol=1e-9)
+        apart = case.problem.strength * expected - case.X.T @ duals
+        assert looks[-1].drift == pytest.approx(np.linalg.norm(apart))
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
