@@ -21,7 +21,7 @@ from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.threads import kernel_for
-from dpscd_experiments.adult import adult_paper
+from dpscd_experiments.datasets import adult_paper
 
 REPETITIONS = 15
 

@@ -34,7 +34,7 @@ Verbs that repeat experiments are on [a page of their own](cli_bench.md).
 _BENCH_HEAD = """\
 # Command line of experiments
 
-<!-- Written by docs/make_cli.py; change the verbs in dpscd_experiments/cli instead. -->
+<!-- Written by docs/make_cli.py; change the verbs in dpscd_experiments/cli.py instead. -->
 
 The distribution `dpscd-experiments` brings these verbs: from a checkout, install it with
 `pip install . ./experiments`. [All others](cli.md) work without it.

@@ -15,7 +15,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pandas as pd
 
-from dpscd_experiments.pages.style import LOOKS
+from dpscd_experiments.style import LOOKS
 
 mpl.use("agg")
 

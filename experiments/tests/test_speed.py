@@ -5,53 +5,39 @@ import pytest
 
 from dpscd.losses import dual_step
 from dpscd_experiments.cells import Skip
-from dpscd_experiments.experiments.specs import load_spec, settings_of
+from dpscd_experiments.experiments.speed import Measure
+from dpscd_experiments.experiments.speed_figures import times_of
 from dpscd_experiments.losses.published_logistic import PublishedLogistic
-from dpscd_experiments.speed import startup
-from dpscd_experiments.speed.cases import make_case, make_sparse_case
-from dpscd_experiments.speed.contest import Contest, take_turns, times_of
-from dpscd_experiments.speed.contests import GROUPS, count_turns
-from dpscd_experiments.speed.measures import MEASURES, Measure
-from dpscd_experiments.speed.others import copy, gather, product
-from dpscd_experiments.speed.ours import packed_bytes
-from dpscd_experiments.speed.plain_loop import _newton, plain_loop
+from dpscd_experiments.speed import others
+from dpscd_experiments.speed.contests import GROUPS, Contest, count_turns, take_turns
+from dpscd_experiments.speed.ours import _newton, make_case, packed_bytes, plain_loop
 
 pytestmark = pytest.mark.full
 
 
-def test_contenders_take_turns_and_the_first_turn_does_not_count():
+def test_contenders_take_turns_and_one_that_cannot_run_says_why_once():
     order = []
 
     def ready(name):
         return lambda: lambda: order.append(name) or float(len(order))
 
-    contest = Contest("c", {"n": 3}, {"a": ready("a"), "b": ready("b")}, turns=2, at=5)
-    rows = [row for turn in take_turns(contest) for row in turn]
-    assert order == ["a", "b"] * 3
-    assert [(row["contender"], row["turn"]) for row in rows] == [
-        ("a", 1), ("b", 1), ("a", 2), ("b", 2),
-    ]  # fmt: skip
-    assert times_of(rows, "c", "b") == {1: 4.0, 2: 6.0}
-    assert {(row["contest"], row["at"], row["n"], row["status"]) for row in rows} == {
-        ("c", 5, 3, "ok")
-    }
-
-
-def test_a_contender_that_cannot_run_says_why_once_and_the_others_go_on():
     def absent():
         raise Skip("not here")
 
     def broken():
         return lambda: 1 / 0
 
-    contest = Contest("c", {}, {"x": absent, "y": broken, "z": lambda: lambda: 1.0}, turns=2)
+    contenders = {"a": ready("a"), "x": absent, "y": broken, "b": ready("b")}
+    contest = Contest("c", {"n": 3}, contenders, turns=2, at=5)
     rows = [row for turn in take_turns(contest) for row in turn]
-    told = {row["contender"]: (row["status"], row["message"]) for row in rows}
+    assert order == ["a", "b"] * 3  # the first turn does not count
+    assert times_of(rows, "c", "b") == {1: 4.0, 2: 6.0}
+    assert {(row["contest"], row["at"], row["n"]) for row in rows} == {("c", 5, 3)}
+    told = {x["contender"]: (x["status"], x["message"]) for x in rows if x["status"] != "ok"}
     assert told["x"] == ("skipped", "not here")
     assert told["y"][0] == "failed"
     assert "ZeroDivisionError" in told["y"][1]
-    assert len(rows) == 4
-    assert list(times_of(rows, "c", "z")) == [1, 2]
+    assert len(rows) == 2 + 4
 
 
 def made(contest, **seconds):
@@ -68,43 +54,16 @@ def test_measures_compare_turn_by_turn():
     assert Measure("", "c", "a", "b", how="difference").values(rows) == [1.0, 6.0]
     assert Measure("", "c", "a", how="seconds").values(rows) == [2.0, 9.0, 4.0]
     assert Measure("", "c", "a", "absent").values(rows) == []
-    faster, slower = Measure("", "c", "a", bar=2.0), Measure("", "c", "a", bar=2.0, least=False)
-    assert [faster.met(value) for value in (1.9, 2.0)] == [False, True]
-    assert [slower.met(value) for value in (2.0, 2.1)] == [True, False]
+    assert [Measure("", "c", "a", bar=2.0).met(value) for value in (1.9, 2.0)] == [False, True]
+    assert not Measure("", "c", "a", bar=2.0, least=False).met(2.1)
 
 
-def test_every_measure_names_contenders_that_exist(monkeypatch):
-    monkeypatch.setattr(startup, "_seconds", lambda *_, **__: 1.0)
-    small = {"n": 8, "d": 40, "entries": 2, "lot": 4, "turns": 1}
-    names = {
-        (name, contender)
-        for name in ("dense", "sparse", "fit", "startup")
-        for contest in GROUPS[name](small)
-        for contender in contest.contenders
-    }
-    for measure in MEASURES:
-        assert (measure.contest, measure.above) in names
-        assert measure.how == "seconds" or (measure.contest, measure.below) in names
-
-
-@pytest.mark.parametrize("quick", [False, True])
-def test_the_number_of_turns_is_known_beforehand(quick):
-    sizes = settings_of(load_spec("speed"), quick)["growth"]
-    tiny = {**sizes, "base": {"n": 9, "d": 2, "lot": 3}}
-    tiny["sparse_base"] = {"n": 9, "d": 200, "entries": 2, "lot": 3}
-    tiny |= {axis: [4] * len(sizes[axis]) for axis in ("n", "d", "lot", "entries")}
-    tiny["sparse_d"] = [8] * len(sizes["sparse_d"])
-    contests = list(GROUPS["growth"](tiny))
-    assert count_turns("growth", tiny) == sum(one.turns + 1 for one in contests)
-
-
-def test_the_bars_belong_to_the_sizes_of_the_file():
-    spec = load_spec("speed")
-    assert [spec["dense"][name] for name in ("n", "d", "lot")] == [348_000, 90, 1000]
-    sparse = [spec["sparse"][name] for name in ("n", "d", "entries", "lot")]
-    assert sparse == [200_000, 1_000_000, 20, 200]
-    assert [spec["fit"][name] for name in ("n", "d")] == [100_000, 50]
-    assert sum(measure.bar is not None for measure in MEASURES) == 11
+def test_turns_are_counted_before_they_are_taken():
+    base = {"base": {"n": 9, "d": 2, "lot": 3}, "turns": 2}
+    base["sparse_base"] = {"n": 9, "d": 200, "entries": 2, "lot": 3}
+    tiny = base | {x: [4, 5] for x in ("n", "d", "lot", "entries")} | {"sparse_d": [8]}
+    turns = sum(one.turns + 1 for one in GROUPS["growth"](tiny))
+    assert count_turns("growth", tiny) == turns
 
 
 def test_the_plain_loop_takes_the_steps_of_the_paper():
@@ -115,43 +74,19 @@ def test_the_plain_loop_takes_the_steps_of_the_paper():
             inside = min(max(a, 1e-4), 1.0 - 1e-4)
             found = _newton(label, label * inside, u, k)
             assert found == pytest.approx(theirs, abs=1e-12)
-    assert plain_loop(make_case(50, 4, 10))() > 0.0
-
-
-def test_cases_have_rows_of_length_one_and_entries_in_different_columns():
-    dense, thin = make_case(20, 5, 4), make_sparse_case(20, 50, 5, 4)
-    assert dense.X.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(dense.X, axis=1), 1.0, rtol=1e-5)
-    assert thin.X.has_canonical_format or (thin.X.sum_duplicates() or thin.X.nnz == 100)
-    assert set(dense.y) == {-1.0, 1.0}
-
-
-def test_streams_take_time_in_proportion_to_their_bytes():
     case = make_case(1000, 90, 10)
     assert packed_bytes(case) == 256
-    assert 0.0 < product(case)() < math.inf
-    assert 0.0 < copy(case, 256)() < math.inf
-    assert 0.0 < gather(case)() < math.inf
+    streams = others.product(case), others.copy(case, 256), others.gather(case)
+    assert all(0.0 < clock() < math.inf for clock in (plain_loop(case), *streams))
 
 
-def test_start_up_times_come_from_new_processes():
-    assert 0.0 < startup.importing("import json")() < 60.0
+def test_start_up_times_come_from_new_processes(monkeypatch, tmp_path):
+    assert 0.0 < others.importing("import json")() < 60.0
     with pytest.raises(RuntimeError, match="No module named 'nowhere'"):
-        startup.importing("import nowhere")()
-
-
-def test_the_later_fit_finds_what_the_first_one_left(monkeypatch, tmp_path):
+        others.importing("import nowhere")()
     seen = []
-
-    def seconds(script, **environment):
-        compile(script, "fit", "exec")
-        seen.append(environment)
-        return 1.0
-
-    monkeypatch.setattr(startup, "_seconds", seconds)
-    first, later = startup.fits(10, 2, tmp_path)
-    for clock in (first, later, first, later):
+    monkeypatch.setattr(others, "_seconds", lambda _, **folders: seen.append(folders))
+    for clock in others.fits(10, 2, tmp_path) * 2:
         clock()
-    assert seen[0] == seen[1]
-    assert seen[2] == seen[3]
-    assert seen[0] != seen[2]
+    # The later fit finds what the first one left.
+    assert seen[0] == seen[1] != seen[2] == seen[3]

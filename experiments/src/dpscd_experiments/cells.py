@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -32,32 +33,20 @@ class Skip(DpscdError):  # noqa: N818 - read as what to do
 
 @dataclass(frozen=True)
 class Cell:
-    """One call of a method, with all that its result depends on.
+    """One call of a method, with all that its result depends on."""
 
-    Parameters
-    ----------
-    function : callable
-        Takes the cell and returns its metrics: a number each, or a curve as pairs (at,
-        value). A function of a module, so that other processes can import it. It draws
-        randomness from `seed` only, and may raise :class:`Skip`.
-    experiment, dataset, method : str
-        What the row is for, on which data, by which method.
-    epsilon, delta : float
-        Privacy to ask for.
-    seed : int
-        Seed.
-    parameters : dict
-        What else the method needs: texts, numbers, booleans or None.
-    """
-
+    # Takes the cell and returns its metrics: a number each, or a curve as pairs (at, value).
+    # A function of a module, so that other processes can import it. It draws randomness from
+    # `seed` only, and may raise :class:`Skip`.
     function: Callable[["Cell"], Metrics] = field(compare=False, repr=False)
-    experiment: str
+    experiment: str  # what the row is for, on which data, by which method
     dataset: str
     method: str
-    epsilon: float = math.inf
+    epsilon: float = math.inf  # privacy to ask for
     delta: float = 0.0
     seed: int = 0
-    parameters: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
+    # What else the method needs: texts, numbers, booleans or None.
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta"):

@@ -35,23 +35,7 @@ _NEVER = 1e-30
 
 
 def group_epsilon(events: Sequence[Event], rows: int, epsilon: float, delta: float) -> float:
-    """Return the epsilon of a person with some rows, under zero-out or add-remove.
-
-    Parameters
-    ----------
-    events : sequence of Event
-        All that a fit with privacy of a row released.
-    rows : int
-        Rows of the person, at most.
-    epsilon : float
-        About what is expected: how finely losses are told apart follows from it.
-    delta : float
-        The other half of the guarantee.
-
-    Notes
-    -----
-    Rounding and finite precision are not charged: this is for the opponent of a bench.
-    """
+    """Return the epsilon of a person with some rows, under zero-out or add-remove."""
     parts = tuple((event.rate, event.steps) for event in events)
     interval = interval_for(epsilon, delta, Relation.ZERO_OUT, parts)
     tail = TAIL * delta / len(events)
@@ -76,26 +60,7 @@ def row_epsilon(
     classifies: bool,
     persons: bool = False,
 ) -> float:
-    """Return the largest epsilon of a row at which persons with `rows` rows have theirs.
-
-    Parameters
-    ----------
-    n, d : int
-        Rows and columns that our estimator is trained on.
-    rows : int
-        Rows of a person, at most.
-    epsilon, delta : float
-        The guarantee of a person.
-    classifies : bool
-        Whether it is a logistic regression; else a ridge regression.
-    persons : bool
-        Whether it is told that every row is a person of its own.
-
-    Returns
-    -------
-    float
-        What to ask of the estimator, at the same delta.
-    """
+    """Return the largest epsilon of a row at which persons with `rows` rows have theirs."""
     if rows == 1:
         return epsilon
     most = gaussian_multiplier(epsilon, delta, Relation.ZERO_OUT) * rows
@@ -145,10 +110,7 @@ def _epsilon_of_noise(multiplier: float, delta: float) -> float:
 def _one_step(
     event: Event, rows: int, interval: float, tail: float, *, removed: bool
 ) -> Losses:
-    """Return the losses of one step, but for a mass `tail` at either end.
-
-    `removed`: from the data with the person to those without; else the other way.
-    """
+    """Return the losses of one step, but for a mass `tail` at either end."""
     std = event.noise_multiplier
     chances = stats.binom.pmf(np.arange(rows + 1), rows, event.rate)
     drawn = np.flatnonzero(chances > _NEVER).astype(np.float64)

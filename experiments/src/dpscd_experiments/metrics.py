@@ -1,31 +1,11 @@
-"""How good a model is, in the terms of its task, beyond what :mod:`dpscd.metrics` has.
-
-:func:`probability_metrics` takes the numbers of any method; :func:`logistic_metrics`,
-:func:`svm_metrics` and :func:`ridge_metrics` take a fitted model. All of them look at labels:
-on private records they would be releases of their own, so give them test data. A model with
-a NaN in it scores NaN, it does not raise.
-"""
+"""Scores of probabilities, beyond what :mod:`dpscd.metrics` has."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import DataError
-from dpscd.metrics import decision_metrics, regression_metrics, share_right
-
-__all__ = [
-    "Curve",
-    "Metrics",
-    "calibration_curve",
-    "logistic_metrics",
-    "probability_metrics",
-    "ridge_metrics",
-    "svm_metrics",
-]
-
-Floats = npt.NDArray[np.float64]
+from dpscd.metrics import share_right
 
 #: Points (where, value), such as a calibration curve or an objective per epoch.
 Curve = Sequence[tuple[float, float]]
@@ -34,79 +14,10 @@ Metrics = Mapping[str, float | Curve]
 _BINS = 10
 
 
-def logistic_metrics(model: Any, X: Any, y: npt.ArrayLike) -> Metrics:
-    """Score a fitted logistic regression.
-
-    Parameters
-    ----------
-    model : estimator
-        With two ``classes_`` and ``predict_proba``.
-    X, y : array-like
-        Test records and their labels.
-
-    Returns
-    -------
-    dict
-        ``accuracy``, ``log_loss``, ``brier``, ``calibration_error`` and the curve
-        ``calibration``.
-    """
-    return probability_metrics(_positive(model, y), model.predict_proba(X)[:, 1])
-
-
-def svm_metrics(model: Any, X: Any, y: npt.ArrayLike) -> Metrics:
-    """Score a fitted support vector machine, or any model with decisions.
-
-    Parameters
-    ----------
-    model : estimator
-        With two ``classes_`` and ``decision_function``.
-    X, y : array-like
-        Test records and their labels.
-
-    Returns
-    -------
-    dict
-        ``accuracy`` and ``auc``.
-    """
-    return decision_metrics(_positive(model, y), model.decision_function(X))
-
-
-def ridge_metrics(model: Any, X: Any, y: npt.ArrayLike) -> Metrics:
-    """Score a fitted regression.
-
-    Parameters
-    ----------
-    model : estimator
-        With ``predict``.
-    X, y : array-like
-        Test records and their labels.
-
-    Returns
-    -------
-    dict
-        ``mse`` and ``r2``.
-    """
-    return regression_metrics(y, model.predict(X))
-
-
 def probability_metrics(positive: npt.ArrayLike, chance: npt.ArrayLike) -> Metrics:
-    """Score probabilities of the positive class.
-
-    Parameters
-    ----------
-    positive : array of bool
-        Which records are of the positive class.
-    chance : array of float
-        Its predicted probability. For the log-loss it is kept 2.2e-16 from 0 and 1.
-
-    Returns
-    -------
-    dict
-        ``accuracy`` (decisions at one half), ``log_loss``, ``brier``,
-        ``calibration_error`` (mean distance of the curve from the diagonal, weighted by
-        records) and the curve ``calibration``.
-    """
+    """Score probabilities of the positive class; those of a broken model score NaN."""
     truth, p = np.asarray(positive, dtype=bool), np.asarray(chance, dtype=np.float64)
+    # For the log-loss a probability is kept 2.2e-16 from 0.
     least = np.finfo(np.float64).eps
     of_truth = np.clip(np.where(truth, p, 1.0 - p), least, 1.0)
     curve, error = _calibration(truth, p)
@@ -114,31 +25,16 @@ def probability_metrics(positive: npt.ArrayLike, chance: npt.ArrayLike) -> Metri
         "accuracy": share_right(truth, p - 0.5),
         "log_loss": float(-np.log(of_truth).mean()),
         "brier": float(((p - truth) ** 2).mean()),
+        # The mean distance of the curve from the diagonal, weighted by records.
         "calibration_error": error,
         "calibration": curve,
     }
 
 
-def calibration_curve(positive: npt.ArrayLike, chance: npt.ArrayLike) -> Curve:
-    """Return how often what was predicted with some probability came true.
-
-    Parameters
-    ----------
-    positive : array of bool
-        Which records are of the positive class.
-    chance : array of float
-        Its predicted probability.
-
-    Returns
-    -------
-    list of (float, float)
-        For each of ten equal bins of probability that has records: their mean
-        prediction, and the part of them that is positive.
-    """
-    return _calibration(np.asarray(positive, dtype=bool), np.asarray(chance, np.float64))[0]
-
-
-def _calibration(truth: npt.NDArray[np.bool_], p: Floats) -> tuple[Curve, float]:
+def _calibration(
+    truth: npt.NDArray[np.bool_], p: npt.NDArray[np.float64]
+) -> tuple[Curve, float]:
+    """Return mean prediction and positive share of ten equal bins, and their distance."""
     if np.isnan(p).any():
         return [], np.nan
     bins = np.clip((p * _BINS).astype(np.int64), 0, _BINS - 1)
@@ -148,9 +44,3 @@ def _calibration(truth: npt.NDArray[np.bool_], p: Floats) -> tuple[Curve, float]
     observed = np.bincount(bins, truth, _BINS)[filled] / count[filled]
     error = float((np.abs(predicted - observed) * count[filled]).sum() / len(p))
     return list(zip(predicted.tolist(), observed.tolist(), strict=True)), error
-
-
-def _positive(model: Any, y: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    if len(model.classes_) != 2:
-        raise DataError("These metrics are for two classes.")
-    return np.asarray(np.asarray(y) == model.classes_[1], dtype=bool)

@@ -4,26 +4,21 @@ import os
 import platform
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from dpscd._version import __version__
 
-__all__ = ["provenance"]
+__all__ = ["load_average", "machine", "provenance", "usable_cores"]
+
+_PACKAGES = ("scipy", "llvmlite", "cryptography", "dp-accounting", "snapml")
 
 
 @cache
 def provenance() -> dict[str, str | int]:
-    """Return what to write beside every result.
-
-    Returns
-    -------
-    dict
-        ``commit`` ('unknown' outside a checkout, ending in '-dirty' when files were
-        changed since), ``dpscd``, ``numpy``, ``numba``, ``scikit_learn`` and ``python``
-        versions, ``system``, ``cpu`` model and ``cores`` that may be used.
-    """
+    """Return what to write beside every result."""
     return {
         "commit": _commit(Path(__file__).resolve()),
         "dpscd": __version__,
@@ -33,7 +28,7 @@ def provenance() -> dict[str, str | int]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "cpu": _cpu(),
-        "cores": _cores(),
+        "cores": usable_cores(),
     }
 
 
@@ -75,7 +70,45 @@ def _cpu() -> str:
     return next(names, "") or platform.processor() or "unknown"
 
 
-def _cores() -> int:
+def usable_cores() -> int:
+    """Return how many cores may be used: under a container or a scheduler not all."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def machine() -> dict[str, str]:
+    """Return what to state beside times: name and value, as they are to be read."""
+    known = provenance()
+    versions = {
+        "dpscd": f"{known['dpscd']}, commit {known['commit']}",
+        "Python": str(known["python"]),
+        "numpy": str(known["numpy"]),
+        "numba": str(known["numba"]),
+        "scikit-learn": str(known["scikit_learn"]),
+        **{name: found for name in _PACKAGES if (found := _version(name)) != "unknown"},
+    }
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "CPU": str(known["cpu"]),
+        "cores": str(known["cores"]),
+        "memory": f"{_memory_gib():.1f} GiB",
+        "system": str(known["system"]),
+        "load average": load_average(),
+        **versions,
+    }
+
+
+def load_average() -> str:
+    """Return the load average over 1, 5 and 15 minutes."""
+    if not hasattr(os, "getloadavg"):
+        return "unknown"
+    return ", ".join(f"{number:.2f}" for number in os.getloadavg())
+
+
+def _memory_gib() -> float:
+    """Return the memory of the machine; NaN where it cannot be asked."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) / 2**30
+    except (AttributeError, ValueError, OSError):
+        return float("nan")

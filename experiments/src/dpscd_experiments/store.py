@@ -1,33 +1,13 @@
 """Results as tidy rows in one file of JSON lines.
 
 A row is one number: a metric of one cell (see :mod:`dpscd_experiments.runner`), with all that
-is needed to read it alone. Columns:
-
-========== ===================================================================
-cell       key of the cell: a hash of the columns from experiment to seed
-rows       how many rows the cell wrote; with fewer it does not count as done
-experiment what the row is for
-dataset    on which data
-method     by which method
-param.*    its parameters, one column each
-epsilon    privacy that was asked for; inf without
-delta      the other half of it
-seed       seed of the cell
-status     'ok', 'failed' or 'skipped'
-message    the error, the reason for skipping, or warnings
-metric     name of the number; null when there is none
-at         where on a curve (an epoch, a probability); null for a single number
-value      the number; null when there is none
-seconds    wall time of the whole cell, loading included
-prov.*     commit, versions and machine, one column each
-========== ===================================================================
-
-The file is appended to by one process, all rows of a cell in one write, or replaced as a
-whole when rows are to be forgotten. After a crash its last line may be torn: it is dropped,
-and the cell runs again. The last run of a cell is the one that counts. Numbers that JSON
-lacks are the texts 'inf', '-inf' and 'nan'.
+is needed to read it alone. The file is appended to by one process, all rows of a cell in one
+write, or replaced as a whole when rows are to be forgotten. After a crash its last line may be
+torn: it is dropped, and the cell runs again. The last run of a cell is the one that counts.
+Numbers that JSON lacks are the texts 'inf', '-inf' and 'nan'.
 """
 
+import csv
 import json
 import math
 import os
@@ -37,28 +17,29 @@ from typing import Any, BinaryIO
 
 from dpscd.errors import DpscdError
 
-__all__ = ["COLUMNS", "STATUSES", "Row", "Store", "StoreError"]
+__all__ = ["COLUMNS", "Row", "Store", "StoreError", "pick", "read_csv", "values", "write_csv"]
 
 Row = dict[str, Any]
 
-STATUSES = ("ok", "failed", "skipped")
+_STATUSES = ("ok", "failed", "skipped")
 
-#: The columns that every row has, with their types.
+#: The columns that every row has, with their types; besides them one for each parameter of the
+#: cell (param.*) and one for each fact about its origin (prov.*).
 COLUMNS: dict[str, tuple[type, ...]] = {
-    "cell": (str,),
-    "rows": (int,),
+    "cell": (str,),  # key of the cell: a hash of the columns from experiment to seed
+    "rows": (int,),  # how many rows the cell wrote; with fewer it does not count as done
     "experiment": (str,),
     "dataset": (str,),
     "method": (str,),
-    "epsilon": (float, int),
+    "epsilon": (float, int),  # privacy that was asked for; inf without
     "delta": (float, int),
     "seed": (int,),
     "status": (str,),
-    "message": (str,),
-    "metric": (str, type(None)),
-    "at": (float, int, type(None)),
+    "message": (str,),  # the error, the reason for skipping, or warnings
+    "metric": (str, type(None)),  # name of the number; null when there is none
+    "at": (float, int, type(None)),  # where on a curve; null for a single number
     "value": (float, int, type(None)),
-    "seconds": (float, int),
+    "seconds": (float, int),  # wall time of the whole cell, loading included
 }
 
 _SCALARS = (str, int, float, bool, type(None))
@@ -72,25 +53,13 @@ class StoreError(DpscdError, ValueError):
 
 
 class Store:
-    """A file of result rows.
-
-    Parameters
-    ----------
-    path : path
-        The file, made at the first append.
-    """
+    """A file of result rows, made at the first append."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
 
     def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add all rows of one cell, in one write that is on the disk when this returns.
-
-        Parameters
-        ----------
-        rows : sequence of dict
-            The rows; each must have all columns.
-        """
+        """Add all rows of one cell, in one write that is on the disk when this returns."""
         for number, row in enumerate(rows, 1):
             _check(row, f"row {number} of {len(rows)}")
         text = "".join(_line(row) for row in rows)
@@ -102,13 +71,7 @@ class Store:
             os.fsync(stream.fileno())
 
     def read(self) -> list[Row]:
-        """Return the rows of all complete cells, of each the last run.
-
-        Returns
-        -------
-        list of dict
-            In the order of the file; empty when there is no file.
-        """
+        """Return the rows of all complete cells, of each the last run, in their order."""
         cells: dict[str, list[tuple[int, Row]]] = {}
         for number, row in enumerate(self._rows()):
             cells.setdefault(row["cell"], []).append((number, row))
@@ -120,6 +83,13 @@ class Store:
                 kept.extend(last)
         return [row for _, row in sorted(kept, key=lambda numbered: numbered[0])]
 
+    def by_cell(self) -> dict[str, list[Row]]:
+        """Return the rows of each complete cell, by its key."""
+        found: dict[str, list[Row]] = {}
+        for row in self.read():
+            found.setdefault(row["cell"], []).append(row)
+        return found
+
     def status(self) -> dict[str, str]:
         """Return the status of each complete cell, by its key."""
         return {row["cell"]: row["status"] for row in self.read()}
@@ -128,11 +98,6 @@ class Store:
         """Drop all rows of a method, so that its cells run again; return how many.
 
         The file is replaced in one step: it has either all of them or none.
-
-        Parameters
-        ----------
-        method : str
-            The method, in whatever experiment.
         """
         rows = list(self._rows())
         kept = [row for row in rows if row["method"] != method]
@@ -144,13 +109,6 @@ class Store:
                 os.fsync(stream.fileno())
             other.replace(self.path)
         return len(rows) - len(kept)
-
-    def frame(self) -> Any:
-        """Return the rows as a pandas DataFrame (the extra ``dpscd-experiments``)."""
-        import pandas as pd
-
-        rows = self.read()
-        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(COLUMNS))
 
     def _rows(self) -> Iterable[Row]:
         try:
@@ -197,8 +155,8 @@ def _check(row: Mapping[str, Any], where: str) -> None:
         value = row[name]
         if not isinstance(value, types) or isinstance(value, bool):
             raise StoreError(f"{where} has {value!r} in the column {name!r}.")
-    if row["status"] not in STATUSES:
-        raise StoreError(f"{where} has the status {row['status']!r}: one of {STATUSES} is.")
+    if row["status"] not in _STATUSES:
+        raise StoreError(f"{where} has the status {row['status']!r}: one of {_STATUSES} is.")
     if row["rows"] < 1:
         raise StoreError(f"{where} has {row['rows']!r} in the column 'rows': at least 1 is.")
     for name in row.keys() - COLUMNS.keys():
@@ -219,3 +177,51 @@ def _drop_torn_line(stream: BinaryIO) -> None:
     if stream.read(1) != b"\n":
         stream.seek(0)
         stream.truncate(stream.read().rfind(b"\n") + 1)
+
+
+def write_csv(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as a table, provenance left out: it is in the store and in the text."""
+    names = dict.fromkeys(
+        name for row in rows for name in row if not name.startswith(("prov.", "rows"))
+    )
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(names), extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def read_csv(file: Path) -> list[Row]:
+    """Return the rows of a table that :func:`write_csv` wrote; empty fields are None."""
+    with file.open(newline="", encoding="utf-8") as stream:
+        return [
+            {name: _value(name, text) for name, text in row.items()}
+            for row in csv.DictReader(stream)
+        ]
+
+
+def _value(name: str, text: str) -> Any:
+    if name in _TEXTS:
+        return text
+    if text == "":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def pick(rows: Iterable[Row], metric: str, **columns: Any) -> list[Row]:
+    """Return the rows of a metric whose other columns, parameters too, are as given."""
+    return [
+        row
+        for row in rows
+        if row["metric"] == metric
+        and all(row.get(name, row.get(f"param.{name}")) == at for name, at in columns.items())
+    ]
+
+
+def values(rows: Iterable[Row], metric: str, **columns: Any) -> list[float]:
+    """Return the numbers of these rows."""
+    return [float(row["value"]) for row in pick(rows, metric, **columns)]

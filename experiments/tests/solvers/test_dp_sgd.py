@@ -1,145 +1,95 @@
+"""DP-SGD is noisy clipped gradient descent, and its plan reaches the privacy asked for."""
+
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import transcription
+from scipy.special import softmax
+from transcription import Case
 
 from dpscd.errors import DataError, ParameterError, StreamError
-from dpscd.kernels.dual import Records
-from dpscd.losses import Hinge, Logistic, Squared, slope
 from dpscd.plan import Plan
-from dpscd.planning import Facts, plan_fit
 from dpscd.privacy.random import SeededSource
-from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.problem import Problem
-from dpscd.solvers import dp_scd as draws_module
-from dpscd.solvers.sdca import sdca
-from dpscd_experiments.solvers.dp_sgd import dp_sgd
+from dpscd.privacy.relation import Relation
+from dpscd_experiments.paper import Settings
+from dpscd_experiments.solvers.dp_sgd import dp_sgd, unit_plan
+from dpscd_experiments.solvers.softmax_sgd import softmax_sgd
 
-N, D = 120, 3
-LOSSES = [Squared(), Logistic(), Hinge()]
-every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda x: type(x).__name__)
+N, D = 60, 5
 PLAN = Plan(
-    epsilon=1.0,
-    delta=1e-5,
-    relation=Relation.ZERO_OUT,
-    n=N,
-    d=D,
-    outputs=1,
-    intercept=False,
-    lam=0.05,
-    steps=40,
-    rate=0.2,
-    clip=0.3,
-    separability=math.pi,  # not used
-    averaging=0.25,
+    epsilon=1.0, delta=1e-5, relation=Relation.ZERO_OUT, n=N, d=D, outputs=1, intercept=False,
+    lam=0.05, steps=40, rate=0.2, clip=0.3, separability=math.pi, averaging=0.25,
     noise_multiplier=1.5,
-)
+)  # fmt: skip
 
 
-def case(loss, lam=0.05):
-    generator = np.random.default_rng(1)
-    X = generator.normal(size=(N, D))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    problem = Problem(loss, lam, N, D)
-    return problem, X, problem.rows(X), Records(np.sign(X[:, 0] + 0.1), np.ones(N))
+def fit(case, plan=PLAN, learning_rate=0.8, source=None):
+    source = source or SeededSource(b"fit")
+    given = case.problem, plan, case.rows, case.records, source
+    return dp_sgd(*given, learning_rate=learning_rate)
 
 
-def fit(loss=LOSSES[1], plan=PLAN, seed=b"fit", **options):
-    problem, _, rows, records = case(loss)
-    options = {"learning_rate": 0.8, **options}
-    return dp_sgd(problem, plan, rows, records, SeededSource(seed), **options)
-
-
-@every_loss
+@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
 def test_it_is_noisy_clipped_gradient_descent(loss):
-    _, X, _, records = case(loss)
-    source, y = SeededSource(b"fit"), records.labels
-    lots = PLAN.lots.draw(source, 0, PLAN.steps, N)
+    case, source = Case(loss), SeededSource(b"fit")
+    lots = transcription.members(PLAN.lots.draw(source, 0, PLAN.steps, N))
     normals = PLAN.noise.draw(source, 0, PLAN.steps, D)
-    w, path = np.zeros(D), []
-    for t in range(PLAN.steps):
-        total = 1.5 * 0.3 * normals[t]
-        for i in lots.ids[lots.starts[t] : lots.starts[t + 1]]:
-            g = slope(loss, X[i] @ w, y[i]) * X[i]
-            total += g / max(1.0, np.linalg.norm(g) / 0.3)
-        w = w - 0.8 * (total / 24.0 + 0.05 * w)
-        path.append(w)
+    settings = Settings(1, round(0.2 * N), clip=0.3, sigma=1.5, learning_rate=0.8)
+    path, _ = transcription.dp_sgd(case, settings, lots, None, normals)
     # Gradients are cut to a fine lattice and sums rounded to a grid of std / 1024.
-    expected = 0.05 * N * np.mean(path[30:], axis=0)
-    np.testing.assert_allclose(fit(loss)[0], expected, atol=0.01 * np.abs(expected).max())
+    expected = case.problem.strength * np.mean(path[30:], axis=0)
+    np.testing.assert_allclose(fit(case)[0], expected, atol=0.01 * np.abs(expected).max())
 
 
-def test_neither_chunks_nor_threads_nor_observers_change_the_result(monkeypatch):
-    expected, looks = fit(), []
-    np.testing.assert_array_equal(fit(observer=looks.append), expected)
-    assert [look.epoch for look in looks] == list(range(1, 9))
-    assert all(look.dual is None and 0.0 < look.clipped <= 1.0 for look in looks)
-    monkeypatch.setattr(draws_module, "_CHUNK", 500)
-    np.testing.assert_array_equal(fit(draw_ahead=True), expected)
-    assert (fit(seed=b"other") != expected).all()
-
-
-@pytest.mark.compiled
-def test_a_planned_run_reaches_its_claim_and_the_optimum():
-    problem, _, _, _ = case(Logistic(), lam=0.02)
-    generator = np.random.default_rng(4)
-    n = 20000
-    X = generator.normal(size=(n, D))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    y = np.where(X[:, 0] + 0.3 * generator.normal(size=n) > 0.0, 1.0, -1.0)
-    problem = replace(problem, n=n)
-    rows, records = problem.rows(X), Records(y, np.ones(n))
-    plan = plan_fit(
-        Facts(n, D, 1, "classification", 1.0, 0.0), PrivacyTarget(1.0, 1e-5),
-        lam=0.02, epochs=30, lot_size=400, travel=30.0,
-    )  # fmt: skip
-    assert plan.clip == pytest.approx(1.0)
-    assert plan.claim().epsilon <= 1.0
-    best, _ = sdca(problem, rows, records, SeededSource(b"o"), tolerance=1e-9)
-    found = dp_sgd(problem, plan, rows, records, SeededSource(b"p"), learning_rate=4.0)
-    np.testing.assert_allclose(found, best, atol=0.1 * np.abs(best).max())
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("rate", [0.1, 1.0])
-def test_the_ridge_is_lam_whatever_the_lot(rate):
-    # Hardly any noise and no clipping: the optimum of the stated objective.
-    problem, _, rows, records = case(Squared())
-    plan = replace(PLAN, rate=rate, steps=3000, clip=3.0, noise_multiplier=0.05, averaging=0.9)
-    best, _ = sdca(problem, rows, records, SeededSource(b"o"), tolerance=1e-9)
-    found = dp_sgd(problem, plan, rows, records, SeededSource(b"q"), learning_rate=0.1)
-    np.testing.assert_allclose(found, best, atol=0.05 * np.abs(best).max())
-
-
-@pytest.mark.parametrize("learning_rate", [0.0, -1.0, math.inf, math.nan])
-def test_a_learning_rate_that_means_nothing_is_refused(learning_rate):
-    with pytest.raises(ParameterError, match="learning_rate="):
-        fit(learning_rate=learning_rate)
-
-
-def test_a_clip_of_zero_is_refused():
-    with pytest.raises(ParameterError, match="clip="):
-        replace(PLAN, clip=0.0)
-
-
-def test_a_diverging_rate_ends_and_says_nothing():
-    assert fit(Squared(), learning_rate=1e3).shape == (1, D)
-
-
-def test_a_plan_for_other_data_is_refused():
-    problem, _, rows, records = case(Hinge())
-    source = SeededSource(b"other")
-    fewer = Records(records.labels[1:], records.weights[1:])
-    with pytest.raises(DataError, match="equally many"):
-        dp_sgd(problem, PLAN, rows, fewer, source, learning_rate=1.0)
+def test_what_means_nothing_is_refused_and_plans_claim_what_was_asked():
+    plan = unit_plan(120, D, 1, True, 20, 4, 1.0, 1e-5)
+    assert (plan.steps, plan.rate) == (24, pytest.approx(1 / 6))
+    assert 0.99 < plan.claim().epsilon <= 1.0
+    case, source = Case("hinge"), SeededSource(b"once")
+    for rate in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(ParameterError, match="learning_rate="):
+            fit(case, learning_rate=rate)
     with pytest.raises(ParameterError, match="another problem"):
-        dp_sgd(problem, replace(PLAN, lam=0.1), rows, records, source, learning_rate=1.0)
-
-
-def test_a_source_serves_one_run():
-    problem, _, rows, records = case(Hinge())
-    source = SeededSource(b"once")
-    dp_sgd(problem, PLAN, rows, records, source, learning_rate=1.0)
+        fit(case, replace(PLAN, lam=0.1))
+    fit(case, source=source)
     with pytest.raises(StreamError):
-        dp_sgd(problem, PLAN, rows, records, source, learning_rate=1.0)
+        fit(case, source=source)
+    case.records = case.records._replace(labels=case.y[1:], weights=np.ones(N - 1))
+    with pytest.raises(DataError, match="equally many"):
+        fit(case)
+
+
+COMMON = {"momentum": 0.9, "scale": 2.0, "constant": 0.25}
+
+
+def plain_loop(plan, X, y, random, rate, momentum, scale, constant):
+    """Return all iterates, with one gradient for each record."""
+    rows = np.hstack((X / scale, np.full((len(X), 1), constant)))
+    weights, speed, path = np.zeros((D + 1, 3)), np.zeros((D + 1, 3)), []
+    for _ in range(plan.steps):
+        total = np.zeros_like(weights)
+        for i in np.flatnonzero(random.random(N) < plan.rate):
+            slope = softmax(rows[i] @ weights) - np.eye(3)[y[i]]
+            gradient = np.outer(rows[i], slope)
+            total += gradient * min(1.0, plan.clip / np.linalg.norm(gradient))
+        noise = random.standard_normal((D + 1, 1, 3), dtype=np.float32)[:, 0]
+        speed = momentum * speed + total + plan.noise_multiplier * plan.clip * noise
+        weights = weights - rate / (plan.rate * N) * speed
+        path.append(weights)
+    return np.array(path)
+
+
+@pytest.mark.parametrize("clip", [0.1, 10.0])
+def test_it_is_the_plain_loop_with_the_noise_of_the_plan(clip):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(N, D)).astype(np.float32), random.integers(0, 3, N)
+    plan = replace(unit_plan(N, D, 3, True, 20, 4, 3.0, 1e-5), clip=clip)
+    last, mean = softmax_sgd(
+        plan, X, y, np.random.default_rng(7), rates=[0.5], averaging=[0.0, 0.5], **COMMON
+    )
+    path = plain_loop(plan, X, y, np.random.default_rng(7), 0.5, **COMMON)
+    for model, expected in ((last, path[-1]), (mean, path[plan.steps // 2 :].mean(axis=0))):
+        np.testing.assert_allclose(model.coef, expected[:-1].T / 2.0, rtol=1e-3, atol=1e-5)
+        np.testing.assert_allclose(model.intercept, 0.25 * expected[-1], rtol=1e-3, atol=1e-5)

@@ -9,7 +9,7 @@ import numpy as np
 import dpscd.device.training as training
 from dpscd import DPLogisticRegression
 from dpscd_experiments.device.scattering import scattering_on_device
-from dpscd_experiments.fashion import SCATTERING_SIZE, read_fashion
+from dpscd_experiments.features import SCATTERING_SIZE, read_fashion
 
 __all__ = ["fashion_rows"]
 
@@ -34,21 +34,7 @@ class _Stopwatch:
 def fashion_rows(
     folder: str, engine: str, seeds: Sequence[int], epsilon: float = 3.0, threads: int = 1
 ) -> Iterator[dict[str, Any]]:
-    """Yield accuracy and seconds of a default fit for every seed.
-
-    Parameters
-    ----------
-    folder : str
-        Of Fashion-MNIST.
-    engine : str
-        One of the two.
-    seeds : sequence of int
-        One fit each; of the second engine the first also waits for the compiler.
-    epsilon : float
-        Of the fits.
-    threads : int
-        For the first engine.
-    """
+    """Yield accuracy and seconds of a default fit for every seed."""
     images = read_fashion(folder)
     X, X_test = (scattering_on_device(part) for part in (images.train, images.test))
     watch = _Stopwatch()

@@ -1,33 +1,20 @@
 """The page about the second engine on a device, from stored rows."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from statistics import fmean, stdev
 from typing import Any
 
 import jax
 
 from dpscd.device.backend import device_name, exactly
-from dpscd_experiments.speed.machine import machine
+from dpscd_experiments.provenance import machine
+from dpscd_experiments.style import markdown_table
 
 __all__ = ["device_page", "this_machine"]
 
 Row = dict[str, Any]
-
-_HEAD = """\
-# The second engine
-
-<!-- Written by benchmarks/device.py --page from experiments/rows/device.json. -->
-
-What `engine="jax"` takes on one device, with secure noise and exact sums
-([the proof](../proofs/tensor_cores.md)), and what was checked there. When it pays is in
-[the guide](../guides/large_data.md).
-
-<!-- not run: needs a GPU -->
-```sh
-python benchmarks/device.py --check --times --parts --fashion "$DPSCD_DATA"
-python benchmarks/device.py --page docs/results/device.md
-```
-"""
 
 
 def this_machine() -> dict[str, str]:
@@ -36,9 +23,8 @@ def this_machine() -> dict[str, str]:
         return {"device": device_name(), "JAX": jax.__version__, **machine()}
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+def _table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    return markdown_table(headings, [[str(cell) for cell in row] for row in rows])
 
 
 def _times(rows: Sequence[Row]) -> str:
@@ -81,15 +67,14 @@ def _fashion(rows: Sequence[Row]) -> str:
     for engine in dict.fromkeys(x["engine"] for x in rows):
         own = [x for x in rows if x["engine"] == engine]
         scores = [x["accuracy"] for x in own]
-        mean = sum(scores) / len(scores)
-        spread = math.sqrt(sum((x - mean) ** 2 for x in scores) / max(1, len(scores) - 1))
+        error = stdev(scores) / math.sqrt(len(own)) if len(own) > 1 else 0.0
         later = own[1:] or own
         trained = [x["train_seconds"] for x in later if x["train_seconds"] is not None]
         cells.append(
             (
-                engine, own[0]["device"], f"{mean:.4f}", f"{spread / math.sqrt(len(own)):.4f}",
-                f"{sum(trained) / len(trained):.2f}" if trained else "",
-                f"{sum(x['fit_seconds'] for x in later) / len(later):.1f}", len(own),
+                engine, own[0]["device"], f"{fmean(scores):.4f}", f"{error:.4f}",
+                f"{fmean(trained):.2f}" if trained else "",
+                f"{fmean(x['fit_seconds'] for x in later):.1f}", len(own),
             )
         )  # fmt: skip
     headings = (
@@ -98,8 +83,8 @@ def _fashion(rows: Sequence[Row]) -> str:
     )  # fmt: skip
     return f"""## Fashion-MNIST
 
-Scattering features (3,969 numbers, made by `device/scattering.py`), everything 'auto'
-but epsilon = {rows[0]["epsilon"]:g}: {rows[0]["steps"]} lots of {rows[0]["lot_size"]:g}.
+Scattering features (3,969 numbers, made by `dpscd_experiments.device.scattering`), everything
+'auto' but epsilon = {rows[0]["epsilon"]:g}: {rows[0]["steps"]} lots of {rows[0]["lot_size"]:g}.
 Seconds leave out the first fit, which compiles; the whole fit reads the rows, releases moments
 and brings rows to the device.
 
@@ -115,44 +100,10 @@ def _checks(rows: Sequence[Row]) -> str:
 """
 
 
-_FOOT = """\
-## What the numbers say, and what went against us
-
-All three trainings are within what was asked for, and so is that of Fashion-MNIST (at most
-3 s): two runs of each training (the other took 2.46, 1.72 and 1.72 s), five seeds of the
-last. What was hoped for beyond that, 2 s for 1,000 classes and 1 s for 10 million records
-of two classes, was missed.
-
-* **1,000 classes: an accuracy near chance, 0.001.** The generated truth is the largest of
-  1,000 random scores of a row, 1,280 records a class, which is next to unlearnable at
-  epsilon 1. This row measures time; it says nothing of accuracy. That of many classes
-  should be measured on real features.
-* **Fashion-MNIST**: 0.8942 against 0.8950 of the usual engine, a difference of 0.0008 with
-  a standard error of 0.0008: within two, and on the lower side. Five seeds would not show a
-  loss of a tenth of a point.
-* **Most of a fit is not training.** Of 5.5 s on Fashion-MNIST, 0.8 s are the steps. The
-  rest is done on the processor (planning, moments and other releases, measuring rows) or is
-  the way of the rows to the device; it was not timed part by part. The first fit took 13.2
-  s, 5.0 s of which were its training with the compiler's time in it.
-* **Compiling** takes 2 to 15 s for each shape, once a process: longer than the trainings.
-* **Not in the trainings' seconds**: making the records, which are made on the device, and
-  the transfer. How long 10 million rows take from a file to the device was not measured.
-* **What the checks reach.** Neighbours are compared in the very program that trains.
-  Normals and lots "as on the processor" and the lengths of contributions are computed
-  operation by operation. No maker's GPU but this one was tried.
-* The rows do not name the commit they were made from.
-"""
-
-
 def device_page(found: dict[str, Any]) -> str:
-    """Return the page of stored rows.
-
-    Parameters
-    ----------
-    found : dict
-        Rows by what they are of, and the machine.
-    """
-    listed = _table(("machine", ""), list(found["machine"].items()))
+    """Return the page of stored rows."""
     makers = {"times": _times, "fashion": _fashion, "parts": _parts, "checks": _checks}
     made = [make(found[what]) for what, make in makers.items() if found.get(what)]
-    return "\n".join([_HEAD, *made, "## The machine\n", listed, "", _FOOT])
+    listed = _table(("machine", ""), found["machine"].items())
+    page = (files("dpscd_experiments.device") / "page.md").read_text(encoding="utf-8")
+    return page.replace("{body}", "\n".join([*made, "## The machine\n", listed, ""]))

@@ -1,6 +1,6 @@
 """Scattering features of pictures on a device: two scales, eight angles, second order.
 
-The network of dpscd_experiments.fashion, which takes kymatio, written for JAX: wavelets
+The network of dpscd_experiments.features, which takes kymatio, written for JAX: wavelets
 of Morlet's form, multiplied in the Fourier domain. Its numbers are close to those, not equal.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.device.backend import compiled, exactly
-from dpscd_experiments.fashion import SCATTERING_SIZE, normalised
+from dpscd_experiments.features import SCATTERING_SIZE, normalised
 
 __all__ = ["scattering_on_device"]
 
@@ -69,13 +69,7 @@ def _scattered(pictures: Any) -> Any:
 
 
 def scattering_on_device(images: npt.NDArray[np.uint8]) -> Floats:
-    """Return one row per picture: its 3,969 normalised scattering coefficients.
-
-    Parameters
-    ----------
-    images : array of shape (n, 28, 28)
-        Pictures, 0 to 255.
-    """
+    """Return one row per picture: its 3,969 normalised scattering coefficients."""
     rows = np.empty((len(images), SCATTERING_SIZE), dtype=np.float32)
     with exactly():
         run = compiled(_scattered)

@@ -1,91 +1,45 @@
-"""Our untuned models against tuned opponents: what to run, and what is stored of it.
+"""Our untuned models against tuned opponents on test data."""
 
-The bench of accuracy and the bench of tables differ in their methods and their problems.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
-from dpscd.errors import ParameterError
-from dpscd_experiments.cells import Cell
-from dpscd_experiments.experiments.specs import settings_of
-from dpscd_experiments.opponents.registry import METHODS, Method
-from dpscd_experiments.opponents.setting import Setting, Stored
-from dpscd_experiments.runner import run
-from dpscd_experiments.store import Row, Store
+from dpscd_experiments import report
+from dpscd_experiments.comparison import Known, Result, comparison, rows_of
+from dpscd_experiments.datasets import load_dataset
+from dpscd_experiments.experiment import Shown, Spec
+from dpscd_experiments.opponents.registry import METHODS, OURS
+from dpscd_experiments.opponents.setting import Setting, Stored, measure_of
+from dpscd_experiments.report import ABOVE, BELOW
+from dpscd_experiments.style import (
+    LOOKS,
+    epsilon_axis,
+    markdown_table,
+    new_figure,
+    quartiles,
+    quick_stamp,
+)
 
-__all__ = ["Result", "results_of", "run_methods", "settings_in", "stored_rows"]
+__all__ = ["EXPERIMENT", "draw", "draw_calibration", "page", "settings_in"]
 
+#: Metrics of each loss, the main one first.
+_METRICS = {
+    "squared": ("mse", "r2"),
+    "logistic": ("accuracy", "log_loss", "brier", "auc", "calibration_error"),
+    "hinge": ("accuracy", "auc"),
+}
 
-@dataclass(frozen=True)
-class Result:
-    """What is stored of a method in one setting.
-
-    Attributes
-    ----------
-    setting : Setting
-        The problem and the epsilon.
-    method : str
-        The method's name.
-    rows : tuple of dict
-        Rows of its results, on test rows; empty when there are none.
-    tried : int
-        How many configurations were tried on validation rows.
-    trouble : tuple of str
-        Why cells failed or were skipped.
-    """
-
-    setting: Setting
-    method: str
-    rows: tuple[Row, ...]
-    tried: int
-    trouble: tuple[str, ...]
-
-    def values(self, metric: str) -> tuple[float, ...]:
-        """Return a metric at each seed, in their order."""
-        found = [row for row in self.rows if row["metric"] == metric and row["at"] is None]
-        return tuple(row["value"] for row in sorted(found, key=lambda row: row["seed"]))
-
-    def by_seed(self, metric: str) -> dict[int, float]:
-        """Return a metric at each seed."""
-        own = (row for row in self.rows if row["metric"] == metric and row["at"] is None)
-        return {row["seed"]: row["value"] for row in own}
-
-    def curve(self, metric: str) -> list[tuple[float, float]]:
-        """Return the points of a curve, those of all seeds."""
-        return [(row["at"], row["value"]) for row in self.rows if row["metric"] == metric]
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """The configuration that was chosen."""
-        own = ("param.problem", "param.loss", "param.part")
-        return {
-            name.removeprefix("param."): value
-            for name, value in (self.rows[0] if self.rows else {}).items()
-            if name.startswith("param.") and name not in own
-        }
+_TUNED = ("dp-sgd", "published")
+_CALIBRATED_AT = 1.0  # the epsilon whose calibration curves are drawn
+_NAMES = {"mse": "test MSE", "accuracy": "test accuracy", "auc": "test AUC", "r2": "test R2"}
+_LEVELS = ("plain", "ebm", "boosting")  # not private: the same at every epsilon
+_BINS = 10
 
 
-def settings_in(
-    spec: Mapping[str, Any], quick: bool, problems: Sequence[str] = ()
-) -> list[Setting]:
-    """Return the settings of a run.
-
-    Parameters
-    ----------
-    spec : dict
-        The bench's file.
-    quick : bool
-        Whether to use what its table ``quick`` says.
-    problems : sequence of str
-        Only these; otherwise those that the file names.
-    """
-    chosen = settings_of(spec, quick)
+def settings_in(chosen: Spec, problems: Sequence[str]) -> list[Setting]:
+    """Return the settings of these problems, or of those that the file names."""
     known = chosen["problems"]
-    for name in problems:
-        if name not in known:
-            raise ParameterError(f"problem={name!r} must be one of {', '.join(known)}.")
     common = {
         "experiment": chosen["target"],
         "seeds": chosen["seeds"],
@@ -99,96 +53,184 @@ def settings_in(
     ]
 
 
-def run_methods(
-    settings: Sequence[Setting],
-    methods: Iterable[str],
-    spec: Mapping[str, Any],
-    store: Store,
-    *,
-    known: Mapping[str, Method] = METHODS,
-    processes: int = 1,
-    progress: bool | None = None,
-) -> None:
-    """Run methods, tuning included, as far as the store does not have them yet.
+def page(results: Sequence[Result], quick: bool, figures: Sequence[str]) -> str:
+    """Return the page in Markdown."""
+    by = report.by_problem(results)
+    parts = ["# Accuracy", report.opening(results, quick), "## Regret", _regrets(by)]
+    for problem, own in by.items():
+        parts += [f"## {problem}", _problem(own)]
+        names = [f"{kind}-{problem}" for kind in ("accuracy", "calibration")]
+        parts += [f"![{problem}]({name}.png)" for name in names if name in figures]
+    parts += ["## Chosen configurations", report.chosen_table(by, METHODS)]
+    return "\n\n".join([*parts, *report.ending(results, METHODS)]) + "\n"
 
-    Parameters
-    ----------
-    settings : sequence of Setting
-        Problems and epsilons.
-    methods : iterable of str
-        Names in `known`.
-    spec : dict
-        The bench's settings, of a quick or a full run.
-    store : Store
-        Where rows go.
-    known : dict
-        The methods of the bench.
-    processes, progress
-        As for :func:`dpscd_experiments.runner.run`.
-    """
-    names = list(methods)
-    seen: set[str] = set()
-    # What a round of tuning finds decides what the next round runs.
-    for number in range(1, 100):
-        stored = stored_rows(store)
-        waiting = {
-            cell.key: cell
-            for setting in settings
-            for name in names
-            for cell in known[name].cells(setting, spec, stored)
-            if cell.key not in seen
-        }
-        if not waiting:
-            return
-        seen |= waiting.keys()
-        run(
-            waiting.values(),
-            store,
-            processes=processes,
-            progress=progress,
-            title=f"round {number}",
+
+def _regrets(by: report.By) -> str:
+    body = []
+    for problem, results in by.items():
+        for epsilon, cell in report.cells_of(results).items():
+            ours = cell.get(OURS)
+            if ours is None:
+                continue
+            rival = report.best_rival(cell.values(), METHODS)
+            metric = measure_of(ours.setting.loss)
+            words = [report.regret_text(ours, cell.get(name), metric) for name in _TUNED]
+            best = "-"
+            if rival is not None:
+                best = (
+                    f"{report.regret_text(ours, rival, metric)} ({METHODS[rival.method].label})"
+                )
+            words += [best, report.regret_text(ours, cell.get("plain"), metric)]
+            body.append([problem, f"{epsilon:g}", metric, *words])
+    head = ["problem", "epsilon", "metric"]
+    head += [f"minus {METHODS[name].label}" for name in _TUNED]
+    head += ["minus the best private opponent", f"minus {METHODS['plain'].label}"]
+    return (
+        "Ours, untuned, minus the other, as means over seeds and with the standard error of "
+        "the difference; for MSE the other minus ours, so that positive always means that "
+        f"ours is better. {BELOW}: below by more than two standard errors; {ABOVE}: above "
+        f"by more than two.\n\n{markdown_table(head, body)}\n\n{_count(by)}"
+    )
+
+
+def _count(by: report.By) -> str:
+    """Return in how many cells ours is below, above or level with each opponent."""
+    lines = []
+    for name in _TUNED:
+        found = [
+            report.regret(cell[OURS], cell[name])
+            for results in by.values()
+            for cell in report.cells_of(results).values()
+            if OURS in cell and name in cell
+        ]
+        if found:
+            lines.append(
+                f"* Against {METHODS[name].label}: better in "
+                f"{sum(one.difference > 0.0 for one in found)} of {len(found)} cells, above by "
+                f"more than two standard errors in {sum(one.above for one in found)}, below "
+                f"by more than two in {sum(one.below for one in found)}."
+            )
+    return "\n".join(lines)
+
+
+def _problem(results: Sequence[Result]) -> str:
+    setting = results[0].setting
+    tables = [
+        f"Test {report.WORDS[metric]}:\n\n{report.metric_table(results, metric, METHODS)}"
+        for metric in _METRICS[setting.loss]
+    ]
+    head = f"Data {setting.dataset}, loss {setting.loss}, delta {setting.delta:g}."
+    return "\n\n".join([head, *tables])
+
+
+def draw(results: Sequence[Result], quick: bool, known: Known, measure: str) -> Any:
+    """Return the figure of one problem: median and quartiles of all methods."""
+    setting = results[0].setting
+    figure, axes = new_figure(8.4, 4.8)
+    middles: list[tuple[str, float, float]] = []
+    for method, own in known.items():
+        points = sorted(
+            (one.setting.epsilon, *quartiles(one.values(measure)))
+            for one in results
+            if one.method == method and one.rows
         )
+        if not points:
+            continue
+        if method in _LEVELS:
+            points = points[:1]  # a line across the figure counts once
+        epsilons, low, middle, high = zip(*points, strict=True)
+        middles += [
+            (method, epsilon, value)
+            for epsilon, value in zip(epsilons, middle, strict=True)
+            if math.isfinite(value)
+        ]
+        if method in _LEVELS:
+            axes.axhline(middle[0], label=own.label, **LOOKS[method])
+            continue
+        axes.plot(epsilons, middle, label=own.label, **LOOKS[method])
+        axes.fill_between(epsilons, low, high, color=LOOKS[method]["color"], alpha=0.15, lw=0)
+    ticks = (one.setting.epsilon for one in results)
+    epsilon_axis(axes, ticks, f"epsilon (delta = {setting.delta:g})")
+    _limit(axes, middles, measure)
+    axes.set_ylabel(_NAMES[measure])
+    seeds = max(len(one.values(measure)) for one in results)
+    axes.set_title(f"{setting.problem}\nmedian and quartiles of {seeds} seeds")
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize=8)
+    quick_stamp(figure, quick)
+    return figure
 
 
-def stored_rows(store: Store) -> Stored:
-    """Return the rows of a store by cell."""
-    by_cell: dict[str, list[Row]] = {}
-    for row in store.read():
-        by_cell.setdefault(row["cell"], []).append(row)
-    return by_cell
+def draw_calibration(results: Sequence[Result], quick: bool) -> Any:
+    """Return the calibration curves of a logistic problem at one epsilon."""
+    setting = results[0].setting
+    figure, axes = new_figure(7.2, 4.8)
+    axes.plot([0, 1], [0, 1], color="0.7", lw=1)
+    for one in results:
+        curve = _mean_curve(one.curve("calibration"))
+        if curve:
+            at, observed = zip(*curve, strict=True)
+            axes.plot(at, observed, label=METHODS[one.method].label, **LOOKS[one.method])
+    axes.set_xlabel("predicted probability")
+    axes.set_ylabel("part that is positive")
+    axes.set_title(
+        f"{setting.problem}, epsilon {setting.epsilon:g}: mean of {setting.seeds} seeds"
+    )
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize=8)
+    quick_stamp(figure, quick)
+    return figure
 
 
-def results_of(
-    settings: Iterable[Setting],
-    spec: Mapping[str, Any],
-    stored: Stored,
-    known: Mapping[str, Method] = METHODS,
-) -> list[Result]:
-    """Return what is stored of every method, tried in these settings or not yet complete.
-
-    Nothing runs; `known` are the methods of the bench. A method of which nothing is stored is
-    left out.
-    """
-    results = []
-    for setting in settings:
-        for name, method in known.items():
-            cells = [cell for cell in method.cells(setting, spec, stored) if cell.key in stored]
-            if cells:
-                results.append(_result(setting, name, cells, stored))
-    return results
+def _mean_curve(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return one point a bin: the means over seeds."""
+    bins: dict[int, list[tuple[float, float]]] = {}
+    for at, value in points:
+        bins.setdefault(min(_BINS - 1, int(_BINS * at)), []).append((at, value))
+    return [
+        (sum(at for at, _ in inside) / len(inside), sum(v for _, v in inside) / len(inside))
+        for _, inside in sorted(bins.items())
+    ]
 
 
-def _result(setting: Setting, method: str, cells: Sequence[Cell], stored: Stored) -> Result:
-    rows: list[Row] = []
-    tried = 0
-    trouble: dict[str, None] = {}
-    for cell in cells:
-        found = stored[cell.key]
-        if found[0]["status"] != "ok":
-            trouble[found[0]["message"]] = None
-        elif cell.parameters["part"] == "test":
-            rows += found
-        elif cell.seed == setting.tuning_seeds[0]:
-            counts = [int(row["value"]) for row in found if row["metric"] == "tried"]
-            tried += counts[0] if counts else 1
-    return Result(setting, method, tuple(rows), tried, tuple(trouble))
+def _limit(axes: Any, middles: Sequence[tuple[str, float, float]], measure: str) -> None:
+    """Leave out medians far worse than the rest; an arrow and their number remain."""
+    rises = measure != "mse"
+    ordered = sorted((value for _, _, value in middles), reverse=rises)  # best first
+    best, usual = ordered[0], ordered[(2 * (len(ordered) - 1)) // 3]
+    reach = 2.0 * abs(usual - best) or 1.0
+    kept = [value for value in ordered if abs(value - best) <= reach]
+    room = 0.08 * (max(kept) - min(kept)) or 0.01
+    low, high = min(kept) - room, max(kept) + room
+    axes.set_ylim(low, high)
+    above: Counter[float] = Counter()  # numbers that stand at an epsilon already
+    for method, epsilon, value in middles:
+        if not low <= value <= high:
+            away = 12 * above[epsilon] + (6 if rises else 12)
+            above[epsilon] += 1
+            axes.annotate(
+                f"{value:.2f} \u2193" if rises else f"{value:.0f} \u2191",
+                (epsilon, low if rises else high),
+                xytext=(6, away if rises else -away),
+                textcoords="offset points",
+                fontsize=9,
+                color=LOOKS[method]["color"],
+            )
+
+
+def _show(results: list[Result], quick: bool, _spec: Spec, _stored: Stored) -> Shown:
+    figures = {}
+    for problem, own in report.by_problem(results).items():
+        if rows_of(own):
+            measure = measure_of(own[0].setting.loss)
+            figures[f"accuracy-{problem}"] = draw(own, quick, METHODS, measure)
+            at = [one for one in own if one.setting.epsilon == _CALIBRATED_AT]
+            if any(one.curve("calibration") for one in at):
+                figures[f"calibration-{problem}"] = draw_calibration(at, quick)
+    text = page(results, quick, list(figures))
+    return Shown(text, {"accuracy": rows_of(results)}, figures)
+
+
+EXPERIMENT = comparison(
+    METHODS, settings_in, lambda one, _: load_dataset(one.dataset), _show, "problems"
+)

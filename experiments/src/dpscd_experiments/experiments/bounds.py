@@ -6,27 +6,31 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from dpscd_experiments.experiments.picking import values
-from dpscd_experiments.experiments.specs import settings_of
+from dpscd_experiments.cells import Cell
+from dpscd_experiments.experiment import Spec, load_spec, settings_of, target
 from dpscd_experiments.metrics import Metrics
-from dpscd_experiments.paper.settings import Settings
+from dpscd_experiments.paper.algorithms import Settings
 from dpscd_experiments.paper.theory import (
     bounds_table,
     lemma3_decrease,
     theorem2_applies,
     theorem2_bound,
 )
-from dpscd_experiments.runner import Cell
+from dpscd_experiments.store import Row, pick, values
+from dpscd_experiments.style import new_figure
 
-__all__ = ["DUAL", "OTHERS", "bound", "cells", "text"]
+__all__ = ["DUAL", "EXPERIMENT", "OTHERS"]
 
 #: The rows of the table, other than the last, which depends on L.
 OTHERS = ("Zhang et al. 2017", "Chaudhuri et al. 2011", "Wang et al. 2017")
 DUAL = "DP-SCD"
 
+_COLOURS = ("#009e73", "#56b4e9", "#0072b2")
+_STYLES = ("-", "--", "-")
+_DUAL_STYLES = (":", "-.", "-")
 
-def cells(spec: dict[str, Any], quick: bool) -> list[Cell]:
-    """Return the cells: a row of the table each, by setting, epsilon and lot size."""
+
+def _cells(spec: Spec, quick: bool) -> list[Cell]:
     chosen = settings_of(spec, quick)
     first, last, points = chosen["curve"]
     curve = {"smallest": first, "largest": last, "points": points}
@@ -38,7 +42,7 @@ def cells(spec: dict[str, Any], quick: bool) -> list[Cell]:
             rows += [(DUAL, lot_size) for lot_size in chosen["lot_sizes"]]
             made += [
                 Cell(
-                    bound,
+                    _bound,
                     "bounds",
                     setting["dataset"],
                     method,
@@ -51,9 +55,9 @@ def cells(spec: dict[str, Any], quick: bool) -> list[Cell]:
     return made
 
 
-def bound(cell: Cell) -> Metrics:
+def _bound(cell: Cell) -> Metrics:
     """Return a row of the table as a number and against N, with what its theorem asks."""
-    public: Any = cell.parameters
+    public = cell.parameters
     n, d, lot_size = public["n"], public["d"], public["lot_size"]
     sizes = np.geomspace(public["smallest"], public["largest"], public["points"])
     metrics: dict[str, Any] = {
@@ -94,7 +98,7 @@ def _crossover(n: int, d: int) -> float:
     return float(brentq(excess, 2.0, math.exp(-1.0 / 3.0) * n))
 
 
-def text(rows: list[dict[str, Any]], quick: bool) -> str:
+def _text(rows: list[Row], quick: bool) -> str:
     """Return what the rows say, as Markdown."""
     settings = list(dict.fromkeys(row["dataset"] for row in rows))
     lots = sorted({row["param.lot_size"] for row in rows if row["method"] == DUAL})
@@ -121,16 +125,7 @@ def text(rows: list[dict[str, Any]], quick: bool) -> str:
             lambda name, at: _number(rows, at[0], name, {"lot_size": at[1]}),
         )
     )
-    parts.append(
-        "The condition of Theorem 2 holds for no lot size at any of the three settings, so "
-        "the row of DP-SCD is not a bound there. The theorem's own expression has "
-        "log(lam N epsilon / L) where the table has log(N / L), and is negative wherever L "
-        "exceeds lam N epsilon. Lemma 3, which does hold (not for the hinge), leaves the "
-        "stated share of the suboptimality after all steps, without any noise. The other "
-        "rows bound the excess risk of the model, this one the suboptimality of the duals: "
-        "they are not to be ranked against each other."
-    )
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, load_spec("bounds")["ending"]]) + "\n"
 
 
 def _table(corner: str, settings: list[str], lines: Any, number: Any) -> str:
@@ -141,8 +136,54 @@ def _table(corner: str, settings: list[str], lines: Any, number: Any) -> str:
     )
 
 
-def _number(
-    rows: list[dict[str, Any]], metric: str, dataset: str, columns: dict[str, Any]
-) -> str:
+def _number(rows: list[Row], metric: str, dataset: str, columns: dict[str, Any]) -> str:
     found = values(rows, metric, dataset=dataset, epsilon=1.0, **columns)
     return f"{found[0]:.3g}" if found else "-"
+
+
+def _draw(rows: list[Row], quick: bool) -> Any:
+    settings = list(dict.fromkeys(row["dataset"] for row in rows))
+    figure, (panels,) = new_figure(11, 4.8, 1, len(settings), sharey=True)
+    for axes, dataset in zip(panels, settings, strict=True):
+        here = [row for row in rows if row["dataset"] == dataset and row["epsilon"] == 1.0]
+        _draw_setting(axes, here)
+        one = here[0]
+        axes.set_title(
+            f"{dataset}: N = {one['param.n']}, M = {one['param.d']}, "
+            f"lam = {one['param.lam']:g}",
+            fontsize=9,
+        )
+    panels[0].set_ylabel("bound at epsilon 1, hidden constants 1")
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), fontsize=8, ncols=4, loc="outside lower center"
+    )
+    note = " (quick: fewer values of epsilon)" if quick else ""
+    figure.suptitle(
+        f"The paper's table of utility bounds{note}\n"
+        "DP-SCD's row needs Theorem 2, whose condition holds at none of these settings",
+        fontsize=11,
+    )
+    return figure
+
+
+def _draw_setting(axes: Any, rows: list[Row]) -> None:
+    lots = sorted({row["param.lot_size"] for row in rows if row["method"] == DUAL})
+    lines = [
+        (method, {"method": method}, colour, style)
+        for method, colour, style in zip(OTHERS, _COLOURS, _STYLES, strict=True)
+    ]
+    lines += [
+        (f"{DUAL}, L = {L}", {"method": DUAL, "lot_size": L}, "#d55e00", style)
+        for L, style in zip(lots, _DUAL_STYLES, strict=False)
+    ]
+    for label, columns, colour, style in lines:
+        curve = pick(rows, "against_n", **columns)
+        sizes, bounds = zip(*((row["at"], row["value"]) for row in curve), strict=True)
+        axes.loglog(sizes, bounds, style, color=colour, lw=1.4, label=label)
+        for row in pick(rows, "bound", **columns):
+            axes.plot(row["param.n"], row["value"], "o", color=colour, ms=4)
+    axes.axvline(rows[0]["param.n"], color="black", lw=0.8, ls=":")
+    axes.set_xlabel("N")
+
+
+EXPERIMENT = target(_cells, _text, _draw)

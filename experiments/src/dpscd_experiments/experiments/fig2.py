@@ -1,6 +1,6 @@
 """Figure 2: the primal objective after each epoch, ridge regression on MSD."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -8,23 +8,17 @@ from typing import Any
 from dpscd.privacy.random import source_for
 from dpscd.solvers.sdca import sdca
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.experiments.chosen import (
-    LABELS,
-    Chosen,
-    best_by_method,
-    markdown_table,
-    setting,
-)
-from dpscd_experiments.experiments.specs import settings_of
-from dpscd_experiments.experiments.sweeps import grid_cells, tune
-from dpscd_experiments.experiments.training import prepared
+from dpscd_experiments.experiment import Spec, settings_of, target
+from dpscd_experiments.experiments.fig1 import LABELS, Chosen, best_by_method, setting
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.paper import Diagnostics
+from dpscd_experiments.store import Row
+from dpscd_experiments.style import LOOKS, markdown_table, new_figure, quick_stamp
+from dpscd_experiments.sweeps import grid_cells, judged, prepared, tune
 
-__all__ = ["OPTIMUM", "cells", "curves", "optimum_of", "text"]
+__all__ = ["EXPERIMENT", "curves", "optimum_of", "solved", "traced"]
 
-OPTIMUM = "optimum"
-
+_OPTIMUM = "optimum"
 _ARRIVED = 1e-4  # of the optimum: closer than this there is no speed to speak of
 _EXACT = 1e-9  # duality gap, relative, at which the optimum is taken as known
 
@@ -32,76 +26,53 @@ _EXACT = 1e-9  # duality gap, relative, at which the optimum is taken as known
 Line = tuple[Chosen, list[tuple[float, float, float, float]]]
 
 
-def cells(spec: Mapping[str, Any], quick: bool) -> list[Cell]:
-    """Return the cells: the sweep of figure 1 again, with the path of the winners.
-
-    Parameters
-    ----------
-    spec : dict
-        The target's file.
-    quick : bool
-        Whether to use its thinner grids and fewer seeds.
-    """
+def _cells(spec: Spec, quick: bool) -> list[Cell]:
+    """Return the cells: the sweep of figure 1 again, with the path of the winners."""
     settings = settings_of(spec, quick)
-    optimum = Cell(
-        function=solved,
-        experiment=settings["target"],
-        dataset=settings["dataset"],
-        method=OPTIMUM,
-        parameters={name: settings[name] for name in ("loss", "lam")},
-    )
-    return [*grid_cells(settings, settings["target"], settings["methods"], traced), optimum]
+    parameters = {name: settings[name] for name in ("loss", "lam")}
+    optimum = Cell(solved, "fig2", settings["dataset"], _OPTIMUM, parameters=parameters)
+    return [*grid_cells(settings, "fig2", settings["methods"], traced), optimum]
 
 
 def traced(cell: Cell) -> Metrics:
-    """Tune at one lot size, and follow the objective of the best with all seeds.
-
-    Returns
-    -------
-    dict
-        As :func:`dpscd_experiments.experiments.sweeps.sweep`, and the curves ``primal``,
-        ``primal_low`` and ``primal_high`` over epochs: median, least and largest of the
-        seeds. Not private.
-    """
+    """Tune at one lot size, and follow the objective of the best with all seeds."""
     task, winner = tune(cell)
     models, paths = [], []
-    for seed in range(int(str(cell.parameters["seeds"]))):
+    for seed in range(cell.parameters["seeds"]):
         watch = Diagnostics(task.problem, task.rows, task.records)
         models.append(winner.train(seed, watch))
-        paths.append([point.primal for point in watch.trace.points])
-    tests = [(float(seed), task.score(model, "test")) for seed, model in enumerate(models)]
-    by_epoch = list(enumerate(zip(*paths, strict=True)))
+        paths.append([point.primal for point in watch.points])
+    of: dict[str, Callable[[Sequence[float]], float]] = {
+        "primal": median,
+        "primal_low": min,
+        "primal_high": max,
+    }
     return {
-        task.measure: tests,
-        "validation": median(task.score(model, "validation") for model in models),
-        "clip": winner.config.clip,
-        "learning_rate": winner.config.learning_rate,
-        "sigma": winner.sigma,
-        "tried": winner.tried,
-        "primal": [(epoch, median(values)) for epoch, values in by_epoch],
-        "primal_low": [(epoch, min(values)) for epoch, values in by_epoch],
-        "primal_high": [(epoch, max(values)) for epoch, values in by_epoch],
+        **judged(task, winner, models),
+        **{
+            name: list(enumerate(map(middle, zip(*paths, strict=True))))
+            for name, middle in of.items()
+        },
     }
 
 
 def solved(cell: Cell) -> Metrics:
     """Return the objective at the optimum, from SCD run until the duality gap vanishes."""
-    loss, lam = str(cell.parameters["loss"]), float(str(cell.parameters["lam"]))
-    task = prepared(cell.dataset, loss, lam)
+    task = prepared(cell.dataset, cell.parameters["loss"], cell.parameters["lam"])
     watch = Diagnostics(task.problem, task.rows, task.records)
     sdca(
         task.problem, task.rows, task.records, source_for(cell.seed),
         tolerance=_EXACT, max_epochs=10_000, observer=watch,
     )  # fmt: skip
-    return {"primal": watch.trace.points[-1].primal}
+    return {"primal": watch.points[-1].primal}
 
 
-def optimum_of(rows: Sequence[Mapping[str, Any]]) -> float:
+def optimum_of(rows: Sequence[Row]) -> float:
     """Return the objective at the optimum."""
-    return next(float(row["value"]) for row in rows if row["method"] == OPTIMUM)
+    return next(float(row["value"]) for row in rows if row["method"] == _OPTIMUM)
 
 
-def curves(rows: Sequence[Mapping[str, Any]]) -> list[Line]:
+def curves(rows: Sequence[Row]) -> list[Line]:
     """Return the line of each method and epsilon, at the lot size that validation chose."""
     lines = []
     for one in best_by_method(rows):
@@ -117,7 +88,7 @@ def curves(rows: Sequence[Mapping[str, Any]]) -> list[Line]:
     return lines
 
 
-def text(rows: list[dict[str, Any]], quick: bool) -> str:
+def _text(rows: list[Row], quick: bool) -> str:
     """Return the setting, the table and what agrees with the paper, in Markdown."""
     best = optimum_of(rows)
     lines = curves(rows)
@@ -154,3 +125,36 @@ def text(rows: list[dict[str, Any]], quick: bool) -> str:
         f"rows: not private. Median of the last five epochs; the optimum is {best:.4f}."
     )
     return "\n".join([head, "", table, "", *notes, ""])
+
+
+def _draw(rows: list[Row], quick: bool) -> Any:
+    lines = curves(rows)
+    best = optimum_of(rows)
+    epsilons = sorted({one.epsilon for one, _ in lines if one.private})
+    figure, (panels,) = new_figure(10.5, 4.8, 1, len(epsilons), sharey=True)
+    start = max(points[0][2] for _, points in lines)
+    highest = start
+    for axes, epsilon in zip(panels, epsilons, strict=True):
+        for one, points in lines:
+            if one.private and one.epsilon != epsilon:
+                continue
+            epochs, low, middle, high = zip(*points, strict=True)
+            look = {**LOOKS[one.method], "marker": None}
+            axes.plot(epochs, middle, label=one.label, **look)
+            axes.fill_between(epochs, low, high, color=look["color"], alpha=0.12, lw=0)
+            highest = max(highest, *middle)
+        axes.axhline(best, color="black", linestyle=":", label="optimum")
+        axes.set_title(f"epsilon = {epsilon:g}")
+        axes.set_xlabel("epoch")
+        axes.grid(alpha=0.3)
+    room = 0.05 * (highest - best)
+    panels[0].set_ylim(best - room, highest + room)
+    panels[0].set_ylabel("primal objective on the training rows (not private)")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right upper", fontsize=8)
+    figure.suptitle("Convergence, ridge regression on YearPredictionMSD: median and range")
+    quick_stamp(figure, quick)
+    return figure
+
+
+EXPERIMENT = target(_cells, _text, _draw)

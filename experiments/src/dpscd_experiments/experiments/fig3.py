@@ -1,47 +1,41 @@
 """Figure 3: MSE of DP-SCD as published against the lot size, for several clips."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from dpscd_experiments.cells import Cell
-from dpscd_experiments.experiments.chosen import markdown_table
-from dpscd_experiments.experiments.specs import settings_of
-from dpscd_experiments.experiments.training import Config, prepared, trainer
-from dpscd_experiments.metrics import Metrics
+from matplotlib import colormaps
 
-__all__ = ["cells", "near", "text", "valley", "valleys"]
+from dpscd_experiments.cells import Cell
+from dpscd_experiments.experiment import Spec, settings_of, target
+from dpscd_experiments.metrics import Metrics
+from dpscd_experiments.store import Row
+from dpscd_experiments.style import markdown_table, new_figure, quick_stamp
+from dpscd_experiments.sweeps import Config, prepared, trainer
+
+__all__ = ["EXPERIMENT", "curve", "near", "valley", "valleys"]
 
 _NEAR = 1.05  # what counts as close to the least MSE of all
+_MARKERS = "ovs^Dd<>ph"
+_TOP = 1.35  # of the least MSE; beyond it there is nothing to choose
 
 
-def cells(spec: Mapping[str, Any], quick: bool) -> list[Cell]:
-    """Return the cells: one for each clip and seed, over all lot sizes.
-
-    Parameters
-    ----------
-    spec : dict
-        The target's file.
-    quick : bool
-        Whether to use its thinner grids and fewer seeds.
-    """
+def _cells(spec: Spec, quick: bool) -> list[Cell]:
+    """Return the cells: one for each clip and seed, over all lot sizes."""
     settings = settings_of(spec, quick)
     sizes = ",".join(map(str, settings["lot_sizes"]))
+    privacy = settings["epsilon"], settings["delta"]
+    common = {name: settings[name] for name in ("loss", "lam", "epochs")} | {"lot_sizes": sizes}
     return [
         Cell(
-            function=curve,
-            experiment=settings["target"],
-            dataset=settings["dataset"],
-            method="dp-scd",
-            epsilon=settings["epsilon"],
-            delta=settings["delta"],
-            seed=seed,
-            parameters={
-                **{name: settings[name] for name in ("loss", "lam", "epochs")},
-                "clip": clip,
-                "lot_sizes": sizes,
-            },
+            curve,
+            "fig3",
+            settings["dataset"],
+            "dp-scd",
+            *privacy,
+            seed,
+            common | {"clip": clip},
         )
         for seed in range(settings["seeds"])
         for clip in settings["clips"]
@@ -50,18 +44,16 @@ def cells(spec: Mapping[str, Any], quick: bool) -> list[Cell]:
 
 def curve(cell: Cell) -> Metrics:
     """Return the MSE on test rows at each lot size."""
-    given = cell.parameters
-    task = prepared(cell.dataset, str(given["loss"]), float(str(given["lam"])))
-    points = []
-    for size in map(int, str(given["lot_sizes"]).split(",")):
-        config = Config(size, float(str(given["clip"])))
-        epochs = int(str(given["epochs"]))
-        train, _ = trainer(task, cell.method, config, epochs, cell.epsilon, cell.delta)
+    given, points = cell.parameters, []
+    task = prepared(cell.dataset, given["loss"], given["lam"])
+    for size in map(int, given["lot_sizes"].split(",")):
+        config = Config(size, given["clip"])
+        train, _ = trainer(task, cell.method, config, given["epochs"], cell.epsilon, cell.delta)
         points.append((float(size), task.score(train(cell.seed, None), "test")))
     return {task.measure: points}
 
 
-def valleys(rows: Sequence[Mapping[str, Any]]) -> dict[float, list[tuple[float, list[float]]]]:
+def valleys(rows: Sequence[Row]) -> dict[float, list[tuple[float, list[float]]]]:
     """Return, for each clip, the scores of all seeds at each lot size."""
     found: dict[float, dict[float, list[float]]] = {}
     for row in rows:
@@ -82,7 +74,7 @@ def near(points: Sequence[tuple[float, Sequence[float]]], least: float) -> list[
     return [size for size, values in points if median(values) <= _NEAR * least]
 
 
-def text(rows: list[dict[str, Any]], quick: bool) -> str:
+def _text(rows: list[Row], quick: bool) -> str:
     """Return the setting, the table and what agrees with the paper, in Markdown."""
     first = rows[0]
     seeds = len({row["seed"] for row in rows})
@@ -120,3 +112,35 @@ def text(rows: list[dict[str, Any]], quick: bool) -> str:
         f"{first['delta']:g}; median test MSE of {seeds} seeds."
     )
     return "\n".join([setting, "", markdown_table(head, body), "", *notes, ""])
+
+
+def _draw(rows: list[Row], quick: bool) -> Any:
+    found = valleys(rows)
+    least = min(valley(points)[0] for points in found.values())
+    figure, axes = new_figure(7.6, 4.8)
+    for number, (clip, points) in enumerate(found.items()):
+        colour = colormaps["viridis"](0.92 * number / max(1, len(found) - 1))
+        sizes = [size for size, _ in points]
+        middles = [median(values) for _, values in points]
+        marker = _MARKERS[number % len(_MARKERS)]
+        axes.plot(sizes, middles, marker=marker, color=colour, label=f"C = {clip:g}")
+        low = [min(values) for _, values in points]
+        high = [max(values) for _, values in points]
+        axes.fill_between(sizes, low, high, color=colour, alpha=0.1, lw=0)
+        height, place = valley(points)
+        axes.plot([place], [height], marker="o", ms=13, mfc="none", mec=colour, lw=0)
+    axes.set_xscale("log")
+    axes.set_ylim(0.98 * least, _TOP * least)
+    axes.set_xlabel("lot size L")
+    axes.set_ylabel("test MSE")
+    axes.set_title(
+        f"DP-SCD as published, {rows[0]['dataset']}, epsilon = {rows[0]['epsilon']:g}\n"
+        "median and range; a ring marks the least MSE of each C"
+    )
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize=8)
+    quick_stamp(figure, quick)
+    return figure
+
+
+EXPERIMENT = target(_cells, _text, _draw)

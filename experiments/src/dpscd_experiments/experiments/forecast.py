@@ -38,7 +38,8 @@ COLUMNS = ("kind", "d", "n", "task", "epsilon", "seed", "without", "after")
 ODDS = {"near separable": (8.0, 0.0), "one in twenty": (1.5, -4.0)}  # size, shift
 
 
-def _features(kind: str, d: int, count: int, rng: np.random.Generator) -> Any:
+def features(kind: str, d: int, count: int, rng: np.random.Generator) -> Any:
+    """Return features of a kind: independent, correlated, heavy-tailed or of categories."""
     if kind == "heavy tails":
         return np.clip(rng.standard_t(2.5, (count, d)), -30, 30)
     if kind == "categories":
@@ -54,7 +55,7 @@ def _drawn(kind: str, d: int, n: int) -> tuple[Any, Any]:
     """Return features and labels, numbers or -1 and 1."""
     rng = np.random.default_rng(d + n)
     name, _, part = kind.partition(" .")
-    X = _features(name, d, n + TEST, rng)
+    X = features(name, d, n + TEST, rng)
     score = X @ (rng.standard_normal(d) * rng.gamma(1.0, size=d))
     score = (score - score.mean()) / score.std()
     if part:

@@ -1,102 +1,64 @@
-"""Confidence intervals: what the bench runs, and what one fit tells."""
+"""How often confidence intervals of private coefficients contain the truth."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from statistics import NormalDist
-from typing import Any, cast
+from dataclasses import asdict
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from dpscd import DPLogisticRegression, DPRidge
 from dpscd.errors import ParameterError
 from dpscd.planning import default_delta
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.experiments.specs import settings_of
+from dpscd_experiments.experiment import Asked, Experiment, Failure, Shown, Spec, settings_of
+from dpscd_experiments.experiments.intervals_figures import draw_coverage, draw_table
+from dpscd_experiments.experiments.intervals_page import (
+    LEVEL,
+    PLAIN,
+    REACH,
+    TABLES,
+    Named,
+    fits_of,
+    lines_of,
+    page,
+    terms_of,
+)
 from dpscd_experiments.interval_designs import FAMILIES, Design, Family, Sample, draw_sample
 from dpscd_experiments.interval_tables import QUESTIONS, load_question
 from dpscd_experiments.metrics import Metrics
-from dpscd_experiments.plain_intervals import Plain, plain_least_squares, plain_logistic
+from dpscd_experiments.store import Row, Store
 
 __all__ = [
-    "LEVEL", "OURS", "PLAIN", "TABLES", "Named", "designs_in", "fit_cells", "measure_fit",
-    "measure_table", "table_cells",
+    "EXPERIMENT", "designs_in", "fit_cells", "measure_fit", "measure_table",
+    "plain_least_squares", "plain_logistic",
 ]  # fmt: skip
 
 Floats = npt.NDArray[np.float64]
 
-#: Of all intervals.
-LEVEL = 0.95
-
-#: The methods on real tables, without privacy and with, and the experiment of their rows.
-PLAIN, OURS, TABLES = "plain", "ours", "intervals-tables"
-
-_REACH = NormalDist().inv_cdf(0.5 + LEVEL / 2.0)
+_OURS = "ours"  # on real tables, with privacy
+_STEPS, _CLOSE = 50, 1e-10  # of Newton's method
+_PRIVATE = ("estimate", "std_error", "low", "high")
 _HOPELESS = "inference cannot work"  # how the message of a fit begins that is refused
 
 
-@dataclass(frozen=True)
-class Named:
-    """A design as the bench's file has it.
-
-    Attributes
-    ----------
-    name, words : str
-        In rows, and on the page.
-    design : Design
-        What it is.
-    families : tuple of str
-        For which models.
-    seeds : int
-        How many fits.
-    """
-
-    name: str
-    words: str
-    design: Design
-    families: tuple[Family, ...]
-    seeds: int
-
-
 def designs_in(
-    spec: Mapping[str, Any],
-    quick: bool,
-    *,
+    chosen: Spec,
     only: Sequence[str] = (),
     families: Sequence[str] = (),
     seeds: int | None = None,
 ) -> list[Named]:
-    """Return the designs of a run.
-
-    Parameters
-    ----------
-    spec : dict
-        The bench's file.
-    quick : bool
-        Whether to use what its table ``quick`` says.
-    only : sequence of str
-        Only these designs; otherwise those that the file names.
-    families : sequence of str
-        Only these models.
-    seeds : int, optional
-        At most so many fits of each.
-    """
-    chosen = settings_of(spec, quick)
-    known = chosen["designs"]
-    for what, given, allowed in (("design", only, known), ("family", families, FAMILIES)):
-        for name in given:
-            if name not in allowed:
-                raise ParameterError(f"{what}={name!r} must be one of {', '.join(allowed)}.")
+    """Return these designs or those that the file names, of these models, with few fits."""
     found = []
-    for name in only or chosen.get("only", known):
-        own = dict(known[name])
+    for name in only or chosen.get("only", chosen["designs"]):
+        own = dict(chosen["designs"][name])
         words, mine = own.pop("words"), own.pop("families", FAMILIES)
         most = min(own.pop("seeds", chosen["seeds"]), chosen["seeds"])
         design = Design(**{**chosen["base"], **own})
         kept = tuple(x for x in mine if not families or x in families)
-        fits = most if seeds is None else min(most, seeds)
-        found.append(Named(name, words, design, kept, fits))
+        found.append(Named(name, words, design, kept, min(most, seeds or most)))
     return found
 
 
@@ -108,10 +70,10 @@ def fit_cells(designs: Sequence[Named]) -> list[Cell]:
             "intervals",
             named.name,
             family,
-            epsilon=named.design.epsilon,
-            delta=default_delta(named.design.declared_n),
-            seed=seed,
-            parameters={k: v for k, v in asdict(named.design).items() if k != "epsilon"},
+            named.design.epsilon,
+            default_delta(named.design.declared_n),
+            seed,
+            {name: own for name, own in asdict(named.design).items() if name != "epsilon"},
         )
         for seed in range(max((named.seeds for named in designs), default=0))
         for named in designs
@@ -127,50 +89,34 @@ def table_cells(names: Sequence[str], epsilons: Sequence[float]) -> list[Cell]:
         delta = default_delta(len(load_question(name)[1]))
         made.append(Cell(measure_table, TABLES, name, PLAIN))
         made += [
-            Cell(measure_table, TABLES, name, OURS, epsilon=epsilon, delta=delta)
+            Cell(measure_table, TABLES, name, _OURS, epsilon=epsilon, delta=delta)
             for epsilon in epsilons
         ]
     return made
 
 
-class _Private:
-    """Estimates and errors of a private fit, the intercept last; NaN where refused."""
+class Plain(NamedTuple):
+    """Coefficients with their standard errors; the intercept, if there is one, comes last."""
 
-    def __init__(self, terms: int, frame: Any = None) -> None:
-        none = np.full(terms, math.nan)
-        self.estimate, self.std_error, self.low, self.high = (
-            none if frame is None else frame[name].to_numpy(np.float64)
-            for name in ("estimate", "std_error", "low", "high")
-        )
+    estimate: Floats
+    std_error: Floats
 
 
 def measure_fit(cell: Cell) -> Metrics:
-    """Fit generated records with and without privacy, and count what is covered.
-
-    Returns
-    -------
-    dict
-        Of the coefficients, without the intercept: ``intervals`` that were given, ``refused``,
-        ``covered`` of those given, ``plain_covered`` of all by intervals without privacy on
-        the same records, ``width``, the median over those given of their width over that
-        without privacy, and ``z2``, the mean square of (estimate - truth) / error. Of the
-        intercept: ``intercept_covered`` (NaN if refused) and ``intercept_plain``. ``cut`` is
-        the share of rows longer than `row_bound`.
-    """
-    parameters = cast("dict[str, Any]", cell.parameters)
-    design = Design(**parameters, epsilon=cell.epsilon)
+    """Fit generated records with and without privacy, and count what is covered."""
+    design = Design(**cell.parameters, epsilon=cell.epsilon)
     family = cast("Family", cell.method)
     sample = draw_sample(design, family, cell.seed)
     mine = _private(cell, design, sample)
     plain = _plain(design, family, sample)
     d = len(sample.coef)
     truth = np.append(sample.coef, sample.intercept)[: len(plain.estimate)]
-    given = np.isfinite(mine.low)
-    covered = (mine.low <= truth) & (truth <= mine.high)
-    by_plain = np.abs(plain.estimate - truth) <= _REACH * plain.std_error
+    given = np.isfinite(mine["low"])
+    covered = (mine["low"] <= truth) & (truth <= mine["high"])
+    by_plain = np.abs(plain.estimate - truth) <= REACH * plain.std_error
     with np.errstate(invalid="ignore"):
-        widths = mine.std_error[:d][given[:d]] / plain.std_error[:d][given[:d]]
-        z2 = np.square((mine.estimate - truth) / mine.std_error)[:d][given[:d]]
+        widths = mine["std_error"][:d][given[:d]] / plain.std_error[:d][given[:d]]
+        z2 = np.square((mine["estimate"] - truth) / mine["std_error"])[:d][given[:d]]
     metrics = {
         "intervals": int(given[:d].sum()),
         "refused": int((~given[:d]).sum()),
@@ -186,7 +132,8 @@ def measure_fit(cell: Cell) -> Metrics:
     return metrics
 
 
-def _private(cell: Cell, design: Design, sample: Sample) -> _Private:
+def _private(cell: Cell, design: Design, sample: Sample) -> dict[str, Floats]:
+    """Return estimates and errors of a private fit, the intercept last; NaN where refused."""
     common: dict[str, Any] = {
         "delta": cell.delta,
         "relation": design.relation,
@@ -203,8 +150,9 @@ def _private(cell: Cell, design: Design, sample: Sample) -> _Private:
     except ParameterError as error:
         if not str(error).startswith(_HOPELESS):
             raise
-        return _Private(len(sample.coef) + int(design.intercept))
-    return _Private(0, model.summary(LEVEL).frame)
+        return dict.fromkeys(_PRIVATE, np.full(len(sample.coef) + design.intercept, math.nan))
+    frame = model.summary(LEVEL).frame
+    return {name: frame[name].to_numpy(np.float64) for name in _PRIVATE}
 
 
 def _model(
@@ -223,24 +171,14 @@ def _plain(design: Design, family: Family, sample: Sample) -> Plain:
 
 
 def measure_table(cell: Cell) -> Metrics:
-    """Fit a real table, with privacy or without.
-
-    Returns
-    -------
-    dict
-        ``estimate``, ``low`` and ``high`` of each term but the intercept, in the units in
-        which they are shown; NaN where refused.
-    """
+    """Fit a real table, with privacy or without."""
     asked, (X, y) = QUESTIONS[cell.dataset], load_question(cell.dataset)
     if cell.method == PLAIN:
         fit = plain_least_squares if asked.family == "ridge" else plain_logistic
         plain = fit(X, y, robust=asked.robust)
-        reach = _REACH * plain.std_error
-        found = {
-            "estimate": plain.estimate,
-            "low": plain.estimate - reach,
-            "high": plain.estimate + reach,
-        }
+        reach = REACH * plain.std_error
+        low, high = plain.estimate - reach, plain.estimate + reach
+        found = {"estimate": plain.estimate, "low": low, "high": high}
     else:
         common: dict[str, Any] = {
             "delta": cell.delta,
@@ -258,3 +196,109 @@ def measure_table(cell: Cell) -> Metrics:
         ]
         for name, numbers in found.items()
     }
+
+
+def plain_least_squares(
+    X: Floats,
+    y: Floats,
+    *,
+    intercept: bool = True,
+    robust: bool = False,
+    persons: npt.NDArray[np.int64] | None = None,
+) -> Plain:
+    """Fit least squares: not private."""
+    rows = _rows(X, intercept)
+    weighted = rows
+    if persons is not None:
+        weighted = rows / np.bincount(persons)[persons][:, None]
+    inverse = _inverse(rows.T @ weighted)
+    estimate = inverse @ (weighted.T @ y)
+    left = y - rows @ estimate
+    if persons is not None:
+        pulls = weighted * left[:, None]
+        sums = [np.bincount(persons, weights=column) for column in pulls.T]
+        return _sandwich(estimate, inverse, np.array(sums, np.float64).T)
+    if robust:
+        return _sandwich(estimate, inverse, rows * left[:, None])
+    variance = float(left @ left) / (len(y) - rows.shape[1])
+    return Plain(estimate, np.sqrt(variance * np.diag(inverse)))
+
+
+def plain_logistic(
+    X: Floats, y: Floats, *, intercept: bool = True, robust: bool = False
+) -> Plain:
+    """Fit logistic regression by Newton's method: not private."""
+    rows = _rows(X, intercept)
+    estimate = np.zeros(rows.shape[1])
+    for _ in range(_STEPS):
+        chance = expit(rows @ estimate)
+        inverse = _inverse((rows * (chance * (1.0 - chance))[:, None]).T @ rows)
+        step = inverse @ (rows.T @ (y - chance))
+        estimate = estimate + step
+        if np.abs(step).max() <= _CLOSE * max(1.0, np.abs(estimate).max()):
+            break
+    else:
+        raise ArithmeticError("Newton's method did not converge: are the classes separated?")
+    if robust:
+        return _sandwich(estimate, inverse, rows * (y - chance)[:, None])
+    return Plain(estimate, np.sqrt(np.diag(inverse)))
+
+
+def _rows(X: Any, intercept: bool) -> Floats:
+    return np.hstack([X, np.ones((len(X), 1))]) if intercept else np.asarray(X)
+
+
+def _inverse(matrix: Any) -> Floats:
+    return np.asarray(np.linalg.inv(matrix), np.float64)
+
+
+def _sandwich(estimate: Floats, inverse: Floats, pulls: Floats) -> Plain:
+    return Plain(estimate, np.sqrt(np.diag(inverse @ (pulls.T @ pulls) @ inverse)))
+
+
+def _run(spec: Spec, asked: Asked, store: Store) -> None:
+    chosen = settings_of(spec, asked.quick)
+    tables = [name for name in asked.datasets if name in QUESTIONS]
+    made = [name for name in asked.datasets if name not in QUESTIONS]
+    waiting = []
+    if made or not tables:
+        waiting += fit_cells(designs_in(chosen, made, asked.methods, asked.seeds))
+    if tables or not (asked.datasets or asked.methods):
+        # Raises when a table is missing, before anything ran.
+        waiting += table_cells(tables or chosen["tables"], chosen["table_epsilons"])
+    asked.forget(store)
+    asked.run(waiting, store, "intervals")
+
+
+def _show(spec: Spec, quick: bool, store: Store) -> Shown:
+    designs = designs_in(settings_of(spec, quick))
+    # The store may hold another version of the experiment too: quick or full.
+    wanted = {cell.key for cell in fit_cells(designs)}
+    kept = [row for row in store.read() if row["experiment"] == TABLES or row["cell"] in wanted]
+    done = [row for row in kept if row["status"] == "ok"]
+    fits, terms = fits_of(done), terms_of(done)
+    if not fits and not terms:
+        reasons = {row["message"] for row in kept}
+        raise Failure(f"intervals: no results; {'; '.join(sorted(reasons))}")
+    rows: dict[str, list[Row]] = {}
+    figures = {}
+    if fits:
+        rows["intervals"] = fits
+        figures["intervals-coverage"] = draw_coverage(lines_of(fits, designs), quick)
+    if terms:
+        rows["intervals-tables"] = terms
+        for name in dict.fromkeys(row["dataset"] for row in terms):
+            own = [row for row in terms if row["dataset"] == name]
+            figures[f"intervals-{name}"] = draw_table(own, quick)
+    return Shown(page(fits, terms, designs, kept, quick, list(figures)), rows, figures)
+
+
+def _choices(chosen: Spec) -> Mapping[str, Sequence[Any]]:
+    return {
+        "data": [*chosen["designs"], *QUESTIONS],
+        "method": FAMILIES,
+        "again": [*FAMILIES, _OURS, PLAIN],
+    }
+
+
+EXPERIMENT = Experiment(_run, _show, _choices)

@@ -5,6 +5,7 @@ paper has it, and by somebody who sees the shared vector only. Our mechanism rel
 than that. docs/understanding/published_argument.md has the theory.
 """
 
+from collections.abc import Iterator
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -19,29 +20,21 @@ from dpscd.audit.canaries import SATURATING_LAM, Dataset, Game
 from dpscd.audit.mechanism import Mechanism
 from dpscd.kernels.dual import Records
 from dpscd.losses import Squared
-from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
-from dpscd_experiments.experiments.lemma1 import SEARCHES, sensitivity
-from dpscd_experiments.experiments.picking import median_and_range, values
-from dpscd_experiments.experiments.specs import settings_of
+from dpscd_experiments.cells import Cell
+from dpscd_experiments.experiment import Spec, load_spec, settings_of, target
 from dpscd_experiments.kernels.published import PublishedNumbers, advance_published
 from dpscd_experiments.metrics import Metrics
-from dpscd_experiments.paper.draws import chunks
+from dpscd_experiments.paper.algorithms import Settings, chunks
 from dpscd_experiments.paper.methods import METHODS
-from dpscd_experiments.paper.settings import Settings
 from dpscd_experiments.paper.theory import sensitivity_dual, visible_epsilon
-from dpscd_experiments.runner import Cell
+from dpscd_experiments.store import Row, pick, values
+from dpscd_experiments.style import median_and_range, new_figure
+from dpscd_experiments.sweeps import lots_plan
 
-__all__ = [
-    "OURS",
-    "VARIANTS",
-    "attack_ours",
-    "attack_published",
-    "cells",
-    "text",
-]
+__all__ = ["EXPERIMENT", "OURS", "SEARCHES", "VARIANTS"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,17 +48,17 @@ VARIANTS = (
 #: The mechanism that ships.
 OURS = "ours, duals secret, Poisson lots"
 
+#: Neighbours of the search for the sensitivity, and what is looked at.
+SEARCHES = ("no step", "label kept", "label kept, shared alone")
+
 _CLAIMED, _GAUSSIAN, _COUNTED = "claimed", "epsilon_gaussian", "epsilon_clopper_pearson"
 
-_HEAD = """\
-| claim | attacked | epsilon, Gaussian bound | epsilon, counting bound | in theory |
-|---|---|---|---|---|
-"""
 _LIMITS = ("sqrt(2) C", "sqrt(5) C = 2.2361 C", "C")
+_COLOURS = ("#d55e00", "#e69f00", "#56b4e9", "#0072b2")
+_SEARCH_COLOURS = ("#009e73", "#d55e00", "#0072b2")
 
 
-def cells(spec: dict[str, Any], quick: bool) -> list[Cell]:
-    """Return the cells: attacks by variant, epsilon and seed, and the searches by seed."""
+def _cells(spec: Spec, quick: bool) -> list[Cell]:
     chosen = settings_of(spec, quick)
     names = ("records", "lot_size", "epochs", "lam", "clip", "canaries", "runs", "confidence")
     setting = {name: chosen[name] for name in names}
@@ -88,18 +81,13 @@ def _cell(function: Any, method: str, parameters: dict[str, Any], **privacy: Any
 
 def attack_published(cell: Cell) -> Metrics:
     """Attack Algorithm 1 and return the claim and lower bounds on the truth."""
-    parameters: Any = cell.parameters
+    parameters = cell.parameters
     game = _game(parameters)
     problem = Problem(Squared(), parameters["lam"], game.records, game.features)
     method = METHODS["dp-scd"]
     settings = method.calibrated(
         problem,
-        Settings(
-            epochs=parameters["epochs"],
-            lot_size=parameters["lot_size"],
-            clip=parameters["clip"],
-            lots=parameters["lots"],
-        ),
+        Settings(**{name: parameters[name] for name in ("epochs", "lot_size", "clip", "lots")}),
         cell.epsilon,
         cell.delta,
     )
@@ -137,24 +125,14 @@ def attack_ours(cell: Cell) -> Metrics:
     `lam` and clip are those of an audit: they do not enter the claim, and with them every
     step of a canary is clipped whatever happens.
     """
-    parameters: Any = cell.parameters
+    parameters = cell.parameters
     game = _game(parameters)
     steps = Settings(parameters["epochs"], parameters["lot_size"]).steps(game.records)
-    plan = Plan(
-        epsilon=cell.epsilon,
-        delta=cell.delta,
-        relation=Relation.ZERO_OUT,
-        n=game.records,
-        d=game.features,
-        outputs=1,
-        intercept=False,
-        lam=SATURATING_LAM,
-        steps=steps,
-        rate=parameters["lot_size"] / game.records,
-        clip=1.0 / (8.0 * steps),
-        separability=float(parameters["lot_size"]),
+    plan = lots_plan(
+        game.records, game.features, parameters["lot_size"], epsilon=cell.epsilon,
+        delta=cell.delta, lam=SATURATING_LAM, steps=steps, clip=1.0 / (8.0 * steps),
         averaging=0.0,
-    ).calibrated()
+    ).calibrated()  # fmt: skip
     mechanism = Mechanism.planned(Problem(Squared(), plan.lam, plan.n, plan.d), plan)
     result = audit(
         mechanism,
@@ -217,7 +195,47 @@ def _play(
     return (scores if visible else hidden.scores), clipped / max(1, taken)
 
 
-def text(rows: list[dict[str, Any]], quick: bool) -> str:
+def sensitivity(cell: Cell) -> Metrics:
+    """Search random states for the largest change of one lot when a record is zeroed."""
+    parameters = cell.parameters
+    generator = np.random.default_rng([cell.seed, SEARCHES.index(cell.method)])
+    best, curve = 0.0, []
+    for number, change in enumerate(_changes(cell.method, parameters["states"], generator), 1):
+        if change > best or number == parameters["states"]:
+            best = max(best, change)
+            curve.append((float(number), best))
+    return {"largest": best, "search": curve}
+
+
+def _changes(search: str, states: int, generator: np.random.Generator) -> Iterator[float]:
+    """Yield the change of (dual, shared), or of shared alone, over C for random states."""
+    size, width, clip = 4, 3, 0.1
+    problem = Problem(Squared(), 0.05, 60, width)
+    numbers = PublishedNumbers(problem.strength, float(size), clip, 0.0)
+    lot, ends = np.arange(size), np.array([0, size])
+    own, noise = np.zeros(size), np.zeros((1, width))
+    for _ in range(states):
+        X = generator.normal(size=(size, width))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        zeroed = X.copy()
+        zeroed[0] = 0.0
+        labels, dual = generator.normal(size=(2, size))
+        shared = 3.0 * generator.normal(size=width)
+        weights = np.ones(size)
+        silent = weights.copy()
+        silent[0] = 0.0 if search == "no step" else 1.0
+        ends_of = []
+        for matrix, weight in ((X, weights), (zeroed, silent)):
+            a, v = dual.copy(), shared.copy()
+            advance_published(
+                problem.loss, problem.rows(matrix), Records(labels, weight), numbers, False,
+                lot, ends, own, noise, a, v,
+            )  # fmt: skip
+            ends_of.append(v if search.endswith("alone") else np.concatenate([a, v]))
+        yield float(np.linalg.norm(ends_of[0] - ends_of[1])) / clip
+
+
+def _text(rows: list[Row], quick: bool) -> str:
     """Return what the rows say, as Markdown."""
     lines = []
     for epsilon in sorted({row["epsilon"] for row in rows if row["metric"] == _CLAIMED}):
@@ -237,20 +255,80 @@ def text(rows: list[dict[str, Any]], quick: bool) -> str:
         for search, limit in zip(SEARCHES, _LIMITS, strict=True)
         if values(rows, "largest", method=search)
     )
-    return f"""\
-Duals in sight{" (quick)" if quick else ""}. Lower bounds on epsilon, each at
-{confidence:.0%} confidence, from {trials} canaries in each of two worlds: median over seeds,
-and range. A bound above the claim refutes it. The counting bound (Clopper-Pearson) assumes
-nothing and cannot exceed about the logarithm of the number of canaries; the Gaussian one is
-exact in theory for shuffled lots and visible duals, and an approximation elsewhere.
+    return str(load_spec("leak")["page"]).format(
+        quick=" (quick)" if quick else "", confidence=confidence, trials=trials,
+        lines="\n".join(lines), searched=searched,
+    )  # fmt: skip
 
-{_HEAD}{chr(10).join(lines)}
 
-Largest change of one lot when a record is zeroed out, found by trying random states:
+def _draw(rows: list[Row], quick: bool) -> Any:
+    figure, ((left, right),) = new_figure(11, 4.8, 1, 2, width_ratios=(1.6, 1.0))
+    _draw_bounds(left, rows)
+    _draw_search(right, rows)
+    note = " (quick: fewer canaries and values of epsilon)" if quick else ""
+    figure.suptitle(f"Algorithm 1 with duals in sight, and Lemma 1{note}")
+    return figure
 
-| neighbour | found | limit |
-|---|---|---|
-{searched}
 
-Lemma 1 states sqrt(2) C = 1.4142 C for a data set that keeps the label.
-"""
+def _draw_bounds(axes: Any, rows: list[Row]) -> None:
+    epsilons = sorted({row["epsilon"] for row in rows if row["metric"] == "claimed"})
+    methods = [name for name, _, _ in VARIANTS] + [OURS]
+    kinds = (_GAUSSIAN, _COUNTED)
+    width = 0.8 / (len(methods) * len(kinds))
+    floor = 0.5 * min(epsilons, default=1.0)
+    for number, method in enumerate(methods):
+        for side, kind in enumerate(kinds):
+            found = [values(rows, kind, method=method, epsilon=epsilon) for epsilon in epsilons]
+            middle = np.array([median(numbers) for numbers in found])
+            spread = np.array([(min(numbers), max(numbers)) for numbers in found]).T
+            place = (2 * number + side - (2 * len(methods) - 1) / 2) * width
+            axes.bar(
+                np.arange(len(epsilons)) + place,
+                np.maximum(middle, floor),
+                0.92 * width,
+                color=_COLOURS[number],
+                alpha=1.0 if side == 0 else 0.5,
+                yerr=np.abs(np.maximum(spread, floor) - np.maximum(middle, floor)),
+                error_kw={"lw": 0.8},
+                label=method if side == 0 else None,
+            )
+    for place, epsilon in enumerate(epsilons):
+        ends = (place - 0.45, place + 0.45)
+        label = {"label": "the claim"} if place == 0 else {}
+        axes.plot(ends, (epsilon, epsilon), color="black", lw=1.8, **label)
+        theory = values(rows, "theory", epsilon=epsilon)
+        if theory:
+            label = {"label": "visible duals, in theory"} if place == 0 else {}
+            axes.plot(ends, (theory[0], theory[0]), color="black", lw=1.2, ls=":", **label)
+    axes.set_yscale("log")
+    axes.set_ylim(floor, 1.0e3)
+    axes.set_xticks(range(len(epsilons)), [f"{epsilon:g}" for epsilon in epsilons])
+    axes.set_xlabel("claimed epsilon")
+    axes.set_ylabel("lower bound on epsilon, 95 %")
+    axes.set_title(
+        "Full: Gaussian bound; pale: counting bound; no bar: none above the axis", fontsize=9
+    )
+    axes.legend(fontsize=8, ncols=2, loc="upper center")
+
+
+def _draw_search(axes: Any, rows: list[Row]) -> None:
+    for search, colour in zip(SEARCHES, _SEARCH_COLOURS, strict=True):
+        for seed in sorted({row["seed"] for row in pick(rows, "search", method=search)}):
+            curve = pick(rows, "search", method=search, seed=seed)
+            tried, best = np.array([(row["at"], row["value"]) for row in curve]).T
+            label = {"label": search} if seed == 0 else {}
+            axes.step(tried, best, where="post", color=colour, lw=1.4, **label)
+    limits = ((1.0, "C"), (np.sqrt(2.0), "sqrt(2) C, Lemma 1"), (np.sqrt(5.0), "sqrt(5) C"))
+    place = axes.get_yaxis_transform()
+    for height, name in limits:
+        axes.axhline(height, color="black", lw=1.0, ls=":")
+        axes.text(0.98, height + 0.02, name, fontsize=8, ha="right", transform=place)
+    axes.set_xscale("log")
+    axes.set_ylim(0.0, 2.5)
+    axes.set_xlabel("random states tried")
+    axes.set_ylabel("largest change of one lot, in units of C")
+    axes.set_title("Sensitivity when a record is zeroed out", fontsize=9)
+    axes.legend(fontsize=8, loc="lower right")
+
+
+EXPERIMENT = target(_cells, _text, _draw)

@@ -11,17 +11,18 @@ from dpscd.estimators.svc import DPLinearSVC
 from dpscd.kernels.dual import Records
 from dpscd.privacy.random import SeededSource
 from dpscd.problem import Problem
+from dpscd_experiments.cells import Cell
 from dpscd_experiments.datasets import load_dataset
-from dpscd_experiments.experiments.picking import median_and_range, pick, values
-from dpscd_experiments.experiments.specs import settings_of
+from dpscd_experiments.experiment import Spec, load_spec, settings_of, target
 from dpscd_experiments.metrics import Metrics
+from dpscd_experiments.paper.algorithms import LOSSES, Settings
 from dpscd_experiments.paper.methods import METHODS
 from dpscd_experiments.paper.moments import moments_epsilon
-from dpscd_experiments.paper.settings import LOSSES, Settings
 from dpscd_experiments.paper.theory import LOT_SIZES
-from dpscd_experiments.runner import Cell
+from dpscd_experiments.store import Row, pick, values
+from dpscd_experiments.style import median_and_range, new_figure
 
-__all__ = ["OURS", "TUNED", "cells", "grid_seconds", "text", "time_ours", "time_published"]
+__all__ = ["EXPERIMENT", "OURS", "TUNED", "grid_seconds"]
 
 #: The private methods that the paper tunes, in the text on tuning cost.
 TUNED = ("dp-scd", "dp-sgd")
@@ -29,9 +30,10 @@ TUNED = ("dp-scd", "dp-sgd")
 #: Our estimator with everything left to its rule.
 OURS = "ours, untuned"
 
+_COLOURS = {"dp-scd": "#d55e00", "dp-sgd": "#009e73", OURS: "#0072b2"}
 
-def cells(spec: dict[str, Any], quick: bool) -> list[Cell]:
-    """Return the cells: a method, a lot size and a seed each; and ours."""
+
+def _cells(spec: Spec, quick: bool) -> list[Cell]:
     chosen = settings_of(spec, quick)
     setting = {name: chosen[name] for name in ("loss", "lam", "epochs")}
     privacy = {"epsilon": chosen["epsilon"], "delta": chosen["delta"]}
@@ -66,7 +68,7 @@ def time_published(cell: Cell) -> Metrics:
     configurations of a lot size and is given on its own. Times are of the processor, which
     other work on the machine does not lengthen; the wall clock is given next to them.
     """
-    public: Any = cell.parameters
+    public = cell.parameters
     data = load_dataset(cell.dataset)
     problem = Problem(LOSSES[public["loss"]], public["lam"], *data.X.shape)
     rows = problem.rows(data.X)
@@ -117,7 +119,7 @@ def time_ours(cell: Cell) -> Metrics:
     return {"seconds_each": taken, "wall_each": waited, "configurations": 1.0}
 
 
-def grid_seconds(rows: list[dict[str, Any]], method: str, seed: int) -> float:
+def grid_seconds(rows: list[Row], method: str, seed: int) -> float:
     """Return the time of a method's whole grid, scaled from the sample of one seed.
 
     Lot sizes that were not timed take what lies between their neighbours, on a
@@ -134,18 +136,22 @@ def grid_seconds(rows: list[dict[str, Any]], method: str, seed: int) -> float:
     return float(per_lot_size * each.sum())
 
 
-def text(rows: list[dict[str, Any]], quick: bool) -> str:
+def _totals(rows: list[Row], method: str) -> list[float]:
+    """Return the seconds of the whole grid at each seed."""
+    found = pick(rows, "seconds_each", method=method)
+    if method == OURS:
+        return [row["value"] for row in found]
+    return [grid_seconds(rows, method, seed) for seed in sorted({x["seed"] for x in found})]
+
+
+def _text(rows: list[Row], quick: bool) -> str:
     """Return what the rows say, as Markdown."""
     lines, totals = [], {}
     for method in (*TUNED, OURS):
         found = pick(rows, "seconds_each", method=method)
-        if method == OURS:
-            totals[method] = values(found, "seconds_each")
-            spent = [float(row["epsilon"]) for row in found]
-        else:
-            seeds = sorted({row["seed"] for row in found})
-            totals[method] = [grid_seconds(rows, method, seed) for seed in seeds]
-            spent = values(rows, "epsilon_of_all", method=method)
+        totals[method] = _totals(rows, method)
+        spent = values(rows, "epsilon_of_all", method=method)
+        spent = spent or [float(row["epsilon"]) for row in found]
         wall = 1000.0 * median(values(rows, "wall_each", method=method))
         each = median_and_range([1000.0 * row["value"] for row in found], 0)
         lines.append(
@@ -155,29 +161,68 @@ def text(rows: list[dict[str, Any]], quick: bool) -> str:
         )
     ratio = median(totals["dp-sgd"]) / median(totals["dp-scd"])
     count = METHODS["dp-sgd"].tuning_cost / METHODS["dp-scd"].tuning_cost
-    body = "\n".join(lines)
-    calibration = median(values(rows, "calibration"))
-    return f"""\
-Tuning cost{" (quick)" if quick else ""}.
-Training on Adult, SVM, 10 epochs (ours: 100); median, and range over lot sizes and seeds for
-one configuration, over seeds for the grid. Times are of the processor, single-threaded: the
-wall clock of a core that does nothing else. The grid is scaled from a sample, one seed and one
-epsilon; the paper's 4 values of epsilon and 10 seeds are 40 times that.
-
-| method | configurations | ms each | on the wall clock | grid, seconds | epsilon if all count |
-|---|---|---|---|---|---|
-{body}
-
-The grid of DP-SGD is {count:.0f} times larger and takes {ratio:.1f} times longer. One
-configuration takes about as long in both: the difference is the number of them. Both counts
-include a lot size of 0, which cannot be run ({_runnable("dp-scd")} and {_runnable("dp-sgd")}
-configurations remain). The search for sigma, once for each lot size and epsilon, takes
-{calibration:.2f} s more. The last column composes all configurations at the published noise,
-by lot size: what the grid would cost if every model it trains were released. The paper does
-not count it.
-"""
+    return str(load_spec("tuning")["page"]).format(
+        quick=" (quick)" if quick else "", lines="\n".join(lines), count=count, ratio=ratio,
+        scd=_runnable("dp-scd"), sgd=_runnable("dp-sgd"),
+        calibration=median(values(rows, "calibration")),
+    )  # fmt: skip
 
 
 def _runnable(method: str) -> int:
     runnable = sum(L > 0 for L in LOT_SIZES)
     return math.floor(METHODS[method].tuning_cost * runnable / len(LOT_SIZES))
+
+
+def _draw(rows: list[Row], quick: bool) -> Any:
+    figure, ((left, right),) = new_figure(10, 4.2, 1, 2)
+    _draw_each(left, rows)
+    _draw_grid(right, rows)
+    note = " (quick: fewer configurations and seeds)" if quick else ""
+    figure.suptitle(f"Tuning cost on Adult, SVM{note}")
+    return figure
+
+
+def _draw_each(axes: Any, rows: list[Row]) -> None:
+    for method in TUNED:
+        found = pick(rows, "seconds_each", method=method)
+        lots = sorted({row["param.lot_size"] for row in found})
+        by_lot = [values(found, "seconds_each", lot_size=L) for L in lots]
+        colour = _COLOURS[method]
+        axes.plot(lots, [median(at) for at in by_lot], "o-", ms=4, color=colour, label=method)
+        low, high = [min(at) for at in by_lot], [max(at) for at in by_lot]
+        axes.fill_between(lots, low, high, color=colour, alpha=0.2, lw=0)
+    own = values(rows, "seconds_each", method=OURS)
+    if own:
+        label = f"{OURS} (100 epochs)"
+        axes.axhline(median(own), color=_COLOURS[OURS], ls="--", lw=1.4, label=label)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("lot size L")
+    axes.set_ylabel("processor seconds of one configuration")
+    axes.set_title("One fit; band: range over seeds", fontsize=9)
+    axes.legend(fontsize=8)
+
+
+def _draw_grid(axes: Any, rows: list[Row]) -> None:
+    names = [*TUNED, OURS]
+    totals = [_totals(rows, method) for method in names]
+    counts = [int(values(rows, "configurations", method=name)[0]) for name in names]
+    heights = [median(at) for at in totals]
+    errors = [
+        [middle - min(at) for middle, at in zip(heights, totals, strict=True)],
+        [max(at) - middle for middle, at in zip(heights, totals, strict=True)],
+    ]
+    colours = [_COLOURS[name] for name in names]
+    bars = axes.bar(names, heights, yerr=errors, color=colours, error_kw={"lw": 1.0})
+    words = [
+        f"{count} configuration{'s' if count > 1 else ''}\n{height:.1f} s"
+        for count, height in zip(counts, heights, strict=True)
+    ]
+    axes.bar_label(bars, words, fontsize=8, padding=2)
+    axes.set_yscale("log")
+    axes.set_ylim(0.3 * min(heights), 8.0 * max(heights))
+    axes.set_ylabel("processor seconds of the whole grid")
+    axes.set_title("The grid, one seed and one epsilon; scaled from a sample", fontsize=9)
+
+
+EXPERIMENT = target(_cells, _text, _draw)

@@ -14,8 +14,6 @@ from dpscd.kernels.dual import Records, StepConstants, release, shorten
 from dpscd.kernels.rows import Rows, add, add_truncated, dot
 from dpscd.losses import Loss, slope
 
-__all__ = ["descend", "descend_private", "slopes_of"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -25,21 +23,10 @@ _SILENT, _WHOLE, _CLIPPED = 0, 1, 2
 
 @jit
 def slopes_of(
-    loss: Loss,
-    rows: Rows,
-    records: Records,
-    clip: float,
-    model: Floats,
-    i: int,
-    slopes: Floats,
+    loss: Loss, rows: Rows, records: Records, clip: float, model: Floats, i: int, slopes: Floats
 ) -> int:
     """Compute record i's slopes for all outputs, its gradient clipped jointly.
 
-    Returns 0 if the record contributes nothing; `slopes` is filled otherwise, and 2 is
-    returned instead of 1 if they were clipped.
-
-    Notes
-    -----
     Guarantee: ``|slopes| |record i| <= clip (1 - 2^-21)`` for every input, NaN and
     infinity included; the slopes depend on record i and the released `model` alone.
     Proof: docs/proofs/shared_vector.md, "The contribution of one record": the steps there are
@@ -90,25 +77,7 @@ def descend(
     model: Floats,
     average: Floats,
 ) -> int:
-    """Run a chunk of steps in plain floats; return how many gradients were clipped.
-
-    Parameters
-    ----------
-    loss, rows, records
-        The problem.
-    clip : float
-        Longest gradient of a record; infinite for none.
-    std : float
-        Standard deviation of the noise on the sum of a lot.
-    decay, rate : float
-        A step is ``model = decay model - rate (sum of the lot + noise)``.
-    ids, starts, normals
-        Lots and noise, as for :func:`dpscd.kernels.dual.advance`.
-    average_from : int
-        From this step of the chunk on, the model is added to `average`.
-    model, average : arrays of shape (outputs, width)
-        Changed in place.
-    """
+    """Run a chunk of steps in plain floats; return how many gradients were clipped."""
     outputs, width = model.shape
     slopes = np.empty(outputs)
     total = np.empty((outputs, width))
@@ -145,11 +114,6 @@ def descend_private(
 ) -> int:
     """Run a chunk of steps of DP-SGD; return how many gradients were clipped.
 
-    The count is not private. Parameters are those of :func:`descend`, with clip and noise
-    in `numbers`.
-
-    Notes
-    -----
     Guarantee: one step releases the noisy sum of a lot, the mechanism of
     docs/proofs/shared_vector.md with steps that have no memory; the model is computed from what
     was released.

@@ -1,4 +1,4 @@
-"""Lots of Algorithms 1 and 3 of the paper: noise on the duals and on the shared vector."""
+"""Lots of the paper's algorithms: noise on duals or coordinates, and on what they add up to."""
 
 from typing import NamedTuple
 
@@ -8,32 +8,20 @@ import numpy.typing as npt
 from dpscd.kernels._jit import jit
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows, add, dot
-from dpscd.losses import Loss, dual_step, project
-
-__all__ = ["PublishedNumbers", "advance_published", "combine", "project_all"]
+from dpscd.losses import Loss, curvature, dual_step, project, slope
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
 class PublishedNumbers(NamedTuple):
-    """The public numbers of a chunk, in the paper's own terms.
+    """The public numbers of a chunk, in the paper's own terms."""
 
-    Attributes
-    ----------
-    strength : float
-        ``lam n``: predictions are ``x . shared / strength``.
-    separability : float
-        The lot size L of the subproblem, equation (5).
-    clip : float
-        The scaling factor C: largest step of a dual.
-    std : float
-        Standard deviation of the noise on each dual of the lot and on the shared vector.
-    """
-
+    # ``lam n`` in the dual: predictions are ``x . shared / strength``; n in the primal.
     strength: float
-    separability: float
-    clip: float
+    separability: float  # the lot size L of the subproblem, equation (5)
+    clip: float  # the scaling factor C: largest step of a dual or coordinate
+    # Standard deviation of the noise on each of the lot and on the shared vector.
     std: float
 
 
@@ -47,21 +35,19 @@ def _step(
     a: float,
     i: int,
 ) -> float:
-    """Return record i's step, not yet scaled: the minimiser of equation (5).
-
-    A record that was zeroed out still has its label and hence a step: that is what makes
-    Lemma 1 fail (docs/understanding/published_argument.md).
-    """
+    """Return record i's step, not yet scaled: the minimiser of equation (5)."""
+    # A record that was zeroed out still has its label and hence a step: that is what makes
+    # Lemma 1 fail (docs/understanding/published_argument.md).
     weight = records.weights[i]
     norm = rows.norm[i]
     if not (norm >= 0.0 and weight > 0.0):
         return 0.0
     label = records.labels[i]
-    curvature = weight * numbers.separability * norm * norm / numbers.strength
+    bend = weight * numbers.separability * norm * norm / numbers.strength
     prediction = dot(rows, i, shared) / numbers.strength
     # The box is enforced on a copy, before the step: appendix A.2.
     inside = project(loss, a / weight, label)
-    return weight * dual_step(loss, prediction, inside, label, curvature)
+    return weight * dual_step(loss, prediction, inside, label, bend)
 
 
 @jit
@@ -78,23 +64,7 @@ def advance_published(
     dual: Floats,
     shared: Floats,
 ) -> int:
-    """Run a chunk of steps as published; return how many steps were scaled down.
-
-    Parameters
-    ----------
-    loss, rows, records, numbers
-        The problem.
-    sequential : bool
-        Whether each step sees those before it in its lot (Algorithm 3) or not (1).
-    ids, starts
-        The lots; no record may be twice in one.
-    dual_normals : array of shape (len(ids),)
-        Standard normals for the duals of the members.
-    normals : array of shape (steps, width)
-        Standard normals for the shared vector.
-    dual, shared : arrays of shape (records,) and (width,)
-        Changed in place.
-    """
+    """Run a chunk of steps as published; return how many steps were scaled down."""
     total = np.empty(shared.shape[0])
     target = shared if sequential else total
     clipped = 0
@@ -113,6 +83,56 @@ def advance_published(
             add(rows, i, step, target)
         for j in range(shared.shape[0]):  # Alg. 1, line 13
             shared[j] += total[j] + numbers.std * normals[t, j]
+    return clipped
+
+
+@jit
+def advance_primal(
+    loss: Loss,
+    features: Rows,
+    records: Records,
+    numbers: PublishedNumbers,
+    ridge: Floats,
+    ids: Ints,
+    starts: Ints,
+    coef_normals: Floats,
+    normals: Floats,
+    coef: Floats,
+    predictions: Floats,
+) -> int:
+    """Run a chunk of steps of Algorithm 2; return how many steps were scaled down."""
+    # A feature is a row here: the matrix is transposed. Predictions are the shared vector.
+    count = predictions.shape[0]
+    slopes, curvatures = np.zeros(count), np.zeros(count)
+    column, total = np.empty(count), np.empty(count)
+    clipped = 0
+    for t in range(starts.shape[0] - 1):
+        for i in range(count):
+            weight, label = records.weights[i], records.labels[i]
+            if weight > 0.0:
+                slopes[i] = weight * slope(loss, predictions[i], label)
+                curvatures[i] = weight * curvature(loss, predictions[i], label)
+        total[:] = 0.0
+        for p in range(starts[t], starts[t + 1]):
+            j = ids[p]
+            column[:] = 0.0
+            add(features, j, 1.0, column)
+            gradient, hessian = 0.0, 0.0
+            for i in range(count):
+                gradient += column[i] * slopes[i]
+                hessian += column[i] * column[i] * curvatures[i]
+            # Alg. 2, lines 7 and 8, on the second-order model of the objective, its
+            # coupling between coordinates bounded by their number as in equation (5).
+            gradient = gradient / numbers.strength + ridge[j] * coef[j]
+            hessian = numbers.separability * hessian / numbers.strength + ridge[j]
+            step = -gradient / hessian
+            if abs(step) > numbers.clip:
+                step *= numbers.clip / abs(step)
+                clipped += 1
+            add(features, j, step, total)  # line 9
+            coef[j] += step + numbers.std * coef_normals[p]  # lines 10 and 12
+        for i in range(count):  # line 13
+            predictions[i] += total[i] + numbers.std * normals[t, i]
     return clipped
 
 

@@ -16,15 +16,9 @@ __all__ = ["PublishedLogistic", "conjugate", "curvature", "slope", "value"]
 
 
 class PublishedLogistic(NamedTuple):
-    """The logistic loss as the paper trains it.
+    """The logistic loss as the paper trains it."""
 
-    Attributes
-    ----------
-    edge : float
-        Duals are kept within ``[edge, 1 - edge]``, where the logarithms exist.
-    """
-
-    edge: float = 1e-4
+    edge: float = 1e-4  # duals are kept within ``[edge, 1 - edge]``, where the logarithms exist
 
 
 @register_jitable
@@ -35,13 +29,7 @@ def project(loss: PublishedLogistic, a: float, y: float) -> float:
 
 @register_jitable
 def dual_step(loss: PublishedLogistic, u: float, a: float, y: float, k: float) -> float:
-    """Return one Newton step on ``conjugate(a + z) + u z + k z^2 / 2``, kept in the box.
-
-    Notes
-    -----
-    The box is enforced on a local copy before the step is computed (appendix A.2), so the
-    step leads from the nearest point of the box, not from `a`, to another of its points.
-    """
+    """Return one Newton step on ``conjugate(a + z) + u z + k z^2 / 2``, kept in the box."""
     b = y * project(loss, a, y)
     gradient = math.log(b / (1.0 - b)) + y * u
     hessian = 1.0 / (b * (1.0 - b)) + k

@@ -1,86 +1,51 @@
 """Privacy of a person: ours, of a row only, and group privacy with a cap of rows."""
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import PrivacyWarning
 from dpscd.estimators.classification import DPLogisticRegression
 from dpscd.estimators.regression import DPRidge
 from dpscd.metrics import decision_metrics
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.dataset import Task
+from dpscd_experiments.datasets import Task
 from dpscd_experiments.group_privacy import group_epsilon, row_epsilon
 from dpscd_experiments.metrics import Metrics
-from dpscd_experiments.opponents.setting import Setting, Stored
-from dpscd_experiments.opponents.tabled import cpu_seconds
-from dpscd_experiments.person_data import PersonData, capped_rows
-from dpscd_experiments.persons import FLIGHTS, load_persons, most_rows
-
-__all__ = [
-    "cells_of_cap",
-    "cells_of_rows",
-    "cells_of_weight",
-    "play_cap",
-    "play_row",
-    "play_weight",
-]
+from dpscd_experiments.opponents.setting import Setting, Stored, timed_fit
+from dpscd_experiments.persons import PersonData, capped_rows, load_persons, most_rows
 
 _TASKS: dict[str, Task] = {"squared": "regression", "logistic": "classification"}
 
 
-def cells_of_weight(
-    weight: str, setting: Setting, spec: Mapping[str, Any], stored: Stored
-) -> list[Cell]:
-    """Return the cells of ours, with rows of a person weighing as `weight` says."""
-    del spec, stored
-    return setting.results(weight, play_weight, {"person_weight": weight})
-
-
-def cells_of_rows(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
-    """Return the cells of ours with privacy of a row: of the real table."""
-    del spec, stored
-    return setting.results("row", play_row, {}) if setting.dataset == FLIGHTS else []
-
-
 def cells_of_cap(
-    rows: int, own: bool, setting: Setting, spec: Mapping[str, Any], stored: Stored
+    rows: int, own: bool, setting: Setting, _spec: Mapping[str, Any], _stored: Stored
 ) -> list[Cell]:
-    """Return the cells of group privacy; none where nobody has so many rows.
-
-    `own`: every row is a person of its own, so that probabilities are made as ours are. Of
-    ridge regression that would be the same again.
-    """
-    del spec, stored
+    """Return the cells of group privacy; none where nobody has so many rows."""
+    # `own`: every row is a person of its own, so that probabilities are made as ours are. Of
+    # ridge regression that would be the same again.
     if rows > most_rows(setting.dataset) or (own and setting.loss != "logistic"):
         return []
     method = f"cap-{rows}-own" if own else f"cap-{rows}"
     return setting.results(method, play_cap, {"rows": rows, "own": own})
 
 
-def play_weight(cell: Cell) -> Metrics:
-    """Run a cell of ours."""
+def play(cell: Cell) -> Metrics:
+    """Run a cell of ours, with persons or without: the same epsilon, but of a row."""
     data = _data(cell)
     estimator = _estimator(data, cell, cell.epsilon)
-    estimator.set_params(person_weight=cell.parameters["person_weight"])
+    weight = cell.parameters.get("person_weight")
+    if weight is None:
+        return _judge(data, estimator, data.X, data.y)[0]
+    estimator.set_params(person_weight=weight)
     return _judge(data, estimator, data.X, data.y, groups=data.persons)[0]
 
 
-def play_row(cell: Cell) -> Metrics:
-    """Run a cell of ours without persons: the same epsilon, but of a row."""
-    data = _data(cell)
-    return _judge(data, _estimator(data, cell, cell.epsilon), data.X, data.y)[0]
-
-
 def play_cap(cell: Cell) -> Metrics:
-    """Run a cell of group privacy: some rows of each person, and noise for all of them.
-
-    The epsilon of a row is the largest at which that of the rows of a person is not exceeded:
-    it is computed before the fit from its plan and after it from its card.
-    """
+    """Run a cell of group privacy: some rows of each person, and noise for all of them."""
+    # The epsilon of a row is the largest at which that of the rows of a person is not exceeded:
+    # it is computed before the fit from its plan and after it from its card.
     data = _data(cell)
     most: Any = cell.parameters["rows"]
     kept = capped_rows(data.persons, most, cell.seed)
@@ -110,12 +75,7 @@ def _judge(
     data: PersonData, estimator: Any, X: Any, y: Any, **persons: Any
 ) -> tuple[dict[str, float], Any]:
     """Fit, and return metrics on test rows and the model."""
-    start = cpu_seconds()
-    with warnings.catch_warnings():
-        # Seeds are known, which is warned of.
-        warnings.simplefilter("ignore", PrivacyWarning)
-        model = estimator.fit(X, y, **persons)
-    seconds = cpu_seconds() - start
+    model, seconds = timed_fit(estimator, X, y, **persons)
     found: dict[str, float] = {}
     if data.classifies:
         chance = model.predict_proba(data.X_test)[:, 1]

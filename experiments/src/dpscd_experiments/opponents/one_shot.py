@@ -6,9 +6,7 @@ the duals of the minimiser travel farther is not prevented, so it shows at most 
 win by other iterations.
 """
 
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +16,9 @@ from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import Relation
 from dpscd.problem import Model
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.metrics import Metrics
-from dpscd_experiments.opponents.ours import fitted
-from dpscd_experiments.opponents.prepared import Prepared, judge, number, prepare
-from dpscd_experiments.opponents.search import search
-from dpscd_experiments.opponents.setting import Setting, Stored
-
-__all__ = ["cells", "minimise", "play", "tuned_cells"]
+from dpscd_experiments.opponents.linear import fitted
+from dpscd_experiments.opponents.prepared import Prepared, prepare
+from dpscd_experiments.opponents.setting import number
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,31 +26,11 @@ _TOLERANCE = 1e-4  # of the objective: far below what the noise does to it
 _EPOCHS = 300
 
 
-def cells(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
-    """Return the cells at our lam."""
-    del spec, stored
-    return setting.results("one-shot", play, {"lam_factor": 1.0})
-
-
-def tuned_cells(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
-    """Return the cells with lam tuned."""
-    factors = [{"lam_factor": factor} for factor in spec["one_shot"]["lam_factors"]]
-    return search(setting, "one-shot-tuned", play, [lambda _: factors], stored)
-
-
-def play(cell: Cell) -> Metrics:
-    """Run a cell."""
-    return judge(cell, _train)
-
-
 def minimise(ready: Prepared, lam: float, noise: Floats) -> Model:
-    """Return the minimiser of the objective plus ``noise . w / n``, the noise in inner units.
-
-    The linear term only shifts the shared vector: SDCA that starts at minus the noise
-    comes to the minimiser.
-    """
+    """Return the minimiser of the objective plus ``noise . w / n`` in inner units."""
     problem = ready.problem(lam, ready.label_bound)
     records = ready.records(problem)
+    # The linear term only shifts the shared vector: SDCA starts at minus the noise.
     dual = np.zeros((len(records.labels), 1))
     shared = -noise.reshape(1, -1)
     rng = np.random.default_rng(0)  # the order of the steps does not matter in the end
@@ -73,7 +47,8 @@ def minimise(ready: Prepared, lam: float, noise: Floats) -> Model:
     return problem.model(shared)
 
 
-def _train(ready: Prepared, cell: Cell) -> Model:
+def train(ready: Prepared, cell: Cell) -> Model:
+    """Train at the lam of our plan, times the factor of the cell."""
     lam, travel = _our_plan(cell.dataset, ready.loss, cell.epsilon, cell.delta)
     multiplier = gaussian_multiplier(cell.epsilon, cell.delta, Relation.ZERO_OUT)
     width = ready.problem(lam).width

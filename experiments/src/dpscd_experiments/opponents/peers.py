@@ -17,19 +17,8 @@ from scipy import sparse
 
 from dpscd.problem import Model
 from dpscd_experiments.cells import Cell, Skip
-from dpscd_experiments.metrics import Metrics
-from dpscd_experiments.opponents.prepared import Prepared, judge
-from dpscd_experiments.opponents.setting import Setting, Stored
-
-__all__ = [
-    "INTERPRETERS",
-    "cells_of_diffprivlib",
-    "cells_of_opacus",
-    "fit_elsewhere",
-    "interpreter_of",
-    "play",
-    "train",
-]
+from dpscd_experiments.opponents.prepared import Prepared
+from dpscd_experiments.opponents.setting import config_of
 
 #: The environment variable that names the interpreter of a package.
 INTERPRETERS = {
@@ -41,34 +30,11 @@ INTERPRETERS = {
 _WORKERS = Path(__file__).parent / "workers"
 
 
-def cells_of_diffprivlib(
-    setting: Setting, spec: Mapping[str, Any], stored: Stored
-) -> list[Cell]:
-    """Return the cells of diffprivlib's results; it has no SVM."""
-    del stored
-    if setting.loss == "hinge":
-        return []
-    config = spec["diffprivlib"] if setting.loss == "logistic" else {}
-    return setting.results("diffprivlib", play, config)
-
-
-def cells_of_opacus(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
-    """Return the cells of Opacus's results."""
-    del stored
-    return setting.results("opacus", play, spec["opacus"])
-
-
-def play(cell: Cell) -> Metrics:
-    """Run a cell."""
-    return judge(cell, train)
-
-
 def train(ready: Prepared, cell: Cell) -> Model:
     """Train in the interpreter of the cell's method, on dense rows."""
     interpreter_of(cell.method)  # or a reason why not, before rows are copied
     problem = ready.problem(1.0, ready.label_bound)
     X = ready.data.X
-    own = ("problem", "loss", "part")
     settings = {
         "X": X.toarray() if sparse.issparse(X) else X,
         "y": problem.labels(ready.labels),
@@ -77,7 +43,7 @@ def train(ready: Prepared, cell: Cell) -> Model:
         "delta": cell.delta,
         "seed": cell.seed,
         "intercept": ready.data.fit_intercept,
-        **{name: value for name, value in cell.parameters.items() if name not in own},
+        **config_of(cell),
     }
     made = fit_elsewhere(cell.method, settings)
     coef, intercept = made["coef"].reshape(1, -1), made["intercept"]
@@ -88,22 +54,7 @@ def train(ready: Prepared, cell: Cell) -> Model:
 def fit_elsewhere(
     package: str, settings: Mapping[str, Any], *, threads: int | None = None
 ) -> dict[str, Any]:
-    """Fit a model of a package in its own interpreter and return what its script wrote.
-
-    Parameters
-    ----------
-    package : str
-        A key of :data:`INTERPRETERS`.
-    settings : dict
-        Records and parameters, as the script wants them.
-    threads : int, optional
-        Threads of linear algebra; default: the package's own.
-
-    Returns
-    -------
-    dict
-        Arrays: ``coef``, ``intercept`` and the ``seconds`` of the fit, or synthetic ``codes``.
-    """
+    """Fit a model of a package in its own interpreter and return the arrays it wrote."""
     few = {} if threads is None else {"OMP_NUM_THREADS": str(threads)}
     with tempfile.TemporaryDirectory() as folder:
         given, made = Path(folder) / "given.npz", Path(folder) / "made.npz"

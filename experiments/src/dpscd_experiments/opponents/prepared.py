@@ -16,15 +16,9 @@ from dpscd.metrics import decision_metrics, regression_metrics
 from dpscd.planning import default_constant
 from dpscd.problem import Model, Problem
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.dataset import Dataset
-from dpscd_experiments.datasets import load_dataset
-from dpscd_experiments.metrics import (
-    Metrics,
-    probability_metrics,
-)
+from dpscd_experiments.datasets import Dataset, load_dataset
+from dpscd_experiments.metrics import Metrics, probability_metrics
 from dpscd_experiments.opponents.setting import Part, measure_of
-
-__all__ = ["Prepared", "judge", "number", "prepare", "prepared_from"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,24 +27,12 @@ LOSSES: dict[str, Loss] = {"squared": Squared(), "logistic": Logistic(), "hinge"
 
 @dataclass(frozen=True)
 class Prepared:
-    """A data set with a loss, wrapped for the kernels.
+    """A data set with a loss, wrapped for the kernels."""
 
-    Attributes
-    ----------
-    data : Dataset
-        All three parts.
-    loss : str
-        'squared', 'logistic' or 'hinge'.
-    rows : Rows
-        The training rows, with a constant column where the data set has an intercept.
-    labels : array
-        The training labels: -1 and 1, or clipped to the declared bounds.
-    """
-
-    data: Dataset
-    loss: str
-    rows: Rows
-    labels: Floats
+    data: Dataset  # all three parts
+    loss: str  # 'squared', 'logistic' or 'hinge'
+    rows: Rows  # the training rows, with a constant column where the data set has an intercept
+    labels: Floats  # the training labels: -1 and 1, or clipped to the declared bounds
 
     @property
     def label_bound(self) -> float:
@@ -70,21 +52,17 @@ class Prepared:
 
     def score(self, model: Model, part: Part) -> float:
         """Return the accuracy or MSE on a part; NaN if the model is broken."""
-        metrics = self._metrics(model, part)
-        return float(metrics[measure_of(self.loss)])  # type: ignore[arg-type]
+        return float(self.metrics(model, part)[measure_of(self.loss)])  # type: ignore[arg-type]
 
-    def metrics(self, model: Model) -> Metrics:
-        """Return all metrics on test rows."""
-        return self._metrics(model, "test")
-
-    def _metrics(self, model: Model, part: Part) -> Metrics:
+    def metrics(self, model: Model, part: Part = "test") -> Metrics:
+        """Return all metrics on a part."""
         X, y = getattr(self.data, f"X_{part}"), getattr(self.data, f"y_{part}")
         with np.errstate(over="ignore", invalid="ignore"):
             decision = np.asarray(X @ model.coef[0]) + model.intercept[0]
             decision = np.where(np.isfinite(decision), decision, math.nan)
             if self.loss == "squared":
                 return regression_metrics(y, decision)
-            positive = y == _positive(self.data)
+            positive = y == 1
             metrics = decision_metrics(positive, decision)
             if self.loss == "logistic":
                 return {**probability_metrics(positive, expit(decision)), **metrics}
@@ -102,32 +80,17 @@ def prepared_from(data: Dataset, loss: str) -> Prepared:
     if data.y_bounds is not None:
         labels = np.clip(np.asarray(data.y, dtype=np.float64), *data.y_bounds)
     else:
-        labels = np.where(data.y == _positive(data), 1.0, -1.0)
+        labels = np.where(data.y == 1, 1.0, -1.0)
     return Prepared(data, loss, _problem(data, loss, 1.0, 1.0).rows(data.X), labels)
 
 
 def judge(cell: Cell, train: Callable[[Prepared, Cell], Model]) -> Metrics:
-    """Train what a cell says and score it on the part that the cell names.
-
-    Returns
-    -------
-    dict
-        ``validation``, the score by which configurations are chosen, or all metrics on
-        test rows.
-    """
+    """Train what a cell says and score it on the part that the cell names."""
     ready = prepare(cell.dataset, str(cell.parameters["loss"]))
     model = train(ready, cell)
     if cell.parameters["part"] == "validation":
         return {"validation": ready.score(model, "validation")}
     return ready.metrics(model)
-
-
-def number(cell: Cell, name: str) -> float:
-    """Return a parameter of a cell that must be a number."""
-    value = cell.parameters[name]
-    if not isinstance(value, int | float):
-        raise ValueError(f"{name}={value!r} must be a number.")
-    return float(value)
 
 
 def _problem(data: Dataset, loss: str, lam: float, label_scale: float) -> Problem:
@@ -144,9 +107,3 @@ def _problem(data: Dataset, loss: str, lam: float, label_scale: float) -> Proble
         label_centre=centre,
         label_scale=label_scale,
     )
-
-
-def _positive(data: Dataset) -> object:
-    if data.classes is None or len(data.classes) != 2:
-        raise ValueError(f"The data set {data.name!r} must have two classes.")
-    return data.classes[1]

@@ -10,23 +10,17 @@ import numpy as np
 
 from dpscd.problem import Model
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.experiments.specs import load_spec, settings_of
-from dpscd_experiments.experiments.sweeps import grid_cells, tune
-from dpscd_experiments.experiments.training import Config, prepared, trainer
+from dpscd_experiments.experiment import load_spec, settings_of
 from dpscd_experiments.metrics import Metrics
-from dpscd_experiments.opponents.prepared import Prepared, judge, number
-from dpscd_experiments.opponents.setting import Setting, Stored
-
-__all__ = ["cells", "play", "tune_lot"]
+from dpscd_experiments.opponents.prepared import Prepared
+from dpscd_experiments.opponents.setting import Play, Setting, Stored, number
+from dpscd_experiments.sweeps import Config, grid_cells, prepared, trainer, tune
 
 _METHOD = "dp-scd"  # in the reproduction of the paper
 
 
-def cells(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
-    """Return the cells: one for tuning at each lot size, then the winner's results.
-
-    The grid, lam and epochs are those of the paper's figure for the same loss.
-    """
+def cells(play: Play, setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
+    """Return the cells: one for tuning at each lot size, then the winner's results."""
     figure = {
         **settings_of(load_spec(setting.published), quick=False),
         **spec["published"],
@@ -42,28 +36,18 @@ def cells(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cel
     ]
     if any(cell.key not in stored for cell in made):
         return made
-    best: tuple[float, Cell, float] | None = None
-    for cell in made:
-        found = {row["metric"]: row["value"] for row in stored[cell.key]}
-        worth = setting.worth(found["validation"]) if "validation" in found else -math.inf
-        if worth > (best[0] if best else -math.inf):
-            best = worth, cell, found["clip"]
-    if best is None:
+    ended = [{row["metric"]: row["value"] for row in stored[cell.key]} for cell in made]
+    worths = [setting.worth(found.get("validation", math.nan)) for found in ended]
+    if max(worths) == -math.inf:
         return made
-    _, cell, clip = best
+    best = worths.index(max(worths))
+    cell, clip = made[best], ended[best]["clip"]
     config = {name: cell.parameters[name] for name in ("lam", "epochs", "lot_size")}
     return made + setting.results("published", play, {**config, "clip": clip})
 
 
 def tune_lot(cell: Cell) -> Metrics:
-    """Choose the clip at one lot size, as the paper does; only validation rows are used.
-
-    Returns
-    -------
-    dict
-        ``validation``, the mean over tuning seeds, by which the lot size is chosen; the
-        ``clip``; how many were ``tried``.
-    """
+    """Choose the clip at one lot size, as the paper does; only validation rows are used."""
     task, winner = tune(replace(cell, method=_METHOD))
     models = [
         winner.train(cell.seed + extra, None) for extra in range(int(number(cell, "seeds")))
@@ -75,12 +59,8 @@ def tune_lot(cell: Cell) -> Metrics:
     }
 
 
-def play(cell: Cell) -> Metrics:
-    """Run a cell of results."""
-    return judge(cell, _train)
-
-
-def _train(ready: Prepared, cell: Cell) -> Model:
+def train(ready: Prepared, cell: Cell) -> Model:
+    """Train at the lot size and clip that were chosen."""
     task = prepared(cell.dataset, ready.loss, number(cell, "lam"))
     config = Config(int(number(cell, "lot_size")), number(cell, "clip"))
     epochs = int(number(cell, "epochs"))

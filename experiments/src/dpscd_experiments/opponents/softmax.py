@@ -1,40 +1,30 @@
 """Classifiers of pictures: ours as it comes, and DP-SGD with softmax, tuned free of charge."""
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
-from dpscd.errors import PrivacyWarning
 from dpscd.estimators.classification import DPLogisticRegression
-from dpscd.plan import Plan
-from dpscd.privacy.relation import Relation
 from dpscd.problem import Model
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.features import Features, Split, load_features
 from dpscd_experiments.metrics import Curve, Metrics
-from dpscd_experiments.opponents.prepared import number
-from dpscd_experiments.opponents.setting import Config, Setting, Stored
-from dpscd_experiments.opponents.tabled import cpu_seconds
+from dpscd_experiments.opponents.setting import (
+    Config,
+    Setting,
+    Stored,
+    cpu_seconds,
+    number,
+    timed_fit,
+)
+from dpscd_experiments.solvers.dp_sgd import unit_plan
 from dpscd_experiments.solvers.softmax_sgd import softmax_sgd
 from dpscd_experiments.store import Row
-
-__all__ = [
-    "SCORE",
-    "TUNING",
-    "cells_of_ours",
-    "cells_of_sgd",
-    "play_ours",
-    "play_sgd",
-    "play_tuning",
-    "ranked",
-]
 
 #: The method of the cells that try settings of DP-SGD on validation rows.
 TUNING = "dp-sgd"
@@ -46,49 +36,34 @@ SCORE = "validation-"
 _CONSTANT = 0.25
 
 
-def cells_of_ours(setting: Setting, spec: Mapping[str, Any], stored: Stored) -> list[Cell]:
+def cells_of_ours(setting: Setting, spec: Mapping[str, Any], _stored: Stored) -> list[Cell]:
     """Return the cells of ours; there is nothing to tune."""
-    del stored
     return setting.results("ours", play_ours, _records(spec))
 
 
 def cells_of_sgd(
     rank: int, setting: Setting, spec: Mapping[str, Any], stored: Stored
 ) -> list[Cell]:
-    """Return the cells of the setting of DP-SGD that is number `rank` on validation rows.
-
-    Parameters
-    ----------
-    rank : int
-        From 1 up.
-    setting, spec, stored
-        As for every method. All ranks need the same cells of tuning.
-    """
+    """Return the cells of the setting of DP-SGD that is number `rank` on validation rows."""
     grid = spec["dp_sgd"]
     common = {**_records(spec), "momentum": grid["momentum"], "clip": grid["clip"]}
     tried = {
         "steps": " ".join(f"{step:g}" for step in grid["steps"][setting.dataset]),
         "averages": " ".join(f"{share:g}" for share in grid["averaging"]),
     }
-    tuning = [
-        setting.cell(
-            TUNING,
-            play_tuning,
-            "validation",
-            setting.tuning_seeds[0],
-            {**common, "epochs": epochs, "lot_size": lots, **tried},
-        )
+    configs = [
+        {**common, "epochs": epochs, "lot_size": lots, **tried}
         for epochs, lots in grid["epochs_and_lots"]
     ]
+    seed = setting.tuning_seeds[0]
+    tuning = [setting.cell(TUNING, play_tuning, "validation", seed, one) for one in configs]
     if any(cell.key not in stored for cell in tuning):
         return tuning
     best = ranked(row for cell in tuning for row in stored[cell.key])
     if len(best) < rank:
         return tuning
-    return [
-        *tuning,
-        *setting.results(f"{TUNING}-{rank}", play_sgd, {**common, **best[rank - 1]}),
-    ]
+    config = {**common, **best[rank - 1]}
+    return [*tuning, *setting.results(f"{TUNING}-{rank}", play_sgd, config)]
 
 
 def ranked(rows: Iterable[Row]) -> list[Config]:
@@ -117,12 +92,7 @@ def play_ours(cell: Cell) -> Metrics:
         row_bound=data.row_bound,
         random_state=cell.seed,
     )
-    start = cpu_seconds()
-    with warnings.catch_warnings():
-        # Seeds are known, which is warned of.
-        warnings.simplefilter("ignore", PrivacyWarning)
-        model = estimator.fit(rows.X, rows.y)
-    seconds = cpu_seconds() - start
+    model, seconds = timed_fit(estimator, rows.X, rows.y)
     return {**_scores(rows, model.predict_log_proba(rows.X_judged)), "cpu_seconds": seconds}
 
 
@@ -153,24 +123,15 @@ def play_sgd(cell: Cell) -> Metrics:
 
 
 def _trained(
-    data: Features,
-    rows: Split,
-    cell: Cell,
-    steps: Sequence[float],
-    averaging: Sequence[float],
+    data: Features, rows: Split, cell: Cell, steps: Sequence[float], averaging: Sequence[float]
 ) -> tuple[list[Model], float]:
     """Return all models of one pass, and the processor's seconds of all of them."""
     start = cpu_seconds()
     clip = number(cell, "clip")
-    plan = _unit_plan(
-        len(rows.y),
-        rows.X.shape[1],
-        len(data.classes),
-        int(number(cell, "lot_size")),
-        int(number(cell, "epochs")),
-        cell.epsilon,
-        cell.delta,
-    )
+    plan = unit_plan(
+        *rows.X.shape, len(data.classes), True,
+        int(number(cell, "lot_size")), int(number(cell, "epochs")), cell.epsilon, cell.delta,
+    )  # fmt: skip
     with np.errstate(over="ignore", invalid="ignore"):
         models = softmax_sgd(
             replace(plan, clip=clip),
@@ -212,26 +173,3 @@ def _records(spec: Mapping[str, Any]) -> dict[str, Any]:
 def _data(cell: Cell) -> Features:
     records: Any = cell.parameters.get("records")
     return load_features(cell.dataset, records)
-
-
-@lru_cache(maxsize=64)
-def _unit_plan(
-    n: int, d: int, classes: int, lot_size: int, epochs: int, epsilon: float, delta: float
-) -> Plan:
-    """Return a plan at clip 1: its noise multiplier serves all clips."""
-    size = min(lot_size, n)
-    return Plan(
-        epsilon=epsilon,
-        delta=delta,
-        relation=Relation.ZERO_OUT,
-        n=n,
-        d=d,
-        outputs=classes,
-        intercept=True,
-        lam=1.0,
-        steps=epochs * math.ceil(n / size),
-        rate=size / n,
-        clip=1.0,
-        separability=1.0,
-        averaging=0.0,
-    ).calibrated()

@@ -1,6 +1,5 @@
 """Tables ready to train on, and the judge of what was trained on them."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from dpscd.estimators.registry import usual_kind
+from dpscd.estimators.table import TableModel
+from dpscd.estimators.table_answers import schema_chances
 from dpscd.metrics import decision_metrics, regression_metrics
 from dpscd.preprocessing.encoding import encode, is_sparse
 from dpscd.preprocessing.parsing import Parsed
@@ -17,55 +19,34 @@ from dpscd.preprocessing.resolution import shaped
 from dpscd.preprocessing.schema import Schema
 from dpscd.problem import Model
 from dpscd_experiments.cells import Cell
-from dpscd_experiments.dataset import Dataset
+from dpscd_experiments.datasets import Dataset
 from dpscd_experiments.metrics import Metrics, probability_metrics
+from dpscd_experiments.opponents import peers
+from dpscd_experiments.opponents.linear import TRAINERS
 from dpscd_experiments.opponents.prepared import Prepared, prepared_from
-from dpscd_experiments.table import Table
-from dpscd_experiments.tables import load_table
-
-__all__ = ["Answer", "cpu_seconds", "features_of", "judge_features", "judge_table"]
+from dpscd_experiments.opponents.setting import OURS, cpu_seconds, timed_fit
+from dpscd_experiments.tables import Table, load_table
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Predictions for the records that are judged, and what the fit took.
+    """Predictions for the records that are judged, and what the fit took."""
 
-    Attributes
-    ----------
-    predicted : array
-        The probability of the second class, or a number.
-    seconds : float
-        Of the processor, for training from the records as the schema reads them.
-    """
-
-    predicted: Floats
-    seconds: float
+    predicted: Floats  # the probability of the second class, or a number
+    seconds: float  # of the processor, for training from the records as the schema reads them
 
 
 def judge_table(cell: Cell, answer: Callable[[Table, Cell], Answer]) -> Metrics:
-    """Train what a cell says on a table and score it.
-
-    Parameters
-    ----------
-    cell : Cell
-        Its parameter ``part`` says what is judged: 'test' trains on all training records,
-        'validation' on three quarters of them and judges on the rest.
-    answer : callable
-        Takes the table and the cell, and returns predictions for the table's test records.
-
-    Returns
-    -------
-    dict
-        ``validation``, by which configurations are chosen, or all metrics.
-    """
+    """Train what a cell says on a table and score it."""
     table = _table(cell.dataset, str(cell.parameters["part"]))
     given = answer(table, cell)
     found = scores(table.schema, table.test, given.predicted)
     if cell.parameters["part"] == "validation":
         regression = not table.schema.target.classes
-        return {"validation": found["mse"] if regression else -_number(found["log_loss"])}
+        own: Any = found["mse" if regression else "log_loss"]
+        return {"validation": own if regression else -own}
     return {**found, "cpu_seconds": given.seconds}
 
 
@@ -85,12 +66,22 @@ def judge_features(cell: Cell, train: Callable[[Prepared, Cell], Model]) -> Metr
         return judge_table(cell, answer)
 
 
-def cpu_seconds() -> float:
-    """Return the processor's seconds of this process and of those that it has waited for.
+def play(cell: Cell) -> Metrics:
+    """Run a cell of ours, or of a linear opponent on the features that ours has."""
+    if cell.method == OURS:
+        return judge_table(cell, answer_of_ours)
+    return judge_features(cell, (TRAINERS | {"diffprivlib": peers.train})[cell.method])
 
-    Unlike the clock's they hardly depend on what else the machine does.
-    """
-    return sum(os.times()[:4])
+
+def answer_of_ours(table: Table, cell: Cell) -> Answer:
+    """Fit our model of a table: its schema, epsilon and delta are all it is told."""
+    classifies = bool(table.schema.target.classes)
+    kind: Any = usual_kind(classifies=classifies).estimator
+    estimator = kind(cell.epsilon, delta=cell.delta, random_state=cell.seed)
+    model, seconds = timed_fit(TableModel(table.schema, estimator), table.train)
+    if classifies:
+        return Answer(schema_chances(model, table.test)[:, 1], seconds)
+    return Answer(model.predict(table.test), seconds)
 
 
 def scores(schema: Schema, records: Parsed, predicted: Floats) -> Metrics:
@@ -136,7 +127,3 @@ def _labels(schema: Schema, records: Parsed) -> npt.NDArray[Any]:
 def _table(dataset: str, part: str) -> Table:
     table = load_table(dataset).read()
     return table if part == "test" else table.tuning()
-
-
-def _number(value: Any) -> float:
-    return float(value)

@@ -11,22 +11,8 @@ docs/understanding/published_argument.md explains. Every method is called alike:
     shared = method.run(problem, rows, records, settings, source, observer=None)
 """
 
-from dpscd_experiments.paper.diagnostics import Diagnostics, Trace
-from dpscd_experiments.paper.methods import METHODS, Method
-from dpscd_experiments.paper.moments import moments_epsilon, moments_sigma
-from dpscd_experiments.paper.settings import LOSSES, Settings
-from dpscd_experiments.paper.statements import STATEMENTS, Flaw, Statement
+from dpscd_experiments.paper.algorithms import LOSSES, Settings
+from dpscd_experiments.paper.diagnostics import Diagnostics
+from dpscd_experiments.paper.methods import METHODS, STATEMENTS, Flaw
 
-__all__ = [
-    "LOSSES",
-    "METHODS",
-    "STATEMENTS",
-    "Diagnostics",
-    "Flaw",
-    "Method",
-    "Settings",
-    "Statement",
-    "Trace",
-    "moments_epsilon",
-    "moments_sigma",
-]
+__all__ = ["LOSSES", "METHODS", "STATEMENTS", "Diagnostics", "Flaw", "Settings"]

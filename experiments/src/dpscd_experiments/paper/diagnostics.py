@@ -1,8 +1,7 @@
 """The curves that the paper plots. They read the records: never private."""
 
 import math
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,93 +11,45 @@ from dpscd.kernels.sdca import objectives
 from dpscd.problem import Problem
 from dpscd.solvers.observer import Look
 from dpscd_experiments.kernels.published import combine, project_all
-from dpscd_experiments.paper.algorithm1 import single_output
-
-__all__ = ["NOT_PRIVATE", "Diagnostics", "Point", "Trace"]
-
-NOT_PRIVATE = "not private"
+from dpscd_experiments.paper.algorithms import single_output
 
 
 class Point(NamedTuple):
-    """The state of a run after an epoch.
+    """The state of a run after an epoch."""
 
-    Attributes
-    ----------
-    epoch : int
-        Epochs done; 0 is before the first.
-    primal : float
-        Primal objective of the model.
-    dual : float
-        Dual objective at the feasible duals nearest to those of the run, with their own
-        shared vector: noise takes the stored duals out of their box, where the dual
-        objective is infinite. NaN for a method without visible duals.
-    gap : float
-        ``primal + dual``, an upper bound on the suboptimality of the model.
-    drift : float
-        ``|v - X a|``, or ``|v - X^T w|`` in Algorithm 2.
-    clipped : float
-        Share of the steps of the epoch that were scaled down.
-    """
-
-    epoch: int
-    primal: float
+    epoch: int  # epochs done; 0 is before the first
+    primal: float  # primal objective of the model
+    # Dual objective at the feasible duals nearest to those of the run, with their own shared
+    # vector: noise takes the stored duals out of their box, where the dual objective is
+    # infinite. NaN for a method without visible duals.
     dual: float
-    gap: float
-    drift: float
-    clipped: float
-
-
-@dataclass(frozen=True)
-class Trace:
-    """The points of a run, in order, and the stamp that goes wherever they go."""
-
-    points: tuple[Point, ...]
-    stamp: str = field(default=NOT_PRIVATE, init=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the trace as plain JSON values, stamp included."""
-        return {**asdict(self), "points": [point._asdict() for point in self.points]}
+    gap: float  # ``primal + dual``, an upper bound on the suboptimality of the model
+    drift: float  # ``|v - X a|``, or ``|v - X^T w|`` in Algorithm 2
+    clipped: float  # share of the steps of the epoch that were scaled down
 
 
 class Diagnostics:
-    """An observer that computes a :class:`Trace`; give it to a method as `observer`.
-
-    Parameters
-    ----------
-    problem, rows, records
-        The problem that is solved, with one output, and its data.
-    """
+    """Give it to a method as `observer`: it computes a point for every epoch."""
 
     def __init__(self, problem: Problem, rows: Rows, records: Records) -> None:
         single_output(problem)
         self._problem, self._rows, self._records = problem, rows, records
         start = np.zeros((1, problem.width))
         dual = np.zeros((len(records.labels), 1))
-        self._points = [self._point(Look(0, start, dual, 0.0, 0.0))]
+        self.points = [self._point(Look(0, start, dual, 0.0, 0.0))]
 
     def __call__(self, look: Look) -> None:
         """Add a point."""
-        self._points.append(self._point(look))
-
-    @property
-    def trace(self) -> Trace:
-        """What was seen so far."""
-        return Trace(tuple(self._points))
+        self.points.append(self._point(look))
 
     def _point(self, look: Look) -> Point:
-        problem, shared = self._problem, look.shared[0]
-        known = look.dual is not None
-        duals = look.dual[:, 0] if look.dual is not None else np.zeros(len(self._rows.norm))
+        problem, shared, known = self._problem, look.shared[0], look.dual is not None
+        duals = np.zeros(len(self._rows.norm)) if look.dual is None else look.dual[:, 0]
         nearest = project_all(problem.loss, self._records, duals)
         losses, conjugates = objectives(
-            problem.loss,
-            self._rows,
-            self._records,
-            problem.strength,
-            0,
-            nearest[:, None],
-            shared[None],
-        )
+            problem.loss, self._rows, self._records, problem.strength, 0,
+            nearest[:, None], shared[None],
+        )  # fmt: skip
         own = np.zeros(problem.width)
         combine(self._rows, nearest, own)
         ridge = 2.0 * problem.strength * problem.n

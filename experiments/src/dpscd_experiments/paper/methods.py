@@ -1,41 +1,119 @@
-"""Every method of the paper behind one call, with its noise and its statement."""
+"""Every method of the paper behind one call, with its noise, and what it does not guarantee."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
-from dpscd.privacy.accounting import epsilon_of
-from dpscd.privacy.calibration import calibrate, interval_for
-from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.random import Source
-from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem
 from dpscd.solvers.observer import Observer
-from dpscd_experiments.paper.algorithm1 import dp_scd
-from dpscd_experiments.paper.algorithm2 import primal_dp_scd
-from dpscd_experiments.paper.algorithm3 import seq_dp_scd
-from dpscd_experiments.paper.baselines import dp_sgd, scd, sgd
+from dpscd_experiments.paper import algorithms
+from dpscd_experiments.paper.algorithms import Run, Settings
 from dpscd_experiments.paper.moments import moments_epsilon, moments_sigma
-from dpscd_experiments.paper.settings import Settings
-from dpscd_experiments.paper.statements import STATEMENTS, Statement
 from dpscd_experiments.paper.theory import tuning_cost
-
-__all__ = ["ACCOUNTANTS", "METHODS", "Method", "Run"]
 
 Floats = npt.NDArray[np.float64]
 
 
-class Run(Protocol):
-    """How every method is called; it returns the shared vector."""
+class Flaw(StrEnum):
+    """A gap between a published guarantee and what runs; details in the docs."""
 
-    def __call__(
+    VISIBLE_LOTS = (
+        "noise goes only to the duals of the lot, so whoever sees the duals knows the lots, "
+        "and nothing is left of amplification by sampling"
+    )
+    LEMMA_1 = (
+        "Lemma 1 keeps the label of the zeroed record: the sensitivity is then sqrt(5) C, "
+        "not sqrt(2) C"
+    )
+    SHUFFLED_LOTS = "lots='shuffled' is accounted for as if lots were Poisson"
+    LOT_SIZE = "lots='poisson' may hold more than L, and the sensitivity grows with the lot"
+    FEATURE_LENGTHS = "features are divided by lengths that are read off the private records"
+    PREPARATION = (
+        "columns are scaled, labels centred and hyper-parameters chosen on the private "
+        "records, free of charge"
+    )
+    LARGE_DELTA = "the experiments' delta = 1e-3 is larger than 1/N"
+    FLOATS = "sums and noise are plain floats, whose rounding is not accounted for"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The statement that a method carries."""
+
+    method: str  # name of the method
+    published: str  # what the paper says it guarantees; empty if nothing
+    holds: str  # what can be defended, in exact arithmetic; empty if nothing
+    flaws: tuple[Flaw, ...]  # why the first is not the second
+    # Whether this library stands behind a guarantee: never, for a published method.
+    private: bool = False
+
+
+_COMMON = (Flaw.SHUFFLED_LOTS, Flaw.PREPARATION, Flaw.LARGE_DELTA, Flaw.FLOATS)
+
+STATEMENTS: dict[str, Statement] = {
+    statement.method: statement
+    for statement in (
+        Statement(
+            "dp-scd",
+            "(epsilon, delta) with epsilon = MA(delta, sigma, L/N, T), duals and shared "
+            "vector visible after every step",
+            "with Poisson lots, if the duals stay secret and a zeroed record takes no step: "
+            "the published epsilon, with sqrt(2) of noise to spare "
+            "(docs/proofs/shared_vector.md). With shuffled lots and visible duals: "
+            "sqrt(epochs)/sigma-GDP, under the same adjacency",
+            (Flaw.VISIBLE_LOTS, Flaw.LEMMA_1, *_COMMON),
+        ),
+        Statement(
+            "primal-dp-scd",
+            "(epsilon, delta) with epsilon = MA(delta, sigma, 1, T), model and auxiliary "
+            "vector visible after every step",
+            "the published epsilon, if feature lengths are public and no lot of coordinates "
+            "is larger than L",
+            (Flaw.FEATURE_LENGTHS, Flaw.LOT_SIZE, Flaw.PREPARATION, Flaw.LARGE_DELTA,
+             Flaw.FLOATS),
+        ),
+        Statement(
+            "seq-dp-scd",
+            "(epsilon, delta) with epsilon = MA(delta, sigma, L/N, T), duals and shared "
+            "vector visible after every step",
+            "with shuffled lots: sqrt(epochs)/sigma-GDP. Secret duals do not help: in a "
+            "sequential lot the duals of others remember the record",
+            (Flaw.VISIBLE_LOTS, Flaw.LOT_SIZE, *_COMMON),
+        ),
+        Statement("scd", "", "", ()),
+        Statement("sgd", "", "", ()),
+        Statement(
+            "dp-sgd",
+            "(epsilon, delta) with epsilon = MA(delta, sigma, L/N, T), model visible after "
+            "every step",
+            "with Poisson lots: the published epsilon. With shuffled lots: "
+            "sqrt(epochs)/sigma-GDP",
+            _COMMON,
+        ),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of the paper."""
+
+    algorithm: Callable[[Run], Floats]
+    statement: Statement  # what it does and does not guarantee
+    tuned: tuple[str, ...]  # the settings that the paper tunes
+    noisy: bool  # whether it has noise at all
+    # Whether lots are of coordinates, so that every step uses every record.
+    over_features: bool = False
+
+    def run(
         self,
         problem: Problem,
         rows: Rows,
@@ -45,32 +123,8 @@ class Run(Protocol):
         *,
         observer: Observer | None = None,
     ) -> Floats:
-        """Run the method; ``problem.model`` turns what is returned into a model."""
-
-
-@dataclass(frozen=True)
-class Method:
-    """A method of the paper.
-
-    Attributes
-    ----------
-    run : Run
-        The method itself.
-    statement : Statement
-        What it does and does not guarantee.
-    tuned : tuple of str
-        The settings that the paper tunes.
-    noisy : bool
-        Whether it has noise at all.
-    over_features : bool
-        Whether lots are of coordinates, so that every step uses every record.
-    """
-
-    run: Run
-    statement: Statement
-    tuned: tuple[str, ...]
-    noisy: bool
-    over_features: bool = False
+        """Return the shared vector; ``problem.model`` turns it into a model."""
+        return self.algorithm(Run(problem, rows, records, settings, source, observer))
 
     @property
     def name(self) -> str:
@@ -89,93 +143,41 @@ class Method:
         return settings.lot_size / problem.n, settings.steps(problem.n)
 
     def calibrated(
-        self,
-        problem: Problem,
-        settings: Settings,
-        epsilon: float,
-        delta: float,
-        accountant: str = "moments",
+        self, problem: Problem, settings: Settings, epsilon: float, delta: float
     ) -> Settings:
-        """Return the settings with the sigma that is meant to give (epsilon, delta).
-
-        Parameters
-        ----------
-        problem, settings
-            What is to be run.
-        epsilon, delta : float
-            The published claim; an infinite epsilon is no noise.
-        accountant : {'moments', 'tight'}
-            The paper's accountant, or that of the library for Poisson lots.
-        """
+        """Return the settings with the sigma that is meant to give (epsilon, delta)."""
         if not self.noisy or math.isinf(epsilon):
             return replace(settings, sigma=0.0)
-        PrivacyTarget(epsilon, delta)
-        search = _pick(accountant)[0]
-        return replace(
-            settings, sigma=search(epsilon, delta, *self.rate_and_steps(problem, settings))
-        )
+        PrivacyTarget(epsilon, delta)  # refuses what is no target
+        rate, steps = self.rate_and_steps(problem, settings)
+        return replace(settings, sigma=moments_sigma(epsilon, delta, rate, steps))
 
-    def claimed_epsilon(
-        self, problem: Problem, settings: Settings, delta: float, accountant: str = "moments"
-    ) -> float:
+    def claimed_epsilon(self, problem: Problem, settings: Settings, delta: float) -> float:
         """Return the epsilon that the paper would state; see `statement` for its worth."""
         if not settings.sigma > 0.0:
             return math.inf
-        measure = _pick(accountant)[1]
-        return measure(delta, settings.sigma, *self.rate_and_steps(problem, settings))
-
-
-def _tight_sigma(epsilon: float, delta: float, q: float, steps: int) -> float:
-    interval = interval_for(epsilon, delta, Relation.ZERO_OUT, ((q, steps),))
-    return calibrate(PrivacyTarget(epsilon, delta), q, steps, interval)
-
-
-def _tight_epsilon(delta: float, sigma: float, q: float, steps: int) -> float:
-    event = SampledGaussian(q, sigma, steps)
-    # The interval must follow the answer: a first one finds out where that is.
-    rough = moments_epsilon(delta, sigma, q, steps)
-    interval = interval_for(rough, delta, Relation.ZERO_OUT, ((q, steps),))
-    return epsilon_of([event], delta, Relation.ZERO_OUT, interval).epsilon
-
-
-_Search = Callable[[float, float, float, int], float]
-
-#: Accountants by name: the search for sigma, and epsilon.
-ACCOUNTANTS: dict[str, tuple[_Search, _Search]] = {
-    "moments": (moments_sigma, moments_epsilon),
-    "tight": (_tight_sigma, _tight_epsilon),
-}
-
-
-def _pick(accountant: str) -> tuple[_Search, _Search]:
-    if accountant not in ACCOUNTANTS:
-        allowed = ", ".join(ACCOUNTANTS)
-        raise ParameterError(f"accountant={accountant!r} must be one of {allowed}.")
-    return ACCOUNTANTS[accountant]
+        return moments_epsilon(delta, settings.sigma, *self.rate_and_steps(problem, settings))
 
 
 _LOT_AND_CLIP = ("lot_size", "clip")
+
+
+def _method(
+    name: str, algorithm: Callable[[Run], Floats], *tuned: str, over_features: bool = False
+) -> Method:
+    noisy = bool(STATEMENTS[name].published)
+    return Method(algorithm, STATEMENTS[name], tuned, noisy, over_features)
+
 
 #: The methods by name.
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        Method(dp_scd, STATEMENTS["dp-scd"], _LOT_AND_CLIP, noisy=True),
-        Method(
-            primal_dp_scd,
-            STATEMENTS["primal-dp-scd"],
-            _LOT_AND_CLIP,
-            noisy=True,
-            over_features=True,
-        ),
-        Method(seq_dp_scd, STATEMENTS["seq-dp-scd"], _LOT_AND_CLIP, noisy=True),
-        Method(scd, STATEMENTS["scd"], (), noisy=False),
-        Method(sgd, STATEMENTS["sgd"], ("learning_rate", "lot_size"), noisy=False),
-        Method(
-            dp_sgd,
-            STATEMENTS["dp-sgd"],
-            ("learning_rate", *_LOT_AND_CLIP),
-            noisy=True,
-        ),
+        _method("dp-scd", algorithms.dp_scd, *_LOT_AND_CLIP),
+        _method("primal-dp-scd", algorithms.primal_dp_scd, *_LOT_AND_CLIP, over_features=True),
+        _method("seq-dp-scd", algorithms.seq_dp_scd, *_LOT_AND_CLIP),
+        _method("scd", algorithms.scd),
+        _method("sgd", algorithms.sgd, "learning_rate", "lot_size"),
+        _method("dp-sgd", algorithms.dp_sgd, "learning_rate", *_LOT_AND_CLIP),
     )
 }

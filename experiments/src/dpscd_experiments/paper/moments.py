@@ -15,13 +15,9 @@ from scipy.special import gammaln, logsumexp
 
 from dpscd.errors import CalibrationError, ParameterError
 
-__all__ = ["ORDERS", "USUAL_ORDERS", "log_moment", "moments_epsilon", "moments_sigma"]
-
-#: The orders that implementations of the time tried.
-USUAL_ORDERS = tuple(range(1, 33))
-
-#: The orders tried here. No order up to m brings epsilon below log(1/delta) / m: at the
-#: paper's delta = 1e-3 the usual 32 end at 0.216 and cannot give its epsilon = 0.1.
+#: The orders tried; implementations of the time tried up to 32. No order up to m brings epsilon
+#: below log(1/delta) / m: at the paper's delta = 1e-3 those 32 end at 0.216 and cannot give its
+#: epsilon = 0.1.
 ORDERS = tuple(range(1, 256))
 
 _SMALLEST, _LARGEST = 1e-2, 1e6
@@ -29,12 +25,10 @@ _CLOSE = 0.01  # the paper searches sigma until epsilon is met to 1 %
 
 
 def log_moment(order: int, sigma: float, q: float) -> float:
-    """Return the log-moment of one step, ``log E (P/Q)^(order + 1)`` under Q.
-
-    P = (1 - q) N(0, sigma^2) + q N(1, sigma^2) and Q = N(0, sigma^2). The moment in the
-    other direction is never larger (Mironov, Talwar and Zhang, arXiv:1908.10530). All
-    terms of the sum are positive, so that nothing cancels, whatever the rate.
-    """
+    """Return the log-moment of one step, ``log E (P/Q)^(order + 1)`` under Q."""
+    # P = (1 - q) N(0, sigma^2) + q N(1, sigma^2) and Q = N(0, sigma^2). The moment in the other
+    # direction is never larger (Mironov, Talwar and Zhang, arXiv:1908.10530). All terms of the
+    # sum are positive, so that nothing cancels, whatever the rate.
     k = np.arange(order + 2.0)
     chosen = gammaln(order + 2.0) - gammaln(k + 1.0) - gammaln(order + 2.0 - k)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -47,21 +41,7 @@ def log_moment(order: int, sigma: float, q: float) -> float:
 def moments_epsilon(
     delta: float, sigma: float, q: float, steps: int, orders: Sequence[int] = ORDERS
 ) -> float:
-    """Return MA(delta, sigma, q, T): the epsilon of `steps` steps at `delta`.
-
-    Parameters
-    ----------
-    delta : float
-        The delta of the guarantee.
-    sigma : float
-        Standard deviation of the noise over the sensitivity.
-    q : float
-        Rate of the Poisson lots.
-    steps : int
-        The paper's T.
-    orders : tuple of int
-        Orders of the moments, from 1.
-    """
+    """Return MA(delta, sigma, q, T): the epsilon of `steps` steps at `delta`."""
     if not (0.0 < delta < 1.0 and sigma > 0.0 and 0.0 < q <= 1.0 and steps >= 1):
         raise ParameterError(
             f"delta={delta!r} must lie in (0, 1), sigma={sigma!r} be positive, q={q!r} lie in "
@@ -74,15 +54,7 @@ def moments_epsilon(
 def moments_sigma(
     epsilon: float, delta: float, q: float, steps: int, orders: Sequence[int] = ORDERS
 ) -> float:
-    """Return the smallest sigma with MA(delta, sigma, q, T) <= epsilon, met to 1 %.
-
-    The result is on the safe side: its epsilon lies in [0.99 epsilon, epsilon].
-
-    Raises
-    ------
-    CalibrationError
-        If no sigma does, as when epsilon is below ``log(1/delta)`` over the largest order.
-    """
+    """Return the smallest sigma with MA(delta, sigma, q, T) <= epsilon, met to 1 %."""
     low, high = _SMALLEST, _LARGEST
     if not moments_epsilon(delta, high, q, steps, orders) <= epsilon:
         raise CalibrationError(

@@ -12,25 +12,6 @@ from scipy.special import log_ndtr, ndtr
 
 from dpscd.errors import ParameterError
 
-__all__ = [
-    "CLIPS",
-    "LEARNING_RATES",
-    "LOT_SIZES",
-    "Bound",
-    "bounds_table",
-    "lemma3_decrease",
-    "lemma4_increase",
-    "sensitivity_dual",
-    "sensitivity_primal",
-    "sensitivity_sequential",
-    "suboptimality_recursion",
-    "theorem1_sigma",
-    "theorem2_applies",
-    "theorem2_bound",
-    "tuning_cost",
-    "visible_epsilon",
-]
-
 #: The grids of appendix D: C and eta by decades, and L. The paper counts L = 0 as a value.
 CLIPS = tuple(10.0**k for k in range(-8, 5))
 LEARNING_RATES = CLIPS
@@ -40,13 +21,10 @@ _GRIDS = {"clip": CLIPS, "learning_rate": LEARNING_RATES, "lot_size": LOT_SIZES}
 
 
 def sensitivity_dual(clip: float, *, label_kept: bool = False) -> float:
-    """Return the sensitivity of (dual, shared) in one step of Algorithm 1.
-
-    Published (Lemma 1): sqrt(2) C, which holds if the record that is zeroed out takes no
-    step at all. The lemma's own data set keeps its label; the step on the zeroed column
-    is then clipped to C too and may have the opposite sign: 2 C in the dual, C in the
-    shared vector, sqrt(5) C together.
-    """
+    """Return the sensitivity of (dual, shared) in one step of Algorithm 1."""
+    # Lemma 1's sqrt(2) C holds if the record that is zeroed out takes no step at all. The
+    # lemma's own data set keeps its label: the step on the zeroed column is then clipped to C
+    # too and may have the opposite sign, 2 C in the dual and C in the shared vector.
     return math.sqrt(5.0 if label_kept else 2.0) * clip
 
 
@@ -70,23 +48,9 @@ def theorem1_sigma(
 def visible_epsilon(
     sigma: float, participations: int, delta: float, *, label_kept: bool = False
 ) -> float:
-    """Return the epsilon of Algorithm 1 towards somebody who sees the duals change.
-
-    The lots are then known, and what is left is a Gaussian release for each time the
-    record is drawn, without amplification: ``sqrt(participations) / sigma``-GDP, and
-    sqrt(5/2) times that under Lemma 1's own adjacency.
-
-    Parameters
-    ----------
-    sigma : float
-        The paper's sigma; the noise is sqrt(2) sigma C.
-    participations : int
-        How often the record is drawn: the number of epochs for shuffled lots.
-    delta : float
-        The delta at which epsilon is asked for.
-    label_kept : bool
-        Whether the neighbour's zeroed record keeps its label.
-    """
+    """Return the epsilon of Algorithm 1 towards somebody who sees the duals change."""
+    # Lots are then known, and what is left is a Gaussian release each time that the record is
+    # drawn (once an epoch, for shuffled lots), without amplification.
     ratio = sensitivity_dual(1.0, label_kept=label_kept) / sensitivity_dual(1.0)
     mu = ratio * math.sqrt(participations) / sigma
 
@@ -100,47 +64,34 @@ def visible_epsilon(
 
 
 def lemma3_decrease(n: int, lot_size: int, lam: float, mu: float) -> float:
-    """Return the share of the dual suboptimality that a step removes, at least.
-
-    For ``1/mu``-smooth losses, records of length 1, exact unclipped steps of a uniform
-    lot, in expectation: ``mu lam L / (mu lam N + L)``.
-    """
+    """Return the share of the dual suboptimality that a step removes, at least."""
+    # For 1/mu-smooth losses, records of length 1, exact unclipped steps of a uniform lot.
     return mu * lam * lot_size / (mu * lam * n + lot_size)
 
 
 def lemma4_increase(
     n: int, lot_size: int, lam: float, std: float, *, conjugate_curvature: float = 0.0
 ) -> float:
-    """Return how much noise of `std` on the duals of a lot raises the dual objective.
-
-    Published (Lemma 4): ``L std^2 / (2 lam N^2)``. That is the part of the quadratic term
-    alone. The conjugates add ``L std^2 k / (2 N)`` where k bounds their second derivative:
-    1 for the squared loss, unbounded for the logistic, and for the hinge noise leaves the
-    feasible set. Give `conjugate_curvature` for the sum, which is an equality for the
-    squared loss and records of length 1.
-    """
+    """Return how much noise of `std` on the duals of a lot raises the dual objective."""
+    # Lemma 4 as published is the part of the quadratic term alone. The conjugates add the
+    # second part, where their second derivative is bounded: 1 for the squared loss, unbounded
+    # for the logistic, and for the hinge noise leaves the feasible set.
     return lot_size * std**2 / 2.0 * (1.0 / (lam * n**2) + conjugate_curvature / n)
 
 
 def theorem2_applies(
     n: int, lot_size: int, lam: float, mu: float, *, kappa: float = 0.0
 ) -> bool:
-    """Return whether Theorem 2's condition on L holds.
-
-    ``L (2 (1 - kappa) mu lam - 1) > mu lam N`` with L <= N needs lam > 1 / mu at the very
-    least: no regularisation anybody uses, the paper included, satisfies it.
-    """
+    """Return whether Theorem 2's condition on L holds."""
+    # With L <= N it needs lam > 1 / mu at the least: no regularisation anybody uses.
     return lot_size * (2.0 * (1.0 - kappa) * mu * lam - 1.0) > mu * lam * n
 
 
 def suboptimality_recursion(
     start: float, steps: int, decrease: float, increase: float
 ) -> float:
-    """Return the bound on the suboptimality after `steps` steps, constants included.
-
-    The recursion of the proof of Theorem 2: each step removes a share `decrease` of the
-    suboptimality and adds `increase`.
-    """
+    """Return the bound on the suboptimality after `steps` steps, constants included."""
+    # The proof of Theorem 2: a step removes a share `decrease` and adds `increase`.
     kept = 1.0 - decrease
     return kept**steps * start + increase * (1.0 - kept**steps) / decrease
 

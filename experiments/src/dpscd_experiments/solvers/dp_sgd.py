@@ -4,21 +4,24 @@ The same sampler, noise, grid, clipping and accounting as the product; only the 
 gradient, which has a learning rate to choose.
 """
 
+import math
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
+from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
 from dpscd.plan import Plan
 from dpscd.privacy.random import Source
+from dpscd.privacy.relation import Relation
 from dpscd.privacy.sampling import Lots
 from dpscd.problem import Problem
 from dpscd.solvers.dp_scd import check_plan, draws, epoch_of
-from dpscd.solvers.observer import Observer
+from dpscd.solvers.observer import Look, Observer
 from dpscd_experiments.kernels.gradient import descend_private
-from dpscd_experiments.solvers.sgd import decay_of, follow
-
-__all__ = ["dp_sgd"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,25 +39,6 @@ def dp_sgd(
 ) -> Floats:
     """Run the plan with gradient steps and return the shared vector.
 
-    Parameters
-    ----------
-    problem, plan
-        Public. The plan's clip bounds the gradient of a record, its rate, steps, noise and
-        averaging are used as they are, and its separability is not.
-    rows, records
-        The data; only the returned vector may leave.
-    source : Source
-        A fresh source of randomness.
-    learning_rate : float
-        Step size for the mean gradient, in the inner problem's units.
-    draw_ahead : bool
-        Draw the next chunk's randomness in a second thread. The result is the same.
-    observer : callable, optional
-        Shown the model after each epoch, and the share of clipped gradients, which is not
-        private.
-
-    Notes
-    -----
     Guarantee: the models after every step, hence what is returned, satisfy
     ``plan.claim()``.
     Requires: `source` was not used before; `learning_rate` was chosen without the data.
@@ -65,13 +49,8 @@ def dp_sgd(
     decay = decay_of(problem, learning_rate)
     rate = learning_rate / (plan.rate * plan.n)
     epoch = epoch_of(plan)
-    chunks = draws(
-        plan,
-        source,
-        len(records.labels),
-        pause=epoch if observer else plan.steps,
-        draw_ahead=draw_ahead,
-    )
+    pause = epoch if observer else plan.steps
+    chunks = draws(plan, source, len(records.labels), pause=pause, draw_ahead=draw_ahead)
 
     def advance(lots: Lots, normals: Floats, start: int, model: Floats, mean: Floats) -> int:
         return descend_private(
@@ -80,3 +59,64 @@ def dp_sgd(
         )  # fmt: skip
 
     return follow(problem, chunks, advance, plan.steps, plan.average_from, epoch, observer)
+
+
+@lru_cache(maxsize=64)
+def unit_plan(
+    n: int,
+    d: int,
+    outputs: int,
+    intercept: bool,
+    lot_size: int,
+    epochs: int,
+    epsilon: float,
+    delta: float,
+) -> Plan:
+    """Return a plan at clip 1: its noise multiplier serves all clips."""
+    size = min(lot_size, n)
+    return Plan(
+        epsilon=epsilon,
+        delta=delta,
+        relation=Relation.ZERO_OUT,
+        n=n,
+        d=d,
+        outputs=outputs,
+        intercept=intercept,
+        lam=1.0,
+        steps=epochs * math.ceil(n / size),
+        rate=size / n,
+        clip=1.0,
+        separability=1.0,
+        averaging=0.0,
+    ).calibrated()
+
+
+def decay_of(problem: Problem, learning_rate: float) -> float:
+    """Return the factor by which the ridge shrinks the model in one step."""
+    if not (math.isfinite(learning_rate) and learning_rate > 0.0):
+        raise ParameterError(f"learning_rate={learning_rate!r} must be positive and finite.")
+    return 1.0 - learning_rate * problem.strength / problem.n
+
+
+def follow(
+    problem: Problem,
+    draws: Iterable[tuple[Lots, Floats]],
+    advance: Callable[[Lots, Floats, int, Floats, Floats], int],
+    steps: int,
+    average_from: int,
+    epoch: int,
+    observer: Observer | None,
+) -> Floats:
+    """Let `advance` take the model through all chunks; return the shared vector."""
+    model = np.zeros((problem.outputs, problem.width))
+    average = np.zeros_like(model)
+    first = clipped = taken = 0
+    for lots, normals in draws:
+        clipped += advance(lots, normals, average_from - first, model, average)
+        taken += len(lots.ids)
+        first += len(normals)
+        if observer is not None and first % epoch == 0:
+            shared = problem.strength * model
+            observer(Look(first // epoch, shared, clipped=clipped / max(1, taken)))
+            clipped = taken = 0
+    return average * (problem.strength / (steps - average_from))

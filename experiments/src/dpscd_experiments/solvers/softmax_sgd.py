@@ -27,43 +27,7 @@ def softmax_sgd(
     scale: float,
     constant: float,
 ) -> list[Model]:
-    """Run DP-SGD with momentum on the softmax loss; return a model for each rate and average.
-
-    Each lot is drawn once for all learning rates, which have the same noise: one pass over
-    the rows serves many of them, and each of the models is what it would be alone, but for
-    the order in which floating-point numbers are added.
-
-    Parameters
-    ----------
-    plan : Plan
-        Rate of the Poisson lots, steps, clip and noise; `outputs` is the number of classes.
-        The clip is that of a record's whole gradient, all classes together.
-    X, y : array
-        Rows, and their classes from 0 up.
-    random : Generator
-        The source of lots and noise: this is a bench, whose randomness is not secret.
-    rates : sequence of float
-        Step sizes for the mean gradient of scaled rows.
-    averaging : sequence of float
-        Shares of the steps, counted from the last, over which models are averaged; 0 takes
-        the last one.
-    momentum : float
-        The share of a step that is repeated in the next one.
-    scale : float
-        Rows are divided by this.
-    constant : float
-        The column of the intercept, beside the scaled rows.
-
-    Returns
-    -------
-    list of Model
-        Those of all rates with the first average, then with the next.
-
-    Notes
-    -----
-    A record's gradient is the product of its row and the vector p - e_y: its length is the
-    product of theirs, so that clipping needs no gradient of a single record.
-    """
+    """Run DP-SGD with momentum on the softmax loss; return a model a rate and average."""
     if not rates or not all(math.isfinite(rate) and rate > 0.0 for rate in rates):
         raise ParameterError(f"rates={rates!r} must be positive and finite.")
     many, classes, d = len(rates), plan.outputs, X.shape[1]

@@ -1,14 +1,25 @@
-"""Our own contenders."""
+"""Data whose speed is measured, our own contenders, and Algorithm 1 as a plain Python loop.
 
+Rows are Gaussian directions, labels noisy signs. Every contender returns a clock, which runs it
+once and returns its seconds.
+"""
+
+import math
 import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from dpscd import DPLogisticRegression
 from dpscd.kernels.block import new_buffer
-from dpscd.kernels.dual import advance
+from dpscd.kernels.dual import Records, advance
 from dpscd.kernels.lazy import BLOCK, advance_lazy
 from dpscd.kernels.lazy_state import Law, new_state
 from dpscd.kernels.pack import pack_rows
@@ -16,25 +27,85 @@ from dpscd.kernels.packed import advance_packed
 from dpscd.kernels.rows import CsrRows, DenseRows
 from dpscd.kernels.sdca import sweep
 from dpscd.losses import Logistic, Loss
+from dpscd.plan import Plan
 from dpscd.privacy.random import SecureSource
+from dpscd.problem import Problem
 from dpscd.solvers.dp_scd import dp_scd, draws
-from dpscd_experiments.speed.cases import Case
-from dpscd_experiments.speed.contest import Clock, clocked
+from dpscd_experiments.sweeps import lots_plan
 
 __all__ = [
-    "default_fit",
-    "drawn_beforehand",
-    "eager_epoch",
-    "lazy_beforehand",
-    "packed_bytes",
-    "plain_epoch",
-    "private_epoch",
-    "private_run",
-]
+    "Case", "Clock", "clocked", "default_fit", "drawn_beforehand", "eager_epoch",
+    "lazy_beforehand", "make_case", "make_sparse_case", "packed_bytes", "plain_epoch",
+    "plain_loop", "private_epoch", "private_run",
+]  # fmt: skip
+
+#: Runs a contender once and returns its seconds.
+Clock = Callable[[], float]
 
 _EPOCHS = 4  # in one turn, or so many that some chunks of steps are drawn:
 _LEAST_ROWS = 2**19
 _EAGER_STEPS = 8
+_LOOP_LOTS = 2  # of which an epoch of the plain loop is extrapolated
+_LOOP_SIGMA = 1.2
+_EDGE = 1e-4  # of the box of the duals
+
+
+@dataclass(frozen=True)
+class Case:
+    """Data, and a plan whose noise is that of epsilon 1 or so."""
+
+    X: Any
+    y: npt.NDArray[np.float32]
+    lot: int
+    lam: float = 1e-4
+
+    def problem(self, loss: Loss) -> Problem:
+        """Return the problem without intercept."""
+        n, d = self.X.shape
+        return Problem(loss, self.lam, n, d)
+
+    def plan(self, epochs: int) -> Plan:
+        """Return a plan of so many epochs."""
+        n, d = self.X.shape
+        return lots_plan(
+            n, d, self.lot, epsilon=1.0, delta=1e-6, lam=self.lam, clip=0.005, averaging=0.5,
+            steps=max(1, round(epochs * n / self.lot)), noise_multiplier=1.2,
+        )  # fmt: skip
+
+    def records(self) -> Records:
+        """Return labels and weights."""
+        return Records(self.y.astype(float), np.ones(len(self.y)))
+
+
+def make_case(n: int, d: int, lot: int) -> Case:
+    """Return dense rows of length 1 in single precision."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((n, d), dtype=np.float32)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    y = np.where(X[:, 0] + 0.05 * generator.normal(size=n) > 0.0, 1.0, -1.0)
+    return Case(X, y.astype(np.float32), lot)
+
+
+def make_sparse_case(n: int, d: int, entries: int, lot: int) -> Case:
+    """Return sparse rows with so many entries each, spread evenly over the columns."""
+    generator = np.random.default_rng(0)
+    room = d // entries  # an entry in each part of the columns: none twice in a row
+    columns = generator.integers(0, room, (n, entries)) + room * np.arange(entries)
+    values = generator.standard_normal((n, entries), dtype=np.float32)
+    values /= np.linalg.norm(values, axis=1, keepdims=True)
+    pointers = np.arange(0, n * entries + 1, entries)
+    flat = (values.ravel(), columns.ravel().astype(np.int32), pointers)
+    y = np.where(values[:, 0] > 0.0, 1.0, -1.0).astype(np.float32)
+    return Case(sparse.csr_matrix(flat, shape=(n, d)), y, lot)
+
+
+def clocked(work: Callable[..., object], *arguments: Any) -> float:
+    """Return the seconds that a call takes; its warnings are not shown."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a fit of few epochs has not converged
+        start = time.perf_counter()
+        work(*arguments)
+        return time.perf_counter() - start
 
 
 def private_epoch(case: Case, loss: Loss | None = None, threads: int = 1) -> Clock:
@@ -42,15 +113,6 @@ def private_epoch(case: Case, loss: Loss | None = None, threads: int = 1) -> Clo
 
     The clock runs from the end of the first chunk of steps to the end of the last: packing
     the rows and what a lazy fit settles at its end belong to no epoch.
-
-    Parameters
-    ----------
-    case : Case
-        The data.
-    loss : Loss, optional
-        The loss; default: logistic.
-    threads : int
-        Threads.
     """
     problem, records = case.problem(loss or Logistic()), case.records()
     rows = problem.rows(case.X)
@@ -187,3 +249,39 @@ def packed_bytes(case: Case) -> int:
     rows = few.problem(Logistic()).rows(few.X)
     assert isinstance(rows, DenseRows)  # noqa: S101 - dense cases only
     return int(pack_rows(rows, few.records()).cells.strides[0])
+
+
+def plain_loop(case: Case) -> Clock:
+    """Return an epoch of the plain loop (logistic), from a few lots."""
+    n, d = len(case.y), int(case.X.shape[1])
+    strength, scale, size = case.lam * n, case.plan(1).clip, min(case.lot, n)
+    generator = np.random.default_rng(0)
+    X, y = case.X[: max(size, min(n, 20_000))].astype(np.float64), case.y
+
+    def epoch() -> float:
+        dual, shared = np.zeros(len(X)), np.zeros(d)
+        start = time.perf_counter()
+        for _ in range(_LOOP_LOTS):
+            lot = generator.choice(len(X), size, replace=False)
+            total = np.zeros(d)
+            for j in lot:  # lines 6 to 10
+                x, label = X[j], float(y[j])
+                curvature = size * (x @ x) / strength
+                step = _newton(label, dual[j], (x @ shared) / strength, curvature)
+                step /= max(1.0, abs(step) / scale)
+                dual[j] += step
+                total += step * x
+            std = math.sqrt(2.0) * _LOOP_SIGMA * scale
+            dual[lot] += std * generator.normal(size=size)  # line 12
+            shared += total + std * generator.normal(size=d)  # line 13
+        return (time.perf_counter() - start) / (_LOOP_LOTS * size) * n
+
+    return epoch
+
+
+def _newton(label: float, dual: float, prediction: float, curvature: float) -> float:
+    """Return the paper's step for the logistic loss: one of Newton's, inside the box."""
+    b = min(max(label * dual, _EDGE), 1.0 - _EDGE)
+    slope = math.log(b / (1.0 - b)) + label * prediction
+    moved = b - slope / (1.0 / (b * (1.0 - b)) + curvature)
+    return label * (min(max(moved, _EDGE), 1.0 - _EDGE) - b)

@@ -1,1 +1,0 @@
-"""The verbs that show and repeat experiments: one file per verb."""

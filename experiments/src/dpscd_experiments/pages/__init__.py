@@ -1,1 +1,0 @@
-"""Figures and pages of the experiments, and the runs that they show."""
