@@ -125,19 +125,6 @@ def test_pieces_and_what_is_run_again(tmp_path, name, data, method, again):
     assert any(row not in before for row in after)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["fig1a", "accuracy"])
-def test_quick_and_full_share_a_folder_without_mixing(tmp_path, name):
-    spec = tiny(name)
-    spec |= {**spec["quick"], "seeds": 2, "quick": {"seeds": 1}}
-    methods = ["ours"] if name == "accuracy" else []
-    for quick, seeds in ((True, {0}), (False, {0, 1})):
-        perform(name, tmp_path, Asked(quick=quick, methods=methods), spec)
-        rows = read_csv(tmp_path / f"{name}.csv")
-        found = {row["seed"] if methods else row["at"] for row in rows}
-        assert found - {None} == seeds
-
-
 def test_speed_runs_the_groups_that_are_asked_for(tmp_path, monkeypatch):
     def stop(_sizes):
         raise KeyboardInterrupt

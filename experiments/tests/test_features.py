@@ -1,16 +1,13 @@
 """Fashion-MNIST as rows: files, scattering features and where they are kept."""
 
-import sys
 from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
-from fashion_files import idx, pictures, write_fashion
+from fashion_files import pictures, write_fashion
 
-from dpscd.errors import DataError, ParameterError
 from dpscd_experiments import features
-from dpscd_experiments.features import load_features, read_fashion, scattering
-from dpscd_experiments.sources import DatasetMissing
+from dpscd_experiments.features import load_features
 
 
 @pytest.fixture(autouse=True)
@@ -35,18 +32,6 @@ def test_files_are_read_and_parts_for_tuning_have_no_test_row():
     assert (len(few.y), len(few.y_judged)) == (120, 20)
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [(b"\0\0\x08\x01", "is not an idx file"),
-     (idx(np.zeros(600, np.uint8))[:-1], "is not complete"),
-     (idx(np.zeros(599, np.uint8)), "do not fit together")],
-)  # fmt: skip
-def test_other_files_are_refused(folder, data, message):
-    (folder / "train-labels-idx1-ubyte").write_bytes(data)
-    with pytest.raises(DataError, match=message):
-        read_fashion()
-
-
 def test_scattering_is_normalised_picture_by_picture_and_kept_on_disk(monkeypatch):
     channels = np.random.default_rng(0).normal(size=(20, 81, 7, 7))
     rows = features.normalised(channels)
@@ -60,14 +45,3 @@ def test_scattering_is_normalised_picture_by_picture_and_kept_on_disk(monkeypatc
     features._load.cache_clear()
     np.testing.assert_array_equal(first.X, load_features("scattering").whole.X)
     assert made.call_count == 2  # rows to train on and for test
-
-
-def test_unknown_and_missing(folder, monkeypatch):
-    with pytest.raises(ParameterError, match="scattering, pixels"):
-        load_features("edges")
-    (folder / "train-images-idx3-ubyte.gz").unlink()
-    with pytest.raises(DatasetMissing, match="train-images"):
-        load_features("pixels")
-    monkeypatch.setitem(sys.modules, "kymatio.numpy", None)
-    with pytest.raises(DatasetMissing, match=r"dpscd\[examples\]"):
-        scattering(np.zeros((1, 28, 28), np.uint8))

@@ -45,19 +45,6 @@ def test_records_have_the_law_that_is_said():
         assert pair == pytest.approx(0.5, abs=0.03)
 
 
-@pytest.mark.parametrize(
-    ("errors", "fourth"), [("normal", 3.0), ("skewed", 9.0), ("heavy", 9.0), ("uneven", 8.2)]
-)
-def test_errors_have_the_law_that_is_said(errors, fourth):
-    sample = draw_sample(replace(LARGE, errors=errors), "ridge", 1)
-    left = left_of(sample) / 3.0
-    assert (left.mean(), left.std()) == pytest.approx((0.0, 1.0), abs=0.02)
-    assert (left**4).mean() == pytest.approx(fourth, rel=0.5)
-    assert ((left**3).mean() > 1.0) == (errors == "skewed")
-    spread = np.corrcoef(np.abs(left), sample.X[:, 0])[0, 1]
-    assert (spread > 0.3) == (errors == "uneven")
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("changes", [{"curved": 0.4}, {"levels": 4}, {"intercept": False}])
 def test_what_is_to_be_covered_is_the_best_model_of_the_population(family, changes):

@@ -12,13 +12,12 @@ import pytest
 from invented import generate, invented
 from sklearn.linear_model import LinearRegression
 
-from dpscd.preprocessing.parsing import MISSING, OTHER
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import Relation
 from dpscd_experiments import sweeps
 from dpscd_experiments.cells import Skip
 from dpscd_experiments.experiment import load_spec
-from dpscd_experiments.opponents import linear, one_shot, peers, prepared, tabled, trees
+from dpscd_experiments.opponents import linear, one_shot, peers, prepared, tabled
 from dpscd_experiments.opponents.registry import METHODS, TABLE_METHODS
 from dpscd_experiments.opponents.setting import Setting, search
 from dpscd_experiments.tables import read_schema
@@ -126,18 +125,6 @@ SGD = {"epochs": 2, "lot_size": 50, "clip": 0.3, "learning_rate": 1.0, "lam": 1e
        "averaging": 0.5}  # fmt: skip
 
 
-@pytest.mark.parametrize("loss", ["squared", "hinge"])
-def test_dp_sgd_clips_in_units_of_the_labels_spread(loss, monkeypatch):
-    spied = MagicMock(side_effect=linear.dp_sgd)
-    monkeypatch.setattr(linear, "dp_sgd", spied)
-    play(setting(loss).results("dp-sgd", first("dp-sgd", loss).function, SGD)[0])
-    problem, plan, *_ = spied.call_args.args
-    labels = prepared.prepare("ridge", "squared").labels
-    assert problem.label_scale == pytest.approx(labels.std() if loss == "squared" else 1.0)
-    assert plan.clip == 0.3
-    assert 0.99 < plan.claim().epsilon <= 1.0
-
-
 @pytest.mark.parametrize(("loss", "sign"), [("logistic", 1.0), ("squared", -1.0)])
 def test_the_best_mean_over_tuning_seeds_wins(loss, sign):
     scores = {1: (0.9, 0.1), 2: (0.8, 0.8), 3: (0.3, 0.9), 4: (math.nan, 1.0)}
@@ -221,24 +208,6 @@ def test_a_peers_model_comes_back_in_our_units(monkeypatch):
     model = peers.train(ready, first("diffprivlib", "squared"))
     assert model.coef[0] == pytest.approx(best.coef_)
     assert model.intercept == pytest.approx(best.intercept_)
-
-
-def test_columns_for_trees_are_by_declared_facts():
-    schema, records = read_schema("bank"), invented("bank", n=3).read().train
-    names = [column.name for column in schema.features]
-    given = {"pdays": [np.nan] * 2, "age": [np.nan, 500.0], "job": [MISSING, OTHER]}
-    for name, cells in given.items():
-        records.columns[name][:] = cells
-    texts = dict(zip(names, trees.as_texts(schema, records).T.tolist(), strict=True))
-    assert texts["age"] == [59.0, 100.0]
-    assert texts["job"] == ["(missing)", "(other)"]
-    # Missing numbers that the schema tells apart stand beyond the bounds.
-    assert texts["pdays"] == [30.0 * 17 / 16] * 2
-    assert np.isnan(trees.as_codes(schema, records)[:, names.index("job")]).all()
-    codes = trees.to_codes(schema, records, 16)
-    assert codes[:, names.index("job")].tolist() == [12, 13]
-    assert codes[:, names.index("pdays")].tolist() == [15, 15]
-    assert ((codes >= 0) & (codes < trees.domain_of(schema, 16))).all()
 
 
 def test_private_trees_are_told_the_declared_bounds(monkeypatch):

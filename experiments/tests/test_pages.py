@@ -6,7 +6,7 @@ import math
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import stdev
 
 import pandas as pd
 import pytest
@@ -31,32 +31,25 @@ from dpscd_experiments.opponents.registry import (
 )
 from dpscd_experiments.opponents.setting import Setting
 from dpscd_experiments.opponents.softmax import TUNING, ranked
-from dpscd_experiments.report import best_rival, mark_of, mean_worth, paired_regret, regret
+from dpscd_experiments.report import best_rival, mark_of, mean_worth, regret
 from dpscd_experiments.store import read_csv
 from dpscd_experiments.style import quartiles
 
 ROOT = Path(__file__).parents[2]
 RESULTS, ROWS = ROOT / "docs" / "results", ROOT / "experiments" / "rows"
 DESIGNS = intervals.designs_in(load_spec("intervals"))
-METRICS = {
-    ("accuracy", "logistic"): ["accuracy", "log_loss"],
-    ("accuracy", "squared"): ["mse"],
-    ("persons", "logistic"): ["log_loss"],
-}
+METRICS = {"logistic": ["accuracy", "log_loss"], "squared": ["mse"]}
 
 
-def result(method, values, *, bench="accuracy", loss="logistic", dataset="made", person=None):
+def result(method, values, *, loss="logistic"):
     setting = Setting(
-        problem=f"{dataset}-{loss}", dataset=dataset, loss=loss, grid="small", epsilon=1.0,
-        delta=1e-5, seeds=3, tuning_seeds=(1000, 1001), finalists=2, experiment=bench,
+        problem=f"made-{loss}", dataset="made", loss=loss, grid="small", epsilon=1.0,
+        delta=1e-5, seeds=3, tuning_seeds=(1000, 1001), finalists=2, experiment="accuracy",
     )  # fmt: skip
-    shifts = dict.fromkeys(METRICS[bench, loss], 0.0)
-    if person is not None:
-        shifts["person_log_loss"] = person
     rows = [
-        {"seed": seed, "metric": name, "at": None, "value": value + shift, "epsilon": 1.0}
+        {"seed": seed, "metric": name, "at": None, "value": value, "epsilon": 1.0}
         for seed, value in enumerate(values)
-        for name, shift in shifts.items()
+        for name in METRICS[loss]
     ]
     return Result(setting, method, tuple(rows), 0, ())
 
@@ -98,27 +91,6 @@ def test_only_private_methods_at_the_same_budget_are_rivals():
     ):
         assert {name for name, method in known.items() if not method.rival} == outside
         assert best_rival([result(name, (1.0,)) for name in outside], known) is None
-
-
-def test_persons_are_compared_seed_by_seed_with_the_best_cap_of_the_metric():
-    def person(method, values, more=0.0):
-        return result(method, values, bench="persons", dataset="ten", person=more)
-
-    # Data that are harder for everybody are no evidence against anybody.
-    mine, theirs = (0.30, 0.50, 0.40), (0.32, 0.53, 0.41)
-    apart = [b - a for a, b in zip(mine, theirs, strict=True)]
-    for seeds in (3, 2):
-        own = person("sum", mine[:seeds])
-        found = paired_regret(own, person("cap-1", theirs), "log_loss")
-        assert found.difference == pytest.approx(fmean(apart[:seeds]))
-        assert found.error == pytest.approx(stdev(apart[:seeds]) / math.sqrt(seeds))
-    rivals = {"cap-1": (0.7, -0.3), "cap-3-own": (0.55, 0.2)}
-    results = [person("sum", (0.5, 0.5, 0.51))]
-    results += [person(name, (at, at, at + 0.01), more) for name, (at, more) in rivals.items()]
-    for by_person, rival in ((False, "cap-3-own"), (True, "cap-1")):
-        (own,) = persons.verdicts(results, "sum", person=by_person)
-        assert own.rival.method == rival
-        assert (own.found.above, own.found.below) == (not by_person, by_person)
 
 
 def test_coverage_is_clustered_by_fit():

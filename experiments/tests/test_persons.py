@@ -89,12 +89,3 @@ def test_group_privacy_reaches_epsilon_and_hardly_less(method, loss, monkeypatch
     assert (found["records"], ours["records"]) == (360, 1200)  # ours has all rows of everybody
     assert 0.99 <= found["group_epsilon"] <= 1.0
     assert found["row_epsilon"] < 0.34
-
-
-def test_caps_that_nobody_reaches_and_rows_of_generated_persons_are_not_run():
-    def names(dataset, loss):
-        return [name for name in PERSON_METHODS if cells_of(name, dataset, loss)]
-
-    assert names("ten", "squared") == ["sum", "share", "cap-1", "cap-3", "cap-10"]
-    assert names("one", "logistic") == ["sum", "share", "cap-1", "cap-1-own"]
-    assert names(FLIGHTS, "logistic") == list(PERSON_METHODS)

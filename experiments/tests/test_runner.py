@@ -134,11 +134,3 @@ def test_keys_tell_cells_apart():
         Cell(draw, "e", "d", "m", parameters={"grid": [1, 2]})
     with pytest.raises(ParameterError, match="processes=0"):
         run([], Store("unused"), processes=0)
-
-
-@pytest.mark.parametrize("shown", [None, True])
-def test_the_bar_is_quiet_when_piped(store, capsys, shown):
-    run([*cells(seeds=1), *cells(act, 1, "fail")], store, progress=shown, title="a title")
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert ("a title" in output.err, "1 failed" in output.err) == (bool(shown), bool(shown))

@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pytest
 
@@ -8,9 +6,8 @@ from dpscd_experiments.cells import Skip
 from dpscd_experiments.experiments.speed import Measure
 from dpscd_experiments.experiments.speed_figures import times_of
 from dpscd_experiments.losses.published_logistic import PublishedLogistic
-from dpscd_experiments.speed import others
-from dpscd_experiments.speed.contests import GROUPS, Contest, count_turns, take_turns
-from dpscd_experiments.speed.ours import _newton, make_case, packed_bytes, plain_loop
+from dpscd_experiments.speed.contests import Contest, take_turns
+from dpscd_experiments.speed.ours import _newton
 
 pytestmark = pytest.mark.full
 
@@ -58,14 +55,6 @@ def test_measures_compare_turn_by_turn():
     assert not Measure("", "c", "a", bar=2.0, least=False).met(2.1)
 
 
-def test_turns_are_counted_before_they_are_taken():
-    base = {"base": {"n": 9, "d": 2, "lot": 3}, "turns": 2}
-    base["sparse_base"] = {"n": 9, "d": 200, "entries": 2, "lot": 3}
-    tiny = base | {x: [4, 5] for x in ("n", "d", "lot", "entries")} | {"sparse_d": [8]}
-    turns = sum(one.turns + 1 for one in GROUPS["growth"](tiny))
-    assert count_turns("growth", tiny) == turns
-
-
 def test_the_plain_loop_takes_the_steps_of_the_paper():
     generator = np.random.default_rng(1)
     for a, u, k in generator.uniform([0.0, -2.0, 0.1], [1.0, 2.0, 5.0], (50, 3)):
@@ -74,19 +63,3 @@ def test_the_plain_loop_takes_the_steps_of_the_paper():
             inside = min(max(a, 1e-4), 1.0 - 1e-4)
             found = _newton(label, label * inside, u, k)
             assert found == pytest.approx(theirs, abs=1e-12)
-    case = make_case(1000, 90, 10)
-    assert packed_bytes(case) == 256
-    streams = others.product(case), others.copy(case, 256), others.gather(case)
-    assert all(0.0 < clock() < math.inf for clock in (plain_loop(case), *streams))
-
-
-def test_start_up_times_come_from_new_processes(monkeypatch, tmp_path):
-    assert 0.0 < others.importing("import json")() < 60.0
-    with pytest.raises(RuntimeError, match="No module named 'nowhere'"):
-        others.importing("import nowhere")()
-    seen = []
-    monkeypatch.setattr(others, "_seconds", lambda _, **folders: seen.append(folders))
-    for clock in others.fits(10, 2, tmp_path) * 2:
-        clock()
-    # The later fit finds what the first one left.
-    assert seen[0] == seen[1] != seen[2] == seen[3]

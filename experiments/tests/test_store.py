@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from dpscd_experiments.store import Store, StoreError, read_csv, write_csv
+from dpscd_experiments.store import Store, StoreError
 
 
 def row(cell="a", rows=1, **change):
@@ -72,14 +72,6 @@ def test_the_schema_is_checked_both_ways(store, change, message):
         store.read()
 
 
-@pytest.mark.parametrize("text", ["no json\n", "[1]\n", '{"value": NaN}\n'])
-def test_other_files_are_refused(store, text):
-    store.path.parent.mkdir()
-    store.path.write_text(text)
-    with pytest.raises(StoreError, match="line 1 is not a result row"):
-        store.read()
-
-
 def test_a_method_is_forgotten_wholly_or_not_at_all(store, monkeypatch):
     def fail(_descriptor):
         raise OSError("disk full")
@@ -97,9 +89,3 @@ def test_a_method_is_forgotten_wholly_or_not_at_all(store, monkeypatch):
     store.append([row("a", value=0.7)])
     assert {r["cell"]: r["value"] for r in store.read()} == {"b": 0.5, "a": 0.7}
     assert [file.name for file in store.path.parent.iterdir()] == ["rows.jsonl"]
-
-
-def test_tables_keep_numbers_and_texts(tmp_path):
-    row = {"cell": "1e5", "epsilon": math.inf, "at": None, "value": 0.1, "param.clips": "1,2"}
-    write_csv(tmp_path / "a.csv", [row, {**row, "prov.cpu": "fast", "rows": 2}])
-    assert read_csv(tmp_path / "a.csv") == [row, row]

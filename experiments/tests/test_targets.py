@@ -4,7 +4,6 @@ import math
 
 import pytest
 
-from dpscd_experiments.cells import execute
 from dpscd_experiments.experiment import load_spec
 from dpscd_experiments.experiments import bounds, leak
 from dpscd_experiments.runner import run
@@ -63,11 +62,3 @@ def test_visible_duals_refute_the_claim_and_secret_ones_keep_it(leak_rows, varia
 def test_lemma_1_is_off(leak_rows):
     largest = [found(leak_rows, "largest", search) for search in leak.SEARCHES]
     assert largest == pytest.approx([math.sqrt(2.0), math.sqrt(5.0), 1.0], abs=1e-9)
-
-
-def test_cells_repeat_by_seed_and_quick_is_a_part_of_the_whole():
-    cell = next(c for c in leak._cells(SMALL, quick=False) if c.method == VARIANTS[1])
-    assert execute(cell).points == execute(cell).points
-    quick, full = (leak._cells(load_spec("leak"), quick=x) for x in (True, False))
-    assert 0 < len(quick) < len(full)
-    assert {c.epsilon for c in quick} <= {c.epsilon for c in full}
