@@ -9,6 +9,8 @@ from numba import float64, njit, typeof
 from scipy.optimize import brentq, minimize_scalar
 
 from dpscd import losses
+from dpscd.kernels.chances import fill_chances, fill_means
+from dpscd.kernels.rows import DenseRows
 from dpscd.losses import (
     Hinge,
     Huber,
@@ -319,6 +321,18 @@ def test_no_step_calls_the_mathematical_library(loss):
     step.compile(signature)
     code = step.inspect_llvm(signature)
     assert re.findall(r"call [^\n]*@\"?(?:llvm\.)?(exp|log|pow|sin|cos|tan)\w*", code) == []
+
+
+@pytest.mark.full
+@pytest.mark.compiled
+@pytest.mark.parametrize("kernel", [fill_chances, fill_means])
+def test_nor_do_probabilities_and_expected_counts(kernel):
+    """Workers whose processors have other codes for it would differ in last bits."""
+    rows, one = DenseRows(np.ones((1, 1)), np.ones(1), np.ones(1), 0.0), np.ones(1)
+    given = (rows, one, one, 0.0, *((1.0, np.ones(2), one) if kernel is fill_chances else ()))
+    kernel(*given, one.copy())
+    code = "".join(kernel.inspect_llvm().values())
+    assert re.findall(r"call [^\n]*@\"?(?:llvm\.)?(exp|log|pow)\w*", code) == []
 
 
 def test_the_written_out_exponential_is_exact_to_the_last_bits():
