@@ -16,10 +16,9 @@ import sys
 import time
 from dataclasses import dataclass
 
-from dpscd.privacy import accountants, accounting
-from dpscd.privacy.accounting import estimate, gaussian_multiplier
+from dpscd.privacy import accounting
+from dpscd.privacy.accounting import SampledGaussian, estimate, gaussian_multiplier
 from dpscd.privacy.calibration import calibrate, interval_for
-from dpscd.privacy.event import SampledGaussian
 from dpscd.privacy.relation import PrivacyTarget, Relation
 
 RELATIONS = (Relation.ZERO_OUT, Relation.REPLACE_ONE)  # add-remove is computed as zero-out
@@ -59,9 +58,9 @@ def cold(setting: Setting) -> tuple[float, float, float]:
             calibrate,
             interval_for,
             gaussian_multiplier,
-            accountants._by_library,
+            accounting._by_library,
             accounting._losses_together,
-            accountants._renyi,
+            accounting._renyi,
         ):
             kept.cache_clear()
         start = time.perf_counter()

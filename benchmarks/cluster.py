@@ -22,12 +22,11 @@ from distributed import Client, LocalCluster
 from scipy.optimize import nnls
 
 from dpscd import DPLogisticRegression
-from dpscd.distributed.collections import partitions_of
-from dpscd.distributed.workers import workers_with
-from dpscd.estimators.sources import Opened
-from dpscd.planning import Facts, _worth_a_trip, plan_fit
+from dpscd.estimators.sources import Given
+from dpscd.facts import Facts
+from dpscd.planning import _worth_a_trip
 from dpscd.privacy.random import LotsSource, SeededSource
-from dpscd.records.door import ArrayDoor
+from dpscd.records.labels import ClassLabels
 
 EPOCHS = 100
 # Lots of n / 20 and so on, and how many seeds: small lots take long.
@@ -118,19 +117,17 @@ def trip(workers, columns, steps=300):
     """Return the median seconds of a step with next to no records."""
     X, y = collections(16 * workers, columns, workers)
     model = model_of(16 * workers, 16, 0, standardise=False)
-    classes = model._classes_of(None)
-    labels = model._labels(classes)
-    reader = ArrayDoor(labels, columns, False)
-    fitting = model._fitting(Opened(*X.shape, None, workers), classes)
-    plan = plan_fit(fitting.facts, fitting.target, **fitting.fixed)
-    problem = fitting.problem(plan.lam, labels)
+    source, classes = model._source_of(X, y, Given(None, None, None))
     shared, seconds = np.zeros((1, columns + 1)), []
-    with workers_with(partitions_of(X, y, None), reader) as held:
+    with source.opened(model._labels(classes), 1) as records:
+        fitting = model._fitting(records, classes, source)
+        training, pool = fitting.planned().training, records.read()._pool
         lots_source = LotsSource.of(SeededSource(b"trips"))
-        held._pool.begin(problem, plan, lots_source, [16] * workers, None)
+        problem = fitting.facts.problem(training.lam)
+        pool.begin(problem, training, lots_source, [16] * workers, None)
         for _ in range(steps):
             start = time.perf_counter()
-            held._pool.step(shared)
+            pool.step(shared)
             seconds.append(time.perf_counter() - start)
     return median(seconds)
 
@@ -164,8 +161,8 @@ def trips():
         (10**6, 50, 2), (10**7, 50, 10), (10**8, 50, 10), (10**8, 50, 100), (10**9, 50, 100),
         (10**9, 50, 1000), (10**9, 1000, 1000),
     ):  # fmt: skip
-        facts = Facts(rows, columns, 1, "classification", 1.0, 0.3, workers=workers)
-        lot = max(2048, min(rows // 20, _worth_a_trip(facts)))
+        facts = Facts(rows, columns, "Logistic", ClassLabels((0, 1)), constant=0.3)
+        lot = max(2048, min(rows // 20, _worth_a_trip(facts, workers)))
         steps = EPOCHS * rows / lot
         computing = EPOCHS * rows * (RECORD + FEATURE * columns) / workers
         waiting = steps * 1e-3 * float(found @ (1.0, workers, workers * 8e-6 * columns))

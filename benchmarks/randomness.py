@@ -13,12 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpscd.facts import Facts
 from dpscd.kernels.dual import Records
 from dpscd.losses import Logistic
-from dpscd.planning import Facts, plan_fit
+from dpscd.planning import plan_fit
 from dpscd.privacy.random import SecureSource
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem
+from dpscd.records.labels import ClassLabels
+from dpscd.releases.training import Training
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.threads import kernel_for
 from dpscd_experiments.datasets import adult_paper
@@ -31,7 +34,7 @@ class Case:
     """A data set wrapped for the solvers."""
 
     problem: Problem
-    plan: object
+    plan: Training
     rows: object
     records: Records
 
@@ -40,8 +43,8 @@ def case() -> Case:
     """Return Adult as in the paper, logistic loss, epsilon 1, everything automatic."""
     data = adult_paper()
     n, d = data.X.shape
-    facts = Facts(n=n, d=d, outputs=1, task="classification", row_bound=1.0, constant=0.0)
-    plan = plan_fit(facts, PrivacyTarget(1.0, 1e-5))
+    facts = Facts(n, d, "Logistic", ClassLabels((-1, 1)))
+    plan = plan_fit(facts, PrivacyTarget(1.0, 1e-5)).training
     problem = Problem(loss=Logistic(), lam=plan.lam, n=n, d=d)
     return Case(problem, plan, problem.rows(data.X), Records(data.y.astype(float), np.ones(n)))
 

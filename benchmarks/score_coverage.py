@@ -20,9 +20,9 @@ from dpscd.metrics import decision_metrics, regression_metrics
 from dpscd.planning import default_delta
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import PrivacyTarget
-from dpscd.privacy.score import noisy_score, plan_score
-from dpscd.scores.registry import CLASS_METRICS, NUMBER_METRICS, Scored, measure_for
-from dpscd.scores.totals import total_of
+from dpscd.releases.base import Stores
+from dpscd.releases.score import Score, ScoredRecords
+from dpscd.scores.registry import CLASS_METRICS, NUMBER_METRICS, ScoreFacts
 
 EPSILONS = (0.1, 1.0)
 
@@ -55,18 +55,18 @@ def coverage(answers, metric, epsilon, *, classes, bounds, scores, records):
     own_stream = f"{metric} {epsilon} {len(answers.labels)}"
     rng = np.random.default_rng(list(own_stream.encode()))
     target = PrivacyTarget(epsilon, default_delta(records))
-    scored = Scored(classes, bounds, bool(classes), records, target)
-    measure = measure_for(scored, metric)
-    release = plan_score(target, records, measure.size)
-    std = release.event.noise_multiplier
+    facts = ScoreFacts(records, metric, tuple(range(classes)), *(bounds or ()))
+    release = Score.planned(facts, target)
+    measure, query = release.measure, release.query(None)
     whole = exact(metric, measure, answers, classes)
     by_noise, by_all, wide, noise_wide = [], [], [], []
     for number in range(scores):
         drawn = answers.at(rng.integers(0, len(answers.labels), records))
         own = exact(metric, measure, drawn, classes)
-        total = total_of(measure, drawn, None, records)
-        noisy = noisy_score(release, total, SeededSource(f"{own_stream} {number}".encode()))
-        _, both, noise = measure.found(measure.sums(noisy, std, records), 0.95)
+        source = SeededSource(f"{own_stream} {number}".encode())
+        stores = Stores(ScoredRecords(drawn, None, records), lambda _, found=source: found)
+        noisy = release.answered(query, stores, 0)
+        _, both, noise = measure.found(release.sums(noisy), facts.level)
         by_noise.append((noise.low <= own) & (own <= noise.high))
         by_all.append((both.low <= whole) & (whole <= both.high))
         wide.append(0.5 * (both.high - both.low))

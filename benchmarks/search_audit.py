@@ -48,7 +48,7 @@ def records(*, canary, trained):
     return X, labels
 
 
-def watched(*, trained):
+def looks(*, trained):
     """Return how canaries look from outside: by world, one number per search."""
 
     def split(_source, count, _holdout, _relation):
@@ -86,7 +86,7 @@ def watched(*, trained):
 
 def bounds(searches, *, trained):
     """Return lower bounds on epsilon, and what the card claims."""
-    for absent, present, search in watched(trained=trained):
+    for absent, present, search in looks(trained=trained):
         worlds = [
             np.array([next(world) for _ in range(searches)]) for world in (absent, present)
         ]

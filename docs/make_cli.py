@@ -14,8 +14,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import typer
 
-from dpscd.cli.app import app
-from dpscd.cli.outside import outside_verbs
+from dpscd.cli.app import app, outside_verbs
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 BENCH_PAGE = PAGE.with_name("cli_bench.md")

@@ -1,6 +1,9 @@
-"""Verbs of the command line, called as users call them."""
+"""Verbs of the command line, called as users call them, and Python in a new process."""
 
 import json
+import os
+import subprocess
+import sys
 
 from typer.testing import CliRunner
 
@@ -27,6 +30,19 @@ def call(*words, code=0, **more):
     found = CliRunner().invoke(app, [str(word) for word in words], **more)
     assert found.exit_code == code, (found.output, found.exception)
     return found
+
+
+def python(script, **environment):
+    """Run a script in a new process, which must succeed, and return what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def answer(*words):

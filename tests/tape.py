@@ -188,21 +188,11 @@ SHAPED = {
 
 
 class Fit(NamedTuple):
-    """A declared fit.
-
-    Attributes
-    ----------
-    make : callable
-        Returns what was fitted, or scored.
-    rows : array, DataFrame or sparse matrix
-        Records to predict for.
-    where : str
-        HERE, DASK or JAX.
-    """
+    """A declared fit: what makes it or its score, and records to predict for."""
 
     make: Callable[[], Any]
     rows: Any = X
-    where: str = HERE
+    where: str = HERE  # or DASK or JAX
 
 
 #: Every fit by its name. A new one is written with ``write NAME``.

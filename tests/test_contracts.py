@@ -19,6 +19,7 @@ from sklearn.utils.validation import validate_data
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, to_sklearn
 from dpscd.kernels._memory import prefetch
+from dpscd.late import load
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import Relation
 
@@ -108,13 +109,14 @@ def test_numba_lowers_what_we_write_for_llvm():
     from llvmlite import ir
 
     for name in ("atomic_rmw", "cmpxchg", "gep", "load_atomic", "store_atomic"):
-        assert hasattr(ir.IRBuilder, name), f"llvmlite has no {name}: kernels/_memory.py"
+        assert hasattr(ir.IRBuilder, name), f"llvmlite has no {name}: kernels/_llvm.py"
 
+    load()
     function = numba.njit(lambda matrix: prefetch(matrix, 0, 64))
     function(np.ones((2, 8)))
     (code,) = function.inspect_llvm().values()
     assert re.search(r"call void @llvm\.prefetch", code), (
-        "the intrinsic of kernels/_memory.py no longer asks for rows ahead"
+        "the intrinsic of kernels/_llvm.py no longer asks for rows ahead"
     )
 
 
@@ -150,7 +152,7 @@ def test_dp_accounting_knows_the_relations_and_what_they_mean():
             found = _pld_epsilon(factor * noise, relation, 1e-5, rate)
             assert 1.0 - 1e-7 <= found <= 1.01, (
                 f"dp-accounting means something else by the noise under {relation.name} at "
-                f"rate {rate}: privacy/accountants.py"
+                f"rate {rate}: privacy/accounting.py"
             )
 
 
@@ -166,7 +168,7 @@ def test_dp_accounting_gives_the_divergences_at_the_orders_asked_for():
     accountant.compose(dp.SelfComposedDpEvent(step, 3))
     np.testing.assert_allclose(
         accountant.rdp, [3 * order / 8.0 for order in orders], rtol=1e-9,
-        err_msg="RdpAccountant.rdp is not what privacy/accountants.py takes it for",
+        err_msg="RdpAccountant.rdp is not what privacy/accounting.py takes it for",
     )  # fmt: skip
     epsilon, order = compute_epsilon(orders, accountant.rdp, 1e-5)
     bounds = [3 * a / 8.0 + math.log(1e5) / (a - 1) for a in orders]

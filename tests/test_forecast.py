@@ -15,28 +15,20 @@ from dpscd.forecast import (
     preparing_seconds,
     relative_noise,
 )
-from dpscd.planning import Facts, default_constant, plan_fit
+from dpscd.planning import default_constant, plan_fit
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.standard import LONGEST
+from plans import task_facts
 
 
 def planned(n, d, epsilon, task="classification", outputs=1, **more):
-    facts = Facts(
-        n=n,
-        d=d,
-        outputs=outputs,
-        task=task,
-        row_bound=1.0,
-        constant=default_constant(1.0, standardised=True),
-        standardised=True,
-        **more,
-    )
+    constant = default_constant(1.0, standardised=True)
+    facts = task_facts(task, outputs, n=n, d=d, constant=constant, standardised=True, **more)
     return plan_fit(facts, PrivacyTarget(epsilon, 1e-5))
 
 
 def expected(n, d, epsilon, task="classification", outputs=1, **more):
-    plan = planned(n, d, epsilon, task, outputs)
-    return expect(plan, regression=task == "regression", **more)
+    return expect(planned(n, d, epsilon, task, outputs), **more)
 
 
 @pytest.mark.full
@@ -62,8 +54,7 @@ def test_nobody_loses_more_than_guessing_does():
 
 
 def finest(n, d, epsilon, finer, task="classification"):
-    plan = planned(n, d, epsilon, task)
-    return expect(plan, regression=task == "regression", finer=finer)
+    return expect(planned(n, d, epsilon, task), finer=finer)
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -103,14 +94,14 @@ def test_time_grows_with_the_work():
 @pytest.mark.parametrize(("task", "factor"), [("regression", 2.1), ("classification", 1.9)])
 def test_the_width_of_intervals_follows_the_noise_of_the_plan(task, factor):
     regression = task == "regression"
-    plan = planned(5000, 10, 1.0, task, inference=True)
-    found = expect_intervals(plan, regression=regression)
+    plan = planned(5000, 10, 1.0, task, inference="model")
+    found, main = expect_intervals(plan), plan.training
     typical = math.hypot(1.0, 0.25) / math.hypot(LONGEST, 0.25)
-    noise = plan.clip * plan.noise_multiplier * math.sqrt(plan.steps) / typical
+    noise = main.clip * main.noise_multiplier * math.sqrt(main.steps) / typical
     spread = math.pi / 2 if regression else 0.18
     added = (0.75 + 0.25 / 3) * noise**2 * 10 / (5000 * spread)
     assert found.width == pytest.approx(math.sqrt(1.0 + factor * added))
-    assert found.seconds == pytest.approx(expect(plan, regression=regression).seconds)
+    assert found.seconds == pytest.approx(expect(plan).seconds)
 
 
 @pytest.mark.full
@@ -133,8 +124,7 @@ def test_intervals_are_as_wide_as_expected(task, epsilon):
     rows = np.column_stack([X, np.ones(n)])
     classical = np.sqrt(np.diag(np.linalg.inv((rows * weights[:, None]).T @ rows)))[:d]
     width = np.median(model.summary().frame["std_error"][:d] / classical)
-    plan = planned(n, d, epsilon, task, inference=True)
-    expected_width = expect_intervals(plan, regression=regression).width
+    expected_width = expect_intervals(planned(n, d, epsilon, task, inference="model")).width
     assert width**2 - 1 == pytest.approx(expected_width**2 - 1, rel=0.5)
 
 

@@ -11,11 +11,13 @@ from dpscd.inference import _excess as excess
 from dpscd.inference import _inverse as corrected_inverse
 from dpscd.information import ROBUST, Matrices, Measure, is_robust, measure_of
 from dpscd.losses import Squared
-from dpscd.planning import Facts, plan_fit
+from dpscd.planning import plan_fit
 from dpscd.planning_inference import expected_width, inference_rule, information_noise
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem
+from dpscd.releases.information import Information
 from dpscd.standard import Standard
+from plans import task_facts
 
 
 def path_of(**changes):
@@ -73,41 +75,34 @@ def test_the_noise_of_a_path_is_that_of_its_recursion():
 
 
 @pytest.mark.full
-def test_the_inverse_of_a_noisy_matrix_is_corrected():
-    rng = np.random.default_rng(1)
+@pytest.mark.parametrize(
+    ("seed", "middle", "left"), [(1, None, 0.25), (2, np.diag([3.0, 1.0, 2.0]), 0.3)]
+)
+def test_the_inverse_of_a_noisy_matrix_is_corrected_and_what_stands_between_two(
+    seed, middle, left
+):
+    rng, error, count = np.random.default_rng(seed), 1.2, 40_000
     true = np.diag([10.0, 20.0, 40.0]) + 2.0
-    error = 1.2
+
+    def around(inverse):
+        return inverse if middle is None else inverse @ middle @ inverse
+
     plain, better = np.zeros((3, 3)), np.zeros((3, 3))
-    count = 40_000
     for _ in range(count):
         inverse = np.linalg.inv(true + symmetric(rng, 3, error))
-        plain += inverse / count
-        better += corrected_inverse(inverse, error) / count
-    wanted = np.linalg.inv(true)
-    assert np.abs(better - wanted).max() < 0.25 * np.abs(plain - wanted).max()
+        found = around(inverse)
+        plain += found / count
+        if middle is None:
+            better += corrected_inverse(inverse, error) / count
+        else:
+            better += (found - excess(inverse, middle, error)) / count
+    wanted = around(np.linalg.inv(true))
+    assert np.abs(better - wanted).max() < left * np.abs(plain - wanted).max()
 
 
-@pytest.mark.full
-def test_so_is_what_stands_between_two_of_them():
-    rng = np.random.default_rng(2)
-    true, middle = np.diag([10.0, 20.0, 40.0]) + 2.0, np.diag([3.0, 1.0, 2.0])
-    error = 1.2
-    plain, better = np.zeros((3, 3)), np.zeros((3, 3))
-    count = 40_000
-    for _ in range(count):
-        inverse = np.linalg.inv(true + symmetric(rng, 3, error))
-        around = inverse @ middle @ inverse
-        plain += around / count
-        better += (around - excess(inverse, middle, error)) / count
-    exact = np.linalg.inv(true)
-    wanted = exact @ middle @ exact
-    assert np.abs(better - wanted).max() < 0.3 * np.abs(plain - wanted).max()
-
-
-def inference_with(curvature, error=0.1, variance=None, strength=0.5, theta=None):
-    curvature = np.asarray(curvature, dtype=np.float64)
-    theta = np.ones(len(curvature)) if theta is None else np.asarray(theta)
-    return Inference(theta, strength, Matrices(curvature, error, variance, 2.0), path_of())
+def inference_with(curvature, error=0.1, variance=None, strength=0.5):
+    matrices = Matrices(np.asarray(curvature, dtype=np.float64), error, variance, 2.0)
+    return Inference(np.ones(len(curvature)), strength, matrices, path_of())
 
 
 def test_what_the_penalty_took_is_added_and_both_errors_are_told_apart():
@@ -236,19 +231,21 @@ def test_shortening_long_rows_makes_errors_hardly_larger(d, alike):
 
 def facts_of(**changes):
     values = {
-        "n": 20_000, "d": 10, "outputs": 1, "task": "classification", "row_bound": 1.0,
-        "constant": 0.25, "standardised": True, "chances": True, "inference": True,
+        "n": 20_000, "d": 10, "constant": 0.25, "standardised": True, "weighted": False,
+        "inference": "model",
     }  # fmt: skip
-    return Facts(**{**values, **changes})
+    return task_facts(**{**values, **changes})
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_a_fit_for_inference_releases_the_information_and_nothing_else_after(task):
-    plan = plan_fit(facts_of(task=task, any_length=True, means=True), PrivacyTarget(1.0, 1e-5))
-    assert [one.what for one in plan.after] == ["information"]
-    assert plan.averaging == 0.25
-    assert plan.separability == plan.most_separability == plan.lot_size
+    plan = plan_fit(facts_of(task=task), PrivacyTarget(1.0, 1e-5))
+    main = plan.training
+    after = plan.releases[plan.releases.index(main) + 1 :]
+    assert [one.what for one in after] == ["information"]
+    assert main.averaging == 0.25
+    assert main.separability == main.most_separability == main.lot_size
     assert plan.claim().epsilon <= 1.0
 
 
@@ -266,15 +263,16 @@ def test_what_cannot_work_is_refused_with_the_number_that_would():
     with pytest.raises(
         ParameterError, match=r"inference cannot work with n=1000 .*n=\d+ would"
     ):
-        information_noise("classification", 1000, 21, 20, 4.0, robust=False)
+        information_noise(facts_of(n=1000, d=20), 4.0)
     with pytest.raises(
         ParameterError, match="with n=32561 and 95 features"
     ):  # Adult, epsilon 1
-        information_noise("classification", 32_561, 96, 95, 4.0, robust=False)
-    assert information_noise("classification", 5_000, 11, 10, 4.0, robust=False).size == 66
-    found = information_noise("regression", 10**6, 11, 10, 4.0, robust=True)
-    assert found.size == 2 * 66
-    assert found.noise_multiplier == pytest.approx(4.0 / math.sqrt(0.01))
+        information_noise(facts_of(n=32_561, d=95), 4.0)
+    few = facts_of(n=5_000)
+    assert Information(few, information_noise(few, 4.0)).size == 66
+    many = facts_of(n=10**6, task="regression", inference=ROBUST)
+    assert Information(many, 1.0).size == 2 * 66
+    assert information_noise(many, 4.0) == pytest.approx(4.0 / math.sqrt(0.01))
 
 
 def test_few_records_have_small_lots():

@@ -1,6 +1,5 @@
 import contextlib
 import dataclasses
-import json
 import math
 
 import pytest
@@ -8,35 +7,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpscd.errors import CalibrationError, CardError, ParameterError
-from dpscd.plan import Plan
-from dpscd.privacy.accounting import gaussian_multiplier
+from dpscd.privacy.accounting import SampledGaussian, gaussian_multiplier
 from dpscd.privacy.calibration import interval_for
-from dpscd.privacy.event import SampledGaussian
-from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
-from dpscd.privacy.relation import Relation
-from dpscd.privacy.release import Release
+from dpscd.privacy.noise import LatticeGaussian, power_of_two_below, unit_of
+from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.privacy.sampling import PoissonLots
-from dpscd.privacy.sums import unit_of
-from dpscd.releases.bounds import Bounds
-from dpscd.releases.labels import LabelSpread, ResidualSpread
 from dpscd.releases.moments import Moments
-from dpscd.releases.shared_vector import Pilot, SharedVector
 from plans import make_plan
 
 
 def plan(**changes):
-    values = {
-        "n": 1000, "d": 4, "lam": 0.1, "steps": 100, "rate": 0.1, "clip": 0.01,
-        "separability": 100.0, "averaging": 0.5,
-    }  # fmt: skip
-    return make_plan(**{**values, **changes})
+    return make_plan(**{"n": 1000, "d": 4, **changes})
+
+
+def training(**changes):
+    return plan(**changes).training
 
 
 @pytest.mark.parametrize(
     ("name", "bad"),
     [
-        *(("epsilon", bad) for bad in (0.0, -1.0, math.nan)),
-        *(("delta", bad) for bad in (0.0, 1.0, math.nan)),
         *(("lam", bad) for bad in (0.0, -1.0, math.inf, math.nan)),
         *(("clip", bad) for bad in (0.0, -1.0, math.inf, math.nan, 1e-100, 1e100)),
         *(("separability", bad) for bad in (0.0, -1.0, math.inf, math.nan)),
@@ -44,19 +34,27 @@ def plan(**changes):
         *(("rate", bad) for bad in (0.0, -0.1, 1.1, math.nan)),
         *(("steps", bad) for bad in (0, -1)),
         *(("n", bad) for bad in (0, -1)),
-        *(("outputs", bad) for bad in (0, -1)),
+        *(("d", bad) for bad in (0, -1)),
         *(("averaging", bad) for bad in (-0.1, 1.1, math.nan)),
     ],
 )
 def test_numbers_out_of_range_are_refused(name, bad):
-    with pytest.raises(ParameterError, match=name):
+    with pytest.raises(ParameterError, match="number of features" if name == "d" else name):
         plan(**{name: bad})
 
 
+@pytest.mark.parametrize(
+    ("name", "bad"), [("inference", "sure"), ("loss", "overload"), ("loss", "sys")]
+)
+def test_facts_that_are_not_known_are_refused(name, bad):
+    with pytest.raises(ParameterError, match=f"{name}='{bad}' is not known"):
+        plan(facts={name: bad})
+
+
 def test_derived_numbers():
-    one = plan(outputs=3)
+    one = training(outputs=3)
     assert one.size == 15
-    assert plan(intercept=False).size == 4
+    assert training(intercept=False).size == 4
     assert one.epochs == pytest.approx(10.0)
     assert one.travel == pytest.approx(0.1)
     assert one.lot_size == pytest.approx(100.0)
@@ -67,33 +65,32 @@ def test_derived_numbers():
     [(0.0, 100, 99), (0.5, 100, 50), (1.0, 100, 0), (0.5, 1, 0), (0.001, 100, 99), (1.0, 1, 0)],
 )
 def test_at_least_one_step_is_averaged(averaging, steps, first):
-    assert plan(averaging=averaging, steps=steps).average_from == first
+    assert training(averaging=averaging, steps=steps).average_from == first
 
 
 @pytest.mark.parametrize("relation", Relation)
 def test_lots_of_records_that_move_are_drawn_without_rounding(relation):
     # Whoever stands behind a removed record moves up: rounded skips are not memoryless, so
     # the law of its bit would not be what it was.
-    one = plan(noise_multiplier=3.0, relation=relation)
+    one = training(noise_multiplier=3.0, relation=relation)
     assert one.lots.exact == (relation is Relation.ADD_REMOVE)
-    assert one.release().lots(relation) == one.lots
+    assert one.cost.lots(relation) == one.lots
 
 
 def test_what_is_drawn_is_what_is_accounted():
-    one = plan(noise_multiplier=3.0)
-    assert one.event() == SampledGaussian(0.1, 3.0, 100)
-    assert one.lots == PoissonLots(one.event().rate)
-    assert one.noise == LatticeGaussian(0.01, one.event().noise_multiplier)
-    release = one.release()
-    found = release.event, release.clip, release.size, release.n
-    assert found == (one.event(), 0.01, 5, 1000)
-    assert (release.noise, release.lots(one.relation)) == (one.noise, one.lots)
+    one = training(noise_multiplier=3.0)
+    assert one.event == SampledGaussian(0.1, 3.0, 100)
+    assert one.lots == PoissonLots(one.event.rate)
+    assert one.noise == LatticeGaussian(0.01, one.event.noise_multiplier)
+    cost = one.cost
+    assert (cost.event, cost.clip, cost.size, cost.n) == (one.event, 0.01, 5, 1000)
+    assert (cost.noise, cost.lots(one.relation)) == (one.noise, one.lots)
     numbers = one.constants(7.0)
     assert numbers.strength == 7.0
     assert numbers.separability == 100.0
     # Who does not follow the path damps as much as the plan allows.
     for most, damping in ((50.0, 100.0), (300.0, 300.0)):
-        risen = plan(noise_multiplier=3.0, most_separability=most).constants(7.0)
+        risen = training(noise_multiplier=3.0, most_separability=most).constants(7.0)
         assert risen.separability == damping
     assert (numbers.clip, numbers.cell) == (one.clip, one.cell)
     assert (numbers.grid, numbers.spread) == (one.noise.grid, one.noise.spread)
@@ -101,12 +98,12 @@ def test_what_is_drawn_is_what_is_accounted():
 
 def test_a_plan_that_is_not_calibrated_has_no_event():
     with pytest.raises(CardError, match="noise_multiplier"):
-        plan().event()
+        training().event  # noqa: B018 - refuses what is no multiplier
 
 
 @given(n=st.integers(1, 10**12), clip=st.floats(1e-90, 1e90))
 def test_sums_of_any_lot_stay_exact(n, clip):
-    one = plan(n=n, clip=clip)
+    one = training(n=n, clip=clip)
     assert one.capacity >= 2 * n
     assert math.frexp(one.cell)[0] == 0.5
     # A member adds at most clip / cell to a coordinate; all of them less than 2^53.
@@ -137,7 +134,6 @@ def test_a_calibrated_plan_keeps_its_promise(epsilon, delta, rate, epochs, more)
     assert 0.98 * epsilon < found.epsilon <= epsilon
     assert 0.0 < found.precision_epsilon < 0.01 * epsilon
     assert 0.0 < found.precision_delta < 0.01 * delta
-    assert dataclasses.replace(one, noise_multiplier=math.nan) != one
 
 
 def test_noise_that_is_too_small_for_the_drawn_normals_is_raised():
@@ -145,8 +141,8 @@ def test_noise_that_is_too_small_for_the_drawn_normals_is_raised():
     # of the drawn ones: the multiplier is raised until that is paid for.
     one = plan(epsilon=300.0, delta=1e-12, rate=1.0, steps=1, d=10**4).calibrated()
     assert one.claim().epsilon <= 300.0
-    assert one.noise.tail(1, 10**4) < 1e-12
-    assert one.noise_multiplier > 0.2
+    assert one.training.noise.tail(1, 10**4) < 1e-12
+    assert one.training.noise_multiplier > 0.2
 
 
 def test_what_finite_precision_alone_exceeds_is_refused():
@@ -173,13 +169,13 @@ def test_a_huge_epsilon_is_planned_or_refused_with_a_reason(epsilon):
     ],
 )
 def test_rows_are_rounded_only_where_the_noise_hides_it(changes, packed):
-    assert plan(**changes).fixed_point == packed
+    assert training(**changes).fixed_point == packed
 
 
 @pytest.mark.parametrize("clip", [1e-99, 0.3, 1e99])
 @pytest.mark.parametrize("n", [1, 1000, 2**22 + 1, 10**9])
 def test_sums_of_whole_numbers_stay_below_64_bits(n, clip):
-    made = plan(n=n, clip=clip, noise_multiplier=1.0)
+    made = training(n=n, clip=clip, noise_multiplier=1.0)
     numbers = made.constants(1.0, fixed_point=True)
     assert math.frexp(numbers.cell)[0] == 0.5
     assert made.capacity >= 2 * n
@@ -190,21 +186,9 @@ def test_sums_of_whole_numbers_stay_below_64_bits(n, clip):
         assert 2.0**9 <= numbers.grid / numbers.cell <= 2.0**52
 
 
-@pytest.mark.parametrize("piloted", [False, True])
-def test_a_plan_is_plain_json(piloted):
-    one = with_pilot() if piloted else plan(noise_multiplier=3.0)
-    values = json.loads(json.dumps(one.to_dict(), allow_nan=False))
-    assert values.pop("relation") == "zero-out"
-    first = tuple(Release.from_dict(each) for each in values.pop("first"))
-    assert first == one.first_releases()
-    assert bool(first) == piloted
-    assert values.pop("after") == []
-    assert Plan(relation=Relation.ZERO_OUT, first=one.first, **values) == one
-
-
 def test_a_plan_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        plan().steps = 3
+        training().steps = 3
 
 
 FIRST = {"moments_noise": 12.0, "label_noise": 20.0}
@@ -213,17 +197,18 @@ FIRST = {"moments_noise": 12.0, "label_noise": 20.0}
 def test_what_is_released_before_training_is_listed():
     names = ["moments", "label mean", "label spread", "shared vector"]
     one = plan(noise_multiplier=3.0, **FIRST)
-    assert [release.what for release in one.releases()] == names
-    assert one.releases() == (*one.first_releases(), one.release())
-    moments, mean, spread = one.first_releases()
-    assert (moments.size, mean.size, spread.size) == (2 * one.d, 1, 1)
-    for release, noise in ((moments, 12.0), (mean, 20.0), (spread, 20.0)):
-        assert release.event == SampledGaussian(1.0, noise, 1)
-        assert (release.clip, release.n) == (1.0, one.n)
+    assert [release.what for release in one.releases] == names
+    assert one.costs == tuple(release.cost for release in one.releases)
+    moments, mean, spread, last = one.costs
+    assert last == one.training.cost
+    assert (moments.size, mean.size, spread.size) == (2 * one.facts.d, 1, 1)
+    for cost, noise in ((moments, 12.0), (mean, 20.0), (spread, 20.0)):
+        assert cost.event == SampledGaussian(1.0, noise, 1)
+        assert (cost.clip, cost.n) == (1.0, one.facts.n)
     # Without an intercept the labels' centre is zero, which costs nothing.
     bare = plan(noise_multiplier=3.0, intercept=False, **FIRST)
-    assert [release.what for release in bare.releases()] == [names[0], names[2], names[3]]
-    assert plan(noise_multiplier=3.0).first_releases() == ()
+    assert [release.what for release in bare.releases] == [names[0], names[2], names[3]]
+    assert plan(noise_multiplier=3.0).releases == (training(noise_multiplier=3.0),)
 
 
 @pytest.mark.parametrize("name", ["moments_noise", "label_noise"])
@@ -233,9 +218,19 @@ def test_noise_of_first_releases_must_be_a_number(name, bad):
         plan(**{name: bad})
 
 
-def test_first_releases_have_the_n_of_their_plan():
-    with pytest.raises(ParameterError, match="must have its n"):
-        dataclasses.replace(plan(**FIRST), n=7)
+def test_releases_have_the_facts_and_the_target_of_their_plan():
+    """Whether noise may be lazy, and what that costs, goes by the epsilon of the plan."""
+    one = with_pilot()
+    targets = [{"epsilon": 2.0}, {"delta": 1e-6}, {"relation": Relation.REPLACE_ONE}]
+    for other in ({"n": 7}, {"d": 7}, {"outputs": 3}, {"intercept": False}, *targets):
+        pilot = plan(steps=30, noise_multiplier=9.0, pilot={}, **FIRST, **other).pilot
+        releases = (*one.releases[:3], pilot, *one.releases[4:])
+        with pytest.raises(ParameterError, match="its facts and its target"):
+            dataclasses.replace(one, releases=releases)
+    with pytest.raises(ParameterError, match="its facts and its target"):
+        dataclasses.replace(one, facts=plan(n=7).facts)
+    with pytest.raises(ParameterError, match="its facts and its target"):
+        dataclasses.replace(one, target=PrivacyTarget(2.0, 1e-5))
 
 
 @pytest.mark.full
@@ -254,22 +249,25 @@ def test_a_plan_calibrated_with_first_releases_keeps_its_promise(relation, epsil
     whole = one.calibrated()
     assert 0.98 * epsilon < whole.claim().epsilon <= epsilon
     # A plan that forgets them has less noise, and claims what it does not keep.
-    forgetful = dataclasses.replace(one, first=()).calibrated()
-    assert forgetful.noise_multiplier < 0.98 * whole.noise_multiplier
-    honest = dataclasses.replace(one, noise_multiplier=forgetful.noise_multiplier)
+    forgetful = dataclasses.replace(one, releases=one.trainings).calibrated()
+    less = forgetful.training.noise_multiplier
+    assert less < 0.98 * whole.training.noise_multiplier
+    honest = one._with_noise(less)
     assert honest.claim().epsilon > 1.01 * epsilon
-    silent = dataclasses.replace(whole, first=())
+    silent = dataclasses.replace(whole, releases=whole.trainings)
     assert silent.claim().epsilon < 0.99 * whole.claim().epsilon
 
 
 def test_first_releases_under_replace_one_count_twice():
     gaussian = gaussian_multiplier(1.0, 1e-5, Relation.ZERO_OUT)
-    one = plan(rate=1.0, steps=1, moments_noise=gaussian, noise_multiplier=1e6)
-    assert one.claim().epsilon == pytest.approx(1.0, abs=0.01)
-    replaced = dataclasses.replace(one, relation=Relation.REPLACE_ONE)
-    assert replaced.claim().epsilon > 1.8
-    half = dataclasses.replace(replaced, first=(Moments(one.n, 2.0 * gaussian, one.d),))
-    assert half.claim().epsilon == pytest.approx(1.0, abs=0.01)
+
+    def claimed(relation, noise):
+        values = {"rate": 1.0, "steps": 1, "noise_multiplier": 1e6, "relation": relation}
+        return plan(first=[(Moments, noise)], **values).claim().epsilon
+
+    assert claimed(Relation.ZERO_OUT, gaussian) == pytest.approx(1.0, abs=0.01)
+    assert claimed(Relation.REPLACE_ONE, gaussian) > 1.8
+    assert claimed(Relation.REPLACE_ONE, 2.0 * gaussian) == pytest.approx(1.0, abs=0.01)
 
 
 def test_first_releases_that_take_all_are_refused():
@@ -280,31 +278,33 @@ def test_first_releases_that_take_all_are_refused():
 
 def test_the_discretisation_is_the_one_by_which_a_ledger_recomputes():
     one = plan(steps=1, rate=1.0, noise_multiplier=30.0, **FIRST)
-    parts = tuple((release.event.rate, release.event.steps) for release in one.releases())
+    parts = tuple((cost.event.rate, cost.event.steps) for cost in one.costs)
     assert parts == 4 * ((1.0, 1),)
-    assert one.claim().interval == interval_for(one.epsilon, one.delta, one.relation, parts)
+    assert one.claim().interval == interval_for(1.0, 1e-5, Relation.ZERO_OUT, parts)
 
 
 @pytest.mark.parametrize("n", [1, 1000, 2**22, 2**40])
 def test_sums_of_contributions_of_length_one_are_exact_too(n):
-    one = plan(n=n)
+    one = training(n=n)
     assert one.capacity / unit_of(n, 1.0) < 2.0**53
     assert one.cell == unit_of(n, one.clip)
 
 
 def with_pilot(**changes):
-    pilot = plan(steps=30, noise_multiplier=9.0, lam=0.02)
+    pilot = {"steps": 30, "noise_multiplier": 9.0, "lam": 0.02}
     return plan(noise_multiplier=5.0, **FIRST, pilot=pilot, **changes)
 
 
 def test_a_pilot_is_listed_with_the_spread_that_follows_it():
     one = with_pilot()
-    *first, pilot, spread = one.first_releases()
-    assert first == list(plan(**FIRST).first_releases())
-    assert pilot == one.pilot.release()
+    *first, pilot, spread, main = one.costs
+    assert first == list(plan(noise_multiplier=5.0, **FIRST).costs[:-1])
+    assert pilot == one.pilot.cost
     assert pilot.event == SampledGaussian(0.1, 9.0, 30)
-    assert spread == first[-1]
-    assert spread.what == "label spread"
+    assert spread == first[-1] == one.listed("label spread").cost
+    assert main == one.training.cost
+    assert one.trainings == (one.pilot, one.training)
+    assert one.listed("rescaling") is None
 
 
 def test_a_pilot_is_paid_for():
@@ -313,42 +313,14 @@ def test_a_pilot_is_paid_for():
     assert one.claim().epsilon > 1.01 * without.claim().epsilon
     whole = one.calibrated()
     assert 0.98 < whole.claim().epsilon <= 1.0
-    assert whole.noise_multiplier > 1.01 * without.calibrated().noise_multiplier
+    more = whole.training.noise_multiplier
+    assert more > 1.01 * without.calibrated().training.noise_multiplier
     assert whole.pilot == one.pilot
 
 
-def test_what_is_not_a_list_of_releases_of_a_fit_is_no_plan():
-    one, pilot = with_pilot(), with_pilot().first[-2]
-    bounds, spread = Bounds(one.n, 9.0, 1), LabelSpread(one.n, 20.0)
-    wrong = [
-        [bounds], (bounds, bounds), (*one.first, bounds), (one.first[0], bounds),
-        (ResidualSpread(one.n, 20.0),), (spread, spread),
-        (spread, pilot, pilot, one.first[-1]), (spread, SharedVector(pilot.plan)), (pilot,),
-    ]  # fmt: skip
-    for first in wrong:
-        with pytest.raises(ParameterError, match="in their order, each once"):
-            dataclasses.replace(one, first=first)
-    assert dataclasses.replace(one, first=(bounds, *one.first)).first[0] is bounds
-
-
-def test_releases_must_be_those_of_the_plans_own_problem():
-    one = with_pilot()
-    with pytest.raises(ParameterError, match="the plan's features"):
-        dataclasses.replace(one, first=(Moments(one.n, 9.0, one.d + 1),))
-    for other in ({"d": 7}, {"outputs": 2}, {"intercept": False}, {"rate": 0.2}, FIRST):
-        pilot = Pilot(plan(steps=30, noise_multiplier=9.0, **other))
-        with pytest.raises(ParameterError, match="the plan's own problem"):
-            dataclasses.replace(one, first=(*one.first[:-2], pilot, one.first[-1]))
-
-
-@pytest.mark.parametrize(
-    "changes", [{"epsilon": 2.0}, {"delta": 1e-6}, {"relation": Relation.REPLACE_ONE}]
-)
-def test_a_pilot_has_the_target_of_its_plan(changes):
-    """Whether its noise may be lazy, and what that costs, goes by the epsilon of the plan."""
-    other = plan(steps=30, noise_multiplier=9.0, lam=0.02, **changes)
-    with pytest.raises(ParameterError, match="pilot must have the epsilon"):
-        plan(noise_multiplier=5.0, **FIRST, pilot=other)
+def test_a_plan_without_releases_has_no_training():
+    with pytest.raises(ParameterError, match="no training"):
+        dataclasses.replace(plan(), releases=()).training  # noqa: B018 - refused
 
 
 @pytest.mark.parametrize(
@@ -364,12 +336,12 @@ def test_a_pilot_has_the_target_of_its_plan(changes):
     ],
 )
 def test_lazy_noise_follows_from_public_numbers(changes, lazy):
-    assert plan(**{"d": 4095, "noise_multiplier": 2.0, **changes}).lazy == lazy
+    assert training(**{"d": 4095, "noise_multiplier": 2.0, **changes}).lazy == lazy
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 10, 1000, 2**20])
 def test_sums_for_an_average_are_rounded_by_less_than_their_noise(steps):
-    made = plan(steps=steps, averaging=1.0, noise_multiplier=2.0)
+    made = training(steps=steps, averaging=1.0, noise_multiplier=2.0)
     deviation = math.sqrt(steps * (steps**2 - 1.0) / 12.0)
     assert deviation <= 2.0**made.average_bits <= max(1.0, 2.0 * deviation)
     assert made.noise.grid == made.cell * 2.0**made.grid_bits
@@ -377,6 +349,6 @@ def test_sums_for_an_average_are_rounded_by_less_than_their_noise(steps):
 
 def test_a_plan_that_may_be_lazy_pays_for_it():
     one = plan(d=10**6, n=200_000, steps=10**5, rate=1e-3).calibrated()
-    assert one.lazy
+    assert one.training.lazy
     assert one.claim().epsilon <= 1.0
     assert one.claim().precision_epsilon < 5e-3

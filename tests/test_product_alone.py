@@ -1,9 +1,6 @@
 """Nothing of the product needs the package of research, which may be absent or broken."""
 
-import os
 import pkgutil
-import subprocess
-import sys
 import tomllib
 from importlib.metadata import Distribution, EntryPoint, EntryPoints
 from pathlib import Path
@@ -12,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 import dpscd
-from dpscd.cli.app import app
-from dpscd.cli.outside import GROUP, outside_verbs
+from commands import python
+from dpscd.cli.app import GROUP, app, outside_verbs
 
 INSTALLED = Path(dpscd.__file__).parents[1]
 
@@ -31,15 +28,7 @@ sys.meta_path.insert(0, Refusing())
 
 def run(script):
     """Run a script in a new process that cannot import research, and return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", REFUSING + script],
-        env={**os.environ, "PYTHONPATH": str(INSTALLED), "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return python(REFUSING + script, PYTHONPATH=str(INSTALLED), COLUMNS="200")
 
 
 @pytest.mark.full

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tape
+from dpscd.model.plain import KINDS
 
 
 def names_of(where):
@@ -56,19 +57,17 @@ def test_the_tape_holds_every_fit_and_no_other():
 
 
 def test_every_kind_of_release_is_on_the_tape():
-    from dpscd.releases.kinds import all_kinds
-
     fits = tape.stored()["fits"].values()
-    ours = {kind.what for kind in all_kinds() if kind.__module__.startswith("dpscd.")}
+    ours = {kind.what for kind in KINDS}
     assert ours <= {event[0] for fit in fits for event in fit["events"]}
 
 
-def changed(name, field, change):
-    """Return the stored machine's fits twice, one with a changed field."""
+def changed(name, field, change, **machine):
+    """Return the stored machine's fits twice, one of them changed in a field or its machine."""
     old = tape.stored()
-    new = {"machine": old["machine"], "fits": {name: copy.deepcopy(old["fits"][name])}}
-    new["fits"][name][field] = change(new["fits"][name][field])
-    return old, new
+    fit = copy.deepcopy(old["fits"][name])
+    fit[field] = change(fit[field])
+    return old, {"machine": old["machine"] | machine, "fits": {name: fit}}
 
 
 def up(by):
@@ -100,25 +99,22 @@ def test_the_comparison_sees_a_digest_only_where_bits_are_compared():
     ],
 )
 def test_on_another_machine_numbers_may_differ_by_so_much(name, field, within, part, seen):
-    old, new = changed(name, field, up(part * within))
-    new["machine"] = {**new["machine"], "numpy": "another"}
+    old, new = changed(name, field, up(part * within), numpy="another")
     assert len(shown(old, new, tape.HERE)) == seen
 
 
 def test_the_comparison_sees_a_number_that_is_none_any_more():
-    old, new = changed("ridge", "line", lambda numbers: [float("nan"), *numbers[1:]])
-    assert len(shown(old, new, tape.HERE)) == 1
-    new["machine"] = {**new["machine"], "numpy": "another"}
-    assert len(shown(old, new, tape.HERE)) == 1
+    for machine in ({}, {"numpy": "another"}):
+        none = lambda numbers: [float("nan"), *numbers[1:]]  # noqa: E731
+        assert len(shown(*changed("ridge", "line", none, **machine), tape.HERE)) == 1
 
 
 def test_on_another_machine_events_may_not_differ():
-    old, new = changed("ridge", "events", lambda events: events[1:])
-    new["machine"] = {**new["machine"], "numpy": "another"}
+    old, new = changed("ridge", "events", lambda events: events[1:], numpy="another")
     assert len(shown(old, new, tape.HERE)) == 1
     steps = lambda events: [[*events[0][:2], events[0][2] + 1, *events[0][3:]]]  # noqa: E731
-    old, new = changed("hinge", "events", lambda events: steps(events) + events[1:])
-    new["machine"] = {**new["machine"], "numpy": "another"}
+    more = lambda events: steps(events) + events[1:]  # noqa: E731
+    old, new = changed("hinge", "events", more, numpy="another")
     assert len(shown(old, new, tape.HERE)) == 1
 
 

@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpscd.facts import Facts
 from dpscd.forecast import Finer, expect
-from dpscd.planning import Facts, default_constant, plan_fit
-from dpscd.preprocessing.knots import MOST_INTERVALS
-from dpscd.preprocessing.resolution import intervals_for
+from dpscd.planning import default_constant, plan_fit
+from dpscd.preprocessing.column_features import MOST_INTERVALS
+from dpscd.preprocessing.schema import intervals_for
 from dpscd.privacy.relation import PrivacyTarget
+from dpscd.records.labels import ClassLabels, NumberLabels
 from dpscd_experiments.datasets import load_dataset
 
 ROWS = Path(__file__).parents[1] / "rows"
@@ -19,11 +21,12 @@ ROWS = Path(__file__).parents[1] / "rows"
 
 def expected(n, d, epsilon, task, *, delta=1e-5, intercept=True, finer=None):
     constant = default_constant(1.0, standardised=True) if intercept else 0.0
-    facts = Facts(
-        n=n, d=d, outputs=1, task=task, row_bound=1.0, constant=constant, standardised=True
-    )
-    plan = plan_fit(facts, PrivacyTarget(epsilon, delta))
-    return expect(plan, regression=task == "regression", finer=finer)
+    kinds = {
+        "regression": ("Squared", NumberLabels(-1.0, 1.0)),
+        "classification": ("Logistic", ClassLabels((0, 1))),
+    }
+    facts = Facts(n, d, *kinds[task], constant=constant, standardised=True)
+    return expect(plan_fit(facts, PrivacyTarget(epsilon, delta)), finer=finer)
 
 
 def inside(band, task, before, after):

@@ -7,7 +7,7 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 from scipy import stats
 
-from dpscd.privacy.event import SampledGaussian
+from dpscd.privacy.accounting import SampledGaussian
 from dpscd_experiments import persons
 from dpscd_experiments.group_privacy import group_epsilon
 from dpscd_experiments.opponents.registry import PERSON_METHODS

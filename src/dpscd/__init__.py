@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 from dpscd._version import __version__
 
 if TYPE_CHECKING:
-    from dpscd.cards.card import PrivacyCard
-    from dpscd.cards.score_card import ScoreCard
     from dpscd.errors import (
         BudgetExceeded,
         CalibrationError,
@@ -28,24 +26,21 @@ if TYPE_CHECKING:
         UtilityWarning,
         WorkerError,
     )
-    from dpscd.estimators.classification import DPLogisticRegression
-    from dpscd.estimators.huber import DPHuberRegressor
+    from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
     from dpscd.estimators.interop import to_onnx, to_sklearn
     from dpscd.estimators.intervals import Intervals
     from dpscd.estimators.linked import LinkedClassifier
     from dpscd.estimators.loading import load, sign_model
     from dpscd.estimators.model_search import DPModelSearch
-    from dpscd.estimators.poisson import DPPoissonRegressor
     from dpscd.estimators.private_score import PrivateScore, private_score
-    from dpscd.estimators.regression import DPRidge
-    from dpscd.estimators.svc import DPLinearSVC
+    from dpscd.estimators.regression import DPHuberRegressor, DPPoissonRegressor, DPRidge
     from dpscd.estimators.table import TableModel
+    from dpscd.model.card import PrivacyCard
     from dpscd.preprocessing.declared import DeclaredEncoder, DeclaredScaler
     from dpscd.preprocessing.looking import Look, look
-    from dpscd.preprocessing.row_scaler import RowScaler
     from dpscd.preprocessing.schema import Schema
     from dpscd.preprocessing.stored_rows import StoredRows
-    from dpscd.preprocessing.table_encoder import TableEncoder
+    from dpscd.preprocessing.transformers import RowScaler, TableEncoder
     from dpscd.privacy.ledger import Ledger
     from dpscd.privacy.random import SecretSeed
 
@@ -77,7 +72,6 @@ __all__ = [
     "RowScaler",
     "Schema",
     "SchemaError",
-    "ScoreCard",
     "SecretSeed",
     "StoredRows",
     "StreamError",
@@ -105,17 +99,16 @@ _HOMES = {
     "sign_model": "dpscd.estimators.loading",
     "to_onnx": "dpscd.estimators.interop",
     "to_sklearn": "dpscd.estimators.interop",
-    "PrivacyCard": "dpscd.cards.card",
+    "PrivacyCard": "dpscd.model.card",
     "PrivateScore": "dpscd.estimators.private_score",
-    "ScoreCard": "dpscd.cards.score_card",
     "private_score": "dpscd.estimators.private_score",
     "DeclaredEncoder": "dpscd.preprocessing.declared",
     "DeclaredScaler": "dpscd.preprocessing.declared",
-    "RowScaler": "dpscd.preprocessing.row_scaler",
+    "RowScaler": "dpscd.preprocessing.transformers",
     "Schema": "dpscd.preprocessing.schema",
     "SecretSeed": "dpscd.privacy.random",
     "StoredRows": "dpscd.preprocessing.stored_rows",
-    "TableEncoder": "dpscd.preprocessing.table_encoder",
+    "TableEncoder": "dpscd.preprocessing.transformers",
     "TableModel": "dpscd.estimators.table",
 }
 

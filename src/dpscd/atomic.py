@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["atomic_write"]
-
 _BINARY = getattr(os, "O_BINARY", 0)  # of Windows
 
 

@@ -17,18 +17,7 @@ from dpscd.plan import Plan
 from dpscd.planning_inference import expected_width, inference_rule, weakest_curvature
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget, remedies
-
-__all__ = [
-    "Finer",
-    "Forecast",
-    "IntervalForecast",
-    "expect",
-    "expect_intervals",
-    "noise_warning",
-    "preparing_seconds",
-    "relative_noise",
-    "weakest_seen",
-]
+from dpscd.releases.training import Training
 
 # Where bands end, over the relative noise, and where they begin: privacy costs less than
 # nothing where regularisation against noise happens to suit the data.
@@ -107,11 +96,9 @@ def relative_noise(n: int, width: int, target: PrivacyTarget) -> float:
 
 
 def noise_warning(n: int, width: int, target: PrivacyTarget) -> str | None:
-    """Return a warning if public numbers say that a model may be no better than guessing.
-
-    `n` counts records, or persons where these are protected; `width` counts coefficients,
-    including the intercept. Epsilon is finite.
-    """
+    """Return a warning if public numbers say that a model may be no better than guessing."""
+    # `n` counts records, or persons where these are protected; `width` coefficients and
+    # intercept.
     noise = relative_noise(n, width, target)
     if noise < _GUESSING:
         return None
@@ -130,19 +117,14 @@ def preparing_seconds(n: int, columns: int) -> float:
 
 
 def expect(
-    plan: Plan,
-    *,
-    regression: bool,
-    largest_class: float | None = None,
-    finer: Finer | None = None,
+    plan: Plan, *, largest_class: float | None = None, finer: Finer | None = None
 ) -> Forecast:
-    """Return the forecast of a fit by a calibrated plan.
-
-    `largest_class` is the public share of the largest class: the majority-class baseline bounds
-    the loss. `finer` describes the features of a fit without noise; by default the same.
-    """
-    target = PrivacyTarget(plan.epsilon, plan.delta, plan.relation)
-    noise = relative_noise(plan.n, plan.d + int(plan.intercept), target)
+    """Return the forecast of a fit by a calibrated plan."""
+    # `largest_class` is the public share of the largest class: the majority-class baseline
+    # bounds the loss. `finer` describes the features of a fit without noise; by default the
+    # same.
+    training, n, regression = plan.training, plan.facts.n, not plan.facts.classifies
+    noise = relative_noise(n, plan.facts.width, plan.target)
     slope, low = _ERROR if regression else _ACCURACY
     gain, close = _FINER_ERROR if regression else _FINER_ACCURACY
     finer = finer or Finer()
@@ -150,17 +132,17 @@ def expect(
     inf = high + gain * finer.width
     most = math.inf
     if not regression:
-        share = 1.0 / max(2, plan.outputs) if largest_class is None else largest_class
+        share = 1.0 / max(2, training.outputs) if largest_class is None else largest_class
         if not 0.0 < share < 1.0:
             raise ParameterError(f"largest_class={share!r} must be between 0 and 1.")
         most = 1.0 - share
         high, inf = min(high, most), min(inf, most)
     return Forecast(
         relative_noise=noise,
-        coef_noise=plan.shared_noise / (plan.lam * plan.n),
+        coef_noise=training.shared_noise / (training.lam * n),
         seconds=_fit_seconds(plan),
         lost=(low, high),
-        below_inf=(low - close * finer.features / plan.n, inf),
+        below_inf=(low - close * finer.features / n, inf),
         verdict=_verdict(high, regression, guessing=noise >= _GUESSING or high >= most),
     )
 
@@ -175,42 +157,39 @@ def _verdict(high: float, regression: bool, *, guessing: bool) -> str:
     return "some may be lost" if high <= some else "much may be lost"
 
 
-def expect_intervals(plan: Plan, *, regression: bool) -> IntervalForecast:
+def expect_intervals(plan: Plan) -> IntervalForecast:
     """Return the forecast of a fit with confidence intervals by a calibrated plan."""
-    task = "regression" if regression else "classification"
-    noise = gaussian_multiplier(plan.epsilon, plan.delta, plan.relation)
-    rule = inference_rule(task, plan.n, plan.d, noise)
+    target, facts, main = plan.target, plan.facts, plan.training
+    noise = gaussian_multiplier(target.epsilon, target.delta, target.relation)
+    rule = inference_rule(facts.task, facts.n, facts.d, noise)
     # What a record can add in all is the clip times the epochs, and the noise of all steps
     # together is the clip times the multiplier times the root of the steps: one over the other
     # is the multiplier of one Gaussian release that is as noisy for the same travel.
-    training = plan.noise_multiplier * math.sqrt(plan.steps) / plan.epochs
-    width = expected_width(task, plan.n, plan.d, rule.travel, training)
+    training = main.noise_multiplier * math.sqrt(main.steps) / main.epochs
+    width = expected_width(facts.task, facts.n, facts.d, rule.travel, training)
     return IntervalForecast(_fit_seconds(plan), width)
 
 
-def weakest_seen(
-    plan: Plan, task: str, *, robust: bool, largest_class: float | None = None
-) -> float:
-    """Return the least curvature at which an effect has an interval.
-
-    It is relative to that of unrelated features. The plan is calibrated for inference; a public
-    `largest_class` bounds the curvature of losses.
-    """
+def weakest_seen(plan: Plan, *, largest_class: float | None = None) -> float:
+    """Return the least curvature, over unrelated features', where an effect has an interval."""
+    # A public `largest_class` bounds the curvature of losses.
     curved = None
     if largest_class is not None:
         if not 0.5 <= largest_class < 1.0:
             raise ParameterError(f"largest_class={largest_class!r} must be from 0.5 to 1.")
         curved = largest_class * (1.0 - largest_class)
-    (noise,) = (x.event.noise_multiplier for x in plan.releases() if x.what == "information")
-    width = plan.d + int(plan.intercept)
-    return weakest_curvature(task, plan.n, width, plan.d, noise, robust=robust, curved=curved)
+    (noise,) = (x.event.noise_multiplier for x in plan.costs if x.what == "information")
+    facts = plan.facts
+    return weakest_curvature(
+        facts.task, facts.n, facts.width, facts.d, noise, robust=facts.robust, curved=curved
+    )
 
 
 def _fit_seconds(plan: Plan) -> float:
-    plans = [plan] if plan.pilot is None else [plan, plan.pilot]
-    return _FIT + sum(_seconds(one) for one in plans)
+    return _FIT + sum(_seconds(one) for one in plan.trainings)
 
 
-def _seconds(plan: Plan) -> float:
-    rows = plan.epochs * plan.n * plan.outputs
-    return plan.steps * (_STEP + _NOISE * plan.size) + rows * (_RECORD + _NUMBER * plan.d)
+def _seconds(training: Training) -> float:
+    rows = training.epochs * training.n * training.outputs
+    steps = training.steps * (_STEP + _NOISE * training.size)
+    return steps + rows * (_RECORD + _NUMBER * training.facts.d)

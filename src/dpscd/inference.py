@@ -9,25 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd.information import Matrices
-from dpscd.problem import Problem
-
-__all__ = [
-    "ABSENT",
-    "CAPPED",
-    "HIDDEN",
-    "NOT_IDENTIFIED",
-    "SEEN",
-    "SHRUNK",
-    "Found",
-    "Inference",
-    "Path",
-    "coefficient_map",
-]
-
-Floats = npt.NDArray[np.float64]
+from dpscd.problem import Floats, Problem
 
 # An eigenvalue of the curvature is told from noise from this part of the noise's own largest
 # eigenvalue on; a coefficient may lie along directions that are not up to this part of its
@@ -62,12 +46,10 @@ class Path:
     curved: float  # second derivative of a typical record's loss
 
     def variances(self, curvatures: Floats, strength: float) -> Floats:
-        """Return the variance of the noise in the model's equation, along each direction.
-
-        `curvatures` are those of the sum of losses along these directions; `strength` is ``lam
-        n``. Noise of a step moves the model at once as if there were no records, then records
-        answer: docs/proofs/intervals.md, "The noise of training".
-        """
+        """Return the variance of the noise in the model's equation, along each direction."""
+        # `curvatures` are those of the sum of losses along these; `strength` is ``lam n``.
+        # Noise of a step moves the model at once as if there were no records, then records
+        # answer: docs/proofs/intervals.md, "The noise of training".
         within = self.steps - self.average_from
         lag = 1.0 + self.curved * self.separability * self.square / strength
         left = np.arange(1, within + 1, dtype=np.float64)  # averaged steps to come
@@ -108,11 +90,10 @@ class Inference:
         """Return corrections and variances of linear functions of the model.
 
         `rows`, of shape (functions, width), are the functions of `theta`. No prediction changes
-        along the directions `unknown`, by public facts. Along the directions `doubtful`
-        predictions of some records may change: they count as unknown where the released
-        curvature does not show it. The law is the first-order one of the estimator, corrected
-        for the noise of the curvature to second order; each line is derived in
-        docs/proofs/intervals.md.
+        along the directions `unknown`, by public facts. Along the directions `doubtful` those
+        of some records may: they count as unknown where the released curvature does not show
+        it. The law is the first-order one of the estimator, corrected for the noise of the
+        curvature to second order; each line is derived in docs/proofs/intervals.md.
         """
         basis = _complement(self._unseen(unknown, doubtful), len(self.theta))
         along = rows @ basis
@@ -183,10 +164,8 @@ class Inference:
 
 
 def coefficient_map(problem: Problem) -> Floats:
-    """Return the linear map from a one-output inner model to the user's coefficients.
-
-    Its shape is (d + 1, width), with the intercept last, or (d, width) without one.
-    """
+    """Return the linear map from a one-output inner model to the user's coefficients."""
+    # Its shape is (d + 1, width), with the intercept last, or (d, width) without one.
     zero = problem.model(np.zeros((1, problem.width)))
     found = np.empty((problem.d + 1, problem.width))
     for place in range(problem.width):
@@ -217,11 +196,9 @@ def _inverse(inverse: Floats, error: float) -> Floats:
 
 
 def _excess(inverse: Floats, middle: Floats, error: float) -> Floats:
-    """Return the mean effect of noise in a matrix on ``inverse middle inverse``.
-
-    For a symmetric E with entries of variance ``error^2``, half of it off the diagonal, the
-    mean of ``E M E`` is ``error^2 / 2 (M + trace(M))`` if M is symmetric.
-    """
+    """Return the mean effect of noise in a matrix on ``inverse middle inverse``."""
+    # For a symmetric E with entries of variance ``error^2``, half of it off the diagonal, the
+    # mean of ``E M E`` is ``error^2 / 2 (M + trace(M))`` if M is symmetric.
     half, eye = 0.5 * error**2, np.eye(len(inverse))
     around = inverse @ middle @ inverse
     once = inverse @ (inverse + np.trace(inverse) * eye) @ around

@@ -9,25 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd import losses
-from dpscd.problem import Problem
-
-__all__ = [
-    "AVERAGING",
-    "ROBUST",
-    "Matrices",
-    "Measure",
-    "curvature_error",
-    "is_robust",
-    "measure_of",
-    "packed_size",
-    "parts_of",
-    "released_size",
-]
-
-Floats = npt.NDArray[np.float64]
+from dpscd.problem import Floats, Problem
 
 #: What `inference` is for intervals that do not assume that the model is true.
 ROBUST = "robust"
@@ -64,11 +48,8 @@ def released_size(width: int, *, logistic: bool, robust: bool) -> int:
 
 
 def is_robust(asked: object, width: int, *, logistic: bool, persons: bool) -> bool:
-    """Return whether the variance of slopes is released as a whole.
-
-    This is so on request; for persons, whose rows are dependent; and for a single number, which
-    is its own trace.
-    """
+    """Return whether the variance of slopes is released as a whole."""
+    # On request; for persons, whose rows are dependent; and for one number, its own trace.
     return bool(asked) and (asked == ROBUST or persons or (width == 1 and not logistic))
 
 
@@ -110,11 +91,7 @@ class Measure:
         return released_size(self.width, logistic=self.logistic, robust=self.robust)
 
     def matrices(self, sums: Floats, noise_multiplier: float) -> Matrices:
-        """Return the matrices of released sums.
-
-        `sums` are packed matrices, entries off the diagonal times sqrt(2), each with noise of
-        standard deviation `noise_multiplier`.
-        """
+        """Return the matrices of released sums, packed, off the diagonal times sqrt(2)."""
         own, (first, second) = packed_size(self.width), self.parts
         unit = self.curved * self.row**2 / first
         curvature = unit * _unpacked(sums[:own], self.width)
@@ -136,8 +113,7 @@ def measure_of(
     """Return how the information about a standardised problem is measured.
 
     `contribution` is the most that a record can add to the shared vector in all: clip times
-    epochs. `averaging` is the averaged part of the steps: on average over it, a record had less
-    time.
+    epochs. On average over the averaged part of the steps it had less time.
     """
     logistic = isinstance(problem.loss, losses.Logistic)
     typical = math.hypot(1.0, problem.constant) / problem.scale

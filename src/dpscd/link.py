@@ -11,14 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd.errors import ModelFileError
-from dpscd.problem import Problem
-
-__all__ = ["Link", "expected_decisions", "link_for"]
-
-Floats = npt.NDArray[np.float64]
+from dpscd.problem import Floats, Problem
 
 # With caps below this, probabilities would be flat around a decision of 0, and ranks be lost.
 _LEAST_CAP = 0.5
@@ -30,11 +25,10 @@ _POINTS, _HALVINGS = 2001, 40
 
 @dataclass(frozen=True)
 class Link:
-    """Probabilities from decisions u: the sigmoid s of them, its slopes capped.
+    """Probabilities from decisions u: the sigmoid s of them, its slopes capped."""
 
-    The second class has probability ``b / (a + b)`` with ``b = min(s(scale u), caps[0])`` and
-    ``a = min(s(-scale u), caps[1])``. It grows with u and is 1/2 at 0.
-    """
+    # The second class has probability ``b / (a + b)`` with ``b = min(s(scale u), caps[0])`` and
+    # ``a = min(s(-scale u), caps[1])``. It grows with u and is 1/2 at 0.
 
     scale: float = 1.0  # at most 1
     # Largest slope of the loss of a record of each class, from 1/2 to 1. With 1 and 1, and a
@@ -47,10 +41,8 @@ class Link:
         return self.scale == 1.0 and min(self.caps) >= 1.0
 
     def log_chances(self, decisions: Any) -> Floats:
-        """Return log-probabilities of both classes, of shape (n_samples, 2).
-
-        Decisions are positive towards the second class.
-        """
+        """Return log-probabilities of both classes, of shape (n_samples, 2)."""
+        # Decisions are positive towards the second class.
         away = self.scale * np.asarray(decisions, dtype=np.float64)
         logs: Floats = -np.logaddexp(0.0, np.column_stack([away, -away]))
         if self.is_sigmoid:
@@ -85,12 +77,11 @@ def link_for(
 ) -> Link:
     """Return the link of a private model of two classes, from public numbers only.
 
-    `travel` and `noise`, the standard deviation in the averaged shared vector, are the plan's;
-    `coef` and `intercept` are in the user's units; `weights` are those of a record of each
-    class. Decisions are taken as normal, with the mean and the variance that the released
-    moments give them if features are uncorrelated. Of the links in the order of their
-    confidence, the returned one balances the expected slopes of the capped loss with the
-    penalty.
+    `noise`, the standard deviation in the averaged shared vector, is the plan's as `travel` is;
+    `weights` are those of a record of each class. Decisions are taken as normal, with the mean
+    and variance that released moments give them if features are uncorrelated. Of the links in
+    the order of their confidence, the returned one balances expected slopes of the capped loss
+    and penalty.
     """
     if min(weights) <= 0.0:
         return Link()
@@ -115,11 +106,9 @@ def link_for(
 
 
 def expected_decisions(problem: Problem, coef: Floats, intercept: float) -> tuple[float, float]:
-    """Return the expected mean and standard deviation of decisions.
-
-    By released moments, as if features were unrelated; without them, for rows of any direction.
-    The model is in the user's units.
-    """
+    """Return the expected mean and standard deviation of decisions, in the user's units."""
+    # By released moments, as if features were unrelated; without them, for rows of any
+    # direction.
     standard = problem.standard
     if standard is None:
         return intercept, problem.row_bound * math.sqrt(float(coef @ coef) / problem.d)

@@ -4,13 +4,16 @@ These functions read labels: on private records they would be releases of their 
 them test data. Predictions that hold a NaN score NaN, without an error.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-__all__ = ["decision_metrics", "regression_metrics", "share_right"]
-
 Floats = npt.NDArray[np.float64]
+
+_PARTS = 10  # of the range of probabilities
 
 
 def decision_metrics(positive: npt.ArrayLike, decision: npt.ArrayLike) -> dict[str, float]:
@@ -39,3 +42,70 @@ def share_right(truth: npt.NDArray[np.bool_], side: Floats) -> float:
     if np.isnan(side).any():
         return np.nan
     return float(((side > 0.0) == truth).mean())
+
+
+def mean_auc(codes: npt.NDArray[np.int64], chances: Floats) -> float:
+    """Return the AUC of the second of two classes, or the mean of each class of more.
+
+    Each is then compared with all others. Every class must have records.
+    """
+    asked = [1] if chances.shape[1] == 2 else range(chances.shape[1])
+    found = [decision_metrics(codes == code, chances[:, code])["auc"] for code in asked]
+    return sum(found) / len(found)
+
+
+def class_tables(
+    names: Sequence[str],
+    codes: npt.NDArray[np.int64],
+    predicted: npt.NDArray[np.int64],
+    chances: Floats | None,
+) -> dict[str, Any]:
+    """Return measures by class, the confusion matrix, and whether probabilities come true.
+
+    `names` are in the order of the codes. `chances` have the shape (records, classes).
+    """
+    pairs = codes * len(names) + predicted
+    confusion = np.bincount(pairs, minlength=len(names) ** 2).reshape(len(names), -1)
+    found = {
+        "by class": _by_class(names, confusion, chances),
+        "confusion": confusion.tolist(),
+    }
+    if chances is not None and len(names) == 2:
+        found["reliability"] = _reliability(codes, chances[:, 1])
+    return found
+
+
+def _by_class(
+    names: Sequence[str], confusion: npt.NDArray[np.int64], chances: Floats | None
+) -> list[dict[str, Any]]:
+    """Return the measures of each class; None where the divisor is 0."""
+    found = []
+    for code, name in enumerate(names):
+        own, said = int(confusion[code].sum()), int(confusion[:, code].sum())
+        right = int(confusion[code, code])
+        one: dict[str, Any] = {
+            "class": name,
+            "records": own,
+            "predicted": said,
+            "recall": right / own if own else None,
+            "precision": right / said if said else None,
+        }
+        if chances is not None:
+            one["mean probability"] = float(chances[:, code].mean())
+        found.append(one)
+    return found
+
+
+def _reliability(codes: npt.NDArray[np.int64], chance: Floats) -> list[dict[str, Any]]:
+    """Return how often the second class occurs, in bins of its probability of equal width."""
+    place = np.clip(np.floor(chance * _PARTS), 0, _PARTS - 1).astype(int)
+    return [
+        {
+            "from": part / _PARTS,
+            "to": (part + 1) / _PARTS,
+            "records": int((place == part).sum()),
+            "mean probability": float(chance[place == part].mean()),
+            "share": float((codes[place == part] == 1).mean()),
+        }
+        for part in np.unique(place).tolist()
+    ]

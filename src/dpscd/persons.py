@@ -6,16 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.kernels.moments import fill_person_means
-from dpscd.kernels.persons import MOST_ROWS, Persons
-
-__all__ = [
-    "MOST_ROWS",
-    "SHARE",
-    "SUM",
-    "PersonFacts",
-    "PersonRows",
-    "training_weights",
-]
+from dpscd.kernels.persons import Persons
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -43,8 +34,6 @@ class PersonFacts:
 class PersonRows:
     """The rows of persons, adjacent for each person: a secret except for `most`.
 
-    Notes
-    -----
     Requires: what a row holds is a function of this row and of public facts; `weights` of the
     rows of the same person. Proof: docs/proofs/persons.md.
     """
@@ -64,20 +53,15 @@ class PersonRows:
         return Persons(self.starts, np.zeros(self.count, np.int64), self.most)
 
     def means(self, each: Floats, usable: npt.NDArray[np.bool_]) -> Floats:
-        """Return every person's mean of numbers of its usable rows.
-
-        `each`, of shape (numbers, rows), is finite, and 0 where a row adds nothing. The result,
-        of shape (numbers, persons), is 0 for a person without a usable row.
-        """
+        """Return every person's mean of numbers of its usable rows; 0 where there is none."""
+        # `each`, of shape (numbers, rows), is finite, and 0 where a row adds nothing.
         found = np.empty((len(each), self.count))
         fill_person_means(each, usable, self.starts, found)
         return found
 
     def further(self, usable: npt.NDArray[np.bool_], rows: float) -> Floats:
-        """Return ``(min(m, rows) - 1) / rows`` for the m usable rows of every person.
-
-        0 for persons of one row or none, always below 1; `rows` is at least 1.
-        """
+        """Return ``(min(m, rows) - 1) / rows`` for the m usable rows of every person."""
+        # 0 for persons of one row or none, always below 1; `rows` is at least 1.
         person = np.repeat(np.arange(self.count), np.diff(self.starts))
         many = np.bincount(person, weights=usable, minlength=self.count)
         found: Floats = np.maximum(np.minimum(many, rows) - 1.0, 0.0) / rows
@@ -92,8 +76,6 @@ def training_weights(starts: Ints, given: Floats | None, others: Floats, how: st
     weights of classes, exposures. `how` is 'sum' or 'share': given weights of a person's usable
     rows are made 1 on average, or to sum to 1.
 
-    Notes
-    -----
     Guarantee: a function of the person's own rows.
     """
     given = np.ones(len(others)) if given is None else given

@@ -5,38 +5,24 @@ constant is what it is, and on which data it was measured: docs/understanding/pl
 """
 
 import math
-from dataclasses import dataclass, replace
 
 from dpscd.errors import ParameterError
+from dpscd.facts import Facts
 from dpscd.plan import Plan
 from dpscd.planning_inference import inference_rule, information_noise
 from dpscd.privacy.accounting import gaussian_multiplier
+from dpscd.privacy.cost import BOUND_CELLS
 from dpscd.privacy.relation import PrivacyTarget
-from dpscd.privacy.release import BOUND_CELLS
-from dpscd.releases.base import PlannedRelease
+from dpscd.releases.base import Release
 from dpscd.releases.bounds import Bounds
-from dpscd.releases.calibration import Calibration
+from dpscd.releases.calibration import Calibration, Steepness
+from dpscd.releases.information import Information
 from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
 from dpscd.releases.level import Level
-from dpscd.releases.long_rows import LongRows
 from dpscd.releases.moments import Moments
-from dpscd.releases.rescaling import Rescaling
-from dpscd.releases.shared_vector import Pilot
-from dpscd.releases.steepness import Steepness
+from dpscd.releases.rescaling import LongRows, Rescaling
+from dpscd.releases.training import Pilot, Training
 from dpscd.standard import LONGEST
-
-__all__ = [
-    "RULE",
-    "Facts",
-    "default_constant",
-    "default_delta",
-    "plan_fit",
-    "worth_standardising",
-]
-
-#: Which rule this is; cards state it. Raise it with every release that plans otherwise, and
-#: keep there what `default_delta` was, which reading a model's file asks for.
-RULE = 1
 
 # Epochs: 100, and up to four times as many where records are few and epochs cheap.
 _EPOCHS = 100.0
@@ -122,39 +108,6 @@ _GOOD_LEVEL, _USELESS_LEVEL, _MOST_LEVEL = 0.0001, 0.05, 0.1
 _USELESS_STEEPNESS, _MOST_STEEPNESS = 0.03, 0.02
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What is public about a fit."""
-
-    n: int  # records
-    d: int  # features
-    outputs: int  # models trained together
-    task: str  # 'classification', 'regression' or 'counts'
-    row_bound: float  # longest allowed row
-    # Value of the constant column, 0 without intercept: in the user's units, or in those of
-    # standardised rows.
-    constant: float
-    # moments of features, and of a regression's labels, are released first
-    standardised: bool = False
-    bounded: int = 0  # columns whose bounds are estimated first
-    # of the cluster with the records, each step a round trip; 0 if the records are here
-    workers: int = 0
-    # What a `lam` in the user's units is divided by for labels that are divided by their
-    # declared scale; 1 for a loss that grows with their square.
-    lam_unit: float = 1.0
-    # probabilities follow from decisions; records have no weights of their own
-    chances: bool = False
-    any_length: bool = False  # rows may exceed row_bound and are cut to it; no weights either
-    means: bool = False  # predictions are meant as means of numeric labels; no weights either
-    # Of persons: how many rows of one may count, each like a row of another person. 1 where
-    # persons count one each, 0 where records are the unit.
-    rows: int = 0
-    # the outputs have one loss together: the classes of a multinomial model
-    joint: bool = False
-    inference: bool = False  # coefficients are to have confidence intervals
-    robust: bool = False  # these assume less than that the model is true
-
-
 def default_delta(n: int) -> float:
     """Return the delta of a data set of n records: 1e-5, less beyond 10,000 records."""
     return min(1e-5, 1.0 / (10.0 * n))
@@ -179,11 +132,13 @@ def plan_fit(
     epochs: float | None = None,
     lot_size: int | None = None,
     travel: float | None = None,
+    workers: int = 0,
 ) -> Plan:
     """Return the calibrated plan of a fit; what is None follows the rule.
 
-    The target has a finite epsilon. `lam` is in the user's units or in those of standardised
-    rows; `travel` is how far a dual may move in all, in units of the label scale.
+    `lam` is in the user's units or in those of standardised rows; `travel` is how far a dual
+    may move in all, in units of the label scale; `workers` are those of the cluster with the
+    records, each step a round trip; 0 if the records are here.
     """
     n, averaging = facts.n, _AVERAGING
     usual, usual_lot = _usual(facts)
@@ -192,8 +147,8 @@ def plan_fit(
         lam, epochs, lot_size, travel, averaging = rule
     if lot_size is None:
         lot_size = usual_lot
-        if facts.workers:
-            lot_size = max(lot_size, min(n // _MOST_OF_ALL, _worth_a_trip(facts)))
+        if workers:
+            lot_size = max(lot_size, min(n // _MOST_OF_ALL, _worth_a_trip(facts, workers)))
     if not 1 <= lot_size <= n:
         raise ParameterError(f"lot_size={lot_size!r} must be at least 1 and at most n={n}.")
     if epochs is None:
@@ -213,35 +168,49 @@ def plan_fit(
         lam = _regression_lam(facts, target, travel, separability / epochs)
     elif lam is None:
         lam = _lam(facts, target, travel, scaled, separability / epochs)
-    plan = Plan(
-        epsilon=target.epsilon,
-        delta=target.delta,
-        relation=target.relation,
-        n=n,
-        d=facts.d,
-        outputs=facts.outputs,
-        intercept=facts.constant != 0.0,
-        lam=lam,
-        steps=math.ceil(epochs / rate),
+    steps = math.ceil(epochs / rate)
+    training = Training(
+        facts,
+        target,
+        lam=float(lam),
+        steps=steps,
         rate=rate,
-        clip=travel * _typical(facts) / (rate * math.ceil(epochs / rate)),
+        clip=travel * _typical(facts) / (rate * steps),
         separability=separability,
         averaging=averaging,
         most_separability=float(lot_size),
     )
-    first: list[PlannedRelease] = []
+    first: list[Release] = []
     if facts.bounded:
-        first.append(Bounds(n, _bounds_noise(n, facts.bounded, target), facts.bounded))
+        first.append(Bounds(facts, _bounds_noise(n, facts.bounded, target)))
     if facts.standardised:
-        first.append(Moments(n, _moments_noise(n, facts.d, target), facts.d))
-    if label_noise and plan.intercept:
-        first.append(LabelMean(n, label_noise))
+        first.append(Moments(facts, _moments_noise(n, facts.d, target)))
+    if label_noise and facts.intercept:
+        first.append(LabelMean(facts, label_noise))
     if label_noise and facts.standardised:
-        first.append(LabelSpread(n, label_noise))
+        first.append(LabelSpread(facts, label_noise))
     if pilots:
-        first += [Pilot(_pilot(plan, target)), ResidualSpread(n, label_noise)]
+        first += [_pilot(training), ResidualSpread(facts, label_noise)]
     after = _after(facts, target, labels_released=label_noise > 0.0)
-    return replace(plan, first=tuple(first), after=after).calibrated()
+    return Plan(target, facts, (*first, training, *after)).calibrated()
+
+
+def as_asked(
+    training: Training,
+    *,
+    lam: float | None,
+    epochs: float | None,
+    lot_size: int | None,
+    travel: float | None,
+) -> bool:
+    """Return whether :func:`plan_fit` plans this training for what is not None of these."""
+    facts, rate, steps = training.facts, training.rate, training.steps
+    return (
+        (lam is None or training.lam == lam)
+        and (lot_size is None or rate == lot_size / facts.n)
+        and (epochs is None or steps == math.ceil(epochs / rate))
+        and (travel is None or training.clip == travel * _typical(facts) / (rate * steps))
+    )
 
 
 def _usual(facts: Facts) -> tuple[float, int]:
@@ -257,46 +226,42 @@ def _usual(facts: Facts) -> tuple[float, int]:
 
 def _after(
     facts: Facts, target: PrivacyTarget, *, labels_released: bool
-) -> tuple[PlannedRelease, ...]:
+) -> tuple[Release, ...]:
     """Return what is released after training, if it can be seen and more may be released."""
     n = facts.n
     if facts.task == "counts" and facts.means and facts.constant:
         noise = _within_share(_GOOD_LEVEL * n, target, _LEAST_AFTER, _MOST_LEVEL)
-        return (Level(n, noise, max(1, facts.rows)),) if noise / n <= _USELESS_LEVEL else ()
+        return (Level(facts, noise),) if noise / n <= _USELESS_LEVEL else ()
     if not facts.standardised:
         return ()
     if facts.inference:
-        width = facts.d + int(facts.constant != 0.0)
-        noise = _gaussian(target)
-        return (information_noise(facts.task, n, width, facts.d, noise, robust=facts.robust),)
-    found: tuple[PlannedRelease, ...] = ()
+        return (Information(facts, information_noise(facts, _gaussian(target))),)
+    found: tuple[Release, ...] = ()
     if facts.chances and facts.outputs == 1:
         noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, _MOST_STEEPNESS)
         if noise / n <= _USELESS_STEEPNESS and facts.rows:
-            found += (Steepness(n, noise),)
+            found += (Steepness(facts, noise),)
         most = _MOST_ROWS if facts.rows > 1 else _MOST_CALIBRATION
         noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, most)
         if noise / n <= _USELESS_CHANCE and facts.constant:
-            found += (Calibration(n, noise, max(1, facts.rows)),)
+            found += (Calibration(facts, noise),)
         return found
     if facts.task == "regression" and facts.any_length:
         noise = _within_share(_GOOD_GAIN * n, target, _LEAST_AFTER, _MOST_CHECK)
-        found += (LongRows(n, noise),) if noise / n <= _USELESS_GAIN else ()
+        found += (LongRows(facts, noise),) if noise / n <= _USELESS_GAIN else ()
     if facts.task == "regression" and facts.means and labels_released:
         noise = _within_share(_GOOD_LINE * n, target, _LEAST_AFTER, _MOST_CHECK)
-        found += (Rescaling(n, noise),) if noise / n <= _USELESS_LINE else ()
+        found += (Rescaling(facts, noise),) if noise / n <= _USELESS_LINE else ()
     return found
 
 
 def _separability(facts: Facts, lot_size: int, usual_lot: int) -> float:
-    """Return how steps are damped at first: as in the usual lots, or as much as they must be.
-
-    Rows whose directions have a mean square of `alike` at most along every direction are
-    stable from half of ``1 + (lot_size - 1) alike`` on. From public facts `alike` is bounded
-    from below: by one over the rank, and by what all rows have in common, the constant.
-    Standardised regressions start with a quarter of the usual lot size, joint losses with that
-    bound or a hundredth.
-    """
+    """Return how steps are damped at first: as in the usual lots, or as they must be."""
+    # Rows whose directions have a mean square of `alike` at most along every direction are
+    # stable from half of ``1 + (lot_size - 1) alike`` on. From public facts `alike` is bounded
+    # from below: by one over the rank, and by what all rows have in common, the constant.
+    # Standardised regressions start with a quarter of the usual lot size, joint losses with
+    # that bound or a hundredth.
     if facts.inference:
         return float(lot_size)  # which a file can say again, and fits every record
     if facts.task == "regression" and facts.standardised:
@@ -309,26 +274,29 @@ def _separability(facts: Facts, lot_size: int, usual_lot: int) -> float:
     return min(float(lot_size), max(float(usual_lot), 1.0 + (lot_size - 1.0) * alike))
 
 
-def _worth_a_trip(facts: Facts) -> int:
+def _worth_a_trip(facts: Facts, workers: int) -> int:
     """Return the size of a lot that workers compute in the time of a round trip."""
     record = _RECORD_TIME + _FEATURE_TIME * facts.d * facts.outputs
-    round_trip = _MESSAGE_TIME * facts.workers
-    return int(round_trip * facts.workers / record)
+    return int(_MESSAGE_TIME * workers * workers / record)
 
 
-def _pilot(plan: Plan, target: PrivacyTarget) -> Plan:
-    """Return the plan of the pilot: shorter, with more noise, and more regularised for it."""
-    steps = max(1, round(_PILOT_EPOCHS * plan.steps))
+def _pilot(main: Training) -> Pilot:
+    """Return the pilot: shorter, with more noise, and more regularised for it."""
+    steps = max(1, round(_PILOT_EPOCHS * main.steps))
     # As for many small steps, which together look like one Gaussian release.
-    strength = math.sqrt(_PILOT_SHARE) / _gaussian(target)
-    noise = 1.0 / math.sqrt(math.log1p(strength**2 / (plan.rate**2 * steps)))
-    noise = max(noise, _LEAST_PILOT_NOISE)
-    return replace(
-        plan,
-        lam=plan.lam / math.sqrt(_PILOT_SHARE),
+    strength = math.sqrt(_PILOT_SHARE) / _gaussian(main.target)
+    noise = 1.0 / math.sqrt(math.log1p(strength**2 / (main.rate**2 * steps)))
+    return Pilot(
+        main.facts,
+        main.target,
+        lam=main.lam / math.sqrt(_PILOT_SHARE),
         steps=steps,
-        clip=plan.clip * plan.steps / steps,
-        noise_multiplier=noise,
+        rate=main.rate,
+        clip=main.clip * main.steps / steps,
+        separability=main.separability,
+        averaging=main.averaging,
+        noise_multiplier=max(noise, _LEAST_PILOT_NOISE),
+        most_separability=main.most_separability,
     )
 
 
@@ -356,22 +324,18 @@ def _travel(facts: Facts, target: PrivacyTarget, *, labels_released: bool) -> fl
 
 
 def _predicted_noise(facts: Facts, target: PrivacyTarget) -> float:
-    """Return by how much noise moves predictions, as a standard deviation, at a travel of 1.
-
-    Rows having mean square length 1 with no direction preferred, and without regularisation:
-    each of d directions has the noise of a Gaussian release over its curvature, 1/d.
-    """
+    """Return by how much noise moves predictions, as a standard deviation, at a travel of 1."""
+    # Rows having mean square length 1 with no direction preferred, and without regularisation:
+    # each of d directions has the noise of a Gaussian release over its curvature, 1/d.
     return _gaussian(target) * facts.d / facts.n
 
 
 def _regression_lam(
     facts: Facts, target: PrivacyTarget, travel: float, slowness: float
 ) -> float:
-    """Return the regularisation of labels that have spread 1.
-
-    The one that is best against the noise in predictions if they can explain `_EXPLAINED` of
-    the labels' square. But duals arrive only if it is large enough for how slow they are.
-    """
+    """Return the regularisation of labels that have spread 1."""
+    # The one that is best against the noise in predictions if they can explain `_EXPLAINED` of
+    # the labels' square. But duals arrive only if it is large enough for how slow they are.
     noise = travel * _predicted_noise(facts, target)
     best = noise**2 / (_EXPLAINED * facts.d)
     return max(best, min(_ARRIVE * slowness / facts.n, _HARDLY / facts.d))
@@ -437,10 +401,8 @@ def _within_share(wanted: float, target: PrivacyTarget, least: float, most: floa
 
 
 def _releases_labels(facts: Facts) -> bool:
-    """Return whether labels are centred, and scaled if features are standardised.
-
-    Counts are centred without that too: a penalty would pull them to the middle of their range.
-    """
+    """Return whether labels are centred, and scaled if features are standardised."""
+    # Counts are without that too: a penalty would pull them to the middle of their range.
     if facts.task == "counts" and facts.constant:
         return True
     return facts.task != "classification" and facts.standardised

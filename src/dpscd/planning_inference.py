@@ -9,18 +9,10 @@ import math
 from typing import NamedTuple
 
 from dpscd.errors import ParameterError
+from dpscd.facts import Facts
 from dpscd.inference import SEEN
 from dpscd.information import AVERAGING, curvature_error, parts_of
 from dpscd.privacy.relation import FORMAL
-from dpscd.releases.information import Information
-
-__all__ = [
-    "InferenceRule",
-    "expected_width",
-    "inference_rule",
-    "information_noise",
-    "weakest_curvature",
-]
 
 # Curvature of a typical record's loss: of the squared one, and of the logistic one where
 # chances are neither even nor extreme.
@@ -63,7 +55,7 @@ class InferenceRule(NamedTuple):
 
 
 def inference_rule(task: str, n: int, d: int, gaussian: float) -> InferenceRule:
-    """Return the rule for inference by ridge, or logistic regression of two classes.
+    """Return the rule for ridge, or logistic regression of two classes, with intervals.
 
     `gaussian` is the noise multiplier of one Gaussian release of the whole budget.
     """
@@ -81,16 +73,10 @@ def inference_rule(task: str, n: int, d: int, gaussian: float) -> InferenceRule:
     )
 
 
-def information_noise(
-    task: str, n: int, width: int, d: int, gaussian: float, *, robust: bool
-) -> Information:
-    """Return the planned release of the information, or raise ParameterError if it is hopeless.
-
-    `width` counts features and the constant column; `robust` says whether the variance of
-    slopes is released as a whole; `gaussian` is as in :func:`inference_rule`.
-    """
-    logistic = task == "classification"
-    unit = _hidden_by(task, n, width, d, robust=robust)
+def information_noise(facts: Facts, gaussian: float) -> float:
+    """Return the noise of the information, or raise ParameterError if it is hopeless."""
+    n, d = facts.n, facts.d
+    unit = _hidden_by(facts.task, n, facts.width, d, robust=facts.robust)
     noise = min(
         gaussian / math.sqrt(_LEAST), max(gaussian / math.sqrt(_MOST), _GOOD * _WEAK / unit)
     )
@@ -102,18 +88,16 @@ def information_noise(
             f"n={_rounded(needed)} would do, or fewer features, or a larger epsilon if "
             f"it is below {FORMAL:g}."
         )
-    return Information(n, noise, width, logistic, robust)
+    return noise
 
 
 def weakest_curvature(
     task: str, n: int, width: int, d: int, noise: float, *, robust: bool, curved: float | None
 ) -> float:
-    """Return the least curvature above noise, over that along unrelated features.
-
-    `noise` is the noise multiplier of the information; `curved` the curvature of a typical
-    record's loss, if it is known better than usual. Directions with less are refused
-    (``Inference.about``). What is typical is an assumption.
-    """
+    """Return the least curvature above noise, over that along unrelated features."""
+    # Directions with less are refused (``Inference.about``). `noise` is the noise multiplier of
+    # the information; `curved` the curvature of a typical record's loss, if that is known
+    # better.
     typical = 1.0 if curved is None else curved / _CURVED[task]
     return SEEN * noise * _hidden_by(task, n, width, d, robust=robust) / typical
 
@@ -128,19 +112,14 @@ def _hidden_by(task: str, n: int, width: int, d: int, *, robust: bool) -> float:
 
 
 def expected_width(task: str, n: int, d: int, travel: float, training: float) -> float:
-    """Return the expected ratio of interval widths to those without privacy.
-
-    `training` is the noise multiplier of a Gaussian release equivalent to the training.
-
-    Notes
-    -----
-    For features with correlations of 0.3, and classes whose chances are neither even nor
-    extreme. By a model of the noise of training, in which the added variance is multiplied by
-    what was measured with 5,000 to 100,000 records, 5 and 10 features, epsilon 0.5 to 3 (commit
-    37a9a42, ``benchmarks/interval_widths.py``): with the factor 1 the measured variance was 2.1
-    times the expected one for regressions (1.8 to 2.9 in eight of ten settings) and 1.9 times
-    for classes (1.8 to 2.1); of unrelated features 1.7 and 1.3 times.
-    """
+    """Return the expected ratio of interval widths to those without privacy."""
+    # `training` is the noise multiplier of a Gaussian release equivalent to the training. For
+    # features with correlations of 0.3, and classes whose chances are neither even nor extreme,
+    # by a model of the noise of training times what was measured with 5,000 to 100,000 records,
+    # 5 and 10 features, epsilon 0.5 to 3 (commit 37a9a42, ``benchmarks/interval_widths.py``):
+    # with the factor 1 the measured variance was 2.1 times the expected one for regressions
+    # (1.8 to 2.9 in eight of ten settings) and 1.9 for classes (1.8 to 2.1); of unrelated
+    # features 1.7 and 1.3.
     return math.sqrt(1.0 + _MEASURED[task] * travel**2 * _added(task, n, d, training))
 
 

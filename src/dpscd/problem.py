@@ -23,8 +23,6 @@ from dpscd.kernels.sdca import joint_objectives, objectives
 from dpscd.losses import Loss
 from dpscd.standard import LONGEST, Levels, Standard
 
-__all__ = ["DeferredRows", "Model", "Problem", "labels_of", "rows_of"]
-
 Floats = npt.NDArray[np.float64]
 
 # Lengths of rows beyond these ends would let products of their scales overflow.
@@ -53,10 +51,20 @@ class Model:
     # The problems whose models add up to this one, all public: the noise is computed from them.
     # A pilot that was used comes first.
     runs: "tuple[Problem, ...]" = ()
-    curvature: float = 0.0  # divisor of the shift of a calibrated intercept; 0 without a shift
     # predictions cut rows to this length: the row bound, or infinity
     longest_row: float = math.inf
     slope: float = 1.0  # factor of the model by a release after training
+
+    def stretched(self, factor: float, slope: float) -> "Model":
+        """Return the model times a released factor, with its noise; `slope` is that of all."""
+        return replace(
+            self,
+            coef=factor * self.coef,
+            intercept=factor * self.intercept,
+            coef_noise=factor * np.asarray(self.coef_noise),
+            intercept_noise=factor * np.asarray(self.intercept_noise),
+            slope=slope,
+        )
 
 
 @dataclass(frozen=True)
@@ -110,19 +118,15 @@ class Problem:
         return self.d + (1 if self.constant else 0)
 
     def rows(self, X: Any) -> Rows:
-        """Return a C-contiguous matrix or a CSR matrix as measured rows.
-
-        They are views of `X`; standardised, they are a copy in single precision.
-        """
+        """Return a C-contiguous matrix or a CSR matrix as measured rows."""
+        # They are views of `X`; standardised, they are a copy in single precision.
         if self.standard is None:
             return _measured(X, self.d, self.row_bound, self.constant)
         return _measured(self._standardised(X, self.standard), self.d, LONGEST, self.constant)
 
     def block(self, X: npt.NDArray[Any]) -> DenseRows:
-        """Return a few dense rows, the same numbers as :meth:`rows`, in the type of `X`.
-
-        The functions that measure and read them are then compiled for one type only.
-        """
+        """Return a few dense rows, the same numbers as :meth:`rows`, in the type of `X`."""
+        # The functions that measure and read them are then compiled for one type only.
         if self.standard is None:
             return cast("DenseRows", self.rows(X))
         wide = self._standardised(X, self.standard).astype(X.dtype, copy=False)
@@ -133,18 +137,14 @@ class Problem:
         return _measured(X, self.d, self.row_bound, 0.0)
 
     def cut_rows(self, X: Any) -> tuple[Rows, Floats]:
-        """Return rows cut to `row_bound` and divided by it, and the remaining parts.
-
-        The part is exactly 1 for a row that is not longer.
-        """
+        """Return rows cut to `row_bound` and divided by it, and the remaining parts."""
+        # The part is exactly 1 for a row that is not longer.
         rows = self.plain_rows(X)
         return rows, _parts(rows.factor, self.row_bound)
 
     def lines(self, X: Any, model: Model) -> tuple[Floats, Floats]:
         """Return a one-output model's decisions for rows as they are, and cut to `row_bound`.
 
-        Notes
-        -----
         Guarantee: each is a function of its row and the model, to the last bit; NaN for a row
         that cannot be used.
         """
@@ -173,11 +173,9 @@ class Problem:
         return (y - self.label_centre) / self.label_scale
 
     def with_labels(self, centre: float, scale: float) -> "Problem":
-        """Return the same problem with labels shifted and divided by other numbers.
-
-        `lam` is then for labels in the new scale. Counts are not shifted: their mean, if it is
-        not 0, becomes the one where predictions are 0.
-        """
+        """Return the same problem with labels shifted and divided by other numbers."""
+        # `lam` is then for labels in the new scale. Counts are not shifted: their mean, if it
+        # is not 0, becomes the one where predictions are 0.
         if losses.has_log_link(self.loss):
             problem = self.with_mean(centre / self.label_scale)
             rate = problem.loss.rate * self.label_scale / scale  # type: ignore[union-attr]
@@ -187,10 +185,8 @@ class Problem:
         return replace(self, loss=loss, label_centre=centre, label_scale=scale)
 
     def with_mean(self, mean: float) -> "Problem":
-        """Return the problem whose counts have this mean, in their scale, at predictions of 0.
-
-        The same problem if it is not of counts, or the mean is 0 and so unknown.
-        """
+        """Return the problem whose counts have this mean where predictions are 0."""
+        # In their scale; the same problem if it is not of counts, or the mean is 0: unknown.
         if not losses.has_log_link(self.loss) or not mean:
             return self
         return replace(self, loss=self.loss._replace(rate=max(mean, _LEAST_MEAN)))
@@ -198,11 +194,10 @@ class Problem:
     def model(self, shared: Floats, noise: float = 0.0) -> Model:
         """Return the model of a shared vector, in the user's units.
 
-        `shared` has shape (outputs, width); `noise` is the largest standard deviation of the
-        noise in it, in any direction. The model is a linear function of the shared vector, so
-        each of its numbers deviates by the length of its row: docs/proofs/noise_band.md. Steps
-        of a joint loss add up to 0 over the outputs, so their common part is noise, and moves
-        no prediction: it is removed.
+        `noise` is the largest standard deviation of the noise in the vector, in any direction.
+        The model is a linear function of it, so each number deviates by the length of its row:
+        docs/proofs/noise_band.md. Steps of a joint loss add up to 0 over the outputs, so their
+        common part is noise, and moves no prediction: it is removed.
         """
         factor, origin = self.label_scale / (self.strength * self.scale), self.label_centre
         if losses.has_log_link(self.loss):
@@ -233,10 +228,8 @@ class Problem:
     def gap(
         self, rows: Rows, records: Records, dual: Floats, shared: Floats, output: int = 0
     ) -> tuple[float, float]:
-        """Return the primal objective and the duality gap of one output: not private.
-
-        If the loss is joint, they are those of all outputs together.
-        """
+        """Return primal objective and duality gap of one output: not private."""
+        # If the loss is joint, they are those of all outputs together.
         if losses.is_joint(self.loss):
             values, conjugates = joint_objectives(
                 self.loss, rows, records, self.strength, dual, shared
@@ -276,10 +269,8 @@ class DeferredRows:
         return [slice(first, first + _BLOCK) for first in firsts]
 
     def parts(self) -> Floats:
-        """Return which part of each row is trained on: 1, or less if it is cut.
-
-        A function of the row; 1 for rows that are not standardised.
-        """
+        """Return which part of each row is trained on: 1, or less if it is cut."""
+        # A function of the row; 1 for rows that are not standardised.
         if self.problem.standard is None:
             return np.ones(self.count)
         found = np.empty(self.count)
@@ -294,13 +285,11 @@ class DeferredRows:
 
 
 def labels_of(problem: Problem, rows: Rows | DeferredRows, labels: Floats) -> Floats:
-    """Return labels in the units of the inner problem, shortened where their rows are cut.
-
-    This concerns standardised ridge and Huber regressions: where a row is cut to a part of
-    itself, its label's distance from the centre is cut to the same part. A line that fits the
-    whole record fits the cut one, which only counts less. Sparse rows are not centred, so their
-    labels are not cut.
-    """
+    """Return labels in the units of the inner problem, shortened where their rows are cut."""
+    # This concerns standardised ridge and Huber regressions: where a row is cut to a part of
+    # itself, its label's distance from the centre is cut to the same part. A line that fits the
+    # whole record fits the cut one, which only counts less. Sparse rows are not centred, so
+    # their labels are not cut.
     inner = problem.labels(labels)
     if isinstance(rows, DeferredRows) and losses.is_of_errors(problem.loss):
         inner = inner * rows.parts()

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
-__all__ = ["say_compiling", "step_bar", "waiting"]
-
 _FRAMES = 100  # at most so many are drawn
 
 
@@ -19,8 +17,6 @@ def step_bar(steps: int) -> Iterator[Callable[[int], None]]:
 
     Yields a function of the number of steps done since its last call.
 
-    Notes
-    -----
     Guarantee: what is written depends on `steps` and on the numbers that the callable is
     given, in their order, and not on when.
     Requires: those numbers are public.

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LONGEST", "Levels", "Standard", "standard_of"]
-
 Floats = npt.NDArray[np.float64]
 
 #: Standardised rows have length 1 on average (root of the mean square) and at most this.
@@ -60,8 +58,6 @@ class Standard:
         A row that was cut to a part of itself is centred by the same part of the centre: it
         becomes that part of the whole row's image.
 
-        Notes
-        -----
         Guarantee: a row of the result is a function of its own row and factor, to the last
         bit, wherever it stands (under add-remove the others move up) and whatever the matrix
         is kept in.
@@ -106,10 +102,8 @@ class Standard:
         return turned + along * self.direction
 
     def shares(self) -> Floats:
-        """Return the mean squares of standardised columns, which add up to 1.
-
-        They are those that the scales were made from, as far as noise showed them.
-        """
+        """Return the mean squares of standardised columns, which add up to 1."""
+        # They are those that the scales were made from, as far as noise showed them.
         seen = self.scale > 0.0
         least = float(self.scale[seen].min()) if seen.any() else 1.0
         power = 2.0 - 2.0 / _POWER
@@ -138,9 +132,9 @@ def standard_of(
 
     `mean` and `square` estimate the mean of each feature and of its square, with standard
     deviation `error`. `centred` says whether the mean may be removed (there is an intercept,
-    and rows are dense), `turned` whether the part along the mean may be shortened instead.
-    Levels whose moments cannot be distinguished from those of a level that never occurs get
-    scale 0, and so a coefficient of exactly 0.
+    and rows are dense), `turned` whether the part along it may be shortened instead. Levels
+    whose moments cannot be told from those of a level that never occurs get scale 0, and a
+    coefficient of exactly 0.
     """
     if levels is not None:
         seen = ~_unseen(mean, square, error, levels)
@@ -177,11 +171,9 @@ def standard_of(
 def _unseen(
     mean: Floats, square: Floats, error: float, levels: Levels
 ) -> npt.NDArray[np.bool_]:
-    """Return which levels may never occur, by noisy moments that would have shown it.
-
-    A column's many rare levels may each be hidden by noise and together be common, so they are
-    judged together too.
-    """
+    """Return which levels may never occur, by noisy moments that would have shown it."""
+    # A column's many rare levels may each be hidden by noise and be common together, so they
+    # are judged together too.
     limit = _FLOOR * error
     hidden = (levels.value > 0.0) & (limit <= _LEAST_SEEN * levels.value)
     hidden &= np.maximum(mean, square) <= limit

@@ -1,8 +1,10 @@
 import json
+from dataclasses import replace
 
 import pytest
 
 from commands import call
+from dpscd.audit import front_door
 from dpscd.cli import audit as audit_verb
 from dpscd.estimators.registry import MODELS
 
@@ -111,10 +113,6 @@ def test_the_doors_need_no_figure_and_say_what_each_release_showed(tmp_path, mon
 
 @pytest.mark.full
 def test_a_release_above_its_claim_is_named_and_ends_in_exit_code_1(monkeypatch):
-    from dataclasses import replace
-
-    from dpscd.audit import front_door
-
     plain = front_door.audit_door
 
     def exaggerated(*arguments, **options):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from played import check_every_participation, check_what_ships, estimator
+from played import fitted as played_fit
 
 from dpscd import DPHuberRegressor, DPLinearSVC, DPLogisticRegression, DPRidge
 from dpscd.audit import (
@@ -16,9 +17,9 @@ from dpscd.audit import (
     audit,
     audit_door,
 )
+from dpscd.audit.audit import fit_to, saturated
 from dpscd.audit.canaries import check_saturated, row_weights
-from dpscd.audit.doors import door_games
-from dpscd.audit.subject import fit_to, saturated
+from dpscd.audit.doors import estimator_doors, table_doors
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import advance
 from dpscd.kernels.persons import Persons, advance_persons
@@ -36,17 +37,13 @@ def game(rows):
 
 def fitted(model, rows, **parameters):
     small = Game(canaries=30, ordinary=30, person_rows=rows)
-    subject = saturated(estimator(model, lot_size=20, **parameters), small)
-    present = np.arange(30) % 2 == 0
-    fit_to(subject, small, present)
-    mechanism = Mechanism.of_fit(subject)
-    data = small.dataset(present, mechanism.plan.relation, subject.row_bound)
-    return subject, mechanism, data
+    return played_fit(model, small, lot_size=20, **parameters)
 
 
 # Games.
 
 
+@pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize(
     ("relation", "sizes", "weights"),
     [
@@ -56,11 +53,12 @@ def fitted(model, rows, **parameters):
         ("replace-one", [3, 2, 3, 3, 2], [1.0, 1.0, 1.0, 1.0, 1.0]),
     ],
 )
-def test_worlds_are_neighbours(relation, sizes, weights):
-    small = Game(canaries=5, ordinary=4, person_rows=3)
+def test_worlds_are_neighbours(relation, sizes, weights, rows):
+    small = Game(canaries=5, ordinary=4, person_rows=rows)
     data = small.dataset(PRESENT, Relation(relation), 2.0)
-    assert np.diff(data.starts).tolist() == [*sizes, 1, 2, 3, 1]
-    assert data.X.shape == (sum(sizes) + 7, small.features) == (len(data.groups), 9)
+    sizes = np.minimum(sizes, rows)
+    assert np.diff(data.starts).tolist() == [*sizes, *np.minimum([1, 2, 3, 1], rows)]
+    assert data.X.shape == (data.starts[-1], small.features) == (len(data.groups), 9)
     first = data.starts[: len(sizes)]
     assert data.weights[first].tolist() == weights
     for person, (begin, size) in enumerate(zip(first, sizes, strict=True)):
@@ -120,14 +118,13 @@ def test_a_person_contributes_the_clip_at_every_participation(
 @pytest.mark.parametrize("weight", [SUM, SHARE])
 def test_every_row_of_a_person_would_be_clipped_by_itself(weight):
     _, mechanism, _ = fitted(DPLogisticRegression, 20, person_weight=weight)
-    persons = {"persons": mechanism.persons, "person_rows": 20}
-    assert check_saturated(mechanism.problem, mechanism.plan, 60, **persons) > 2.0
+    assert check_saturated(mechanism.training, 60, 20) > 2.0
     # A travel that is short enough for rows of weight 1 is not for those of weight 1/20.
-    longer = replace(mechanism.plan, clip=400 * mechanism.plan.clip)
-    assert check_saturated(mechanism.problem, longer, 60) > 2.0
+    longer = replace(mechanism.training, clip=400 * mechanism.training.clip)
+    assert check_saturated(longer, 60) > 2.0
     if weight == SHARE:
         with pytest.raises(ParameterError, match="unclipped"):
-            check_saturated(mechanism.problem, longer, 60, **persons)
+            check_saturated(longer, 60, 20)
 
 
 def test_weights_of_rows():
@@ -149,21 +146,19 @@ def test_what_is_audited_is_what_ships(weight, fit_intercept):
     )  # fmt: skip
     check_what_ships(subject, mechanism, data, 30, b"7")
     assert subject.privacy_.protected.is_person
-    assert mechanism.plan.n == subject.privacy_.public["n"] == 60
+    assert mechanism.training.n == subject.privacy_.facts.n == 60
 
 
 def test_a_card_of_persons_is_audited_with_persons():
     subject, mechanism, _ = fitted(DPRidge, 2)
     # The card says what is protected: neither the game nor the caller has to.
-    result = audit(subject, trials=100, random_state=0)
-    assert result.person_rows == PERSON_ROWS == 5
-    result = audit(subject, game=Game(canaries=50), trials=100, random_state=0)
-    assert result.person_rows == PERSON_ROWS
-    result = audit(subject, game=Game(canaries=50, person_rows=2), trials=100, random_state=0)
-    assert result.person_rows == 2
-    small = Game(canaries=30, ordinary=30)
-    result = audit(mechanism, game=small, trials=100, random_state=0)
-    assert result.person_rows == PERSON_ROWS
+    for one, played, rows in (
+        (subject, None, PERSON_ROWS),
+        (subject, Game(canaries=50), PERSON_ROWS),
+        (subject, Game(canaries=50, person_rows=2), 2),
+        (mechanism, Game(canaries=30, ordinary=30), 5),
+    ):
+        assert audit(one, game=played, trials=100, random_state=0).person_rows == rows
 
 
 def test_a_card_of_records_is_not_audited_with_persons():
@@ -185,15 +180,14 @@ def test_a_card_of_records_is_not_audited_with_persons():
 @pytest.mark.parametrize(
     ("relation", "rows"),
     [
+        *((relation, 5) for relation in ("zero-out", "add-remove", "replace-one")),
         ("zero-out", 1),
-        ("zero-out", 5),
         ("zero-out", 20),
-        ("add-remove", 5),
-        ("replace-one", 5),
-        pytest.param("add-remove", 1, marks=pytest.mark.full),
-        pytest.param("add-remove", 20, marks=pytest.mark.full),
-        pytest.param("replace-one", 1, marks=pytest.mark.full),
-        pytest.param("replace-one", 20, marks=pytest.mark.full),
+        *(
+            pytest.param(relation, rows, marks=pytest.mark.full)
+            for relation in ("add-remove", "replace-one")
+            for rows in (1, 20)
+        ),
     ],
 )
 def test_white_box_bound_is_close_below_the_claim(relation, rows):
@@ -293,7 +287,7 @@ def test_a_clip_per_row_behind_the_door_is_found(monkeypatch):
 @pytest.mark.full
 @pytest.mark.parametrize("rows", [1, 4])
 def test_all_games_can_be_played_with_persons(rows):
-    games = door_games(4.0, 1e-5, rows)
+    games = [*estimator_doors(4.0, 1e-5, rows), *table_doors(4.0, 1e-5, rows)]
     assert {one.person_rows for one in games} == {rows}
     assert not any("lazy" in one.name for one in games)
     for one in games:

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from dpscd.audit import ScoreGame, audit_score
+from commands import call
+from dpscd import DPRidge
+from dpscd.audit import EstimatorGame, ScoreGame, audit_door, audit_score
 from dpscd.audit.doors import score_doors
-from dpscd.cli.app import app
 from dpscd.errors import ParameterError
-from dpscd.estimators import private_score as module
-from dpscd.privacy.event import SampledGaussian
-from dpscd.privacy.score import noisy_score
+from dpscd.estimators.private_score import private_score
+from dpscd.releases.base import SumRelease
+from dpscd.releases.score import Score
 
 CLAIM = 4.0
 CELLS = ScoreGame("cells", "confusion", {"epsilon": CLAIM}, classes=8, canaries=64)
@@ -42,16 +42,17 @@ def test_canaries_can_be_persons(game):
     assert result.epsilon_lower <= CLAIM
 
 
-def half_the_noise(release, total, source):
-    event = SampledGaussian(1.0, release.event.noise_multiplier / 2.0, 1)
-    return noisy_score(replace(release, event=event), total, source)
+def half_the_noise(score, *asked):
+    return SumRelease.answered(
+        replace(score, noise_multiplier=score.noise_multiplier / 2.0), *asked
+    )
 
 
 @pytest.mark.full
 def test_half_the_noise_is_noticed(monkeypatch):
     assert not audit_score(CELLS, trials=1000, random_state=0).exceeded
     assert not audit_score(ALONE, trials=300, random_state=0).exceeded
-    monkeypatch.setattr(module, "noisy_score", half_the_noise)
+    monkeypatch.setattr(Score, "answered", half_the_noise)
     found = audit_score(CELLS, trials=1000, random_state=0)
     assert found.exceeded
     assert found.epsilon_lower > 1.5 * CLAIM
@@ -63,7 +64,7 @@ def test_half_the_noise_is_noticed(monkeypatch):
 def test_a_person_that_counts_once_a_row_is_noticed():
     def by_row(*records, **chosen):
         del chosen["groups"]
-        return module.private_score(*records, **chosen)
+        return private_score(*records, **chosen)
 
     game = replace(CELLS, person_rows=5)
     assert not audit_score(game, trials=500, random_state=0).exceeded
@@ -81,45 +82,56 @@ def test_worlds_differ_in_the_records_of_a_canary_alone(relation):
     assert (who == 5).sum() == {"zero-out": 1, "add-remove": 0, "replace-one": 2}[relation]
 
 
-def test_results_are_plain_json_and_can_be_repeated():
+@pytest.mark.parametrize(
+    ("attack", "game", "count"),
+    [
+        (audit_score, CELLS, "scores"),
+        pytest.param(
+            audit_door,
+            EstimatorGame("ridge", DPRidge, {"epsilon": CLAIM}, canaries=100),
+            "fits",
+            marks=pytest.mark.full,
+        ),
+    ],
+)
+def test_results_are_plain_json_and_can_be_repeated(attack, game, count):
     done = []
-    one = audit_score(CELLS, trials=60, random_state=0, progress=done.append).to_dict()
-    other = audit_score(CELLS, trials=60, random_state=0).to_dict()
-    assert sum(done) == one["scores"] * 64
+    one = attack(game, trials=60, random_state=0, progress=done.append).to_dict()
+    other = attack(game, trials=60, random_state=0).to_dict()
+    assert sum(done) == one[count] * game.canaries
     for values in (one, other):
         values.pop("seconds")
+        for release in values.get("releases", ()):
+            assert release["exceeded"] is False
     assert json.loads(json.dumps(one)) == json.loads(json.dumps(other))
-    assert audit_score(CELLS, trials=60).seed is None
+    assert attack(game, trials=60).seed is None
     with pytest.raises(ParameterError, match="trials=0"):
-        audit_score(CELLS, trials=0)
+        attack(game, trials=0)
 
 
-def run(*words):
-    return CliRunner().invoke(app, ["audit", "--through", "score", "--trials", "200", *words])
+def run(*words, **more):
+    return call("audit", "--through", "score", "--trials", 200, *words, **more)
 
 
 @pytest.mark.full
 def test_the_command_prints_scores_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = run("--model", "ridge", "--seed", "0", "--json")
-    assert found.exit_code == 0, found.output
-    values = json.loads(found.stdout)
+    values = json.loads(run("--model", "ridge", "--seed", 0, "--json").stdout)
     assert (values["models"], values["doors"], values["figure"]) == ({}, [], None)
     assert {x["metric"] for x in values["scores"]} == {"mae", "mse", "r2"}
-    text = run("--model", "ridge", "--seed", "0")
+    text = run("--model", "ridge", "--seed", 0)
     assert "Private scores: lower bounds on epsilon" in text.stdout
     assert "240 scores in" in text.stdout
     assert not any(tmp_path.iterdir())
-    assert run("--epsilon", "-1").exit_code == 2
-    refused = run("--model", "svm")
-    assert refused.exit_code == 2
+    run("--epsilon", -1, code=2)
+    refused = run("--model", "svm", code=2)
     assert "--model svm: scores are attacked of logistic and ridge" in refused.stderr
 
 
 @pytest.mark.full
 def test_a_broken_score_ends_in_exit_code_1(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(module, "noisy_score", half_the_noise)
-    found = run("--model", "logistic", "--seed", "0", "--epsilon", "20", "--trials", "4000")
-    assert found.exit_code == 1
+    monkeypatch.setattr(Score, "answered", half_the_noise)
+    options = ("--model", "logistic", "--seed", 0, "--epsilon", 20, "--trials", 4000)
+    found = run(*options, code=1)
     assert "EXCEEDED" in found.stdout

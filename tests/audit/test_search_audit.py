@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dpscd.estimators import model_search
+from dpscd.releases.base import SumRelease
+from dpscd.releases.score import Score
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "search_audit.py"
 SEARCHES = 120
@@ -31,13 +32,10 @@ def test_no_audit_is_above_the_claim(bounds, trained):
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 def test_scores_with_a_fifth_of_the_noise_are_noticed(bounds, monkeypatch):
-    real = model_search.noisy_score
+    def quiet(score, *asked):
+        less = dataclasses.replace(score, noise_multiplier=0.2 * score.noise_multiplier)
+        return SumRelease.answered(less, *asked)
 
-    def quiet(release, total, source):
-        event = release.event
-        less = dataclasses.replace(event, noise_multiplier=0.2 * event.noise_multiplier)
-        return real(dataclasses.replace(release, event=less), total, source)
-
-    monkeypatch.setattr(model_search, "noisy_score", quiet)
+    monkeypatch.setattr(Score, "answered", quiet)
     found, claim = bounds(SEARCHES, trained=False)
     assert found.epsilon_gaussian > claim

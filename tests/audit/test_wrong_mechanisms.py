@@ -7,10 +7,8 @@ import pytest
 
 from dpscd.audit import Game, Mechanism, audit
 from dpscd.kernels.dual import advance
-from dpscd.losses import Squared
 from dpscd.privacy.random import Purpose
 from dpscd.privacy.sampling import Lots, PoissonLots
-from dpscd.problem import Problem
 from plans import make_plan
 
 
@@ -19,7 +17,7 @@ def mechanism_for(game, *, rate, steps):
         n=game.records, d=game.features, intercept=False, lam=1e9, steps=steps, rate=rate,
         clip=1.0 / (8 * steps), separability=rate * game.records, averaging=0.5,
     ).calibrated()  # fmt: skip
-    return Mechanism.planned(Problem(Squared(), plan.lam, plan.n, plan.d), plan)
+    return Mechanism.planned(plan.training)
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def test_the_right_mechanism_passes():
         ),
         pytest.param(lambda m: replace(m, step=no_clip), id="clip skipped"),
         pytest.param(
-            lambda m: replace(m, lots=PoissonLots(2.0 * m.plan.rate)), id="twice the rate"
+            lambda m: replace(m, lots=PoissonLots(2.0 * m.training.rate)), id="twice the rate"
         ),
     ],
 )

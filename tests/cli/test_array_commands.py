@@ -1,15 +1,17 @@
 """The verbs for rows in .npy files: from fit to export, and how they fail."""
 
 import math
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from commands import answer, call
+from commands import answer, call, refusal
 from dpscd import DPLogisticRegression, DPRidge, Ledger, load, to_onnx, to_sklearn
-from dpscd.cli.arrays import declared_classes
+from dpscd.cli.inputs import declared_classes
+from refits import with_numbers
 
 SECRET = "canary-9087"
 N, D, K = 3000, 5, 3
@@ -24,31 +26,26 @@ def samples(count=N, seed=0):
     return X.astype(np.float32), y
 
 
-def bits_of(X):
-    return (X.view(np.uint32) >> 16).astype(np.uint16)
-
-
 def fit_words(*words, data="x.npy"):
     return ("fit", data, "--labels", "y.npy", "--out", "m.json", *words)
 
 
 def fails(*words):
-    """Return what a verb says that fails by the user's fault."""
-    found = call(*words, code=1)
-    assert SECRET not in found.output
+    said = refusal(*words)
+    assert SECRET not in said
     assert not Path("m.json").exists() or words[0] != "fit"
-    return found.stderr
+    return said
 
 
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def files(folder, trained):
+    shutil.copytree(trained, folder, dirs_exist_ok=True)
     X, y = samples()
     np.save("x.npy", X)
     np.save("half.npy", X.astype(np.float16))
-    np.save("bits.npy", bits_of(X))
+    np.save("bits.npy", (X.view(np.uint32) >> 16).astype(np.uint16))
     np.save("y.npy", y)
-    (tmp_path / "parts").mkdir()
+    (folder / "parts").mkdir()
     np.save("parts/0.npy", X[:1000].astype(np.float16))
     np.save("parts/1.npy", X[1000:])
     np.save("y0.npy", y[:1000])
@@ -79,8 +76,8 @@ def test_from_files_to_a_model_that_others_can_serve(files):
         "5 features.\nWrote m.json\n"
     )
     card = load("m.json").privacy_
-    assert card.public["classes"] == [0, 1, 2]
-    assert card.public["classes_from"] == "declared"
+    assert card.facts.classes == (0, 1, 2)
+    assert card.facts.declared
     found = answer("evaluate", "m.json", "x.npy", *LABELS)
     assert found["records"] == N
     assert found["metrics"]["accuracy"] > 0.9
@@ -98,11 +95,6 @@ def test_from_files_to_a_model_that_others_can_serve(files):
         call(verb[0], "m.json", *verb[1:])
 
 
-def seeded(*words):
-    call("fit", *words, "--out", "m.json", "--seed", 3)
-    return load("m.json").coef_
-
-
 @pytest.mark.full
 def test_one_model_however_rows_are_stored(files):
     X, y = files
@@ -115,17 +107,18 @@ def test_one_model_however_rows_are_stored(files):
         ("parts", *LABELS),
         ("parts/0.npy", "parts/1.npy", *parts),
     ):
-        np.testing.assert_array_equal(seeded(*words, "--classes", K), model.coef_, words[0])
+        call("fit", *words, "--classes", K, "--out", "m.json", "--seed", 3)
+        np.testing.assert_array_equal(load("m.json").coef_, model.coef_, words[0])
 
 
 @pytest.mark.full
-def test_every_verb_reads_bfloat16(files, trained):
+def test_every_verb_reads_bfloat16(files):
     X, y = files
-    model = load(trained / "logistic.json")
-    words = (trained / "logistic.json", "bits.npy")
-    call("predict", *words, "--bfloat16", "--out", "p.csv")
+    model = load("logistic.json")
+    words = ("logistic.json", "bits.npy", "--bfloat16")
+    call("predict", *words, "--out", "p.csv")
     np.testing.assert_array_equal(pd.read_csv("p.csv")["prediction"], model.predict(X))
-    found = answer("evaluate", *words, "--bfloat16", *LABELS)["metrics"]["accuracy"]
+    found = answer("evaluate", *words, *LABELS)["metrics"]["accuracy"]
     assert found == model.score(X, y)
 
 
@@ -142,7 +135,6 @@ def test_a_regression_on_rows(files):
     assert "mean absolute error on 3,000 records: " in noisy
 
 
-@pytest.mark.usefixtures("files")
 def test_fit_in_json_and_charged():
     Ledger.init("b.db", "people", 3.0, 1e-4)
     charge = ("--ledger", "b.db", "--dataset", "people")
@@ -174,14 +166,13 @@ def test_a_label_that_is_no_class_is_silent_everywhere(files):
     assert found == model.score(X[10:], y[10:])
 
 
-@pytest.mark.usefixtures("files")
-def test_no_rows_at_all(trained):
+def test_no_rows_at_all():
     np.save("x.npy", np.empty((0, D), np.float16))
     np.save("y.npy", np.empty(0, int))
-    call("predict", trained / "logistic.json", "x.npy", "--proba", "--out", "p.csv")
+    call("predict", "logistic.json", "x.npy", "--proba", "--out", "p.csv")
     assert len(pd.read_csv("p.csv")) == 0
     for more in ((), ("--private-epsilon", 1)):
-        said = fails("evaluate", trained / "logistic.json", "x.npy", *LABELS, *more)
+        said = fails("evaluate", "logistic.json", "x.npy", *LABELS, *more)
         assert said == "error: the table has no records.\n"
     assert "0 sample" in fails(*fit_words("--classes", K))
 
@@ -208,31 +199,27 @@ def test_no_rows_at_all(trained):
         (("--classes", 3, "--bfloat16"), "stored as whole numbers of 16 bits"),
     ],
 )
-@pytest.mark.usefixtures("files")
 def test_options_that_do_not_go_together(words, text):
     assert text in fails(*fit_words(*words))
 
 
-@pytest.mark.usefixtures("files")
-def test_tables_and_rows_do_not_mix(trained):
+def test_tables_and_rows_do_not_mix():
     Path("t.csv").write_text("a\n1\n")
     assert "not both" in fails("fit", "x.npy", "t.csv", "--out", "m.json")
     assert "a table needs --schema" in fails("fit", "t.csv", "--out", "m.json")
     for option in (("--labels", "y.npy"), ("--classes", 3), ("--bfloat16",)):
         said = fails("fit", "t.csv", "--out", "m.json", *option)
         assert f"{option[0]} goes with rows in .npy files" in said
-    model = trained / "logistic.json"
+    model = "logistic.json"
     assert "holds an estimator without schema" in fails("predict", model, "t.csv")
     assert "--labels and --bfloat16" in fails("evaluate", model, "t.csv", "--labels", "y.npy")
     assert "--bfloat16 goes with" in fails("predict", model, "t.csv", "--bfloat16")
     assert "--keep copies columns" in fails("predict", model, "x.npy", "--keep", "id")
-    assert "DPRidge has no probabilities" in fails(
-        "predict", trained / "ridge.json", "x.npy", "--proba"
-    )
+    said = fails("predict", "ridge.json", "x.npy", "--proba")
+    assert "DPRidge has no probabilities" in said
     assert "need --labels" in fails("evaluate", model, "x.npy")
 
 
-@pytest.mark.usefixtures("files")
 def test_a_model_of_tables_reads_no_rows():
     Path("s.toml").write_text(
         '[target]\ncolumn = "y"\nclasses = ["a", "b"]\n[columns.x]\nkind = "boolean"\n'
@@ -243,7 +230,6 @@ def test_a_model_of_tables_reads_no_rows():
 
 
 @pytest.mark.parametrize("which", ["x.npy", "y.npy"])
-@pytest.mark.usefixtures("files")
 def test_python_objects_are_refused(which):
     objects = np.array([SECRET] * N, dtype=object)
     np.save(which, objects if which == "y.npy" else objects[:, None], allow_pickle=True)
@@ -259,7 +245,6 @@ def test_python_objects_are_refused(which):
         ([np.zeros(N - 1, int), np.zeros(1, np.int8)], "all be of one type"),
     ],
 )
-@pytest.mark.usefixtures("files")
 def test_labels_that_do_not_belong_to_the_rows(labels, text):
     options = []
     for place, part in enumerate(labels):
@@ -270,7 +255,6 @@ def test_labels_that_do_not_belong_to_the_rows(labels, text):
     assert str(N) not in said
 
 
-@pytest.mark.usefixtures("files")
 def test_a_cell_that_is_no_number_is_refused_in_fixed_words():
     X = np.load("half.npy")
     X[7, 1] = np.nan
@@ -291,30 +275,25 @@ def test_inspect_shows_of_many_classes_the_highest_and_the_lowest(tmp_path):
     coef[:, 0] = [0.0, 3.0, -2.0, 1.0, 9.0, -7.0]
     model = DPLogisticRegression(math.inf, classes=list("abcdef"), lam=1.0)
     model.fit(np.eye(6, 4), list("abcdef"))
-    model.coef_ = coef
     path = tmp_path / "m.json"
-    model.save(path)
+    with_numbers(model, coef=coef).save(path)
     said = call("inspect", path, "--top", 4).stdout
     line = next(line for line in said.splitlines() if "x0" in line)
-    assert [x.strip() for x in line.strip("│ ").split("│")] == [
-        "x0", "e", "+9.0000", "f", "-7.0000", "0.0000",
-    ]  # fmt: skip
+    cells = [x.strip() for x in line.strip("│ ").split("│")]
+    assert cells == ["x0", "e", "+9.0000", "f", "-7.0000", "0.0000"]
     assert "most against" in said
 
 
 def test_how_long_a_label_is_decides_nothing_before_the_charge(files):
     X, y = files
     names = np.array(["cat", "dog", "parrots"])[y]
-    texts = [np.where(names[:1000] == "parrots", "dog", names[:1000]), names[1000:]]
-    texts = [np.array(part.tolist()) for part in texts]
+    names[:1000][names[:1000] == "parrots"] = "dog"
+    texts = [np.array(part.tolist()) for part in (names[:1000], names[1000:])]
     assert texts[0].dtype != texts[1].dtype  # one label of seven letters makes the difference
-    np.save("short.npy", texts[0])
-    np.save("long.npy", texts[1])
-    call(
-        "fit", "parts", "--labels", "short.npy", "--labels", "long.npy", "--out", "m.json",
-        "--classes", "cat,dog,parrots", "--epsilon", 4, "--seed", 0,
-    )  # fmt: skip
-    found = load("m.json")
+    np.save("y0.npy", texts[0])
+    np.save("y1.npy", texts[1])
+    words = ("--labels", "y0.npy", "--labels", "y1.npy", "--classes", "cat,dog,parrots")
+    call("fit", "parts", *words, "--epsilon", 4, "--seed", 0, "--out", "m.json")
     model = DPLogisticRegression(4.0, classes=["cat", "dog", "parrots"], random_state=0)
-    model.fit(X, np.concatenate(texts).tolist())
-    np.testing.assert_array_equal(found.coef_, model.coef_)
+    model.fit(X, names.tolist())
+    np.testing.assert_array_equal(load("m.json").coef_, model.coef_)

@@ -1,10 +1,11 @@
-import json
-
 import pytest
 
-from commands import call, refusal
+from commands import answer, call, refusal
 from dpscd.privacy.ledger import Ledger
 from plans import small_plan
+
+LIMITS = ("--epsilon", 2, "--delta", "1e-5")
+PATIENT = "a person: all records with the same value of 'patient'"
 
 
 def budget(*words, **more):
@@ -14,34 +15,30 @@ def budget(*words, **more):
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "budget.db"
-    budget("init", path, "--dataset", "adult", "--epsilon", 2, "--delta", "1e-5")
+    budget("init", path, "--dataset", "adult", *LIMITS)
     return path
 
 
-PATIENT = "a person: all records with the same value of 'patient'"
-
-
 def charge(path, dataset="adult", **more):
-    release = small_plan(0.5, 1e-6).release()
+    release = small_plan(0.5, 1e-6).training.cost
     return Ledger(path).reserve(dataset, [release], 0.5, 1e-6, "zero-out", "[a] fit", **more)
 
 
 def test_init_prints_the_new_budget(tmp_path):
-    words = ("--dataset", "adult", "--epsilon", 2, "--delta", "1e-5")
+    words = ("--dataset", "adult", *LIMITS)
     made = budget("init", tmp_path / "a.db", *words)
     assert "adult" in made.stdout
-    made = budget("init", tmp_path / "b.db", *words, "--filter", "renyi", "--json")
-    state = json.loads(made.stdout)
+    state = answer("budget", "init", tmp_path / "b.db", *words, "--filter", "renyi")
     assert (state["epsilon"], state["filter"], state["left_epsilon"]) == (2.0, "renyi", 2.0)
 
 
 def test_show_gives_spent_and_left(file):
     charge(file)
-    state = json.loads(budget("show", file, "--dataset", "adult", "--json").stdout)
+    state = answer("budget", "show", file, "--dataset", "adult")
     assert (state["spent_epsilon"], state["left_epsilon"]) == (0.5, 1.5)
     assert (state["spent_delta"], state["left_delta"]) == (1e-6, 9e-6)
     assert (state["reserved"], state["committed"]) == (1, 0)
-    (same,) = json.loads(budget("show", file, "--json").stdout)
+    (same,) = answer("budget", "show", file)
     assert same == state
     table = budget("show", file).stdout
     assert "1.5" in table
@@ -49,13 +46,11 @@ def test_show_gives_spent_and_left(file):
 
 
 def test_show_explains_the_renyi_total(file):
-    budget(
-        "init", file, "--dataset", "r", "--epsilon", 2, "--delta", "1e-5", "--filter", "renyi"
-    )
+    budget("init", file, "--dataset", "r", *LIMITS, "--filter", "renyi")
     charge(file, "r")
     shown = budget("show", file, "--dataset", "r")
     assert "can therefore exceed their own (PLD) epsilons" in shown.stdout
-    state = json.loads(budget("show", file, "--dataset", "r", "--json").stdout)
+    state = answer("budget", "show", file, "--dataset", "r")
     assert state["spent_epsilon"] > 0.5
     assert state["left_epsilon"] + state["spent_epsilon"] == pytest.approx(2.0)
     assert state["left_delta"] is None
@@ -64,7 +59,7 @@ def test_show_explains_the_renyi_total(file):
 def test_history_lists_every_fit(file):
     first, second = charge(file), charge(file)
     Ledger(file).commit(first)
-    listed = json.loads(budget("history", file, "--json").stdout)
+    listed = answer("budget", "history", file)
     assert [x["id"] for x in listed] == [first, second]
     assert [x["committed"] for x in listed] == [True, False]
     assert listed[0]["releases"][0]["what"] == "shared vector"
@@ -81,34 +76,33 @@ def test_fits_with_a_seed_are_marked(file):
     charge(file, seeded=True)
     assert "1 of its fits drew noise from a seed" in budget("show", file).stdout
     assert "reserved, seeded" in budget("history", file).stdout
-    assert json.loads(budget("show", file, "--json").stdout)[0]["seeded"] == 1
-    listed = json.loads(budget("history", file, "--json").stdout)
+    assert answer("budget", "show", file)[0]["seeded"] == 1
+    listed = answer("budget", "history", file)
     assert [x["seeded"] for x in listed] == [False, True]
 
 
 def test_a_budget_for_persons_says_so(file):
-    words = ("--dataset", "visits", "--epsilon", 2, "--delta", "1e-5", "--person", "patient")
-    assert f"visits: the unit is {PATIENT}." in budget("init", file, *words).stdout
+    made = budget("init", file, "--dataset", "visits", *LIMITS, "--person", "patient")
+    assert f"visits: the unit is {PATIENT}." in made.stdout
     assert "the unit is" not in budget("history", file).stdout
     charge(file, "visits", unit=PATIENT)
     charge(file)
     for verb in ("show", "history"):
         lines = budget(verb, file).stdout.splitlines()
         assert [x for x in lines if "unit" in x] == [f"visits: the unit is {PATIENT}."]
-    shown = json.loads(budget("show", file, "--json").stdout)
+    shown = answer("budget", "show", file)
     assert [x["unit"].partition(";")[0] for x in shown] == ["a record", PATIENT]
-    listed = json.loads(budget("history", file, "--json").stdout)
+    listed = answer("budget", "history", file)
     assert [x["unit"].partition(";")[0] for x in listed] == [PATIENT, "a record"]
 
 
 def test_a_budget_for_groups_given_to_fit(file):
-    words = ("--dataset", "rows", "--epsilon", 2, "--delta", "1e-5", "--groups", "--json")
-    state = json.loads(budget("init", file, *words).stdout)
+    state = answer("budget", "init", file, "--dataset", "rows", *LIMITS, "--groups")
     assert state["unit"].endswith("the groups given to fit")
 
 
 def test_verify_gives_the_head(file):
-    found = json.loads(budget("verify", file, "--json").stdout)
+    found = answer("budget", "verify", file)
     assert found["ok"]
     assert found["entries"] == 2
     charge(file)
@@ -117,24 +111,23 @@ def test_verify_gives_the_head(file):
     assert "all 3 entries" in again.stdout
 
 
+NEW = ("init", "{file}", "--dataset", "b", "--delta", "1e-5", "--epsilon", "1")
+
+
 @pytest.mark.parametrize(
     ("words", "match"),
     [
-        (("init", "{file}", "--dataset", "adult", "--epsilon", "1", "--delta", "1e-5"), "show"),
-        (("init", "{file}", "--dataset", "b", "--epsilon", "0", "--delta", "1e-5"), "greater"),
-        (("init", "{file}", "--dataset", "b", "--epsilon", "1", "--delta", "1e-5",
-          "--relation", "equal"), "must be one of"),
-        (("init", "{file}", "--dataset", "b", "--epsilon", "1", "--delta", "1e-5",
-          "--relation", "replace-one", "--filter", "renyi"), "Use --filter basic"),
-        (("init", "{file}", "--dataset", "b", "--epsilon", "1", "--delta", "1e-5",
-          "--person", "a", "--groups"), "told apart in one way"),
-        (("init", "{file}", "--dataset", "b", "--epsilon", "1", "--delta", "1e-5",
-          "--person", ""), "name of a column"),
+        ((*NEW, "--dataset", "adult"), "show"),
+        ((*NEW[:-1], "0"), "greater"),
+        ((*NEW, "--relation", "equal"), "must be one of"),
+        ((*NEW, "--relation", "replace-one", "--filter", "renyi"), "Use --filter basic"),
+        ((*NEW, "--person", "a", "--groups"), "told apart in one way"),
+        ((*NEW, "--person", ""), "name of a column"),
         (("show", "{file}", "--dataset", "b"), "dpscd budget init"),
         (("history", "{file}.none"), "dpscd budget init"),
         (("verify", "{file}", "--head", "0" * 64), "older copy"),
     ],
-)  # fmt: skip
+)
 def test_errors_are_one_line_that_says_what_to_do(file, words, match):
     assert match in refusal("budget", *(word.format(file=file) for word in words))
 

@@ -3,14 +3,13 @@
 import hashlib
 import json
 import shutil
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 
-from commands import call
+from commands import answer, call, refusal
 from dpscd import DPLogisticRegression
 
 
@@ -22,15 +21,16 @@ def model(tmp_path_factory):
     return path
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch, model):
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(model, "model.json")
+@pytest.fixture(autouse=True)
+def files(folder, model):
+    shutil.copy(model, folder / "model.json")
     scores = {"private": False, "records": 3, "metrics": {"accuracy": 0.5}}
     scores["model_sha256"] = hashlib.sha256(Path(model).read_bytes()).hexdigest()
     Path("scores.json").write_text(json.dumps(scores))
 
-    return partial(call, "export")
+
+def run(*words, **more):
+    return call("export", *words, **more)
 
 
 def filled(name):
@@ -43,7 +43,7 @@ def filled(name):
     Path(name).write_text(text.replace(' = ""', ' = "words"'))
 
 
-def test_a_template_is_filled_in_and_becomes_an_entry(run):
+def test_a_template_is_filled_in_and_becomes_an_entry():
     assert run("registry", "--template", "d.toml").stdout == "Wrote d.toml\n"
     filled("d.toml")
     words = ("registry", "model.json", "--details", "d.toml", "--out", "entry.yaml")
@@ -53,14 +53,12 @@ def test_a_template_is_filled_in_and_becomes_an_entry(run):
     assert values["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"] == 1.0
 
 
-def test_what_is_missing_is_listed_and_nothing_is_written(run):
-    found = run("registry", "model.json", "--out", "entry.yaml", code=1)
-    assert "deployment.basic.intended_use" in found.stderr
+def test_what_is_missing_is_listed_and_nothing_is_written():
+    words = ("export", "registry", "model.json", "--out", "entry.yaml")
+    assert "deployment.basic.intended_use" in refusal(*words)
     run("registry", "--template", "d.toml")
-    words = ("registry", "model.json", "--details", "d.toml", "--out", "entry.yaml")
-    found = run(*words, code=1)
-    assert "missing: url_slug, deployment.basic.name" in found.stderr
-    assert found.stderr.count("\n") == 1
+    said = refusal(*words, "--details", "d.toml")
+    assert "missing: url_slug, deployment.basic.name" in said
     assert not Path("entry.yaml").exists()
 
 
@@ -73,15 +71,13 @@ def test_what_is_missing_is_listed_and_nothing_is_written(run):
         (("--out", "entry.yaml"), "MODEL and --out are needed"),
     ],
 )
-def test_arguments_that_do_not_go_together_are_refused(run, words, says):
+def test_arguments_that_do_not_go_together_are_refused(words, says):
     before = Path("scores.json").read_text()
-    found = run("registry", *words, code=1)
-    assert says in found.stderr
-    assert found.stderr.count("\n") == 1
+    assert says in refusal("export", "registry", *words)
     assert Path("scores.json").read_text() == before
 
 
-def test_a_model_card_includes_what_it_is_given(run):
+def test_a_model_card_includes_what_it_is_given():
     run("registry", "--template", "d.toml")
     filled("d.toml")
     words = ("--evaluation", "scores.json", "--details", "d.toml")
@@ -95,23 +91,19 @@ def test_a_model_card_includes_what_it_is_given(run):
     assert "None was handed over" in Path("README.md").read_text()
 
 
-def test_a_bill_of_materials(run):
+def test_a_bill_of_materials():
     assert run("cyclonedx", "model.json", "--out", "bom.json").stdout == "Wrote bom.json\n"
     assert json.loads(Path("bom.json").read_text())["specVersion"] == "1.6"
-    words = ("--evaluation", "scores.json", "--json")
-    values = json.loads(run("cyclonedx", "model.json", "--out", "bom.json", *words).stdout)
-    assert values == {
-        "written": "bom.json",
-        "warnings": ["The evaluation is not private, and is in the file"],
-    }
+    words = ("cyclonedx", "model.json", "--out", "bom.json", "--evaluation", "scores.json")
+    warnings = ["The evaluation is not private, and is in the file"]
+    assert answer("export", *words) == {"written": "bom.json", "warnings": warnings}
     assert "performanceMetrics" in Path("bom.json").read_text()
 
 
 @pytest.mark.parametrize("verb", ["registry", "model-card", "cyclonedx"])
-def test_nothing_is_written_about_what_is_no_model(run, verb):
+def test_nothing_is_written_about_what_is_no_model(verb):
     Path("model.json").write_text("{}")
-    found = run(verb, "model.json", "--out", "out", code=1)
-    assert "not a usable model file" in found.stderr
-    assert found.stderr.count("\n") == 1
+    words = ("export", verb, "model.json", "--out")
+    assert "not a usable model file" in refusal(*words, "out")
     assert not Path("out").exists()
-    assert "there is no such folder" in run(verb, "model.json", "--out", "a/b", code=1).stderr
+    assert "there is no such folder" in refusal(*words, "a/b")

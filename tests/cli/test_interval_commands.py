@@ -1,6 +1,8 @@
 """Confidence intervals on the command line: fit, inspect and plan."""
 
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,7 +10,7 @@ import pytest
 
 from commands import SCHEMA, answer, call, refusal
 from dpscd import Ledger, load
-from dpscd.cli.interval_table import _reference
+from dpscd.cli.inspect import _reference
 
 SCHEMA = SCHEMA.replace('"m"]', '"m", "x", "nobody"]')
 N = 4000
@@ -20,10 +22,6 @@ def people(count=N, seed=0):
     odds = (age - 50) / 25 + generator.normal(size=count)
     sex = generator.choice(["f", "m", "x"], count)
     return pd.DataFrame({"age": age, "sex": sex, "ill": np.where(odds > 0, "yes", "no")})
-
-
-def words_of(text):
-    return " ".join(text.split())
 
 
 @pytest.fixture(scope="module")
@@ -51,62 +49,64 @@ def trained(tmp_path_factory):
     return folder, printed
 
 
+@pytest.fixture(autouse=True)
+def printed(folder, trained):
+    """Copy the models and the data to the folder of the test; return what was printed."""
+    shutil.copytree(trained[0], folder, dirs_exist_ok=True)
+    return trained[1]
+
+
+FIT = ("fit", "t.csv", "--schema", "s.toml", "--out", "m.json")
+CHARGED = ("--ledger", "b.db", "--dataset", "people", "--out", "m.json")
+
+
 # --- fit ------------------------------------------------------------------------------------
 
 
 @pytest.mark.full
-def test_fit_says_where_the_intervals_are(trained):
-    folder, printed = trained
-    path = folder / "table.json"
-    assert printed["table"].endswith(
-        f"Wrote {path}\nIntervals: dpscd inspect {path} --intervals\n"
-    )
+def test_fit_says_where_the_intervals_are(printed):
+    wrote, then = printed["table"].splitlines()[-2:]
+    path = wrote.removeprefix("Wrote ")
+    assert then == f"Intervals: dpscd inspect {path} --intervals"
     assert "--intervals" not in printed["plain"]
-    assert load(path).estimator_.inference is True
-    assert load(path).schema_.columns[0].shape == "line"
+    assert load("table.json").estimator_.inference is True
+    assert load("table.json").schema_.columns[0].shape == "line"
     assert json.loads(printed["robust"])["inference"] == "robust"
-    assert load(folder / "robust.json").estimator_.inference == "robust"
+    assert load("robust.json").estimator_.inference == "robust"
     assert json.loads(printed["ridge"])["inference"] is True
 
 
 @pytest.mark.parametrize("model", ["svm", "huber", "poisson"])
-def test_a_model_without_intervals_is_refused_before_anything_is_read(tmp_path, model):
-    ledger = Ledger.init(tmp_path / "b.db", "people", 3.0, 1e-4)
+def test_a_model_without_intervals_is_refused_before_anything_is_read(model):
+    ledger = Ledger.init("b.db", "people", 3.0, 1e-4)
     for flag in ("--inference", "--robust"):
-        found = refusal(
-            "fit", "none.csv", "--schema", "none.toml", "--out", tmp_path / "m.json",
-            "--model", model, flag, "--ledger", tmp_path / "b.db", "--dataset", "people",
-        )  # fmt: skip
+        words = ("fit", "none.csv", "--schema", "none.toml", *CHARGED)
+        found = refusal(*words, "--model", model, flag)
         assert f"--model {model} has no confidence intervals" in found
         assert "ridge or logistic" in found
     assert ledger.show("people").spent_epsilon == 0.0
-    assert not (tmp_path / "m.json").exists()
+    assert not Path("m.json").exists()
 
 
-def test_what_the_library_refuses_is_refused_before_the_charge(trained, tmp_path):
-    folder, _ = trained
-    Ledger.init(tmp_path / "b.db", "people", 9.0, 1e-4)
-    charge = ("--ledger", tmp_path / "b.db", "--dataset", "people")
-    charge = (*charge, "--out", tmp_path / "m.json")
-    words = ("fit", folder / "t.csv", "--inference", *charge)
-    bent = tmp_path / "bent.toml"
-    bent.write_text(SCHEMA.replace("[0, 100]", "[0, 100]\nbins = 5"))
-    assert "inference is not for the shape of column 'age'" in refusal(*words, "--schema", bent)
-    classes = ("fit", folder / "x.npy", "--labels", folder / "y.npy", "--classes", "3")
-    assert "inference is for two classes" in refusal(*classes, "--inference", *charge)
-    little = ("--schema", folder / "s.toml", "--epsilon", 0.001)
-    assert "inference cannot work with n=4000" in refusal(*words, *little)
-    assert Ledger(tmp_path / "b.db").show("people").spent_epsilon == 0.0
+def test_what_the_library_refuses_is_refused_before_the_charge():
+    ledger = Ledger.init("b.db", "people", 9.0, 1e-4)
+    table = ("fit", "t.csv", "--inference", *CHARGED, "--schema")
+    Path("bent.toml").write_text(SCHEMA.replace("[0, 100]", "[0, 100]\nbins = 5"))
+    assert "inference is not for the shape of column 'age'" in refusal(*table, "bent.toml")
+    arrays = ("fit", "x.npy", "--labels", "y.npy", "--classes", "3", "--inference", *CHARGED)
+    assert "inference is for two classes" in refusal(*arrays)
+    little = refusal(*table, "s.toml", "--epsilon", 0.001)
+    assert "inference cannot work with n=4000" in little
+    assert ledger.show("people").spent_epsilon == 0.0
 
 
 # --- inspect --------------------------------------------------------------------------------
 
 
-def test_intervals_are_those_of_the_library(trained):
-    folder, _ = trained
+def test_intervals_are_those_of_the_library():
     for name in ("table", "robust", "ridge"):
-        summary = load(folder / f"{name}.json").summary()
-        found = call("inspect", folder / f"{name}.json", "--intervals").stdout
+        summary = load(f"{name}.json").summary()
+        found = call("inspect", f"{name}.json", "--intervals").stdout
         assert found.startswith(summary.heading)
         assert found.endswith(f"{summary.about}\n")
         assert ("Levels are compared" in found) == (name != "ridge")
@@ -116,7 +116,7 @@ def test_intervals_are_those_of_the_library(trained):
                     assert f"{row[part]:.4g}" in found
             else:
                 assert f"{row['term']}: no interval, {row['refused']}.\n" in found
-        rows = answer("inspect", folder / f"{name}.json", "--intervals")
+        rows = answer("inspect", f"{name}.json", "--intervals")
         frame = pd.DataFrame(rows).astype(dict(summary.frame.dtypes))
         assert [row["refused"] for row in rows] == summary.frame["refused"].tolist()
         pd.testing.assert_frame_equal(
@@ -124,8 +124,8 @@ def test_intervals_are_those_of_the_library(trained):
         )
 
 
-def test_a_refused_term_has_nulls_and_its_reason(trained):
-    rows = answer("inspect", trained[0] / "table.json", "--intervals")
+def test_a_refused_term_has_nulls_and_its_reason():
+    rows = answer("inspect", "table.json", "--intervals")
     refused = [row for row in rows if "nobody" in row["term"]]
     assert len(refused) == 1
     assert refused[0]["refused"]
@@ -136,16 +136,15 @@ def test_a_refused_term_has_nulls_and_its_reason(trained):
     assert seen["low"] < seen["estimate"] < seen["high"]
 
 
-def test_level_and_reference_and_odds(trained):
-    model = trained[0] / "table.json"
+def test_level_and_reference_and_odds():
+    model = "table.json"
     plain = ("inspect", model, "--intervals")
     usual, narrow = (answer(*plain, *x) for x in ((), ("--level", 0.5)))
     assert narrow[0]["high"] < usual[0]["high"]
     assert usual == answer(*plain, "--level", 0.95)
     other = answer(*plain, "--reference", "sex=m")
-    assert "Levels are compared with sex=f.\n" in call(*plain).stdout
-    found = call(*plain, "--reference", "sex=m").stdout
-    assert "Levels are compared with sex=m.\n" in found
+    for more, base in (((), "sex=f"), (("--reference", "sex=m"), "sex=m")):
+        assert f"Levels are compared with {base}.\n" in call(*plain, *more).stdout
     expected = load(model).summary(reference={"sex": "m"}).frame
     assert [row["term"] for row in other] == expected["term"].tolist()
     assert other != usual
@@ -156,7 +155,7 @@ def test_level_and_reference_and_odds(trained):
     assert "95 %" in shown
     assert f"{frame['odds_ratio'][0]:.4g}" in shown
     assert f"{frame['odds_low'][0]:.4g}" in shown
-    assert "are of log-odds" in words_of(shown)
+    assert "are of log-odds" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize(
@@ -176,8 +175,8 @@ def test_level_and_reference_and_odds(trained):
         ("table", ["--odds"], "--odds goes with --intervals"),
     ],
 )
-def test_bad_questions_are_one_line(trained, model, words, says):
-    assert says in refusal("inspect", trained[0] / f"{model}.json", *words)
+def test_bad_questions_are_one_line(model, words, says):
+    assert says in refusal("inspect", f"{model}.json", *words)
 
 
 def test_names_may_contain_the_sign_of_equality():
@@ -186,32 +185,26 @@ def test_names_may_contain_the_sign_of_equality():
     assert _reference("q=b=c", ["a"]) == ("q", "b=c")
 
 
-def test_a_model_for_prediction_says_so(trained):
-    folder, _ = trained
+def test_a_model_for_prediction_says_so():
     note = "are for prediction, which shrinks or inflates them"
-    shown = call("inspect", folder / "plain.json").stdout
+    shown = call("inspect", "plain.json").stdout
     assert (
         f"These effects {note}. For estimates with intervals train with --inference." in shown
     )
-    assert f"These coefficients {note}." in call("inspect", folder / "plain_ridge.json").stdout
-    shown = call("inspect", folder / "table.json").stdout
+    assert f"These coefficients {note}." in call("inspect", "plain_ridge.json").stdout
+    shown = call("inspect", "table.json").stdout
     assert note not in shown
     assert "Estimates with confidence intervals: --intervals." in shown
 
 
-def test_the_hint_names_inference_only_where_it_is_to_be_had(trained, tmp_path):
-    folder, _ = trained
-    data = ("fit", folder / "t.csv", "--schema", folder / "s.toml")
-    data = (*data, "--out", tmp_path / "m.json")
-    call(*data, "--model", "svm")
-    shown = call("inspect", tmp_path / "m.json").stdout
+def test_the_hint_names_inference_only_where_it_is_to_be_had():
+    call(*FIT, "--model", "svm")
+    shown = call("inspect", "m.json").stdout
     assert "These effects are for prediction" in shown
     assert "--inference" not in shown
-    assert "has no confidence intervals" in refusal(
-        "inspect", tmp_path / "m.json", "--intervals"
-    )
-    call(*data, "--epsilon", "inf")
-    assert "for prediction" not in call("inspect", tmp_path / "m.json").stdout
+    assert "has no confidence intervals" in refusal("inspect", "m.json", "--intervals")
+    call(*FIT, "--epsilon", "inf")
+    assert "for prediction" not in call("inspect", "m.json").stdout
 
 
 # --- plan -----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from commands import call
+from commands import call, refusal
 from dpscd import DPLogisticRegression, DPRidge, TableModel
 
 N = 2000
@@ -35,15 +35,14 @@ values = ["a", "b", "c"]
 PRIVATE = COLUMNS.replace("[0, 100]", '"private"')
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def planned(schema, *words):
+    """Return what is printed of a plan, in JSON."""
+    return json.loads(run(schema, *words, "--json").stdout)
 
-    def plan(schema, *words, **more):
-        Path("s.toml").write_text(schema)
-        return call("plan", "--schema", "s.toml", *words, **more)
 
-    return plan
+def run(schema, *words, **more):
+    Path("s.toml").write_text(schema)
+    return call("plan", "--schema", "s.toml", *words, **more)
 
 
 @pytest.mark.full
@@ -57,47 +56,44 @@ def run(tmp_path, monkeypatch):
         (CLASSES + COLUMNS, DPLogisticRegression, {"inference": True}),
     ],
 )
-def test_a_fit_has_the_noise_that_was_planned(run, schema, model, more):
-    words = ["--records", N, "--epsilon", 1, "--json", *(["--inference"] if more else [])]
-    (planned,) = json.loads(run(schema, *words).stdout)
+def test_a_fit_has_the_noise_that_was_planned(schema, model, more):
+    words = ["--records", N, "--epsilon", 1, *(["--inference"] if more else [])]
+    (plan,) = planned(schema, *words)
     fitted = TableModel("s.toml", model(1.0, random_state=0, **more)).fit(TABLE)
-    assert planned["d"] == fitted.estimator_.n_features_in_
-    assert planned["noise_multiplier"] == fitted.privacy_.noise_multiplier
-    assert planned["steps"] == fitted.privacy_.steps
+    assert plan["d"] == fitted.estimator_.n_features_in_
+    assert plan["noise_multiplier"] == fitted.privacy_.noise_multiplier
+    assert plan["steps"] == fitted.privacy_.steps
 
 
-def test_features_of_a_schema_follow_epsilon(run):
-    text = run(CLASSES + COLUMNS, "--n", 30_000, "--epsilon", 0.1, "--epsilon", 4).stdout
+def test_features_of_a_schema_follow_epsilon():
+    asked = (CLASSES + COLUMNS, "--n", 30_000, "--epsilon", 0.1, "--epsilon", 4)
+    text = run(*asked).stdout
     assert "'ill' by 2 columns: 30,000 records, 2 classes" in text
     assert "features" in text
-    few, many = json.loads(
-        run(CLASSES + COLUMNS, "--n", 30_000, "--epsilon", 0.1, "--epsilon", 4, "--json").stdout
-    )
+    few, many = planned(*asked)
     assert few["d"] < many["d"]
 
 
 @pytest.mark.full
-def test_what_is_lost_is_said_against_both_fits_without_noise(run):
+def test_what_is_lost_is_said_against_both_fits_without_noise():
     words = ("--n", 30_000, "--epsilon", 0.1, "--epsilon", 1)
     for target, unit in ((CLASSES, "accuracy"), (NUMBER, "mean squared error added")):
         text = " ".join(run(target + COLUMNS, *words).stdout.split())
         assert f"lost: {unit}" in text
         assert "of the same features without noise." in text
-        shaped = json.loads(run(target + COLUMNS, *words, "--json").stdout)
-        finest = json.loads(
-            run(target + COLUMNS, "--n", 10**9, "--epsilon", 10, "--json").stdout
-        )[0]["d"]
+        shaped = planned(target + COLUMNS, *words)
+        finest = planned(target + COLUMNS, "--n", 10**9, "--epsilon", 10)[0]["d"]
         assert f"--epsilon inf fits {finest} features: below inf compares with these." in text
         for one in shaped:
             (low, high), (under, over) = (one["expected"][x] for x in ("lost", "below_inf"))
             assert under < low
             assert over > high
     fixed = COLUMNS.replace("[0, 100]", '[0, 100]\nshape = "line"')
-    (one,) = json.loads(run(CLASSES + fixed, "--n", 30_000, "--epsilon", 1, "--json").stdout)
+    (one,) = planned(CLASSES + fixed, "--n", 30_000, "--epsilon", 1)
     assert one["expected"]["lost"] == one["expected"]["below_inf"]
 
 
-def test_many_levels_at_a_small_epsilon_are_warned_of(run):
+def test_many_levels_at_a_small_epsilon_are_warned_of():
     levels = json.dumps([f"l{k}" for k in range(16)])
     wide = "".join(
         f'[columns.c{k}]\nkind = "category"\nvalues = {levels}\n\n' for k in range(4)
@@ -110,7 +106,7 @@ def test_many_levels_at_a_small_epsilon_are_warned_of(run):
     assert "most terms may have no interval" in found.stderr
     assert run(CLASSES + COLUMNS, *asked).stderr == ""
     plain, rare = (
-        json.loads(run(CLASSES + wide, *asked, "--json", *more).stdout)[0]["expected"]
+        planned(CLASSES + wide, *asked, *more)[0]["expected"]
         for more in ((), ("--largest-class", 0.9))
     )
     assert rare["weakest"] == pytest.approx(plain["weakest"] * 0.18 / 0.09)
@@ -126,9 +122,9 @@ def test_many_levels_at_a_small_epsilon_are_warned_of(run):
         ([], "--records is missing"),
     ],
 )
-def test_what_does_not_go_together_is_refused(run, words, says):
+def test_what_does_not_go_together_is_refused(words, says):
     assert says in run(CLASSES + COLUMNS, *words, code=1).stderr
 
 
 def test_without_a_schema_features_are_needed():
-    assert "--d or --schema is missing" in call("plan", "--records", 10, code=1).stderr
+    assert "--d or --schema is missing" in refusal("plan", "--records", 10)

@@ -12,11 +12,18 @@ from device_neighbours import neighbours
 from device_records import hostile_members, hostile_numbers
 
 from dpscd.device.backend import compiled, device, exactly
-from dpscd.device.chacha import LOTS, chacha_blocks, key_of, random_words
 from dpscd.device.contribution import Cut, clipped, contributions
 from dpscd.device.limbs import LARGEST, LARGEST_CUT, MOST, margins, rounded_shared, split, sums
-from dpscd.device.lots import draw_lot, threshold_of
-from dpscd.device.normals import draw_normals, normal_pairs
+from dpscd.device.random import (
+    LOTS,
+    chacha_blocks,
+    draw_lot,
+    draw_normals,
+    key_of,
+    normal_pairs,
+    random_words,
+    threshold_of,
+)
 from dpscd.device.rows import Members
 from dpscd.device.steps import work_type
 from dpscd.kernels.draws import NORMAL_ERROR, PAIR_WORDS, fill_normals
@@ -134,25 +141,30 @@ def positions() -> Iterator[Check]:
     if device().platform != "cpu":  # as large as lots are there
         cases += [("softmax", 1000, 16_448), ("softmax", 10, 126_464), ("logistic", 1, 126_464)]
     for loss, outputs, count in cases:
-        run, members, duals = steps_of(loss, outputs, 3, count)
-        before = [np.asarray(part) for part in run(members, duals)]
-        same = True
-        rng = np.random.default_rng(4)
-        for size in (count, count - 1, count // 2 + 128, 64, 33, 7, 1):
-            order, place = (rng.permutation(count)[:size] for _ in range(2))
-            ids = np.full(count, 2 * count)  # others are silent, as behind the end of a lot
-            ids[place] = order
-            after = run(Members(*(_taken(part, ids) for part in members)), _taken(duals, ids))
-            same &= all(
-                np.array_equal(a[order], np.asarray(b)[place], equal_nan=True)
-                for a, b in zip(before, after, strict=True)
-            )
-        spoke = int((before[0] != 0).any(axis=1).sum())
-        yield Check(
-            f"steps of {loss}, {outputs} outputs, wherever a member stands",
-            same and spoke > count // 3,
-            f"{count:,} members, {spoke:,} of which move, in lots of 1 to all, bit by bit",
+        yield same_wherever(loss, outputs, count)
+
+
+def same_wherever(loss: str, outputs: int, count: int) -> Check:
+    """Compare steps of members in lots of 1 to all, each in another place."""
+    run, members, duals = steps_of(loss, outputs, 3, count)
+    before = [np.asarray(part) for part in run(members, duals)]
+    same = True
+    rng = np.random.default_rng(4)
+    for size in (count, count - 1, count // 2 + min(128, count // 4), 64, 33, 7, 1):
+        order, place = (rng.permutation(count)[:size] for _ in range(2))
+        ids = np.full(count, 2 * count)  # others are silent, as behind the end of a lot
+        ids[place] = order
+        after = run(Members(*(_taken(part, ids) for part in members)), _taken(duals, ids))
+        same &= all(
+            np.array_equal(a[order], np.asarray(b)[place], equal_nan=True)
+            for a, b in zip(before, after, strict=True)
         )
+    spoke = int((before[0] != 0).any(axis=1).sum())
+    return Check(
+        f"steps of {loss}, {outputs} outputs, wherever a member stands",
+        same and spoke > count // 3,
+        f"{count:,} members, {spoke:,} of which move, in lots of 1 to all, bit by bit",
+    )
 
 
 def _taken(part: Any, ids: Any) -> Any:

@@ -1,22 +1,65 @@
 """Neighbouring records in the very program that trains: what one record moves of the others."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from device_cases import Case
 from device_records import Teacher, generated
 
 from dpscd.device.backend import exactly
-from dpscd.device.chacha import key_of
-from dpscd.device.lots import draw_lot
+from dpscd.device.random import draw_lot, key_of
 from dpscd.device.training import Job, State, block_for, new_state, run_steps
+from dpscd.facts import Facts
+from dpscd.planning import default_constant, default_delta, plan_fit
+from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.problem import Problem
+from dpscd.records.labels import ClassLabels
+from dpscd.releases.training import Training
 from dpscd.solvers.brake import BrakeRule
 from dpscd.solvers.on_device import device_numbers
 
-__all__ = ["neighbour_found", "neighbours"]
+__all__ = ["Case", "job_of", "neighbour_found", "neighbours"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A training to be timed: how many records, features and classes, and lots of what size."""
+
+    name: str
+    n: int
+    d: int
+    outputs: int
+    lot: int
+    epsilon: float = 1.0
+    goal: float = 0.0
+
+    def scaled(self, scale: float) -> "Case":
+        """Return the same with fewer records, to try it."""
+        n = max(2000, int(self.n * scale))
+        return replace(self, n=n, lot=max(64, int(self.lot * n / self.n)))
+
+    @property
+    def plan(self) -> Training:
+        """The training of the library's rule, for 20 epochs of these lots."""
+        labels = ClassLabels(tuple(range(max(2, self.outputs))))
+        loss = "Softmax" if self.outputs > 1 else "Logistic"
+        facts = Facts(self.n, self.d, loss, labels, constant=default_constant(1.0))
+        target = PrivacyTarget(self.epsilon, default_delta(self.n), Relation.ZERO_OUT)
+        return plan_fit(facts, target, epochs=20, lot_size=self.lot).training
+
+    def problem(self, plan: Training) -> Problem:
+        """Return the problem of a plan."""
+        return plan.facts.problem(plan.lam)
+
+
+def job_of(problem: Problem, plan: Training) -> Job:
+    """Return what is compiled for a training."""
+    loss = type(problem.loss).__name__.lower()
+    return Job(loss, plan.outputs, problem.width, block_for(plan.lot_size, plan.outputs))
+
 
 # Records, columns, outputs and lots: one block of a lot, several, and an output or many.
 _CASES = (
@@ -37,18 +80,14 @@ def neighbours() -> Iterator[tuple[str, bool, str]]:
 def neighbour_found(case: Case) -> tuple[str, bool, str]:
     """Empty one member of a lot, and compare what the others do in the same step.
 
-    Returns
-    -------
-    tuple
-        Of a check: after a step from the same state, with the same lots and noise, the duals of
-        all other records must be equal bit by bit, and the shared vectors no further apart than
-        the clip and one unit of the grid for each number.
+    From the same state, with the same lots and noise, the duals of all other records must be
+    equal bit by bit, and the shared vectors no further apart than the clip and one unit of the
+    grid for each number.
     """
     plan = case.plan
     problem = case.problem(plan)
-    loss = type(problem.loss).__name__.lower()
-    job = Job(loss, plan.outputs, problem.width, block_for(plan.lot_size, plan.outputs))
-    numbers, rule = device_numbers(problem, plan, plan.n), BrakeRule.of(plan)
+    job, numbers = job_of(problem, plan), device_numbers(problem, plan, plan.n)
+    rule = BrakeRule.of(plan)
     with exactly():
         rows = generated(
             Teacher(case.d, case.outputs), case.n, problem.constant / problem.scale

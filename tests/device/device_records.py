@@ -22,7 +22,7 @@ from dpscd.device.rows import (
     put_block,
     put_rows,
 )
-from dpscd.privacy.sums import limb_unit_of
+from dpscd.privacy.noise import limb_unit_of
 
 __all__ = ["Teacher", "generated", "hostile_members", "hostile_numbers", "judged"]
 
@@ -77,20 +77,10 @@ def generated(teacher: Teacher, count: int, tail: float) -> DeviceRows:
     return rows
 
 
-def judged(teacher: Teacher, model: npt.NDArray[np.float64], blocks: int = 8) -> float:
-    """Return the share of other records of the teacher that a model gets right.
-
-    Parameters
-    ----------
-    teacher : Teacher
-        Of the records.
-    model : array of shape (outputs, width)
-        A shared vector, the constant column last if there is one.
-    blocks : int
-        How many.
-    """
+def judged(teacher: Teacher, model: npt.NDArray[np.float64]) -> float:
+    """Return the share of other records of the teacher that a shared vector gets right."""
     right = []
-    for number in range(blocks):
+    for number in range(8):
         rows, labels = (np.asarray(part) for part in _block(teacher, 10**6 + number))
         decisions = rows @ model[:, : teacher.d].T
         if model.shape[1] > teacher.d:

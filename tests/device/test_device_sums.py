@@ -6,7 +6,7 @@ import pytest
 from dpscd.device.backend import compiled
 from dpscd.device.limbs import LARGEST, LARGEST_CUT, MOST, margins, rounded_shared, split, sums
 from dpscd.device.rows import BLOCK, empty_rows, gather, put_rows, room_for
-from dpscd.privacy.sums import capacity_of, limb_unit_of, whole_unit_of
+from dpscd.privacy.noise import capacity_of, limb_unit_of, whole_unit_of
 
 pytestmark = pytest.mark.usefixtures("exact")
 

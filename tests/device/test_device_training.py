@@ -7,35 +7,39 @@ import jax
 import numpy as np
 import pytest
 
-from dpscd.device import training
+from dpscd.device import backend, training
 from dpscd.device.backend import compiled
-from dpscd.device.brake import damping_before, new_brake
-from dpscd.device.chacha import key_of
 from dpscd.device.limbs import MOST
-from dpscd.device.lots import draw_lot
-from dpscd.device.normals import draw_normals
-from dpscd.device.training import Job, block_for, new_state, release, run_steps, train
+from dpscd.device.random import draw_lot, draw_normals, key_of
+from dpscd.device.training import (
+    Job,
+    block_for,
+    damping_before,
+    new_brake,
+    new_state,
+    release,
+    run_steps,
+    train,
+)
 from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.dual import Records, StepConstants
 from dpscd.kernels.packed import release_cells
 from dpscd.losses import Logistic
-from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import Relation
-from dpscd.privacy.watched import watching
 from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers import on_device
 from dpscd.solvers.brake import Brake, BrakeRule
 from dpscd.solvers.on_device import check_device_plan, device_numbers, device_scd
+from plans import Looks, make_training
 
 N, D = 300, 3
 PROBLEM = Problem(Logistic(), 0.01, N, D, constant=0.3)
 VALUES = {
-    "epsilon": 1.0, "delta": 1e-5, "relation": Relation.ZERO_OUT, "n": N, "d": D, "outputs": 1,
-    "intercept": True, "lam": 0.01, "steps": 20, "rate": 0.5, "clip": 0.05,
+    "n": N, "d": D, "lam": 0.01, "steps": 20, "rate": 0.5, "clip": 0.05,
     "separability": 40.0, "averaging": 0.5, "noise_multiplier": 0.5,
 }  # fmt: skip
-PLAN = Plan(**VALUES)
+PLAN = make_training(**VALUES)
 # A lot has 150 members, three blocks.
 JOB = Job("logistic", 1, D + 1, 64)
 SECRET = bytes(range(32))
@@ -175,7 +179,7 @@ def test_release_is_that_of_the_other_engine_and_the_rounded_sum(bits):
     ("rate", "size", "back"), [(0.2, 0.5, 0.9), (0.07, 10.0, 1.0), (0.2, 10.0, -0.5)]
 )
 def test_the_damping_is_that_of_the_other_engine(rate, size, back):
-    plan = Plan(**{
+    plan = make_training(**{
         **VALUES, "rate": rate, "steps": 200, "separability": 3.0, "most_separability": 80.0,
         "intercept": False,
     })  # fmt: skip
@@ -235,17 +239,10 @@ def test_the_key_is_drawn_from_the_source_for_nothing_else(monkeypatch):
     assert [purpose.value for purpose in Purpose].count(Purpose.DEVICE_KEY.value) == 1
 
 
-def test_an_audit_sees_every_step_and_progress_sees_chunks(monkeypatch):
-    class Audit:
-        def __init__(self):
-            self.seen = []
-
-        def trains(self, problem, plan):
-            self.seen.append((problem, plan))
-
-        def moved(self, step, shared):
-            self.seen.append((step, shared))
-
+@pytest.mark.parametrize(("pause", "chunk"), [(1, 1), (7, 7), (None, 2)])
+def test_an_observer_sees_the_steps_it_asks_for_and_progress_sees_chunks(
+    monkeypatch, pause, chunk
+):
     def walk(*given):
         stops, seen = given[-2:]
         for stop in stops:
@@ -253,12 +250,12 @@ def test_an_audit_sees_every_step_and_progress_sees_chunks(monkeypatch):
         return np.ones((1, 4))
 
     monkeypatch.setattr(training, "train", walk)
-    audit, done = Audit(), []
-    with watching(audit):
-        device_scd(PROBLEM, PLAN, *data(), SeededSource(b"fit"), progress=done.append)
-    assert audit.seen[0] == (PROBLEM, PLAN)
-    assert [step for step, _ in audit.seen[1:]] == list(range(1, PLAN.steps + 1))
-    assert done == [1] * PLAN.steps
+    looks, done, source = Looks(pause), [], SeededSource(b"fit")
+    device_scd(PROBLEM, PLAN, *data(), source, progress=done.append, observer=looks)
+    assert looks.begun == [(PROBLEM, PLAN)]
+    stops = [*range(chunk, PLAN.steps, chunk), PLAN.steps]
+    assert [step for step, _ in looks.path] == stops
+    assert done == np.diff([0, *stops]).tolist()
     done = []
     found = device_scd(PROBLEM, PLAN, *data(), SeededSource(b"fit"), progress=done.append)
     assert done == [8, 8, 4]
@@ -289,12 +286,15 @@ def test_the_public_numbers_are_those_of_the_plan():
         ({"noise_multiplier": 1e-9}, "Logistic", {}, "so little noise"),
         ({"relation": Relation.ADD_REMOVE}, "Logistic", {}, "number of records is secret"),
         ({"steps": 2**32}, "Logistic", {}, "steps or more"),
-        ({"outputs": 2**19 + 1}, "Logistic", {}, "outputs"),
+        ({"outputs": 7}, "Logistic", {}, "outputs"),
         ({"n": 2**29 + 1}, "Logistic", {}, "records"),
     ],
 )
-def test_what_the_engine_does_not_do_is_refused_in_words(changes, loss, facts, words):
-    plan = Plan(**{**VALUES, **changes})
+def test_what_the_engine_does_not_do_is_refused_in_words(
+    changes, loss, facts, words, monkeypatch
+):
+    monkeypatch.setattr(on_device, "_MOST_OUTPUTS", 6)
+    plan = make_training(**{**VALUES, **changes})
     with pytest.raises(ParameterError, match=words):
         check_device_plan(plan, loss, **{"dense": True, "persons": False, **facts})
 
@@ -311,9 +311,7 @@ class Memory:
 
 
 def test_what_does_not_fit_is_refused_with_its_size(monkeypatch):
-    from dpscd.device import backend
-
-    plan = Plan(**{**VALUES, "n": 10**8, "d": 100, "noise_multiplier": 100.0})
+    plan = make_training(**{**VALUES, "n": 10**8, "d": 100, "noise_multiplier": 100.0})
     monkeypatch.setattr(backend, "device", lambda: Memory(2**30))
     with pytest.raises(DataError, match=r"Small One has 1\.0 GiB free and this fit needs"):
         check_device_plan(plan, "Logistic", dense=True, persons=False)

@@ -15,9 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpscd.device.backend import compiled
-from dpscd.device.chacha import LOTS, NORMALS, chacha_blocks, key_of, random_words
-from dpscd.device.lots import LEVEL, draw_lot, list_members, threshold_of
-from dpscd.device.normals import draw_normals, normal_pairs
+from dpscd.device.random import (
+    LEVEL,
+    LOTS,
+    NORMALS,
+    chacha_blocks,
+    draw_lot,
+    draw_normals,
+    key_of,
+    list_members,
+    normal_pairs,
+    random_words,
+    threshold_of,
+)
 from dpscd.kernels.draws import LARGEST_NORMAL, NORMAL_ERROR, PAIR_WORDS, fill_normals
 
 pytestmark = pytest.mark.usefixtures("exact")

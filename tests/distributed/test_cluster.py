@@ -32,12 +32,11 @@ from dpscd import (
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
 from dpscd.estimators.sources import Arrays, Given, Opened
-from dpscd.planning import plan_fit
-from dpscd.preprocessing.resolution import shaped
+from dpscd.model.fit import run
+from dpscd.preprocessing.schema import shaped
 from dpscd.privacy.random import LotsSource, SeededSource, source_for
 from dpscd.records.door import ArrayDoor
 from dpscd.releases.moments import MomentsQuery
-from dpscd.releases.pipeline import run_plan
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard
 
@@ -61,13 +60,13 @@ def here(model, X, y, *others):
     """Fit by the single-machine kernel, with the bits that divided records have."""
 
     class Here:
-        bounded, on_dask, any_length, persons = 0, False, True, None
+        on_dask, any_length, persons, schema = False, True, None, None
         weighted = bool(others) and others[0] is not None
 
         @contextmanager
         def opened(self, labels, threads):  # noqa: ARG002
             door = ArrayDoor(labels, X.shape[1], sparse.issparse(X))
-            held = OneMachine(*door.triples(X, y, *(others or [None]))[:3], labels)
+            held = OneMachine(*door.triples(X, y, *(others or [None]))[:3])
             yield Opened(*X.shape, lambda: held)
 
     model.fit_source(Here(), model._classes_of(y))
@@ -82,9 +81,8 @@ def same(found, expected):
 
 
 def planned(model, X):
-    fitting = model._fitting(Opened(*X.shape, None), None, Arrays(None, None, Given(), None))
-    plan = plan_fit(fitting.facts, fitting.target, **fitting.fixed)
-    return plan, fitting.problem(plan.lam, model._labels(None))
+    source = Arrays(None, None, Given(), None)
+    return model._fitting(Opened(*X.shape, None), None, source).planned()
 
 
 def warm_up(X, y):
@@ -92,11 +90,11 @@ def warm_up(X, y):
     model = ridge()
     reader = ArrayDoor(model._labels(None), 3, False)
     (part,) = partitions_of(*on_dask(X, y, 1), None)
-    plan, problem = planned(model, X)
-    lots = LotsSource.of(SeededSource(b""))
+    training = planned(model, X).training
+    problem, lots = training.facts.problem(training.lam), LotsSource.of(SeededSource(b""))
     shard = Shard([part], reader)
-    shard.total(MomentsQuery(plan.n, problem))
-    shard.begin(problem, plan, lots, 0, N, None)
+    shard.total(MomentsQuery(training.n, problem))
+    shard.begin(problem, training, lots, 0, N, None)
     shard.step(0, np.zeros((1, 4)))
     here(model, X, y)
 
@@ -120,7 +118,7 @@ def on_dask(X, y, parts):
 def test_arrays_give_the_model_of_one_machine(parts):
     X, y = records()
     expected = here(ridge(), X, y)
-    assert expected.privacy_.public["standardised"]
+    assert expected.privacy_.facts.standardised
     same(ridge().fit(*on_dask(X, y, parts)), expected)
 
 
@@ -143,8 +141,8 @@ def test_dataframes_and_weights_too(kind):
     classes = [0, 1, 2] if kind is DPLogisticRegression else [False, True]
     table = pd.DataFrame(X, columns=["a", "b", "c"])
     model = kind(classes=classes, **EASY)
-    expected = here(kind(classes=classes, **EASY), X, labels)
     weights = pd.Series(np.ones(N))
+    expected = here(kind(classes=classes, **EASY), X, labels, weights)
     model.fit(
         *(dd.from_pandas(each, npartitions=3) for each in (table, pd.Series(labels), weights))
     )
@@ -220,7 +218,7 @@ def training(client, act, X, y, parts=3):
     model = ridge()
     split = partitions_of(*on_dask(X, y, parts), None)
     reader = ArrayDoor(model._labels(None), X.shape[1], False)
-    plan, problem = planned(model, X)
+    plan = planned(model, X)
     done = []
 
     def progress(count):
@@ -229,10 +227,11 @@ def training(client, act, X, y, parts=3):
 
     assert client.status == "running"
     with workers_with(split, reader) as workers:
-        return run_plan(
-            problem, plan, workers.held(),
-            lambda part: source_for(7, f" {part}" if part else ""), progress=progress,
-        ).model  # fmt: skip
+        state, _ = run(
+            plan, workers.held(), lambda part: source_for(7, f" {part}" if part else ""),
+            progress=progress,
+        )  # fmt: skip
+        return state.model
 
 
 def workers_of(client):
@@ -329,21 +328,19 @@ with Client(address):
 """
 
 
-def test_a_killed_coordinator_has_spent_its_reservation(client, tmp_path):
-    path = str(tmp_path / "budget.db")
-    Ledger.init(path, "people", epsilon=2.0, delta=1e-4)
-    command = [sys.executable, "-c", KILLED, client.scheduler.address, path]
+def test_a_killed_coordinator_has_spent_its_reservation(client, budget):
+    command = [sys.executable, "-c", KILLED, client.scheduler.address, budget]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    assert Ledger(path).show("people").spent_epsilon == 0.5
-    (entry,) = Ledger(path).history("people")
+    assert Ledger(budget).show("people").spent_epsilon == 0.5
+    (entry,) = Ledger(budget).history("people")
     assert not entry.committed
     # What it left on the workers is dropped, and they serve the next one.
     X, y = records()
-    same_budget = {"ledger": path, "dataset": "people"}
+    same_budget = {"ledger": budget, "dataset": "people"}
     ridge(epsilon=0.5, random_state=None, **same_budget).fit(*on_dask(X, y, 3))
-    assert Ledger(path).show("people").spent_epsilon == 1.0
-    assert [entry.committed for entry in Ledger(path).history("people")].count(True) == 1
+    assert Ledger(budget).show("people").spent_epsilon == 1.0
+    assert [entry.committed for entry in Ledger(budget).history("people")].count(True) == 1
 
 
 @pytest.mark.usefixtures("client")

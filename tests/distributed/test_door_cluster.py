@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -39,13 +38,6 @@ FOREIGN = Cells(
 )
 OWN = Cells([0, 1, 7, 999, "999", 0.5, True, "1", "0"])
 few = settings(max_examples=20, suppress_health_check=list(HealthCheck))
-
-
-@pytest.fixture(scope="module")
-def client():
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
-    with cluster, Client(cluster) as client:
-        yield client
 
 
 def frame(records):

@@ -44,13 +44,6 @@ def cluster():
         yield started, client
 
 
-@pytest.fixture
-def budget(tmp_path):
-    path = str(tmp_path / "budget.db")
-    Ledger.init(path, "people", epsilon=2.0, delta=1e-4)
-    return path
-
-
 def model(path):
     return DPRidge(0.5, y_bounds=(0, 1), epochs=10, lot_size=90, ledger=path, dataset="people")
 

@@ -5,7 +5,6 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
 
 from dpscd import DataError, DPLogisticRegression, DPRidge, ParameterError, TableModel
 
@@ -18,13 +17,6 @@ SCHEMA = {
     "target": {"column": "ill", "classes": ["no", "yes"]},
     "columns": {name: {"kind": "number", "bounds": [-1, 1]} for name in "abc"},
 }
-
-
-@pytest.fixture(scope="module")
-def client():
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
-    with cluster, Client(cluster) as client:
-        yield client
 
 
 def records():
@@ -49,7 +41,7 @@ def divided(rows):
 def test_the_model_is_the_same_however_persons_are_divided():
     one, several = divided(N * ROWS), divided(5 * ROWS * 7)
     np.testing.assert_array_equal(one.coef_, several.coef_)
-    assert several.privacy_.public["n"] == N
+    assert several.privacy_.facts.n == N
     assert "person" in several.privacy_.unit
     assert several.privacy_.verify() <= 5.0
     X, y, _ = records()
@@ -79,7 +71,7 @@ def test_tables_are_shuffled_by_their_owner_first(tmp_path):
     table().sort_values("patient").to_parquet(tmp_path / "all.parquet", row_group_size=100)
     whole = dd.read_parquet(tmp_path / "all.parquet")
     model = TableModel(SCHEMA, estimator).fit(whole)
-    assert model.privacy_.public["n"] == N
+    assert model.privacy_.facts.n == N
     assert model.privacy_.unit == "a person: all records with the same value of 'patient'"
     plain = {**SCHEMA, "table": {}}
     with pytest.raises(ParameterError, match="groups is not available on Dask"):

@@ -5,30 +5,20 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
 from scipy import sparse
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPModelSearch, ParameterError, TableModel
-from dpscd.distributed.rows import fetched_rows, row_counts, some_rows
+from dpscd.distributed.collections import fetched_rows, row_counts, some_rows
 
-pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.full, pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("near"),
+]  # fmt: skip
 
 CLASSES = ["a", "b"]
 SCHEMA = {
     "target": {"column": "ill", "classes": ["no", "yes"]},
     "columns": {"age": {"kind": "number", "bounds": [0, 100], "shape": "line"}},
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def client():
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
 
 
 def rows(n=2000):
@@ -65,7 +55,7 @@ def test_a_search_over_arrays():
     found = search.fit(da.from_array(X, chunks=(700, 3)), da.from_array(y, chunks=700))
     card = found.privacy_
     assert card.verify() <= 5.0
-    assert card.public["n"] + card.search.score.n == 2000
+    assert card.facts.n + card.search.score.n == 2000
     assert found.score(X, y) > 0.85
     with pytest.raises(ParameterError, match="single records"):
         search.fit(da.from_array(X, chunks=(700, 3)), da.from_array(y, chunks=700), groups=y)

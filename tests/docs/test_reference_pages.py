@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import dpscd
-from dpscd.cards.card import PrivacyCard
+from dpscd.model.card import PrivacyCard
 from dpscd.preprocessing import schema_checks
 from dpscd.preprocessing.declarations import KINDS, Layout, Target
-from dpscd.privacy.release import Release
+from dpscd.privacy.cost import Cost
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -58,7 +58,7 @@ def test_every_key_of_table_and_target_is_in_the_reference():
 
 
 def test_every_field_of_a_card_is_in_the_reference():
-    fields = {f.name for kind in (PrivacyCard, Release) for f in dataclasses.fields(kind)}
+    fields = {f.name for kind in (PrivacyCard, Cost) for f in dataclasses.fields(kind)}
     assert fields <= _words("card.md")
 
 
@@ -72,7 +72,7 @@ def test_every_public_fact_of_a_card_is_in_the_reference():
         {"column": "c", "bounds": [0, 3]},
     ):
         model = dpscd.TableModel({"target": target, "columns": columns}).fit(table)
-        assert set(model.privacy_.public) <= _words("card.md")
+        assert set(model.privacy_.shown()) <= _words("card.md")
 
 
 def test_every_error_is_on_the_page_of_errors():

@@ -118,7 +118,7 @@ def drugs():
         fit_intercept=True,
         classes_=np.array(["no", "yes"]),
         unseen_features=lambda: np.zeros(2 * len(names), dtype=bool),
-        privacy_=SimpleNamespace(releases=()),
+        fit_=SimpleNamespace(plan=SimpleNamespace(listed=lambda _: None)),
     )
     unit = 1.0 / np.sqrt(len(names))
     means = unit * np.array([x for name in names for x in (1.0 - taken[name], taken[name])])

@@ -2,23 +2,29 @@
 
 import math
 import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from dpscd import (
     BudgetExceeded,
-    DataError,
     DPLinearSVC,
+    DPLogisticRegression,
+    DPPoissonRegressor,
     DPRidge,
     Ledger,
     LedgerError,
     ParameterError,
+    PrivacyWarning,
     SecretSeed,
     StreamError,
+    TableModel,
 )
 
 SECRET = SecretSeed(2**127 + 12345)
@@ -53,7 +59,7 @@ def test_a_fit_is_charged_and_committed(budget):
     assert entry.committed
     assert entry.label == "DPLinearSVC"
     assert entry.epsilon == fitted.privacy_.epsilon
-    assert fitted.privacy_.public["dataset"] == "people"
+    assert fitted.privacy_.facts.dataset == "people"
 
 
 def test_the_budget_cannot_be_overspent(budget):
@@ -84,15 +90,6 @@ def test_grid_search_pays_for_every_fit(budget):
     assert spent(budget) == pytest.approx(5 * 0.125 + 3 * 0.4)
 
 
-def test_a_refused_parameter_or_shape_costs_nothing(budget):
-    X, y = records()
-    with pytest.raises(ParameterError):
-        model(budget, lam=-1.0).fit(X, y)
-    with pytest.raises(DataError):
-        model(budget).fit(X[0], y)
-    assert spent(budget) == 0.0
-
-
 def test_no_value_is_judged_before_the_budget(tmp_path):
     """Neither NaN nor a foreign label is noticed by a fit that the budget refuses."""
     path = str(tmp_path / "budget.db")
@@ -111,7 +108,9 @@ def test_ledger_and_dataset_come_together(given):
         DPLinearSVC(classes=[0, 1], **given).fit(*records())
 
 
-def test_other_errors_of_the_ledger(budget, tmp_path):
+def test_other_refusals_cost_nothing(budget, tmp_path):
+    with pytest.raises(ParameterError, match="lam"):
+        model(budget, lam=-1.0).fit(*records())
     with pytest.raises(BudgetExceeded, match="epsilon=inf"):
         model(budget, math.inf).fit(*records())
     with pytest.raises(LedgerError, match="no ledger"):
@@ -184,3 +183,84 @@ def test_labels_are_not_read_before_they_are_paid_for(tmp_path):
             model(path).fit([["text", None]] * len(y), labels)
     with pytest.raises(ParameterError, match="class_weight has a weight for 7"):
         model(path, class_weight={7: 1.0}).fit(X, y)
+
+
+# --- Refused fits: said at once in a search, and again when a prediction is asked for ---------
+
+X = np.random.default_rng(0).normal(size=(300, 2))
+Y = (X[:, 0] > 0).astype(int)
+SCHEMA = {
+    "target": {"column": "y", "classes": ["0", "1"]},
+    "columns": {"a": {"kind": "number", "bounds": [-3, 3]}},
+}
+
+
+@pytest.fixture
+def two_fits(tmp_path):
+    """Return the ledger of a budget that holds two fits, and its data set."""
+    Ledger.init(tmp_path / "b.json", "d", 2.5, 1e-3)
+    return {"ledger": str(tmp_path / "b.json"), "dataset": "d", "delta": 1e-4}
+
+
+def logistic(two_fits):
+    return DPLogisticRegression(1.0, classes=[0, 1], **two_fits)
+
+
+def test_a_search_hears_of_a_refusal_at_once(two_fits):
+    search = GridSearchCV(logistic(two_fits), {"lam": [0.1, 1.0]}, cv=2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(BudgetExceeded):
+            search.fit(X, Y)
+    kinds = [warning.category for warning in caught]
+    first = next(x for x in caught if issubclass(x.category, PrivacyWarning))
+    assert kinds.index(PrivacyWarning) < kinds.index(FitFailedWarning)
+    assert "a fit of this search was refused" in str(first.message)
+    assert "Left: epsilon=0.5" in str(first.message)
+    with pytest.raises(NotFittedError, match=r"its fit was refused.*does not fit into the"):
+        search.predict(X)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
+def test_so_does_a_cross_validation(two_fits):
+    with pytest.warns(PrivacyWarning, match="a fit of this search was refused"):
+        scores = cross_val_score(logistic(two_fits), X, Y, cv=3)
+    assert np.isnan(scores).tolist() == [False, False, True]
+
+
+def test_alone_it_is_an_error_and_no_warning(two_fits):
+    logistic(two_fits).fit(X, Y)
+    logistic(two_fits).fit(X, Y)
+    model = logistic(two_fits)
+    with pytest.raises(BudgetExceeded):
+        model.fit(X, Y)
+    for ask in (model.predict, model.predict_proba, model.decision_function):
+        with pytest.raises(NotFittedError, match=r"its fit was refused\. a fit with epsilon=1"):
+            ask(X)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        logistic(two_fits).predict(X)
+
+
+def test_models_of_tables_and_counts_say_it_too(two_fits):
+    unknown = {**two_fits, "dataset": "another"}
+    table = pd.DataFrame({"a": X[:, 0], "y": Y.astype(str)})
+    whole = TableModel(SCHEMA, DPLogisticRegression(1.0, **unknown))
+    with pytest.raises(LedgerError):
+        whole.fit(table)
+    with pytest.raises(NotFittedError, match="This TableModel is not fitted: its fit was"):
+        whole.predict(table)
+    counts = DPPoissonRegressor(1.0, y_bounds=(0, 1), **unknown)
+    with pytest.raises(LedgerError):
+        counts.fit(X, Y)
+    with pytest.raises(NotFittedError, match="its fit was refused"):
+        counts.predict(X)
+
+
+def test_a_model_outlives_a_fit_that_was_refused(two_fits):
+    model = logistic(two_fits).fit(X, Y)
+    coef = model.coef_.copy()
+    logistic(two_fits).fit(X, Y)
+    with pytest.raises(BudgetExceeded):
+        model.fit(X, Y)
+    model.predict(X)
+    np.testing.assert_array_equal(model.coef_, coef)

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
-from dpscd import DPLogisticRegression, TableModel
+from dpscd import DPLogisticRegression
 from dpscd.link import Link, link_for
-from dpscd.plan import shared_noise
 
 RNG = np.random.default_rng(0)
 X = np.clip(RNG.normal(size=(6000, 5)), -3, 3) / (3 * math.sqrt(5))
@@ -97,10 +96,9 @@ def test_the_link_is_a_function_of_public_numbers_alone():
     model = DPLogisticRegression(2.0, classes=[0, 1], fit_intercept=False, random_state=0).fit(
         X, RARE
     )
-    card = model.privacy_
-    numbers = (card.clip, card.noise_multiplier, card.steps, card.public["averaging"])
-    noise = shared_noise(*numbers)
-    again = link_for(model._runs[-1], card.travel, noise, model.coef_[0], 0.0, (1.0, 1.0))
+    training = model.fit_.plan.training
+    numbers = (training.travel, training.shared_noise, model.coef_[0], 0.0, (1.0, 1.0))
+    again = link_for(model.fit_.state.model.runs[-1], *numbers)
     assert again == model.link_
     assert not again.is_sigmoid
 
@@ -128,14 +126,3 @@ def test_weights_of_classes_are_in_the_caps():
     # A class without weight: nothing to hold a balance with.
     alone = DPLogisticRegression(2.0, classes=[0, 1], class_weight={0: 0.0}, random_state=0)
     assert alone.fit(X, RARE).link_ == Link()
-
-
-def test_a_table_with_weights_finds_the_same_link():
-    import pandas as pd
-
-    table = pd.DataFrame(X, columns=list("abcde")).assign(y=np.where(RARE == 1, "yes", "no"))
-    columns = {name: {"kind": "number", "bounds": [-1, 1]} for name in "abcde"}
-    schema = {"target": {"column": "y", "classes": ["no", "yes"]}, "columns": columns}
-    estimator = DPLogisticRegression(2.0, class_weight={"no": 0.1}, random_state=0)
-    model = TableModel(schema, estimator).fit(table)
-    assert model.estimator_.link_.caps[0] == 1.0 > model.estimator_.link_.caps[1]

@@ -2,23 +2,23 @@
 
 import inspect
 import json
-import subprocess
 import sys
 
 import dask.array as da
 import pytest
 
+from commands import python
 from dpscd import DPLinearSVC, DPRidge, Ledger, TableModel
 
 pytestmark = pytest.mark.full
 
 # A real limit of the operating system, set once everything is compiled and loaded.
 STARVED = """
-import json, resource, sys
+import json, os, resource
 import numpy as np, pandas as pd
 from dpscd import DPRidge, TableModel
 
-kind, ledger = sys.argv[1:]
+kind, ledger = os.environ["KIND"], os.environ["LEDGER"]
 options = {"y_bounds": (0, 1), "epochs": 1, "relation": "add-remove", "n": 2_000_000}
 more = {"ledger": ledger, "dataset": "people", "delta": 1e-8}
 n = 2_002_003
@@ -36,7 +36,7 @@ else:
 pages = int(open("/proc/self/statm").read().split()[0])
 now = pages * resource.getpagesize()
 before = resource.getrlimit(resource.RLIMIT_AS)
-resource.setrlimit(resource.RLIMIT_AS, (now + ROOM, before[1]))
+resource.setrlimit(resource.RLIMIT_AS, (now + 10 * 2**20, before[1]))
 try:
     model.fit(*data)
 except MemoryError as error:
@@ -57,34 +57,22 @@ print(json.dumps({"text": str(found), "chain": chain, "frames": frames}))
 def test_a_real_lack_of_memory_is_said_in_fixed_words(kind, tmp_path):
     path = str(tmp_path / "budget.db")
     Ledger.init(path, "people", epsilon=1.0, delta=1e-6, relation="add-remove")
-    done = subprocess.run(
-        [sys.executable, "-c", STARVED.replace("ROOM", str(10 * 2**20)), kind, path],
-        capture_output=True, text=True, check=False, timeout=300,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = json.loads(python(STARVED, KIND=kind, LEDGER=path))
     assert found["text"].startswith("there is not enough memory for this fit;")
     assert not any(sign.isdigit() for sign in found["text"])
     assert found["chain"] == ["None", "None"]
     assert Ledger(path).show("people").reserved == 1
     # Frames of the failed call hold the arrays, and so does its error: only arguments are left.
-    given = {
-        "array": ["fit", ["X", "groups", "sample_weight", "self", "y"]],
-        "table": ["inner", ["args", "func", "kwds", "self"]],
-    }
-    assert found["frames"] == [given[kind], ["__exit__", ["kind", "self"]]]
+    given = {"array": ["X", "groups", "sample_weight", "self", "y"]}
+    given["table"] = ["groups", "self", "table", "y"]
+    inner = ["inner", ["args", "func", "kwds", "self"]]
+    assert found["frames"] == [["fit", given[kind]], inner, ["__exit__", ["kind", "self"]]]
 
 
 def test_the_signature_of_fit_is_kept():
-    assert list(inspect.signature(DPLinearSVC.fit).parameters) == [
-        "self", "X", "y", "sample_weight", "groups",
-    ]  # fmt: skip
-    assert list(inspect.signature(TableModel.fit).parameters) == [
-        "self",
-        "table",
-        "y",
-        "groups",
-    ]
+    own = {DPLinearSVC: "self X y sample_weight groups", TableModel: "self table y groups"}
+    for kind, names in own.items():
+        assert list(inspect.signature(kind.fit).parameters) == names.split()
 
 
 def out_of_memory(*_):
@@ -108,4 +96,5 @@ def test_nothing_of_a_source_is_said():
         DPRidge(y_bounds=(0, 1)).fit_source(Large())
     assert error.value.__context__ is None
     frames = [step.frame.f_locals for step in error.traceback[1:]]
-    assert [set(names) for names in frames] == [{"self", "source", "classes"}, {"self", "kind"}]
+    given = {"self", "source", "classes", "observer"}
+    assert [set(names) for names in frames] == [given, {"self", "kind"}]

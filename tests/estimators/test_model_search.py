@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import warnings
 from contextlib import contextmanager
 
@@ -31,14 +32,14 @@ from dpscd import (
     TableModel,
     UtilityWarning,
 )
-from dpscd.cards.score_card import ScoreCard
 from dpscd.errors import CalibrationError
-from dpscd.estimators import base, model_search, search_plan
+from dpscd.estimators import base, fitting, model_search, search_parts, search_plan
 from dpscd.estimators.search_parts import part_sizes, split_units
+from dpscd.model.file import fit_to_text
 from dpscd.privacy.random import Purpose, SecureSource, SeededSource
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.scores.measure import Answers
-from dpscd.scores.registry import CLASS_METRICS, NUMBER_METRICS, Scored, measure_for
+from dpscd.scores.registry import CLASS_METRICS, NUMBER_METRICS, ScoreFacts
 
 N = 3000
 CLASSES = ["a", "b"]
@@ -93,7 +94,7 @@ def test_the_best_run_comes_with_a_card_of_the_whole_search(relation, tmp_path):
     assert 0.99 * 5.0 < card.verify() <= 5.0
     assert found.best_estimator_.epsilon == card.search.far_epsilon < 5.0
     assert card.releases in card.search.fits
-    total = card.public["n"] + card.search.score.n
+    total = card.facts.n + card.search.score.n
     assert total == (n or N)
     assert found.score(X, y) > 0.9
     assert found.best_score_ == pytest.approx(found.score(X, y), abs=0.05)
@@ -121,7 +122,7 @@ def test_seeds_repeat_a_search_and_seal_it(tmp_path):
     sealed = [search(delta=1e-5, **charged).fit(X, y) for _ in range(2)]
     one, two = (x.best_estimator_.coef_ for x in sealed)
     assert (one != two).all()
-    assert sealed[0].privacy_.public["dataset"] == "people"
+    assert sealed[0].privacy_.facts.dataset == "people"
     history = ledger.history("people")
     assert [x.label for x in history] == ["DPModelSearch"] * 2
     assert all(x.committed and x.seeded and x.epsilon == 5.0 for x in history)
@@ -137,10 +138,8 @@ def test_no_seed_is_used_twice_in_a_search(monkeypatch):
         keys.append(source._key)
         return source
 
-    monkeypatch.setattr(model_search, "source_for", noted)
-    from dpscd.estimators import fitting
-
-    monkeypatch.setattr(fitting, "source_for", noted)
+    for module in (model_search, fitting):
+        monkeypatch.setattr(module, "source_for", noted)
     search(mean_runs=30, random_state=1).fit(*records())
     assert len(keys) > 6
     assert len(set(keys)) == len(keys)
@@ -167,6 +166,24 @@ def test_a_budget_is_charged_before_a_cell_is_read(tmp_path):
         search(delta=1e-5, **{**charged, "dataset": "renyi"}).fit(X, y)
 
 
+@pytest.mark.parametrize("made", ["ArrayParts", "TableParts"])
+def test_records_are_read_after_the_charge(made, tmp_path, monkeypatch):
+    budget = tmp_path / "b.db"
+    Ledger.init(budget, "people", 6.0, 1e-3)
+    kind = getattr(search_parts, made)
+
+    def read(*_):
+        assert Ledger(budget).show("people").spent_epsilon == 5.0
+        raise KeyboardInterrupt
+
+    for name in ("read", "part"):
+        monkeypatch.setattr(kind, name, read)
+    one = search(tables() if made == "TableParts" else None)
+    one.set_params(delta=1e-5, ledger=budget, dataset="people", random_state=None)
+    with pytest.raises(KeyboardInterrupt):
+        one.fit(*((people(),) if made == "TableParts" else records()))
+
+
 @pytest.mark.full
 def test_containers_give_the_same(tmp_path):
     X, y = records()
@@ -191,14 +208,10 @@ def test_tables_with_different_schemas(tmp_path):
     assert found.score(frame) > 0.9
     assert list(found.classes_) == ["no", "yes"]
     assert found.predict_proba(frame).shape == (N, 2)
-    again = search(tables(), mean_runs=8).fit(tmp_path / "t.csv")
-    assert (
-        again.best_estimator_.estimator_.coef_ == found.best_estimator_.estimator_.coef_
-    ).all()
-    apart = search(tables(), mean_runs=8).fit(frame.drop(columns="ill"), frame["ill"])
-    assert (
-        apart.best_estimator_.estimator_.coef_ == found.best_estimator_.estimator_.coef_
-    ).all()
+    coef = found.best_estimator_.estimator_.coef_
+    for given in ((tmp_path / "t.csv",), (frame.drop(columns="ill"), frame["ill"])):
+        again = search(tables(), mean_runs=8).fit(*given)
+        assert (again.best_estimator_.estimator_.coef_ == coef).all()
     found.save(tmp_path / "m.json")
     again = dpscd.load(tmp_path / "m.json")
     assert again.privacy_.verify() <= 5.0
@@ -221,7 +234,7 @@ def test_persons_stay_in_one_part(named, monkeypatch):
         found = search(tables()).fit(frame, groups=frame["patient"])
     card = found.privacy_
     assert card.protected.is_person
-    assert card.public["n"] + card.search.score.n == N // 2
+    assert card.facts.n + card.search.score.n == N // 2
     assert card.verify() <= 5.0
     for codes in seen:
         assert (np.bincount(codes) == 2).all()
@@ -233,7 +246,7 @@ def test_persons_of_arrays_and_rows_of_nobody():
     X, y = records()
     groups = [None if i % 7 == 0 else i // 3 for i in range(N)]
     card = search().fit(X, y, groups=groups).privacy_
-    assert card.public["n"] + card.search.score.n == N // 3
+    assert card.facts.n + card.search.score.n == N // 3
     assert card.unit == dpscd.privacy.unit.Unit(groups=True).text
 
 
@@ -275,7 +288,8 @@ def test_grids():
 def test_nothing_is_left_of_other_runs(monkeypatch):
     X, y = records()
     texts = []
-    monkeypatch.setattr(model_search, "prepared", _noted(model_search.prepared, texts))
+    real = model_search.prepared
+    monkeypatch.setattr(model_search, "prepared", lambda *given: _kept(texts, real(*given)))
     found = search(mean_runs=20, random_state=5)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -291,18 +305,16 @@ def test_nothing_is_left_of_other_runs(monkeypatch):
         "best_estimator_", "best_index_", "best_score_", "metric_", "privacy_",
         "_sklearn_version",
     }  # fmt: skip
-    whole = json.dumps(json.loads(state.privacy_.to_json()))
-    assert str(len(texts)) not in json.dumps(state.privacy_.public)
+    whole = fit_to_text(state.best_estimator_.fit_)
+    assert not re.search(rf"(?<![\d.]){len(texts)}(\.0)?(?![\d.])", whole)
+    fit = state.best_estimator_.fit_
+    assert len(fit.answers) == sum(len(x.at) for x in fit.plan.releases)
     assert "loser" not in whole
 
 
-def _noted(real, texts):
-    def prepared(*given):
-        model = real(*given)
-        texts.append(model)
-        return model
-
-    return prepared
+def _kept(found, one):
+    found.append(one)
+    return one
 
 
 @pytest.mark.full
@@ -346,12 +358,13 @@ def test_what_is_refused(monkeypatch):
     ):
         with pytest.raises(ParameterError, match=words):
             search(**{"candidates": pair(), **given}).fit(X, y)
-    with pytest.raises(ParameterError, match="y=None"):
-        search().fit(X)
-    with pytest.raises(DataError, match="inconsistent"):
-        search().fit(X, y[:-1])
-    with pytest.raises(DataError, match="too few"):
-        search().fit(X[:2], y[:2])
+    for rows, labels, error, words in (
+        (X, None, ParameterError, "y=None"),
+        (X, y[:-1], DataError, "inconsistent"),
+        (X[:2], y[:2], DataError, "too few"),
+    ):
+        with pytest.raises(error, match=words):
+            search().fit(rows, labels)
     with pytest.raises(NotFittedError):
         search().predict(X)
     svm = search([DPLinearSVC(classes=CLASSES), DPLinearSVC(classes=CLASSES, travel=0.1)])
@@ -360,13 +373,21 @@ def test_what_is_refused(monkeypatch):
     assert svm.decision_function(X).shape == (N,)
     private = {"column": "age", "bounds": "private"}
     columns = {"sex": SCHEMA["columns"]["sex"]}
-    with pytest.raises(ParameterError, match="private bounds"):
-        search([TableModel({"target": private, "columns": columns})] * 2).fit(people())
     other = {**SCHEMA, "table": {"missing": ["", "p7"]}}
-    with pytest.raises(ParameterError, match=r"under .table."):
-        search([TableModel(SCHEMA), TableModel(other)]).fit(people())
-    with pytest.raises(ParameterError, match="the schema's person"):
-        search([TableModel(SCHEMA), tables("patient")[0]]).fit(people())
+    aged, younger, patients = (
+        TableModel({"target": {"column": name, "bounds": [0, high]}, "columns": columns})
+        for name, high in (("age", 100), ("age", 90), ("patient", 100))
+    )
+    for candidates, words in (
+        ([TableModel({"target": private, "columns": columns})] * 2, "private bounds"),
+        ([TableModel(SCHEMA), TableModel(other)], r"under .table."),
+        ([TableModel(SCHEMA), tables("patient")[0]], "the schema's person"),
+        ([aged, younger], "bounds of its target"),
+        ([aged, patients], "its target"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            search(candidates).fit(people())
+    assert search([aged, aged]).fit(people()).metric_ == "mae"
     with pytest.raises(ParameterError, match="groups cannot be given"):
         search(tables(person="patient")).fit(people(), groups=people()["patient"])
     monkeypatch.setattr(search_plan, "_MOST_TIMES", 0)
@@ -375,26 +396,7 @@ def test_what_is_refused(monkeypatch):
 
 
 @pytest.mark.full
-def test_regressions_of_tables_compare_their_targets():
-    frame = people()
-    target = {"column": "age", "bounds": [0, 100]}
-    columns = {"sex": SCHEMA["columns"]["sex"]}
-    one = TableModel({"target": target, "columns": columns})
-    other = TableModel({"target": {**target, "bounds": [0, 90]}, "columns": columns})
-    with pytest.raises(ParameterError, match="bounds of its target"):
-        search([one, other]).fit(frame)
-    third = TableModel(
-        {"target": {"column": "patient", "bounds": [0, 100]}, "columns": columns}
-    )
-    with pytest.raises(ParameterError, match="its target"):
-        search([one, third]).fit(frame)
-    assert search([one, one]).fit(frame).metric_ == "mae"
-
-
-@pytest.mark.full
 def test_a_table_that_changes_meanwhile_is_refused(monkeypatch):
-    from dpscd.estimators import search_parts
-
     real, calls = search_parts.table_source, []
 
     def changing(table, *given, **named):
@@ -407,16 +409,12 @@ def test_a_table_that_changes_meanwhile_is_refused(monkeypatch):
 
 
 def test_a_run_that_would_release_something_else_is_refused(monkeypatch):
-    monkeypatch.setattr(model_search, "prepared", _longer(model_search.prepared))
+    real = model_search.prepared
+    monkeypatch.setattr(
+        model_search, "prepared", lambda *given: real(*given).set_params(epochs=7)
+    )
     with pytest.raises(CardError, match="than was planned"):
         search().fit(*records())
-
-
-def _longer(real):
-    def prepared(candidate, values):
-        return real(candidate, values).set_params(epochs=7)
-
-    return prepared
 
 
 @pytest.mark.full
@@ -446,42 +444,33 @@ def test_forged_cards_are_refused():
     card = search().fit(*records()).privacy_
     values = json.loads(card.to_json())
     assert PrivacyCard.from_json(card.to_json()) == card
-    first = values["search"]["fits"][0]
-    strong = [{**first[0], "event": {**first[0]["event"], "noise_multiplier": 1e9}}, *first[1:]]
-    weak = [{**first[-1], "event": {**first[-1]["event"], "noise_multiplier": 0.01}}]
-    own = [x for x in values["search"]["fits"] if x == values["releases"]]
-    score = values["search"]["score"]
+    fits, score = values["search"]["fits"], values["search"]["score"]
+
+    def noisier(cost, noise):
+        return {**cost, "event": {**cost["event"], "noise_multiplier": noise}}
+
+    other = {**values["plan"]["target"], "epsilon": 4.0}
     changes = {
-        "another candidate's releases": {"releases": strong},
-        "a smaller epsilon": {"epsilon": 4.0},
-        "another interval": {"interval": 0.5},
-        "no search": {"search": None},
-    }
-    inner = {
-        "no fits but others": {"fits": [strong]},
-        "a candidate without noise": {"fits": [*own, weak]},
-        "another n": {"fits": [*own, [{**x, "n": 7} for x in first]]},
+        "no fits but others": {"fits": [[noisier(fits[0][0], 1e9), *fits[0][1:]]]},
+        "a candidate without noise": {"fits": [*fits, [noisier(fits[0][-1], 0.01)]]},
+        "another n": {"fits": [*fits, [{**x, "n": 7} for x in fits[0]]]},
+        "a score with less noise": {"score": noisier(score, 0.3)},
+        "a smaller epsilon": {"target": {**values["search"]["target"], "epsilon": 4.0}},
+        "a score of a sample": {"score": {**score, "event": {**score["event"], "rate": 0.5}}},
         "a longer score": {"score": {**score, "clip": 2.0}},
-        "a score with less noise": {
-            "score": {**score, "event": {**score["event"], "noise_multiplier": 0.3}}
-        },
-        "fewer runs": {"stop": 0.9},
+        "more runs": {"stop": 0.1},
         "a nearer point": {"near_epsilon": 0.01},
         "a farther point": {"far_delta": 1e-4},
         "a smaller far epsilon": {"far_epsilon": 0.1},
     }
-    forged = [{**values, **change} for change in changes.values()]
-    forged += [
-        {**values, "search": {**values["search"], **change}} for change in inner.values()
-    ]
-    for changed in forged:
+    forged = [{"search": {**values["search"], **change}} for change in changes.values()]
+    forged += [{"plan": {**values["plan"], "target": other}}, {"search": None}]
+    for change in forged:
         with pytest.raises(CardError):
-            PrivacyCard.from_json(json.dumps(changed)).verify()
+            PrivacyCard.from_json(json.dumps({**values, **change})).verify()
     del values["search"]
     with pytest.raises(CardError, match="unknown or missing"):
         PrivacyCard.from_json(json.dumps(values))
-    with pytest.raises(CardError, match="assumptions"):
-        ScoreCard.from_json(card.to_json()).verify()
 
 
 def test_the_split_is_exact_or_of_coins_and_uses_no_cell():
@@ -559,11 +548,6 @@ def test_runs_are_as_many_as_the_coin_says(monkeypatch):
     assert abs(counts[1] / 400.0 - 0.25) < 5.0 * np.sqrt(0.25 * 0.75 / 400.0)
 
 
-def _kept(plan, made):
-    plan.append(made)
-    return made
-
-
 @pytest.mark.full
 def test_the_first_of_equal_runs_is_kept_and_scores_are_not_cut(monkeypatch):
     ranks = iter([0.4, 1.3, 1.2, 1.3, -5.0])
@@ -574,11 +558,10 @@ def test_the_first_of_equal_runs_is_kept_and_scores_are_not_cut(monkeypatch):
         return made[-1]
 
     monkeypatch.setattr(model_search, "_one_run", run)
-    monkeypatch.setattr(
-        DPModelSearch, "_keep", lambda _self, best, *_given, **_named: kept(best)
-    )
     found = []
-    kept = found.append
+    monkeypatch.setattr(
+        DPModelSearch, "_keep", lambda _self, best, *_given, **_named: found.append(best)
+    )
     coins = iter([1, 1, 1, 1, 0])
     real = SecureSource.words
 
@@ -595,16 +578,17 @@ def test_the_first_of_equal_runs_is_kept_and_scores_are_not_cut(monkeypatch):
 
 @pytest.mark.parametrize("metric", [*CLASS_METRICS[:4], *NUMBER_METRICS])
 def test_ranks_grow_with_what_is_better_and_are_not_cut(metric):
-    classes, bounds = (2, None) if metric in CLASS_METRICS else (0, (0.0, 1.0))
-    scored = Scored(classes, bounds, True, 1000, PrivacyTarget(1.0, 1e-5))
-    measure = measure_for(scored, metric)
+    given = ((0, 1),) if metric in CLASS_METRICS else ((), 0.0, 1.0)
+    measure = ScoreFacts(1000, metric, *given).measure(PrivacyTarget(1.0, 1e-5))
     y = np.random.default_rng(0).integers(0, 2, 1000)
 
     def rank(right, noise=0.0):
         guess = np.where(np.arange(1000) < right, y, 1 - y)
         chance = np.where(guess, 0.9, 0.1)
-        numbers = guess.astype(float) if bounds else guess
-        answers = Answers(y, numbers, None if bounds else np.stack([1 - chance, chance], 1))
+        if metric in CLASS_METRICS:
+            answers = Answers(y, guess, np.stack([1 - chance, chance], 1))
+        else:
+            answers = Answers(y, guess.astype(float), None)
         totals = measure.vectors(answers).sum(axis=1) + noise
         return measure.rank(measure.sums(totals, 1.0, 1000))
 

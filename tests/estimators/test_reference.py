@@ -2,9 +2,6 @@
 
 import json
 import math
-import os
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -16,6 +13,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
+from commands import python
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge
 
 INF = math.inf
@@ -137,11 +135,8 @@ def test_dense_and_csr_agree(model):
         np.testing.assert_allclose(other.intercept_, dense.intercept_, **near)
     for name in ("predict", "decision_function", "predict_proba"):
         if hasattr(dense, name):
-            rows, sparse_rows = (
-                getattr(dense, name)(X),
-                getattr(dense, name)(sparse.csr_array(X)),
-            )
-            np.testing.assert_allclose(rows, sparse_rows)
+            predict = getattr(dense, name)
+            np.testing.assert_allclose(predict(X), predict(sparse.csr_array(X)))
 
 
 _SCRIPT = """
@@ -166,13 +161,7 @@ print(json.dumps(found))
 
 @pytest.mark.full
 def test_jit_on_and_jit_off_agree():
-    found = []
-    for off in ("0", "1"):
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": off}
-        done = subprocess.run(
-            [sys.executable, "-c", _SCRIPT], env=environment, capture_output=True, check=True
-        )
-        found.append(json.loads(done.stdout))
+    found = [json.loads(python(_SCRIPT, NUMBA_DISABLE_JIT=off)) for off in ("0", "1")]
     for on, off in zip(*found, strict=True):
         np.testing.assert_allclose(on, off, rtol=1e-6, atol=1e-9)
 

@@ -9,15 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from test_bad_input import ODD
 
-from dpscd import (
-    DPLinearSVC,
-    DPLogisticRegression,
-    DPRidge,
-    Ledger,
-    ParameterError,
-    PrivacyCard,
-    UtilityWarning,
-)
+from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, Ledger, PrivacyCard
 
 MOMENTS = ["moments"]
 LABELS = ["label mean", "label spread"]
@@ -59,7 +51,7 @@ def test_moments_are_released_and_on_the_card(choice):
     X, score = records()
     model = classifier(standardise=choice).fit(X, score > 0)
     assert names(model) == [*MOMENTS, "shared vector", "calibration"]
-    assert model.privacy_.public["standardised"] is True
+    assert model.privacy_.facts.standardised
     assert names(ridge(standardise=choice).fit(X, score))[:3] == MOMENTS + LABELS
     bare = ridge(standardise=choice, fit_intercept=False).fit(X, score)
     assert names(bare)[:2] == ["moments", "label spread"]
@@ -72,7 +64,7 @@ def test_nothing_but_the_model_is_released_when_asked(choice):
     for model, y in ((classifier(), score > 0), (ridge(), score)):
         model.set_params(standardise=choice).fit(X, y)
         assert names(model) == ["shared vector"]
-        assert model.privacy_.public["standardised"] is False
+        assert not model.privacy_.facts.standardised
 
 
 @pytest.mark.parametrize("given", [{"lam": 1e-3}, {"intercept_scaling": 0.3}], ids=str)
@@ -97,14 +89,7 @@ def test_without_privacy_nothing_is_standardised():
     model = classifier(epsilon=math.inf, standardise=True).fit(X, score > 0)
     plain = classifier(epsilon=math.inf, standardise=False).fit(X, score > 0)
     np.testing.assert_array_equal(model.coef_, plain.coef_)
-    assert model.privacy_.public["standardised"] is False
-
-
-@pytest.mark.parametrize("bad", [None, 1, 0, "yes", "True", 1.0, [True]])
-def test_anything_else_is_refused(bad):
-    X, score = records(n=50)
-    with pytest.raises(ParameterError, match=r"standardise=.* must be True, False or 'auto'"):
-        classifier(standardise=bad).fit(X, score > 0)
+    assert not model.privacy_.facts.standardised
 
 
 # --- what it costs --------------------------------------------------------------------------
@@ -262,7 +247,7 @@ def test_columns_of_very_different_size_all_count():
 @pytest.mark.parametrize("layout", ["dense", "csr"])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("name", ODD)
-def test_odd_data_give_a_finite_model_without_a_warning(name, intercept, layout, recwarn):
+def test_odd_data_give_a_finite_model_without_a_warning(name, intercept, layout):
     X, _ = ODD[name]
     n = X.shape[0]
     X = sparse.csr_array(X) if layout == "csr" else X
@@ -279,55 +264,24 @@ def test_odd_data_give_a_finite_model_without_a_warning(name, intercept, layout,
         assert np.isfinite(model.intercept_).all()
         assert "moments" in names(model)
         assert model.privacy_.verify() <= model.epsilon
-    # That there is too much noise for so few records is another matter.
-    assert {warning.category for warning in recwarn.list} <= {UtilityWarning}
 
 
-KINDS = ["int", "bool", "object", "memmap", "float32", "fortran", "list", "readonly", "strided"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_table_is_standardised_alike(kind, tmp_path):
+def test_every_kind_of_table_is_standardised_alike(tmp_path):
     rng = np.random.default_rng(2)
     X = (rng.random((3000, 4)) < 0.4).astype(float)
     y = X[:, 0] - 0.5 * X[:, 1]
-    if kind == "memmap":
-        table = np.memmap(tmp_path / "X", dtype=np.float64, mode="w+", shape=X.shape)
-        table[:] = X
-        table.flush()
-        table = np.memmap(tmp_path / "X", dtype=np.float64, mode="r", shape=X.shape)
-    elif kind in ("fortran", "list"):
-        table = np.asfortranarray(X) if kind == "fortran" else X.tolist()
-    elif kind == "strided":
-        table = np.repeat(X, 2, axis=0)[::2]
-    else:
-        table = X.astype(float if kind == "readonly" else kind)
-        table.flags.writeable = kind != "readonly"
-    model = ridge(row_bound=2.0)
-    expected = clone(model).fit(X, y)
-    found = model.fit(table, y)
-    assert "moments" in names(found)
-    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9)
-
-
-@pytest.mark.full
-def test_sparse_layouts_agree_and_are_scaled_but_not_centred():
-    rng = np.random.default_rng(3)
-    X = rng.random((3000, 6)) * (rng.random((3000, 6)) < 0.2) * np.geomspace(1.0, 0.01, 6)
-    y = X[:, 0] > 0.1
-    found = [
-        classifier(row_bound=2.0).fit(kind(X), y).coef_
-        for kind in (sparse.csr_matrix, sparse.csr_array, sparse.csc_array, sparse.coo_array)
-    ]
-    for other in found[1:]:
-        np.testing.assert_array_equal(other, found[0])
-    twice = sparse.csr_array(
-        (np.repeat(X.ravel() / 2.0, 2), np.tile(np.repeat(np.arange(6), 2), 3000),
-         np.arange(0, 12 * 3000 + 1, 12)),
-        shape=X.shape,
-    )  # fmt: skip
-    duplicated = classifier(row_bound=2.0).fit(twice, y).coef_
-    np.testing.assert_allclose(duplicated, found[0], rtol=1e-6)
+    np.save(tmp_path / "x.npy", X)
+    readonly = X.copy()
+    readonly.flags.writeable = False
+    expected = ridge(row_bound=2.0).fit(X, y)
+    for table in (
+        *(X.astype(kind) for kind in ("int", "bool", "object", "float32")),
+        *(np.asfortranarray(X), X.tolist(), np.repeat(X, 2, axis=0)[::2], readonly),
+        np.load(tmp_path / "x.npy", mmap_mode="r"),
+    ):
+        found = ridge(row_bound=2.0).fit(table, y)
+        assert "moments" in names(found)
+        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9)
 
 
 @pytest.mark.parametrize("choice", [True, False])

@@ -81,17 +81,6 @@ def test_several_classes_are_sorted_too(table):
     np.testing.assert_allclose(np.exp(log).sum(axis=1), 1.0)
 
 
-def test_the_schemas_order_needs_no_turning(table):
-    schema = {**SCHEMA, "target": {"column": "ill", "classes": ["no", "yes"]}}
-    estimator = DPLinearSVC(epsilon=3.0, random_state=0)
-    model = TableModel(schema, estimator).fit(table)
-    decided = model.decision_function(table) > 0
-    np.testing.assert_array_equal(model.classes_[decided.astype(int)], model.predict(table))
-    turned = TableModel(SCHEMA, estimator).fit(table)
-    decided = turned.decision_function(table) > 0
-    np.testing.assert_array_equal(turned.classes_[decided.astype(int)], turned.predict(table))
-
-
 def test_methods_are_there_before_the_fit_if_the_estimator_has_them(table):
     assert hasattr(classifier(), "predict_proba")
     assert hasattr(TableModel(SCHEMA), "predict_proba")

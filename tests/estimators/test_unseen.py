@@ -3,20 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from forgery import both, forged, put
 
-from dpscd import (
-    CardError,
-    DPLogisticRegression,
-    DPRidge,
-    ModelFileError,
-    Schema,
-    TableModel,
-    load,
-    to_sklearn,
-)
+from dpscd import DPLogisticRegression, DPRidge, Schema, TableModel, load, to_sklearn
 from dpscd.estimators.unseen import as_average, averages_in
-from dpscd.preprocessing.levels import levels_of
+from dpscd.preprocessing.encoding import levels_of
 
 N = 30_000
 COLUMNS = {
@@ -153,41 +143,3 @@ def test_rows_stay_as_they_are_where_nothing_was_released(table):
 def test_noisy_moments_leave_no_level_out(table):
     model = TableModel(NUMBER, DPRidge(0.02, standardise=True, random_state=0)).fit(table)
     assert model.estimator_.coef_.all()
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda x: x["coef"].__setitem__(3, 5.0),
-        lambda x: x["training"]["standard"]["centre"].__setitem__(3, 0.4),
-        lambda x: x["training"]["standard"]["scale"].__setitem__(-2, 0.0),
-        lambda x: x["training"]["standard"]["scale"].__setitem__(3, 1.0),
-        lambda x: x.pop("table"),
-    ],
-)
-def test_what_is_left_out_cannot_be_put_in_or_widened(table, change, tmp_path):
-    model = TableModel(NUMBER, DPRidge(5.0, random_state=1)).fit(table)
-    assert model.estimator_.unseen_features()[3]
-    path = forged(model, tmp_path / "model.json", change)
-    with pytest.raises((ModelFileError, CardError)):
-        load(path)
-
-
-@pytest.mark.full
-def test_a_file_may_leave_out_levels_only(table, tmp_path):
-    wide = {**COLUMNS, "town": {"kind": "category", "values": [f"t{k}" for k in range(400)]}}
-    schema = {**NUMBER, "columns": wide}
-    model = TableModel(schema, DPRidge(5.0, random_state=0)).fit(table.assign(town="t1"))
-    names = list(model.estimator_.feature_names_in_)
-    parts = (("coef",), ("coef_noise",), ("training", "standard", "scale"))
-
-    def load_without(name):
-        gone = [put(*part, names.index(name), value=0.0) for part in parts]
-        return load(forged(model, tmp_path / "changed.json", both(*gone)))
-
-    # Sparse rows are not centred: whatever is left out, the rest of the file agrees.
-    load_without("dept=never")
-    load_without("dept=a")
-    with pytest.raises(ModelFileError, match="schema does not fit"):
-        load_without("age")

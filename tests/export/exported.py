@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import sys
+from functools import partial
 from pathlib import Path
 
 from dpscd.export.examined import examine
@@ -53,19 +54,6 @@ def persons(column="id"):
     return model_files.table_model({**schema, "table": {"person": column}}, table=table)
 
 
-def evil_persons():
-    return persons(model_files.EVIL)
-
-
-def counted_secretly():
-    """Return a model that does not say how many records there were."""
-    return model_files.ridge(relation="add-remove", n=500)
-
-
-def replaced():
-    return model_files.ridge(relation="replace-one")
-
-
 #: Models by name, each with what it shows.
 MODELS = {
     "table": model_files.table_model,
@@ -75,9 +63,9 @@ MODELS = {
     "careless": model_files.careless,
     "intervals": model_files.ridge_intervals,
     "persons": persons,
-    "evil persons": evil_persons,
-    "add-remove": counted_secretly,
-    "replace-one": replaced,
+    "evil persons": partial(persons, model_files.EVIL),
+    "add-remove": partial(model_files.ridge, relation="add-remove", n=500),
+    "replace-one": partial(model_files.ridge, relation="replace-one"),
     "not private": model_files.not_private,
 }
 

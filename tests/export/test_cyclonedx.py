@@ -12,13 +12,8 @@ from dpscd.export.cyclonedx import bill_of_materials
 from dpscd.report.evaluation import Evaluation, Measure
 
 SCHEMA = JsonStrictValidator(SchemaVersion.V1_6)
-SCORES = Evaluation(
-    (Measure("accuracy", 0.85, 0.83, 0.87), Measure("log loss", 0.3)),
-    "12 records",
-    False,
-    "Status.",
-    "0" * 64,
-)
+MEASURES = (Measure("accuracy", 0.85, 0.83, 0.87), Measure("log loss", 0.3))
+SCORES = Evaluation(MEASURES, "12 records", False, "Status.", "0" * 64)
 
 
 @pytest.mark.full
@@ -47,7 +42,7 @@ def bill(name, tmp_path, scores=None):
 
 def test_the_file_and_what_made_it(tmp_path):
     found, values, component, _ = bill("table", tmp_path)
-    assert component["name"] == "model file.json"
+    assert component["name"] == found.name == "model file.json"
     assert component["hashes"] == [{"alg": "SHA-256", "content": found.digest}]
     assert values["metadata"]["timestamp"] == "2030-01-02T03:04:05Z"
     made = {x["name"]: x["version"] for x in values["components"]}
@@ -68,6 +63,7 @@ def test_the_card_is_in_its_properties(tmp_path):
     assert own["privacy:statement"] == [found.card.statement]
     assert float(own["privacy:delta"][0]) == found.card.delta
     assert float(own["privacy:recomputed epsilon"][0]) == found.found <= found.card.epsilon
+    assert found.found == found.card.verify()
     assert own["privacy:assumption"] == list(found.card.assumptions)
     for release in found.card.releases:
         assert f"privacy:release:{release.what}" in own

@@ -6,8 +6,7 @@ import pytest
 from exported import DETAILS
 
 from dpscd.errors import ParameterError
-from dpscd.export.detail_fields import FIELDS
-from dpscd.export.details import missing_everything, read_details, template
+from dpscd.export.details import FIELDS, missing_everything, read_details, template
 
 
 def refused(tmp_path, text):
@@ -68,11 +67,7 @@ def test_what_is_filled_in_is_found_under_the_names_of_the_registry(tmp_path):
         ('["A. Author"]', "[1]", "registry_authors must be a list of texts"),
         ('["A. Author"]', '[""]', "missing: deployment.administrative.registry_authors"),
         ('"Government"', '"Sports"', "data_product_sector must be one of 'Technology', "),
-        (
-            "[deployment.basic]",
-            "[deployment.basic]\nage = 3",
-            "basic.age is not asked",
-        ),
+        ("[deployment.basic]", "[deployment.basic]\nage = 3", "basic.age is not asked"),
         (
             "[deployment.accounting]",
             "[deployment.privacy_loss]\nprivacy_unit = 'user'\n[deployment.accounting]",

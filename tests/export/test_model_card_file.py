@@ -2,23 +2,18 @@
 
 import pytest
 import yaml
-from exported import DETAILS, MODELS, examined
+from exported import DETAILS, MODELS, NOW, examined
 from markdown_it import MarkdownIt
-from model_files import EVIL
+from model_files import EVIL, ridge
 
+from dpscd.errors import ModelFileError
+from dpscd.export import examined as module
 from dpscd.export.details import read_details
 from dpscd.export.model_card import model_card
 from dpscd.report.evaluation import Evaluation, Measure
 
-SECTIONS = [
-    "Model details",
-    "Intended use",
-    "Privacy",
-    "Training data",
-    "Evaluation",
-    "Limits",
-    "How to load",
-]
+SECTIONS = ["Model details", "Intended use", "Privacy", "Training data", "Evaluation"]
+SECTIONS += ["Limits", "How to load"]
 
 
 def parts(text):
@@ -113,3 +108,18 @@ def test_an_evaluation_comes_with_its_status(private, tmp_path):
         f"On 12 records:\n\n| measure | value |\n| --- | --- |\n| accuracy | {shown} |" in body
     )
     assert "**What it is.**" in body
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "model.json"
+    ridge().save(path)
+    load = module.load
+
+    def load_and_change(name):
+        found = load(name)
+        path.write_text(path.read_text() + "\n")
+        return found
+
+    monkeypatch.setattr(module, "load", load_and_change)
+    with pytest.raises(ModelFileError, match="changed while it was read"):
+        module.examine(path, NOW)

@@ -10,12 +10,13 @@ from jsonschema import Draft202012Validator
 from model_files import EVIL
 
 from dpscd.errors import ParameterError
-from dpscd.export.detail_fields import FIELDS
+from dpscd.export.details import FIELDS
 from dpscd.export.registry import registry_entry
 
 SCHEMA = yaml.safe_load(
     Path(__file__).with_name("registry_schema").joinpath("deployments-schema.yaml").read_text()
 )
+PARTS = SCHEMA["properties"]["deployment"]["properties"]
 VALID = Draft202012Validator(SCHEMA, format_checker=Draft202012Validator.FORMAT_CHECKER)
 PRIVATE = [name for name in MODELS if name != "not private"]
 
@@ -33,35 +34,27 @@ def entry(name, tmp_path, details):
     return found, values, values["deployment"]
 
 
-def properties(schema, path):
-    for name in path:
-        schema = schema["properties"][name]
-    return schema
-
-
 @pytest.mark.parametrize("name", PRIVATE)
 def test_an_entry_is_valid_and_complete(name, tmp_path, details):
     found, values, own = entry(name, tmp_path, details)
     VALID.validate(values)
     assert (values["tier"], values["status"], values["url_slug"]) == (3, "Draft", "retired")
-    assert own["privacy_loss"]["privacy_parameters"] == {
-        "epsilon": found.card.epsilon,
-        "delta": found.card.delta,
-    }
+    promised = {"epsilon": found.card.epsilon, "delta": found.card.delta}
+    assert own["privacy_loss"]["privacy_parameters"] == promised
     if name != "evil persons":  # whose unit is escaped
         assert own["privacy_loss"]["privacy_unit"] == found.card.unit
     assert found.card.relation.value in own["privacy_loss"]["privacy_unit_details"]
+    mechanisms = own["implementation"]["mechanisms"]
     for release in found.card.releases:
-        assert f"* {release.what}" in own["implementation"]["mechanisms"]
-        noise = f"{release.event.noise_multiplier:.5g} clips"
-        assert noise in own["implementation"]["mechanisms"]
-    assert found.digest in own["implementation"]["mechanisms"]
+        assert f"* {release.what}" in mechanisms
+        assert f"{release.event.noise_multiplier:.5g} clips" in mechanisms
+    assert found.digest in mechanisms
 
 
 def test_every_field_of_tier_3_is_filled(tmp_path, details):
     _, _, own = entry("table", tmp_path, details)
     optional = {field.path[1:] for field in FIELDS if not field.needed}
-    for part, schema in SCHEMA["properties"]["deployment"]["properties"].items():
+    for part, schema in PARTS.items():
         for name in schema["properties"]:
             if (part, name) not in optional or (part, name) == ("accounting", "composition"):
                 assert own[part][name], (part, name)
@@ -85,7 +78,9 @@ def test_the_schema_does_refuse(tmp_path, details):
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
 def test_fields_are_the_registrys_with_its_choices(field):
-    schema = properties(SCHEMA, field.path)
+    schema = SCHEMA
+    for name in field.path:
+        schema = schema["properties"][name]
     assert tuple(schema.get("enum", ())) == field.choices
     wanted = {"list": "array"}.get(field.kind, "string")
     assert schema.get("type", "string") == wanted
@@ -93,8 +88,7 @@ def test_fields_are_the_registrys_with_its_choices(field):
 
 def test_what_the_registry_requires_is_asked_for_or_known():
     required = {("url_slug",)}
-    parts = SCHEMA["properties"]["deployment"]["properties"]
-    for part, schema in parts.items():
+    for part, schema in PARTS.items():
         required |= {("deployment", part, name) for name in schema.get("required", ())}
     needed = {field.path for field in FIELDS if field.needed}
     assert required - needed == {("deployment", "basic", "data_product_type")}

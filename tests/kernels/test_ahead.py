@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from commands import python
 from dpscd import DPLinearSVC, DPLogisticRegression, DPPoissonRegressor, DPRidge
 from dpscd.kernels import ahead, packed
 from dpscd.kernels.ahead import compile_training, compiling_beside, wait_for
@@ -52,11 +53,9 @@ def begun(monkeypatch):
 @pytest.mark.full
 @pytest.mark.compiled
 def test_the_first_fit_finds_the_kernel_in_the_cache(tmp_path):
-    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
-    command = [sys.executable, "-c", FIRST_FIT]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    printed = python(FIRST_FIT, XDG_CACHE_HOME=str(tmp_path), NUMBA_CACHE_DIR="")
     alone = len(os.sched_getaffinity(0)) == 1
-    assert done.stdout.split() == (["0", "1"] if alone else ["1", "0"])
+    assert printed.split() == (["0", "1"] if alone else ["1", "0"])
 
 
 @pytest.mark.compiled

@@ -7,13 +7,7 @@ import pytest
 from scipy import stats
 
 from dpscd.kernels.exact_lots import fill_exact_lots, new_walk
-
-ALARM = 1e-6  # chance of a false alarm of each statistical test, for a fresh seed
-FULL = 2**64 - 1
-
-
-def random_words(seed, *shape):
-    return np.random.default_rng(seed).integers(0, FULL, shape, np.uint64, endpoint=True)
+from drawn import ALARM, FULL, lot_by_definition, random_words
 
 
 def with_one_word(word, bits, rows, share, walk):
@@ -56,31 +50,6 @@ def test_every_bit_is_independent_with_exactly_the_stated_chance(bits, rows, sha
         assert chance == (1 - silent) ** len(lot) * silent ** (rows - len(lot))
 
 
-def test_no_records_make_empty_lots():
-    assert exact_law(2, 0, 3) == {(): 1}
-
-
-def reference(words, bits, rows, share):
-    """Return a lot by the definition, in whole numbers without end, and the words it took."""
-    last, total, lot = -1, 0, []
-    words = [int(word) >> (64 - bits) for word in words]
-    place = 0
-    while True:
-        run = place + 1
-        while words[run] < words[run - 1]:
-            run += 1
-        length, first = run - place, words[place]
-        place = run + 1
-        if length % 2 == 0:
-            total += 2**bits
-            continue
-        last += 1 + (total + first) // share
-        total = 0
-        if last >= rows:
-            return lot, place
-        lot.append(last)
-
-
 RATES = [1e-9, 0.004, 0.3, 0.7, 1.0 - 2.0**-53]
 
 
@@ -89,7 +58,7 @@ RATES = [1e-9, 0.004, 0.3, 0.7, 1.0 - 2.0**-53]
 def test_a_walk_is_the_definition_wherever_words_run_out(rate, cut):
     rows, share = int(20 / rate), int(-math.log1p(-rate) * 2.0**57)
     for words in random_words(31, 20, 4000):
-        expected, _ = reference(words, 57, rows, share)
+        expected = lot_by_definition(words, 57, rows, share)
         walk, ids, at = new_walk(), np.empty(4000, np.int64), 0
         for first in range(0, 4000, cut):
             starts = np.array([at, 0])
@@ -111,13 +80,13 @@ def test_steps_follow_each_other_until_one_has_too_few_words():
     assert fill_exact_lots(words, 57, rows, share, 0, walk, ids, starts) == 3
     for step in range(3):
         lot = ids[starts[step] : starts[step + 1]]
-        assert lot.tolist() == reference(words[step], 57, rows, share)[0]
+        assert lot.tolist() == lot_by_definition(words[step], 57, rows, share)
     assert ids[starts[3] : starts[4]].tolist() == list(range(200))
     more = random_words(33, 1, 400)
     rest = np.array([starts[4], 0])
     assert fill_exact_lots(more, 57, rows, share, 0, walk, ids, rest) == 1
     whole = np.concatenate([words[3], more[0]])
-    assert ids[starts[3] : rest[1]].tolist() == reference(whole, 57, rows, share)[0]
+    assert ids[starts[3] : rest[1]].tolist() == lot_by_definition(whole, 57, rows, share)
 
 
 def test_skips_follow_their_law_and_take_as_many_words_as_are_set_aside_for_them():

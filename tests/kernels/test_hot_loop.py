@@ -18,7 +18,7 @@ import pytest
 from compiled_loops import PROCESSOR
 
 import dpscd
-from dpscd.kernels._jit import COMPILED
+from dpscd.late import COMPILED
 
 ROOT = Path(__file__).parents[2]
 

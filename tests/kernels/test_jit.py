@@ -90,7 +90,7 @@ def _half(x):  # noqa: ARG001 - overloads have the arguments of what they stand 
 @pytest.mark.compiled
 @pytest.mark.parametrize("decorator", [_jit.jit, _jit.jit_uncounted])
 def test_a_function_is_compiled_whole_or_not_at_all(decorator, tmp_path, monkeypatch):
-    monkeypatch.setattr(_jit, "CACHE_FOLDER", tmp_path)
+    monkeypatch.setattr(_jit, "cache_folder", lambda: tmp_path)
 
     @decorator
     def quarter(x):

@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse
 import scipy.stats
 
-from dpscd.kernels._jit import COMPILED
 from dpscd.kernels.block import new_buffer
 from dpscd.kernels.dual import Records, StepConstants, advance
 from dpscd.kernels.lazy import advance_lazy
@@ -23,6 +22,7 @@ from dpscd.kernels.lazy_state import (
     settle_all,
     shared_of,
 )
+from dpscd.late import COMPILED
 from dpscd.losses import Hinge, Logistic, Softmax, Squared
 from dpscd.privacy.noise import LatticeGaussian, draw_normals
 from dpscd.privacy.random import Purpose, SeededSource

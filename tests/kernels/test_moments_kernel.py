@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpscd.kernels.moments import add_moments
-from dpscd.kernels.norms import measure_rows
-from dpscd.kernels.rows import CsrRows, DenseRows, add_squares_truncated
+from dpscd.kernels.rows import DenseRows, add_squares_truncated
 from dpscd.losses import Squared
 from dpscd.problem import Problem
 
@@ -19,10 +18,7 @@ D = 4
 CELL = 2.0**-29
 FINE = 2.0**-45  # so fine that what cutting takes away does not hide what rounding adds
 
-KERNELS = {
-    "compiled": add_moments,
-    "interpreted": getattr(add_moments, "py_func", add_moments),
-}
+KERNELS = {"compiled": add_moments, "interpreted": getattr(add_moments, "py_func", add_moments)}
 extreme = st.sampled_from(
     [
         math.nan, math.inf, -math.inf, 1.7e308, -1e308, 1e200, 5e-324, -5e-324, 2.0**-1022,
@@ -147,28 +143,6 @@ def test_a_record_with_any_weight_counts_once(weight):
 def test_a_row_that_holds_no_number_adds_nothing(kernel, layout, bad):
     assert not total_of(rows_of([[0.5, bad, 0.1, 0.0]], layout=layout), [1.0]).any()
     assert total_of(rows_of([[0.5] * D], layout=layout), [1.0], kernel=kernel).all()
-
-
-@pytest.mark.parametrize(
-    "indices",
-    [[1, 1], [2, 1], [0, D], [0, 2**31 - 1], [-1, 2]],
-    ids=["duplicate", "unsorted", "out of range", "far out of range", "negative"],
-)
-@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
-def test_a_csr_row_with_bad_indices_adds_nothing(kernel, indices):
-    rows = CsrRows(
-        np.array([0.9, 0.9, 0.9]),
-        np.array([3, *indices], dtype=np.int32),
-        np.array([0, 1, 3], dtype=np.int64),
-        D,
-        np.empty(2),
-        np.empty(2),
-        0.0,
-    )
-    measure_rows(rows, 1.0, 1.0)
-    total = total_of(rows, [1.0, 1.0], kernel=kernel)
-    assert total[:, 3].all()
-    assert not total[:, :3].any()
 
 
 @pytest.mark.compiled

@@ -6,21 +6,14 @@ import pytest
 import scipy.sparse
 from hypothesis import example, given
 from hypothesis import strategies as st
-from measured_rows import exact_square, rows_of
+from measured_rows import SLACK, entries, exact_square, rows_of
 
 from dpscd.kernels.dual import Records
 from dpscd.kernels.norms import measure_rows
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.rows import CsrRows
 
-SLACK = Fraction(1) + Fraction(1, 2**40)
 SHORTEST = 2.0**-300
-
-finite = st.floats(allow_nan=False, allow_infinity=False)
-entries = st.one_of(
-    finite,
-    st.sampled_from([0.0, 5e-324, 2.0**-1022, 1e-160, 2.0**-300, 1.0, 1e160, 1.7e308]),
-)
 
 
 @pytest.mark.parametrize("constant", [0.0, 0.3], ids=["no tail", "tail"])

@@ -5,19 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from measured_rows import SLACK, entries
 
 from dpscd.kernels.dual import Records
 from dpscd.kernels.pack import LABEL, LARGEST, NORM, SCALE, WEIGHT, pack_rows
 from dpscd.losses import Squared
 from dpscd.problem import Problem
-
-SLACK = Fraction(1) + Fraction(1, 2**40)
-
-finite = st.floats(allow_nan=False, allow_infinity=False)
-entries = st.one_of(
-    finite,
-    st.sampled_from([0.0, 5e-324, 2.0**-1022, 1e-160, 2.0**-300, 1.0, 1e160, 1.7e308]),
-)
 
 
 def pack_of(X, *, row_bound=1.0, constant=0.0, labels=None, weights=None):

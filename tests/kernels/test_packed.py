@@ -1,26 +1,19 @@
 import inspect
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import example, given
 from hypothesis import strategies as st
-from test_dual import (
-    COUNT,
-    LOSSES,
-    NUMBERS,
-    STEPS,
-    D,
-    every_loss,
-    exactly_released,
-    interpreted,
-    joint_too,
-)
+from test_dual import LOSSES, NUMBERS, STEPS, WILD, D, every_loss, exactly_released, joint_too
 from test_dual import Case as FloatCase
 
-from dpscd.kernels import _memory
-from dpscd.kernels.dual import Records
+from commands import python
+from dpscd.kernels import _llvm
+from dpscd.kernels.dual import Records, release
 from dpscd.kernels.pack import NORM, SCALE, pack_rows
 from dpscd.kernels.packed import advance_packed, release_cells
 from dpscd.losses import Hinge, Logistic, Squared
@@ -32,28 +25,17 @@ class Case(FloatCase):
 
     def __init__(self, loss, **options):
         super().__init__(loss, **options)
-        self.pack()
+        self.hold(self.rows)
 
-    def pack(self):
+    def hold(self, rows):
+        super().hold(rows)
         self.packed = pack_rows(self.rows, self.records)
         place, width = self.packed.place, self.packed.width
         scale = self.packed.state[:, place + SCALE]
         self.X = scale[:, None] * self.packed.cells[:, :width]
 
-    def advance(self, first, last, average_from, dual, shared, average, numbers=NUMBERS):
-        lots = self.lots[first:last]
-        advance_packed(
-            self.problem.loss,
-            self.packed,
-            numbers,
-            np.concatenate([*lots, np.empty(0, dtype=np.int64)]),
-            np.cumsum([0, *map(len, lots)]),
-            self.normals[first:last],
-            average_from,
-            dual,
-            shared,
-            average,
-        )
+    def kernel(self, loss, numbers, *chunk):
+        advance_packed(loss, self.packed, numbers, *chunk)
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weights"])
@@ -71,15 +53,6 @@ def test_it_is_the_mechanism_on_rounded_records(loss, outputs, constant, weighte
     np.testing.assert_allclose(dual, plain_dual, rtol=0.0, atol=1e-3 * NUMBERS.clip)
     np.testing.assert_allclose(average / 10.0, np.mean(path[20:], axis=0), **near)
     assert np.linalg.norm(dual, axis=1).max() > 0.1  # the case is not an idle one
-
-
-@every_loss
-def test_it_follows_the_float_kernel(loss):
-    floats, case = FloatCase(loss), Case(loss)
-    dual, shared, _ = case.run()
-    float_dual, float_shared, _ = floats.run()
-    np.testing.assert_allclose(shared, float_shared, rtol=0.0, atol=1e-3)
-    np.testing.assert_allclose(dual, float_dual, rtol=0.0, atol=1e-3)
 
 
 every_kernel = pytest.mark.parametrize("kind", [FloatCase, Case], ids=["floats", "packed"])
@@ -148,30 +121,7 @@ def test_blocks_and_their_order_do_not_matter(count, features):
     assert (dual != 0.0).all()
 
 
-def test_steps_of_a_lot_see_only_the_vector_before_it():
-    case = Case(Squared())
-    dual, (shared, average) = case.start()
-    case.lots = [np.arange(COUNT)]
-    case.advance(0, 1, 1, dual, shared, average)
-    parts_dual, (parts, average) = case.start()
-    for i in range(COUNT):  # each alone, from the same vector
-        alone = np.zeros_like(parts)
-        case.lots = [np.array([i])]
-        numbers = NUMBERS._replace(grid=NUMBERS.cell, spread=0.0)
-        case.advance(0, 1, 1, parts_dual, alone, average, numbers)
-        parts += alone
-    np.testing.assert_array_equal(parts_dual, dual)
-    assert parts.any()
-
-
 # --- one record ------------------------------------------------------------------------
-
-
-WILD = st.one_of(
-    st.floats(-10.0, 10.0),
-    st.floats(allow_nan=True, allow_infinity=True),
-    st.sampled_from([1e150, 1e155, 1e170, 1e300, 1e-150, 1e-170, 1e-300, 5e-324]),
-)
 
 
 def contribution(loss, x, label, weight, numbers, shared, dual):
@@ -233,12 +183,15 @@ def test_what_is_not_finite_contributes_nothing_or_finitely(loss, where, bad):
     assert (pack.state[0, pack.place + NORM] == 0.0) == (where == "row")
 
 
-def test_rows_that_are_not_finite_change_nothing():
-    case = Case(Logistic(), constant=0.3)
+@pytest.mark.parametrize(
+    ("kind", "sparse"), [(FloatCase, False), (FloatCase, True), (Case, False)], ids=str
+)
+def test_rows_that_are_not_finite_change_nothing(kind, sparse):
+    case = kind(Logistic(), sparse=sparse)
+    dual, shared, _ = case.run()
     X = case.X[:, :D] * case.problem.scale
     X[3, 1], X[11, 0] = math.nan, math.inf
-    case.rows = case.problem.rows(X)
-    case.pack()
+    case.hold(case.problem.rows(scipy.sparse.csr_matrix(X) if sparse else X))
     spoilt_dual, spoilt, _ = case.run()
     assert not spoilt_dual[[3, 11]].any()
     case.lots = [lot[~np.isin(lot, [3, 11])] for lot in case.lots]
@@ -246,12 +199,17 @@ def test_rows_that_are_not_finite_change_nothing():
     np.testing.assert_array_equal(spoilt, without)
     np.testing.assert_array_equal(spoilt_dual, without_dual)
     assert np.isfinite(spoilt).all()
+    assert (shared != spoilt).any()
+    assert dual[[3, 11]].any()
 
 
 # --- the release ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("packed", [False, True], ids=["floats", "packed"])
 @given(
+    # Multiples of 2^-32 of the grid and of 2^-20: everything fits a double exactly, so
+    # that ties are ties.
     total=st.integers(-(2**52), 2**52),
     normal=st.integers(-(2**23), 2**23).map(lambda units: units * 2.0**-20),
     bits=st.integers(0, 32),
@@ -261,10 +219,13 @@ def test_rows_that_are_not_finite_change_nothing():
 @example(total=0, normal=2.0**-11, bits=20)
 @example(total=0, normal=-(2.0**-11), bits=20)
 @example(total=2**52 - 1, normal=-7.5, bits=0)
-def test_release_is_the_rounded_sum(total, normal, bits):
+def test_release_is_the_rounded_sum(packed, total, normal, bits):
     numbers = NUMBERS._replace(cell=math.ldexp(1.0, -bits - 5), grid=2.0**-5, spread=1024.0)
-    shared = np.zeros(1)
-    release_cells(np.array([total]), np.array([normal]), numbers, bits, shared)
+    shared, normals = np.zeros(1), np.array([normal])
+    if packed:
+        release_cells(np.array([total]), normals, numbers, bits, shared)
+    else:
+        release(np.array([float(total)]), normals, numbers, shared)
     assert Fraction(shared[0]) == exactly_released(total, normal, numbers)
 
 
@@ -284,30 +245,34 @@ def test_release_is_the_rounded_sum_for_large_sums_and_drawn_normals(bits):
 
 SCRIPT = """
 import sys
-sys.path.insert(0, {folder!r})
+sys.path[:0] = {folders!r}
 import numba, test_packed as here
 assert numba.config.DISABLE_JIT
-for loss in here.LOSSES:
-    for part in here.Case(loss).run(average_from=20):
-        for number in part.ravel():
-            sys.stdout.write(float(number).hex() + "\\n")
+for number in here.numbers_of_runs():
+    sys.stdout.write(float(number).hex() + "\\n")
 """
+
+
+def numbers_of_runs():
+    """Return all numbers of runs of every loss on every kind of rows."""
+    runs = [
+        kind(loss, sparse=sparse).run(average_from=20)
+        for loss in LOSSES
+        for kind, sparse in ((FloatCase, False), (FloatCase, True), (Case, False))
+    ]
+    return np.concatenate([part.ravel() for run in runs for part in run])
 
 
 @pytest.mark.full
 @pytest.mark.compiled
 def test_the_interpreter_agrees_with_the_compiler():
-    found = interpreted(SCRIPT)
-    expected = [
-        number
-        for loss in LOSSES
-        for part in Case(loss).run(average_from=20)
-        for number in part.ravel()
-    ]
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=30.0 * NUMBERS.grid)
+    folders = [str(folder) for folder in Path(__file__).parents[:2]]
+    printed = python(SCRIPT.format(folders=folders), NUMBA_DISABLE_JIT="1")
+    found = [float.fromhex(line) for line in printed.split()]
+    np.testing.assert_allclose(found, numbers_of_runs(), rtol=0.0, atol=30.0 * NUMBERS.grid)
 
 
 def test_the_compiler_gets_a_loop_that_fetches_line_by_line():
     # Compiled code comes from a cache, so that this is not seen otherwise.
-    fetch = _memory._prefetch(None, None, None)
+    fetch = _llvm._prefetch(None, None, None)
     assert list(inspect.signature(fetch).parameters) == ["matrix", "row", "size"]

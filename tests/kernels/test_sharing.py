@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpscd.kernels import _memory, sharing
-from dpscd.kernels._jit import COMPILED
+from dpscd.kernels import _llvm, _memory, sharing
 from dpscd.kernels.sharing import (
     STEP,
     claim,
@@ -23,6 +22,7 @@ from dpscd.kernels.sharing import (
     take_part,
     was_shared,
 )
+from dpscd.late import COMPILED
 
 LOTS = st.lists(st.integers(0, 30), min_size=1, max_size=6)
 
@@ -95,7 +95,7 @@ def test_sums_count_in_the_step_they_were_made_for():
 )
 def test_the_compiler_gets_numbers_that_threads_share(rule, names):
     # Compiled code comes from a cache, so that this is not seen otherwise.
-    given = getattr(_memory, rule)(*[None] * len(names.split()))
+    given = getattr(_llvm, rule)(*[None] * len(names.split()))
     assert list(inspect.signature(given).parameters) == names.split()
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpscd import Schema, SchemaError
-from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
+from dpscd.preprocessing.column_features import width_of
+from dpscd.preprocessing.encoding import encode, feature_names, is_sparse
 from dpscd.preprocessing.parsing import parse
 
 TARGET = {"column": "y", "classes": ["0", "1"]}
@@ -122,22 +123,6 @@ def test_knots_of_private_bounds_are_named_when_they_are_known():
     assert feature_names(schema, {"x": (0, 4)})[1:] == ["x at 0", "x at 2", "x at 4"]
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("shape", ["steps", "smooth"])
-@pytest.mark.parametrize("as_sparse", [True, False])
-@given(values=st.lists(st.floats(-1.0, 9.0), min_size=1, max_size=6))
-def test_a_shape_is_that_of_its_own_cell(shape, as_sparse, values):
-    def rows(cells):
-        columns = number(shape=shape, knots=[0.1, 0.7, 3.3])
-        found = encoded(columns, {"x": cells}, as_sparse=as_sparse)
-        return found.toarray() if as_sparse else found
-
-    together = rows(values)
-    alone = np.vstack([rows([value]) for value in values])
-    np.testing.assert_array_equal(together, alone)
-    assert (np.linalg.norm(together.astype(float), axis=1) <= 1.0 + 1e-6).all()
-
-
 def test_bounds_far_apart_do_not_overflow():
     columns = {"x": {"kind": "number", "bounds": [-8e307, 8e307]}}
     found = encoded(columns, {"x": [-8e307, 0.0, 8e307]})[:, 0]
@@ -177,26 +162,19 @@ PRIVATE = {"p": (0.0, 4.0)}
 cells = st.one_of(st.none(), st.floats(), st.sampled_from(["u", "v", "yes", "x", ""]))
 
 
-@given(st.lists(st.tuples(*[cells] * 5), min_size=1, max_size=6), st.booleans(), st.booleans())
-def test_rows_are_never_longer_than_one(records, as_sparse, normalise):
+@given(st.lists(st.tuples(*[cells] * 5), min_size=1, max_size=6), st.booleans())
+def test_rows_are_never_longer_than_one(records, normalise):
     table = pd.DataFrame(records, columns=list("xbpct"), dtype=object)
     rows = "normalise" if normalise else "scale"
-    found = encoded(MANY, table, PRIVATE, as_sparse=as_sparse, rows=rows)
-    dense = found.toarray() if as_sparse else found
-    assert dense.dtype == np.float32
+    dense = encoded(MANY, table, PRIVATE, rows=rows)
+    found = encoded(MANY, table, PRIVATE, as_sparse=True, rows=rows)
+    np.testing.assert_array_equal(found.toarray(), dense)
+    assert (found.data != 0).all()
+    assert dense.dtype == found.dtype == np.float32
     lengths = np.linalg.norm(dense.astype(float), axis=1)
     assert (lengths <= 1.0 + 1e-6).all()
     if normalise:
         assert (np.isclose(lengths, 1.0, atol=1e-6) | (lengths == 0.0)).all()
-
-
-@given(st.lists(st.tuples(*[cells] * 5), min_size=1, max_size=6))
-def test_sparse_and_dense_rows_are_the_same(records):
-    table = pd.DataFrame(records, columns=list("xbpct"), dtype=object)
-    dense = encoded(MANY, table, PRIVATE)
-    found = encoded(MANY, table, PRIVATE, as_sparse=True)
-    np.testing.assert_array_equal(found.toarray(), dense)
-    assert (found.data != 0).all()
 
 
 def test_a_row_depends_on_its_record_alone(monkeypatch):

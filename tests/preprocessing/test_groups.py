@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from dpscd import DPLogisticRegression, Schema, SchemaError, TableModel, load, look
 from dpscd.preprocessing.cells import MISSING, OTHER
-from dpscd.preprocessing.groups import Grouped
 from dpscd.preprocessing.parsing import parse
 
 
@@ -84,10 +83,6 @@ def test_codes_are_compared_by_their_longest_listed_beginning():
 def test_signs_for_missing_values_are_looked_for_before_the_group():
     column = {**ICD, "values": ["N", "9"], "group": {"prefix": 1}, "missing_values": ["999"]}
     assert read(column, ["NA", "Nab", "999", 999.0, "99"]) == [MISSING, 0, MISSING, MISSING, 1]
-
-
-def test_no_text_is_missing():
-    assert Grouped({"a": 0}, (), {"prefix": 1}).code(None) == MISSING
 
 
 def test_renamed_spellings_are_of_groups():

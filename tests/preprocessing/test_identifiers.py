@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy import sparse
 
 from dpscd import DataError, DataTypeError, ParameterError
 from dpscd.preprocessing import refusals
@@ -43,7 +44,6 @@ def refused(call, text, kind=DataError):
 def codes(cells, missing=()):
     found = person_codes(cells, missing)
     assert found.dtype == np.int64
-    np.testing.assert_array_equal(Numbering(missing).codes(cells), found)  # without short cuts
     return found.tolist()
 
 
@@ -149,7 +149,6 @@ def test_texts_that_count_as_missing():
     assert codes(cells) == [0, 1, 2, 3, 4, 5]
     # Of groups, that no schema has.
     assert person_codes(cells).tolist() == codes(cells, DEFAULT)
-    assert Numbering().codes(cells).tolist() == codes(cells, DEFAULT)
     assert person_keys(cells)[1] == [b"x", b"NAN"]
     # One that spells a number stands for it, however it is written.
     cells = ["999", 999, "0999", 999.0, Decimal("999.0"), "9990", 5]
@@ -339,21 +338,14 @@ def test_what_pandas_cuts_off_is_told_apart():
         "abc", b"abc", 5, None, {"a": 1}, {1, 2}, frozenset([1]), np.array(5), np.ones((2, 1)),
         np.ones((1, 2)), pd.DataFrame({"a": [1]}), pa.table({"a": [1]}),
         (x for x in "ab"), np.ma.ones((2, 2)), bytearray(b"ab"), object(),
-        pd.MultiIndex.from_arrays([[1, 2], [3, 4]]),
+        pd.MultiIndex.from_arrays([[1, 2], [3, 4]]), sparse.csr_array([[1]]),
     ],
     ids=lambda cells: type(cells).__name__,
 )  # fmt: skip
 def test_what_is_no_column(cells):
     text = refusals.NOT_A_PERSON_EACH
     refused(lambda: person_codes(cells), text)
-    refused(lambda: Numbering().codes(cells), text)
     refused(lambda: person_keys(cells), text)
-
-
-def test_sparse_matrices_are_no_column():
-    from scipy import sparse
-
-    refused(lambda: person_codes(sparse.csr_array([[1]])), refusals.NOT_A_PERSON_EACH)
 
 
 class Shy:
@@ -515,16 +507,9 @@ def test_parts_of_a_column_are_numbered_together():
     persons = Numbering(["?"])
     found = [persons.codes(part).tolist() for part in parts]
     assert found == [[0, 1], [1, 0, 2], [], [2, -1], [3, 4], [4, 0, 3]]
-    assert persons.count == 5
     whole = codes(list(itertools.chain(*parts[:5], [9, 5, Fraction(1, 3)])), ["?"])
     assert whole == list(itertools.chain(*found))
-
-
-def test_missing_texts_are_missing_in_every_part():
-    persons = Numbering(["999"])
-    assert persons.codes(["a", "999"]).tolist() == [0, -1]
-    assert persons.codes(np.array([999, 5])).tolist() == [-1, 1]
-    assert persons.count == 2
+    assert persons.codes(["?", 5]).tolist() == [-1, 0]
 
 
 # --- keys, hashes, order ---------------------------------------------------------------------

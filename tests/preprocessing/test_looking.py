@@ -13,10 +13,9 @@ import pytest
 import dpscd
 from dpscd import DataError, DataTypeError, Look, ParameterError, Schema, SchemaError
 from dpscd.preprocessing.declarations import Layout
-from dpscd.preprocessing.look_hints import percent
-from dpscd.preprocessing.looking import NOT_PRIVATE, REPAIRS
-from dpscd.preprocessing.number_spellings import dotted, spelling_of
-from dpscd.preprocessing.separators import other_delimiter
+from dpscd.preprocessing.looking import NOT_PRIVATE, REPAIRS, percent
+from dpscd.preprocessing.parsing import other_delimiter
+from dpscd.preprocessing.tallies import dotted, spelling_of
 
 SCHEMA = {
     "table": {"person": "who"},

@@ -9,19 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpscd import (
-    DeclaredEncoder,
-    DeclaredScaler,
-    ParameterError,
-    Schema,
-    SchemaError,
-    TableEncoder,
-)
-from dpscd.preprocessing import joint_checks
-from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, width_of
-from dpscd.preprocessing.levels import levels_of
+from dpscd import DeclaredEncoder, DeclaredScaler, Schema, SchemaError, TableEncoder
+from dpscd.preprocessing import schema_checks
+from dpscd.preprocessing.column_features import width_of
+from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, levels_of
 from dpscd.preprocessing.parsing import parse
-from dpscd.preprocessing.resolution import pair_intervals, shaped
+from dpscd.preprocessing.schema import pair_intervals, shaped
 
 TARGET = {"column": "y", "classes": ["0", "1"]}
 COLUMNS = {
@@ -327,19 +320,12 @@ def test_two_pairs_of_one_name_are_refused():
 
 def test_features_are_limited(monkeypatch):
     # Numbers whose shape follows from epsilon and n count with as many as they can get.
-    monkeypatch.setattr(joint_checks, "MOST_FEATURES", 37)
+    monkeypatch.setattr(schema_checks, "MOST_FEATURES", 37)
     assert Schema.parse(text())
     with pytest.raises(SchemaError, match=r"line 2: with the pair 'sex x age' .* than 37 feat"):
         Schema.parse(text(pairs='[["sex", "age"]]'))
-    monkeypatch.setattr(joint_checks, "MOST_FEATURES", 37 + 3 * 17)
+    monkeypatch.setattr(schema_checks, "MOST_FEATURES", 37 + 3 * 17)
     assert Schema.parse(text(pairs='[["sex", "age"]]'))
-    monkeypatch.setattr(joint_checks, "MOST_FEATURES", 36)
+    monkeypatch.setattr(schema_checks, "MOST_FEATURES", 36)
     with pytest.raises(SchemaError, match="line 11: with column 'sex' there can be more"):
         Schema.parse(text())
-
-
-def test_auto_shapes_need_epsilon_and_n():
-    columns = {**only("level"), "x": {"kind": "number", "bounds": [0, 1], "shape": "auto"}}
-    encoder = TableEncoder(schema_of(["x", "level"], columns=columns))
-    with pytest.raises(ParameterError, match="'auto'"):
-        encoder.fit(pd.DataFrame(columns=["x", "level"]))

@@ -1,18 +1,16 @@
 """Cells become numbers by the schema, silently, whatever they hold."""
 
-import math
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dpscd import ParameterError, Schema, SchemaError
+from dpscd.preprocessing.cells import MISSING, OTHER
 from dpscd.preprocessing.identifiers import Numbering
-from dpscd.preprocessing.parsing import MISSING, OTHER, Parsed, parse
+from dpscd.preprocessing.parsing import Parsed, parse
 
 SCHEMA = Schema.from_dict(
     {
@@ -42,28 +40,26 @@ def test_numbers_are_read_and_everything_else_is_missing():
     assert np.isnan(found[4:]).all()
 
 
+TYPED = [
+    ("int8 float32 int64[pyarrow] float[pyarrow]", [1, 2, 3]),
+    ("Int64 Float64 int64[pyarrow]", [1, 2, 3, None]),
+    ("category string string[pyarrow] large_string[pyarrow]", ["1", "2", "3", None]),
+    ("object", [1, "2", 3.0, None, Decimal(1)]),
+]
+
+
 @pytest.mark.parametrize(
-    "cells",
-    [
-        pd.Series([1, 2, 3], dtype="int8"),
-        pd.Series([1.0, 2.0, 3.0], dtype="float32"),
-        pd.Series([1, 2, 3], dtype="Int64"),
-        pd.Series(["1", "2", "3"], dtype="category"),
-        pd.Series(["1", "2", "3"], dtype="string"),
-        pd.Series([1, "2", 3.0], dtype=object),
-        pd.Series([1, 2, 3], dtype=pd.ArrowDtype(pa.int64())),
-        pd.Series([1, 2, 3], dtype=pd.ArrowDtype(pa.float32())),
-        pd.Series(
-            [Decimal(1), Decimal(2), Decimal(3)], dtype=pd.ArrowDtype(pa.decimal128(9, 2))
-        ),
-        pd.Series(["1", "2", "3"], dtype=pd.ArrowDtype(pa.string())),
-        pd.Series(["1", "2", "3"], dtype=pd.ArrowDtype(pa.large_string())),
-    ],
+    ("kind", "values"), [(kind, values) for kinds, values in TYPED for kind in kinds.split()]
 )
-def test_tables_of_other_types_mean_the_same(cells):
-    found = parse(SCHEMA, frame(a=cells, c=cells))
-    np.testing.assert_array_equal(found.columns["a"], [1.0, 2.0, 3.0])
-    np.testing.assert_array_equal(found.columns["c"], [0, 1, OTHER])
+def test_tables_of_other_types_mean_the_same(kind, values):
+    decimals = pd.ArrowDtype(pa.decimal128(9, 2))
+    for cells in (
+        pd.Series(values, dtype=kind),
+        pd.Series([x and Decimal(x) for x in values], dtype=decimals),
+    ):
+        found = parse(SCHEMA, frame(a=cells, c=cells)).columns
+        np.testing.assert_array_equal(found["a"], [1.0, 2.0, 3.0, np.nan, 1.0][: len(values)])
+        np.testing.assert_array_equal(found["c"], [0, 1, OTHER, MISSING, 0][: len(values)])
 
 
 def test_values_are_known_by_their_text():
@@ -110,70 +106,6 @@ def test_parts_join_in_order():
     assert len(whole.target) == 3
     without = [parse(SCHEMA, frame(a=["1"]), target=False)] * 2
     assert Parsed.joined(without).target is None
-
-
-cells = st.one_of(
-    st.none(), st.text(), st.floats(), st.integers(), st.booleans(), st.binary(), st.dates()
-)
-
-
-@given(st.lists(cells, min_size=1, max_size=5))
-def test_no_cell_makes_an_error(values):
-    table = frame(a=values, c=values, o=values, b=values, y=values)
-    found = parse(SCHEMA, table.astype(object))
-    assert all(len(column) == len(values) for column in found.columns.values())
-    assert parse(REGRESSION, table.astype(object)).target.dtype == float
-
-
-like_others = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-3, 3),
-    st.integers(-(2**53), 2**53),
-    st.sampled_from([0.0, -0.0, 1.0, 2.0, 0.1, np.float32(0.1), math.nan, math.inf]),
-    st.sampled_from(["1", "1.0", " 1", "true", "True", "0", "-0.0", "x", "?", "", "0.1"]),
-    st.sampled_from(
-        [Decimal("1.0"), Decimal("1.00"), Decimal("0.1"), np.int8(1), np.bool_(True)]
-    ),
-)
-
-
-@pytest.mark.full
-@settings(max_examples=500)
-@given(st.lists(like_others, min_size=2, max_size=5), st.booleans())
-def test_a_record_is_parsed_on_its_own(values, as_objects):
-    # In whatever type pandas puts the column, which depends on all of its cells.
-    column = pd.Series(values, dtype=object) if as_objects else pd.Series(values)
-    whole = parse(SCHEMA, frame(a=column, c=column, o=column, b=column, y=column))
-    for place, value in enumerate(values):
-        alone = pd.Series([value], dtype=object)
-        one = parse(SCHEMA, frame(a=alone, c=alone, o=alone, b=alone, y=alone))
-        for name in "acob":
-            np.testing.assert_array_equal(
-                whole.columns[name][place : place + 1], one.columns[name]
-            )
-        assert whole.target[place] == one.target[0]
-
-
-def test_what_a_missing_value_does_to_the_type_of_a_column_changes_no_other_cell():
-    for values in ([True, False], [1, 2], [np.float32(0.1)], [Decimal("1.5")], ["1", "x"]):
-        full = parse(SCHEMA, frame(a=pd.Series(values), c=pd.Series(values)))
-        more = pd.Series([*values, None])
-        part = parse(SCHEMA, frame(a=more, c=more))
-        for name in "ac":
-            np.testing.assert_array_equal(part.columns[name][:-1], full.columns[name])
-
-
-@pytest.mark.parametrize("kind", ["Int64", "Float64", "boolean", "int64[pyarrow]"])
-def test_missing_values_of_typed_columns(kind):
-    cells = pd.Series([1, None, 0], dtype=kind)
-    found = parse(SCHEMA, frame(a=cells, b=cells))
-    np.testing.assert_array_equal(found.columns["a"], [1, np.nan, 0])
-    np.testing.assert_array_equal(found.columns["b"], [1, MISSING, 0])
-
-
-def test_complex_numbers_are_none():
-    assert np.isnan(parse(SCHEMA, frame(a=pd.Series([1j]))).columns["a"]).all()
 
 
 def test_dates_and_other_things_are_texts():

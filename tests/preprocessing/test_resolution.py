@@ -14,9 +14,9 @@ from dpscd import (
     TableEncoder,
     TableModel,
 )
+from dpscd.preprocessing.column_features import written
 from dpscd.preprocessing.declarations import Column, Cross
-from dpscd.preprocessing.knots import written
-from dpscd.preprocessing.resolution import intervals_for, pair_intervals, shaped
+from dpscd.preprocessing.schema import intervals_for, pair_intervals, shaped
 from dpscd.report.html import number
 
 TARGET = {"column": "ill", "classes": ["no", "yes"]}

@@ -114,11 +114,7 @@ def changed(old, new):
         (changed("bins = 4", 'shape = "smooth"\nknots = [5, 4]'), 15, "numbers that grow"),
         (changed("bins = 4", 'shape = "smooth"\nknots = ["a"]'), 15, "numbers that grow"),
         (changed("bins = 4", 'shape = "smooth"\nknots = []'), 15, "numbers that grow"),
-        (
-            changed("bounds = [0, 120]\nbins = 4", _CLOSE),
-            15,
-            "too close together",
-        ),
+        (changed("bounds = [0, 120]\nbins = 4", _CLOSE), 15, "too close together"),
         (changed("missing = 30", "missing = 121"), 15, "within bounds"),
         (changed("missing = 30", 'missing = "mean"'), 15, "'middle', 'column'"),
         (changed('missing = "column"', "missing = true"), 20, "'middle', 'column'"),
@@ -147,12 +143,21 @@ def changed(old, new):
         (changed("[target]", "[aim]"), 6, "'aim' is not known here"),
         (changed('rows = "normalise"', 'rows = "long"'), 4, "'scale' or 'normalise'"),
         (changed('delimiter = ";"', 'delimiter = "--"'), 2, "delimiter must be one sign"),
+        (changed('delimiter = ";"', 'delimiter = "\\n"'), 2, "one sign of ASCII, not a quote"),
         (changed('delimiter = ";"', "comment = 3"), 2, "comment must be one sign"),
+        (changed('delimiter = ";"', 'comment = "§"'), 2, "comment must be one sign"),
+        (changed('delimiter = ";"', "comment = '\"'"), 2, "comment must be one sign"),
         (changed('delimiter = ";"', "header = 0"), 2, "header must be"),
         (changed('delimiter = ";"', "header = false"), 1, "without header"),
         (changed('delimiter = ";"', 'names = ["a"]'), 2, "without header"),
         (changed('delimiter = ";"', 'separator = ";"'), 2, "'separator' is not known here"),
         (changed('kind = "ignore"', 'kind = "ignore"\nvalues = ["a"]'), 43, "'name': 'values'"),
+        *[
+            (changed('delimiter = ";"', f"person = {person}"), 2, "must be the name of one col")
+            for person in ('""', '"  "', "7", "true", '["patient", "visit"]', '["patient"]')
+        ],
+        (changed('delimiter = ";"', 'person = "ill"'), 2, "'ill' is the target: it cannot"),
+        (changed('delimiter = ";"', 'person = "age"'), 2, "'age' identifies persons, so"),
     ],
 )
 def test_messages_name_the_line(text, line, says):
@@ -220,32 +225,6 @@ def test_a_column_may_identify_persons():
     assert "patient" not in {column.name for column in schema.columns}
     ignored = Schema.parse(PERSON.replace('"patient"', '"name"'))
     assert ignored.person == "name"
-
-
-def test_a_schema_without_persons_does_not_name_them():
-    schema = Schema.parse(GOOD)
-    assert schema.person is None
-    assert "person" not in schema.to_dict()["table"]
-    assert "table" not in Schema.parse(GOOD.split("\n\n", 1)[1]).to_dict()
-
-
-@pytest.mark.parametrize(
-    ("person", "says"),
-    [
-        ('""', "person must be the name of one column"),
-        ('"  "', "person must be the name of one column"),
-        ("7", "person must be the name of one column"),
-        ("true", "person must be the name of one column"),
-        ('["patient", "visit"]', "person must be the name of one column"),
-        ('["patient"]', "person must be the name of one column"),
-        ('"ill"', "column 'ill' is the target: it cannot identify persons as well"),
-        ('"age"', "column 'age' identifies persons, so it must not be a feature"),
-    ],
-)
-def test_messages_about_persons_name_the_line(person, says):
-    with pytest.raises(SchemaError) as caught:
-        Schema.parse(PERSON.replace('"patient"', person), "people.toml")
-    assert str(caught.value).startswith(f"people.toml line 2: {says}")
 
 
 def test_a_column_of_persons_can_be_named_later():

@@ -11,6 +11,7 @@ from dpscd.preprocessing.containers import RowSource
 from dpscd.records.door import ArrayDoor
 from dpscd.records.labels import ClassLabels
 from dpscd.solvers import local
+from refits import with_numbers
 
 HALVES = np.arange(2**16, dtype=np.uint16)  # the bits of every number of 16 bits
 
@@ -132,16 +133,7 @@ def test_a_mapped_file_in_single_precision_is_not_copied(saved):
 # --- what is refused --------------------------------------------------------------------
 
 
-def test_python_objects_are_not_unpickled(saved):
-    folder = saved(x=np.array([[{"a": 1}]], dtype=object))
-    with pytest.raises(DataTypeError) as error:
-        StoredRows(folder / "x.npy")
-    assert str(error.value) == refusals.NOT_AN_ARRAY.format("x.npy")
-    assert str(error.value).startswith("x.npy is not an array in NumPy's format")
-    assert error.value.__context__ is None
-
-
-@pytest.mark.parametrize("how", ["text", "empty", "cut", "several"])
+@pytest.mark.parametrize("how", ["text", "empty", "cut", "objects", "several"])
 def test_what_is_no_array_is_refused(how, saved):
     folder = saved(x=np.ones((100, 10)))
     path = folder / "x.npy"
@@ -151,12 +143,15 @@ def test_what_is_no_array_is_refused(how, saved):
         path.write_bytes(b"")
     elif how == "cut":
         path.write_bytes(path.read_bytes()[:1000])
+    elif how == "objects":  # which are not unpickled
+        saved(x=np.array([[{"a": 1}]], dtype=object))
     else:
         np.savez(folder / "more.npz", a=np.ones(2))
         path.write_bytes((folder / "more.npz").read_bytes())
-    with pytest.raises(DataTypeError, match=r"x\.npy is not an array") as error:
+    with pytest.raises(DataTypeError) as error:
         StoredRows(path)
-    assert "canary" not in str(error.value)
+    assert str(error.value) == refusals.NOT_AN_ARRAY.format("x.npy")
+    assert error.value.__context__ is None
 
 
 def test_a_file_that_is_not_there_is_the_systems_error(tmp_path):
@@ -180,11 +175,6 @@ def test_a_file_that_is_not_there_is_the_systems_error(tmp_path):
 def test_other_containers_are_refused(stored, options, words):
     with pytest.raises(DataError, match=words):
         StoredRows(stored, **options)
-
-
-def test_an_empty_folder_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"no \.npy files"):
-        StoredRows(tmp_path)
 
 
 @pytest.mark.parametrize("where", [0, 7, 9])
@@ -211,12 +201,6 @@ def kept(X):
         "bfloat16": StoredRows(bits_of(X), bfloat16=True),
         "several": StoredRows([X[:50], X[50:51].astype(np.float16), X[51:]]),
     }
-
-
-def test_the_samples_are_numbers_of_16_bits():
-    X, _ = embeddings()
-    np.testing.assert_array_equal(X.astype(np.float16), X)
-    np.testing.assert_array_equal(StoredRows(bits_of(X), bfloat16=True)[:], X)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, np.inf])
@@ -256,7 +240,7 @@ def test_predictions_that_cut_long_rows_do_not_either(longest, monkeypatch):
     monkeypatch.setattr("dpscd.estimators.regression.BLOCK", 1000)
     X, _ = embeddings(4000)
     model = DPRidge(4.0, y_bounds=(-1, 1), random_state=1).fit(X, X[:, 0] - X[:, 1])
-    model.longest_row_ = longest
+    model = with_numbers(model, longest_row=longest)
     expected = model.predict(X)
     for name, rows in kept(X).items():
         np.testing.assert_array_equal(model.predict(rows), expected, name)

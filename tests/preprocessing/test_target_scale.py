@@ -14,6 +14,7 @@ from dpscd import (
     DPHuberRegressor,
     DPPoissonRegressor,
     DPRidge,
+    ModelFileError,
     ParameterError,
     Schema,
     SchemaError,
@@ -22,10 +23,9 @@ from dpscd import (
     look,
     to_sklearn,
 )
-from dpscd.estimators.table import restored_table
-from dpscd.preprocessing.target_scale import from_trained, trained_bounds, trained_labels
+from dpscd.model.file import _checksum
 from dpscd.records.door import TableDoor
-from dpscd.records.labels import NumberLabels
+from dpscd.records.labels import NumberLabels, from_trained, trained_bounds, trained_labels
 
 PRICE = {
     "target": {"column": "price", "bounds": [0, 1_000_000], "transform": "log1p"},
@@ -114,14 +114,16 @@ def test_predictions_stay_inside_unless_they_need_not():
 
 def test_files_keep_it_and_a_changed_one_is_refused(model, tmp_path):
     table = houses(50)
-    model.save(tmp_path / "m.json")
-    again = load(tmp_path / "m.json")
+    path = tmp_path / "m.json"
+    model.save(path)
+    again = load(path)
     np.testing.assert_array_equal(again.predict(table), model.predict(table))
     assert again.schema_.target.transform == "log1p"
-    other = SCHEMA.to_dict()
-    del other["target"]["transform"]
-    with pytest.raises(ParameterError, match="does not fit its card"):
-        restored_table(model.estimator_, {"schema": other, "bounds": {}})
+    other = json.loads(path.read_text())
+    del other["checksum"], other["plan"]["facts"]["schema"]["target"]["transform"]
+    path.write_text(json.dumps({**other, "checksum": _checksum(other)}))
+    with pytest.raises(ModelFileError, match="parameters are not those of its plan"):
+        load(path)
 
 
 def test_schemas_keep_it_and_others_do_not_name_it():
@@ -185,7 +187,7 @@ def test_the_command_line_scores_and_explains_in_the_right_unit(model, tmp_path,
     scores = json.loads(run("evaluate", "m.json", "t.csv", "--json"))
     assert scores["metrics"]["R2"] == pytest.approx(model.score(houses()))
     noisy = json.loads(run("evaluate", "m.json", "t.csv", "--private-epsilon", 5, "--json"))
-    assert noisy["value"] > 0.9
+    assert noisy["numbers"]["value"] > 0.9
     assert "log(1 + price)" in run("inspect", "m.json", "--column", "size")
     run("report", "m.json", "--out", "r.html")
     page = (tmp_path / "r.html").read_text()

@@ -156,6 +156,8 @@ def test_bad_arrays_are_refused_without_their_values():
                 transformer.fit([[1.0]]).transform(ragged)
     with pytest.raises(DataTypeError, match="two dimensions"):
         DeclaredScaler((0, 1)).fit(scipy.sparse.csr_array([[1.0]]))
+    with pytest.raises(DataError, match="no two of one name"):
+        DeclaredScaler((0, 1)).fit(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]))
 
 
 def test_encoder_does_each_column_by_its_values():

@@ -2,11 +2,10 @@
 
 import math
 
-import dp_accounting as dp
 import numpy as np
 import pytest
-from dp_accounting.pld import PLDAccountant
 from dp_accounting.pld.privacy_loss_mechanism import AdjacencyType, GaussianPrivacyLoss
+from library import distributions_of
 from scipy import fft
 
 from dpscd.privacy import distribution
@@ -18,11 +17,6 @@ LIBRARY = {
     "remove": AdjacencyType.REMOVE,
     "add": AdjacencyType.ADD,
     "replace": AdjacencyType.REPLACE,
-}
-NEIGHBOURS = {
-    Relation.ZERO_OUT: dp.NeighboringRelation.REPLACE_SPECIAL,
-    Relation.ADD_REMOVE: dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
-    Relation.REPLACE_ONE: dp.NeighboringRelation.REPLACE_ONE,
 }
 HARDLY = 1e-21  # a tail as short as the library's
 
@@ -92,11 +86,7 @@ def test_masses_add_up_to_one(way, rate, std):
     ids=str,
 )
 def test_the_whole_is_what_the_accountant_of_the_library_says(relation, events):
-    accountant = PLDAccountant(NEIGHBOURS[relation], value_discretization_interval=1e-3)
-    for rate, multiplier, steps in events:
-        step = dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(multiplier))
-        accountant.compose(dp.SelfComposedDpEvent(step, steps))
-    found = []
+    accountant, found = distributions_of(relation, events), []
     for way in relation.directions:
         together = Losses(1e-3, 0, np.ones(1), 0.0)
         for rate, multiplier, steps in events:

@@ -3,26 +3,28 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from dp_accounting import rdp
 from dp_accounting.rdp import compute_epsilon
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
 from dpscd.errors import CardError, ParameterError
-from dpscd.privacy.accountants import renyi_of
-from dpscd.privacy.accounting import epsilon_of
-from dpscd.privacy.decimals import above, below, exact
-from dpscd.privacy.event import SampledGaussian
+from dpscd.privacy import accounting
+from dpscd.privacy.accounting import SampledGaussian, epsilon_of, renyi_of
+from dpscd.privacy.cost import Cost
 from dpscd.privacy.filters import (
     BasicFilter,
     RenyiFilter,
+    above,
+    below,
     check_target,
+    exact,
     filter_from_dict,
     fit_cost,
     new_filter,
 )
 from dpscd.privacy.relation import Relation
-from dpscd.privacy.release import Release
 from plans import small_plan
 
 positive = st.floats(1e-30, 100.0, allow_nan=False)
@@ -57,10 +59,6 @@ def test_renyi_divergence_covers_the_other_direction():
 
 
 def test_what_cannot_be_computed_is_infinite(monkeypatch):
-    from dp_accounting import rdp
-
-    from dpscd.privacy import accountants
-
     class Broken:
         rdp = (math.nan,)
 
@@ -71,9 +69,9 @@ def test_what_cannot_be_computed_is_infinite(monkeypatch):
             pass
 
     monkeypatch.setattr(rdp, "RdpAccountant", Broken)
-    accountants._renyi.cache_clear()
+    accounting._renyi.cache_clear()
     found = renyi_of([SampledGaussian(0.1, 1.0, 1)], [4], Relation.ZERO_OUT)
-    accountants._renyi.cache_clear()
+    accounting._renyi.cache_clear()
     assert found == (math.inf,)
 
 
@@ -110,19 +108,19 @@ def test_a_target_is_two_numbers_in_range(epsilon, delta):
 def test_a_claim_below_what_is_released_is_not_believed():
     plan = small_plan(1.0, 1e-6)
     for rule in (BasicFilter(2.0, 1e-5), RenyiFilter.of(2.0, 1e-5)):
-        assert fit_cost(rule, [plan.release()], 1.0, 1e-6, Relation.ZERO_OUT)
+        assert fit_cost(rule, [plan.training.cost], 1.0, 1e-6, Relation.ZERO_OUT)
         with pytest.raises(CardError, match=r"epsilon=0.9 is claimed"):
-            fit_cost(rule, [plan.release()], 0.9, 1e-6, Relation.ZERO_OUT)
+            fit_cost(rule, [plan.training.cost], 0.9, 1e-6, Relation.ZERO_OUT)
         with pytest.raises(CardError):
-            fit_cost(rule, [plan.release()], 1.0, 1e-7, Relation.ZERO_OUT)
+            fit_cost(rule, [plan.training.cost], 1.0, 1e-7, Relation.ZERO_OUT)
         with pytest.raises(CardError):
-            fit_cost(rule, [plan.release()] * 2, 1.0, 1e-6, Relation.ZERO_OUT)
+            fit_cost(rule, [plan.training.cost] * 2, 1.0, 1e-6, Relation.ZERO_OUT)
 
 
 def test_basic_charges_the_claim_of_the_card():
     plan = small_plan(1.0, 1e-6, Relation.REPLACE_ONE)
     rule = BasicFilter(2.0, 1e-5)
-    cost = fit_cost(rule, [plan.release()], 1.0, 1e-6, Relation.REPLACE_ONE)
+    cost = fit_cost(rule, [plan.training.cost], 1.0, 1e-6, Relation.REPLACE_ONE)
     assert cost == {"epsilon": 1.0, "delta": 1e-6}
 
 
@@ -132,23 +130,24 @@ def test_basic_charges_the_claim_of_the_card():
 @pytest.mark.parametrize("fits", [1, 7])
 def test_renyi_totals_are_those_of_dp_accounting(epsilon, delta, fits):
     rule = RenyiFilter.of(epsilon, delta)
-    plan = small_plan(epsilon / 5.0, delta / 10.0)
-    cost = rule.cost([plan.release()], 0.0, 0.0, Relation.ZERO_OUT)
+    own = small_plan(epsilon / 5.0, delta / 10.0).training.cost
+    cost = rule.cost([own], 0.0, 0.0, Relation.ZERO_OUT)
     total, at_delta = rule.spent({key: fits * exact(x) for key, x in cost.items()})
     assert at_delta is None
     inner = (delta - rule.precision_delta) * math.exp(-rule.precision_epsilon / 2.0)
-    (rdp,) = renyi_of([plan.event()] * fits, [rule.order], Relation.ZERO_OUT)
+    (rdp,) = renyi_of([own.event] * fits, [rule.order], Relation.ZERO_OUT)
     expected = compute_epsilon([rule.order], [rdp], inner)[0] + rule.precision_epsilon
     assert expected <= total * (1 + 1e-12)
     assert float(total) == pytest.approx(expected, abs=1e-8)
     # Never below what the tightest accountant says of fits fixed in advance.
-    together = SampledGaussian(plan.rate, plan.noise_multiplier, fits * plan.steps)
+    event = own.event
+    together = SampledGaussian(event.rate, event.noise_multiplier, fits * event.steps)
     assert total >= epsilon_of([together], delta, Relation.ZERO_OUT, 1e-3).epsilon
 
 
 def test_renyi_charges_finite_precision_by_the_formula_of_its_proof():
     rule = RenyiFilter.of(1.0, 1e-5)
-    release = small_plan(0.2, 1e-6).release()
+    release = small_plan(0.2, 1e-6).training.cost
     cost = rule.cost([release, release], 0.0, 0.0, Relation.ZERO_OUT)
     weight = 1.0 + math.exp(1.0)
     miss = 1e-6 * rule.precision_delta / weight
@@ -170,7 +169,7 @@ def test_renyi_charges_finite_precision_by_the_formula_of_its_proof():
 def test_renyi_charges_the_tail_of_lazy_noise():
     """At the epsilon of the budget: later fits are chosen from what may be wrong."""
     rule = RenyiFilter.of(40.0, 1e-5)
-    large = Release("shared vector", SampledGaussian(0.1, 4.0, 100), 0.01, 4096, 1000)
+    large = Cost("shared vector", SampledGaussian(0.1, 4.0, 100), 0.01, 4096, 1000)
     cost = rule.cost([large], 0.0, 0.0, Relation.ZERO_OUT)
     weight = 1.0 + math.exp(40.0)
     miss = 1e-6 * rule.precision_delta / weight

@@ -25,7 +25,7 @@ TESTS = Path(__file__).parent.parent
 
 
 # Calibrated once: the tests are about what happens to it afterwards.
-RELEASE = small_plan(0.1, 1e-6).release()
+RELEASE = small_plan(0.1, 1e-6).training.cost
 
 
 def spend(ledger, epsilon=0.1, delta=1e-6, relation="zero-out", dataset="d", label="fit"):
@@ -147,7 +147,7 @@ class TestBudget:
         strict = Ledger.init(tmp_path / "b.db", "d", 1.0, 1e-4, relation="replace-one")
         with pytest.raises(LedgerError, match="is for relation='replace-one'"):
             spend(strict)
-        release = small_plan(0.5, 1e-6, Relation.REPLACE_ONE).release()
+        release = small_plan(0.5, 1e-6, Relation.REPLACE_ONE).training.cost
         strict.reserve("d", [release], 0.5, 1e-6, "replace-one")
         assert strict.show("d").spent_epsilon == 0.5
 
@@ -429,12 +429,10 @@ class TestTampering:
             {"kind": "budget", "dataset": "e", "relation": "zero-out", "filter": "none",
              "numbers": {}},
             {"kind": "reserve", "dataset": "e", "cost": {}},
-            {"kind": "reserve", "dataset": "d", "label": "", "time": "", "epsilon": 0.1,
-             "delta": 1e-6, "releases": [], "cost": {"epsilon": -1.0, "delta": 1e-6}},
-            {"kind": "reserve", "dataset": "d", "label": "", "time": "", "epsilon": 0.1,
-             "delta": 1e-6, "releases": [], "cost": {"epsilon": 5.0, "delta": 1e-6}},
-            {"kind": "reserve", "dataset": "d", "label": "", "time": "", "epsilon": 0.1,
-             "delta": 1e-6, "releases": [], "cost": {"epsilon": 0.1}},
+            *({"kind": "reserve", "dataset": "d", "label": "", "time": "", "epsilon": 0.1,
+               "delta": 1e-6, "releases": [], "cost": cost} for cost in (
+                {"epsilon": -1.0, "delta": 1e-6}, {"epsilon": 5.0, "delta": 1e-6},
+                {"epsilon": 0.1})),
         ],
     )  # fmt: skip
     def test_entries_against_the_rules_are_refused_though_rightly_hashed(self, spent, entry):

@@ -12,8 +12,7 @@ from dpscd.kernels.draws import LARGEST_NORMAL, NORMAL_ERROR
 from dpscd.kernels.dual import StepConstants, release
 from dpscd.privacy.noise import LatticeGaussian, power_of_two_below
 from dpscd.privacy.random import SeededSource
-
-ALARM = 1e-6  # chance of a false alarm of each statistical test, for a fresh seed
+from drawn import ALARM
 
 sizes = st.floats(1e-90, 1e90)
 

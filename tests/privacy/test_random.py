@@ -23,15 +23,11 @@ def test_the_same_seed_gives_the_same_words():
     )
 
 
-def test_other_seeds_give_other_words():
-    words = seeded().words(Purpose.NOISE, 0, 4, 6)
-    other = SeededSource(b"another").words(Purpose.NOISE, 0, 4, 6)
-    assert not np.isin(words, other).any()
-
-
-def test_two_secure_sources_differ():
-    words = [SecureSource().words(Purpose.NOISE, 0, 4, 6) for _ in range(2)]
-    assert not np.isin(*words).any()
+@pytest.mark.parametrize(
+    "sources", [(seeded(), SeededSource(b"another")), (SecureSource(), SecureSource())]
+)
+def test_other_sources_give_other_words(sources):
+    assert not np.isin(*(source.words(Purpose.NOISE, 0, 4, 6) for source in sources)).any()
 
 
 def test_only_seeded_sources_say_so():
@@ -89,25 +85,21 @@ def test_no_steps_give_no_words():
     assert seeded().words(Purpose.NOISE, 0, 0, 4).shape == (0, 4)
 
 
-def test_a_step_cannot_be_drawn_twice():
-    source = seeded()
-    source.words(Purpose.LOTS, 0, 5, 3)
-    with pytest.raises(StreamError, match="LOTS stream was already used"):
-        source.words(Purpose.LOTS, 4, 1, 3)
-    source.words(Purpose.NOISE, 4, 1, 3)
-
-
 def test_negative_steps_are_refused():
     with pytest.raises(StreamError, match="already used"):
         seeded().words(Purpose.LOTS, -1, 1, 3)
 
 
-def test_a_stream_has_one_width():
+@pytest.mark.parametrize(
+    ("first", "width", "words"),
+    [(4, 3, "LOTS stream was already used"), (5, 4, "another width")],
+)
+def test_a_stream_never_goes_back_and_has_one_width(first, width, words):
     source = seeded()
-    source.words(Purpose.LOTS, 0, 1, 3)
-    with pytest.raises(StreamError, match="another width"):
-        source.words(Purpose.LOTS, 1, 1, 4)
-    source.words(Purpose.NOISE, 0, 1, 4)
+    source.words(Purpose.LOTS, 0, 5, 3)
+    with pytest.raises(StreamError, match=words):
+        source.words(Purpose.LOTS, first, 1, width)
+    source.words(Purpose.NOISE, 4, 1, 4)
 
 
 @pytest.mark.parametrize("source", [seeded(), SecureSource()], ids=["seeded", "secure"])

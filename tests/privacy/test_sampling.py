@@ -5,7 +5,6 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
-from scipy import stats
 
 from dpscd.errors import ParameterError, StreamError
 from dpscd.kernels.draws import wait_of
@@ -13,8 +12,7 @@ from dpscd.privacy import sampling
 from dpscd.privacy.random import LotsSource, Purpose, SecureSource, SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.sampling import PoissonLots
-
-ALARM = 1e-6  # chance of a false alarm of each statistical test, for a fresh seed
+from drawn import RecordingSource, binomial, independent_bits, lot_by_definition
 
 
 class ScarceLots(PoissonLots):
@@ -22,18 +20,6 @@ class ScarceLots(PoissonLots):
 
     def skips(self, rows):  # noqa: ARG002 (as in the base)
         return 2
-
-
-class RecordingSource(SeededSource):
-    """A seeded source that remembers which streams were used."""
-
-    def __init__(self, seed):
-        super().__init__(seed)
-        self.calls = []
-
-    def words(self, purpose, first, steps, width):
-        self.calls.append((purpose, first, steps, width))
-        return super().words(purpose, first, steps, width)
 
 
 def bits(lots, steps, rows, *, chunk=500, seed=b"lots"):
@@ -49,29 +35,24 @@ def bits(lots, steps, rows, *, chunk=500, seed=b"lots"):
     return found
 
 
-def binomial(counts, trials, chance):
-    """Whether all counts are binomial, at ALARM together."""
-    law = stats.binom(trials, chance)
-    tails = 2.0 * np.minimum(law.cdf(counts), law.sf(counts - 1))
-    return tails.min() >= ALARM / np.size(counts)
-
-
 @pytest.mark.full
 @pytest.mark.compiled
 @pytest.mark.parametrize("exact", [False, True], ids=["rounded", "exact"])
 @pytest.mark.parametrize("kind", [PoissonLots, ScarceLots])
 @pytest.mark.parametrize("rate", [0.1, 0.6])
 def test_bits_are_independent_with_the_stated_rate(kind, rate, exact):
-    steps, rows = 20_000, 10
-    found = bits(kind(rate, exact), steps, rows)
-    together = found.T @ found
-    upper = np.triu_indices(rows, 1)
-    assert binomial(np.diag(together), steps, rate)
-    assert binomial(together[upper], steps, rate * rate)
-    assert binomial((found[::2].T @ found[1::2]).ravel(), steps // 2, rate * rate)
-    assert binomial(np.array([found.sum()]), steps * rows, rate)
-    # ... and these tests would notice a rate that is off by a tenth.
-    assert not binomial(np.array([found.sum()]), steps * rows, 1.1 * rate)
+    found = bits(kind(rate, exact), 20_000, 10)
+    assert independent_bits(found, rate)
+    # It would notice a rate that is off by a tenth, and one lot that is used twice.
+    assert not independent_bits(found, 1.1 * rate)
+    found[1::2] = found[::2]
+    assert not independent_bits(found, rate)
+
+
+def test_the_test_of_independence_rejects_lots_of_a_fixed_size():
+    generator = np.random.default_rng(17)
+    found = generator.random((40_000, 12)).argsort(axis=1) < 4
+    assert not independent_bits(found.astype(int), 4 / 12)
 
 
 def test_scarce_words_are_topped_up_step_by_step():
@@ -188,26 +169,8 @@ def test_exact_lots_go_on_where_their_words_ran_out(rate):
             again.words(Purpose.LOTS_OVERFLOW, first + i, 1, 2**12) for i in range(calls[3 + t])
         ]
         words = np.concatenate([begun[t], *(piece[0] for piece in pieces)])
-        expected = lot_by_definition(words, rows, lots.share)
+        expected = lot_by_definition(words, 57, rows, lots.share)
         assert drawn.ids[drawn.starts[t] : drawn.starts[t + 1]].tolist() == expected
-
-
-def lot_by_definition(words, rows, share):
-    words = iter([int(word) >> 7 for word in words])
-    last, total, lot = -1, 0, []
-    while True:
-        first = lowest = next(words)
-        length = 1
-        while (word := next(words)) < lowest:
-            lowest, length = word, length + 1
-        total += first if length % 2 else 2**57
-        if length % 2:
-            last, total = last + 1 + total // share, 0
-            if last >= rows:
-                return lot
-            lot.append(last)
-        elif last + 1 + total // share >= rows:
-            return lot
 
 
 def lots_source(seed=b"key"):
@@ -225,12 +188,8 @@ def test_bits_by_number_are_independent_with_the_stated_rate(rate, exact, monkey
     found = np.zeros((steps, rows), dtype=np.int64)
     for t in range(steps):
         found[t, PoissonLots(rate, exact).members(source, t, 0, rows)] = 1
-    together = found.T @ found
-    upper = np.triu_indices(rows, 1)
-    assert binomial(np.diag(together), steps, rate)
-    assert binomial(together[upper], steps, rate * rate)
-    assert binomial((found[::2].T @ found[1::2]).ravel(), steps // 2, rate * rate)
-    assert not binomial(np.array([found.sum()]), steps * rows, 1.1 * rate)
+    assert independent_bits(found, rate)
+    assert not independent_bits(found, 1.1 * rate)
 
 
 @pytest.mark.parametrize("kind", [PoissonLots, ScarceLots])

@@ -7,11 +7,10 @@ import pytest
 from scipy import integrate, stats
 
 from dpscd.errors import CardError, ParameterError
-from dpscd.privacy.accounting import gaussian_delta
-from dpscd.privacy.event import SampledGaussian
+from dpscd.privacy.accounting import SampledGaussian, gaussian_delta
+from dpscd.privacy.cost import Cost
 from dpscd.privacy.filters import BasicFilter, RenyiFilter, fit_cost
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.release import Release
 from dpscd.privacy.search import (
     Search,
     planned_search,
@@ -26,11 +25,11 @@ TARGET = PrivacyTarget(1.0, 1e-5)
 
 
 def fit(multiplier=3.0, n=1000):
-    return (Release("shared vector", SampledGaussian(0.01, multiplier, 1000), 1.0, 4, n),)
+    return (Cost("shared vector", SampledGaussian(0.01, multiplier, 1000), 1.0, 4, n),)
 
 
 def score(multiplier=6.0):
-    return Release("score", SampledGaussian(1.0, multiplier, 1), 1.0, 1, 250)
+    return Cost("score", SampledGaussian(1.0, multiplier, 1), 1.0, 1, 250)
 
 
 # Ways to order outcomes x, by the chance of what comes before. The last one puts what gives
@@ -140,9 +139,9 @@ def test_points_come_to_the_target_and_leave_most_to_a_run(relation, epsilon, st
         assert points["far_epsilon"] > 1.0 / 1.52
 
 
-def searched(relation=Relation.ZERO_OUT, **changed):
-    points = {**search_points(PrivacyTarget(1.0, 1e-5, relation), 1 / 3), **changed}
-    return planned_search(points, 1 / 3, [fit(), fit(), fit(4.0)], score(), relation)
+def searched(**changed):
+    points = {**search_points(TARGET, 1 / 3), **changed}
+    return planned_search(TARGET, points, 1 / 3, [fit(), fit(), fit(4.0)], score())
 
 
 def test_a_search_is_claimed_if_every_list_satisfies_both_points():
@@ -156,8 +155,8 @@ def test_a_search_is_claimed_if_every_list_satisfies_both_points():
     # A list with too little noise, of the fits or of the score, at either point; a far delta
     # that is not small enough.
     for bad in (
-        planned_search(_points(found), 1 / 3, [fit(), fit(0.8)], score(), Relation.ZERO_OUT),
-        planned_search(_points(found), 1 / 3, [fit()], score(2.0), Relation.ZERO_OUT),
+        planned_search(found.target, _points(found), 1 / 3, [fit(), fit(0.8)], score()),
+        planned_search(found.target, _points(found), 1 / 3, [fit()], score(2.0)),
         searched(near_epsilon=0.01),
         searched(far_delta=1e-5),
     ):
@@ -178,7 +177,8 @@ def test_searches_are_written_and_read():
     for name, bad in (
         ("stop", 0.0), ("stop", 2.0), ("stop", 2.0**-12), ("stop", 1), ("near_delta", 1.0),
         ("far_epsilon", math.inf), ("far_epsilon", 1e5), ("far_interval", 2.0),
-        ("near_interval", 1e-12), ("fits", []), ("fits", [[]]), ("fits", 1), ("fits", [1]),
+        ("near_interval", 1e-12), ("target", {}), ("target", {**values["target"], "delta": 1}),
+        ("fits", []), ("fits", [[]]), ("fits", 1), ("fits", [1]),
     ):  # fmt: skip
         with pytest.raises(CardError):
             Search.from_dict({**values, name: bad})

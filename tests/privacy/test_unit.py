@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpscd.errors import ParameterError
+from dpscd.privacy.cost import claim
 from dpscd.privacy.relation import Relation
-from dpscd.privacy.release import claim
 from dpscd.privacy.unit import RECORD, Unit, about_record_count
 from plans import make_plan
 
@@ -53,29 +53,15 @@ def test_a_record_and_groups_are_read_from_their_texts():
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "a record",
-        "a person",
-        RECORD.text + ".",
-        "a person with all their records",
-        TOLD_APART,
-        f"{TOLD_APART}patient",
-        f"{TOLD_APART}'patient",
-        f"{TOLD_APART}''",
-        f"{TOLD_APART}'",
-        f'{TOLD_APART}"patient"',
-        f"{TOLD_APART}'p\\atient'",
-        f"{TOLD_APART}'patient' ",
-        f"{TOLD_APART}'patient' or 'doctor'",
-        f"{TOLD_APART}'a\\nb'",
-        f"{TOLD_APART}'a\nb'",
-        f"{TOLD_APART}'{'x' * 201}'",
-        f"{TOLD_APART}the Groups given to fit",
-        None,
-        7,
-        ["a record"],
+        "", "a record", "a person", RECORD.text + ".", "a person with all their records",
+        *(TOLD_APART + end for end in (
+            "", "patient", "'patient", "''", "'", '"patient"', "'p\\atient'", "'patient' ",
+            "'patient' or 'doctor'", "'a\\nb'", "'a\nb'", f"'{'x' * 201}'",
+            "the Groups given to fit",
+        )),
+        None, 7, ["a record"],
     ],
-)
+)  # fmt: skip
 def test_other_texts_are_refused(text):
     with pytest.raises(ParameterError):
         Unit.parse(text)
@@ -142,13 +128,13 @@ def test_the_bound_on_delta_is_rounded_up(delta):
 def test_what_is_stated_covers_one_person_in_place_of_another(epsilon, steps, rate):
     """1 record or 5: two contributions, up to twice the clip apart, as under replace-one."""
     plan = make_plan(
-        epsilon=epsilon, delta=1e-6, n=1000, d=3, intercept=False, lam=0.1, steps=steps,
-        rate=rate, clip=0.1, separability=100.0, averaging=0.5,
+        epsilon=epsilon, delta=1e-6, n=1000, d=3, intercept=False, steps=steps, rate=rate,
+        clip=0.1,
     ).calibrated()  # fmt: skip
     stated = (2.0 * epsilon, (1.0 + math.exp(epsilon)) * 1e-6)
     interval = plan.claim().interval
-    found = claim(plan.releases(), *stated, Relation.REPLACE_ONE, interval)
+    found = claim(plan.costs, *stated, Relation.REPLACE_ONE, interval)
     assert 1.35 * epsilon < found.epsilon <= stated[0]
     # At the card's own delta it can even exceed twice the epsilon.
-    same = claim(plan.releases(), 3.0 * epsilon, 1e-6, Relation.REPLACE_ONE, interval)
+    same = claim(plan.costs, 3.0 * epsilon, 1e-6, Relation.REPLACE_ONE, interval)
     assert 1.5 * epsilon < same.epsilon < 2.2 * epsilon

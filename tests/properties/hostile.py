@@ -136,20 +136,8 @@ def one_of_these(cells):
 
 
 TEXTS = [
-    "\x85",
-    "\u2028",
-    "0x10",
-    "1,5",
-    "1e",
-    "+7",
-    "-0",
-    "\u0667",
-    "TRUE",
-    "n/a",
-    "#",
-    "'",
-    '"',
-]
+    "\x85", "\u2028", "0x10", "1,5", "1e", "+7", "-0", "\u0667", "TRUE", "n/a", "#", "'", '"',
+]  # fmt: skip
 ANYTHING = STRANGE + STRANGE + NUMBERS + TEXTS
 numbers, anything = one_of_these(NUMBERS), one_of_these(ANYTHING)
 

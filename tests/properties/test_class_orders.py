@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
+from commands import call
 from dpscd import (
     DPLinearSVC,
     DPLogisticRegression,
@@ -19,7 +19,6 @@ from dpscd import (
     private_score,
     to_sklearn,
 )
-from dpscd.cli.app import app
 from dpscd.report.coefficients import coefficients
 from dpscd.report.subject import Subject
 
@@ -64,9 +63,7 @@ def fitted(kind, classes, epsilon=math.inf):
 
 
 def said(*words):
-    found = CliRunner(env={"COLUMNS": "300"}).invoke(app, list(map(str, words)))
-    assert found.exit_code == 0, (found.output, found.exception)
-    return found.stdout
+    return call(*words, env={"COLUMNS": "300"}).stdout
 
 
 def listed(path):

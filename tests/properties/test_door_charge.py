@@ -1,5 +1,7 @@
 """What is refused has been paid for, whatever it tells; shapes and names cost nothing."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,72 +79,56 @@ ARRAYS = {
 }
 
 
+def check_paid(budget, text, fit, time=1):
+    """A fit is refused with this text, and has been paid for like those before it."""
+    with pytest.raises(DataError) as caught:
+        fit()
+    check_refusal(caught.value)
+    assert str(caught.value) == text
+    assert spent(budget) == 0.5 * time
+
+
 @pytest.mark.parametrize("text", ARRAYS, ids=lambda text: text[:20])
 def test_records_that_are_refused_have_been_paid_for(text, budget):
     for time, records in enumerate(ARRAYS[text], start=1):
-        with pytest.raises(DataError) as caught:
-            classifier(budget).fit(*records)
-        check_refusal(caught.value)
-        assert str(caught.value) == text
-        assert spent(budget) == 0.5 * time
+        check_paid(budget, text, partial(classifier(budget).fit, *records), time)
 
 
 def test_labels_of_a_regression_that_are_refused_have_been_paid_for(budget):
-    for time, cell in enumerate((np.nan, "x", Shy()), start=1):
-        with pytest.raises(DataError) as caught:
-            DPRidge(y_bounds=(0, 1), **settings(budget)).fit(X, [cell, *Y[1:]])
-        assert str(caught.value) == refusals.NOT_FINITE
-        assert spent(budget) == 0.5 * time
+    model = DPRidge(y_bounds=(0, 1), **settings(budget))
+    for time, cell in enumerate((np.nan, np.inf, "x", Shy()), start=1):
+        fit = partial(model.fit, X, [cell, *Y[1:]])
+        check_paid(budget, refusals.NOT_FINITE, fit, time)
 
 
 def test_exposures_that_are_refused_have_been_paid_for(budget):
     refused = {refusals.NOT_EXPOSURES: [np.nan] * N, refusals.NOT_AN_EXPOSURE_EACH: [1.0]}
     model = DPPoissonRegressor(y_bounds=(0, 1), exposure_bounds=(1, 2), **settings(budget))
     for time, (text, exposure) in enumerate(refused.items(), start=1):
-        with pytest.raises(DataError) as caught:
-            model.fit(X, Y, exposure=exposure)
-        assert str(caught.value) == text
-        assert spent(budget) == 0.5 * time
+        check_paid(budget, text, partial(model.fit, X, Y, exposure=exposure), time)
 
 
-FILES = {
-    refusals.NOT_LINES: b'a,y\n1,0\n"1,0\n1",1\n1,1\n',
-    refusals.NOT_CELLS: b"a,y\n1,0\n1,0,5\n",
-    refusals.NOT_UTF8: b"a,y\n1,0\n\xff,0\n",
-    refusals.NO_RECORDS: b"a,y\n",
-}
+WITHOUT_HEADER = {"header": False, "names": ["a", "y"]}
+FILES = [
+    (refusals.NOT_LINES.format("t.csv"), b'a,y\n1,0\n"1,0\n1",1\n1,1\n', {}),
+    (refusals.NOT_CELLS.format("t.csv", ","), b"a,y\n1,0\n1,0,5\n", {}),
+    (refusals.NOT_UTF8.format("t.csv"), b"a,y\n1,0\n\xff,0\n", {}),
+    (refusals.OTHER_WIDTH.format("t.csv", 2), b"1,0,5\n1,0,6\n", WITHOUT_HEADER),
+]
 
 
-@pytest.mark.parametrize("text", [t for t in FILES if t != refusals.NO_RECORDS])
-def test_files_that_are_refused_have_been_paid_for(text, budget, tmp_path):
+@pytest.mark.parametrize(("text", "content", "layout"), FILES)
+def test_files_that_are_refused_have_been_paid_for(text, content, layout, budget, tmp_path):
     file = tmp_path / "t.csv"
-    file.write_bytes(FILES[text])
-    model = table(budget)
+    file.write_bytes(content)
+    model = table(budget, **layout)
     model.estimator.set_params(n=100)
-    with pytest.raises(DataError) as caught:
-        model.fit(file)
-    check_refusal(caught.value)
-    assert str(caught.value) == text.format("t.csv", ",")
-    assert spent(budget) == 0.5
-
-
-def test_a_first_record_of_another_width_has_been_paid_for(budget, tmp_path):
-    file = tmp_path / "t.csv"
-    file.write_bytes(b"1,0,5\n1,0,6\n")
-    model = table(budget, header=False, names=["a", "y"])
-    model.estimator.set_params(n=100)
-    with pytest.raises(DataError) as caught:
-        model.fit(file)
-    assert str(caught.value) == refusals.OTHER_WIDTH.format("t.csv", 2)
-    assert spent(budget) == 0.5
+    check_paid(budget, text, partial(model.fit, file))
 
 
 def test_numbers_that_floats_cannot_tell_apart_have_been_paid_for(budget):
     people = pd.DataFrame({"a": [0.5] * N, "y": Y})
-    with pytest.raises(DataError) as caught:
-        table(budget).fit(people)
-    assert str(caught.value) == refusals.ROUNDED
-    assert spent(budget) == 0.5
+    check_paid(budget, refusals.ROUNDED, partial(table(budget).fit, people))
 
 
 def test_shapes_and_names_cost_nothing(budget, tmp_path):

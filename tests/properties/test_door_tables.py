@@ -31,16 +31,14 @@ from pyarrow import parquet
 
 from dpscd import DeclaredEncoder, DeclaredScaler, RowScaler, Schema, TableEncoder
 from dpscd.preprocessing import refusals
-from dpscd.preprocessing.cells import Listed, NumberCells, TruthCells, text_of
+from dpscd.preprocessing.cells import Grouped, Listed, NumberCells, TruthCells, text_of
 from dpscd.preprocessing.columns import as_column, codes
 from dpscd.preprocessing.columns import numbers as numbers_in
 from dpscd.preprocessing.delimited import CsvFile
-from dpscd.preprocessing.groups import Grouped
 from dpscd.preprocessing.parsing import parse
 from dpscd.preprocessing.reading import TableFiles
-from dpscd.preprocessing.target_scale import trained_bounds
 from dpscd.records.door import TableDoor
-from dpscd.records.labels import ClassLabels, NumberLabels
+from dpscd.records.labels import ClassLabels, NumberLabels, trained_bounds
 from dpscd.records.tables import table_source
 
 NAMES = ("age", "sex", "grade", "smokes", "ill")

@@ -5,14 +5,15 @@ import pytest
 import scipy.sparse
 
 from dpscd import DPRidge
-from dpscd.losses import Hinge, Logistic, Squared
-from dpscd.planning import Facts, plan_fit
+from dpscd.losses import Squared
+from dpscd.model.fit import run
+from dpscd.planning import plan_fit
 from dpscd.privacy.random import source_for
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem
-from dpscd.releases.pipeline import run_plan
+from dpscd.records.labels import NumberLabels
 from dpscd.standard import Standard
-from plans import held
+from plans import held, make_facts
 
 pytestmark = pytest.mark.full
 
@@ -29,18 +30,14 @@ def table(n=1500, seed=0):
 
 def deviations(loss, X, y, *, epsilon, lot_size=None, **facts):
     """Return the deviation of each number over fits with one plan, and its median band."""
-    task = "regression" if isinstance(loss, Squared) else "classification"
-    given = {"standardised": True, "constant": 0.25, **facts}
-    n, d = X.shape
-    public = Facts(n=n, d=d, outputs=1, task=task, row_bound=1.0, **given)
+    given = {"standardised": True, "weighted": True, "loss": loss, **facts}
+    if loss == "Squared":
+        given["labels"] = NumberLabels(-3.0, 3.0)
+    public = make_facts(n=X.shape[0], d=X.shape[1], **given)
     plan = plan_fit(public, PrivacyTarget(epsilon, 1e-5), epochs=20, lot_size=lot_size)
-    scale = 3.0 if isinstance(loss, Squared) else 1.0
-    problem = Problem(loss, plan.lam, n, d, constant=given["constant"], label_scale=scale)
     numbers, bands = [], []
     for seed in range(SEEDS):
-        state = run_plan(
-            problem, plan, held(X, y), lambda part, seed=seed: source_for(seed, part)
-        )
+        state, _ = run(plan, held(X, y), lambda part, seed=seed: source_for(seed, part))
         model = state.model
         numbers.append([*model.coef[0], *model.intercept])
         bands.append([*model.coef_noise[0], *model.intercept_noise])
@@ -55,8 +52,8 @@ SLACK = 1.45
 @pytest.mark.parametrize("epsilon", [0.3, 3.0])
 def test_the_band_of_ridge_is_an_upper_bound(epsilon, facts):
     X, y = table()
-    found, band, plan = deviations(Squared(), X, y, epsilon=epsilon, **facts)
-    own = slice(plan.size)
+    found, band, plan = deviations("Squared", X, y, epsilon=epsilon, **facts)
+    own = slice(plan.facts.width)
     assert (found[own] < SLACK * band[own]).all()
     # Without records to say otherwise noise fills its band: it is no larger than it must be.
     assert found[4] > band[4] / SLACK
@@ -65,8 +62,9 @@ def test_the_band_of_ridge_is_an_upper_bound(epsilon, facts):
 @pytest.mark.parametrize("share", [20, 5])
 def test_the_estimate_for_larger_lots(share):
     X, y = table()
-    found, band, plan = deviations(Squared(), X, y, epsilon=1.0, lot_size=len(y) // share)
-    assert plan.separability < plan.most_separability
+    found, band, plan = deviations("Squared", X, y, epsilon=1.0, lot_size=len(y) // share)
+    main = plan.training
+    assert main.separability < main.most_separability
     assert (found < SLACK * band).all()
 
 
@@ -77,27 +75,26 @@ def test_the_estimate_for_larger_lots_of_rows_that_are_nearly_parallel(share, be
     X = 0.4 * (rng.normal(size=(1500, 1)) + 0.02 * rng.normal(size=(1500, 5)))
     X /= np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True))
     y = X @ [1.0, 1.0, 0.0, 0.0, 0.0] + 0.3 * rng.normal(size=1500)
-    found, band, plan = deviations(Squared(), X, y, epsilon=1.0, lot_size=1500 // share)
-    assert plan.separability < plan.most_separability
+    found, band, plan = deviations("Squared", X, y, epsilon=1.0, lot_size=1500 // share)
+    main = plan.training
+    assert main.separability < main.most_separability
     assert (found < SLACK * beyond * band).all()
 
 
-def test_the_band_of_sparse_rows():
+@pytest.mark.parametrize(
+    ("loss", "make"),
+    [("Squared", scipy.sparse.csr_array), ("Logistic", np.asarray), ("Hinge", np.asarray)],
+)
+def test_the_estimate_for_sparse_rows_and_for_classifiers(loss, make):
     X, y = table()
-    found, band, _ = deviations(Squared(), scipy.sparse.csr_array(X), y, epsilon=1.0)
-    assert (found < SLACK * band).all()
-
-
-@pytest.mark.parametrize("loss", [Logistic(), Hinge()])
-def test_the_estimate_for_classifiers(loss):
-    X, y = table()
-    found, band, _ = deviations(loss, X, np.where(y > 0, 1.0, -1.0), epsilon=1.0)
+    y = y if loss == "Squared" else np.where(y > 0, 1.0, -1.0)
+    found, band, _ = deviations(loss, make(X), y, epsilon=1.0)
     assert (found < SLACK * band).all()
 
 
 def test_a_pilots_noise_is_counted():
     X, y = table(n=6000)
-    found, band, plan = deviations(Squared(), X, y, epsilon=4.0)
+    found, band, plan = deviations("Squared", X, y, epsilon=4.0)
     assert plan.pilot is not None
     assert (found < SLACK * band).all()
 

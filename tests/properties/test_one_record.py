@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpscd import DataError, DPLogisticRegression, DPRidge, Ledger, Schema, TableModel
+from dpscd import DataError, DPLogisticRegression, DPRidge, Schema
 from dpscd.preprocessing.parsing import parse
 from dpscd.records.door import ArrayDoor, TableDoor
 from dpscd.records.labels import ClassLabels
@@ -111,26 +111,3 @@ def test_a_ragged_list_does_not_tell_how_many_records_there_are(ragged):
     with pytest.raises(DataError) as caught:
         model.fit([[1.0]] * 2003, [0.0] * 2002 + [[1.0, 2.0]])
     assert "2003" not in str(caught.value)
-
-
-def test_what_is_refused_was_paid_for(tmp_path):
-    """Text in X, a bad index, a bad weight and a bad label: all after the charge."""
-    path = str(tmp_path / "budget.db")
-    Ledger.init(path, "people", epsilon=10.0, delta=1e-4)
-    model = DPRidge(epsilon=1.0, delta=1e-5, y_bounds=(0, 1), ledger=path, dataset="people")
-    X = np.ones((4, 1))
-    bad = [
-        (np.array([[1.0], ["x"], [2.0], [3.0]], dtype=object), [0.0] * 4, None),
-        (X, [0.0, "x", 0.0, 0.0], None),
-        (X, [0.0] * 4, [1.0, 1.0, -1.0, 1.0]),
-    ]
-    for spent, (rows, y, weights) in enumerate(bad, start=1):
-        with pytest.raises(DataError):
-            model.fit(rows, y, sample_weight=weights)
-        assert len(Ledger(path).history("people")) == spent
-    file = tmp_path / "table.csv"
-    file.write_text('value,ill\n1,0\n2,"0\n3,1\n')
-    estimator = DPLogisticRegression(epsilon=1.0, delta=1e-5, ledger=path, dataset="people")
-    with pytest.raises(DataError):
-        TableModel(SCHEMA, estimator).fit(file)
-    assert len(Ledger(path).history("people")) == spent + 1

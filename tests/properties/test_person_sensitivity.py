@@ -18,11 +18,10 @@ from dpscd.kernels.packed import advance_packed
 from dpscd.kernels.persons import Persons, advance_persons
 from dpscd.losses import Hinge, Huber, Logistic, Poisson, Softmax, Squared
 from dpscd.persons import PersonRows
-from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
-from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 from dpscd.solvers.dp_scd import dp_scd
+from plans import make_training
 
 LOSSES = [Squared(), Huber(0.7), Logistic(), Hinge(), Poisson(1.0), Softmax()]
 # Every loss is compiled for every layout: the first does for a first look.
@@ -65,8 +64,13 @@ class Situation:
         return rows, labels, weights, dual, turn
 
 
-def lot_sum(loss, s, persons, layout, dtype=np.float64, lot=None, separability=PERSONS):
-    """Return the lot's pre-noise sum in whole cells, and the clip in cells."""
+def lot_sum(
+    loss, s, persons, layout, dtype=np.float64, lot=None, separability=PERSONS, records=False
+):
+    """Return the lot's pre-noise sum in whole cells, the clip in cells, and the new duals.
+
+    With `records` persons have one row each, and the kernel is that of records.
+    """
     rows, labels, weights, dual = (
         np.concatenate([person[i] for person in persons]) for i in range(4)
     )
@@ -74,8 +78,8 @@ def lot_sum(loss, s, persons, layout, dtype=np.float64, lot=None, separability=P
         loss=loss, lam=1.0, n=PERSONS, d=FEATURES, outputs=s.outputs, row_bound=s.row_bound,
         constant=s.constant,
     )  # fmt: skip
-    plan = Plan(
-        epsilon=1.0, delta=1e-5, relation=Relation.ZERO_OUT, n=PERSONS, d=FEATURES,
+    plan = make_training(
+        n=PERSONS, d=FEATURES,
         outputs=s.outputs, intercept=s.constant != 0.0, lam=1.0, steps=1, rate=1.0,
         clip=s.clip, separability=float(separability), averaging=0.0, noise_multiplier=1.0,
     )  # fmt: skip
@@ -84,7 +88,7 @@ def lot_sum(loss, s, persons, layout, dtype=np.float64, lot=None, separability=P
     with np.errstate(over="ignore"):
         X = np.ascontiguousarray(rows, dtype=dtype)
         X = sparse.csr_array(X) if layout == "csr" else X
-        measured, records = problem.rows(X), Records(labels, weights)
+        measured, labelled = problem.rows(X), Records(labels, weights)
     starts = np.cumsum([0, *(len(person[1]) for person in persons)])
     own = Persons(starts, np.array([person[4] for person in persons]), s.most)
     width = FEATURES + (1 if s.constant else 0)
@@ -97,9 +101,12 @@ def lot_sum(loss, s, persons, layout, dtype=np.float64, lot=None, separability=P
         np.zeros_like(shared),
     )  # fmt: skip
     if layout == "packed":
-        advance_packed(loss, pack_rows(measured, records), numbers, *chunk, own)
+        units = () if records else (own,)
+        advance_packed(loss, pack_rows(measured, labelled), numbers, *chunk, *units)
+    elif records:
+        advance(loss, measured, labelled, numbers, *chunk)
     else:
-        advance_persons(loss, measured, records, own, numbers, *chunk)
+        advance_persons(loss, measured, labelled, own, numbers, *chunk)
     assert np.isfinite(shared).all()
     moved = (shared - before) / numbers.cell
     assert (moved == np.round(moved)).all()
@@ -174,43 +181,9 @@ def test_a_person_of_one_row_is_a_record_to_the_last_bit(loss, layout):
         s = Situation(rng)
         persons = [(p[0][:1], p[1][:1], p[2][:1], p[3][:1], 0) for p in s.persons if len(p[1])]
         total, _, dual = lot_sum(loss, s, persons, layout)
-        # The same with the kernel of records.
-        expected, duals = record_sum(loss, s, persons, layout)
+        expected, _, duals = lot_sum(loss, s, persons, layout, records=True)
         assert total == expected
         assert np.array_equal(dual, duals, equal_nan=True)
-
-
-def record_sum(loss, s, persons, layout):
-    rows, labels, weights, dual = (
-        np.concatenate([person[i] for person in persons]) for i in range(4)
-    )
-    problem = Problem(
-        loss=loss, lam=1.0, n=PERSONS, d=FEATURES, outputs=s.outputs, row_bound=s.row_bound,
-        constant=s.constant,
-    )  # fmt: skip
-    plan = Plan(
-        epsilon=1.0, delta=1e-5, relation=Relation.ZERO_OUT, n=PERSONS, d=FEATURES,
-        outputs=s.outputs, intercept=s.constant != 0.0, lam=1.0, steps=1, rate=1.0,
-        clip=s.clip, separability=float(PERSONS), averaging=0.0, noise_multiplier=1.0,
-    )  # fmt: skip
-    numbers = plan.constants(s.strength, fixed_point=layout == "packed")
-    numbers = StepConstants(**{**numbers._asdict(), "grid": numbers.cell, "spread": 0.0})
-    X = sparse.csr_array(rows) if layout == "csr" else np.ascontiguousarray(rows)
-    with np.errstate(over="ignore"):
-        measured, records = problem.rows(X), Records(labels, weights)
-    width = FEATURES + (1 if s.constant else 0)
-    before = np.round(s.shared[: s.outputs * width] * 2**20).reshape(s.outputs, width)
-    before = before * numbers.cell
-    shared, duals = before.copy(), dual.copy()
-    chunk = (
-        np.arange(len(persons)), np.array([0, len(persons)]), np.zeros((1, shared.size)), 1,
-        duals, shared, np.zeros_like(shared),
-    )  # fmt: skip
-    if layout == "packed":
-        advance_packed(loss, pack_rows(measured, records), numbers, *chunk)
-    else:
-        advance(loss, measured, records, numbers, *chunk)
-    return [int(x) for x in ((shared - before) / numbers.cell).ravel()], duals
 
 
 @pytest.mark.parametrize("layout", ["dense", "csr", "packed"])
@@ -247,8 +220,8 @@ def test_persons_are_drawn_not_rows():
     sizes = rng.integers(1, 6, size=PERSONS * 8)
     starts = np.concatenate([[0], sizes.cumsum()])
     X, y = rng.normal(size=(starts[-1], FEATURES)) / 3.0, rng.normal(size=starts[-1])
-    plan = Plan(
-        epsilon=1.0, delta=1e-5, relation=Relation.ZERO_OUT, n=len(sizes), d=FEATURES,
+    plan = make_training(
+        n=len(sizes), d=FEATURES,
         outputs=1, intercept=False, lam=0.1, steps=50, rate=0.2, clip=0.1, separability=2.0,
         averaging=0.5, noise_multiplier=1.0,
     )  # fmt: skip

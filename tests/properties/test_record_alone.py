@@ -29,31 +29,18 @@ from dpscd.releases.store import Residuals
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.threads import fill_deferred
 from dpscd.standard import Standard
-from plans import held, make_plan
+from plans import held, make_training
 
 N = 23
 
 
 def plan(d, **changes):
     values = {
-        "epsilon": 1.0,
-        "delta": 1e-5,
-        "relation": Relation.ADD_REMOVE,
-        "n": N,
-        "d": d,
-        "outputs": 1,
-        "intercept": True,
-        "lam": 0.01,
-        "steps": 40,
-        "rate": 0.3,
-        "clip": 0.05,
-        "separability": 8.0,
-        "averaging": 0.5,
-        "noise_multiplier": 1.0,
-        "moments_noise": 1.0,
+        "relation": Relation.ADD_REMOVE, "n": N, "d": d, "lam": 0.01, "steps": 40, "rate": 0.3,
+        "clip": 0.05, "separability": 8.0, "noise_multiplier": 1.0, "moments_noise": 1.0,
         "label_noise": 1.0,
-    }
-    return make_plan(**{**values, **changes})
+    }  # fmt: skip
+    return make_training(**{**values, **changes})
 
 
 def standard(kind, d, rng):

@@ -18,9 +18,9 @@ from dpscd.kernels.dual import Records, StepConstants, advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.losses import Hinge, Logistic, Softmax, Squared
-from dpscd.plan import Plan
-from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
+from dpscd.releases.training import Training
+from plans import make_training
 
 LOSSES = [Squared(), Logistic(), Hinge(), Softmax()]
 RECORDS, FEATURES = 5, 4
@@ -35,57 +35,38 @@ extreme = st.sampled_from(
 number = st.one_of(ordinary, extreme)
 
 
-def plan(clip: float, outputs: int, intercept: bool) -> Plan:
-    return Plan(
-        epsilon=1.0,
-        delta=1e-5,
-        relation=Relation.ZERO_OUT,
-        n=RECORDS,
-        d=FEATURES,
-        outputs=outputs,
-        intercept=intercept,
-        lam=1.0,
-        steps=1,
-        rate=1.0,
-        clip=clip,
-        separability=float(RECORDS),
-        averaging=0.0,
-        noise_multiplier=1.0,
-    )
+def plan(clip: float, outputs: int, intercept: bool) -> Training:
+    return make_training(
+        n=RECORDS, d=FEATURES, outputs=outputs, intercept=intercept, lam=1.0, steps=1, rate=1.0,
+        clip=clip, separability=float(RECORDS), averaging=0.0, noise_multiplier=1.0,
+    )  # fmt: skip
 
 
 @st.composite
 def situations(draw):
+    def array_of(strategy, *shape):
+        size = math.prod(shape)
+        return np.array(draw(st.lists(strategy, min_size=size, max_size=size))).reshape(shape)
+
     outputs = draw(st.sampled_from([1, 3, 9]))
-    rows = np.array(
-        draw(st.lists(number, min_size=RECORDS * FEATURES, max_size=RECORDS * FEATURES))
-    ).reshape(RECORDS, FEATURES)
+    rows = array_of(number, RECORDS, FEATURES)
     if draw(st.booleans()):
         rows[1] = rows[0]  # a duplicated record
-    labels = draw(
-        st.lists(
-            st.one_of(st.sampled_from([-1.0, 1.0, 0.0, 2.0]), number),
-            min_size=RECORDS,
-            max_size=RECORDS,
-        )
-    )
-    weights = st.one_of(st.just(1.0), st.floats(0.0, 10.0), extreme)
+    label = st.one_of(st.sampled_from([-1.0, 1.0, 0.0, 2.0]), number)
+    weight = st.one_of(st.just(1.0), st.floats(0.0, 10.0), extreme)
     state = st.one_of(st.floats(-1.0, 1.0), extreme)
-    size = outputs * (FEATURES + 1)
     return {
         "rows": rows,
-        "labels": np.array(labels),
-        "weights": np.array(draw(st.lists(weights, min_size=RECORDS, max_size=RECORDS))),
-        "dual": np.array(
-            draw(st.lists(state, min_size=RECORDS * outputs, max_size=RECORDS * outputs))
-        ).reshape(RECORDS, outputs),
-        "shared": np.array(draw(st.lists(st.floats(-9.0, 9.0), min_size=size, max_size=size))),
+        "labels": array_of(label, RECORDS),
+        "weights": array_of(weight, RECORDS),
+        "dual": array_of(state, RECORDS, outputs),
+        "shared": array_of(st.floats(-9.0, 9.0), outputs * (FEATURES + 1)),
         "row_bound": draw(st.sampled_from([1.0, 0.25, 100.0, 1e-120, 1e120])),
         "constant": draw(st.sampled_from([0.0, 0.3, 1e-3, 50.0])),
         "strength": draw(st.sampled_from([1e-6, 1.0, 100.0])),
         "clip": draw(st.sampled_from([1.0, 0.3, 1e-3, 7.0, 1e-30, 1e10])),
         "outputs": outputs,
-        "other": np.array(draw(st.lists(number, min_size=FEATURES, max_size=FEATURES))),
+        "other": array_of(number, FEATURES),
         "other_label": draw(st.sampled_from([-1.0, 1.0, 0.0, 2.0])),
         "other_dual": draw(st.floats(-1.0, 1.0)),
     }
@@ -93,15 +74,7 @@ def situations(draw):
 
 def lot_sum(loss, s, *, rows, labels, weights, dual, layout, dtype, lot=range(RECORDS)):
     """Return the lot's pre-noise sum in whole cells, for each output."""
-    problem = Problem(
-        loss=loss,
-        lam=1.0,
-        n=RECORDS,
-        d=FEATURES,
-        outputs=s["outputs"],
-        row_bound=s["row_bound"],
-        constant=s["constant"],
-    )
+    problem = Problem(loss, 1.0, RECORDS, FEATURES, s["outputs"], s["row_bound"], s["constant"])
     planned = plan(s["clip"], s["outputs"], s["constant"] != 0.0)
     numbers = planned.constants(s["strength"], fixed_point=layout == "packed")
     numbers = StepConstants(**{**numbers._asdict(), "grid": numbers.cell, "spread": 0.0})
@@ -175,19 +148,11 @@ def test_a_saturated_record_attains_the_clip(layout):
         "row_bound": 1.0, "constant": 0.0, "strength": 1.0, "clip": 0.3, "outputs": 1,
         "shared": np.zeros(FEATURES),
     }  # fmt: skip
-    rows = np.zeros((RECORDS, FEATURES))
-    rows[0, 0] = 1.0
-    labels, weights = np.full(RECORDS, 100.0), np.ones(RECORDS)
-    total, clip = lot_sum(
-        Squared(),
-        s,
-        rows=rows,
-        labels=labels,
-        weights=weights,
-        dual=np.zeros((RECORDS, 1)),
-        layout=layout,
-        dtype=np.float64,
-    )
+    far = {
+        "rows": np.eye(RECORDS, FEATURES), "labels": np.full(RECORDS, 100.0),
+        "weights": np.ones(RECORDS), "dual": np.zeros((RECORDS, 1)),
+    }  # fmt: skip
+    total, clip = lot_sum(Squared(), s, **far, layout=layout, dtype=np.float64, lot=[0])
     assert 0.99999 * clip < total[0] <= clip
 
 

@@ -12,7 +12,6 @@ from scipy import sparse
 from dpscd import (
     DataError,
     DataTypeError,
-    DeclaredScaler,
     DPLogisticRegression,
     ParameterError,
     Schema,
@@ -136,18 +135,6 @@ def test_values_that_only_texts_could_tell_apart():
     assert Schema.from_dict(values).columns[0].rename == {"7.0": "7"}
 
 
-@pytest.mark.parametrize("sign", ["§", '"', "\n", ";;"])
-@pytest.mark.parametrize("key", ["delimiter", "comment"])
-def test_signs_that_readers_take_differently_are_refused(key, sign):
-    values = {
-        "table": {key: sign},
-        "target": {"column": "y", "classes": ["a", "b"]},
-        "columns": {"z": {"kind": "boolean"}},
-    }
-    with pytest.raises(SchemaError, match="one sign of ASCII"):
-        Schema.from_dict(values)
-
-
 def test_only_tables_have_columns_whose_bounds_are_released():
     schema = {**SCHEMA, "columns": {"z": {"kind": "number", "bounds": "private"}}}
     door = TableDoor(ClassLabels((0, 1)), Schema.from_dict(schema), {})
@@ -158,12 +145,6 @@ def test_only_tables_have_columns_whose_bounds_are_released():
     assert PLAIN.columns(()) == ((), None)
     with pytest.raises(ParameterError, match="no columns for 1 released bounds"):
         PLAIN.with_bounds([(0.0, 1.0)])
-
-
-def test_two_columns_of_one_name():
-    twice = pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])
-    with pytest.raises(DataError, match="no two of one name"):
-        DeclaredScaler((0, 1)).fit(twice)
 
 
 def test_files_have_their_target():
@@ -184,12 +165,12 @@ def test_files_that_are_locked(tmp_path, monkeypatch):
     def denied(_):
         raise PermissionError(13, "Permission denied", "t.parquet")
 
-    monkeypatch.setattr(reading, "_pyarrow", lambda: (denied, ValueError))
+    monkeypatch.setattr(reading, "_parquet_file", denied)
     table = tmp_path / "t.parquet"
     table.write_bytes(b"PAR1")
     for question in (
         open_table(table, Layout()).count,
-        lambda: list(reading.read_frames(table, Layout())),
+        lambda: list(open_table(table, Layout()).frames()),
     ):
         with pytest.raises(PermissionError):
             question()

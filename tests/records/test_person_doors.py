@@ -8,9 +8,10 @@ from scipy import sparse
 from dpscd import DataError, Schema
 from dpscd.estimators.sources import Table
 from dpscd.persons import PersonFacts
+from dpscd.preprocessing.parsing import parse
 from dpscd.records.door import ArrayDoor, TableDoor
 from dpscd.records.labels import ClassLabels, NumberLabels
-from dpscd.records.table_records import TableRecords
+from dpscd.records.tables import TableRecords
 
 KEY = b"0123456789abcdef"
 FACTS = PersonFacts(None, "sum", 5)
@@ -97,8 +98,6 @@ def test_a_table_waits_for_bounds_with_its_persons():
     assert persons.starts.tolist() == [0, 2, 4, 5]
     read = door.with_bounds([(0.0, 10.0)]).records(TABLE)
     assert read.persons.weights.tolist() == [0.5, 0.5, 0.5, 0.5, 1.0]
-    from dpscd.preprocessing.parsing import parse
-
     held = TableRecords(door, parse(SCHEMA, TABLE, person=True), 1)
     held.bound([(0.0, 10.0)])
     np.testing.assert_array_equal(held.training_weights, read.persons.weights)

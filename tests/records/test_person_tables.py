@@ -28,16 +28,9 @@ def containers(folder):
     texts.to_csv(path, index=False)
     TABLE.to_parquet(packed)
     return [
-        path,
-        [packed],
-        TABLE,
-        texts,
-        TABLE.astype(object),
-        TABLE.convert_dtypes(),
-        TABLE.astype("category"),
-        pa.Table.from_pandas(TABLE),
-        TABLE.set_axis([5, 5, 5, 1, 1]),
-    ]
+        path, [packed], TABLE, texts, TABLE.astype(object), TABLE.convert_dtypes(),
+        TABLE.astype("category"), pa.Table.from_pandas(TABLE), TABLE.set_axis([5, 5, 5, 1, 1]),
+    ]  # fmt: skip
 
 
 def test_every_container_has_the_same_persons(tmp_path):

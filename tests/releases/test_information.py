@@ -7,25 +7,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 from scipy.special import expit
 
-from dpscd.errors import CardError, ParameterError
-from dpscd.information import measure_of, packed_size, released_size
+from dpscd.errors import ParameterError
+from dpscd.information import ROBUST, measure_of, packed_size, released_size
 from dpscd.losses import Logistic, Squared
 from dpscd.persons import PersonRows
-from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
-from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
-from dpscd.records.labels import ClassLabels, NumberLabels
 from dpscd.releases.base import State
 from dpscd.releases.information import Information, InformationQuery
-from dpscd.releases.moments import Moments
 from dpscd.releases.store import Residuals
 from dpscd.solvers.local import LocalRecords
 from dpscd.standard import Standard
-from plans import parties
+from plans import after, make_plan
 
 N, D = 4000, 2
 STANDARD = Standard(np.array([0.2, -0.1]), np.array([2.0, 3.0]), np.zeros(2), 0.0)
@@ -37,18 +32,17 @@ def problem_of(kind, **changes):
     return Problem(LOSSES[kind], 0.01, N, D, **values)
 
 
-def query_of(kind, robust, theta=(0.7, -1.1, 0.4), travel=0.5, residuals=None, **changes):
+def query_of(kind, robust, theta=(0.7, -1.1, 0.4), travel=0.5, **changes):
     problem = problem_of(kind, **changes)
     measure = measure_of(problem, travel, 0.25, robust)
     theta = np.array(theta, dtype=np.float64)[: problem.width]
-    return InformationQuery(N, problem, theta, measure, residuals)
+    return InformationQuery(N, problem, theta, measure, None)
 
 
 def held(records, persons=None):
     table = np.array(records, dtype=np.float64).reshape(len(records), 4)
     X = np.ascontiguousarray(table[:, :2])
-    meaning = NumberLabels(-5.0, 5.0)
-    return LocalRecords(X, table[:, 2].copy(), table[:, 3].copy(), meaning, persons=persons)
+    return LocalRecords(X, table[:, 2].copy(), table[:, 3].copy(), persons=persons)
 
 
 def total(query, records):
@@ -62,6 +56,22 @@ number = st.one_of(st.floats(-3.0, 3.0), st.floats(), extreme)
 record = st.tuples(number, number, number, st.sampled_from([1.0, 1.0, 0.0]))
 
 
+def check_moves(query, total, records, other):
+    """No record moves a sum by more than one, and what it adds is its own."""
+    whole = total(query, records)
+    assert np.isfinite(whole).all()
+    np.testing.assert_array_equal(whole, np.trunc(whole))
+    gone = total(query, records[1:])
+    silent = total(query, [(*records[0][:3], 0.0), *records[1:]])
+    np.testing.assert_array_equal(gone, silent)
+    changed = total(query, [other, *records[1:]])
+    for found, most in ((gone, 1.0), (changed, 2.0)):
+        assert math.hypot(*(whole - found)) * query.unit <= most
+    # Whoever else is there, and wherever it stands.
+    np.testing.assert_array_equal(whole - gone, total(query, records[:1]))
+    np.testing.assert_array_equal(total(query, [*records[1:], records[0]]), whole)
+
+
 @settings(max_examples=150)
 @given(
     records=st.lists(record, min_size=1, max_size=4),
@@ -73,19 +83,8 @@ record = st.tuples(number, number, number, st.sampled_from([1.0, 1.0, 0.0]))
 )
 def test_no_record_moves_the_sums_by_more_than_one(records, other, theta, kind, robust, travel):
     query = query_of(kind, robust, theta, travel)
-    whole = total(query, records)
-    assert whole.shape == query.shape
-    assert np.isfinite(whole).all()
-    np.testing.assert_array_equal(whole, np.trunc(whole))
-    gone = total(query, records[1:])
-    silent = total(query, [(*records[0][:3], 0.0), *records[1:]])
-    np.testing.assert_array_equal(gone, silent)
-    changed = total(query, [other, *records[1:]])
-    for found, most in ((gone, 1.0), (changed, 2.0)):
-        assert math.hypot(*(whole - found)) * query.unit <= most
-    # What a record adds is its own: whoever else is there, and wherever it stands.
-    np.testing.assert_array_equal(whole - gone, total(query, records[:1]))
-    np.testing.assert_array_equal(total(query, [*records[1:], records[0]]), whole)
+    assert total(query, records).shape == query.shape
+    check_moves(query, total, records, other)
 
 
 def people(rng, count):
@@ -216,51 +215,12 @@ def test_without_an_intercept_there_is_no_constant_column():
 # --- the release -----------------------------------------------------------------------------
 
 
-def plan_with(*after, **changes):
-    values = {
-        "epsilon": 1.0,
-        "delta": 1e-5,
-        "relation": Relation.ZERO_OUT,
-        "n": N,
-        "d": D,
-        "outputs": 1,
-        "intercept": True,
-        "lam": 0.01,
-        "steps": 100,
-        "rate": 0.01,
-        "clip": 0.5,
-        "separability": 40.0,
-        "averaging": 0.25,
-        "noise_multiplier": 1.0,
-        "first": (Moments(N, 1.0, D),),
-        "after": after,
-    }
-    return Plan(**{**values, **changes})
-
-
-@pytest.mark.parametrize(
-    "changes", [{"d": 3, "first": (Moments(N, 1.0, 3),)}, {"first": ()}, {"intercept": False}]
-)
-def test_it_fits_plans_of_its_own_entries_only(changes):
-    one = Information(N, 1.0, D + 1, False, False)
-    assert plan_with(one).lists("information")
-    with pytest.raises(ParameterError, match="one output and released moments"):
-        plan_with(one, **changes)
-
-
-def test_a_card_lists_it_in_its_own_size_only():
-    one = Information(N, 1.0, D + 1, True, False)
-    public = {"classes": [0, 1], "d": D, "intercept": 0.25, "standardised": True}
-    Information.check_listed(one.release(), public)
-    Information.check_listed(None, public)
-    Information.check_listed(Information(N, 1.0, D + 1, True, True).release(), public)
-    number = {**{k: v for k, v in public.items() if k != "classes"}, "y_bounds": [0.0, 1.0]}
-    Information.check_listed(Information(N, 1.0, D + 1, False, False).release(), number)
-    for wrong in ({**public, "classes": [0, 1, 2]}, {**public, "standardised": False}):
-        with pytest.raises(CardError, match="no such model"):
-            Information.check_listed(one.release(), wrong)
-    with pytest.raises(CardError, match="size"):
-        Information.check_listed(one.release(), number)
+def plan_with(**facts):
+    own = {"loss": "Logistic", "standardised": True, "inference": "model", **facts}
+    return make_plan(
+        n=N, d=D, lam=0.01, steps=100, rate=0.01, clip=0.5, separability=40.0, averaging=0.25,
+        noise_multiplier=1.0, moments_noise=1.0, after=[(Information, 1e-6)], facts=own,
+    )  # fmt: skip
 
 
 def test_it_is_released_about_the_model_of_the_main_training():
@@ -269,23 +229,19 @@ def test_it_is_released_about_the_model_of_the_main_training():
         rng.uniform(-0.6, 0.6, (500, 2)), rng.choice([-1.0, 1.0], 500), np.ones(500)
     ]
     store = held(records)
-    one = Information(N, 1e-6, D + 1, True, False)
     problem = problem_of("logistic")
     shared = problem.strength * np.array([[0.3, -0.2, 0.1]])
-    plan = plan_with(one)
-    state = State(ClassLabels((0, 1)), problem, problem, shared=shared, plan=plan)
-    found = one.run(state, parties(store, SeededSource(b"s"))).information
-    query = query_of("logistic", False, (0.3, -0.2, 0.1), travel=plan.travel)
+    plan = plan_with()
+    state = State(plan, problem, problem, shared=shared)
+    found = after(plan.listed("information"), state, store, SeededSource(b"s")).information
+    query = query_of("logistic", False, (0.3, -0.2, 0.1), travel=plan.training.travel)
     np.testing.assert_allclose(found, query.total(store) * query.unit, atol=1e-4)
 
 
 def test_sparse_rows_are_refused():
-    store = dataclasses.replace(held([(0.1, 0.2, 1.0, 1.0)]), X=sparse.csr_array(np.eye(2)[:1]))
-    one = Information(N, 1.0, D + 1, True, False)
-    problem = problem_of("logistic")
-    state = State(ClassLabels((0, 1)), problem, problem, plan=plan_with(one))
+    plan, problem = plan_with(dense=False), problem_of("logistic")
     with pytest.raises(ParameterError, match="dense rows"):
-        one.run(state, parties(store, SeededSource(b"s")))
+        plan.listed("information").query(State(plan, problem, problem))
 
 
 def test_sizes_are_those_of_packed_matrices():
@@ -295,6 +251,12 @@ def test_sizes_are_those_of_packed_matrices():
         for robust in (False, True)
     ]
     assert sizes == [10, 20, 11, 20]
+    found = [
+        plan_with(loss=loss, inference=inference).listed("information").size
+        for loss in ("Logistic", "Squared")
+        for inference in ("model", ROBUST)
+    ]
+    assert found == [6, 12, 7, 12]
 
 
 def test_rows_of_a_person_that_cancel_are_bounded_too():

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from dpscd.losses import Poisson, Squared
 from dpscd.privacy.random import SeededSource
 from dpscd.problem import Problem
-from dpscd.records.labels import NumberLabels
 from dpscd.releases.base import State
 from dpscd.releases.labels import LabelSpread, OctaveQuery
-from dpscd.solvers.local import LocalRecords
-from plans import parties
+from plans import after, make_facts
+from plans import held as held_rows
 
 N = 4000
+FACTS = make_facts(n=N, d=1)
 number = st.one_of(
     st.floats(-1.0, 1.0),
     st.floats(),
@@ -26,8 +26,8 @@ number = st.one_of(
 
 def held(labels, weights=None):
     labels = np.array(labels, dtype=np.float64)
-    weights = np.ones(len(labels)) if weights is None else np.array(weights, dtype=np.float64)
-    return LocalRecords(np.zeros((len(labels), 1)), labels, weights, NumberLabels(-1.0, 1.0))
+    weights = None if weights is None else np.array(weights, dtype=np.float64)
+    return held_rows(np.zeros((len(labels), 1)), labels, weights)
 
 
 def problem_of(loss=None, scale=1.0):
@@ -58,10 +58,9 @@ def test_octaves_are_powers_of_two_of_half_the_distance():
 
 
 def spread_of(labels, noise, seed=b"s", problem=None):
-    store = held(labels)
     problem = problem or problem_of()
-    state = State(store.meaning, problem, problem)
-    found = LabelSpread(N, noise).run(state, parties(store, SeededSource(seed)))
+    state = State(None, problem, problem)
+    found = after(LabelSpread(FACTS, noise), state, held(labels), SeededSource(seed))
     return found.problem.label_scale
 
 
@@ -76,7 +75,7 @@ def test_a_narrow_spread_is_seen_where_its_mean_distance_would_not_be(size, with
 
 
 def test_mean_octaves_beyond_the_ends_are_the_ends():
-    release = LabelSpread(N, 0.03 * N)
+    release = LabelSpread(FACTS, 0.03 * N)
     assert release.at_octave(7.0) == 1.0
     assert release.at_octave(-7.0) == release.at_octave(0.0) == pytest.approx(2.0**-7 / 0.668)
     middle = [release.at_octave(x) for x in np.linspace(0.0, 1.0, 200)]

@@ -11,15 +11,12 @@ from dpscd.link import Link
 from dpscd.losses import Logistic, Poisson, Squared
 from dpscd.persons import PersonRows, training_weights
 from dpscd.problem import Model, Problem
-from dpscd.records.labels import NumberLabels
 from dpscd.releases.bounds import HistogramQuery, magnitude_limits
-from dpscd.releases.calibration import CalibrationQuery
+from dpscd.releases.calibration import CalibrationQuery, SteepnessQuery
 from dpscd.releases.labels import DistanceQuery, LabelQuery, OctaveQuery, ResidualQuery
 from dpscd.releases.level import LevelQuery
-from dpscd.releases.long_rows import LongRowsQuery
 from dpscd.releases.moments import MomentsQuery
-from dpscd.releases.rescaling import RescalingQuery
-from dpscd.releases.steepness import SteepnessQuery
+from dpscd.releases.rescaling import LongRowsQuery, RescalingQuery
 from dpscd.releases.store import Residuals
 from dpscd.solvers.local import LocalRecords
 
@@ -78,7 +75,7 @@ def held(persons, *, as_sparse=False):
     starts = np.cumsum([0, *(len(one[1]) for one in persons)])
     own = PersonRows(starts, weights, 100)
     X = sparse.csr_array(X) if as_sparse else X
-    return Held(X, labels, weights, NumberLabels(-5.0, 5.0), persons=own)
+    return Held(X, labels, weights, persons=own)
 
 
 def moved(query, one, other):
@@ -134,7 +131,7 @@ def test_a_person_with_many_rows_that_are_all_wrong_moves_a_sum_by_nearly_one(na
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_rows_of_a_person_count_one_each_up_to_so_many(name):
     query, row = OF_ROWS[name], np.array([[1.9, 0.3, -0.4]])
-    record = Held(row, np.array([4.0]), np.ones(1), NumberLabels(-5.0, 5.0))
+    record = Held(row, np.array([4.0]), np.ones(1))
     for size in (1, 2, 3, 4, 50):
         silent = np.zeros((3, D)), np.ones(3), np.zeros(3)  # rows of weight 0 are none
         own = np.repeat(row, size, axis=0), np.full(size, 4.0), np.ones(size)
@@ -154,9 +151,7 @@ def test_persons_of_one_row_are_records_to_the_last_bit(name, as_sparse):
     rng = np.random.default_rng(8)
     persons = [person(rng, (1,)) for _ in range(200)]
     with_persons = held(persons, as_sparse=as_sparse)
-    records = Held(
-        with_persons.X, with_persons.labels, with_persons.weights, NumberLabels(-5.0, 5.0)
-    )
+    records = Held(with_persons.X, with_persons.labels, with_persons.weights)
     query = QUERIES[name]
     np.testing.assert_array_equal(query.total(with_persons), query.total(records))
 

@@ -1,7 +1,5 @@
 """Private bounds: sensitivity by brute force, the law of the noise, and what they are for."""
 
-import dataclasses
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -10,41 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpscd.errors import DataError, ParameterError
-from dpscd.losses import Huber
-from dpscd.planning import Facts, plan_fit
+from dpscd.model.fit import run
+from dpscd.planning import plan_fit
+from dpscd.privacy.cost import BOUND_CELLS
+from dpscd.privacy.noise import check_capacity
 from dpscd.privacy.random import Purpose, SeededSource
-from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.release import BOUND_CELLS
-from dpscd.privacy.sums import check_capacity
-from dpscd.problem import Problem
-from dpscd.records.labels import NumberLabels
+from dpscd.privacy.relation import PrivacyTarget
 from dpscd.releases import base
-from dpscd.releases.base import State
 from dpscd.releases.query import sum_over
-from plans import held, make_plan, noise_of, parties, planned
+from plans import after, held, make_plan, noise_of, task_facts
 
 N = 4096
 
 
 def plan(**changes):
-    values = {
-        "epsilon": 1.0,
-        "delta": 1e-5,
-        "relation": Relation.ZERO_OUT,
-        "n": N,
-        "d": 3,
-        "outputs": 1,
-        "intercept": True,
-        "lam": 0.1,
-        "steps": 100,
-        "rate": 0.1,
-        "clip": 0.01,
-        "separability": 100.0,
-        "averaging": 0.5,
-        "noise_multiplier": 1.0,
-        "bounds_noise": 5.0,
-        "bounded": 2,
-    }
+    values = {"n": N, "d": 3, "noise_multiplier": 1.0, "bounds_noise": 5.0, "bounded": 2}
     return make_plan(**{**values, **changes})
 
 
@@ -62,7 +40,8 @@ class Columns:
 
 
 def release_bounds(one, columns, source):
-    return planned(one, "bounds").pairs(parties(Columns(columns), source))
+    state = one.training.begins(one)
+    return after(one.listed("bounds"), state, Columns(columns), source).bounds
 
 
 def sums(monkeypatch, columns, one):
@@ -110,15 +89,12 @@ def test_both_histograms_get_the_stated_noise_from_streams_of_their_own(monkeypa
         (5.0, Purpose.BOUNDS, 0),
         (5.0, Purpose.BOUNDS, 1),
     ]
-    (release,) = one.first_releases()
-    assert release.what == "bounds"
-    assert (release.event.rate, release.event.noise_multiplier, release.event.steps) == (
-        1,
-        5,
-        2,
-    )
-    assert release.size == len(seen[0][2]) == 2 * BOUND_CELLS
-    assert release.clip == 1.0
+    cost, _ = one.costs
+    assert cost.what == "bounds"
+    event = cost.event
+    assert (event.rate, event.noise_multiplier, event.steps) == (1, 5, 2)
+    assert cost.size == len(seen[0][2]) == 2 * BOUND_CELLS
+    assert cost.clip == 1.0
 
 
 def test_the_noise_really_is_there():
@@ -163,7 +139,7 @@ def test_tails_that_noise_made_cross_give_all_that_the_limits_hold():
     counts = np.zeros(BOUND_CELLS)
     counts[[20, 90]] = 180.0, 240.0  # each below its threshold, together above
     limits = np.arange(BOUND_CELLS + 1.0)
-    bounds = planned(plan(bounded=1, bounds_noise=10.0, n=1), "bounds")
+    bounds = plan(bounded=1, bounds_noise=10.0, n=1).listed("bounds")
     found = bounds._found(counts, limits)
     assert found == (0.0, BOUND_CELLS)
 
@@ -179,46 +155,64 @@ def test_plans_that_do_not_fit_are_refused():
     assert held(np.zeros((1, 1))).columns == ()
     few = plan(bounded=1, n=1)
     with pytest.raises(DataError, match="far more records"):
-        release_bounds(few, [np.zeros(few.capacity + 1)], SeededSource(b"x"))
+        release_bounds(few, [np.zeros(few.training.capacity + 1)], SeededSource(b"x"))
 
 
 @pytest.mark.compiled
 @pytest.mark.full
 def test_the_rule_spends_a_small_part_of_the_budget():
-    facts = Facts(
-        n=30_000, d=20, outputs=1, task="classification", row_bound=1.0, constant=0.25,
-        standardised=True, bounded=5,
-    )  # fmt: skip
+    facts = {"d": 20, "constant": 0.25, "standardised": True, "private": tuple("abcde")}
     target = PrivacyTarget(1.0, 1e-5)
-    made = plan_fit(facts, target)
-    assert [x.what for x in made.releases()] == ["bounds", "moments", "shared vector"]
+
+    def planned(n, task="classification", **more):
+        return plan_fit(task_facts(task, n=n, **{**facts, **more}), target)
+
+    made = planned(30_000)
+    assert [x.what for x in made.releases] == ["bounds", "moments", "shared vector"]
     assert made.claim().epsilon <= 1.0
-    without = plan_fit(dataclasses.replace(facts, bounded=0), target)
-    assert 1.0 < made.noise_multiplier / without.noise_multiplier < 1.1
+    without = planned(30_000, private=())
+    assert 1.0 < made.training.noise_multiplier / without.training.noise_multiplier < 1.1
     # With many records less is enough.
-    many = plan_fit(dataclasses.replace(facts, n=10**7), target)
-    assert noise_of(many, "bounds") > noise_of(made, "bounds")
-    pilot = plan_fit(dataclasses.replace(facts, task="regression", n=10**6), target)
+    assert noise_of(planned(10**7), "bounds") > noise_of(made, "bounds")
+    pilot = planned(10**6, "regression")
     assert pilot.pilot is not None
-    assert not pilot.pilot.first
-    assert [x.what for x in pilot.releases()].count("bounds") == 1
-    assert math.isclose(pilot.pilot.epsilon, 1.0)
+    assert [x.what for x in pilot.releases].count("bounds") == 1
 
 
 @pytest.mark.parametrize("intercept", [False, True])
 def test_released_bounds_of_labels_are_what_they_are_scaled_by(intercept):
-    class Store(Columns):
-        def bound(self, pairs):
-            return NumberLabels(*pairs[0])
-
-    one = plan(bounded=1, bounds_noise=1.0)
-    start = Problem(Huber(0.5), 0.1, N, 3, constant=0.25 if intercept else 0.0)
-    store = Store([np.linspace(10.0, 30.0, N)])
-    state = planned(one, "bounds").run(
-        State(NumberLabels(-1.0, 1.0), start, start), parties(store, SeededSource(b"l"))
+    facts = {
+        "private": ("other", "label"),
+        "target": "label",
+        "loss": "Huber",
+        "threshold": 0.5,
+    }
+    one = plan(bounds_noise=1.0, intercept=intercept, facts=facts)
+    columns = [np.zeros(N), np.linspace(10.0, 30.0, N)]
+    state = after(
+        one.listed("bounds"), one.training.begins(one), Columns(columns), SeededSource(b"l")
     )
-    ((low, high),) = state.bounds
+    _, (low, high) = state.bounds
+    assert 5.0 < low < 11.0
+    assert (state.labels.low, state.labels.high) == (low, high)
     centre, scale = ((low + high) / 2.0, (high - low) / 2.0) if intercept else (0.0, high)
     assert (state.problem.label_centre, state.problem.label_scale) == (centre, scale)
     assert state.declared == state.problem
     assert state.problem.loss.threshold * scale == pytest.approx(0.5)
+
+
+def test_records_are_read_with_released_bounds_from_then_on():
+    calls = []
+
+    class Store(Columns):
+        def bound(self, pairs):
+            calls.append(pairs)
+
+        def train(self, *_):
+            calls.append("train")
+            return np.zeros((1, 4))
+
+    store = Store([np.linspace(1.0, 3.0, N)] * 2)
+    state, answers = run(plan(), store, lambda part: SeededSource(b"b", part))
+    assert calls == [state.bounds, "train"]
+    assert len(answers) == 3

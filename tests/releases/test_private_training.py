@@ -7,19 +7,16 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from dpscd.errors import ParameterError
+from dpscd.errors import StreamError
 from dpscd.kernels.dual import predictions
 from dpscd.kernels.norms import measure_rows
 from dpscd.kernels.rows import CsrRows
-from dpscd.losses import Logistic, Squared
-from dpscd.plan import Plan
+from dpscd.model.fit import run
 from dpscd.privacy.random import Purpose, SeededSource
-from dpscd.privacy.relation import Relation
-from dpscd.problem import Problem
+from dpscd.records.labels import NumberLabels
 from dpscd.releases import labels as label_releases
-from dpscd.releases.pipeline import run_plan
+from drawn import RecordingSource
 from plans import held, make_plan
-from plans import planned as planned_release
 
 N, D = 400, 3
 
@@ -27,32 +24,14 @@ N, D = 400, 3
 def planned(*, pilot=True, intercept=True, **changes):
     """Return a plan with hardly any noise: not private, but enough for few records."""
     values = {
-        "epsilon": 1.0,
-        "delta": 1e-5,
-        "relation": Relation.ZERO_OUT,
-        "n": N,
-        "d": D,
-        "outputs": 1,
-        "intercept": intercept,
-        "lam": 0.03,
-        "steps": 200,
-        "rate": 0.1,
-        "clip": 0.05,
-        "separability": 40.0,
-        "averaging": 0.4,
+        "n": N, "d": D, "intercept": intercept, "facts": {"labels": NumberLabels(5.0, 15.0)},
+        "lam": 0.03, "steps": 200, "clip": 0.05, "separability": 40.0, "averaging": 0.4,
         "noise_multiplier": 0.05,
-    }
+    }  # fmt: skip
     first = {"moments_noise": 0.5, "label_noise": 0.5}
     if pilot:
-        first["pilot"] = Plan(**{**values, "lam": 0.02, "steps": 60, "clip": 0.15})
+        first["pilot"] = {"lam": 0.02, "steps": 60, "clip": 0.15}
     return make_plan(**{**values, **first, **changes})
-
-
-def problem_of(plan, loss=None):
-    constant = 0.25 if plan.intercept else 0.0
-    return Problem(
-        loss or Squared(), plan.lam, N, D, constant=constant, label_centre=10.0, label_scale=5.0
-    )
 
 
 def data(explained=1.0, seed=0):
@@ -62,24 +41,25 @@ def data(explained=1.0, seed=0):
     return X, y
 
 
-class Spy(SeededSource):
-    """A source that notes what is drawn from it."""
-
-    def __init__(self, part, log):
-        super().__init__(b"seed", part)
-        self.part, self.log = part, log
-
-    def words(self, purpose, first, steps, width):
-        if purpose not in (Purpose.LOTS, Purpose.LOTS_OVERFLOW):
-            self.log.append((self.part, purpose, first, steps))
-        return super().words(purpose, first, steps, width)
-
-
-def train(plan, X, y, log=None, threads=1, **options):
-    log = [] if log is None else log
+def train(plan, X, y, threads=1, **options):
     store = held(X, y, threads=threads)
-    state = run_plan(problem_of(plan), plan, store, lambda part: Spy(part, log), **options)
-    return state.model
+    return run(plan, store, lambda part: SeededSource(b"seed", part), **options)[0].model
+
+
+def drawn_by(plan):
+    """Return part, purpose, first and steps of all that a training draws besides lots."""
+    sources = {}
+
+    def source_of(part):
+        return sources.setdefault(part, RecordingSource(b"seed", part))
+
+    run(plan, held(*data()), source_of)
+    return [
+        (part, *call[:3])
+        for part, source in sources.items()
+        for call in source.calls
+        if call[0] not in (Purpose.LOTS, Purpose.LOTS_OVERFLOW)
+    ]
 
 
 def error(model, X, y):
@@ -89,17 +69,16 @@ def error(model, X, y):
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("pilot", [False, True])
 def test_what_is_drawn_is_what_the_plan_lists(pilot, intercept):
-    plan, log = planned(pilot=pilot, intercept=intercept), []
-    train(plan, *data(), log=log)
+    plan = planned(pilot=pilot, intercept=intercept)
     purposes = {
         "moments": Purpose.MOMENTS,
         "label mean": Purpose.LABEL_MEAN,
         "label spread": Purpose.LABEL_SPREAD,
         "shared vector": Purpose.NOISE,
     }
-    stated = sorted((purposes[x.what], x.event.steps) for x in plan.releases())
+    stated = sorted((purposes[x.what], x.event.steps) for x in plan.costs)
     drawn = {}
-    for part, purpose, first, steps in log:
+    for part, purpose, first, steps in drawn_by(plan):
         # Chunks of one training follow one another; everything else is drawn at once.
         chunked = purpose is Purpose.NOISE
         key = (part, purpose, 0 if chunked else first)
@@ -109,8 +88,7 @@ def test_what_is_drawn_is_what_the_plan_lists(pilot, intercept):
 
 
 def test_the_pilot_has_a_source_of_its_own_and_nothing_is_drawn_twice():
-    log = []
-    train(planned(), *data(), log=log)
+    log = drawn_by(planned())
     assert {part for part, *_ in log} == {"", "pilot"}
     assert {purpose for part, purpose, *_ in log if part == "pilot"} == {Purpose.NOISE}
     assert len(set(log)) == len(log)
@@ -143,13 +121,11 @@ def test_threads_do_not_change_the_model_and_progress_counts_all_steps(threads):
     expected = train(plan, X, y)
     found = train(plan, X, y, threads=threads, progress=done.append)
     np.testing.assert_array_equal(found.coef, expected.coef)
-    assert sum(done) == plan.steps + plan.pilot.steps
+    assert sum(done) == plan.training.steps + plan.pilot.steps
 
 
 def test_nothing_is_standardised_that_the_plan_does_not_release():
-    plan, log = planned(pilot=False, moments_noise=0.0, label_noise=0.0), []
-    X, y = data()
-    train(plan, X, y, log=log)
+    log = drawn_by(planned(pilot=False, moments_noise=0.0, label_noise=0.0))
     assert {purpose for _, purpose, *_ in log} == {Purpose.NOISE}
 
 
@@ -172,9 +148,8 @@ def test_a_label_that_cannot_be_used_does_not_spoil_the_others():
 
 
 def test_a_released_spread_is_what_to_expect_of_a_positive_number():
-    plan = planned()
-    spread = planned_release(plan, "label spread")
-    spread = dataclasses.replace(spread, noise_multiplier=0.05 * plan.n)
+    spread = planned().listed("label spread")
+    spread = dataclasses.replace(spread, noise_multiplier=0.05 * N)
     error = 0.1
     grid = np.linspace(0.0, 3.0, 300_001)
     for released in (-0.3, 0.0, 0.1, 0.25):
@@ -184,17 +159,17 @@ def test_a_released_spread_is_what_to_expect_of_a_positive_number():
     assert spread.seen(0.9) == pytest.approx(0.9)
     assert spread.seen(7.0) == 1.0
     assert 1e-3 <= spread.seen(-1e9) < 0.1 * error
-    exact = dataclasses.replace(spread, noise_multiplier=1e-9 * plan.n)
+    exact = dataclasses.replace(spread, noise_multiplier=1e-9 * N)
     assert exact.seen(0.5) == pytest.approx(0.5, rel=1e-15)
     assert exact.seen(-1.0) == 1e-3
 
 
-def test_a_plan_of_another_problem_is_refused():
+@pytest.mark.parametrize("what", ["moments", "label mean", "label spread", "shared vector"])
+def test_a_plan_that_would_use_a_stream_twice_is_refused(what):
     plan = planned(pilot=False)
-    other = dataclasses.replace(problem_of(plan, Logistic()), lam=1.0)
-    X, y = data()
-    with pytest.raises(ParameterError, match="another problem"):
-        run_plan(other, plan, held(X, y), lambda part: Spy(part, []))
+    twice = [one for one in plan.releases for _ in range(1 + (one.what == what))]
+    with pytest.raises(StreamError):
+        train(dataclasses.replace(plan, releases=tuple(twice)), *data())
 
 
 @pytest.mark.full

@@ -16,38 +16,21 @@ from dpscd.kernels.draws import PAIR_WORDS
 from dpscd.losses import Squared
 from dpscd.privacy.noise import LatticeGaussian
 from dpscd.privacy.random import Purpose, SeededSource
-from dpscd.privacy.relation import Relation
 from dpscd.problem import Problem
 from dpscd.releases.base import State
 from dpscd.releases.labels import DistanceQuery, LabelQuery, ResidualQuery, ResidualSpread
 from dpscd.releases.moments import MomentsQuery
 from dpscd.releases.store import Residuals
-from plans import held, make_plan, parties, planned
+from drawn import RecordingSource
+from plans import after, held, make_plan, stores
 
 FALSE_ALARM = 1e-6
 N, D = 1024, 3  # a power of two: dividing by it is exact
 
 
 def plan(**changes):
-    values = {
-        "epsilon": 1.0,
-        "delta": 1e-5,
-        "relation": Relation.ZERO_OUT,
-        "n": N,
-        "d": D,
-        "outputs": 1,
-        "intercept": True,
-        "lam": 0.1,
-        "steps": 100,
-        "rate": 0.1,
-        "clip": 0.01,
-        "separability": 100.0,
-        "averaging": 0.5,
-        "noise_multiplier": 1.0,
-        "moments_noise": 5.0,
-        "label_noise": 7.0,
-    }
-    return make_plan(**{**values, **changes})
+    noise = {"noise_multiplier": 1.0, "moments_noise": 5.0, "label_noise": 7.0}
+    return make_plan(**{"n": N, "d": D, **noise, **changes})
 
 
 class Estimates(NamedTuple):
@@ -66,28 +49,30 @@ def problem_of(d=D, row_bound=1.0, n=N):
 
 
 def released_moments(one, X, weights, source, row_bound=1.0):
-    query = MomentsQuery(one.n, problem_of(one.d, row_bound, one.n))
-    store = held(X, weights=weights)
-    release = planned(one, "moments")
-    return Estimates(*release.estimates(release.noisy(query, parties(store, source))))
+    facts, release = one.facts, one.listed("moments")
+    query = MomentsQuery(facts.n, problem_of(facts.d, row_bound, facts.n))
+    answer = release.answered(query, stores(held(X, weights=weights), source), 0)
+    return Estimates(*release.estimates(answer))
 
 
 def released_labels(one, labels, weights, source):
     """Return the centre, and the spread as it is released, whatever is made of it."""
     store = held(np.zeros((len(labels), D)), labels, weights)
-    start = problem_of(n=one.n)
-    state, who = State(store.meaning, start, start), parties(store, source)
-    if one.intercept:
-        state = planned(one, "label mean").run(state, who)
-    query = DistanceQuery(one.n, start, state.centre)
-    return Labels(state.centre, 2.0 * planned(one, "label spread").mean(query, who))
+    start, spread = problem_of(n=one.facts.n), one.listed("label spread")
+    state = State(one, start, start)
+    if one.facts.intercept:
+        state = after(one.listed("label mean"), state, store, source)
+    query = DistanceQuery(one.facts.n, start, state.centre)
+    answer = spread.answered(query, stores(store, source), 0)
+    return Labels(state.centre, 2.0 * spread.mean(answer))
 
 
-def released_spread(one, distances, weights, source, time=1):
-    residuals = Residuals(problem_of(n=one.n), np.zeros((1, D)), 1.0)
+def released_spread(one, distances, weights, source):
+    n = one.facts.n
+    query = ResidualQuery(n, Residuals(problem_of(n=n), np.zeros((1, D)), 1.0))
     store = held(np.zeros((len(distances), D)), distances, weights)
-    spread = ResidualSpread(one.n, planned(one, "label spread").noise_multiplier)
-    return 2.0 * spread.mean(ResidualQuery(one.n, residuals), parties(store, source), time)
+    spread = ResidualSpread(one.facts, one.listed("label spread").noise_multiplier)
+    return 2.0 * spread.mean(spread.answered(query, stores(store, source), 1))
 
 
 def moments_of(one, X, weights=None, seed=b"m", row_bound=1.0):
@@ -266,12 +251,12 @@ def test_streams_differ_between_purposes():
 def test_the_training_has_noise_of_its_own():
     """No stream of the training is used, and none of the moments' can be used again."""
     source = SeededSource(b"x")
-    one = plan()
+    one, main = plan(), plan().training
     rows, weights = np.zeros((5, D)), np.ones(5)
     found = released_moments(one, rows, weights, source)
     released_labels(one, np.zeros(5), weights, source)
-    one.noise.draw(source, 0, 10, one.size)
-    one.lots.draw(source, 0, 10, 5)
+    main.noise.draw(source, 0, 10, main.size)
+    main.lots.draw(source, 0, 10, 5)
     expected = LatticeGaussian(1.0, 5.0)
     normals = expected.draw(SeededSource(b"x"), 0, 1, 2 * D, Purpose.MOMENTS)[0]
     steps = np.concatenate(found[:2]) * N / math.sqrt(2.0)
@@ -284,21 +269,19 @@ def test_the_training_has_noise_of_its_own():
 
 
 def test_a_query_that_is_not_the_planned_one_is_refused():
-    one, store = plan(), held(np.zeros((5, D)))
+    moments, store = plan().listed("moments"), stores(held(np.zeros((5, D))), SeededSource(b""))
     for query in (MomentsQuery(N, problem_of(D + 1)), MomentsQuery(N + 1, problem_of())):
         with pytest.raises(ParameterError, match="not the one that is planned"):
-            planned(one, "moments").noisy(query, parties(store, SeededSource(b"")))
+            moments.answered(query, store, 0)
     query = MomentsQuery(N, problem_of())
     with pytest.raises(ParameterError, match="not the one that is planned"):
-        planned(one, "moments").noisy(query, parties(store, SeededSource(b"")), time=1)
+        moments.answered(query, store, 1)
 
 
 def test_a_spread_of_residuals_needs_a_pilot():
-    start = problem_of()
-    store = held(np.zeros((5, D)))
-    state = State(store.meaning, start, start)
+    one, start = plan(), problem_of()
     with pytest.raises(ParameterError, match="no pilot"):
-        ResidualSpread(N, 1.0).run(state, parties(store, SeededSource(b"")))
+        ResidualSpread(one.facts, 1.0).query(State(one, start, start))
 
 
 def test_rows_that_do_not_match_the_plan_are_refused():
@@ -316,7 +299,7 @@ def test_rows_that_do_not_match_the_plan_are_refused():
 
 def test_more_records_than_sums_can_hold_are_refused_before_any_draw():
     one = plan()
-    many = np.broadcast_to(1.0, one.capacity + 1)
+    many = np.broadcast_to(1.0, one.training.capacity + 1)
     source = SeededSource(b"")
     rows = np.broadcast_to(0.0, (len(many), D))
     with pytest.raises(DataError, match="far more records"):
@@ -328,24 +311,16 @@ def test_more_records_than_sums_can_hold_are_refused_before_any_draw():
 
 def test_the_size_of_the_plan_is_what_is_drawn():
     """One normal for each number that the plan states, and a step of its own for each."""
-    drawn = []
-
-    class Spy(SeededSource):
-        def words(self, purpose, first, steps, width):
-            drawn.append((purpose, first, steps, width))
-            return super().words(purpose, first, steps, width)
-
-    one = plan(d=5)
-    source = Spy(b"")
+    one, source = plan(d=5), RecordingSource(b"")
     released_moments(one, np.zeros((2, 5)), np.ones(2), source)
     released_labels(one, np.zeros(2), np.ones(2), source)
-    stated = {release.what: release for release in one.first_releases()}
+    stated = {cost.what: cost for cost in one.costs if cost.what != "shared vector"}
     expected = [
         (Purpose.MOMENTS, "moments"),
         (Purpose.LABEL_MEAN, "label mean"),
         (Purpose.LABEL_SPREAD, "label spread"),
     ]
-    for call, (purpose, what) in zip(drawn, expected, strict=True):
+    for call, (purpose, what) in zip(source.calls, expected, strict=True):
         release = stated.pop(what)
         assert call == (purpose, 0, release.event.steps, PAIR_WORDS * release.pairs)
         assert release.clip == release.event.rate == 1.0

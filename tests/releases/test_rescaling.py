@@ -2,26 +2,25 @@
 
 import dataclasses
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from dpscd.errors import CardError, ParameterError
 from dpscd.losses import Squared
-from dpscd.planning import Facts, plan_fit
+from dpscd.planning import plan_fit
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Model, Problem
 from dpscd.records.labels import NumberLabels
 from dpscd.releases.base import State
-from dpscd.releases.labels import LabelSpread
 from dpscd.releases.rescaling import Rescaling, RescalingQuery
-from dpscd.solvers.local import LocalRecords
 from dpscd.standard import standard_of
-from plans import parties
+from plans import after, held, make_plan, noise_of, task_facts
 
 N, D = 20_000, 2
 BOUNDS = (-20.0, 20.0)
+PLAN = make_plan(n=N, d=D, clip=0.1, facts={"labels": NumberLabels(*BOUNDS)})
 
 
 def data(slope, shift, seed=0):
@@ -39,13 +38,12 @@ def state_of(X, y, intercept=0.0, constant=0.25):
     coef, noise = np.array([[4.0, 0.0]]), np.array([[0.03, 0.04]])
     start = np.array([intercept])
     model = Model(coef, start, noise, np.array([0.02]), runs=(trained,))
-    return State(NumberLabels(*BOUNDS), declared, trained, model=model)
+    return State(PLAN, declared, trained, model=model)
 
 
 def rescaled(X, y, noise=0.5, seed=b"s", **more):
-    state = state_of(X, y, **more)
-    store = LocalRecords(X, y, np.ones(N), state.meaning)
-    return Rescaling(N, noise).run(state, parties(store, SeededSource(seed))).model
+    release = Rescaling(PLAN.facts, noise)
+    return after(release, state_of(X, y, **more), held(X, y), SeededSource(seed)).model
 
 
 @pytest.mark.parametrize(("slope", "shift"), [(1.5, 0.2), (0.6, -0.1), (1.0, 0.0)])
@@ -86,8 +84,8 @@ def test_the_centre_of_the_labels_stays_where_a_slope_changes():
         centre=0.1,
         model=dataclasses.replace(declared.model, intercept=np.array([5.0])),
     )
-    store = LocalRecords(X, y + 5.0, np.ones(N), state.meaning)
-    found = Rescaling(N, 0.5).run(state, parties(store, SeededSource(b"s"))).model
+    store, release = held(X, y + 5.0), Rescaling(PLAN.facts, 0.5)
+    found = after(release, state, store, SeededSource(b"s")).model
     assert found.coef[0, 0] == pytest.approx(6.0, abs=0.2)
     assert found.intercept[0] == pytest.approx(5.0, abs=0.05)
 
@@ -107,7 +105,7 @@ def test_rows_that_predictions_cut_are_cut_here_too():
     X, y = data(1.0, 0.0)
     long = 6.0 * X
     state = state_of(X, y)
-    store = LocalRecords(long, y, np.ones(N), state.meaning)
+    store = held(long, y)
     totals = []
     for longest in (math.inf, 1.0):
         model = dataclasses.replace(state.model, longest_row=longest)
@@ -121,44 +119,31 @@ def test_rows_that_predictions_cut_are_cut_here_too():
         np.testing.assert_allclose(total, each.mean(axis=1), atol=1e-5)
 
 
-# --- plans and cards --------------------------------------------------------------------------
+# --- plans --------------------------------------------------------------------------
+
+
+TABLE = SimpleNamespace(target=SimpleNamespace(classes=()))  # no row is too long
 
 
 def planned(**changes):
-    facts = {"n": 5000, "d": 5, "outputs": 1, "task": "regression", "row_bound": 1.0}
-    facts |= {"constant": 0.25, "standardised": True, "means": True}
-    return plan_fit(Facts(**{**facts, **changes}), PrivacyTarget(1.0, 1e-5))
+    facts = {"task": "regression", "n": 5000, "d": 5, "constant": 0.25, "standardised": True}
+    facts |= {"weighted": False, "schema": TABLE}
+    return plan_fit(task_facts(**{**facts, **changes}), PrivacyTarget(1.0, 1e-5))
+
+
+def released_after(plan):
+    return [x.what for x in plan.releases[plan.releases.index(plan.training) + 1 :]]
 
 
 @pytest.mark.full
 def test_it_is_planned_for_means_of_labels_and_paid_for():
     one = planned()
-    assert [x.what for x in one.after] == ["rescaling"]
+    assert released_after(one) == ["rescaling"]
     assert one.claim().epsilon <= 1.0
-    assert one.noise_multiplier > planned(means=False).noise_multiplier
-    assert [x.what for x in planned(any_length=True).after] == ["long rows", "rescaling"]
-    one = planned(n=200_000)
-    assert one.after[0].noise_multiplier > 30.0  # no more than is of use
+    bare = planned(weighted=True)
+    assert released_after(bare) == []
+    assert one.training.noise_multiplier > bare.training.noise_multiplier
+    assert released_after(planned(schema=None)) == ["long rows", "rescaling"]
+    assert noise_of(planned(n=200_000), "rescaling") > 30.0  # no more than is of use
     for without in ({"standardised": False}, {"task": "counts"}, {"n": 60}):
-        assert not planned(**without).lists("rescaling")
-
-
-def test_a_plan_without_a_spread_or_with_classes_is_refused():
-    one, wide = planned(), Rescaling(5000, 9.0)
-    with pytest.raises(ParameterError, match="released spread"):
-        dataclasses.replace(one, first=(), after=(wide,))
-    with pytest.raises(ParameterError, match="one output"):
-        dataclasses.replace(one, outputs=3, first=(LabelSpread(5000, 9.0),), after=(wide,))
-
-
-def test_cards_of_classifiers_and_of_other_sizes_are_refused():
-    listed = Rescaling(N, 1.0).release()
-    number = {"y_bounds": [0, 1], "standardised": True}
-    Rescaling.check_listed(listed, number)
-    Rescaling.check_listed(None, {"classes": [0, 1]})
-    with pytest.raises(CardError, match="rescaling that no such model has"):
-        Rescaling.check_listed(listed, {"classes": [0, 1]})
-    with pytest.raises(CardError, match="not standardised"):
-        Rescaling.check_listed(listed, {"y_bounds": [0, 1], "standardised": False})
-    with pytest.raises(CardError, match="fits no such model"):
-        Rescaling.check_listed(dataclasses.replace(listed, size=3), number)
+        assert not planned(**without).listed("rescaling")

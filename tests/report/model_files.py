@@ -1,6 +1,5 @@
 """Small models for tests of the page about a model: quick to train, varied to show."""
 
-import dataclasses
 import math
 import warnings
 
@@ -8,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, Ledger, TableModel
-from dpscd.privacy.unit import Unit
+from dpscd.persons import PersonFacts
+from refits import with_facts
 
 #: A name that would do harm if it were not escaped.
 EVIL = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>\"'&{x}"
@@ -109,10 +109,10 @@ def not_private():
     return ridge(epsilon=math.inf, lam=0.01)
 
 
-def many_classes():
+def many_classes(estimator=DPLinearSVC):
     X = features()
     y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0], [-0.2, 0.2])]
-    return DPLinearSVC(2.0, classes=["low", "middle", "high"], epochs=2).fit(X, y)
+    return estimator(2.0, classes=["low", "middle", "high"], epochs=2).fit(X, y)
 
 
 def careless():
@@ -160,12 +160,6 @@ def ridge_intervals():
     return DPRidge(4.0, y_bounds=(-1, 1), inference="robust").fit(X, y)
 
 
-PATIENT = Unit(person="patient")
-
-
-def of_persons(model, unit=PATIENT, weight="share"):
+def of_persons(model, column="patient", weight="share"):
     """Return a model whose card says that it protects persons."""
-    inner = getattr(model, "estimator_", model)
-    public = {**inner.privacy_.public, "max_rows": 100, "person_weight": weight}
-    inner.privacy_ = dataclasses.replace(inner.privacy_, unit=unit.text, public=public)
-    return model
+    return with_facts(model, persons=PersonFacts(column, weight))

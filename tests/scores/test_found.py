@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 from sklearn import metrics as reference
 
 from dpscd.metrics import decision_metrics
-from dpscd.privacy.random import SeededSource
+from dpscd.privacy.noise import noisy_sum, unit_of
+from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.score import noisy_score, plan_score
-from dpscd.scores.cells import Auc, bins_for
-from dpscd.scores.intervals import ratio
-from dpscd.scores.measure import Answers, Sums
-from dpscd.scores.registry import CLASS_METRICS, NUMBER_METRICS, Scored, measure_for
-from dpscd.scores.totals import total_of
+from dpscd.releases.score import plan_score, total_of
+from dpscd.scores.measure import Answers, Sums, ratio
+from dpscd.scores.measures import Auc, bins_for
+from dpscd.scores.registry import CLASS_METRICS, NUMBER_METRICS, ScoreFacts
 
 N = 4000
 RELATIONS = [Relation.ZERO_OUT, Relation.ADD_REMOVE]
@@ -57,23 +56,20 @@ def exact(metric, answers, classes, bound=None):
     return reference.accuracy_score(labels, guess)
 
 
-def scored(classes, relation, epsilon=1.0):
-    bounds = None if classes else (-1.0, 3.0)
-    return Scored(classes, bounds, True, N, PrivacyTarget(epsilon, 1e-6, relation))
-
-
 @functools.cache
 def planned(metric, classes, relation, epsilon):
-    public = scored(classes, relation, epsilon)
-    measure = measure_for(public, metric)
-    return measure, plan_score(public.target, N, measure.size)
+    target = PrivacyTarget(epsilon, 1e-6, relation)
+    bounds = (None, None) if classes else (-1.0, 3.0)
+    measure = ScoreFacts(N, metric, tuple(range(classes)), *bounds).measure(target)
+    return measure, plan_score(target, N, measure.size)
 
 
 def measured(metric, answers, classes, relation, epsilon, seed=0):
     measure, release = planned(metric, classes, relation, epsilon)
     total = total_of(measure, answers, None, N)
-    noisy = noisy_score(release, total, SeededSource(str(seed).encode()))
-    sums = measure.sums(noisy, release.event.noise_multiplier, N)
+    noise, source = release.event.noise_multiplier, SeededSource(str(seed).encode())
+    noisy = noisy_sum(noise, unit_of(N, 1.0), total, source, Purpose.SCORE)
+    sums = measure.sums(noisy, noise, N)
     return measure, measure.found(sums, 0.95)
 
 
@@ -143,7 +139,7 @@ def test_bins_follow_public_numbers_within_limits():
 @pytest.mark.parametrize(("metric", "classes"), CASES)
 def test_what_noise_hides_has_an_interval_of_all_that_is_possible(metric, classes):
     relation = Relation.ADD_REMOVE
-    measure = measure_for(scored(classes, relation, 0.1), metric)
+    measure, _ = planned(metric, classes, relation, 0.1)
     sums = measure.sums(np.zeros(measure.size), 1000.0, N)
     found = measure.found(sums, 0.95)
     lowest = -np.inf if metric == "r2" else 0.0

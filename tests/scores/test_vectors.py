@@ -1,5 +1,6 @@
-"""What a record adds to a measure: short, its own, and 0 where it cannot be used."""
+"""Which measures a model has, and what a record adds: short, its own, 0 if it is of no use."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,22 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpscd.errors import ParameterError
+from dpscd.privacy.noise import unit_of
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.sums import unit_of
-from dpscd.scores import totals
+from dpscd.releases import score
+from dpscd.releases.score import total_of
 from dpscd.scores.measure import Answers
-from dpscd.scores.registry import CLASS_METRICS, NUMBER_METRICS, Scored, measure_for
-from dpscd.scores.totals import total_of
+from dpscd.scores.registry import CLASS_METRICS, NUMBER_METRICS, ScoreFacts, usual_metric
 
+TARGET = PrivacyTarget(1.0, 1e-5)
 N = 50
 ODD = [np.nan, np.inf, -np.inf, 0.0, 1.0, -1.0, 1e300, -1e300, 0.5, 0.25, 5e-324]
 
 
 def measure_of(metric, relation=Relation.ZERO_OUT, classes=2):
-    target = PrivacyTarget(1.0, 1e-5, relation)
+    target = replace(TARGET, relation=relation)
     if metric in CLASS_METRICS:
-        return measure_for(Scored(classes, None, True, N, target), metric)
-    return measure_for(Scored(0, (-1.0, 3.0), False, N, target), metric)
+        return ScoreFacts(N, metric, tuple(range(classes))).measure(target)
+    return ScoreFacts(N, metric, (), -1.0, 3.0).measure(target)
 
 
 def answers_of(metric, rng, count, classes=2, *, odd=True):
@@ -103,7 +106,7 @@ def test_sums_are_the_same_however_many_are_held_at_once(metric, monkeypatch):
     answers, codes = answers_of(metric, rng, 200), rng.integers(-1, 30, 200)
     measure = measure_of(metric)
     whole = [total_of(measure, answers, x, N) for x in (None, codes)]
-    monkeypatch.setattr(totals, "_BLOCK", 7 * measure.size)
+    monkeypatch.setattr(score, "_BLOCK", 7 * measure.size)
     parts = [total_of(measure, answers, x, N) for x in (None, codes)]
     np.testing.assert_array_equal(whole, parts)
 
@@ -112,3 +115,41 @@ def test_a_person_adds_the_mean_of_its_rows_and_nobody_nothing():
     answers = Answers(np.array([1, 1, 0, 1]), np.array([1, 0, 0, 1]))
     total = total_of(measure_of("accuracy"), answers, np.array([1, 1, 0, -1]), N)
     assert unit_of(N, 1.0) * total[0] == pytest.approx(1.5, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("classes", "chances", "metric", "bound", "says"),
+    [
+        (2, True, "mse", None, "'accuracy', 'auc'"),
+        (0, False, "auc", None, "measures of regressions"),
+        (3, True, "auc", None, "two classes, this model has 3"),
+        (2, False, "auc", None, "needs probabilities"),
+        (2, False, "brier", None, "needs probabilities"),
+        (65, True, "confusion", None, "up to 64 classes"),
+        (2, True, "accuracy", 1.0, "bound=1.0 goes with 'log_loss'"),
+        (0, False, "r2", 1.0, "not with metric='r2'"),
+    ],
+)
+def test_what_a_model_does_not_have_is_refused(classes, chances, metric, bound, says):
+    bounds = (None, None) if classes else (0.0, 2.0)
+    with pytest.raises(ParameterError, match=says):
+        ScoreFacts(100, metric, tuple(range(classes)), *bounds, chances, bound).measure(TARGET)
+
+
+def test_numbers_need_bounds():
+    with pytest.raises(ParameterError, match="no y_bounds"):
+        ScoreFacts(100, "mse").measure(TARGET)
+
+
+def test_bounds_of_losses():
+    def numbers(metric, bound=None):
+        return ScoreFacts(100, metric, (), 0.0, 2.0, bound=bound).measure(TARGET)
+
+    assert numbers("mae").bound == 2.0
+    assert numbers("mse").bound == 4.0
+    assert numbers("mse", 0.5).bound == 0.5
+    assert numbers("mae", 50.0).bound == 2.0
+    two = ScoreFacts(100, "log_loss", (0, 1), bound=2.0).measure(TARGET)
+    assert two.facts() == {"bound": 2.0}
+    assert ScoreFacts(100, "brier", (0, 1)).measure(TARGET).bound == 1.0
+    assert [usual_metric(classifies=x) for x in (True, False)] == ["accuracy", "mae"]

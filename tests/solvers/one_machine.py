@@ -13,7 +13,7 @@ from dpscd.solvers.threads import kernel_for
 class OneMachine(LocalRecords):
     """The single-machine kernel on all records, with the bits that divided records have."""
 
-    def train(self, problem, plan, source, residuals, progress):  # noqa: ARG002 (as in the base)
+    def train(self, problem, plan, source, residuals, *_):
         rows, count = rows_of(problem, self.X), self.count
         inner = labels_of(problem, rows, self.labels)
         if residuals is not None:

@@ -7,6 +7,7 @@ import pytest
 from damping import dampings
 from hypothesis import given
 from hypothesis import strategies as st
+from test_sharded import Piece, Plain
 
 from dpscd.kernels.dual import Records
 from dpscd.losses import Hinge, Logistic, Squared
@@ -15,7 +16,7 @@ from dpscd.problem import Problem
 from dpscd.solvers.brake import Brake
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.shard import Shard
-from plans import held, make_plan
+from plans import held, make_training
 
 N, D = 400, 5
 
@@ -26,7 +27,13 @@ def planned(**changes):
         "clip": 0.05, "separability": 3.0, "averaging": 0.0, "noise_multiplier": 0.5,
         "most_separability": 80.0,
     }  # fmt: skip
-    return make_plan(**{**values, **changes})
+    return make_training(**{**values, **changes})
+
+
+def followed(plan, path):
+    """Return the damping of every step along a path."""
+    brake = Brake(plan)
+    return [brake.before(t, each) for t, each in enumerate(path)]
 
 
 def paths(plan, size, back, seed):
@@ -49,8 +56,8 @@ def test_the_damping_is_that_of_the_reference(rate, outputs, size, back, seed):
     plan = planned(rate=rate, outputs=outputs)
     path = paths(plan, size, back, seed)
     expected = dampings(plan, path)
-    brake, lazy = Brake(plan), Brake(plan)
-    assert [brake.before(t, each) for t, each in enumerate(path)] == expected
+    assert followed(plan, path) == expected
+    lazy = Brake(plan)
     # Who asks only where the path may matter has the same.
     number = 0
     while number < plan.steps:
@@ -76,15 +83,13 @@ def test_swings_that_noise_explains_are_none():
     # A step of this length in each coordinate has the square that is expected of one.
     one = (plan.noise.std**2 + 80.0 * plan.clip**2 / D) ** 0.5
     for size, last in ((1.4 * one, 3.0), (1.43 * one, 80.0)):
-        brake = Brake(plan)
         path = [np.full((1, D), size * (t % 2)) for t in range(plan.steps)]
-        assert [brake.before(t, each) for t, each in enumerate(path)][-1] == last
+        assert followed(plan, path)[-1] == last
 
 
 def test_a_path_that_gets_somewhere_does_not_swing():
-    brake = Brake(planned())
     path = [np.full((1, D), float(t + 2 * (t % 3))) for t in range(200)]
-    assert {brake.before(t, each) for t, each in enumerate(path)} == {3.0}
+    assert set(followed(planned(), path)) == {3.0}
 
 
 @pytest.mark.parametrize(("steps", "first"), [(39, 80.0), (40, 40.0), (159, 10.0), (160, 5.0)])
@@ -103,51 +108,23 @@ def test_vectors_outside_its_windows_do_not_matter():
         if t % 50 >= 10:
             other[t] = 1e6 * (-1.0) ** t
     assert dampings(plan, path)[-1] > 3.0
-    brake = Brake(plan)
-    assert [brake.before(t, each) for t, each in enumerate(other)] == dampings(plan, path)
+    assert followed(plan, other) == dampings(plan, path)
 
 
 @pytest.mark.parametrize("most", [0.0, 3.0])
 def test_a_plan_whose_damping_may_not_rise_never_looks(most):
     plan = planned(most_separability=most)
-    brake = Brake(plan)
-    assert brake.alone(0) == plan.steps
-    for t, each in enumerate(paths(plan, 10.0, 1.0, 0)):
-        assert brake.before(t, each) == 3.0
+    assert Brake(plan).alone(0) == plan.steps
+    assert set(followed(plan, paths(plan, 10.0, 1.0, 0))) == {3.0}
 
 
 def test_a_path_that_never_moves_is_no_swing():
-    brake = Brake(planned())
-    assert {brake.before(t, np.zeros((1, D))) for t in range(60)} == {3.0}
+    assert set(followed(planned(), np.zeros((60, 1, D)))) == {3.0}
 
 
 def test_the_brake_is_given_a_plan_and_released_vectors_only():
     assert [*inspect.signature(Brake).parameters] == ["plan"]
     assert [*inspect.signature(Brake.before).parameters] == ["self", "number", "shared"]
-
-
-class Some:
-    """A part of records that are in memory."""
-
-    count = None
-
-    def __init__(self, *arrays):
-        self.arrays = arrays
-
-    def load(self):
-        return self.arrays
-
-
-class Reader:
-    """A reader of such parts."""
-
-    sparse, features, persons = False, D, None
-
-    def count(self, part):
-        return len(part[1])
-
-    def records(self, part):
-        return part
 
 
 @pytest.mark.full
@@ -163,7 +140,7 @@ def test_what_a_record_adds_under_a_path_that_swings_does_not_depend_on_the_othe
     assert dampings(plan, path)[-1] == 80.0
 
     def totals(start, stop):
-        shard = Shard([Some(*(a[start:stop] for a in arrays))], Reader())
+        shard = Shard([Piece(*(a[start:stop] for a in arrays))], Plain(features=D))
         shard.begin(problem, plan, lots, start, stop - start, None)
         return np.array([shard.step(t, v) for t, v in enumerate(path)])
 

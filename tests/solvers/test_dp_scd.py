@@ -11,23 +11,24 @@ from dpscd.kernels.dual import Records, advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.losses import Logistic
-from dpscd.privacy.random import SeededSource
+from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.problem import Problem
 from dpscd.solvers import dp_scd as solver
 from dpscd.solvers.dp_scd import dp_scd
-from plans import make_plan
+from drawn import RecordingSource
+from plans import Looks, make_facts, make_training
 
 N, D = 200, 3
 PROBLEM = Problem(Logistic(), 0.01, N, D, constant=0.3)
-PLAN = make_plan(
+PLAN = make_training(
     n=N, d=D, lam=0.01, steps=60, rate=0.2, clip=0.05, separability=40.0, averaging=0.25,
     noise_multiplier=2.0,
 )  # fmt: skip
 
 
-def data(count=N):
+def data(count=N, scale=1.0):
     generator = np.random.default_rng(1)
-    X = generator.normal(size=(count, D))
+    X = scale * generator.normal(size=(count, D))
     return PROBLEM.rows(X), Records(np.where(X[:, 0] > 0.0, 1.0, -1.0), np.ones(count))
 
 
@@ -36,19 +37,26 @@ def fit(**options):
 
 
 def by_hand(plan):
-    """Return the average of the path at the end, from the draws and the kernel."""
+    """Return the average, from the draws, the kernels and the reference of the damping."""
+    problem = dataclasses.replace(PROBLEM, lam=plan.lam)
     rows, records = data()
     source = SeededSource(b"fit")
     lots = plan.lots.draw(source, 0, plan.steps, N)
     normals = plan.noise.draw(source, 0, plan.steps, plan.size)
     dual, shared, average = np.zeros((N, 1)), np.zeros((1, 4)), np.zeros((1, 4))
-    numbers = plan.constants(PROBLEM.strength, fixed_point=plan.fixed_point)
-    rest = (numbers, *lots, normals, plan.average_from, dual, shared, average)
-    if plan.fixed_point:
-        advance_packed(Logistic(), pack_rows(rows, records), *rest)
-    else:
-        advance(Logistic(), rows, records, *rest)
-    return average / 15.0
+    numbers = plan.constants(problem.strength, fixed_point=plan.fixed_point)
+    pack, path = pack_rows(rows, records), []
+    for t in range(plan.steps):
+        path.append(shared.copy())
+        damped = numbers._replace(separability=dampings(plan, path)[-1])
+        part = lots.ids, lots.starts[t : t + 2], normals[t : t + 1], plan.average_from - t
+        chunk = damped, *part, dual, shared, average
+        if plan.fixed_point:
+            advance_packed(Logistic(), pack, *chunk)
+        else:
+            advance(Logistic(), rows, records, *chunk)
+    assert (damped.separability > plan.separability) == (plan.most_separability > 0.0)
+    return average / (plan.steps - plan.average_from)
 
 
 @pytest.mark.full
@@ -92,32 +100,25 @@ RISING = dataclasses.replace(
 )
 
 
-def rising_by_hand(plan):
-    """Return the average, from the draws, the kernel and the reference of the damping."""
-    problem = dataclasses.replace(PROBLEM, lam=plan.lam)
-    rows, records = data()
-    source = SeededSource(b"fit")
-    lots = plan.lots.draw(source, 0, plan.steps, N)
-    normals = plan.noise.draw(source, 0, plan.steps, plan.size)
-    dual, shared, average = np.zeros((N, 1)), np.zeros((1, 4)), np.zeros((1, 4))
-    numbers, pack = plan.constants(problem.strength, fixed_point=True), pack_rows(rows, records)
-    path = []
-    for t in range(plan.steps):
-        path.append(shared.copy())
-        damped = numbers._replace(separability=dampings(plan, path)[-1])
-        part = lots.ids, lots.starts[t : t + 2], normals[t : t + 1], plan.average_from - t
-        advance_packed(Logistic(), pack, damped, *part, dual, shared, average)
-    assert damped.separability > plan.separability  # the test can tell
-    return average / (plan.steps - plan.average_from)
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("chunk", [1, 1000, 2**16])
 def test_the_damping_follows_the_path_whatever_the_chunks(monkeypatch, chunk, threads):
     monkeypatch.setattr(solver, "_CHUNK", chunk)
     problem = dataclasses.replace(PROBLEM, lam=RISING.lam)
     found = dp_scd(problem, RISING, *data(), SeededSource(b"fit"), threads=threads)
-    np.testing.assert_array_equal(found, rising_by_hand(RISING))
+    np.testing.assert_array_equal(found, by_hand(RISING))
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0])
+@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.compiled)])
+def test_every_planned_step_is_run(threads, scale):
+    """Whatever the data."""
+    source, done = RecordingSource(b"fit"), []
+    given = *data(scale=scale), source
+    dp_scd(PROBLEM, PLAN, *given, threads=threads, progress=done.append)
+    assert sum(done) == PLAN.steps
+    for purpose in (Purpose.NOISE, Purpose.LOTS):
+        assert sum(call[2] for call in source.calls if call[0] is purpose) == PLAN.steps
 
 
 def test_a_source_cannot_be_used_for_two_fits():
@@ -137,11 +138,18 @@ def test_more_records_than_sums_can_hold_are_refused_before_any_draw():
     assert math.isfinite(dp_scd(PROBLEM, PLAN, *data(), source).sum())
 
 
-def test_an_observer_sees_each_epoch_and_no_dual():
-    looks = []
-    found = fit(observer=lambda look: looks.append((look.epoch, look.dual)))
-    assert looks == [(epoch, None) for epoch in range(1, 13)]
+@pytest.mark.parametrize("pause", [None, 1, 7])
+def test_an_observer_sees_the_path_and_no_dual(pause):
+    looks = Looks(pause)
+    found = fit(observer=looks)
     np.testing.assert_array_equal(found, fit())
+    assert looks.begun == [(PROBLEM, PLAN)]
+    stops = {*range(pause or 5, PLAN.steps, pause or 5), PLAN.steps}  # the last is always seen
+    assert [steps for steps, _ in looks.path] == sorted(stops)
+    assert {shared.shape for _, shared in looks.path} == {(1, D + 1)}
+    if pause == 1:
+        path = [shared for _, shared in looks.path[PLAN.average_from :]]
+        np.testing.assert_allclose(np.mean(path, axis=0), found, rtol=1e-12)
 
 
 def test_a_plan_with_much_data_finds_the_direction():
@@ -151,11 +159,11 @@ def test_a_plan_with_much_data_finds_the_direction():
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"d": D + 1}, {"n": N + 1}, {"outputs": 2}, {"intercept": False}, {"lam": 0.02}],
+    "changes", [{"d": D + 1}, {"n": N + 1}, {"outputs": 3}, {"intercept": False}, {}]
 )
 def test_a_plan_for_another_problem_is_refused(changes):
-    plan = dataclasses.replace(PLAN, **changes)
+    facts = make_facts(**{"n": N, "d": D, **changes})
+    plan = dataclasses.replace(PLAN, facts=facts, lam=0.01 if changes else 0.02)
     with pytest.raises(ParameterError, match="another problem"):
         dp_scd(PROBLEM, plan, *data(), SeededSource(b""))
 

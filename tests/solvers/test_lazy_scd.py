@@ -15,20 +15,25 @@ from dpscd.problem import Problem
 from dpscd.solvers import lazy
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.lazy import LazyVector
-from plans import make_plan
+from drawn import RecordingSource
+from plans import Looks, make_training
 
-N, D = 60, 2100
-PROBLEM = Problem(Hinge(), 0.01, N, D, outputs=2, constant=0.3)
-PLAN = make_plan(
-    n=N, d=D, outputs=2, lam=0.01, steps=20, rate=0.2, clip=0.05, separability=12.0,
+N, D = 60, 1400
+PROBLEM = Problem(Hinge(), 0.01, N, D, outputs=3, constant=0.3)
+PLAN = make_training(
+    n=N, d=D, outputs=3, lam=0.01, steps=20, rate=0.2, clip=0.05, separability=12.0,
     averaging=0.4, noise_multiplier=2.0,
 )  # fmt: skip
+
+
+def with_epsilon(epsilon, plan=PLAN):
+    return dataclasses.replace(plan, target=dataclasses.replace(plan.target, epsilon=epsilon))
 
 
 def data(entries=5):
     generator = np.random.default_rng(1)
     X = scipy.sparse.random(N, D, entries / D, "csr", random_state=generator)
-    return PROBLEM.rows(X), Records(generator.integers(0, 2, N) * 1.0, np.ones(N))
+    return PROBLEM.rows(X), Records(generator.integers(0, 3, N) * 1.0, np.ones(N))
 
 
 def silent():
@@ -40,16 +45,6 @@ def fit(seed=b"lazy", plan=PLAN, of=data, **options):
     return dp_scd(PROBLEM, plan, *of(), SeededSource(seed), **options)
 
 
-class Recorder(SeededSource):
-    def __init__(self):
-        super().__init__(b"lazy")
-        self.purposes = set()
-
-    def words(self, purpose, first, steps, width):
-        self.purposes.add(purpose)
-        return super().words(purpose, first, steps, width)
-
-
 @pytest.mark.full
 def test_the_damping_of_a_lazy_fit_is_fixed():
     """The path that would tell whether it swings is not all drawn: nothing may follow it."""
@@ -57,24 +52,23 @@ def test_the_damping_of_a_lazy_fit_is_fixed():
     weak = dataclasses.replace(strong, separability=3.0)
     may_rise = dataclasses.replace(weak, most_separability=12.0)
     assert (fit(plan=weak) != fit(plan=strong)).any()
-    for looks in ({}, {"observer": str}):
+    for looks in ({}, {"observer": Looks()}):
         np.testing.assert_array_equal(fit(plan=may_rise, **looks), fit(plan=strong, **looks))
 
 
 def test_many_sparse_columns_get_lazy_noise_and_dense_ones_do_not():
     assert PLAN.lazy
     rows, records = data()
-    source = Recorder()
-    dp_scd(PROBLEM, PLAN, rows, records, source)
-    assert Purpose.LAZY_NOISE in source.purposes
-    assert Purpose.NOISE not in source.purposes
-    source = Recorder()
     dense = PROBLEM.rows(np.zeros((N, D)))
-    dp_scd(PROBLEM, PLAN, dense, records, source)
-    assert Purpose.LAZY_NOISE not in source.purposes
-    source = Recorder()
-    dp_scd(PROBLEM, dataclasses.replace(PLAN, epsilon=33.0), rows, records, source)
-    assert Purpose.LAZY_NOISE not in source.purposes
+    for plan, own, purpose in (
+        (PLAN, rows, Purpose.LAZY_NOISE),
+        (PLAN, dense, Purpose.NOISE),
+        (with_epsilon(33.0), rows, Purpose.NOISE),
+    ):
+        source = RecordingSource(b"lazy")
+        dp_scd(PROBLEM, plan, own, records, source)
+        drawn = {call[0] for call in source.calls}
+        assert drawn & {Purpose.LAZY_NOISE, Purpose.NOISE} == {purpose}
 
 
 def test_the_same_seed_gives_the_same_result_and_another_another():
@@ -117,36 +111,35 @@ def test_without_signal_the_result_is_exactly_the_stated_noise(averaging):
 
 
 def test_a_look_shows_a_vector_that_has_all_its_noise():
-    looks = []
-    found = fit(of=silent, observer=lambda look: looks.append(look))
-    assert [look.epoch for look in looks] == [1, 2, 3, 4]
-    assert all(look.dual is None for look in looks)
+    looks = Looks()
+    found = fit(of=silent, observer=looks)
+    assert [steps for steps, _ in looks.path] == [5, 10, 15, 20]
     before = 0.0
-    for look in looks:
-        assert spread_is(look.shared - before, PLAN.noise.std * np.sqrt(5.0))
-        before = look.shared
+    for _, shared in looks.path:
+        assert spread_is(shared - before, PLAN.noise.std * np.sqrt(5.0))
+        before = shared
     assert spread_is(found, deviation(PLAN))
 
 
 def test_what_is_seen_does_not_show_which_columns_were_read():
     """Every entry moves between two looks, read or not; all lie on the grid."""
-    looks = []
-    fit(observer=lambda look: looks.append(look.shared))
+    observer = Looks()
+    fit(observer=observer)
+    looks = [shared for _, shared in observer.path]
     for one, other in zip([np.zeros_like(looks[0]), *looks], looks, strict=False):
         assert ((one != other).mean()) > 0.998
         assert (other % PLAN.noise.grid == 0.0).all()
 
 
-@pytest.mark.parametrize("changes", [{"epsilon": 33.0}, {"steps": 2**21}])
-def test_a_plan_that_is_not_lazy_is_refused(changes):
+@pytest.mark.parametrize("plan", [with_epsilon(33.0), dataclasses.replace(PLAN, steps=2**21)])
+def test_a_plan_that_is_not_lazy_is_refused(plan):
     """Nobody paid for its lazy noise, or the proof does not cover it."""
-    plan = dataclasses.replace(PLAN, **changes)
-    source = Recorder()
+    source = RecordingSource(b"lazy")
     with pytest.raises(ParameterError, match="lazy"):
         LazyVector(PROBLEM, plan, source)
     with pytest.raises(ParameterError, match="lazy"):
         lazy.lazy_scd(PROBLEM, plan, *data(), source, epoch=5)
-    assert source.purposes == set()
+    assert source.calls == []
 
 
 def test_an_interrupted_fit_leaves_nothing():
@@ -164,7 +157,7 @@ def test_a_fit_without_noise_worth_the_name_finds_the_eager_model():
     plan = dataclasses.replace(PLAN, noise_multiplier=1e-5)
     assert plan.lazy
     found = fit(plan=plan)
-    eager = fit(plan=dataclasses.replace(plan, epsilon=33.0))
+    eager = fit(plan=with_epsilon(33.0, plan))
     assert abs(eager).max() > 1e-3
     np.testing.assert_allclose(found, eager, rtol=0.0, atol=1e-4)
 

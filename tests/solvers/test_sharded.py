@@ -10,53 +10,46 @@ import scipy.sparse
 from one_machine import OneMachine
 
 from dpscd.errors import DataError, ParameterError, WorkerError
-from dpscd.losses import Hinge, Logistic, Softmax, Squared
+from dpscd.model.fit import run
 from dpscd.privacy import sampling
 from dpscd.privacy.random import LotsSource, Purpose, SeededSource
-from dpscd.problem import Problem
 from dpscd.records.labels import NumberLabels
 from dpscd.releases.bounds import HistogramQuery, bin_counts
 from dpscd.releases.labels import DistanceQuery, LabelQuery, ResidualQuery
 from dpscd.releases.moments import MomentsQuery
-from dpscd.releases.pipeline import run_plan
 from dpscd.releases.store import Residuals
 from dpscd.solvers import shard as shards
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard
 from dpscd.solvers.sharded import LOST, Sharded, ShardPool
+from drawn import RecordingSource
 from plans import make_plan
 
 N, D = 400, 3
 
 
-def planned(*, pilot=False, **changes):
+def planned(*, loss="Squared", pilot=False, **changes):
     values = {
         "n": N, "d": D, "lam": 0.03, "steps": 60, "rate": 0.1, "clip": 0.05,
         "separability": 40.0, "averaging": 0.4, "noise_multiplier": 0.5,
     }  # fmt: skip
-    first = {}
+    labels = {"labels": NumberLabels(5.0, 15.0)} if loss == "Squared" else {}
+    first = {"facts": {"loss": loss, **labels}}
     if pilot:
-        first = {"moments_noise": 0.5, "label_noise": 0.5}
-        own = {"lam": 0.02, "steps": 20, "clip": 0.15}
-        first["pilot"] = make_plan(**{**values, **changes, **own})
+        first |= {"moments_noise": 0.5, "label_noise": 0.5}
+        first["pilot"] = {"lam": 0.02, "steps": 20, "clip": 0.15}
     return make_plan(**{**values, **first, **changes})
 
 
-def problem_of(plan, loss=None):
-    constant = 0.25 if plan.intercept else 0.0
-    loss = loss or Squared()
-    centre, scale = (10.0, 5.0) if isinstance(loss, Squared) else (0.0, 1.0)
-    return Problem(
-        loss, plan.lam, plan.n, D, plan.outputs,
-        constant=constant, label_centre=centre, label_scale=scale,
-    )  # fmt: skip
+def problem_of(plan):
+    return plan.facts.problem(plan.training.lam)
 
 
-def data(loss=None, outputs=1):
+def data(loss="Squared", outputs=1):
     rng = np.random.default_rng(0)
     X = 0.2 + 0.2 * rng.normal(size=(N, D))
     y = 9.0 + 3.0 * (X[:, 0] - X[:, 1]) + 0.1 * rng.normal(size=N)
-    if isinstance(loss, Hinge | Logistic):
+    if loss != "Squared":
         y = np.sign(y - 9.0) if outputs == 1 else np.arange(N) % outputs * 1.0
     return X, y, rng.choice([0.0, 1.0, 2.0], size=N)
 
@@ -87,8 +80,6 @@ class Plain:
     def count(self, part):
         return part[0].shape[0]
 
-    labels = NumberLabels(5.0, 15.0)
-
     def columns(self, part):
         return [part[0][:, 0]], None
 
@@ -114,6 +105,7 @@ class Near:
         ]
         self.shards = [Shard(piece, self.reader, room) for piece in self.pieces]
         self.losses, self.calls, self.refills = list(losses), [], 0
+        self.changes = {}  # what parts of a shard have when one is made anew
 
     def __len__(self):
         return len(self.shards)
@@ -133,6 +125,8 @@ class Near:
 
     def refill(self, number):
         self.refills += 1
+        for (shard, part), arrays in self.changes.items():
+            self.pieces[shard][part].arrays = arrays
         self.shards[number] = Shard(self.pieces[number], self.reader, self.room)
 
     def read_with(self, reader):
@@ -141,7 +135,7 @@ class Near:
 
 def begin(shard, plan, count):
     lots = LotsSource.of(SeededSource(b""))
-    shard.begin(problem_of(plan), plan, lots, 0, count, None)
+    shard.begin(problem_of(plan), plan.training, lots, 0, count, None)
 
 
 def sources(part):
@@ -153,17 +147,15 @@ def held_by(transport):
     return Sharded(pool, pool.ask("count"), transport.reader)
 
 
-def divided(plan, arrays, cuts, loss=None, **options):
-    transport = Near(arrays, cuts, **options)
-    held = held_by(transport)
-    return run_plan(problem_of(plan, loss), plan, held, sources).model, transport
+def divided(plan, arrays, cuts, near=Near, **options):
+    transport = near(arrays, cuts, **options)
+    return run(plan, held_by(transport), sources)[0].model, transport
 
 
-def whole(plan, arrays, loss=None, sparse=False):
+def whole(plan, arrays, sparse=False, **options):
     X, y, weights = arrays
     X = scipy.sparse.csr_array(X) if sparse else X
-    held = OneMachine(X, y, weights, NumberLabels(5.0, 15.0))
-    return run_plan(problem_of(plan, loss), plan, held, sources).model
+    return run(plan, OneMachine(X, y, weights, **options), sources)[0].model
 
 
 def same(found, expected):
@@ -184,18 +176,16 @@ CUTS = [[], [130], [1, 1, 90, 399]]
 @pytest.mark.full
 @pytest.mark.parametrize("cuts", CUTS, ids=len)
 @pytest.mark.parametrize(
-    ("loss", "outputs"),
-    [(Squared(), 1), (Logistic(), 3), (Hinge(), 1), (Softmax(), 3)],
-    ids=str,
+    ("loss", "outputs"), [("Squared", 1), ("Logistic", 3), ("Hinge", 1), ("Softmax", 3)]
 )
 @pytest.mark.parametrize("kind", ["packed", "floats", "sparse"])
 def test_divided_records_give_the_model_of_one_machine(kind, loss, outputs, cuts):
     noise = 1e-4 if kind == "floats" else 0.5
-    plan = planned(outputs=outputs, noise_multiplier=noise)
-    assert plan.fixed_point == (kind != "floats")
+    plan = planned(loss=loss, outputs=outputs, noise_multiplier=noise)
+    assert plan.training.fixed_point == (kind != "floats")
     arrays, sparse = data(loss, outputs), kind == "sparse"
-    found, _ = divided(plan, arrays, cuts, loss, reader=Plain(sparse=sparse))
-    same(found, whole(plan, arrays, loss, sparse))
+    found, _ = divided(plan, arrays, cuts, reader=Plain(sparse=sparse))
+    same(found, whole(plan, arrays, sparse))
 
 
 @pytest.mark.parametrize("cuts", CUTS, ids=len)
@@ -246,7 +236,7 @@ def test_every_shard_has_the_damping_of_the_path(kind, lost, monkeypatch):
     )
     same(found, whole(plan, arrays, sparse=sparse))
     assert transport.refills == len(losses)
-    never = dataclasses.replace(plan, most_separability=0.0)
+    never = planned(lam=1e-4, steps=240, noise_multiplier=noise, separability=1.0)
     assert (whole(never, arrays, sparse=sparse).coef != found.coef).all()  # it does rise
 
 
@@ -266,15 +256,9 @@ def test_records_that_changed_meanwhile_end_the_fit():
     held = held_by(transport)
     other = [a.copy() for a in transport.pieces[1][1].arrays]
     other[0][:] *= -1.0
-    refill = transport.refill
-
-    def changed(number):
-        transport.pieces[number][1].arrays = other
-        refill(number)
-
-    transport.refill = changed
+    transport.changes[1, 1] = other
     with pytest.raises(WorkerError, match="not what it was"):
-        run_plan(problem_of(plan), plan, held, sources)
+        run(plan, held, sources)
 
 
 @pytest.mark.parametrize("more", [1, -1])
@@ -287,15 +271,9 @@ def test_a_new_shard_with_another_number_of_records_ends_the_fit(loss, more):
     plan, arrays = planned(pilot=True), data()
     transport = Near(arrays, [200], losses=[loss])
     held = held_by(transport)
-    refill = transport.refill
-
-    def changed(number):
-        transport.pieces[0][1].arrays = [a[66 : 200 + more] for a in arrays]
-        refill(number)
-
-    transport.refill = changed
+    transport.changes[0, 1] = [a[66 : 200 + more] for a in arrays]
     with pytest.raises(WorkerError, match="another number of records"):
-        run_plan(problem_of(plan), plan, held, sources)
+        run(plan, held, sources)
     assert transport.refills == 1
 
 
@@ -308,20 +286,15 @@ def test_a_change_that_the_last_lot_does_not_show_ends_the_fit_too(kind):
     transport = Near(arrays, [200], reader=Plain(sparse=sparse), losses=[(1, "step", 30)])
     held = held_by(transport)
     lots = LotsSource.of(sources(""))
-    last = plan.lots.members(lots, 29, 200, N)
+    main = plan.training
+    last = main.lots.members(lots, 29, 200, N)
     # Records from 266 on are in the second part of the second shard.
-    early = [i for t in range(29) for i in plan.lots.members(lots, t, 266, N) if i not in last]
-    refill = transport.refill
-
-    def changed(number):
-        piece = transport.pieces[number][1]
-        piece.arrays = [a.copy() for a in piece.arrays]
-        piece.arrays[1][early[0] - 266] -= 2.0
-        refill(number)
-
-    transport.refill = changed
+    early = [i for t in range(29) for i in main.lots.members(lots, t, 266, N) if i not in last]
+    other = [a.copy() for a in transport.pieces[1][1].arrays]
+    other[1][early[0] - 266] -= 2.0
+    transport.changes[1, 1] = other
     with pytest.raises(WorkerError, match="not what it was"):
-        held.train(problem_of(plan), plan, sources(""), None, None)
+        held.train(problem_of(plan), main, sources(""), None, None, None)
 
 
 @pytest.mark.parametrize("more", [1, -1])
@@ -355,18 +328,14 @@ def test_steps_out_of_turn_are_refused():
 
 
 def test_noise_is_drawn_once_for_all_shards_and_never_leaves():
-    log = []
-
-    class Spy(SeededSource):
-        def words(self, purpose, first, steps, width):
-            log.append((purpose, first, steps))
-            return super().words(purpose, first, steps, width)
-
-    plan, arrays = planned(), data()
+    log, plan, arrays = [], planned(), data()
     transport = Near(arrays, [100, 250])
     held = held_by(transport)
-    run_plan(problem_of(plan), plan, held, lambda part: Spy(b"seed", part))
-    assert log == [(Purpose.LOTS_KEY, 0, 1), (Purpose.NOISE, 0, plan.steps)]
+    run(plan, held, lambda part: RecordingSource(b"seed", part, calls=log))
+    assert [call[:3] for call in log] == [
+        (Purpose.LOTS_KEY, 0, 1),
+        (Purpose.NOISE, 0, plan.training.steps),
+    ]
     sent = [value for _, _, own in transport.calls for value in own]
     assert not any(isinstance(value, SeededSource) for value in sent)
 
@@ -377,11 +346,11 @@ def test_without_signal_the_model_is_the_noise_of_one_source():
     X, y, _ = data()
     arrays = X, y, np.zeros(N)
     transport = Near(arrays, [100, 250])
-    problem, held = problem_of(plan), held_by(transport)
-    found = held.train(problem, plan, SeededSource(b"noise"), None, None)
-    normals = plan.noise.draw(SeededSource(b"noise"), 0, plan.steps, plan.size)
-    moved = np.floor(plan.noise.spread * normals + 0.5).sum(axis=0)
-    np.testing.assert_array_equal(found[0], plan.noise.grid * moved)
+    problem, held, main = problem_of(plan), held_by(transport), plan.training
+    found = held.train(problem, main, SeededSource(b"noise"), None, None, None)
+    normals = main.noise.draw(SeededSource(b"noise"), 0, main.steps, main.size)
+    moved = np.floor(main.noise.spread * normals + 0.5).sum(axis=0)
+    np.testing.assert_array_equal(found[0], main.noise.grid * moved)
 
 
 @pytest.mark.full
@@ -448,7 +417,7 @@ def test_a_total_of_another_shape_is_refused():
 def test_released_bounds_reach_all_shards():
     transport = Near(data(), [130])
     held = held_by(transport)
-    assert held.bound([(0.0, 1.0)]) == Plain.labels
+    held.bound([(0.0, 1.0)])
     assert transport.reader.bounds == ((0.0, 1.0),)
     assert all(shard._reader is transport.reader for shard in transport.shards)
 
@@ -456,26 +425,32 @@ def test_released_bounds_reach_all_shards():
 def test_plans_for_others_and_too_many_records_are_refused():
     plan, arrays = planned(pilot=True), data()
     pool = ShardPool(Near(arrays, []))
-    held = Sharded(pool, [plan.capacity + 1], Plain())
-    problem = problem_of(plan)
+    held = Sharded(pool, [plan.training.capacity + 1], Plain())
+    problem, rest = problem_of(plan), (plan.training, SeededSource(b""), None, None, None)
     for call in (
         lambda: held.total(LabelQuery(N, problem)),
         lambda: held.total(DistanceQuery(N, problem, 0.0)),
         lambda: held.total(MomentsQuery(N, problem)),
         lambda: held.total(ResidualQuery(N, Residuals(problem, np.zeros((1, 4)), 1.0))),
-        lambda: held.train(problem, plan, SeededSource(b""), None, None),
+        lambda: held.train(problem, *rest),
     ):
         with pytest.raises(DataError, match="far more records"):
             call()
     with pytest.raises(ParameterError, match="another problem"):
-        held.train(dataclasses.replace(problem, lam=1.0), plan, SeededSource(b""), None, None)
+        held.train(dataclasses.replace(problem, lam=1.0), *rest)
+
+
+def test_the_path_of_a_training_on_workers_is_not_observed():
+    plan, held = planned(), held_by(Near(data(), [130]))
+    with pytest.raises(ParameterError, match="not observed"):
+        held.train(problem_of(plan), plan.training, sources(""), None, None, object())
 
 
 def test_progress_counts_every_step():
     plan, arrays, done = planned(), data(), []
     held = held_by(Near(arrays, [130]))
-    run_plan(problem_of(plan), plan, held, sources, progress=done.append)
-    assert sum(done) == plan.steps
+    run(plan, held, sources, progress=done.append)
+    assert sum(done) == plan.training.steps
 
 
 def test_a_system_that_cannot_reserve_disk_is_fine(monkeypatch):

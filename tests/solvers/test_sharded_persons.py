@@ -1,27 +1,27 @@
 """Persons on shards: divided between persons, the model is that of one machine."""
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse
-from one_machine import OneMachine
-from test_sharded import CUTS, D, N, Near, data, planned, problem_of, sources
+from test_sharded import CUTS, D, N, Near, data, planned, same, small_blocks
+from test_sharded import divided as records_divided
+from test_sharded import whole as records_whole
 
-from dpscd.losses import Logistic, Softmax, Squared
 from dpscd.persons import PersonFacts, PersonRows
-from dpscd.privacy import sampling
-from dpscd.records.labels import NumberLabels
 from dpscd.releases.bounds import HistogramQuery
-from dpscd.releases.pipeline import run_plan
 from dpscd.releases.query import sum_over
 from dpscd.solvers.shard import Shard
-from dpscd.solvers.sharded import Sharded, ShardPool
+from dpscd.solvers.sharded import ShardPool
+
+__all__ = ["small_blocks"]  # a fixture of all tests here
 
 ROWS = np.random.default_rng(1).choice([1, 2, 3, 30], size=N)  # of each person
 
 
-def people(loss=None, outputs=1):
+def people(loss="Squared", outputs=1):
     """Return the rows of N persons: rows, labels, weights, and whose they are."""
     X, y, weights = data(loss, outputs)
     person = np.repeat(np.arange(N), ROWS)
@@ -46,7 +46,6 @@ class Grouped:
     sparse: bool = False
     features: int = D
     persons = PersonFacts("p", "sum", 7)
-    labels = NumberLabels(5.0, 15.0)
 
     def count(self, part):
         return len(np.unique(part[3]))
@@ -79,69 +78,41 @@ class Between(Near):
             self.shards[number] = Shard(self.pieces[number], self.reader, self.room)
 
 
-def divided(plan, arrays, cuts, loss=None, **options):
-    transport = Between(arrays, cuts, **options)
-    pool = ShardPool(transport)
-    held = Sharded(pool, pool.ask("count"), transport.reader)
-    return run_plan(problem_of(plan, loss), plan, held, sources).model, transport
+divided = partial(records_divided, near=Between)
 
 
-def whole(plan, arrays, loss=None, sparse=False):
-    X, y, weights, person = arrays
-    X = scipy.sparse.csr_array(X) if sparse else X
-    own = rows_of(person, weights)
-    held = OneMachine(X, y, weights, NumberLabels(5.0, 15.0), persons=own)
-    return run_plan(problem_of(plan, loss), plan, held, sources).model
-
-
-def same(found, expected):
-    np.testing.assert_array_equal(found.coef, expected.coef)
-    np.testing.assert_array_equal(found.intercept, expected.intercept)
-    assert np.abs(found.coef).max() > 0.0
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(sampling, "_BLOCK", 64)
+def whole(plan, arrays, sparse=False):
+    *records, person = arrays
+    return records_whole(plan, records, sparse, persons=rows_of(person, arrays[2]))
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("cuts", CUTS, ids=len)
-@pytest.mark.parametrize(
-    ("loss", "outputs"), [(Squared(), 1), (Logistic(), 3), (Softmax(), 3)], ids=str
-)
+@pytest.mark.parametrize(("loss", "outputs"), [("Squared", 1), ("Logistic", 3), ("Softmax", 3)])
 @pytest.mark.parametrize("kind", ["packed", "floats", "sparse"])
 def test_divided_persons_give_the_model_of_one_machine(kind, loss, outputs, cuts):
-    plan = planned(outputs=outputs, noise_multiplier=1e-4 if kind == "floats" else 0.5)
-    assert plan.fixed_point == (kind != "floats")
+    noise = 1e-4 if kind == "floats" else 0.5
+    plan = planned(loss=loss, outputs=outputs, noise_multiplier=noise)
+    assert plan.training.fixed_point == (kind != "floats")
     arrays, sparse = people(loss, outputs), kind == "sparse"
-    found, _ = divided(plan, arrays, cuts, loss, reader=Grouped(sparse=sparse))
-    same(found, whole(plan, arrays, loss, sparse))
+    found, _ = divided(plan, arrays, cuts, reader=Grouped(sparse=sparse))
+    same(found, whole(plan, arrays, sparse))
 
 
-@pytest.mark.full
-def test_a_pilot_and_moments_of_persons_too():
-    plan = planned(pilot=True)
-    arrays = people()
-    found, _ = divided(plan, arrays, [130, 200], reader=Grouped())
-    same(found, whole(plan, arrays))
-
-
-@pytest.mark.parametrize("losses", [[(1, "step", 7)], [(0, "step", 3), (2, "step", 19)]])
-def test_a_lost_shard_goes_on_with_the_turns_it_had(losses):
-    plan = planned()
-    arrays = people()
-    found, transport = divided(plan, arrays, [130, 200], reader=Grouped(), losses=losses)
-    assert transport.refills == len(losses)
-    same(found, whole(plan, arrays))
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("room", [3000, 100_000])
-def test_little_memory_does_not_change_the_model(room):
-    plan = planned()
-    arrays = people()
-    found, _ = divided(plan, arrays, [130], reader=Grouped(), room=room)
+@pytest.mark.parametrize(
+    ("cuts", "pilot", "options"),
+    [
+        ([130, 200], False, {"losses": [(1, "step", 7)]}),
+        ([130, 200], False, {"losses": [(0, "step", 3), (2, "step", 19)]}),
+        pytest.param([130, 200], True, {}, marks=pytest.mark.full),
+        pytest.param([130], False, {"room": 3000}, marks=pytest.mark.full),
+        pytest.param([130], False, {"room": 100_000}, marks=pytest.mark.full),
+    ],
+)
+def test_nor_with_a_pilot_a_lost_shard_or_little_memory(cuts, pilot, options):
+    plan, arrays = planned(pilot=pilot), people()
+    found, transport = divided(plan, arrays, cuts, reader=Grouped(), **options)
+    assert transport.refills == len(options.get("losses", ()))
     same(found, whole(plan, arrays))
 
 

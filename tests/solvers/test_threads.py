@@ -1,5 +1,6 @@
 """Threads that share a lot: the same result, whoever else is there."""
 
+import dataclasses
 import os
 import threading
 import time
@@ -8,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from dpscd.kernels._jit import COMPILED
 from dpscd.kernels.dual import Records
 from dpscd.kernels.pack import empty_pack, pack_rows
 from dpscd.kernels.packed import add_packed_lot, advance_packed
@@ -24,23 +24,29 @@ from dpscd.kernels.sharing import (
     take_part,
     was_shared,
 )
+from dpscd.late import COMPILED
 from dpscd.losses import Hinge, Softmax, Squared
 from dpscd.persons import PersonRows
-from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
 from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers import threads as threads_module
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.threads import fill_deferred
 from dpscd.standard import Standard
-from plans import make_plan
+from plans import make_facts, make_training
 
 N, D, OUTPUTS = 600, 7, 3
 PROBLEM = Problem(Hinge(), 0.01, N, D, outputs=OUTPUTS, constant=0.3)
-PLAN = make_plan(
+PLAN = make_training(
     n=N, d=D, outputs=OUTPUTS, lam=0.01, steps=40, rate=0.5, clip=0.05, separability=300.0,
     averaging=0.25, noise_multiplier=2.0,
 )  # fmt: skip
+
+
+def with_facts(**changes):
+    """Return the plan with other facts."""
+    facts = make_facts(**{"n": N, "d": D, "outputs": OUTPUTS, **changes})
+    return dataclasses.replace(PLAN, facts=facts)
 
 
 def data():
@@ -73,7 +79,7 @@ def test_threads_do_not_change_the_result(threads):
 def test_threads_do_not_change_a_model_of_many_classes():
     outputs = 9
     problem = Problem(Softmax(), 0.01, N, D, outputs=outputs, constant=0.3)
-    plan = Plan(**{**PLAN.__dict__, "outputs": outputs})
+    plan = with_facts(outputs=outputs)
     rows, records = data()
     records = records._replace(labels=np.arange(N) % outputs * 1.0)
     found = [
@@ -110,7 +116,7 @@ def test_a_forked_process_can_fit_with_threads():
     ("records", "threads", "used"), [(600, 8, 1), (200_000, 8, 8), (4096, 8, 3)]
 )
 def test_small_lots_are_worth_no_threads(records, threads, used):
-    plan = Plan(**{**PLAN.__dict__, "n": records})
+    plan = with_facts(n=records)
     problem = Problem(Hinge(), 0.01, records, D, outputs=OUTPUTS, constant=0.3)
     with threads_module.kernel_for(problem, plan, *data(), threads) as (_, parts):
         assert parts == (used if COMPILED else 1)
@@ -118,7 +124,7 @@ def test_small_lots_are_worth_no_threads(records, threads, used):
 
 def test_on_windows_one_thread_works(monkeypatch):
     monkeypatch.setattr(threads_module.sys, "platform", "win32")
-    assert threads_module._most_parts(Plan(**{**PLAN.__dict__, "n": 10**6})) == 1
+    assert threads_module._most_parts(with_facts(n=10**6)) == 1
 
 
 class Chunk:
@@ -134,9 +140,8 @@ class Chunk:
         self.dual = np.zeros((N, OUTPUTS))
         self.shared = np.zeros((OUTPUTS, PROBLEM.width))
         self.average = np.zeros_like(self.shared)
-        self.totals, self.gate = threads_module._room(
-            self.pack, OUTPUTS, self.lots.starts, parts
-        )
+        self.totals = np.empty((parts, OUTPUTS, self.pack.padded), np.int64)
+        self.gate = new_gate(self.lots.starts, parts)
 
     @property
     def state(self):
@@ -166,16 +171,13 @@ class Chunk:
         done(self.gate, len(members))
 
 
-def expected_state():
-    chunk = Chunk(1)
-    advance_packed(*chunk.data())
-    return chunk.state
-
-
-def assert_expected(chunk):
+def assert_expected(chunk, expected=None, *persons):
+    """The state must be that of one thread, on the same lots."""
+    expected = expected or Chunk(1)
+    advance_packed(*expected.data(), *persons)
     assert chunk.gate[STEP] == chunk.steps
-    for found, expected in zip(chunk.state, expected_state(), strict=True):
-        np.testing.assert_array_equal(found, expected)
+    for found, state in zip(chunk.state, expected.state, strict=True):
+        np.testing.assert_array_equal(found, state)
 
 
 @pytest.mark.parametrize(("part", "parts"), [(0, 1), (0, 2), (1, 2), (2, 3), (4, 5)])
@@ -193,11 +195,8 @@ def test_empty_lots_still_add_noise():
     starts = np.cumsum([0, 0, len(first), 0, len(second), 0])
     sparser = type(lots)(np.concatenate([first, second]), starts)
     expected, chunk = Chunk(1, lots=sparser), Chunk(2, lots=sparser)
-    advance_packed(*expected.data())
     chunk.work(1)
-    assert chunk.gate[STEP] == chunk.steps
-    for found, state in zip(chunk.state, expected.state, strict=True):
-        np.testing.assert_array_equal(found, state)
+    assert_expected(chunk, expected)
 
 
 @pytest.mark.full
@@ -208,11 +207,8 @@ def test_a_thread_does_the_shares_of_persons_too(part):
     lots = PLAN.lots.draw(SeededSource(b"persons"), 0, 5, count)
     expected, chunk = Chunk(1, lots=lots), Chunk(2, lots=lots)
     one, other = (Persons(starts, np.zeros(count, np.int64), 2) for _ in range(2))
-    advance_packed(*expected.data(), one)
     chunk.work(part, other)
-    assert chunk.gate[STEP] == chunk.steps
-    for found, state in zip(chunk.state, expected.state, strict=True):
-        np.testing.assert_array_equal(found, state)
+    assert_expected(chunk, expected, one)
     np.testing.assert_array_equal(other.turns, one.turns)
 
 
@@ -383,7 +379,7 @@ def test_threads_do_not_change_the_result_for_persons(threads):
     starts = np.unique(np.concatenate([[0, N], np.random.default_rng(3).integers(0, N, 150)]))
     count = len(starts) - 1
     problem = Problem(Hinge(), 0.01, count, D, outputs=OUTPUTS, constant=0.3)
-    plan = Plan(**{**PLAN.__dict__, "n": count})
+    plan = with_facts(n=count)
     X = np.random.default_rng(1).normal(size=(N, D))
     rows, records = problem.rows(X), data()[1]
 

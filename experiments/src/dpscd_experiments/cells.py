@@ -19,8 +19,6 @@ from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.sources import DatasetMissing
 from dpscd_experiments.store import Row
 
-__all__ = ["Cell", "Outcome", "Skip", "described", "execute"]
-
 Scalar = str | int | float | bool | None
 
 # Metric, place on its curve and value; all None for a cell without numbers.

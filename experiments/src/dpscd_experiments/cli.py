@@ -7,8 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["bench", "bench_app", "reproduce", "reproduce_app"]
-
 bench_app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 reproduce_app = typer.Typer(add_completion=False, rich_markup_mode="rich")
 

@@ -6,11 +6,8 @@ from typing import Any
 
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.experiment import Asked, Experiment, Failure, Shown, Spec, settings_of
-from dpscd_experiments.opponents.registry import Method
-from dpscd_experiments.opponents.setting import Setting, Stored
+from dpscd_experiments.opponents.setting import Method, Setting, Stored
 from dpscd_experiments.store import Row, Store
-
-__all__ = ["Known", "Result", "comparison", "results_of", "rows_of"]
 
 #: Methods by name.
 Known = Mapping[str, Method]

@@ -20,11 +20,6 @@ from dpscd_experiments.runner import run
 from dpscd_experiments.store import Row, Store, write_csv
 from dpscd_experiments.style import save_figure
 
-__all__ = [
-    "Asked", "Experiment", "Failure", "Shown", "Spec", "find", "load_spec", "perform",
-    "settings_of", "target",
-]  # fmt: skip
-
 Spec = Mapping[str, Any]
 
 

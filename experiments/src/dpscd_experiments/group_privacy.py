@@ -15,15 +15,14 @@ import numpy.typing as npt
 from scipy import special, stats
 
 from dpscd.errors import CalibrationError
+from dpscd.facts import Facts
 from dpscd.persons import PersonFacts
-from dpscd.planning import Facts, default_constant, plan_fit, worth_standardising
-from dpscd.privacy.accounting import gaussian_multiplier
+from dpscd.planning import default_constant, plan_fit, worth_standardising
+from dpscd.privacy.accounting import SampledGaussian, gaussian_multiplier
 from dpscd.privacy.calibration import interval_for
 from dpscd.privacy.distribution import TAIL, Losses
-from dpscd.privacy.event import Event
 from dpscd.privacy.relation import PrivacyTarget, Relation
-
-__all__ = ["group_epsilon", "row_epsilon"]
+from dpscd.records.labels import ClassLabels, NumberLabels
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,7 +33,9 @@ _MOST_TRIES = 30
 _NEVER = 1e-30
 
 
-def group_epsilon(events: Sequence[Event], rows: int, epsilon: float, delta: float) -> float:
+def group_epsilon(
+    events: Sequence[SampledGaussian], rows: int, epsilon: float, delta: float
+) -> float:
     """Return the epsilon of a person with some rows, under zero-out or add-remove."""
     parts = tuple((event.rate, event.steps) for event in events)
     interval = interval_for(epsilon, delta, Relation.ZERO_OUT, parts)
@@ -76,23 +77,16 @@ def row_epsilon(
 
 def _events(
     n: int, d: int, target: PrivacyTarget, classifies: bool, persons: bool
-) -> list[Event]:
+) -> list[SampledGaussian]:
     """Return what our estimator releases; cells compute epsilon from the card again."""
     standardised = worth_standardising(n, d, target)
     facts = Facts(
-        n=n,
-        d=d,
-        outputs=1,
-        task="classification" if classifies else "regression",
-        row_bound=1.0,
+        n, d, "Logistic" if classifies else "Squared",
+        ClassLabels((0, 1)) if classifies else NumberLabels(-1.0, 1.0),
         constant=default_constant(1.0, standardised=standardised),
-        standardised=standardised,
-        chances=classifies,
-        any_length=True,
-        means=not classifies,
-        rows=PersonFacts().rows if persons else 0,
-    )
-    return [release.event for release in plan_fit(facts, target).releases()]
+        standardised=standardised, persons=PersonFacts() if persons else None,
+    )  # fmt: skip
+    return [cost.event for cost in plan_fit(facts, target).costs]
 
 
 def _epsilon_of_noise(multiplier: float, delta: float) -> float:
@@ -108,7 +102,7 @@ def _epsilon_of_noise(multiplier: float, delta: float) -> float:
 
 
 def _one_step(
-    event: Event, rows: int, interval: float, tail: float, *, removed: bool
+    event: SampledGaussian, rows: int, interval: float, tail: float, *, removed: bool
 ) -> Losses:
     """Return the losses of one step, but for a mass `tail` at either end."""
     std = event.noise_multiplier

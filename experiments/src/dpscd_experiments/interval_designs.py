@@ -12,8 +12,6 @@ from scipy.special import expit
 
 from dpscd.errors import ParameterError
 
-__all__ = ["FAMILIES", "Design", "Family", "Sample", "draw_sample"]
-
 Floats = npt.NDArray[np.float64]
 Family = Literal["ridge", "logistic"]
 

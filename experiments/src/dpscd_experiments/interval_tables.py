@@ -12,8 +12,6 @@ from dpscd.data.adult import CATEGORIES
 from dpscd_experiments.interval_designs import Family
 from dpscd_experiments.tables import BOUNDS, CARRIERS, adult_table, flights_table
 
-__all__ = ["QUESTIONS", "Category", "Number", "Question", "load_question"]
-
 Floats = npt.NDArray[np.float64]
 
 
@@ -124,10 +122,8 @@ QUESTIONS = {
             Number("age", 17.0, 90.0, 10.0, "10 years of age"),
             Number("education-num", 1.0, 16.0, 1.0, "a level of education"),
             Number("hours-per-week", 1.0, 99.0, 10.0, "10 hours a week"),
-            Category("sex", tuple(CATEGORIES["sex"].split()), "Female"),
-            Category(
-                "marital-status", tuple(CATEGORIES["marital-status"].split()), "Never-married"
-            ),
+            Category("sex", tuple(CATEGORIES["sex"]), "Female"),
+            Category("marital-status", tuple(CATEGORIES["marital-status"]), "Never-married"),
         ),
         _adult,
     ),

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from dpscd._version import __version__
 
-__all__ = ["load_average", "machine", "provenance", "usable_cores"]
-
 _PACKAGES = ("scipy", "llvmlite", "cryptography", "dp-accounting", "snapml")
 
 

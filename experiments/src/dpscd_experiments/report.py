@@ -13,13 +13,6 @@ from dpscd_experiments.experiment import load_spec
 from dpscd_experiments.opponents.setting import measure_of
 from dpscd_experiments.style import markdown_table, quartiles
 
-__all__ = [
-    "ABOVE", "BELOW", "WORDS", "By", "Regret", "best_rival", "by_problem", "cells_of",
-    "chosen_table", "digits_of", "ending", "mark_of", "mean_and_error", "mean_worth",
-    "metric_table", "number_text", "opening", "paired_regret", "regret",
-    "regret_text", "spread_text",
-]  # fmt: skip
-
 #: What metrics are called.
 WORDS = {
     "mse": "MSE",

@@ -28,8 +28,6 @@ from dpscd_experiments.cells import Cell, Outcome, described, execute
 from dpscd_experiments.provenance import provenance
 from dpscd_experiments.store import Row, Store
 
-__all__ = ["progress_bar", "run"]
-
 _DIED = "its process died: it was killed, crashed, or could not import the function"
 
 Ends = Generator[tuple[Cell, Outcome], None, None]

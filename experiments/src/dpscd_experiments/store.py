@@ -17,8 +17,6 @@ from typing import Any, BinaryIO
 
 from dpscd.errors import DpscdError
 
-__all__ = ["COLUMNS", "Row", "Store", "StoreError", "pick", "read_csv", "values", "write_csv"]
-
 Row = dict[str, Any]
 
 _STATUSES = ("ok", "failed", "skipped")

@@ -6,11 +6,6 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-__all__ = [
-    "LOOKS", "epsilon_axis", "markdown_table", "median_and_range", "new_figure", "quartiles",
-    "quick_stamp", "save_figure",
-]  # fmt: skip
-
 #: Colour, marker and line of each method.
 LOOKS: dict[str, dict[str, Any]] = {
     "scd": {"color": "black", "linestyle": "-"},

@@ -17,27 +17,21 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dpscd.errors import ParameterError, PrivacyWarning
-from dpscd.estimators.classification import DPLogisticRegression
+from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
 from dpscd.estimators.regression import DPRidge
-from dpscd.estimators.svc import DPLinearSVC
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
 from dpscd.losses import Logistic
-from dpscd.plan import Plan
-from dpscd.privacy.random import source_for
-from dpscd.privacy.relation import Relation
+from dpscd.privacy.random import Source, source_for
 from dpscd.problem import Problem
-from dpscd.solvers.dp_scd import dp_scd
-from dpscd.solvers.observer import Observer
+from dpscd.releases.training import Training
+from dpscd.solvers.dp_scd import dp_scd, epoch_of
+from dpscd.solvers.sdca import Look, Observer
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.datasets import Dataset, load_dataset
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.paper import LOSSES, METHODS, Settings
-
-__all__ = [
-    "OURS", "OURS_TUNED", "Config", "Task", "Train", "grid_cells", "judged", "lots_plan",
-    "ours", "prepared", "sweep", "trainer", "tune", "untuned", "worth_of",
-]  # fmt: skip
+from dpscd_experiments.solvers.lots import unit_training
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,7 +41,9 @@ OURS, OURS_TUNED = "ours", "ours-tuned"
 _TUNING_SEED = 1000  # apart from those of the final runs, which count from 0
 _COORDINATES = 90  # lots of Algorithm 2 hold coordinates, of which MSD has 90
 _AVERAGING = 0.5  # as in the estimators' plans
-_ESTIMATORS: dict[str, Any] = {
+
+#: Our estimator for each loss.
+ESTIMATORS: dict[str, Any] = {
     "squared": DPRidge,
     "logistic": DPLogisticRegression,
     "hinge": DPLinearSVC,
@@ -148,34 +144,36 @@ def _secret_dual(
     problem = task.problem
     if task.loss == "logistic":
         problem = replace(problem, loss=Logistic())  # ours; the task's is the authors'
-    size = config.lot_size
-    plan = _unit_plan(problem.n, problem.d, problem.lam, size, epochs, epsilon, delta)
-    # The noise multiplier is relative to the clip: one calibration serves all clips.
-    plan = replace(plan, clip=config.clip)
-    fit = partial(dp_scd, problem, plan, task.rows, task.records)
+    plan = unit_training(problem.n, problem.d, config.lot_size, epochs, epsilon, delta)
+    plan = replace(plan, clip=config.clip, lam=problem.lam, averaging=_AVERAGING)
+
+    def fit(source: Source, observer: Observer | None) -> Floats:
+        looks = None if observer is None else _Looks(observer, epoch_of(plan))
+        return dp_scd(problem, plan, task.rows, task.records, source, observer=looks)
+
     return _coefficients(problem, fit), plan.noise_multiplier
 
 
-def lots_plan(n: int, d: int, lot_size: int, **more: Any) -> Plan:
-    """Return a plan of one output without intercept, with Poisson lots."""
-    return Plan(
-        relation=Relation.ZERO_OUT, n=n, d=d, outputs=1, intercept=False, rate=lot_size / n,
-        separability=float(lot_size), **more,
-    )  # fmt: skip
+@dataclass
+class _Looks:
+    """Shows an observer of the paper's methods our path, after every epoch."""
 
+    observer: Observer
+    epoch: int
+    pause: int | None = None
 
-@lru_cache(maxsize=64)
-def _unit_plan(
-    n: int, d: int, lam: float, lot_size: int, epochs: int, epsilon: float, delta: float
-) -> Plan:
-    steps = epochs * math.ceil(n / lot_size)
-    more = {"epsilon": epsilon, "delta": delta, "clip": 1.0, "averaging": _AVERAGING}
-    return lots_plan(n, d, lot_size, steps=steps, lam=lam, **more).calibrated()
+    def begins(self, problem: Problem, training: Training) -> None:
+        """Show nothing yet."""
+
+    def moved(self, steps: int, shared: Floats) -> None:
+        """Show the shared vector if the epoch is whole."""
+        if steps % self.epoch == 0:
+            self.observer(Look(steps // self.epoch, shared))
 
 
 def untuned(task: Task, epsilon: float, delta: float, seed: int) -> tuple[Floats, float, float]:
     """Return our estimator's coefficients, intercept and noise multiplier, as it comes."""
-    estimator = _ESTIMATORS[task.loss](
+    estimator = ESTIMATORS[task.loss](
         epsilon=epsilon, delta=delta, random_state=seed, **task.data.fit_parameters
     )
     with warnings.catch_warnings():

@@ -1,6 +1,5 @@
 """DP-SGD is noisy clipped gradient descent, and its plan reaches the privacy asked for."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,19 +9,16 @@ from scipy.special import softmax
 from transcription import Case
 
 from dpscd.errors import StreamError
-from dpscd.plan import Plan
 from dpscd.privacy.random import SeededSource
-from dpscd.privacy.relation import Relation
 from dpscd_experiments.paper import Settings
-from dpscd_experiments.solvers.dp_sgd import dp_sgd, unit_plan
+from dpscd_experiments.solvers.dp_sgd import dp_sgd
+from dpscd_experiments.solvers.lots import alone, lots_training, unit_training
 from dpscd_experiments.solvers.softmax_sgd import softmax_sgd
 
 N, D = 60, 5
-PLAN = Plan(
-    epsilon=1.0, delta=1e-5, relation=Relation.ZERO_OUT, n=N, d=D, outputs=1, intercept=False,
-    lam=0.05, steps=40, rate=0.2, clip=0.3, separability=math.pi, averaging=0.25,
-    noise_multiplier=1.5,
-)  # fmt: skip
+PLAN = lots_training(
+    N, D, 12, 1.0, 1e-5, lam=0.05, steps=40, clip=0.3, averaging=0.25, noise_multiplier=1.5
+)
 
 
 def fit(case, source):
@@ -43,9 +39,9 @@ def test_it_is_noisy_clipped_gradient_descent(loss):
 
 
 def test_plans_claim_what_was_asked_and_noise_is_drawn_once():
-    plan = unit_plan(120, D, 1, True, 20, 4, 1.0, 1e-5)
+    plan = unit_training(120, D, 20, 4, 1.0, 1e-5, constant=0.3)
     assert (plan.steps, plan.rate) == (24, pytest.approx(1 / 6))
-    assert 0.99 < plan.claim().epsilon <= 1.0
+    assert 0.99 < alone(plan).claim().epsilon <= 1.0
     case, source = Case("hinge"), SeededSource(b"once")
     fit(case, source)
     with pytest.raises(StreamError):
@@ -76,7 +72,7 @@ def plain_loop(plan, X, y, random, rate, momentum, scale, constant):
 def test_it_is_the_plain_loop_with_the_noise_of_the_plan(clip):
     random = np.random.default_rng(0)
     X, y = random.normal(size=(N, D)).astype(np.float32), random.integers(0, 3, N)
-    plan = replace(unit_plan(N, D, 3, True, 20, 4, 3.0, 1e-5), clip=clip)
+    plan = replace(unit_training(N, D, 20, 4, 3.0, 1e-5, 3, constant=0.3), clip=clip)
     last, mean = softmax_sgd(
         plan, X, y, np.random.default_rng(7), rates=[0.5], averaging=[0.0, 0.5], **COMMON
     )

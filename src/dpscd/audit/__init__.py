@@ -4,17 +4,13 @@ An accountant states how much can leak at most; the audit attacks and measures h
 least. A bound above the claim, beyond its confidence, is a bug.
 """
 
-from dpscd.audit.attacks import Attack, LikelihoodRatio
 from dpscd.audit.audit import AuditResult, audit
 from dpscd.audit.bounds import LowerBounds, gaussian_epsilon, gaussian_mu, lower_bounds
 from dpscd.audit.canaries import PERSON_ROWS, Game
-from dpscd.audit.door_games import EstimatorGame
 from dpscd.audit.front_door import DoorResult, audit_door
-from dpscd.audit.mechanism import Mechanism
-from dpscd.audit.recording import Recording, recorded
-from dpscd.audit.score_audit import ScoreResult, audit_score
-from dpscd.audit.score_game import ScoreGame
-from dpscd.audit.table_game import TableGame
+from dpscd.audit.games import EstimatorGame, TableGame
+from dpscd.audit.mechanism import Attack, LikelihoodRatio, Mechanism
+from dpscd.audit.score_audit import ScoreGame, ScoreResult, audit_score
 
 __all__ = [
     "PERSON_ROWS",
@@ -26,7 +22,6 @@ __all__ = [
     "LikelihoodRatio",
     "LowerBounds",
     "Mechanism",
-    "Recording",
     "ScoreGame",
     "ScoreResult",
     "TableGame",
@@ -36,5 +31,4 @@ __all__ = [
     "gaussian_epsilon",
     "gaussian_mu",
     "lower_bounds",
-    "recorded",
 ]

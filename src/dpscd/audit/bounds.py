@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,17 +10,6 @@ from scipy.optimize import brentq
 from scipy.special import betainccinv, log_ndtr, ndtr, ndtri
 
 from dpscd.errors import ParameterError
-
-__all__ = [
-    "LowerBounds",
-    "claimed_mu",
-    "epsilon_of_errors",
-    "gaussian_epsilon",
-    "gaussian_mu",
-    "lower_bounds",
-    "roc",
-    "trade_off",
-]
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,6 +32,28 @@ class LowerBounds:
     fnr: float
 
 
+class Measured:
+    """A result of an attack: lower bounds on epsilon, and what was claimed."""
+
+    epsilon_claimed: float
+    epsilon_lower: float
+    epsilon_lower_clopper_pearson: float
+
+    @property
+    def measured(self) -> float:
+        """The largest of the bounds."""
+        return max(self.epsilon_lower, self.epsilon_lower_clopper_pearson)
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether a bound is above the claim: at this confidence, the claim is false."""
+        return self.measured > self.epsilon_claimed
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain JSON values."""
+        return {**vars(self), "exceeded": self.exceeded}
+
+
 def lower_bounds(
     absent: Floats, present: Floats, *, delta: float, confidence: float = 0.95
 ) -> LowerBounds:
@@ -49,8 +61,6 @@ def lower_bounds(
 
     Scores are without and with the record; higher should mean present.
 
-    Notes
-    -----
     Guarantee: with fpr and fnr the true error rates of the test ``score > threshold``, both are
     below their Clopper-Pearson limits with probability `confidence` (half the risk each), and
     an (epsilon, delta)-private mechanism has ``epsilon >= log((1 - delta - fnr) / fpr)`` and
@@ -80,18 +90,12 @@ def lower_bounds(
 
 
 def epsilon_of_errors(
-    wrong: int,
-    missed: int,
-    trials: tuple[int, int],
-    *,
-    delta: float,
-    confidence: float = 0.95,
+    wrong: int, missed: int, trials: tuple[int, int], *, delta: float, confidence: float = 0.95
 ) -> float:
     """Return a lower bound on epsilon from the counted errors of one test.
 
-    `wrong` trials without the record were taken for one with it, `missed` the reverse.
-    `trials`, without and with the record, are independent, and none was used to choose the
-    test.
+    `wrong` of the trials without the record were taken for one with it, `missed` the reverse;
+    none of the `trials`, without and with it, was used to choose the test.
     """
     risk = (1.0 - confidence) / 2.0
     absent, present = trials
@@ -150,12 +154,10 @@ def _split(scores: Floats) -> tuple[Floats, Floats]:
 def _threshold(
     absent: Floats, present: Floats, middle: float, trials: int, delta: float, risk: float
 ) -> float:
-    """Return a threshold that suits the bound on epsilon, from the trials of the pilot.
-
-    Ratios of error rates are largest in the tails, where there is little to count. The distance
-    is computed for the Gaussian curve that the pilot suggests, which needs far fewer trials
-    than trying thresholds; then the better tail is taken.
-    """
+    """Return a threshold that suits the bound on epsilon, from the trials of the pilot."""
+    # Ratios of error rates are largest in the tails, where there is little to count. The
+    # distance is that for the Gaussian curve which the pilot suggests: trying thresholds would
+    # need far more trials. Then the better tail is taken.
     shares = np.geomspace(1e-5, 0.5, 60)
     # Half an error more than were counted: no rate is 0 or 1.
     fpr = (np.sum(absent > middle) + 0.5) / (len(absent) + 1.0)

@@ -17,6 +17,7 @@ clip, which is what is accounted; clipped one by one they would contribute it on
 """
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,20 +29,9 @@ from dpscd.errors import ParameterError
 from dpscd.kernels.draws import LARGEST_NORMAL, shuffle
 from dpscd.losses import dual_step
 from dpscd.persons import SHARE, PersonFacts
-from dpscd.plan import Plan
-from dpscd.privacy.random import Purpose, Source
+from dpscd.privacy.random import Purpose, SecureSource, SeededSource, Source
 from dpscd.privacy.relation import Relation
-from dpscd.problem import Problem
-
-__all__ = [
-    "PERSON_ROWS",
-    "SATURATING_LAM",
-    "Dataset",
-    "Game",
-    "check_saturated",
-    "row_weights",
-    "saturating_travel",
-]
+from dpscd.releases.training import Training
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -82,26 +72,15 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Game:
-    """Which records an audit is played with.
+    """Which records an audit is played with."""
 
-    Attributes
-    ----------
-    canaries : int
-        Canaries in one run, each on a feature of its own.
-    ordinary : int
-        Other records, on features of their own, that no canary meets.
-    companions : int
-        For each canary, records on its feature that pull the other way. They hide it
-        under Poisson sampling, and give it away when lots have a fixed size.
-    person_rows : int or None
-        Rows of each canary, which is a person then, as all others are: a companion has one row,
-        an ordinary person one, two and so on up to as many as a canary. None if every row is
-        a record by itself.
-    """
-
-    canaries: int = 1000
-    ordinary: int = 100
+    canaries: int = 1000  # in one run, each on a feature of its own
+    ordinary: int = 100  # other records, on features of their own, that no canary meets
+    # For each canary, records on its feature that pull the other way. They hide it under
+    # Poisson sampling, and give it away when lots have a fixed size.
     companions: int = 0
+    # Rows of each canary, which is a person then, as all others are: a companion has one row,
+    # an ordinary person one, two and so on up to as many as a canary. None: rows are records.
     person_rows: int | None = None
 
     def __post_init__(self) -> None:
@@ -122,24 +101,12 @@ class Game:
         """Number of features; the first ones belong to the canaries, one each."""
         return self.canaries + (_ORDINARY_FEATURES if self.ordinary else 0)
 
-    def worlds(self, source: Source, run: int) -> tuple[Bools, int]:
-        """Draw which canaries are present, each with probability 1/2, and a seed of a fit.
-
-        Canaries are drawn independently: the two worlds of one canary are neighbours, even
-        where canaries should interact.
-        """
-        words = source.words(Purpose.ORDER, 0, 1, self.canaries + 1)[0]
-        order = np.arange(self.canaries)
-        shuffle(words[:-1], order)
-        return order < (self.canaries + run % 2) // 2, int(words[-1] >> np.uint64(1))
-
     def dataset(self, present: Bools, relation: Relation, row_bound: float) -> Dataset:
         """Return the records of a run; targets are +-1, canaries' always +1.
 
-        An absent canary has weight zero (zero-out), is not in the data at all
-        (add-remove), or pulls the other way (replace-one). A canary and its companions
-        are neighbouring rows. An absent person has one row of weight zero, none, or some
-        number of rows that pull the other way.
+        An absent canary has weight zero (zero-out), is not in the data (add-remove), or pulls
+        the other way (replace-one), as a person with any number of rows. A canary's companions
+        follow its rows.
         """
         block = 1 + self.companions
         own = self.canaries * block
@@ -195,25 +162,14 @@ def row_weights(persons: PersonFacts | None, rows: int) -> tuple[float, float]:
 
 
 def saturating_travel(n: int, person_rows: int | None = None) -> float:
-    """Return a travel at which no dual can leave 1/8, whichever lots are drawn.
-
-    The dual of a person's row is compared with the row's weight, which may be 1 over the rows.
-    """
+    """Return a travel at which no dual can leave 1/8, whichever lots are drawn."""
+    # A dual of a person's row is compared with the row's weight, which may be 1 over the rows.
     return _NEAR / (n * (person_rows or 1))
 
 
-def check_saturated(
-    problem: Problem,
-    plan: Plan,
-    records: int,
-    *,
-    persons: PersonFacts | None = None,
-    person_rows: int | None = None,
-) -> float:
+def check_saturated(training: Training, records: int, person_rows: int | None = None) -> float:
     """Return the least ratio of a step of a canary's row to the clip.
 
-    Notes
-    -----
     Steps fall with the dual and with the prediction, so the shortest is the one at the
     largest of both. The dual is at most steps times clip; a coordinate of the shared
     vector at most steps times (the clips of all records and the largest noise); a
@@ -223,10 +179,11 @@ def check_saturated(
     of rows up to `person_rows` are tried: those of who stands in a canary's place. If each row
     alone would be clipped, so are those that step together, which pull the same way.
     """
-    largest = plan.steps * plan.clip
-    noise = LARGEST_NORMAL * plan.noise.std + plan.noise.grid
-    reach = 2.0 * plan.steps * (records * plan.clip + noise)
-    curvature = plan.constants(problem.strength).separability / problem.strength
+    problem, persons = training.facts.problem(training.lam), training.facts.persons
+    largest = training.steps * training.clip
+    noise = LARGEST_NORMAL * training.noise.std + training.noise.grid
+    reach = 2.0 * training.steps * (records * training.clip + noise)
+    curvature = training.constants(problem.strength).separability / problem.strength
     shortest = math.inf
     for rows in range(1, (person_rows or 1) + 1):
         weight, mass = row_weights(persons, rows)
@@ -234,9 +191,45 @@ def check_saturated(
             problem.loss, reach / problem.strength, largest / weight, 1.0, mass * curvature
         )
         shortest = min(shortest, weight * float(step))
-    if not shortest > plan.clip:
+    if not shortest > training.clip:
         raise ParameterError(
-            f"travel={plan.travel:g} and lam={plan.lam:g} leave steps of the canary "
+            f"travel={training.travel:g} and lam={training.lam:g} leave steps of the canary "
             "unclipped; an audit needs a smaller travel or a larger lam."
         )
-    return shortest / plan.clip
+    return shortest / training.clip
+
+
+def source_of(run: str, random_state: int | None) -> Source:
+    """Return a fresh source, seeded by the name of a run if there is a `random_state`."""
+    return SecureSource() if random_state is None else SeededSource(run.encode())
+
+
+def draw_world(source: Source, canaries: int, odd: int) -> tuple[Bools, int]:
+    """Draw which canaries are present, half of them, and a seed for what is run with them."""
+    # `odd`, 0 or 1, says which half of an odd number is larger: with one canary, whether it is
+    # present.
+    words = source.words(Purpose.ORDER, 0, 1, canaries + 1)[0]
+    order = np.arange(canaries)
+    shuffle(words[:-1], order)
+    return order < (canaries + odd) // 2, int(words[-1] >> np.uint64(1))
+
+
+def drawn_worlds(
+    name: str,
+    canaries: int,
+    trials: int,
+    random_state: int | None,
+    progress: Callable[[int], None] | None,
+) -> Iterator[tuple[Bools, int | None]]:
+    """Yield which canaries a run has, and its seed, until each world has seen `trials`."""
+    if trials < 1:
+        raise ParameterError(f"trials={trials!r} must be a positive integer.")
+    have, run = np.zeros(2, dtype=np.int64), 0
+    while have.min() < trials:
+        source = source_of(f"front door {random_state}, {name} {run}", random_state)
+        present, seed = draw_world(source, canaries, run % 2)
+        yield present, seed if source.seeded else None
+        have += (present.sum(), (~present).sum())
+        run += 1
+        if progress is not None:
+            progress(canaries)

@@ -4,15 +4,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from dpscd.audit.canaries import PERSON_ROWS
-from dpscd.audit.door_games import EstimatorGame
-from dpscd.audit.front_door import DoorGame
-from dpscd.audit.score_game import ScoreGame
-from dpscd.audit.table_game import TableGame
-from dpscd.estimators.classification import DPLogisticRegression
+from dpscd.audit.games import EstimatorGame, TableGame
+from dpscd.audit.score_audit import ScoreGame
+from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
 from dpscd.estimators.regression import DPRidge
-from dpscd.estimators.svc import DPLinearSVC
-
-__all__ = ["estimator_doors", "score_doors", "table_doors"]
 
 G = TypeVar("G", EstimatorGame, ScoreGame, TableGame)
 
@@ -24,11 +19,8 @@ _SMALL = {"fit_intercept": True, "intercept_scaling": 0.05}
 def estimator_doors(
     epsilon: float, delta: float, person_rows: int | None = None
 ) -> list[EstimatorGame]:
-    """Return games on ``fit(X, y, sample_weight, groups)``, all at one claim.
-
-    With `person_rows` all canaries are persons with this number of rows; without it, in some
-    games.
-    """
+    """Return games on ``fit(X, y, sample_weight, groups)``, all at one claim."""
+    # With `person_rows` all canaries are persons of this many rows; without it, in some games.
 
     def game(name: str, model: Any, options: dict[str, Any], **records: Any) -> EstimatorGame:
         return EstimatorGame(
@@ -123,9 +115,3 @@ def score_doors(
 
 def _with_persons(game: G, rows: int) -> G:
     return replace(game, name=f"{game.name}, persons of {rows}", person_rows=rows)
-
-
-def door_games(epsilon: float, delta: float, person_rows: int | None = None) -> list[DoorGame]:
-    """Return all games."""
-    claim = (epsilon, delta, person_rows)
-    return [*estimator_doors(*claim), *table_doors(*claim)]

@@ -16,23 +16,23 @@ from a part shows little in the whole and much in an attack on that part, so rel
 parts are also attacked one by one.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from dpscd.audit.recording import Recording, Training
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records, plain_steps, shorten
 from dpscd.kernels.margin import MARGIN
-from dpscd.plan import Plan
-from dpscd.privacy.random import Purpose
-from dpscd.privacy.release import BOUND_CELLS, Release
-from dpscd.problem import labels_of, rows_of
-
-__all__ = ["Canaries", "Evidence", "evidence"]
+from dpscd.model.fit import Fit
+from dpscd.problem import Problem, labels_of, rows_of
+from dpscd.releases.base import Release
+from dpscd.releases.bounds import Bounds
+from dpscd.releases.moments import Moments
+from dpscd.releases.training import Training
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -56,55 +56,78 @@ class Canaries:
     row_weights: tuple[float, float] = (1.0, 1.0)
 
 
+@dataclass(frozen=True)
+class Walk:
+    """The released path of one training."""
+
+    problem: Problem  # public; standardised by earlier releases
+    training: Training
+    # The count of steps done and the shared vector then, of shape (outputs, width): after every
+    # step, or after every epoch where noise is lazy.
+    seen: list[tuple[int, Floats]] = field(default_factory=list)
+
+    def increments(self) -> Iterator[tuple[int, Floats]]:
+        """Yield the number of steps, and the shared vector's move over them."""
+        step, vector = 0, np.zeros_like(self.seen[0][1])
+        for then, found in self.seen:
+            yield then - step, found - vector
+            step, vector = then, found
+
+
+class Path:
+    """An observer of a fit, which keeps the path of each training."""
+
+    pause: int | None = 1
+
+    def __init__(self) -> None:
+        self.walks: list[Walk] = []
+
+    def begins(self, problem: Problem, training: Training) -> None:
+        """Begin the path of a training."""
+        self.walks.append(Walk(problem, training))
+
+    def moved(self, steps: int, shared: Floats) -> None:
+        """Keep the shared vector."""
+        self.walks[-1].seen.append((steps, shared))
+
+
 class Evidence(NamedTuple):
-    """Log-likelihood ratios of the canaries of one fit."""
+    """Log-likelihood ratios of the canaries of one fit from a release."""
 
-    releases: dict[str, Floats]  # by release; their sum is the ratio of all of them
-    parts: dict[str, dict[str, Floats]]  # by release and part, where it has parts
-
-
-def evidence(recording: Recording, canaries: Canaries) -> Evidence:
-    """Return the ratios of each canary from each release, and each part of one."""
-    planned = {x.what: x for x in recording.plan.first_releases()}
-    releases: dict[str, Floats] = {}
-    parts: dict[str, dict[str, Floats]] = {}
-    if canaries.cells is not None:
-        histogram = recording.sums[Purpose.BOUNDS, 0]
-        releases["bounds"] = _bounds(planned["bounds"], histogram, canaries.cells)
-    if "moments" in planned:
-        mean, square = _moments(planned["moments"], recording, canaries)
-        releases["moments"] = mean + square
-        parts["moments"] = {"means": mean, "squares": square}
-    names = ["pilot", "shared vector"][-len(recording.trainings) :]
-    for name, training in zip(names, recording.trainings, strict=True):
-        there, absent = _shifts(training, canaries)
-        every = range(len(there))
-        releases[name] = _path(training, canaries.features, there, absent, list(every))
-        if len(every) > 1:
-            parts[name] = {
-                f"output {k + 1}": _path(training, canaries.features, there, absent, [k])
-                for k in every
-            }
-    return Evidence(releases, parts)
+    release: Release
+    part: str  # empty for the whole release
+    scores: Floats  # those of whole releases add up to the ratio of the fit
 
 
-def _bounds(release: Release, histogram: Floats, cells: Ints) -> Floats:
+def evidence(fit: Fit, path: Path, canaries: Canaries) -> Iterator[Evidence]:
+    """Yield the ratios of each canary from each release, then from the parts of that one."""
+    answers, walks = iter(fit.answers), iter(path.walks)
+    for release in fit.plan.releases:
+        answer, *_ = [next(answers) for _ in release.at]
+        parts: dict[str, Floats] = {}
+        if isinstance(release, Bounds) and canaries.cells is not None:
+            parts = {"": _bounds(release, answer, canaries.cells)}
+        elif isinstance(release, Moments):
+            mean, square = _moments(release, answer, path.walks[-1].problem, canaries)
+            parts = {"": mean + square, "means": mean, "squares": square}
+        elif isinstance(release, Training):
+            parts = _path(next(walks), canaries)
+        yield from (Evidence(release, part, scores) for part, scores in parts.items())
+
+
+def _bounds(release: Bounds, histogram: Floats, cells: Ints) -> Floats:
     """Return the ratios of a count of one in a bin that is otherwise empty."""
-    columns = release.size // BOUND_CELLS
-    shift = MARGIN / np.sqrt(columns)
-    seen = histogram.reshape(columns, BOUND_CELLS)[0, np.maximum(cells, 0)]
-    noise = release.event.noise_multiplier
-    ratio = _gaussian(seen[None], np.full((1, len(cells)), shift), 0.0, noise)
+    shift = MARGIN / np.sqrt(release.columns)
+    seen, there = histogram[:1, np.maximum(cells, 0)], np.full((1, len(cells)), shift)
+    ratio = _gaussian(seen, there, 0.0, release.noise_multiplier)
     found: Floats = np.where(cells >= 0, ratio, 0.0)
     return found
 
 
 def _moments(
-    release: Release, recording: Recording, canaries: Canaries
+    release: Moments, noisy: Floats, problem: Problem, canaries: Canaries
 ) -> tuple[Floats, Floats]:
     """Return the ratios of a canary's own mean, and of its mean square."""
-    problem = recording.trainings[-1].problem
-    noisy = recording.sums[Purpose.MOMENTS, 0].reshape(2, problem.d)[:, canaries.features]
 
     def contribution(X: Any) -> Floats:
         own = problem.plain_rows(X).factor * _own(X, canaries.features)
@@ -115,8 +138,8 @@ def _moments(
     absent = np.zeros_like(there)
     if canaries.absent is not None:
         absent = contribution(canaries.absent[0])
-    noise = release.event.noise_multiplier
-    mean, square = (_gaussian(noisy[k : k + 1], there[k], absent[k], noise) for k in (0, 1))
+    seen, noise = noisy[:, None, canaries.features], release.noise_multiplier
+    mean, square = (_gaussian(seen[k], there[k], absent[k], noise) for k in (0, 1))
     return mean, square
 
 
@@ -127,37 +150,29 @@ def _gaussian(seen: Floats, there: Floats, absent: Any, std: float) -> Floats:
     return ratio
 
 
-def _shifts(training: Training, canaries: Canaries) -> tuple[Floats, Floats | None]:
-    """Return how far a canary, or its replacement, moves the canary's coordinates."""
-    there = saturated_shifts(training, canaries, canaries.X, canaries.labels)
-    if canaries.absent is None:
-        return there, None
-    return there, saturated_shifts(training, canaries, *canaries.absent)
+def _path(walk: Walk, canaries: Canaries) -> dict[str, Floats]:
+    """Return the ratios of increments of a canary's own coordinates, and of each output's."""
+    there = saturated_shifts(walk, canaries, canaries.X, canaries.labels)
+    absent = None
+    if canaries.absent is not None:
+        absent = saturated_shifts(walk, canaries, *canaries.absent)
+    outputs = range(len(there))
+    parts = {"": list(outputs)}
+    if len(outputs) > 1:
+        parts |= {f"output {k + 1}": [k] for k in outputs}
+    found = {part: np.zeros(len(canaries.features)) for part in parts}
+    for steps, moved in walk.increments():
+        for part, own in parts.items():
+            seen = moved[own][:, canaries.features]
+            found[part] += _mixture(seen, there[own], walk.training, steps)
+            if absent is not None:
+                found[part] -= _mixture(seen, absent[own], walk.training, steps)
+    return found
 
 
-def _path(
-    training: Training,
-    features: Ints,
-    there: Floats,
-    absent: Floats | None,
-    outputs: list[int],
-) -> Floats:
-    """Return the ratios of the increments of a canary's own coordinates in some outputs."""
-    plan = training.plan
-    total = np.zeros(len(features))
-    for steps, moved in training.increments():
-        own = moved[outputs][:, features]
-        total += _mixture(own, there[outputs], plan, steps)
-        if absent is not None:
-            total -= _mixture(own, absent[outputs], plan, steps)
-    return total
-
-
-def _mixture(own: Floats, shift: Floats, plan: Plan, steps: int) -> Floats:
-    """Return the log-ratio to noise alone of a canary that is drawn at random in each step.
-
-    Over several steps it is drawn a binomial number of times, each with the same shift.
-    """
+def _mixture(own: Floats, shift: Floats, plan: Training, steps: int) -> Floats:
+    """Return the log-ratio to noise alone of a canary that is drawn at random in each step."""
+    # Over several steps it is drawn a binomial number of times, each with the same shift.
     times = np.arange(steps + 1)[:, None]
     chances = gammaln(steps + 1) - gammaln(times + 1) - gammaln(steps - times + 1)
     chances = chances + times * np.log(plan.rate)
@@ -172,13 +187,12 @@ def _mixture(own: Floats, shift: Floats, plan: Plan, steps: int) -> Floats:
     return ratio
 
 
-def saturated_shifts(training: Training, canaries: Canaries, X: Any, labels: Floats) -> Floats:
-    """Return how far each canary moves its own coordinate when it is drawn, per output.
+def saturated_shifts(walk: Walk, canaries: Canaries, X: Any, labels: Floats) -> Floats:
+    """Return how far each canary, or replacement, moves its coordinate when drawn, per output.
 
-    `X` and `labels` are the canaries or their replacements. ParameterError is raised if a step
-    is not clipped at the first or the last possible state.
+    ParameterError is raised if a step is not clipped at the first or the last possible state.
     """
-    problem, plan = training.problem, training.plan
+    problem, plan = walk.problem, walk.training
     numbers = plan.constants(problem.strength)
     rows = problem.rows(X)
     inner = labels
@@ -189,7 +203,7 @@ def saturated_shifts(training: Training, canaries: Canaries, X: Any, labels: Flo
     own = rows.factor * _own(_values(X, rows), canaries.features)
     shifts = np.empty((problem.outputs, len(inner)))
     steps = np.empty(problem.outputs)
-    last = training.vectors[-1].copy()
+    last = walk.seen[-1][1].copy()
     begin, end = np.zeros((2, len(inner), problem.outputs))
 
     def step(i: int, shared: Floats, dual: Floats) -> None:

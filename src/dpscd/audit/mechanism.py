@@ -1,106 +1,132 @@
-"""The mechanism under audit, in replaceable parts, and the run that shows its path."""
+"""The mechanism under audit, in replaceable parts, and attacks on its released path."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.audit.attacks import Attack, LikelihoodRatio
 from dpscd.audit.canaries import Dataset
-from dpscd.cards.card import PrivacyCard
 from dpscd.estimators.base import DPLinearModel
 from dpscd.kernels.dual import Records, advance
 from dpscd.kernels.persons import advance_persons
 from dpscd.persons import PersonFacts, PersonRows, training_weights
-from dpscd.plan import Plan
 from dpscd.privacy.random import Source
-from dpscd.privacy.sampling import Lots
 from dpscd.problem import Problem
-
-__all__ = ["Mechanism", "NoiseLike", "Sampler", "persons_of"]
+from dpscd.releases.training import Training
 
 Floats = npt.NDArray[np.float64]
+
+
+class Attack(Protocol):
+    """A statistic of the path of each canary's coordinate, built up step by step."""
+
+    def see(self, increments: Floats) -> None:
+        """Take the increment of each canary's coordinate in one step."""
+
+    @property
+    def scores(self) -> Floats:
+        """One score per canary; higher means that it took part."""
+
+
+class LikelihoodRatio:
+    """The most powerful test against a canary whose contribution never changes.
+
+    A canary that is drawn, with probability q = `rate`, moves its coordinate by `shift`, else
+    the coordinate moves by noise alone, so with x an increment the log-likelihood ratio of
+    present to absent is the sum over steps of ``log(1 - q + q exp(x shift / std^2 - shift^2 /
+    (2 std^2)))``. By the lemma of Neyman and Pearson no other use of the path does better;
+    since a constant step attains the bound of the theory, neither does any other record. If
+    `replaced`, the absent canary is not empty but contributes ``-shift``.
+    """
+
+    def __init__(self, rate: float, shift: float, std: float, *, replaced: bool) -> None:
+        self.rate = rate
+        self.slope = shift / std**2
+        self.drop = shift**2 / (2.0 * std**2)
+        self.replaced = replaced
+        self.total: Floats | None = None
+
+    def see(self, increments: Floats) -> None:
+        """Add the log-likelihood ratio of one step."""
+        exponent = self.slope * increments
+        gain = self._log_ratio(exponent)
+        if self.replaced:
+            gain -= self._log_ratio(-exponent)
+        self.total = gain if self.total is None else self.total + gain
+
+    @property
+    def scores(self) -> Floats:
+        """Return the log-likelihood ratio of each canary."""
+        return np.zeros(0) if self.total is None else self.total
+
+    def _log_ratio(self, exponent: Floats) -> Floats:
+        if self.rate == 1.0:
+            return exponent - self.drop
+        # The maximum of both terms is taken out by logaddexp: no overflow.
+        stay, join = math.log1p(-self.rate), math.log(self.rate) - self.drop
+        return np.logaddexp(stay, exponent + join)
+
 
 # Numbers drawn at once: enough that Python does not count, few enough for the cache.
 _CHUNK = 2**18
 
 
-class Sampler(Protocol):
-    """Draws lots, as PoissonLots does."""
-
-    def draw(self, source: Source, first: int, steps: int, rows: int) -> Lots:
-        """Draw the lots of `steps` steps from step `first` on, over `rows` records."""
-
-
-class NoiseLike(Protocol):
-    """Draws standard normals, as LatticeGaussian does."""
-
-    def draw(self, source: Source, first: int, steps: int, size: int) -> Floats:
-        """Draw normals for `steps` steps of `size` coordinates."""
-
-
 @dataclass(frozen=True)
 class Mechanism:
-    """A claim and the parts that should keep it.
+    """A claim and the parts that should keep it; :meth:`planned` takes those that ship."""
 
-    :meth:`planned` takes the parts that ship: the plan's own sampler and noise, and the
-    kernel. To see whether an audit notices a mistake, put a wrong part in with
-    ``dataclasses.replace`` and leave the claim as it is.
-    """
+    # To see whether an audit notices a mistake, put in a wrong part with
+    # ``dataclasses.replace``.
 
-    problem: Problem
-    plan: Plan
-    lots: Sampler
-    noise: NoiseLike
+    training: Training
+    lots: Any  # draws as PoissonLots does
+    noise: Any  # draws as LatticeGaussian does
     # Called as :func:`dpscd.kernels.dual.advance` for a single step, or as
     # :func:`dpscd.kernels.persons.advance_persons` if persons are the unit.
     step: Callable[..., None] = advance
-    persons: PersonFacts | None = None  # public facts about persons, if they are the unit
 
     @classmethod
-    def planned(
-        cls, problem: Problem, plan: Plan, persons: PersonFacts | None = None
-    ) -> "Mechanism":
+    def planned(cls, training: Training) -> "Mechanism":
         """Return the mechanism as it ships, of records or of persons."""
-        step = advance if persons is None else advance_persons
-        return cls(problem, plan, plan.lots, plan.noise, step, persons)
+        step = advance if training.facts.persons is None else advance_persons
+        return cls(training, training.lots, training.noise, step)
 
     @classmethod
     def of_fit(cls, estimator: DPLinearModel) -> "Mechanism":
-        """Return the mechanism that a fitted model's card describes, of the card's unit."""
-        card = estimator.privacy_
-        public = card.public
-        meaning = estimator._labels(getattr(estimator, "classes_", None))
-        problem = Problem(
-            loss=estimator._loss_of(meaning),
-            lam=public["lam"],
-            n=public["n"],
-            d=public["d"],
-            row_bound=public["row_bound"],
-            constant=public["intercept"],
-        )
-        return cls.planned(problem, _plan(card, problem), persons_of(card))
+        """Return the mechanism of a fitted model's training, of its unit of privacy."""
+        return cls.planned(estimator.fit_.plan.training)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The public problem, before anything was released."""
+        return self.training.facts.problem(self.training.lam)
+
+    @property
+    def persons(self) -> PersonFacts | None:
+        """Public facts about persons, if they are the unit."""
+        return self.training.facts.persons
 
     @property
     def shift(self) -> float:
         """Distance by which a drawn saturated canary moves its own coordinate."""
-        return self.plan.clip * self.problem.row_bound / self.problem.scale
+        return self.training.clip * self.problem.row_bound / self.problem.scale
 
     def likelihood_ratio(self) -> LikelihoodRatio:
         """Return the most powerful attack on the path, if the mechanism is as claimed."""
         return LikelihoodRatio(
-            self.plan.rate,
+            self.training.rate,
             self.shift,
-            self.plan.noise.std,
-            replaced=self.plan.relation.absent == "other",
+            self.training.noise.std,
+            replaced=self.training.relation.absent == "other",
         )
 
     def play(self, data: Dataset, source: Source, attack: Attack) -> None:
         """Run the mechanism once and show every step of the canaries to the attack."""
-        plan, canaries = self.plan, len(data.present)
+        training, canaries = self.training, len(data.present)
         rows, weights = self.problem.rows(data.X), data.weights
         persons: tuple[Any, ...] = ()
         if self.persons is not None:
@@ -113,12 +139,12 @@ class Mechanism:
         dual = np.zeros((len(data.targets), 1))
         shared = np.zeros((1, self.problem.width))
         unused = np.zeros_like(shared)
-        numbers = plan.constants(self.problem.strength)
-        chunk = max(1, _CHUNK // max(plan.size, 3 * math.ceil(plan.rate * count)))
-        for first in range(0, plan.steps, chunk):
-            steps = min(chunk, plan.steps - first)
+        numbers = training.constants(self.problem.strength)
+        chunk = max(1, _CHUNK // max(training.size, 3 * math.ceil(training.rate * count)))
+        for first in range(0, training.steps, chunk):
+            steps = min(chunk, training.steps - first)
             lots = self.lots.draw(source, first, steps, count)
-            normals = self.noise.draw(source, first, steps, plan.size)
+            normals = self.noise.draw(source, first, steps, training.size)
             for t in range(steps):
                 ids = lots.ids[lots.starts[t] : lots.starts[t + 1]]
                 before = shared[0, :canaries].copy()
@@ -137,31 +163,3 @@ class Mechanism:
                     unused,
                 )
                 attack.see(shared[0, :canaries] - before)
-
-
-def persons_of(card: PrivacyCard) -> PersonFacts | None:
-    """Return a card's facts about persons, if they are its unit."""
-    if not card.protected.is_person:
-        return None
-    public: dict[str, Any] = card.public
-    return PersonFacts(card.protected.person, public["person_weight"], public["max_rows"])
-
-
-def _plan(card: PrivacyCard, problem: Problem) -> Plan:
-    public: dict[str, Any] = card.public
-    return Plan(
-        epsilon=card.epsilon,
-        delta=card.delta,
-        relation=card.relation,
-        n=problem.n,
-        d=problem.d,
-        outputs=problem.outputs,
-        intercept=problem.constant != 0.0,
-        lam=problem.lam,
-        steps=card.steps,
-        rate=card.rate,
-        clip=card.clip,
-        separability=public["lot_size"],
-        averaging=public["averaging"],
-        noise_multiplier=card.noise_multiplier,
-    )

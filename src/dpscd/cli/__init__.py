@@ -1,4 +1,4 @@
-"""The command line: one file per verb."""
+"""The command line: verbs that belong together share a file."""
 
 from dpscd.cli.app import main
 

@@ -1,28 +1,26 @@
 """``dpscd audit``: attack the models and compare leaks with claims."""
 
 import json
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpscd.cli.audit_doors import print_doors
-from dpscd.cli.audit_scores import audit_scores, print_scores
-from dpscd.cli.models import ALL, AuditedModel
-from dpscd.cli.option_words import in_options
+from dpscd.cli.common import console, in_options
+from dpscd.cli.inputs import ALL, AuditedModel
+from dpscd.errors import DpscdError, ParameterError
 from dpscd.estimators.registry import MODELS, ModelKind, kind_of
 from dpscd.privacy.relation import Relation
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dpscd.audit import AuditResult, DoorResult, ScoreResult
-    from dpscd.audit.front_door import DoorGame
 
     Results = dict[str, dict[str, AuditResult]]
-
-__all__ = ["audit"]
 
 _QUICK = 10_000
 _CANARIES = 4000
@@ -101,7 +99,8 @@ def audit(
 
     Example: dpscd audit --quick --through table
     """
-    from dpscd.errors import DpscdError, ParameterError
+    from dpscd.audit import audit_door, audit_score
+    from dpscd.audit.doors import estimator_doors, score_doors, table_doors
 
     if out is not None and not _can_plot():
         typer.echo(_NO_PLOT, err=True)
@@ -118,13 +117,17 @@ def audit(
     try:
         if core:
             claim = {"epsilon": epsilon, "delta": delta, "relation": relation.value}
-            results = _audit(kinds, claim, person_rows, wanted, seed)
-        games = _games(through, kinds, epsilon, delta, person_rows)
-        doors = _audit_doors(games, int(_FEWER * wanted), seed)
-        scores: list[ScoreResult] = []
-        if through in (Through.ALL, Through.SCORE):
-            claimed = (epsilon, delta, person_rows)
-            scores = audit_scores(kinds, claimed, max(_FEWEST, int(_SCORES * wanted)), seed)
+            results = _attack_core(kinds, claim, person_rows, wanted, seed)
+        claimed = (epsilon, delta, person_rows)
+        games: list[Any] = []
+        if through in (Through.ALL, Through.ESTIMATOR):
+            games += estimator_doors(*claimed)
+        if through in (Through.ALL, Through.TABLE):
+            games += table_doors(*claimed)
+        doors = _attack(audit_door, games, kinds, int(_FEWER * wanted), seed)
+        games = score_doors(*claimed) if through in (Through.ALL, Through.SCORE) else []
+        trials = max(_FEWEST, int(_SCORES * wanted))
+        scores = _attack(audit_score, games, kinds, trials, seed, what="attacking scores")
         if through is Through.SCORE and not scores:
             raise ParameterError(
                 f"--model {model.value}: scores are attacked of logistic and ridge models; "
@@ -138,11 +141,11 @@ def audit(
         typer.echo(_json(results, doors, scores, figure))
     else:
         if core:
-            _print_table(results)
+            _print_core(results)
         if doors:
-            print_doors(doors)
+            _print_doors(doors)
         if scores:
-            print_scores(scores)
+            _print_scores(scores)
         if figure:
             typer.echo(f"Figure: {figure}")
     found = [r.exceeded for by_kind in results.values() for r in by_kind.values()]
@@ -151,24 +154,31 @@ def audit(
         raise typer.Exit(1)
 
 
-def _audit(
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Show a bar on a terminal; what is done is given to the function that is yielded."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.advance(task, done)
+
+
+def _attack_core(
     kinds: Sequence[ModelKind],
     claim: dict[str, Any],
     person_rows: int | None,
     trials: int,
     seed: int | None,
 ) -> "Results":
-    from rich.console import Console
-    from rich.progress import Progress
-
     from dpscd.audit import Game
     from dpscd.audit import audit as run_audit
 
     game = Game(canaries=min(_CANARIES, 2 * trials), person_rows=person_rows)
     results: Results = {}
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("attacking", total=len(kinds) * 2 * 2 * trials)
+    with _progress("attacking", len(kinds) * 2 * 2 * trials) as progress:
         for each in kinds:
             # The constant column takes a share of a canary's length away from its own
             # feature; without it the attack is as strong as theory allows.
@@ -185,48 +195,26 @@ def _audit(
                     trials=trials,
                     game=game,
                     random_state=seed,
-                    progress=lambda done: bar.advance(task, done),
+                    progress=progress,
                 )
                 for kind in ("white-box", "black-box")
             }
     return results
 
 
-def _games(
-    through: Through,
+def _attack(
+    one: Callable[..., Any],
+    games: Sequence[Any],
     kinds: Sequence[ModelKind],
-    epsilon: float,
-    delta: float,
-    person_rows: int | None,
-) -> "list[DoorGame]":
-    from dpscd.audit.doors import estimator_doors, table_doors
-
-    games: list[Any] = []
-    if through in (Through.ALL, Through.ESTIMATOR):
-        games += estimator_doors(epsilon, delta, person_rows)
-    if through in (Through.ALL, Through.TABLE):
-        games += table_doors(epsilon, delta, person_rows)
-    return [game for game in games if kind_of(game.model) in kinds]
-
-
-def _audit_doors(games: "list[DoorGame]", trials: int, seed: int | None) -> "list[DoorResult]":
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from dpscd.audit import audit_door
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("attacking", total=len(games) * 2 * trials)
-        return [
-            audit_door(
-                game,
-                trials=trials,
-                random_state=seed,
-                progress=lambda done: bar.advance(task, done),
-            )
-            for game in games
-        ]
+    trials: int,
+    seed: int | None,
+    *,
+    what: str = "attacking",
+) -> list[Any]:
+    """Return the audits of the games with models of some kinds."""
+    own = [game for game in games if kind_of(game.model) in kinds]
+    with _progress(what, len(own) * 2 * trials) as progress:
+        return [one(x, trials=trials, random_state=seed, progress=progress) for x in own]
 
 
 def _can_plot() -> bool:
@@ -239,7 +227,7 @@ def _write_figure(results: "Results", file: Path) -> str | None:
     if not _can_plot():
         typer.echo(_NO_PLOT, err=True)
         return None
-    from dpscd.report.audit_figure import audit_figure
+    from dpscd.report.figures import audit_figure
 
     audit_figure(results, file)
     return str(file)
@@ -252,15 +240,14 @@ def _json(
     figure: str | None,
 ) -> str:
     """Return the white-box audit of each model, with the black-box one inside, and others."""
-    models = {
-        name: {
-            **by_kind["white-box"].to_dict(),
-            "black_box": by_kind["black-box"].to_dict(),
-        }
-        for name, by_kind in results.items()
-    }
     found = {
-        "models": models,
+        "models": {
+            name: {
+                **by_kind["white-box"].to_dict(),
+                "black_box": by_kind["black-box"].to_dict(),
+            }
+            for name, by_kind in results.items()
+        },
         "doors": [door.to_dict() for door in doors],
         "scores": [score.to_dict() for score in scores],
         "figure": figure,
@@ -268,36 +255,98 @@ def _json(
     return json.dumps(found, indent=2)
 
 
-def _print_table(results: "Results") -> None:
-    from rich.console import Console
+def _print_table(
+    title: str,
+    first: Any,
+    headings: tuple[str, ...],
+    rows: Iterable[tuple[str, ...]],
+    *,
+    width: int = 110,
+) -> "Console":
+    """Print a table of audits, of which `first` is one; return the console for more."""
     from rich.table import Table
 
-    first = next(iter(results.values()))["white-box"]
     table = Table(
-        title=f"Lower bounds on epsilon at delta {first.delta:g}, {first.confidence:.0%} "
+        title=f"{title} on epsilon at delta {first.delta:g}, {first.confidence:.0%} "
         f"confidence, {first.trials:,} canaries in each world"
     )
-    for heading in ("model", "attack", "claimed", "Gaussian", "Clopper-Pearson", "verdict"):
-        table.add_column(heading, justify="left" if heading == "model" else "right")
-    for name, by_kind in results.items():
-        for kind, result in by_kind.items():
-            table.add_row(
-                name if kind == "white-box" else "",
-                kind,
-                f"{result.epsilon_claimed:g}",
-                f"{result.epsilon_lower:.3f}",
-                f"{result.epsilon_lower_clopper_pearson:.3f}",
-                "EXCEEDED" if result.exceeded else "holds",
-                end_section=kind == "black-box",
-            )
-    seconds = sum(r.seconds for by_kind in results.values() for r in by_kind.values())
-    console = Console(width=None if sys.stdout.isatty() else 100)
-    console.print(table)
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if place else "left")
+    for row in rows:
+        table.add_row(*row, end_section="black-box" in row)
+    shown = console(width)
+    shown.print(table)
+    return shown
+
+
+def _cells(result: Any) -> tuple[str, str, str]:
+    """Return the claim of a result, and the two bounds."""
+    return (
+        f"{result.epsilon_claimed:g}",
+        f"{result.epsilon_lower:.3f}",
+        f"{result.epsilon_lower_clopper_pearson:.3f}",
+    )
+
+
+def _verdict(result: Any) -> str:
+    return "EXCEEDED" if result.exceeded else "holds"
+
+
+def _print_core(results: "Results") -> None:
+    audits = [result for by_kind in results.values() for result in by_kind.values()]
+    first = audits[0]
+    shown = _print_table(
+        "Lower bounds",
+        first,
+        ("model", "attack", "claimed", "Gaussian", "Clopper-Pearson", "verdict"),
+        (
+            (name if kind == "white-box" else "", kind, *_cells(result), _verdict(result))
+            for name, by_kind in results.items()
+            for kind, result in by_kind.items()
+        ),
+        width=100,
+    )
     rows = first.person_rows
-    console.print(
+    shown.print(
         f"Audited: {first.relation}, "
         f"canaries are {'records' if rows is None else f'persons with {rows} rows each'}, "
         f"{first.steps} steps at rate {first.rate:.3g}, noise multiplier "
-        f"{first.noise_multiplier:g}. {seconds:.0f} seconds.",
-        highlight=False,
+        f"{first.noise_multiplier:g}. {sum(x.seconds for x in audits):.0f} seconds."
     )
+
+
+def _print_doors(doors: "list[DoorResult]") -> None:
+    """Print one line for each fit, and one for each release that exceeds its own claim."""
+    shown = _print_table(
+        "Through the front door: lower bounds",
+        doors[0],
+        ("fit", "relation", "claimed", "Gaussian", "Clopper-P.", "model alone", "verdict"),
+        ((x.name, x.relation, *_cells(x), f"{x.model_lower:.3f}", _verdict(x)) for x in doors),
+    )
+    for door in doors:
+        for release in door.releases:
+            if release.exceeded:
+                shown.print(
+                    f"{door.name}: {release.what} {release.part}: claimed "
+                    f"{release.epsilon_claimed:.3f} alone, measured "
+                    f"{max(release.epsilon_lower, release.epsilon_lower_clopper_pearson):.3f}"
+                )
+    fits, seconds = sum(door.fits for door in doors), sum(door.seconds for door in doors)
+    shown.print(f"{fits} fits in {seconds:.0f} seconds.")
+
+
+def _print_scores(scores: "list[ScoreResult]") -> None:
+    def alone(score: "ScoreResult") -> str:
+        return "-" if score.value_lower is None else f"{score.value_lower:.3f}"
+
+    shown = _print_table(
+        "Private scores: lower bounds",
+        scores[0],
+        ("score", "relation", "claimed", "Gaussian", "Clopper-P.", "value alone", "verdict"),
+        (
+            (x.name.removeprefix("score: "), x.relation, *_cells(x), alone(x), _verdict(x))
+            for x in scores
+        ),
+    )
+    drawn, seconds = sum(x.scores for x in scores), sum(x.seconds for x in scores)
+    shown.print(f"{drawn} scores in {seconds:.0f} seconds.")

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from dpscd.privacy.budget import BudgetState
     from dpscd.privacy.ledger import Ledger
 
-__all__ = ["budget"]
-
 budget = typer.Typer(
     name="budget",
     help="Keep the privacy budget of each data set in a ledger, one SQLite file.",
@@ -68,16 +66,9 @@ def init(
 
     with plain_errors():
         ledger = Ledger.init(
-            file,
-            dataset,
-            epsilon,
-            delta,
-            relation,
-            filter,
-            person=person,
-            groups=groups,
-            forbid_look=forbid_look,
-        )
+            file, dataset, epsilon, delta, relation, filter,
+            person=person, groups=groups, forbid_look=forbid_look,
+        )  # fmt: skip
         state = ledger.show(dataset)
     if as_json:
         print_json(state.to_dict())
@@ -94,8 +85,8 @@ def show(file: File, dataset: SomeName = None, as_json: AsJson = False) -> None:
     Example: dpscd budget show budget.db --dataset adult
     """
     with plain_errors():
-        ledger = _ledger(file)
-        states = [ledger.show(name) for name in _names(ledger, dataset)]
+        ledger, names = _opened(file, dataset)
+        states = [ledger.show(name) for name in names]
     if as_json:
         every = [state.to_dict() for state in states]
         print_json(every if dataset is None else every[0])
@@ -110,8 +101,8 @@ def history(file: File, dataset: SomeName = None, as_json: AsJson = False) -> No
     Example: dpscd budget history budget.db --dataset adult --json
     """
     with plain_errors():
-        ledger = _ledger(file)
-        fits = [x for name in _names(ledger, dataset) for x in ledger.history(name)]
+        ledger, names = _opened(file, dataset)
+        fits = [x for name in names for x in ledger.history(name)]
     fits.sort(key=lambda x: x.id)
     if as_json:
         print_json([x.to_dict() for x in fits])
@@ -149,8 +140,10 @@ def verify(
 
     Example: dpscd budget verify budget.db
     """
+    from dpscd.privacy.ledger import Ledger
+
     with plain_errors():
-        found = _ledger(file).verify(head)
+        found = Ledger(file).verify(head)
     if as_json:
         print_json({"ok": True, "entries": found.entries, "head": found.head})
     else:
@@ -158,14 +151,12 @@ def verify(
         typer.echo(f"head {found.head}")
 
 
-def _ledger(file: str) -> "Ledger":
+def _opened(file: str, dataset: str | None) -> "tuple[Ledger, tuple[str, ...]]":
+    """Return a ledger, and the names of all its data sets or the one that is given."""
     from dpscd.privacy.ledger import Ledger
 
-    return Ledger(file)
-
-
-def _names(ledger: "Ledger", dataset: str | None) -> tuple[str, ...]:
-    return ledger.datasets() if dataset is None else (dataset,)
+    ledger = Ledger(file)
+    return ledger, ledger.datasets() if dataset is None else (dataset,)
 
 
 def _print_states(states: "list[BudgetState]") -> None:

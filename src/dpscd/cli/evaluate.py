@@ -1,18 +1,15 @@
 """``dpscd evaluate``: quality of a model on records whose target is known."""
 
+import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dpscd.cli.arrays import BFloat16, LabelFiles
-from dpscd.cli.class_measures import mean_auc, of_classes, print_by_class
-from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
-from dpscd.cli.known_records import Answers, KnownRecords, known_records
-from dpscd.cli.option_words import SCORE_OPTIONS
-from dpscd.cli.private_scores import print_private_score
-
-__all__ = ["evaluate"]
+from dpscd.cli.common import SCORE_OPTIONS, AsJson, plain_errors, print_json, print_table
+from dpscd.cli.inputs import Answers, BFloat16, KnownRecords, LabelFiles, known_records
+from dpscd.errors import DataError, ParameterError
 
 _NOT_PRIVATE = (
     "These numbers are not private: they are computed from the test records without noise. "
@@ -86,18 +83,8 @@ def evaluate(
     Example: dpscd evaluate model.json test.csv
     """
     with plain_errors(options=SCORE_OPTIONS):
-        from dpscd.errors import ParameterError
-
-        asked = {
-            "delta": private_delta,
-            "ledger": ledger,
-            "dataset": dataset,
-            "metric": metric,
-            "level": level,
-            "bound": bound,
-            "relation": relation,
-            "n": n,
-        }
+        asked = {"delta": private_delta, "ledger": ledger, "dataset": dataset, "n": n}
+        asked |= {"metric": metric, "level": level, "bound": bound, "relation": relation}
         if private_epsilon is None and any(value is not None for value in asked.values()):
             raise ParameterError(
                 "--ledger, --dataset, --private-delta, --metric, --level, --bound, --relation "
@@ -108,33 +95,28 @@ def evaluate(
                 "--details is not private; with --private-epsilon take --metric confusion."
             )
         test = known_records(model, data, labels, bfloat16=bfloat16)
-        if private_epsilon is None:
-            answers = test.answers()
-            _print(
-                _metrics(test, answers),
-                _by_person(test, answers),
-                _tables(test, answers),
-                len(answers.labels),
-                None if not as_json else _digest(model),
-                details=details,
-            )
+        if private_epsilon is not None:
+            _print_private(test, model, {"epsilon": private_epsilon, **asked}, as_json=as_json)
             return
-        digest = _digest(model) if as_json else None
-        print_private_score(test, digest, epsilon=private_epsilon, **asked)
+        answers = test.answers()
+        metrics, tables = _metrics(test, answers), _tables(test, answers)
+        by_person = _by_person(test, answers)
+        if not as_json:
+            _print(metrics, by_person, tables, len(answers.labels), details=details)
+            return
+        facts = {"private": False, "model_sha256": _digest(model)}
+        facts |= {"records": len(answers.labels), "metrics": metrics}
+        print_json({**facts, **({"by person": by_person} if by_person else {}), **tables})
 
 
 def _digest(model: Path) -> str:
     """Return the digest of the model's file, which reports compare."""
-    import hashlib
-
     return hashlib.sha256(model.read_bytes()).hexdigest()
 
 
 def _known(test: KnownRecords, found: Answers) -> Any:
     """Return which records have a target, or raise DataError if none has."""
     import numpy as np
-
-    from dpscd.errors import DataError
 
     classifies = hasattr(test.model, "classes_")
     known = found.labels >= 0 if classifies else np.isfinite(found.labels)
@@ -151,6 +133,8 @@ def _metrics(test: KnownRecords, found: Answers, weights: Any = None) -> dict[st
     record, no area under the curve.
     """
     import numpy as np
+
+    from dpscd.metrics import mean_auc
 
     model, known = test.model, _known(test, found)
     labels, answers = found.labels[known], found.predictions[known]
@@ -203,13 +187,15 @@ def _tables(test: KnownRecords, found: Answers) -> dict[str, Any]:
     """Return tables of classes; none for a regression."""
     import numpy as np
 
+    from dpscd.metrics import class_tables
+
     if not hasattr(test.model, "classes_"):
         return {}
     known, classes = found.labels >= 0, test.model.classes_
     order = np.argsort(classes)
     guess = order[np.searchsorted(classes, found.predictions[known], sorter=order)]
     chances = None if found.chances is None else found.chances[known]
-    return of_classes([str(x) for x in classes], found.labels[known], guess, chances)
+    return class_tables([str(x) for x in classes], found.labels[known], guess, chances)
 
 
 def _print(
@@ -217,30 +203,118 @@ def _print(
     by_person: dict[str, Any],
     tables: dict[str, Any],
     count: int,
-    digest: str | None,
     *,
     details: bool,
 ) -> None:
-    """Print JSON with the digest of the model's file if it is given, else tables."""
-    if digest is not None:
-        facts = {"private": False, "model_sha256": digest, "records": count}
-        more = {"by person": by_person} if by_person else {}
-        print_json({**facts, "metrics": metrics, **more, **tables})
-        return
     title, heads = f"{count:,} records", ["measure", "value"]
-    if by_person:
-        title, heads = (
-            f"{title} of {by_person['persons']:,} persons",
-            ["measure", "rows", "persons"],
-        )
     rows = [[name, f"{value:.4f}"] for name, value in metrics.items()]
-    for row in rows if by_person else ():
-        row.append(
-            f"{by_person['metrics'][row[0]]:.4f}" if row[0] in by_person["metrics"] else ""
-        )
+    if by_person:
+        title = f"{title} of {by_person['persons']:,} persons"
+        heads = ["measure", "rows", "persons"]
+        theirs = by_person["metrics"]
+        for row in rows:
+            row.append(f"{theirs[row[0]]:.4f}" if row[0] in theirs else "")
     print_table(title, heads, rows, right=range(1, len(heads)))
     if by_person:
         typer.echo("rows: every record counts alike. persons: everybody does, by their mean.")
     if tables:
-        print_by_class(tables, details=details)
+        _print_classes(tables, details=details)
     typer.echo(_NOT_PRIVATE)
+
+
+def _print_classes(found: dict[str, Any], *, details: bool) -> None:
+    """Print tables of classes; the confusion matrix and the reliability with `details`."""
+    classes = found["by class"]
+    names = [str(one["class"]) for one in classes]
+    tables = [("By class", list(classes[0]), [one.values() for one in classes])]
+    if details:
+        title = "Records of a class (rows) by what is predicted (columns)"
+        counts = zip(names, found["confusion"], strict=True)
+        tables.append((title, ["class", *names], [[name, *row] for name, row in counts]))
+    if details and found.get("reliability"):
+        parts = found["reliability"]
+        title = f"Do probabilities of {names[1]} come true?"
+        tables.append((title, list(parts[0]), [part.values() for part in parts]))
+    for title, heads, rows in tables:
+        words = [[_shown(value) for value in row] for row in rows]
+        first = 0 if heads[0] == "from" else 1
+        print_table(title, heads, words, right=range(first, len(heads)))
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _print_private(
+    test: KnownRecords, model: Path, asked: dict[str, Any], *, as_json: bool
+) -> None:
+    """Charge, compute and print a score with noise; JSON is the file of the score.
+
+    `asked` goes to :func:`dpscd.private_score`; None is left out.
+    """
+    from dpscd import private_score
+    from dpscd.model.file import fit_to_text
+
+    if not 0.0 < asked["epsilon"] < float("inf"):
+        raise ParameterError("--private-epsilon must be a positive number.")
+    if test.model.privacy_.protected.groups:
+        raise ParameterError(
+            "the persons of this model were groups given to fit, which a file does not have: a "
+            "noisy score would protect single records. Name their column in the schema."
+        )
+    digest = _digest(model) if as_json else None
+    given = {name: value for name, value in asked.items() if value is not None}
+    found = private_score(*test.records, **given)
+    if digest is None:
+        _print_score(found)
+        return
+    fit = found.fit_
+    typer.echo(fit_to_text(replace(fit, plan=fit.plan.noted(model=digest))))
+
+
+def _print_score(found: Any) -> None:
+    from dpscd.scores.registry import METRIC_WORDS
+
+    card = found.card
+    name = METRIC_WORDS[found.metric]
+    noun = f"{card.protected.noun}s"
+    count = f"{card.facts.n:,} {noun}"
+    if card.relation.needs_n:
+        count = f"{count} (declared)"
+    if found.classes is None or not isinstance(found.value, list):
+        typer.echo(
+            f"{name} on {count}: {found.value:.4f}; {100 * found.level:g} % interval "
+            f"{found.low:.4f} to {found.high:.4f}, of the noise alone {found.noise_low:.4f} to "
+            f"{found.noise_high:.4f}"
+        )
+    else:
+        head, rows = _rows(found)
+        title = f"{name} on {count}, {100 * found.level:g} % intervals"
+        print_table(title, head, rows, right=tuple(range(len(head) - 3, len(head))))
+    if found.bound is not None:
+        typer.echo(f"The loss of one record is at most {found.bound:.4g}: more counts as this.")
+    which = "These numbers are" if isinstance(found.value, list) else "This number is"
+    typer.echo(
+        f"{which} ({card.epsilon:g}, {card.delta:.3g})-differentially private for the test "
+        f"{noun}, relation {card.relation}; asking again costs again."
+    )
+
+
+def _rows(found: Any) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the head and rows of a table: one per class, or per pair of classes."""
+    names = [str(label) for label in found.classes]
+    parts = (found.value, found.low, found.high)
+    ends = ("value", "low", "high")
+    if found.metric == "recall":
+        rows = zip(names, *parts, strict=True)
+        return ("class", *ends), [(name, *map(_shown, own)) for name, *own in rows]
+    cells = [
+        (true, said, *(_shown(part[i][j]) for part in parts))
+        for i, true in enumerate(names)
+        for j, said in enumerate(names)
+    ]
+    return ("class", "predicted", *ends), cells

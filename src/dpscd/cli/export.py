@@ -1,4 +1,4 @@
-"""``dpscd export``: documents of a model."""
+"""``dpscd report`` and ``export``: documents of a model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
+from dpscd.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpscd.export.examined import Examined
     from dpscd.report.evaluation import Evaluation
-
-__all__ = ["export"]
 
 export = typer.Typer(
     name="export",
@@ -25,6 +24,38 @@ Scores = Annotated[
     Path | None, typer.Option(help="What dpscd evaluate --json printed, to include.")
 ]
 _OUT = "The file to write; replaced if it exists."
+
+
+def report(
+    model: Annotated[str, typer.Argument(help="The model's file.", metavar="MODEL")],
+    out: Annotated[str, typer.Option(help="The page to write; replaced if it exists.")],
+    ledger: Annotated[
+        str | None, typer.Option(help="The ledger's file, to show the budget's history.")
+    ] = None,
+    evaluation: Annotated[
+        str | None,
+        typer.Option(help="What dpscd evaluate --json printed for this model, to show it."),
+    ] = None,
+    about: Annotated[
+        str | None,
+        typer.Option(help="TOML with purpose, owner, contact, legal_basis: texts to show."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a page about a model: what is protected, how strongly, and what the noise does.
+
+    The page is one HTML file that fetches nothing and runs nothing. Epsilon is recomputed
+    from the card while it is written.
+
+    Example: dpscd report model.json --out report.html --ledger budget.db
+    """
+    with plain_errors("Interrupted; no page was written."):
+        from dpscd.report.model_page import write_report
+        from dpscd.report.words import warnings
+
+        check_writable(Path(out))
+        card = write_report(model, out, ledger, evaluation=evaluation, about=about)
+    _say_written(out, [heading for heading, _ in warnings(card)], as_json=as_json)
 
 
 @export.command()
@@ -47,18 +78,18 @@ def registry(
     Example: dpscd export registry model.json --details details.toml --out entry.yaml
     """
     with plain_errors("Interrupted; nothing was written."):
-        from dpscd.errors import ParameterError
+        from dpscd.export.details import template as empty
+        from dpscd.export.examined import examine
+        from dpscd.export.registry import registry_entry
 
         if template is not None:
             if (model, details, out) != (None, None, None):
                 raise ParameterError("--template writes an empty details file: give it alone.")
-            _write_template(template, as_json=as_json)
+            check_writable(template, new=True)
+            _write(template, empty(template.name), as_json=as_json)
             return
         if model is None or out is None:
             raise ParameterError("MODEL and --out are needed, or --template alone.")
-        from dpscd.export.examined import examine
-        from dpscd.export.registry import registry_entry
-
         check_writable(out)
         found = examine(model)
         _write(out, registry_entry(found, details), found, as_json=as_json)
@@ -82,16 +113,11 @@ def model_card(
     """
     with plain_errors("Interrupted; nothing was written."):
         from dpscd.export.details import read_details
-        from dpscd.export.examined import examine
         from dpscd.export.model_card import model_card as card_of
-        from dpscd.report.evaluation import read_evaluation
 
         check_writable(out)
-        scores = None if evaluation is None else read_evaluation(evaluation)
         given = None if details is None else read_details(details)
-        found = examine(model)
-        if scores is not None:
-            scores.check_model(found.digest, found.name)
+        found, scores = _examined(model, evaluation)
         _write(out, card_of(found, scores, given), found, scores, as_json=as_json)
 
 
@@ -111,25 +137,22 @@ def cyclonedx(
     """
     with plain_errors("Interrupted; nothing was written."):
         from dpscd.export.cyclonedx import bill_of_materials
-        from dpscd.export.examined import examine
-        from dpscd.report.evaluation import read_evaluation
 
         check_writable(out)
-        scores = None if evaluation is None else read_evaluation(evaluation)
-        found = examine(model)
-        if scores is not None:
-            scores.check_model(found.digest, found.name)
+        found, scores = _examined(model, evaluation)
         _write(out, bill_of_materials(found, scores), found, scores, as_json=as_json)
 
 
-def _write_template(path: Path, *, as_json: bool) -> None:
-    from dpscd.errors import ParameterError
-    from dpscd.export.details import template
+def _examined(model: Path, evaluation: Path | None) -> "tuple[Examined, Evaluation | None]":
+    """Return a model and its evaluation, if there is one; they must belong together."""
+    from dpscd.export.examined import examine
+    from dpscd.report.evaluation import read_evaluation
 
-    if path.exists():
-        raise ParameterError(f"{path} exists; choose another name or remove it first.")
-    check_writable(path)
-    _write(path, template(path.name), as_json=as_json)
+    scores = None if evaluation is None else read_evaluation(evaluation)
+    found = examine(model)
+    if scores is not None:
+        scores.check_model(found.digest, found.name)
+    return found, scores
 
 
 def _write(
@@ -144,13 +167,17 @@ def _write(
     from dpscd.atomic import atomic_write
     from dpscd.report.words import warnings
 
-    found = [] if examined is None else [head for head, _ in warnings(examined.subject)]
+    found = [] if examined is None else [head for head, _ in warnings(examined.card)]
     if scores is not None and not scores.private:
         found.append("The evaluation is not private, and is in the file")
     with atomic_write(path) as file:
         file.write(text)
+    _say_written(str(path), found, as_json=as_json, key="written")
+
+
+def _say_written(path: str, found: list[str], *, as_json: bool, key: str = "report") -> None:
     if as_json:
-        print_json({"written": str(path), "warnings": found})
+        print_json({key: path, "warnings": found})
         return
     typer.echo(f"Wrote {path}")
     for heading in found:

@@ -2,39 +2,57 @@
 
 import sys
 import time
+import warnings
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dpscd.cli.arrays import BFloat16, LabelFiles
 from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
-from dpscd.cli.models import AUTO, TrainedModel
-from dpscd.cli.training_options import (
-    ClassWeights,
-    ClipPredictions,
-    Engine,
-    Epochs,
-    Intercept,
-    InterceptScaling,
-    Lam,
-    LotSize,
-    Standardise,
-    Threshold,
-    Travel,
-    chosen_parameters,
-)
-from dpscd.cli.training_records import (
-    ArrayOptions,
-    PersonWeight,
-    TableOptions,
+from dpscd.cli.inputs import (
+    AUTO,
+    BFloat16,
+    Delta,
+    LabelFiles,
+    Neighbours,
+    TrainedModel,
     TrainingRecords,
-    records_of,
+    training_records,
 )
+from dpscd.errors import ParameterError
 from dpscd.estimators.registry import MODELS, kind_called, usual_kind
 from dpscd.privacy.relation import Relation
 
-__all__ = ["fit"]
+
+class EngineName(StrEnum):
+    """Engines of training."""
+
+    NUMBA = "numba"
+    JAX = "jax"
+
+
+class PersonWeight(StrEnum):
+    """Weight of a person's rows together."""
+
+    SHARE = "share"
+    SUM = "sum"
+
+
+_PLANNED = "Planned unless given"
+
+
+def _number(words: str) -> Any:
+    return typer.Option(help=words, show_default="auto", rich_help_panel=_PLANNED)
+
+
+def _choice(name: str, words: str, default: str | None = None) -> Any:
+    return typer.Option(
+        f"--{name}/--no-{name}",
+        help=words,
+        show_default=default or name,
+        rich_help_panel=_PLANNED,
+    )
 
 
 def fit(
@@ -68,13 +86,7 @@ def fit(
         float,
         typer.Option(help="How much one record may influence the model; inf: not private."),
     ] = 1.0,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            help="Small extra probability in the bound; keep it far below 1/n.",
-            show_default="min(1e-5, 1/(10 n))",
-        ),
-    ] = None,
+    delta: Delta = None,
     model: Annotated[
         TrainedModel, typer.Option(help="auto: logistic for classes, ridge for numbers.")
     ] = AUTO,
@@ -91,9 +103,7 @@ def fit(
             "--robust", help="--inference that does not assume that the model is true."
         ),
     ] = False,
-    relation: Annotated[
-        Relation, typer.Option(help="Which tables count as neighbours.")
-    ] = Relation.ZERO_OUT,
+    relation: Neighbours = Relation.ZERO_OUT,
     n: Annotated[
         int | None, typer.Option("--n", help="Declared number of records; for add-remove.")
     ] = None,
@@ -115,16 +125,49 @@ def fit(
             show_default="sum",
         ),
     ] = None,
-    class_weight: ClassWeights = None,
-    lam: Lam = None,
-    epochs: Epochs = None,
-    lot_size: LotSize = None,
-    travel: Travel = None,
-    standardise: Standardise = None,
-    intercept: Intercept = None,
-    intercept_scaling: InterceptScaling = None,
-    threshold: Threshold = None,
-    clip_predictions: ClipPredictions = None,
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CLASS=WEIGHT",
+            help="How much records of a class count, such as yes=10; may be repeated.",
+            rich_help_panel=_PLANNED,
+        ),
+    ] = None,
+    lam: Annotated[
+        float | None, _number("Strength of the penalty on the coefficients.")
+    ] = None,
+    epochs: Annotated[
+        float | None, _number("How often each record is used, on average.")
+    ] = None,
+    lot_size: Annotated[int | None, _number("Records of a step, on average.")] = None,
+    travel: Annotated[
+        float | None,
+        _number("How far a record may move the model in all; shorter needs less noise."),
+    ] = None,
+    standardise: Annotated[
+        bool | None,
+        _choice(
+            "standardise",
+            "Release noisy means and spreads first, and train on standardised features.",
+            "auto",
+        ),
+    ] = None,
+    intercept: Annotated[
+        bool | None, _choice("intercept", "Whether the model has an intercept.")
+    ] = None,
+    intercept_scaling: Annotated[
+        float | None, _number("Constant that stands for the intercept beside the features.")
+    ] = None,
+    threshold: Annotated[
+        float | None, _number("Of --model huber: errors beyond it count by their size alone.")
+    ] = None,
+    clip_predictions: Annotated[
+        bool | None,
+        _choice(
+            "clip-predictions",
+            "Whether a regression's predictions stay within the bounds of its target.",
+        ),
+    ] = None,
     ledger: Annotated[
         str | None, typer.Option(help="File of the privacy budget to charge.")
     ] = None,
@@ -132,7 +175,13 @@ def fit(
         str | None, typer.Option(help="Name of the data set in the ledger.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Threads; -1 for one per core.")] = 1,
-    engine: Engine = None,
+    engine: Annotated[
+        EngineName | None,
+        typer.Option(
+            help="What computes the training. jax: dense rows on a GPU; needs the extra jax.",
+            show_default="numba",
+        ),
+    ] = None,
     dask: Annotated[
         str | None,
         typer.Option(
@@ -175,16 +224,18 @@ def fit(
     )
     with plain_errors(interrupted):
         asked = _inference(model.value, inference=inference, robust=robust)
-        records = records_of(
+        weight = person_weight and person_weight.value
+        table = {"schema": schema, "person": person, "max_rows": max_rows}
+        arrays = {"labels": labels, "classes": classes, "bounds": bounds}
+        records = training_records(
             data,
-            TableOptions(schema, person, max_rows, person_weight, dask),
-            ArrayOptions(labels, classes, bounds, row_bound, bfloat16 or None),
+            {**table, "person_weight": weight, "dask": dask},
+            {**arrays, "row_bound": row_bound, "bfloat16": bfloat16 or None},
         )
         check_writable(out)
         kind = _kind(model.value, records)
-        chosen = chosen_parameters(
+        planned = _given(
             kind.estimator,
-            class_weight,
             lam=lam,
             epochs=epochs,
             lot_size=lot_size,
@@ -194,7 +245,8 @@ def fit(
             intercept_scaling=intercept_scaling,
             threshold=threshold,
             clip_predictions=clip_predictions,
-            engine=engine,
+            engine=engine and engine.value,
+            class_weight=dict(map(_weight, class_weight)) if class_weight else None,
         )
         estimator = kind.estimator(
             epsilon=epsilon,
@@ -206,7 +258,7 @@ def fit(
             n_jobs=jobs,
             random_state=_random_state(seed, secret=seed_is_secret, ledger=ledger),
             **asked,
-            **chosen,
+            **planned,
             **records.parameters,
         )
         start = time.perf_counter()
@@ -218,8 +270,6 @@ def fit(
 
 def _inference(name: str, *, inference: bool, robust: bool) -> dict[str, Any]:
     """Return the estimator's parameters for intervals, or refuse a model that has none."""
-    from dpscd import ParameterError
-
     if not (inference or robust):
         return {}
     if name != "auto" and not kind_called(name).has_intervals:
@@ -232,8 +282,6 @@ def _inference(name: str, *, inference: bool, robust: bool) -> dict[str, Any]:
 
 def _kind(name: str, records: TrainingRecords) -> Any:
     """Return the kind of model, or refuse one that does not match the labels."""
-    from dpscd import ParameterError
-
     usual = usual_kind(classifies=records.classifies)
     kind = usual if name == "auto" else kind_called(name)
     for given, option, own in (("classes", "--bounds", True), ("y_bounds", "--classes", False)):
@@ -242,9 +290,35 @@ def _kind(name: str, records: TrainingRecords) -> Any:
     return kind
 
 
+def _given(estimator: type, **planned: Any) -> dict[str, Any]:
+    """Return the parameters that were given, or refuse those that the estimator lacks."""
+    given = {name: value for name, value in planned.items() if value is not None}
+    known: Any = estimator()
+    foreign = sorted(set(given) - set(known.get_params()))
+    if foreign:
+        raise ParameterError(
+            f"--{foreign[0].replace('_', '-')} is not a parameter of {estimator.__name__}."
+        )
+    return given
+
+
+def _weight(text: str) -> tuple[str, float]:
+    label, equals, weight = text.rpartition("=")
+    try:
+        number = float(weight)
+    except ValueError:
+        number = -1.0
+    if not equals or not 0.0 <= number < float("inf"):
+        raise ParameterError(
+            f"--class-weight {text!r} must be a class, an equals sign and a number of at least "
+            "0, such as yes=10."
+        )
+    return label, number
+
+
 def _random_state(seed: int | None, *, secret: bool, ledger: str | None) -> Any:
     """Return the estimator's random state, or raise ParameterError before reading."""
-    from dpscd import ParameterError, SecretSeed
+    from dpscd import SecretSeed
 
     if secret and seed is None:
         raise ParameterError("--seed-is-secret goes with --seed.")
@@ -257,19 +331,16 @@ def _random_state(seed: int | None, *, secret: bool, ledger: str | None) -> Any:
 
 
 def _train(records: TrainingRecords, estimator: Any) -> Any:
-    import warnings
-
     from dpscd import PrivacyWarning, UtilityWarning
 
-    ours = (PrivacyWarning, UtilityWarning)
     estimator.set_params(verbose=int(sys.stderr.isatty()))
     with warnings.catch_warnings(record=True) as caught:
-        for kind in ours:
+        for kind in (PrivacyWarning, UtilityWarning):
             warnings.simplefilter("always", kind)
         found = records.train(estimator)
     getattr(found, "estimator_", found).set_params(verbose=0)
     for warning in caught:
-        if issubclass(warning.category, ours):
+        if issubclass(warning.category, PrivacyWarning | UtilityWarning):
             typer.echo(f"warning: {warning.message}", err=True)
     return found
 
@@ -278,7 +349,7 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
     """Print public facts of the fit; times only on request."""
     card, inner = model.privacy_, getattr(model, "estimator_", model)
     unit = card.protected
-    read_from_data = model.schema_.read_from_data if hasattr(model, "schema_") else ()
+    facts = card.facts
     if as_json:
         values = {
             "model": str(out),
@@ -286,9 +357,9 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
             "epsilon": card.epsilon if card.private else "inf",
             "delta": card.delta,
             "relation": card.relation.value,
-            "records": card.public["n"],
-            "features": card.public["d"],
-            "read_from_data": list(read_from_data),
+            "records": facts.n,
+            "features": facts.d,
+            "read_from_data": list(facts.read_from_data),
             "seeded": card.seeded,
         }
         if unit.is_person:
@@ -304,18 +375,18 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
         if card.private
         else "NOT PRIVATE (epsilon inf)"
     )
-    plural = "" if card.public["d"] == 1 else "s"
+    plural = "" if facts.d == 1 else "s"
     typer.echo(
-        f"{type(inner).__name__} for {_target(model)}: {claim}, "
-        f"{card.public['n']:,} {unit.noun}s, {card.public['d']} feature{plural}."
+        f"{type(inner).__name__} for {_target(facts)}: {claim}, "
+        f"{facts.n:,} {unit.noun}s, {facts.d} feature{plural}."
     )
     if card.private and unit.is_person:
         typer.echo(f"Unit: {unit.text}.")
-        _say_level(inner)
-    if read_from_data:
+        _say_level(card)
+    if facts.read_from_data:
         typer.echo(
             "warning: what the schema says of "
-            f"{', '.join(map(repr, read_from_data))} was read off the records, which "
+            f"{', '.join(map(repr, facts.read_from_data))} was read off the records, which "
             "no guarantee covers.",
             err=True,
         )
@@ -331,24 +402,24 @@ def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool
         )
 
 
-def _say_level(model: Any) -> None:
+def _say_level(card: Any) -> None:
     """Say over what predictions are right on average: rows or persons."""
-    listed = {x.what for x in model.privacy_.releases}
-    if not listed & {"calibration", "level"}:
-        return
-    name = "Probabilities" if "calibration" in listed else "Expected counts"
-    over, other = ("rows", "persons") if model.person_weight == "sum" else ("persons", "rows")
-    weight = "share" if over == "rows" else "sum"
-    typer.echo(
-        f"{name} are right on average over {over}; with --person-weight {weight} over {other}."
-    )
+    for what, name in (("calibration", "Probabilities"), ("level", "Expected counts")):
+        if card.plan.listed(what):
+            over, other, weight = "persons", "rows", "sum"
+            if card.facts.persons.weight == "sum":
+                over, other, weight = "rows", "persons", "share"
+            typer.echo(
+                f"{name} are right on average over {over}; with --person-weight {weight} over "
+                f"{other}."
+            )
+            return
 
 
-def _target(model: Any) -> str:
+def _target(facts: Any) -> str:
     """Return the prediction's target in words."""
-    if hasattr(model, "schema_"):
-        return repr(model.schema_.target.name)
-    if hasattr(model, "classes_"):
-        return f"{len(model.classes_)} classes"
-    low, high = model.y_bounds
-    return f"numbers from {low:g} to {high:g}"
+    if facts.target is not None:
+        return repr(facts.target)
+    if facts.classifies:
+        return f"{len(facts.classes)} classes"
+    return f"numbers from {facts.labels.low:g} to {facts.labels.high:g}"

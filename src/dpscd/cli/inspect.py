@@ -1,26 +1,19 @@
 """``dpscd inspect``: the content of a model's file."""
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
-from dpscd.cli.interval_table import IntervalOptions, show_intervals
-from dpscd.cli.models import load_model
+from dpscd.cli.inputs import load_model
 from dpscd.errors import ParameterError
-from dpscd.estimators.purpose import (
-    band_words,
-    clear_words,
-    has_intervals,
-    prediction_note,
-)
+from dpscd.estimators.purpose import band_words, clear_words, prediction_note
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["inspect"]
 
 _MOST_COLUMNS = 5  # of classes side by side; of more the highest and the lowest are shown
 
@@ -74,14 +67,16 @@ def inspect(
     with plain_errors():
         if plot is not None and column is None:
             raise ParameterError("--plot draws one column: give --column too.")
-        options = IntervalOptions(level, reference or None, odds or None)
-        if not intervals:
-            options.refuse()
-        elif column is not None:
+        if intervals and column is not None:
             raise ParameterError("--column and --intervals are two views: give one of them.")
+        asked = {"level": level is not None, "reference": reference, "odds": odds}
+        given = [name for name, value in asked.items() if value]
+        if given and not intervals:
+            raise ParameterError(f"--{given[0]} goes with --intervals.")
         found = load_model(model)
         if intervals:
-            show_intervals(found, options, as_json=as_json)
+            level = 0.95 if level is None else level
+            _show_intervals(found, level, reference or [], odds=odds, as_json=as_json)
             return
         if column is not None:
             _show_column(found, column, plot, as_json)
@@ -91,7 +86,71 @@ def inspect(
             print_json(_plain(found, inner))
             return
         _show_clearest(found, inner, top)
+        for name, (low, high) in getattr(found, "bounds_", {}).items():
+            typer.echo(f"Released bounds of {name!r}: {low:g} to {high:g}.")
         typer.echo(str(inner.privacy_))
+
+
+def _show_intervals(
+    found: Any, level: float, reference: list[str], *, odds: bool, as_json: bool
+) -> None:
+    """Print the summary of a loaded model that was trained with `inference`."""
+    inner = getattr(found, "estimator_", found)
+    if not hasattr(inner, "summary"):
+        raise ParameterError(f"{type(inner).__name__} has no confidence intervals.")
+    columns = found.schema_.features if hasattr(found, "schema_") else []
+    if reference and not hasattr(found, "schema_"):
+        raise ParameterError("--reference is for models of tables; this one is of arrays.")
+    given = dict(_reference(text, [column.name for column in columns]) for text in reference)
+    summary = found.summary(level, given) if given else found.summary(level)
+    frame = summary.frame
+    if odds and "odds_ratio" not in frame:
+        raise ParameterError("--odds is for logistic regressions; this model has no odds.")
+    rows = frame.to_dict(orient="records")
+    if as_json:
+        print_json([{name: _finite(x) for name, x in row.items()} for row in rows])
+        return
+    names = ["odds_ratio", "odds_low", "odds_high"] if odds else ["estimate", "low", "high"]
+    tail = 50.0 * (1.0 - summary.level)
+    ends = (f"{tail:.4g} %", f"{100.0 - tail:.4g} %")
+    print_table(
+        summary.heading,
+        ("term", names[0].replace("_", " "), *ends, "std err", "z", "P>|z|", "privacy"),
+        [
+            (
+                str(row["term"]),
+                *(f"{row[name]:.4g}" for name in (*names, "std_error")),
+                f"{row['z']:.2f}",
+                f"{row['p_value']:.3f}",
+                f"{100.0 * row['privacy']:.0f} %",
+            )
+            for row in rows
+            if row["refused"] is None
+        ],
+        right=range(1, 8),
+    )
+    usual = {x.name: str(x.values[0]) for x in columns if x.kind == "category"}
+    base = [f"{name}={value}" for name, value in {**usual, **given}.items()]
+    if base:
+        typer.echo(f"Levels are compared with {', '.join(base)}.")
+    for row in rows:
+        if row["refused"] is not None:
+            typer.echo(f"{row['term']}: no interval, {row['refused']}.")
+    typer.echo(summary.about + (" Standard errors and z are of log-odds." if odds else ""))
+
+
+def _reference(text: str, names: list[str]) -> tuple[str, str]:
+    """Return the category and the level of ``COLUMN=LEVEL``; both may contain ``=``."""
+    known = [name for name in names if text.startswith(f"{name}=")]
+    name = max(known, key=len) if known else text.partition("=")[0]
+    if "=" not in text:
+        raise ParameterError(f"--reference {text!r} must be COLUMN=LEVEL.")
+    return name, text[len(name) + 1 :]
+
+
+def _finite(value: Any) -> Any:
+    """Return a cell for JSON: null for NaN or infinity."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _show_clearest(found: Any, inner: Any, top: int) -> None:
@@ -123,7 +182,7 @@ def _show_clearest(found: Any, inner: Any, top: int) -> None:
     if band is not None:
         typer.echo(f"Clear, and shown first: {clear_words(noun)}. {band}")
     note = prediction_note(inner, noun)
-    if has_intervals(inner):
+    if inner.fit_.has_intervals:
         note = "Estimates with confidence intervals: --intervals."
     if note is not None:
         typer.echo(note)
@@ -161,7 +220,7 @@ def _effects(found: Any) -> tuple[list[str], list[_Row]]:
 
 def _values(values: list[Any]) -> list[str]:
     """Return values of a column as named in a list of effects."""
-    from dpscd.preprocessing.knots import written
+    from dpscd.preprocessing.column_features import written
 
     texts = written(values, 6)
     return [f"{'at' if isinstance(x, float) else '='} {texts[x]}" for x in values]
@@ -173,8 +232,7 @@ def _coefficients(inner: Any) -> tuple[list[str], list[_Row]]:
 
     from dpscd.estimators.shapes import BAND
 
-    coef = np.atleast_2d(inner.coef_)
-    bands = BAND * np.broadcast_to(np.atleast_2d(inner.coef_noise_), coef.shape)
+    coef, bands = inner.fit_.numbers.coef, BAND * inner.fit_.numbers.coef_noise
     clear = (np.abs(coef) > bands).any(axis=0).tolist()
     features = getattr(inner, "feature_names_in_", [f"x{k}" for k in range(coef.shape[1])])
     names = ["coefficient"] if len(coef) == 1 else [str(label) for label in inner.classes_]
@@ -227,14 +285,11 @@ def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> N
 
 
 def _effect_on(found: Any) -> str:
-    from dpscd.estimators.registry import kind_of
-
-    kind = kind_of(found.estimator_)
-    if kind.task == "regression":
-        return str(found.schema_.target.trained_on)
-    if kind.task == "counts":
-        return f"the logarithm of {found.schema_.target.name}"
-    target = found.schema_.target
+    facts, target = found.privacy_.facts, found.schema_.target
+    if facts.task == "regression":
+        return str(target.trained_on)
+    if facts.task == "counts":
+        return f"the logarithm of {target.name}"
     if len(target.classes) == 2:
         return f"the score of {target.name} = {target.classes[1]}"
     return f"the score of each class of {target.name}"
@@ -243,7 +298,7 @@ def _effect_on(found: Any) -> str:
 def _draw(own: "pd.DataFrame", found: Any, plot: Path) -> None:
     if "class" in own:
         raise ParameterError("--plot draws regressions and models of two classes.")
-    from dpscd.report.shape_figure import shape_figure
+    from dpscd.report.figures import shape_figure
 
     try:
         name = own["column"].iloc[0]
@@ -259,17 +314,17 @@ def _draw(own: "pd.DataFrame", found: Any, plot: Path) -> None:
 
 
 def _plain(found: Any, inner: Any) -> dict[str, Any]:
-    import numpy as np
-
     _, rows = _coefficients(inner)
     schema = getattr(found, "schema_", None)
     return {
         "type": type(inner).__name__,
         "classes": [str(x) for x in inner.classes_] if hasattr(inner, "classes_") else None,
-        "intercept": np.atleast_1d(inner.intercept_).tolist(),
+        "intercept": inner.fit_.numbers.intercept.tolist(),
         "coefficients": {row.name: row.values for row in rows},
         "noise": {row.name: row.band for row in rows},
         "band": band_words(found),
         "schema": schema.to_dict() if schema is not None else None,
+        "bounds": getattr(found, "bounds_", {}),
+        "unit": inner.privacy_.unit,
         "card": json.loads(inner.privacy_.to_json()),
     }

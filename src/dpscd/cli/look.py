@@ -8,8 +8,6 @@ import typer
 from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
 from dpscd.errors import ParameterError
 
-__all__ = ["look"]
-
 
 def look(
     data: Annotated[

@@ -2,17 +2,21 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Annotated, Any
 
 import typer
 
-from dpscd.cli.arrays import BFloat16, are_arrays, load_array_model, open_rows
 from dpscd.cli.common import AsJson, plain_errors, print_json
-from dpscd.cli.models import load_table_model
-
-__all__ = ["predict"]
+from dpscd.cli.inputs import (
+    BFloat16,
+    are_arrays,
+    load_array_model,
+    load_table_model,
+    open_rows,
+)
+from dpscd.errors import DataError, ParameterError
 
 # How a cell begins that a spreadsheet may take for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -46,7 +50,7 @@ def predict(
     Example: dpscd predict model.json new.csv --out predictions.csv
     """
     with plain_errors("Interrupted; no predictions were written."):
-        from dpscd.errors import ParameterError
+        from dpscd.progress import waiting
 
         _check_suffix(out)
         arrays = are_arrays([data])
@@ -60,13 +64,14 @@ def predict(
         inner = getattr(found, "estimator_", found)
         if proba and not hasattr(inner, "predict_proba"):
             raise ParameterError(f"{type(inner).__name__} has no probabilities.")
-        pieces = (
-            _row_pieces(data, bfloat16=bfloat16)
-            if arrays
-            else _table_pieces(found, data, list(keep or ()))
-        )
+        if arrays:
+            pieces = _row_pieces(data, bfloat16=bfloat16)
+        else:
+            pieces = _table_pieces(found, data, list(keep or ()))
         count = 0
-        with _waiting(out), _writer(out) as write:
+        # Predictions that are printed would follow the word in its line.
+        word = nullcontext() if out == "-" else waiting("predicting", sys.stderr)
+        with word, _writer(out) as write:
             for records, kept in pieces:
                 write(_answers(found, records, kept, proba))
                 count += len(records)
@@ -78,8 +83,6 @@ def predict(
 
 def _check_suffix(out: str) -> None:
     """Refuse a name whose ending is that of another format."""
-    from dpscd.errors import ParameterError
-
     suffix = Path(out).suffix.lower()
     if suffix not in _WRITTEN:
         raise ParameterError(
@@ -89,20 +92,12 @@ def _check_suffix(out: str) -> None:
         )
 
 
-def _waiting(out: str) -> AbstractContextManager[None]:
-    from dpscd.progress import waiting
-
-    # Predictions that are printed would follow the word in its line.
-    return nullcontext() if out == "-" else waiting("predicting", sys.stderr)
-
-
 def _table_pieces(model: Any, data: str, keep: list[str]) -> Iterator[tuple[Any, Any]]:
     """Yield records of a table, and their columns to copy."""
-    from dpscd.errors import ParameterError
-    from dpscd.preprocessing.reading import read_frames
+    from dpscd.preprocessing.reading import open_table
 
     wanted = [*(column.name for column in model.schema_.features), *keep]
-    for frame in read_frames(data, model.schema_.layout, wanted):
+    for frame in open_table(data, model.schema_.layout).frames(wanted):
         for name in keep:
             if name not in frame.columns:
                 raise ParameterError(f"the table has no column {name!r} to keep.")
@@ -120,10 +115,8 @@ def _answers(model: Any, records: Any, kept: dict[str, Any], proba: bool) -> Any
     import pandas as pd
 
     answers = pd.DataFrame(kept)
-    if len(records):
-        answers["prediction"] = model.predict(records)
-    else:
-        answers["prediction"] = pd.Series(dtype=object)
+    found = model.predict(records) if len(records) else pd.Series(dtype=object)
+    answers["prediction"] = found
     if proba:
         names = [f"probability {label}" for label in model.classes_]
         chances = model.predict_proba(records) if len(records) else []
@@ -189,8 +182,6 @@ def _no_formula(cell: Any) -> Any:
 
 @contextmanager
 def _parquet_appender(file: IO[bytes]) -> Iterator[Any]:
-    from dpscd.errors import DataError
-
     try:
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
@@ -198,8 +189,7 @@ def _parquet_appender(file: IO[bytes]) -> Iterator[Any]:
         raise DataError(
             "Parquet files need pyarrow; install it with: pip install pyarrow"
         ) from None
-    writer = None
-    empty = None
+    writer = empty = None
 
     def write(answers: Any) -> None:
         nonlocal writer, empty
@@ -207,8 +197,7 @@ def _parquet_appender(file: IO[bytes]) -> Iterator[Any]:
         if writer is None and not len(answers):
             empty = table  # its types are not known yet
             return
-        if writer is None:
-            writer = ParquetWriter(file, table.schema)
+        writer = writer or ParquetWriter(file, table.schema)
         writer.write_table(table.cast(writer.schema))
 
     try:

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json, print_table
-
-__all__ = ["schema"]
+from dpscd.errors import ParameterError
 
 schema = typer.Typer(
     name="schema",
@@ -61,15 +60,11 @@ def init(
     """
     with plain_errors():
         from dpscd.atomic import atomic_write
-        from dpscd.errors import ParameterError
         from dpscd.preprocessing.declarations import Layout
-        from dpscd.preprocessing.header import declared_columns
-        from dpscd.preprocessing.reading import read_frames
-        from dpscd.preprocessing.template import ReadTemplate, template
+        from dpscd.preprocessing.reading import open_table
+        from dpscd.preprocessing.template import ReadTemplate, declared_columns, template
 
-        if out.exists():
-            raise ParameterError(f"{out} exists; choose another name or remove it first.")
-        check_writable(out)
+        check_writable(out, new=True)
         listed = tuple(name.strip() for name in names.split(",")) if names else ()
         sign = "\t" if delimiter in ("tab", r"\t") else delimiter
         if len(sign) != 1 or not sign.isascii():
@@ -78,7 +73,7 @@ def init(
             )
         layout = Layout(header=not listed, names=listed, delimiter=sign, comment=comment)
         if read_values_from_data_not_private:
-            frames = iter(read_frames(data, layout))
+            frames = open_table(data, layout).frames()
             first = next(frames)
             found = ReadTemplate([str(name) for name in first.columns], layout)
             for frame in chain((first,), frames):
@@ -124,11 +119,11 @@ def check(
     Example: dpscd schema check patients.toml --epsilon 1 --n 20000
     """
     with plain_errors():
+        from dpscd.preprocessing.column_features import width_of
         from dpscd.preprocessing.declarations import Cross
-        from dpscd.preprocessing.encoding import feature_names, is_sparse, width_of
-        from dpscd.preprocessing.header import undeclared_dates
-        from dpscd.preprocessing.resolution import shaped_if_known
-        from dpscd.preprocessing.schema import Schema
+        from dpscd.preprocessing.encoding import feature_names, is_sparse
+        from dpscd.preprocessing.schema import Schema, shaped_if_known
+        from dpscd.preprocessing.template import undeclared_dates
 
         found = Schema.read(file)
         if epsilon is not None or n is not None:

@@ -1,4 +1,4 @@
-"""``dpscd verify``: recompute the claim of a model, or of a score, from its file alone."""
+"""``dpscd verify`` and ``sign``: the claim in a file, and who stands behind it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,12 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpscd.cli.common import AsJson, plain_errors, print_json
-from dpscd.cli.models import load_model
 
 if TYPE_CHECKING:
-    from dpscd import PrivacyCard, ScoreCard
-
-__all__ = ["verify"]
+    from dpscd import PrivacyCard
 
 
 def verify(
@@ -21,15 +18,15 @@ def verify(
     ],
     key: Annotated[
         Path | None,
-        typer.Option(help="Public key of whoever signed the model's file: Ed25519, PEM."),
+        typer.Option(help="Public key of whoever signed the file: Ed25519, PEM."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute epsilon from a card, of a model or a score; exit code 1 if it claims too much.
+    """Recompute epsilon from the file of a model or a score; exit code 1 if it claims too much.
 
-    Everything in the file that says something about another part of it is compared: releases,
-    parameters, schema, shapes, noise. A file that was changed consistently is found only with
-    --key, by its signature (dpscd sign). No data are needed.
+    The releases are composed again, and what follows from the released numbers is compared
+    with the numbers that predictions use. A file that was changed consistently is found only
+    with --key, by its signature (dpscd sign). No data are needed.
 
     The card of a score is about the held-out records, and says nothing of those that trained
     the model.
@@ -37,79 +34,94 @@ def verify(
     Example: dpscd verify model.json --key signing.pem.pub
     """
     with plain_errors():
-        score = _score(model, key)
-        if score is not None:
-            _verify_score(model.name, score, as_json=as_json)
-            return
-        card = load_model(model, key).privacy_
-        found = card.verify()
+        from dpscd.estimators.loading import read_fit
+        from dpscd.releases.score import Estimate
+
+        fit = read_fit(model, key)
+        card, name = fit.card, model.name
+        scored = isinstance(fit.numbers, Estimate)
         if as_json:
-            print_json({**_facts(card, found), "signed": key is not None})
-        elif card.private:
-            typer.echo(
-                f"{model.name}: claims epsilon {card.epsilon:g} at delta {card.delta:.3g}, "
-                f"{card.relation}; its releases come to {found:.6g}: it holds."
+            print_json(
+                {**_facts(card), "of": "score" if scored else "model", "signed": bool(key)}
             )
-            if card.protected.is_person:
-                typer.echo(f"{model.name}: the unit is {card.unit}.")
+            return
+        if not card.private:
+            typer.echo(f"{name}: trained with epsilon inf. It claims no privacy.")
+        elif scored:
+            _say_score(name, card)
         else:
-            typer.echo(f"{model.name}: trained with epsilon inf. It claims no privacy.")
-        if key is not None and not as_json:
-            typer.echo(f"{model.name}: signed with the key that {key.name} belongs to.")
+            typer.echo(
+                f"{name}: claims epsilon {card.epsilon:g} at delta {card.delta:.3g}, "
+                f"{card.relation}; its releases come to {card.claim.epsilon:.6g}: it holds."
+            )
+        if card.protected.is_person:
+            typer.echo(f"{name}: the unit is {card.unit}.")
+        if key is not None:
+            typer.echo(f"{name}: signed with the key that {key.name} belongs to.")
 
 
-def _score(path: Path, key: Path | None) -> "ScoreCard | None":
-    """Return the card of a score, if the file holds one."""
-    from dpscd.cards.score_file import score_card_of
-    from dpscd.errors import CardError, ParameterError
-    from dpscd.estimators.files import read_content
-
-    problem = ""
-    try:
-        score = score_card_of(read_content(path))
-    except CardError as error:
-        problem = str(error)
-    if problem:
-        raise CardError(f"{path.name}: {problem}")
-    if score is not None and key is not None:
-        raise ParameterError(
-            f"--key {key.name}: {path.name} is a score; only models are signed."
-        )
-    return score
-
-
-def _verify_score(name: str, card: "ScoreCard", *, as_json: bool) -> None:
+def _say_score(name: str, card: "PrivacyCard") -> None:
     from dpscd.scores.registry import METRIC_WORDS
 
-    found = card.verify()
-    metric = card.public["metric"]
-    if as_json:
-        print_json({**_facts(card, found), "signed": False, "metric": metric})
-        return
-    noun = card.protected.noun
-    count = f"{card.public['n']:,}{' (declared)' if card.relation.needs_n else ''}"
+    facts, noun = card.shown(), card.protected.noun
+    count = f"{facts['n']:,}{' (declared)' if card.relation.needs_n else ''}"
     typer.echo(
-        f"{name}: a score, {METRIC_WORDS[metric]} on {count} held-out {noun}s. For these it "
-        f"claims epsilon {card.epsilon:g} at delta {card.delta:.3g}, {card.relation}; its "
-        f"release comes to {found:.6g}: it holds."
+        f"{name}: a score, {METRIC_WORDS[facts['metric']]} on {count} held-out {noun}s. For "
+        f"these it claims epsilon {card.epsilon:g} at delta {card.delta:.3g}, {card.relation}; "
+        f"its release comes to {card.claim.epsilon:.6g}: it holds."
     )
     typer.echo(
         f"{name}: what the {noun}s that trained the model are promised is on the model's card."
     )
-    if card.protected.is_person:
-        typer.echo(f"{name}: the unit is {card.unit}.")
 
 
-def _facts(card: "PrivacyCard", found: float) -> dict[str, Any]:
-    from dpscd import ScoreCard
-
+def _facts(card: "PrivacyCard") -> dict[str, Any]:
     return {
         "ok": True,
-        "of": "score" if isinstance(card, ScoreCard) else "model",
         "claimed": card.epsilon if card.private else "inf",
-        "recomputed": found if card.private else "inf",
+        "recomputed": card.claim.epsilon if card.private else "inf",
         "delta": card.delta,
         "relation": card.relation.value,
         "unit": card.unit,
         "private": card.private,
     }
+
+
+def sign(
+    model: Annotated[Path, typer.Argument(help="The model's file.")],
+    key: Annotated[Path, typer.Option(help="Your private key: Ed25519, PEM.")],
+    new_key: Annotated[
+        bool,
+        typer.Option("--new-key", help="Make the key first, and the public one: KEY.pub."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Sign the file of a model, or a score; the signature is written beside it, as MODEL.sig.
+
+    The file is checked first. Keep the private key to yourself and give the public one to
+    whoever uses your models: dpscd verify --key.
+
+    Example: dpscd sign model.json --key signing.pem --new-key
+    """
+    with plain_errors():
+        from dpscd import sign_model
+        from dpscd.estimators.loading import read_fit
+
+        public = None
+        if new_key:
+            from dpscd.privacy.signing import new_key as make_key
+
+            read_fit(model)  # no key for what cannot be signed
+            public = make_key(key)
+        signature = sign_model(model, key)
+        if as_json:
+            print_json(
+                {
+                    "signature": str(signature),
+                    "public_key": None if public is None else str(public),
+                }
+            )
+            return
+        if public is not None:
+            typer.echo(f"Wrote {key} (keep it secret) and {public} (give it to others).")
+        typer.echo(f"Wrote {signature}")

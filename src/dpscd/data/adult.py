@@ -2,6 +2,7 @@
 
 import csv
 import lzma
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -10,46 +11,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "CATEGORIES",
-    "FILES",
-    "Adult",
-    "Split",
-    "adult_declared",
-    "packaged",
-    "packaged_adult",
-    "parse_adult",
-]
-
 Floats = npt.NDArray[np.float64]
 
 #: The names of the training file and the test file, as UCI distributes them.
 FILES = ("adult.data", "adult.test")
 
-COLUMNS = (
-    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status",
-    "occupation", "relationship", "race", "sex", "capital-gain", "capital-loss",
-    "hours-per-week", "native-country", "income",
-)  # fmt: skip
 
-# Public knowledge: the values that the census questionnaire allows (adult.names). A value
-# that is not listed, '?' included, belongs to none.
-CATEGORIES = {
-    "workclass": "Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov "
-    "Without-pay Never-worked",
-    "marital-status": "Married-civ-spouse Divorced Never-married Separated Widowed "
-    "Married-spouse-absent Married-AF-spouse",
-    "occupation": "Tech-support Craft-repair Other-service Sales Exec-managerial "
-    "Prof-specialty Handlers-cleaners Machine-op-inspct Adm-clerical Farming-fishing "
-    "Transport-moving Priv-house-serv Protective-serv Armed-Forces",
-    "relationship": "Wife Own-child Husband Not-in-family Other-relative Unmarried",
-    "race": "White Asian-Pac-Islander Amer-Indian-Eskimo Other Black",
-    "sex": "Female Male",
-    "native-country": "United-States Cambodia England Puerto-Rico Canada Germany "
-    "Outlying-US(Guam-USVI-etc) India Japan Greece South China Cuba Iran Honduras Philippines "
-    "Italy Poland Jamaica Vietnam Mexico Portugal Ireland France Dominican-Republic Laos "
-    "Ecuador Taiwan Haiti Columbia Hungary Guatemala Nicaragua Scotland Thailand Yugoslavia "
-    "El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands",
+def packaged(name: str) -> bytes:
+    """Return a packaged file, unpacked: 'adult.data', 'adult.test' or 'adult.toml'."""
+    folder = files("dpscd.data")
+    if name in FILES:
+        return lzma.decompress(folder.joinpath(f"{name}.xz").read_bytes())
+    return folder.joinpath(name).read_bytes()
+
+
+_DECLARED = tomllib.loads(packaged("adult.toml").decode())
+_NAMES = _DECLARED["table"]["names"]
+
+#: Public knowledge: the values that the census questionnaire allows (adult.names). A value that
+#: is not listed, '?' included, belongs to none.
+CATEGORIES: dict[str, list[str]] = {
+    name: own["values"]
+    for name, own in _DECLARED["columns"].items()
+    if own["kind"] == "category"
 }
 
 
@@ -71,14 +55,6 @@ class Split:
     y_test: npt.NDArray[Any]
 
 
-def packaged(name: str) -> bytes:
-    """Return a packaged file, unpacked: 'adult.data', 'adult.test' or 'adult.toml'."""
-    folder = files("dpscd.data")
-    if name in FILES:
-        return lzma.decompress(folder.joinpath(f"{name}.xz").read_bytes())
-    return folder.joinpath(name).read_bytes()
-
-
 def packaged_adult() -> Adult:
     """Return the packaged table."""
     return parse_adult(packaged(name).decode() for name in FILES)
@@ -91,9 +67,9 @@ def parse_adult(texts: Iterable[str]) -> Adult:
     for text in texts:
         training = len(rows)
         table = csv.reader(text.splitlines(), skipinitialspace=True)
-        rows.extend(row for row in table if len(row) == len(COLUMNS))
+        rows.extend(row for row in table if len(row) == len(_NAMES))
     columns: dict[str, npt.NDArray[Any]] = {}
-    for name, values in zip(COLUMNS, zip(*rows, strict=True), strict=True):
+    for name, values in zip(_NAMES, zip(*rows, strict=True), strict=True):
         column = np.array(values)
         numeric = name not in CATEGORIES and name not in ("education", "income")
         columns[name] = column.astype(np.float64) if numeric else column
@@ -107,14 +83,11 @@ def adult_declared(target: str = "income") -> Split:
     The target is 'income' (bool: above 50K) or 'hours-per-week' (float). Categories are those
     of the questionnaire, age and hours fall into eight bins each, and gains and losses are
     logarithms over their declared maximum. A record has at most one 1 per column of the
-    questionnaire and is divided by the root of their number: no row is longer than 1, and no
-    number was taken from the records.
+    questionnaire and is divided by the root of their number, so that no row is longer than 1.
     """
     adult = packaged_adult()
     column = adult.columns
-    parts = [
-        column[name][:, None] == np.array(levels.split()) for name, levels in CATEGORIES.items()
-    ]
+    parts = [column[name][:, None] == np.array(levels) for name, levels in CATEGORIES.items()]
     parts.append((column["education-num"] / 16.0)[:, None])
     for name, largest in (("capital-gain", 99999.0), ("capital-loss", 4356.0)):
         parts.append((np.log1p(column[name]) / np.log1p(largest))[:, None])

@@ -8,11 +8,8 @@ from typing import Any
 
 import jax
 import numpy as np
-import numpy.typing as npt
 
 from dpscd.errors import ParameterError
-
-__all__ = ["compiled", "device", "device_name", "exactly", "free_memory", "on_host"]
 
 # Where double precision is that of IEEE 754, on which the error of a normal rests.
 _PLATFORMS = ("cpu", "gpu", "cuda", "rocm")
@@ -27,10 +24,7 @@ _OPTIONS = {
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """Return array code compiled by JAX, by rules that no flag of the user changes.
-
-    The options are those of ``jax.jit``.
-    """
+    """Return array code compiled by ``jax.jit``, by rules that no flag of the user changes."""
 
     @cache
     def built() -> Callable[..., Any]:
@@ -57,8 +51,6 @@ def _is_known(name: str, value: bool) -> bool:
 def exactly() -> Iterator[None]:
     """Let JAX compute in 64 bits and as written while this context lasts, and no longer.
 
-    Notes
-    -----
     Guarantee: within, whole numbers and floats have 64 bits where the code says so, products
     of matrices are not rounded, and code is compiled; flags that the user has set for this
     process are as they were afterwards. Flags by which XLA may reorder or round arithmetic are
@@ -117,13 +109,10 @@ def free_memory() -> int | None:
     return int(found["bytes_limit"] - found["bytes_in_use"]) if found else None
 
 
-def on_host(X: Any) -> npt.NDArray[Any] | None:
-    """Return an array of any DLPack library as one of NumPy, copied from a device.
-
-    None if `X` is no such array, or one of NumPy already.
-    """
+def on_host(X: Any) -> Any:
+    """Return an array of any DLPack library, copied from its device, as NumPy's; else `X`."""
     if isinstance(X, np.ndarray) or not hasattr(X, "__dlpack__"):
-        return None
+        return X
     if not isinstance(X, jax.Array):
         X = jax.dlpack.from_dlpack(X)
     return np.asarray(X)

@@ -8,8 +8,6 @@ from dpscd.device.limbs import LARGEST_CUT, margins
 from dpscd.device.rows import Members
 from dpscd.device.steps import dual_steps, sum_of_parts, work_type
 
-__all__ = ["Cut", "Numbers", "clipped", "contributions"]
-
 # Steps are shortened to this part of the clip, so that rounding rarely lifts one above.
 _SHORTER = 1.0 - 2.0**-12
 # What is left of the square of the clip for rounding in the check itself.
@@ -45,8 +43,6 @@ def contributions(
     `shared` is that of :func:`~dpscd.device.limbs.rounded_shared`; `duals`, of shape (members,
     outputs), are the members'.
 
-    Notes
-    -----
     Guarantee: that of :func:`clipped`; and what a member contributes is a function of its
     record, its own duals and the released vector alone.
     Proof: docs/proofs/tensor_cores.md.
@@ -68,8 +64,6 @@ def contributions(
 def clipped(numbers: Numbers, members: Members, steps: Any) -> Cut:
     """Shorten steps, cut them toward zero to whole numbers of cells and check these.
 
-    Notes
-    -----
     Guarantee: the vector of all ``cut cell q`` of a member, over all outputs, is no longer
     than the clip, for every input, NaN and infinity included: its square is computed from the
     whole numbers themselves, and a member for which it is too large contributes nothing.

@@ -9,16 +9,6 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-__all__ = [
-    "LARGEST",
-    "LARGEST_CUT",
-    "MOST",
-    "margins",
-    "rounded_shared",
-    "split",
-    "sums",
-]
-
 #: The largest whole number of two limbs that has the same size with either sign.
 LARGEST = 127 * 256 + 127
 
@@ -75,8 +65,6 @@ def margins(high: Any, low: Any, shared_high: Any, shared_low: Any, work: Any) -
     The result, of type `work` and shape (members, outputs), is ``sum_j (256 h_j H_j + h_j L_j +
     l_j H_j)``: 1/256 of the product, from whole numbers of at most 2^38.
 
-    Notes
-    -----
     Guarantee: each number is a function of its row and the shared vector, to the last bit: a
     sum of whole numbers, exact in any order, turned into a float term by term.
     Requires: at most MOST columns.
@@ -101,8 +89,6 @@ def sums(high: Any, low: Any, cut: Any) -> Any:
 
     Rows are int8 limbs of shape (members, padded), `cut` is int32 of shape (members, outputs).
 
-    Notes
-    -----
     Guarantee: the sum is exact.
     Requires: at most MOST members; multipliers up to LARGEST_CUT in size.
     Proof: docs/proofs/tensor_cores.md, "Sums".

@@ -11,17 +11,6 @@ from jax import lax
 from dpscd.device.backend import compiled
 from dpscd.device.limbs import LARGEST, split
 
-__all__ = [
-    "BLOCK",
-    "DeviceRows",
-    "Members",
-    "empty_rows",
-    "gather",
-    "put_block",
-    "put_rows",
-    "room_for",
-]
-
 #: Rows that are brought to the device at once.
 BLOCK = 4096
 
@@ -90,8 +79,6 @@ def put_rows(
     At most BLOCK rows, as in :class:`dpscd.kernels.rows.DenseRows`; `first` is a multiple of
     BLOCK.
 
-    Notes
-    -----
     Guarantee: record i is replaced by ``scale q``, a function of this record alone, with whole
     numbers ``|q| <= LARGEST``; ``squares`` is the sum of their squares, exactly. Records whose
     norm is not positive, NaN included, are silent.
@@ -109,10 +96,8 @@ def put_block(
     rows: DeviceRows, values: Any, factor: Any, norm: Any, tail: Any, labels: Any,
     weights: Any, first: Any,
 ) -> DeviceRows:  # fmt: skip
-    """Put a whole block of rows that are on the device already into their places.
-
-    Parameters and guarantee are those of :func:`put_rows`; a missing row has norm 0.
-    """
+    """Put a whole block of rows that are on the device already into their places."""
+    # As :func:`put_rows`; a missing row has norm 0.
     whole, scale = _whole_rows(values.astype(jnp.float64), factor, norm, tail)
     padded = 4 * rows.high.shape[1]
     whole = whole[:, :padded]  # without a constant column there may be no room for one
@@ -160,10 +145,5 @@ def gather(rows: DeviceRows, ids: Any) -> Members:
     facts = take(rows.facts)
     high, low = (_limbs(take(words)) for words in (rows.high, rows.low))
     return Members(
-        high,
-        low,
-        facts[:, _SCALE],
-        facts[:, _SQUARES],
-        facts[:, _LABEL],
-        facts[:, _WEIGHT],
+        high, low, facts[:, _SCALE], facts[:, _SQUARES], facts[:, _LABEL], facts[:, _WEIGHT]
     )

@@ -8,8 +8,6 @@ from typing import Any
 
 import jax.numpy as jnp
 
-__all__ = ["LOSSES", "dual_steps", "sum_of_parts", "work_type"]
-
 #: Losses that the engine has, by the names of their classes in lower case.
 LOSSES = ("squared", "logistic", "hinge", "softmax")
 
@@ -25,20 +23,15 @@ def work_type(loss: str) -> Any:
 
 
 def sum_of_parts(parts: Any) -> Any:
-    """Return the sum over outputs of numbers from 0 to 4, the same in every order.
-
-    Each is first cut to a multiple of 2^-40, so that the sum is one of whole numbers.
-    """
+    """Return the sum over outputs of numbers from 0 to 4, the same in every order."""
+    # Each is first cut to a multiple of 2^-40, so that the sum is one of whole numbers.
     whole = jnp.sum((parts * _FINE).astype(jnp.int64), axis=1, dtype=jnp.int64)
     return whole.astype(parts.dtype) * (1.0 / _FINE)
 
 
 def dual_steps(loss: str, u: Any, a: Any, label: Any, weight: Any, k: Any) -> Any:
-    """Return the steps of members, not yet clipped.
-
-    Predictions `u` and duals `a` have shape (members, outputs); weights are positive and `k` is
-    the curvature of each member.
-    """
+    """Return the steps of members, not yet clipped; `k` is the curvature of each."""
+    # Predictions `u` and duals `a` have shape (members, outputs); weights are positive.
     outputs = u.shape[1]
     y = label[:, None]
     weight, k = weight[:, None], k[:, None]

@@ -11,16 +11,11 @@ import numpy.typing as npt
 from jax import lax
 
 from dpscd.device.backend import compiled, exactly
-from dpscd.device.brake import BrakeState, damping_before, new_brake
-from dpscd.device.chacha import key_of
 from dpscd.device.contribution import Numbers, contributions
 from dpscd.device.limbs import MOST, rounded_shared, sums
-from dpscd.device.lots import draw_lot
-from dpscd.device.normals import draw_normals
+from dpscd.device.random import draw_lot, draw_normals, key_of
 from dpscd.device.rows import DeviceRows, gather
 from dpscd.device.steps import work_type
-
-__all__ = ["Job", "State", "block_for", "new_state", "release", "run_steps", "train"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,6 +33,45 @@ class Job(NamedTuple):
     block: int  # members of a lot that are processed together
 
 
+class BrakeState(NamedTuple):
+    """Damping, the first and the last vector of a group, and the squares between them."""
+
+    separability: Any
+    first: Any
+    last: Any
+    moved: Any
+
+
+def new_brake(start: float, shared: Any) -> BrakeState:
+    """Return the state before the first step."""
+    # Arrays of their own: each is written in its place.
+    return BrakeState(
+        jnp.asarray(start, jnp.float64),
+        shared.copy(),
+        shared.copy(),
+        jnp.asarray(0.0, jnp.float64),
+    )
+
+
+def damping_before(rule: Any, step: Any, shared: Any, state: BrakeState) -> BrakeState:
+    """Return the state with the damping of a step that starts from the released `shared`.
+
+    By the rule of :mod:`dpscd.solvers.brake`.
+    Guarantee: a function of public numbers and of released vectors.
+    """
+    place = step % rule.period
+    looks = place < rule.seen
+    begins = place == 0
+    first = jnp.where(begins, shared, state.first)
+    gone = jnp.where(begins, 0.0, jnp.sum((shared - state.last) ** 2))
+    moved = jnp.where(begins, 0.0, state.moved) + jnp.where(looks, gone, 0.0)
+    left = jnp.sum((shared - first) ** 2)
+    swings = (moved > rule.more * rule.expected) & (left < rule.left * moved)
+    raised = jnp.minimum(2.0 * state.separability, rule.most)
+    rises = swings & (place == rule.seen - 1)
+    return BrakeState(jnp.where(rises, raised, state.separability), first, shared, moved)
+
+
 class State(NamedTuple):
     """State of a training between steps; duals and their number are secret."""
 
@@ -48,10 +82,8 @@ class State(NamedTuple):
 
 
 def block_for(lot_size: float, outputs: int) -> int:
-    """Return how many members of a lot are processed together, from public numbers.
-
-    It is chosen so that a lot is rarely a little larger than a whole number of blocks.
-    """
+    """Return how many members of a lot are processed together, from public numbers."""
+    # So that a lot is rarely a little larger than a whole number of blocks.
     most = min(MOST, max(_ALIGNED, _ENTRIES // outputs // _ALIGNED * _ALIGNED))
     share = lot_size / math.ceil(max(lot_size, 1.0) / most)
     wanted = math.ceil((share + 4.0 * math.sqrt(share) + 1.0) / _ALIGNED) * _ALIGNED
@@ -72,8 +104,6 @@ def new_state(job: Job, room: int, separability: float) -> State:
 def release(total: Any, normals: Any, numbers: Numbers, shared: Any) -> Any:
     """Return the shared vector with the exact sum of a lot and its noise, on the grid.
 
-    Notes
-    -----
     Guarantee: that of :func:`dpscd.kernels.packed.release_cells`, the same formula.
     Requires: every coordinate, every step, empty lots too.
     Proof: docs/proofs/shared_vector.md, "Numbers, not reals".
@@ -148,8 +178,6 @@ def train(
     the ascending `stops`, the last being the end, the host calls `seen` with the number of
     steps and a function that returns the shared vector.
 
-    Notes
-    -----
     Guarantee: one step is the mechanism of docs/proofs/shared_vector.md. Duals and rows are
     deleted from the device when this returns or fails.
     Requires: `secret` is uniform, known to nobody and used for no other training.

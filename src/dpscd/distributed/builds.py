@@ -1,4 +1,7 @@
-"""The build of a process, which decides the last bits of sums: workers must be alike."""
+"""The build of a process, which decides the last bits of sums: workers must be alike.
+
+It is asked for first, of workers that may be unable to load anything else.
+"""
 
 from collections.abc import Mapping
 
@@ -8,22 +11,15 @@ from dpscd._version import __version__
 from dpscd.errors import WorkerError
 from dpscd.kernels._jit import compiler
 
-__all__ = ["check_alike", "own_build"]
-
 
 def own_build() -> dict[str, str]:
-    """Return versions, and Numba's target: another build may round differently.
-
-    They depend on the machine and its installation alone, so they are public.
-    """
+    """Return versions, and Numba's target: public facts that decide how numbers round."""
     return {"dpscd": __version__, "numpy": np.__version__, **compiler()}
 
 
 def check_alike(one: Mapping[str, str], other: Mapping[str, str]) -> None:
     """Refuse two workers that may round differently.
 
-    Notes
-    -----
     Guarantee: what a record contributes has the same bits on both, as
     docs/proofs/shared_vector.md, "Shards", requires. The coordinator adds whole numbers and
     the noise, which any processor does alike: it may differ.

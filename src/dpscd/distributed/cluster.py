@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import dask
@@ -11,40 +11,27 @@ from distributed import Client, LocalCluster, Security, Worker, WorkerPlugin
 
 from dpscd.errors import ParameterError
 
-__all__ = ["LOCAL", "connected", "parquet"]
-
 LOCAL = "local"
 """The name of a cluster of processes on this machine, one for each core."""
 
 
-@contextmanager
-def connected(address: str, *, timeout: float = 30.0) -> Iterator[Client]:
-    """Make a cluster the one that fits on Dask collections use while the block runs.
-
-    `address` is ``local``, or that of a Dask scheduler such as ``tls://host:8786``; `timeout`
-    is the number of seconds to wait for it.
-    """
+def connected(address: str, *, timeout: float = 30.0) -> AbstractContextManager[Client]:
+    """Make a cluster, by its address or ``local``, the one that fits on Dask use meanwhile."""
     if address == LOCAL:
-        with _on_this_machine() as client:
-            yield client
-        return
+        return _on_this_machine()
     try:
-        client = Client(address, direct_to_workers=True, timeout=timeout)
+        return Client(address, direct_to_workers=True, timeout=timeout)
     except (OSError, TypeError, ValueError):
         raise ParameterError(
             f"no Dask scheduler answers at {address!r}; give its address, such as "
             f"tcp://host:8786, or {LOCAL!r}."
         ) from None
-    with client:
-        yield client
 
 
 @contextmanager
 def _on_this_machine() -> Iterator[Client]:
     """Start a cluster that nobody but this process and its children can reach.
 
-    Notes
-    -----
     Guarantee: scheduler and workers listen on 127.0.0.1 alone and answer only those who have
     a certificate, made here for this cluster. Others on this machine could otherwise
     read the records, or run code as us. Dask's web servers, which answer anybody, show
@@ -83,9 +70,6 @@ class _WithoutWebServer(WorkerPlugin):
 
 
 def parquet(paths: Sequence[str]) -> Any:
-    """Return Parquet files, in the order of the records, as a Dask dataframe.
-
-    Every worker must be able to open them by these names.
-    """
+    """Return Parquet files, which every worker can open, in order, as a Dask dataframe."""
     # Types of the files, which do not depend on what is missing in a partition.
     return read_parquet(list(paths), dtype_backend="pyarrow")

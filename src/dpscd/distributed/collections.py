@@ -1,16 +1,22 @@
-"""Dask collections as partitions, each a recipe that any worker can repeat."""
+"""Dask collections: partitions, each a recipe that any worker can repeat, and their rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dask.base import is_dask_collection, optimize
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from dask.base import compute, is_dask_collection, optimize
+from dask.delayed import delayed
 from dask.local import get_sync
 from dask.optimization import cull
 from distributed.client import futures_of
+from scipy import sparse
 
 from dpscd.errors import DataError, DataTypeError, ParameterError
 
-__all__ = ["Partition", "columns_of", "partitions_of"]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,11 +33,7 @@ class Partition:
 
 
 def partitions_of(X: Any, *others: Any) -> list[Partition]:
-    """Return the partitions of collections that are divided alike.
-
-    An array is divided by rows only. With `others` a partition loads as a list, with None for
-    an absent collection.
-    """
+    """Return the partitions of collections that are divided alike; with `others`, of lists."""
     given = [X, *(other for other in others if other is not None)]
     if not all(map(is_dask_collection, given)):
         raise DataTypeError(
@@ -73,12 +75,11 @@ class _WithGaps(Partition):
         return [None if key is None else next(values) for key in self.keys]
 
 
-def _delayed(collection: Any, *, optimised: bool) -> list[Any]:
-    if _is_array(collection):
-        if collection.ndim > 1:
-            collection = collection.rechunk({1: -1})
-        return list(collection.to_delayed(optimize_graph=optimised).ravel())
-    return list(collection.to_delayed(optimize_graph=optimised))
+def _delayed(collection: Any, *, optimised: bool = True) -> list[Any]:
+    if not _is_array(collection):
+        return list(collection.to_delayed(optimize_graph=optimised))
+    whole = collection.rechunk({1: -1}) if collection.ndim > 1 else collection
+    return list(whole.to_delayed(optimize_graph=optimised).ravel())
 
 
 def _is_array(collection: Any) -> bool:
@@ -105,6 +106,46 @@ def columns_of(X: Any) -> tuple[list[str] | None, int, bool]:
             raise DataError("X must have two dimensions, and a known number of columns.")
         return None, int(X.shape[1]), hasattr(X._meta, "indptr")
     names = list(X.columns)
-    if not all(isinstance(name, str) for name in names):
-        return None, len(names), False
-    return names, len(names), False
+    named = all(isinstance(name, str) for name in names)
+    return names if named else None, len(names), False
+
+
+def row_counts(X: Any) -> list[int]:
+    """Return the number of records of each partition, counted where they are."""
+    return [int(x) for x in compute(*(delayed(_count)(part) for part in _delayed(X)))]
+
+
+def some_rows(X: Any, kept: Sequence[Ints]) -> Any:
+    """Return a collection with these rows of each partition, by number, where they are."""
+    from dask import array, dataframe  # workers that read a partition need neither
+
+    parts = [delayed(_taken)(part, rows) for part, rows in zip(_delayed(X), kept, strict=True)]
+    if not _is_array(X):
+        return dataframe.from_delayed(parts, meta=X._meta, verify_meta=False)
+    shapes = [(len(rows), *X.shape[1:]) for rows in kept]
+    return array.concatenate(
+        [
+            array.from_delayed(part, shape=shape, dtype=X.dtype, meta=X._meta)
+            for part, shape in zip(parts, shapes, strict=True)
+        ]
+    )
+
+
+def fetched_rows(X: Any, kept: Sequence[Ints]) -> Any:
+    """Return these rows of each partition in the memory of this process; a secret."""
+    found = compute(
+        *(delayed(_taken)(part, rows) for part, rows in zip(_delayed(X), kept, strict=True))
+    )
+    if isinstance(found[0], pd.DataFrame | pd.Series):
+        return pd.concat(found)
+    if sparse.issparse(found[0]):
+        return sparse.vstack(found, format="csr")
+    return np.concatenate(found)
+
+
+def _count(part: Any) -> int:
+    return int(part.shape[0])
+
+
+def _taken(part: Any, rows: Ints) -> Any:
+    return part.iloc[rows] if hasattr(part, "iloc") else part[rows]

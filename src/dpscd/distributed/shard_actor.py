@@ -10,22 +10,9 @@ from dpscd.distributed.builds import check_alike, own_build
 from dpscd.distributed.collections import Partition
 from dpscd.errors import DpscdError, WorkerError
 from dpscd.releases.query import only_sums
-from dpscd.solvers.reader import Reader
-from dpscd.solvers.shard import Shard
+from dpscd.solvers.shard import Reader, Shard
 
-__all__ = ["ShardActor", "StaleShardError"]
-
-_METHODS = frozenset(
-    {
-        "begin",
-        "count",
-        "keys",
-        "read_with",
-        "replay",
-        "step",
-        "total",
-    }
-)
+_METHODS = frozenset({"begin", "count", "keys", "read_with", "replay", "step", "total"})
 
 
 class StaleShardError(Exception):
@@ -35,11 +22,8 @@ class StaleShardError(Exception):
 class ShardActor:
     """A shard on a worker. Its errors say nothing about the records.
 
-    `build` is :func:`~dpscd.distributed.builds.own_build` of the first workers; this worker's
-    must equal it, also where it replaces a lost one.
+    `build` is that of the first workers; this one's must equal it, also in place of a lost one.
 
-    Notes
-    -----
     Guarantee: answers only whom it met. Dask may build an actor again by itself, from what it
     was built from: the first reader, and no steps. Nobody has met that one.
     """

@@ -11,11 +11,11 @@ import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
-import numpy.typing as npt
 from distributed import Client, KilledWorker
 from distributed.client import default_client
 
@@ -25,12 +25,8 @@ from dpscd.distributed.collections import Partition
 from dpscd.distributed.shard_actor import ShardActor, StaleShardError
 from dpscd.errors import DataError, DpscdError, ParameterError, WorkerError
 from dpscd.preprocessing import refusals
-from dpscd.solvers.reader import Reader
+from dpscd.solvers.shard import Reader
 from dpscd.solvers.sharded import LOST, Sharded, ShardPool
-
-__all__ = ["Workers", "workers_with"]
-
-Floats = npt.NDArray[np.float64]
 
 # How often to look whether a worker that does not answer is still there, in seconds.
 _LOOK = 1.0
@@ -40,28 +36,25 @@ _WAIT = 300
 _GONE = "Worker holding Actor was lost"
 
 
+@dataclass(eq=False, repr=False)
 class _ShardPlace:
     """The partitions of a shard, and the actor that holds them now."""
 
-    def __init__(self, parts: Sequence[Partition]) -> None:
-        self.parts = parts
-        self.address = ""
-        self.token = ""
-        self.future: Any = None
-        self.actor: Any = None
+    parts: Sequence[Partition]
+    address: str = ""
+    token: str = ""
+    future: Any = None
+    actor: Any = None
 
 
 class _DaskTransport:
-    """Actors on the workers of a client; see :class:`dpscd.solvers.sharded.ShardTransport`.
-
-    `workers`, the number of workers with or without a shard, is public. The number of shards is
-    not: it may follow the number of partitions, hence the data.
-    """
+    """Actors on a client's workers: a :class:`dpscd.solvers.sharded.ShardTransport`."""
 
     def __init__(self, client: Client, parts: Sequence[Partition], reader: Reader) -> None:
         self._client = client
         self._reader = reader
         addresses = self._addresses() or _waited_for(client)
+        # Public; the number of shards is not: it may follow the data, as partitions do.
         self.workers = len(addresses)
         _check_versions(client)
         self._build = _common_build(client)
@@ -124,11 +117,9 @@ class _DaskTransport:
         return reply.result()
 
     async def _there(self, shard: _ShardPlace) -> bool:
-        """Return whether the shard that was asked is still there, as far as can be seen.
-
-        Dask drops a call of an actor that is not there without an answer, and an actor that
-        was made again in the meantime, here or elsewhere, looks as if it were computing.
-        """
+        """Return whether the shard that was asked is still there, as far as can be seen."""
+        # Dask drops a call of an actor that is not there without an answer, and an actor that
+        # was made again in the meantime, here or elsewhere, looks as if it were computing.
         if shard.future.status != "finished" or shard.address not in await self._places(shard):
             return False
         known = asyncio.ensure_future(_awaited(shard.actor.knows(shard.token)))
@@ -181,11 +172,9 @@ class _DaskTransport:
 
 
 def _check_versions(client: Client) -> None:
-    """Refuse a cluster with workers that lack this library, or have it in another version.
-
-    The question is a function of the standard library: a worker that cannot import what it is
-    sent silently loses its scheduler, and would be awaited in vain.
-    """
+    """Refuse workers that lack this library, or have it in another version."""
+    # Asked by the standard library: a worker that cannot import what it is sent silently loses
+    # its scheduler, and would be awaited in vain.
     asked = client.run(pydoc.locate, "dpscd._version.__version__", on_error="return")
     for found in asked.values():
         if found != __version__ and not isinstance(found, OSError):  # that one is just lost
@@ -225,11 +214,7 @@ async def _awaited(future: Any) -> Any:
 
 
 class Workers:
-    """The records of a fit on the workers of a cluster.
-
-    `count`, the number of persons or records, is secret under add-remove. `workers` is public,
-    and the same however records are divided.
-    """
+    """The records of a fit on a cluster; `count` is secret, `workers` their public number."""
 
     def __init__(self, transport: _DaskTransport, reader: Reader) -> None:
         self._pool = ShardPool(transport)
@@ -243,8 +228,6 @@ class Workers:
     def _check_together(self) -> None:
         """Refuse persons whose rows lie in several partitions.
 
-        Notes
-        -----
         Guarantee: each person's rows are in one partition, but for a chance of
         ``n^2 2^-129`` that two of `n` persons have the same hash: then a fit is refused that
         need not be. What is compared are hashes under a key of this call.

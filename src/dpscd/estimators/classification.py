@@ -1,4 +1,4 @@
-"""Classifiers: what they share, and differentially private logistic regression."""
+"""Differentially private logistic regression and linear support vector machine."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,76 +7,52 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
-from dpscd import losses
 from dpscd.errors import ParameterError, PrivacyWarning
 from dpscd.estimators.base import DPLinearModel, Floats
-from dpscd.estimators.documentation import documented
-from dpscd.estimators.inference_checks import check_inference_parameters
+from dpscd.estimators.documentation import parametrised
 from dpscd.estimators.intervals import WithIntervals
-from dpscd.estimators.parameters import given
+from dpscd.estimators.parameters import check_inference_parameters, given
 from dpscd.estimators.validation import check_number, label_set, sorted_classes, warn_user
 from dpscd.link import Link
-from dpscd.losses import Loss
 from dpscd.preprocessing.cells import text_of
-from dpscd.problem import Model
 from dpscd.records.labels import ClassLabels
-from dpscd.releases.base import State
-from dpscd.releases.calibration import link_of
-
-__all__ = ["DPLinearClassifier", "DPLogisticRegression"]
 
 
+@parametrised
 class DPLinearClassifier(ClassifierMixin, DPLinearModel):
     """What both classifiers share: classes, their weights, and decisions."""
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        delta: float | str = "auto",
-        lam: float | str = "auto",
-        epochs: float | str = "auto",
-        lot_size: int | str = "auto",
-        travel: float | str = "auto",
-        relation: str = "zero-out",
-        row_bound: float = 1.0,
-        n: int | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        standardise: bool | str = "auto",
-        classes: Sequence[Any] | None = None,
-        class_weight: Mapping[Any, float] | None = None,
-        max_rows: int = 100,
-        person_weight: str = "sum",
-        ledger: str | None = None,
-        dataset: str | None = None,
-        n_jobs: int | None = None,
-        engine: str = "numba",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.lam = lam
-        self.epochs = epochs
-        self.lot_size = lot_size
-        self.travel = travel
-        self.relation = relation
-        self.row_bound = row_bound
-        self.n = n
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.standardise = standardise
-        self.classes = classes
-        self.class_weight = class_weight
-        self.max_rows = max_rows
-        self.person_weight = person_weight
-        self.ledger = ledger
-        self.dataset = dataset
-        self.n_jobs = n_jobs
-        self.engine = engine
-        self.random_state = random_state
-        self.verbose = verbose
+    classes: Sequence[Any] | None = None
+    class_weight: Mapping[Any, float] | None = None
+    engine: str = "numba"
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes, in the order of scores."""
+        facts = self.fit_.plan.facts
+        dtype = None if facts.schema is not None else facts.labels.dtype
+        classes: npt.NDArray[Any] = np.array(facts.classes, dtype=dtype)
+        return classes
+
+    @property
+    def coef_(self) -> Floats:
+        """Coefficients, in the user's units."""
+        return self.fit_.numbers.coef
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercepts."""
+        return self.fit_.numbers.intercept
+
+    @property
+    def coef_noise_(self) -> Floats:
+        """Standard deviation that noise adds to each coefficient."""
+        return self.fit_.numbers.coef_noise
+
+    @property
+    def intercept_noise_(self) -> Floats:
+        """Standard deviation that noise adds to each intercept."""
+        return self.fit_.numbers.intercept_noise
 
     def decision_function(self, X: Any) -> Floats:
         """Return how far each record lies on the side of each class.
@@ -176,57 +152,28 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
                 # A record's whole contribution is bounded: weights above 1 would be cut.
                 per_class /= max(per_class.max(), 1e-300)
             weights = tuple(per_class.tolist())
-        return ClassLabels(tuple(labels), weights)
-
-    def _public(self, meaning: ClassLabels, classes: npt.NDArray[Any]) -> dict[str, Any]:
-        del meaning
-        plain = [
-            label if isinstance(label, str | int | float | bool) else str(label)
-            for label in classes.tolist()
-        ]
-        origin = "declared" if self.classes is not None else "the labels in y"
-        weights = {str(label): float(w) for label, w in (self.class_weight or {}).items()}
-        return {"classes": plain, "classes_from": origin, "class_weight": weights}
-
-    def _set_model(self, model: Model, classes: npt.NDArray[Any]) -> None:
-        self.classes_ = classes
-        self.coef_ = model.coef
-        self.intercept_ = model.intercept
-        self.coef_noise_ = model.coef_noise
-        self.intercept_noise_ = model.intercept_noise
+        return ClassLabels(tuple(labels), weights, classes.dtype.str)
 
 
-@documented
+@parametrised
 class DPLogisticRegression(WithIntervals, DPLinearClassifier):
     """Logistic regression with differential privacy.
 
     Minimises ``mean log(1 + exp(-y (x.w + b))) + lam/2 |w|^2`` for two classes, and for more
     the multinomial ``mean log(sum_k exp(m_k)) - m_y + lam/2 |W|^2`` with margins
-    ``m_k = x.w_k + b_k``. There is no learning rate, clip norm or batch size to choose: what
-    is 'auto' is planned from public numbers.
+    ``m_k = x.w_k + b_k``.
 
     Parameters
     ----------
     {first}
-    classes : sequence of labels, optional
-        The classes, known without looking at the data. A record with another label
-        contributes nothing. None takes the labels that occur as public, with a warning.
-    class_weight : dict, optional
-        Public weight of the records of each class, 1 where absent. In a private fit with
-        ``lam='auto'`` they are divided by the largest, so that only their ratios matter: what
-        one record contributes is bounded whatever its weight.
+    {classes}
     {inference}
     {engine}
     {last}
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        Coefficients, in the user's units.
-    intercept_ : array of shape (1,) or (n_classes,)
-        Intercepts.
-    classes_ : array of shape (n_classes,)
-        The classes, sorted.
+    {classified}
     link_ : Link
         How probabilities follow from decisions: `scale` and `caps`, computed from released
         numbers (docs/understanding/probabilities.md). Where a release after training showed
@@ -250,73 +197,19 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
     True
     """
 
-    link_: Link
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        delta: float | str = "auto",
-        lam: float | str = "auto",
-        epochs: float | str = "auto",
-        lot_size: int | str = "auto",
-        travel: float | str = "auto",
-        relation: str = "zero-out",
-        row_bound: float = 1.0,
-        n: int | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        standardise: bool | str = "auto",
-        classes: Sequence[Any] | None = None,
-        class_weight: Mapping[Any, float] | None = None,
-        inference: bool | str = False,
-        max_rows: int = 100,
-        person_weight: str = "sum",
-        ledger: str | None = None,
-        dataset: str | None = None,
-        n_jobs: int | None = None,
-        engine: str = "numba",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            delta=delta,
-            lam=lam,
-            epochs=epochs,
-            lot_size=lot_size,
-            travel=travel,
-            relation=relation,
-            row_bound=row_bound,
-            n=n,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            standardise=standardise,
-            classes=classes,
-            class_weight=class_weight,
-            max_rows=max_rows,
-            person_weight=person_weight,
-            ledger=ledger,
-            dataset=dataset,
-            n_jobs=n_jobs,
-            engine=engine,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.inference = inference
+    inference: bool | str = False
 
     def _check_own_parameters(self) -> None:
         super()._check_own_parameters()
         check_inference_parameters(self)
 
-    def _loss_of(self, meaning: ClassLabels) -> Loss:
-        return losses.Logistic() if len(meaning.classes) == 2 else losses.Softmax()
+    def _loss(self, classes: npt.NDArray[Any]) -> str:
+        return "Logistic" if len(classes) == 2 else "Softmax"
 
-    def _set_released(self, state: State) -> None:
-        self._set_inference(state)
-        self.link_ = Link()
-        if len(self.classes_) == 2:
-            self.link_ = state.link or link_of(state)
+    @property
+    def link_(self) -> Link:
+        """How probabilities follow from decisions."""
+        return self.fit_.numbers.link or Link()
 
     def predict_log_proba(self, X: Any) -> Floats:
         """Return the logarithm of the probability of each class.
@@ -352,3 +245,39 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
         """
         probabilities: Floats = np.exp(self.predict_log_proba(X))
         return probabilities
+
+
+@parametrised
+class DPLinearSVC(DPLinearClassifier):
+    """Linear support vector machine with differential privacy.
+
+    Minimises ``mean max(0, 1 - y (x.w + b)) + lam/2 |w|^2``, one model against the rest for
+    each class when there are more than two.
+
+    Parameters
+    ----------
+    {first}
+    {classes}
+    {engine}
+    {last}
+
+    Attributes
+    ----------
+    {classified}
+    {fitted}
+
+    Notes
+    -----
+    {notes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpscd import DPLinearSVC
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
+    >>> y = np.where(X[:, 0] > X[:, 1], "left", "right")
+    >>> model = DPLinearSVC(epsilon=1.0, classes=["left", "right"], random_state=0)
+    >>> model.fit(X, y).score(X, y) > 0.98
+    True
+    """

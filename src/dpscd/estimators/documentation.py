@@ -1,12 +1,12 @@
-"""The parameters that all estimators share, described once."""
+"""Constructors of the estimators, and the parameters that these share, described once."""
 
-from typing import TypeVar
-
-__all__ = ["documented"]
+from dataclasses import dataclass, field
+from typing import TypeVar, dataclass_transform
 
 T = TypeVar("T", bound=type)
 
-_FIRST = """\
+_TEXTS = {
+    "first": """\
 epsilon : float, default=1.0
         How much a record, or with `groups` a person, may influence the model;
         ``float('inf')`` is not private.
@@ -30,9 +30,8 @@ epsilon : float, default=1.0
     row_bound : float, default=1.0
         Longer rows of X are scaled down to this length in training, silently.
     n : int, optional
-        Declared number of records, or with `groups` of persons, used instead of the true
-        one everywhere. Required by
-        relation='add-remove', under which the true number is secret.
+        Declared number of records, or with `groups` of persons, used instead of the true one
+        everywhere. Required by relation='add-remove', under which the true number is secret.
     fit_intercept : bool, default=True
         Whether to add a constant column; it is penalised like the others.
     intercept_scaling : float or 'auto', default='auto'
@@ -45,15 +44,24 @@ epsilon : float, default=1.0
         what chances miss on average, or on whether predictions should cut long rows and be
         stretched. False does none of this. The fitted model is in the user's units all
         the same. 'auto' does so when `lam` and `intercept_scaling` are 'auto' and the moments
-        can be seen through their noise. Sparse features are scaled but not centred."""
-
-_CLIP = """\
-clip_predictions : bool, default=True
+        can be seen through their noise. Sparse features are scaled but not centred.""",
+    "classes": """\
+classes : sequence of labels, optional
+        The classes, known without looking at the data. A record with another label
+        contributes nothing. None takes the labels that occur as public, with a warning.
+    class_weight : dict, optional
+        Public weight of the records of each class, 1 where absent. In a private fit with
+        ``lam='auto'`` they are divided by the largest, so that only their ratios matter: what
+        one record contributes is bounded whatever its weight.""",
+    "bounds": """\
+y_bounds : tuple of two floats
+        Public range of the labels; labels outside are clipped to it. Required. With an
+        intercept labels are centred on its middle, around which the intercept is penalised.
+    clip_predictions : bool, default=True
         Whether predictions are moved into `y_bounds`, as the labels of training were, and rows
         cut to `longest_row_`; False gives the bare line. Public, and free to change after the
-        fit."""
-
-_INFERENCE = """\
+        fit.""",
+    "inference": """\
 inference : bool or 'robust', default=False
         Whether coefficients are to have confidence intervals (:meth:`conf_int`,
         :meth:`summary`): the fit is then planned for that instead of for predictions, and
@@ -61,21 +69,14 @@ inference : bool or 'robust', default=False
         'robust' does not assume that the model is true (sandwich), as is always so with
         `groups`, which need ``person_weight='share'``. For two classes, or ridge regression;
         dense rows; `lam`, `travel`, `epochs` and `lot_size` must be 'auto'
-        (docs/guides/intervals.md)."""
-
-_ENGINE = """\
+        (docs/guides/intervals.md).""",
+    "engine": """\
 engine : {'numba', 'jax'}, default='numba'
         What computes the training. 'jax' needs the extra ``dpscd[jax]`` and is for a GPU: it
         pays from some hundred thousand rows, or many classes (docs/guides/large_data.md).
         Dense rows of records; not with `groups` nor on Dask. The mechanism and the guarantee
-        are the same, the random numbers others."""
-
-_LONGEST = """\
-longest_row_ : float
-        Predictions cut rows to this length: `row_bound` where a release ("long rows") showed
-        that this is better, as it is for training, else infinity."""
-
-_LAST = """\
+        are the same, the random numbers others.""",
+    "last": """\
 max_rows : int, default=100
         With `groups`: rows of a person that step together, at most. A person with more lets
         them take turns. Public; it bounds the time and memory that one person can take.
@@ -97,9 +98,23 @@ max_rows : int, default=100
         :class:`~dpscd.SecretSeed` are accepted, and the charge of the latter is marked.
     verbose : int, default=0
         1 shows how many steps of the plan are done, on stderr; neither time nor data. That code
-        is compiled for the first time is said then, and always on a terminal."""
-
-_FITTED = """\
+        is compiled for the first time is said then, and always on a terminal.""",
+    "classified": """\
+coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        Coefficients, in the user's units.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : array of shape (n_classes,)
+        The classes, sorted.""",
+    "line": """\
+coef_ : array of shape (n_features,)
+        Coefficients, in the user's units.
+    intercept_ : float
+        Intercept.
+    longest_row_ : float
+        Predictions cut rows to this length: `row_bound` where a release ("long rows") showed
+        that this is better, as it is for training, else infinity.""",
+    "fitted": """\
 coef_noise_, intercept_noise_ : arrays, shaped like the coefficients and intercepts
         What the noise of training adds to each number, as a standard deviation; computed
         without the records. For DPRidge whose card lists no rescaling a proved upper bound,
@@ -110,25 +125,20 @@ coef_noise_, intercept_noise_ : arrays, shaped like the coefficients and interce
     feature_names_in_ : array of shape (n_features,)
         Their names, when X had names.
     privacy_ : PrivacyCard
-        What the model guarantees, re-checkable with ``privacy_.verify()``."""
+        What the model guarantees, re-checkable with ``privacy_.verify()``.""",
+    "notes": """\
+There is no learning rate, clip norm or batch size to choose: what is 'auto' is planned
+    from public numbers. There is no ``partial_fit`` and no ``warm_start``: going on with a fit
+    is a second release of the same records and would have to be paid for as such. Predictions
+    use rows as they are, without the scaling to `row_bound`, unless a regression's
+    `longest_row_` says otherwise (docs/guides/regression.md has numbers).""",
+}
 
-_NOTES = """\
-There is no ``partial_fit`` and no ``warm_start``: going on with a fit is a second release
-    of the same records and would have to be paid for as such. Predictions use rows as they
-    are, without the scaling to `row_bound`, unless a regression's `longest_row_` says
-    otherwise (docs/guides/regression.md has numbers)."""
 
-
-def documented(estimator: T) -> T:
-    """Fill the marks {first}, {clip}, {last}, {longest} and so on in a class's docstring."""
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def parametrised(estimator: T) -> T:
+    """Make annotated names with defaults the parameters of a class; fill marks in its text."""
     if estimator.__doc__:  # absent under python -OO
-        marks = {"first": _FIRST, "clip": _CLIP, "last": _LAST}
-        marks |= {
-            "engine": _ENGINE,
-            "inference": _INFERENCE,
-            "longest": _LONGEST,
-            "fitted": _FITTED,
-            "notes": _NOTES,
-        }
-        estimator.__doc__ = estimator.__doc__.format(**marks)
+        estimator.__doc__ = estimator.__doc__.format(**_TEXTS)
+    dataclass(eq=False, repr=False, kw_only=True)(estimator)  # in place
     return estimator

@@ -12,36 +12,21 @@ from sklearn.utils.validation import validate_data
 from dpscd.errors import DataError, ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.searches import check_fitted
-from dpscd.estimators.sources import codes_of
+from dpscd.estimators.sources import codes_of, units_in
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.table_answers import schema_chances
 from dpscd.estimators.validation import quietly
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource, is_dask
-from dpscd.preprocessing.identifiers import count_of
+from dpscd.preprocessing.refusals import redact_errors
 from dpscd.preprocessing.stored_rows import StoredRows
 from dpscd.privacy.unit import RECORD, Unit
 from dpscd.records.labels import ClassLabels, label_column, numbers_in
-from dpscd.records.redaction import redact_errors
 from dpscd.records.tables import table_source
+from dpscd.releases.score import ScoredRecords
 from dpscd.scores.measure import Answers
 
-__all__ = ["HeldOut", "Read", "held_out"]
-
 _CHANGED = "the table changed while it was read; what was charged stays charged."
-
-
-@dataclass(frozen=True, repr=False)
-class Read:
-    """What was read of records: a secret."""
-
-    answers: Answers  # what is known and predicted
-    persons: npt.NDArray[np.int64] | None  # number of each record's person, if that is the unit
-
-    @property
-    def count(self) -> int:
-        """Number of records, or of persons."""
-        return len(self.answers.labels) if self.persons is None else count_of(self.persons)
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,14 +37,12 @@ class HeldOut:
     unit: Unit  # what is protected
     bounds: tuple[float, float] | None  # of the target of a regression, in its own unit
     count: int  # records or persons
-    read: Callable[[bool], Read]  # reads the cells, with probabilities if asked for
+    read: Callable[[bool], ScoredRecords]  # reads the cells, with probabilities if asked for
 
 
 def held_out(model: Any, X: Any, y: Any, groups: Any) -> HeldOut:
     """Return the records that a fitted model is to be scored on.
 
-    Notes
-    -----
     Guarantee: what is returned holds of the records their number only; `read` returns for each
     a function of its own cells, and raises nothing that holds a cell.
     """
@@ -94,30 +77,32 @@ def _unit(model: Any, groups: Any) -> Unit:
     return RECORD
 
 
-def _quiet(read: Callable[[bool], Read], chances: bool) -> Read:
+def _scored(answers: Answers, persons: npt.NDArray[np.int64] | None) -> ScoredRecords:
+    return ScoredRecords(answers, persons, units_in(persons, len(answers.labels)))
+
+
+def _quiet(read: Callable[[bool], ScoredRecords], chances: bool) -> ScoredRecords:
     """Read records; nothing is said of a value, by an error or by a warning of numpy's."""
     with np.errstate(all="ignore"):  # a decision of huge numbers may be none
-        found: Read = redact_errors(lambda: read(chances))
+        found: ScoredRecords = redact_errors(lambda: read(chances))
     return found
 
 
 def _table(model: Any, table: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
     own = unit.person is not None
     source = table_source(table, model.schema_, y, person=own)
-    codes = None
-    if groups is not None:
-        codes = redact_errors(lambda: codes_of(groups, source.count))
+    codes = codes_of(groups, source.count)
 
-    def read(chances: bool) -> Read:
+    def read(chances: bool) -> ScoredRecords:
         parsed = source.parsed()
         if not own and len(parsed) != source.count:
             raise DataError(_CHANGED)
         found = _answers(model, model.estimator_, parsed, parsed.target)
         if chances and len(parsed):
             found = found._replace(chances=schema_chances(model, parsed))
-        return Read(found, parsed.persons if own else codes)
+        return _scored(found, parsed.persons if own else codes)
 
-    count = source.count if codes is None else count_of(codes)
+    count = units_in(codes, source.count)
     bounds = None if model.schema_.target.classes else model.target_bounds_
     return HeldOut(model.estimator_, unit, bounds, count, lambda x: _quiet(read, x))
 
@@ -130,11 +115,9 @@ def _arrays(model: Any, X: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
     column = label_column(y)
     if len(column) != rows.count:
         raise DataError(refusals.UNEQUAL)
-    codes = None
-    if groups is not None:
-        codes = redact_errors(lambda: codes_of(groups, rows.count))
+    codes = codes_of(groups, rows.count)
 
-    def read(chances: bool) -> Read:
+    def read(chances: bool) -> ScoredRecords:
         found, usable = _finite_rows(rows)
         labels: Any
         if hasattr(model, "classes_"):
@@ -145,9 +128,9 @@ def _arrays(model: Any, X: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
         answers = _answers(model, model, found, labels)
         if chances and len(labels):
             answers = answers._replace(chances=model.predict_proba(found))
-        return Read(answers, codes)
+        return _scored(answers, codes)
 
-    count = rows.count if codes is None else count_of(codes)
+    count = units_in(codes, rows.count)
     low, high = getattr(model, "y_bounds", None) or (None, None)
     bounds = None if low is None or high is None else (float(low), float(high))
     return HeldOut(model, unit, bounds, count, lambda x: _quiet(read, x))

@@ -24,14 +24,9 @@ from dpscd.estimators.searches import check_fitted
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.unseen import averages_in
 from dpscd.link import Link
-from dpscd.preprocessing.row_scaler import RowScaler
-from dpscd.preprocessing.table_encoder import TableEncoder
+from dpscd.preprocessing.transformers import RowScaler, TableEncoder
 
-__all__ = ["to_onnx", "to_sklearn"]
-
-Parts = list[tuple[str, list[str], dict[str, int]]]  # operator, constants, attributes
-
-_NO_ONNX = "ONNX needs skl2onnx; install it with: pip install skl2onnx"
+Parts = list[tuple[str, list[str], dict[str, Any]]]  # operator, constants, attributes
 
 
 def to_sklearn(model: DPLinearModel | TableModel) -> Any:
@@ -90,19 +85,16 @@ def _plain(model: Any) -> Any:
         encoder.n_features_in_ = len(names)
         inner = copy.copy(model.estimator_)
         del inner.feature_names_in_  # the encoder returns arrays
+        numbers = inner.fit_.numbers
         coef, intercept = averages_in(
-            np.atleast_2d(inner.coef_),
-            np.atleast_1d(inner.intercept_),
-            schema,
-            inner.unseen_features(),
-            model._means(),
+            numbers.coef, numbers.intercept, schema, inner.unseen_features(), model._means()
         )
-        inner.coef_ = coef.reshape(inner.coef_.shape)
-        inner.intercept_ = intercept.reshape(np.shape(inner.intercept_))
-        if hasattr(inner, "classes_"):
-            _sort_classes(inner)
+        numbers = dataclasses.replace(numbers, coef=coef, intercept=intercept)
+        inner.fit_ = dataclasses.replace(inner.fit_, numbers=numbers)
         return make_pipeline(encoder, _plain(inner))
     plain, link = _bare(model), getattr(model, "link_", Link())
+    if hasattr(plain, "classes_"):
+        link = _sort_classes(plain, link)
     if not link.is_sigmoid:
         linked = LinkedClassifier(clone(plain), link.scale, link.caps)
         linked.classifier_ = plain
@@ -114,16 +106,16 @@ def _plain(model: Any) -> Any:
     return plain
 
 
-def _sort_classes(model: Any) -> None:
+def _sort_classes(plain: Any, link: Link) -> Link:
     """Put the classes, which are in the order of a schema, in that of scikit-learn's models."""
-    order = np.argsort(model.classes_)
-    model.classes_ = model.classes_[order]
+    order = np.argsort(plain.classes_)
+    plain.classes_ = plain.classes_[order]
     if len(order) > 2:
-        model.coef_, model.intercept_ = model.coef_[order], model.intercept_[order]
+        plain.coef_, plain.intercept_ = plain.coef_[order], plain.intercept_[order]
     elif order[0]:
-        model.coef_, model.intercept_ = -model.coef_, -model.intercept_
-        if hasattr(model, "link_"):
-            model.link_ = dataclasses.replace(model.link_, caps=model.link_.caps[::-1])
+        plain.coef_, plain.intercept_ = -plain.coef_, -plain.intercept_
+        return dataclasses.replace(link, caps=link.caps[::-1])
+    return link
 
 
 def _bare(model: Any) -> Any:
@@ -135,9 +127,10 @@ def _bare(model: Any) -> Any:
         return _filled(one, model, n_iter_=iterations)
     if not isinstance(model, DPLinearClassifier):
         return _filled(plain(), model, n_iter_=iterations)
+    filled = _filled(plain(), model, classes_=model.classes_, n_iter_=iterations)
     if plain is LogisticRegression and len(model.classes_) > 2:
-        return _multinomial(model)
-    return _filled(plain(), model, classes_=model.classes_, n_iter_=iterations)
+        _sort_classes(filled, Link())
+    return filled
 
 
 _ONNX_FLOAT = 1  # onnx.TensorProto.FLOAT
@@ -176,7 +169,7 @@ def to_onnx(model: DPLinearModel, path: str | os.PathLike[str]) -> None:
         from skl2onnx import to_onnx as convert
         from skl2onnx.common.data_types import FloatTensorType
     except ImportError:
-        raise DpscdError(_NO_ONNX) from None
+        raise DpscdError("ONNX needs skl2onnx; install it with: pip install skl2onnx") from None
     inputs = [("X", FloatTensorType([None, model.n_features_in_]))]
     options = None
     if hasattr(plain, "predict_proba"):
@@ -218,8 +211,6 @@ def _clipped(plain: Any, low: float, high: float) -> Any:
 
 def _append_link(graph: Any, link: Link) -> None:
     """Turn the last output of a graph, decisions -u and u, into probabilities by a link."""
-    from onnx import helper
-
     parts: Parts = [
         ("Mul", ["link_scale"], {}),
         ("Sigmoid", [], {}),
@@ -227,16 +218,14 @@ def _append_link(graph: Any, link: Link) -> None:
         ("LpNormalization", [], {"p": 1, "axis": 1}),
     ]
     numbers = {"link_scale": [link.scale], "link_caps": list(link.caps[::-1])}
-    _append(graph, graph.output[-1].name, parts, numbers, helper)
+    _append(graph, graph.output[-1].name, parts, numbers)
 
 
 def _append_clip(graph: Any, low: float, high: float) -> None:
     """Move the only output of a graph into bounds."""
-    from onnx import helper
-
     parts: Parts = [("Max", ["lowest"], {}), ("Min", ["highest"], {})]
     numbers = {"lowest": [low], "highest": [high]}
-    _append(graph, graph.output[0].name, parts, numbers, helper)
+    _append(graph, graph.output[0].name, parts, numbers)
 
 
 def _prepend_cut(graph: Any, width: int, longest: float) -> None:
@@ -247,11 +236,9 @@ def _prepend_cut(graph: Any, width: int, longest: float) -> None:
         names = ["X_cut" if name == "X" else name for name in node.input]
         del node.input[:]
         node.input.extend(names)
-    for name, value in (("longest", longest), ("one", 1.0)):
-        graph.initializer.append(helper.make_tensor(name, _ONNX_FLOAT, [1], [value]))
-    graph.initializer.append(
-        helper.make_tensor("column_of_ones", _ONNX_FLOAT, [width, 1], [1.0] * width)
-    )
+    ones = ("column_of_ones", [width, 1], [1.0] * width)
+    for name, shape, values in (("longest", [1], [longest]), ("one", [1], [1.0]), ones):
+        graph.initializer.append(helper.make_tensor(name, _ONNX_FLOAT, shape, values))
     nodes = [
         helper.make_node("Mul", ["X", "X"], ["X_squares"]),
         helper.make_node("MatMul", ["X_squares", "column_of_ones"], ["X_square"]),
@@ -265,10 +252,10 @@ def _prepend_cut(graph: Any, width: int, longest: float) -> None:
     graph.node.extend([*nodes, *own])
 
 
-def _append(
-    graph: Any, output: str, parts: Parts, numbers: dict[str, list[float]], helper: Any
-) -> None:
+def _append(graph: Any, output: str, parts: Parts, numbers: dict[str, list[float]]) -> None:
     """Put nodes, each on what the one before it gives, between a graph and its output."""
+    from onnx import helper
+
     for node in graph.node:
         names = [f"{output}_bare" if name == output else name for name in node.output]
         del node.output[:]
@@ -294,12 +281,4 @@ def _filled(plain: Any, model: Any, **more: Any) -> Any:
         plain.feature_names_in_ = model.feature_names_in_
     for name, value in more.items():
         setattr(plain, name, value)
-    return plain
-
-
-def _multinomial(model: Any) -> Any:
-    # scikit-learn's classes are sorted; the model's may be in the order of a schema.
-    order = np.argsort(model.classes_)
-    plain = _filled(LogisticRegression(), model, classes_=model.classes_[order], n_iter_=_ONE)
-    plain.coef_, plain.intercept_ = model.coef_[order], model.intercept_[order]
     return plain

@@ -9,37 +9,23 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.cards.card import PrivacyCard
 from dpscd.errors import ParameterError
 from dpscd.estimators.searches import check_fitted
 from dpscd.estimators.validation import check_number
-from dpscd.inference import (
-    ABSENT,
-    CAPPED,
-    Found,
-    Inference,
-    Path,
-    coefficient_map,
-)
-from dpscd.information import measure_of, released_size
-from dpscd.plan import average_from
-from dpscd.privacy.release import Release
+from dpscd.inference import ABSENT, CAPPED, Found, Inference, Path, coefficient_map
+from dpscd.information import measure_of
+from dpscd.model.fit import Fit
+from dpscd.preprocessing.column_features import Bounds, column_names, declared_bounds, width_of
+from dpscd.preprocessing.declarations import Column
+from dpscd.preprocessing.encoding import levels_of, unit_of
+from dpscd.preprocessing.schema import Schema
 from dpscd.problem import Problem
 from dpscd.releases.base import State
-from dpscd.standard import Standard
+from dpscd.releases.information import Information
+from dpscd.standard import Levels, Standard
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "Intervals",
-    "Terms",
-    "WithIntervals",
-    "combined",
-    "inference_of",
-    "intervals_of",
-    "model_numbers",
-]
 
 Floats = npt.NDArray[np.float64]
 
@@ -67,6 +53,8 @@ class Terms:
 class Intervals:
     """Estimates of a private model with their standard errors: what ``summary()`` returns.
 
+    Printed, it is a table; `frame` is for programs.
+
     Attributes
     ----------
     frame : DataFrame
@@ -80,10 +68,6 @@ class Intervals:
         What the model is, and what it guarantees.
     about : str
         What the intervals are about.
-
-    Notes
-    -----
-    Printed, it is a table; `frame` is for programs.
 
     Examples
     --------
@@ -107,16 +91,8 @@ class Intervals:
 
     def __str__(self) -> str:
         tail = f"{50.0 * (1.0 - self.level):.4g}"
-        names = [
-            "",
-            "estimate",
-            "std err",
-            "z",
-            "P>|z|",
-            f"[{tail}%",
-            f"{100 - float(tail):g}%]",
-        ]
-        names.append("privacy")
+        ends = f"[{tail}%", f"{100 - float(tail):g}%]"
+        names = ["", "estimate", "std err", "z", "P>|z|", *ends, "privacy"]
         cells = [names]
         for row in self.frame.to_dict(orient="records"):
             if row["refused"] is not None:
@@ -144,14 +120,15 @@ class Intervals:
 class WithIntervals:
     """What a model trained with `inference` says about its coefficients."""
 
-    inference: bool | str
-    coef_: Any
-    intercept_: Any
-    privacy_: PrivacyCard
-    _runs: tuple[Problem, ...]
-    _theta: Floats
-    _start: Floats
-    _information: Floats
+    def _terms(self) -> Terms:
+        """Return every coefficient, and the intercept if there is one."""
+        model: Any = self
+        d = int(model.n_features_in_)
+        names = getattr(model, "feature_names_in_", [f"x{k}" for k in range(d)])
+        rows = np.eye(d + 1)
+        if model.fit_.plan.facts.intercept:
+            return Terms([*map(str, names), "(intercept)"], rows)
+        return Terms([*map(str, names)], rows[:d])
 
     def conf_int(self, level: float = 0.95) -> "pd.DataFrame":
         """Return confidence intervals of the coefficients and the intercept.
@@ -180,33 +157,24 @@ class WithIntervals:
             Of the intervals.
         """
         check_fitted(self)
-        return intervals_of(self, _own_terms(self), level)
+        return intervals_of(self, self._terms(), level)
 
     def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> Intervals:
-        """Return the interval of a weighted sum of coefficients, such as a difference.
+        """Return the interval of a weighted sum of terms, such as a difference.
 
         Parameters
         ----------
         weights : dict
-            From names of features (or ``"(intercept)"``) to weights.
+            From terms, as ``summary()`` names them, to weights.
         level : float, default=0.95
             Of the interval.
         """
         check_fitted(self)
-        return intervals_of(self, combined(_own_terms(self), weights), level)
-
-    def _set_inference(self, state: State) -> None:
-        """Keep what intervals are computed from, all of it released."""
-        if state.information is not None and state.shared is not None:
-            self._information = state.information
-            self._theta = state.shared[0] / state.problem.strength
-            moved = coefficient_map(state.problem) @ self._theta
-            self._start = model_numbers(self)[: len(moved)] - moved
-        elif hasattr(self, "_information"):
-            del self._information, self._theta, self._start  # of an earlier fit
+        model = getattr(self, "estimator_", self)
+        return intervals_of(model, _combined(self._terms(), weights), level)
 
 
-def combined(terms: Terms, weights: Mapping[str, float]) -> Terms:
+def _combined(terms: Terms, weights: Mapping[str, float]) -> Terms:
     """Return the weighted sum of terms as a term."""
     known = {name: place for place, name in enumerate(terms.names)}
     row = np.zeros(terms.rows.shape[1])
@@ -221,16 +189,6 @@ def combined(terms: Terms, weights: Mapping[str, float]) -> Terms:
         for name, weight in weights.items()
     )
     return replace(terms, names=[name.removeprefix("+ ")], rows=row[None])
-
-
-def _own_terms(model: Any) -> Terms:
-    """Return every coefficient, and the intercept if there is one."""
-    d = int(model.n_features_in_)
-    names = [str(x) for x in getattr(model, "feature_names_in_", [f"x{k}" for k in range(d)])]
-    rows = np.eye(d + 1)
-    if model.privacy_.public["intercept"]:
-        return Terms([*names, "(intercept)"], rows)
-    return Terms(names, rows[:d])
 
 
 def intervals_of(model: Any, terms: Terms, level: float) -> Intervals:
@@ -266,20 +224,16 @@ def intervals_of(model: Any, terms: Terms, level: float) -> Intervals:
     return Intervals(pd.DataFrame(columns), level, _heading(model), _about(model))
 
 
-def model_numbers(model: Any) -> Floats:
-    """Return the coefficients and the intercept of a model of one output."""
-    return np.concatenate([np.ravel(model.coef_), np.ravel(model.intercept_)])
-
-
 def _found(model: Any, terms: Terms) -> tuple[Found, Floats]:
     """Return what is known about terms, and their values in the model."""
-    if not hasattr(model, "_information"):
+    fit: Fit = model.fit_
+    if not fit.has_intervals:
         raise ParameterError(
             "this model was trained for prediction: its coefficients are shrunk, or inflated, "
             "and have no intervals. Train it with inference=True."
         )
-    problem = model._runs[-1]
-    inference = inference_of(problem, model.privacy_, model._theta, model._information)
+    problem = fit.state.problem
+    inference = inference_of(fit.state)
     whole = coefficient_map(problem)
     back, width = np.linalg.pinv(whole), len(whole)
     standard = cast("Standard", problem.standard)
@@ -291,88 +245,152 @@ def _found(model: Any, terms: Terms) -> tuple[Found, Floats]:
     found = inference.about(rows @ whole, np.array(unknown) if unknown else None, doubtful)
     refused = list(found.refused)
     for reason, features in (
-        (CAPPED, _capped(model, problem, terms)),
+        (CAPPED, _capped(fit, problem, terms)),
         (ABSENT, model.unseen_features()),
     ):
         hit: list[bool] = np.any(rows[:, : problem.d] * features, axis=1).tolist()
         refused = [reason if x else why for x, why in zip(hit, refused, strict=True)]
-    return found._replace(refused=refused), terms.rows @ model_numbers(model)
+    values = np.concatenate([np.ravel(fit.numbers.coef), np.ravel(fit.numbers.intercept)])
+    return found._replace(refused=refused), terms.rows @ values
 
 
-def _capped(model: Any, problem: Problem, terms: Terms) -> npt.NDArray[np.bool_]:
+def _capped(fit: Fit, problem: Problem, terms: Terms) -> npt.NDArray[np.bool_]:
     """Return which levels only records have whose rows or slopes training cuts.
 
     Of a classifier: of a regression the label is cut with a long row, so that the same line
     fits.
     """
-    if terms.levels is None or not hasattr(model, "classes_"):
+    if terms.levels is None or not fit.plan.facts.classifies:
         return np.zeros(problem.d, dtype=bool)
     standard = cast("Standard", problem.standard)
     own = np.abs(terms.levels / problem.row_bound - standard.centre) * standard.scale
     length = np.hypot(own, math.hypot(1.0, problem.constant)) / problem.scale
-    training = model.privacy_.training
-    reach = training.clip * training.event.rate * training.event.steps
-    capped: npt.NDArray[np.bool_] = (_SLOPE * length > reach) | (length > 1.0)
+    capped: npt.NDArray[np.bool_] = (_SLOPE * length > fit.plan.training.travel) | (
+        length > 1.0
+    )
     return capped & (terms.levels > 0.0)
 
 
-def inference_of(
-    problem: Problem, card: PrivacyCard, theta: Floats, information: Floats
-) -> Inference:
-    """Return what standard errors are computed from, by a card and released numbers.
-
-    The problem is the main training's. The card lists an information; `theta` is the trained
-    model inside, `information` the noisy sums.
-    """
-    listed, robust = _listed(problem, card)
-    public, training = card.public, card.training
-    contribution = training.clip * training.event.rate * training.event.steps
-    averaging = public["averaging"]
-    measure = measure_of(problem, contribution, averaging, robust)
-    noise = listed.event.noise_multiplier
-    matrices = measure.matrices(information, noise)
+def inference_of(state: State) -> Inference:
+    """Return what standard errors are computed from: a plan's facts and released numbers."""
+    problem, training = state.problem, state.plan.training
+    (listed,) = (x for x in state.plan.releases if isinstance(x, Information))
+    measure = measure_of(problem, training.travel, training.averaging, state.facts.robust)
+    matrices = measure.matrices(cast("Floats", state.information), listed.noise_multiplier)
     square = (math.hypot(1.0, problem.constant) / problem.scale) ** 2
     curved = float(np.trace(matrices.curvature)) / (listed.n * square)
     path = Path(
-        std=training.clip * training.event.noise_multiplier,
-        steps=training.event.steps,
-        average_from=average_from(training.event.steps, averaging),
-        rate=training.event.rate,
-        separability=public["lot_size"],
+        std=training.clip * training.noise_multiplier,
+        steps=training.steps,
+        average_from=training.average_from,
+        rate=training.rate,
+        separability=training.lot_size,
         square=square,
         curved=min(measure.curved, max(0.0, curved)),
     )
+    theta = cast("Floats", state.shared)[0] / problem.strength
     return Inference(theta, problem.strength, matrices, path)
 
 
-def _listed(problem: Problem, card: PrivacyCard) -> tuple[Release, bool]:
-    """Return the release of the information, and whether it has all of the variance."""
-    (listed,) = (x for x in card.releases if x.what == "information")
-    logistic = "classes" in card.public
-    return listed, listed.size == released_size(problem.width, logistic=logistic, robust=True)
-
-
 def _heading(model: Any) -> str:
-    card = model.privacy_
-    kind = "Logistic" if hasattr(model, "classes_") else "Linear"
-    what = f" of {model.classes_[1]}" if hasattr(model, "classes_") else ""
-    unit = card.protected.noun
+    card, facts = model.privacy_, model.fit_.plan.facts
+    kind = "Logistic" if facts.classifies else "Linear"
+    what = f" of {facts.classes[1]}" if facts.classifies else ""
     return (
         f"{kind} regression{what}, ({card.epsilon:g}, {card.delta:.3g})-differentially "
-        f"private, {card.public['n']:,} {unit}s"
+        f"private, {facts.n:,} {card.protected.noun}s"
     )
 
 
 def _about(model: Any) -> str:
-    card = model.privacy_
-    robust = _listed(model._runs[-1], card)[1]
+    facts = model.fit_.plan.facts
     errors = (
         "Robust standard errors (sandwich)"
-        + (", clustered by person." if card.protected.is_person else ".")
-        if robust
+        + (", clustered by person." if facts.persons is not None else ".")
+        if facts.robust
         else "Standard errors assume that the model is true."
     )
     return (
         f"{errors} Each counts the records' chance and the noise added for privacy; privacy: "
         "the noise's part of the variance."
     )
+
+
+def table_terms(schema: Schema, bounds: Bounds, reference: Mapping[str, Any] | None) -> Terms:
+    """Return the terms of a model of a table, each a function of the model's coefficients.
+
+    The schema is of lines and levels. A number has its unit, an ordinal its step, a level its
+    difference to the one in `reference`, or to the first listed; the intercept is where numbers
+    are 0 and levels those of reference.
+    """
+    chosen = {str(name): str(level) for name, level in (reference or {}).items()}
+    categories = {part.name for part in schema.parts if _is_category(part)}
+    for name in chosen:
+        if name not in categories:
+            raise ParameterError(f"reference has a level of {name!r}, which is no category.")
+    width = sum(width_of(part) for part in schema.parts)
+    unit = unit_of(schema)
+    names: list[str] = []
+    rows: list[Floats] = []
+    unknown: list[Floats] = []
+    doubtful: list[Floats] = []
+    intercept = np.zeros(width + 1)
+    intercept[-1] = 1.0
+    first = 0
+    for part in schema.parts:
+        if not isinstance(part, Column):
+            raise ParameterError(f"intervals are not available for the pair {part.name!r}.")
+        own = column_names(part, bounds)
+        places = range(first, first + len(own))
+        first += len(own)
+        if _is_category(part):
+            level = chosen.get(part.name, str(part.values[0]))
+            if f"{part.name}={level}" not in own:
+                raise ParameterError(f"{level!r} is no level of {part.name!r}.")
+            base = places[own.index(f"{part.name}={level}")]
+            for name, place in zip(own, places, strict=True):
+                if place != base:
+                    row = np.zeros(width + 1)
+                    row[place], row[base] = unit, -unit
+                    names.append(name)
+                    rows.append(row)
+            intercept[base] = unit
+            change = np.zeros(width + 1)
+            change[places.start : places.stop], change[-1] = 1.0, -unit
+            exact = not (part.complete and part.missing == "average")
+            (unknown if exact else doubtful).append(change)
+            continue
+        step, zero = _step(part, bounds)
+        row = np.zeros(width + 1)
+        row[places[0]] = unit * step
+        intercept[places[0]] = unit * zero
+        names.append(f"log1p({part.name})" if part.transform else part.name)
+        rows.append(row)
+        if part.missing == "column":
+            sign = np.zeros(width + 1)
+            sign[places[-1]] = unit
+            names.append(own[-1])
+            rows.append(sign)
+    return Terms(
+        [*names, "(intercept)"],
+        np.array([*rows, intercept]),
+        np.array(unknown) if unknown else None,
+        np.array(doubtful) if doubtful else None,
+        cast("Levels", levels_of(schema)).value,
+    )
+
+
+def _is_category(part: Any) -> bool:
+    return isinstance(part, Column) and part.kind == "category"
+
+
+def _step(column: Column, bounds: Bounds) -> tuple[float, float]:
+    """Return by what a feature grows with its column, and what it is where that is 0."""
+    if column.kind != "number":
+        top = 1 if column.kind == "boolean" else len(column.values) - 1
+        return 2.0 / top, -1.0
+    low, high = declared_bounds(column, bounds)
+    if column.transform:
+        low, high = math.log1p(low), math.log1p(high)
+    half = high / 2.0 - low / 2.0
+    return 1.0 / half, -(low / 2.0) / half * 2.0 - 1.0

@@ -1,5 +1,6 @@
 """What a logistic regression with a link of its own becomes for scikit-learn."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,11 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpscd.link import Link
 
-__all__ = ["LinkedClassifier"]
-
 Floats = npt.NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class LinkedClassifier(ClassifierMixin, BaseEstimator):
     """A classifier of two classes whose probabilities follow from decisions by a link.
 
@@ -47,12 +47,9 @@ class LinkedClassifier(ClassifierMixin, BaseEstimator):
     array([1])
     """
 
-    def __init__(
-        self, classifier: Any, scale: float = 1.0, caps: tuple[float, float] = (1.0, 1.0)
-    ) -> None:
-        self.classifier = classifier
-        self.scale = scale
-        self.caps = caps
+    classifier: Any
+    scale: float = 1.0
+    caps: tuple[float, float] = (1.0, 1.0)
 
     def fit(self, X: Any, y: Any, **more: Any) -> Self:
         """Fit the classifier, without privacy; the link stays.

@@ -4,20 +4,24 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpscd.errors import ModelFileError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.files import read_content, read_model
+from dpscd.estimators.parameters import is_auto
 from dpscd.estimators.registry import MODELS
-from dpscd.estimators.table import TableModel, restored_table
-from dpscd.preprocessing.encoding import feature_names
-
-__all__ = ["load", "sign_model"]
+from dpscd.estimators.table import TableModel
+from dpscd.model.file import LOCAL, PLANNED, fit_from_bytes, read_content
+from dpscd.model.fit import Fit
+from dpscd.model.plain import refused
+from dpscd.planning import as_asked
+from dpscd.preprocessing.encoding import schema_facts
+from dpscd.releases.moments import Moments
+from dpscd.releases.score import Estimate
 
 
 def load(
-    path: str | os.PathLike[str],
-    *,
-    key: str | os.PathLike[str] | None = None,
+    path: str | os.PathLike[str], *, key: str | os.PathLike[str] | None = None
 ) -> DPLinearModel | TableModel:
     """Read a model that ``save`` wrote.
 
@@ -38,27 +42,32 @@ def load(
     Raises
     ------
     ModelFileError
-        If the file is malformed, if its parts contradict each other, or if it is not signed
-        with the key.
+        If the file is malformed, if its releases amount to more than it claims, if its
+        coefficients are not those that its answers give, or if it is not signed with the key.
 
     Notes
     -----
-    Without a key this finds what was changed in one place and left in another; it cannot find
-    a file that was changed consistently, such as other coefficients.
+    Without a key this cannot find a file that was changed consistently: other answers with the
+    coefficients that follow from them.
+    """
+    return _model(Path(path).name, read_fit(path, key))
+
+
+def read_fit(path: str | os.PathLike[str], key: str | os.PathLike[str] | None = None) -> Fit:
+    """Return the verified fit in the file of a model or a score.
+
+    With a public key the file must be signed, which is checked first.
     """
     content = read_content(path)
     if key is not None:
         from dpscd.privacy.signing import check_signature
 
         check_signature(path, content, key)
-    model: DPLinearModel | TableModel = read_model(
-        Path(path).name, content, _types(), _table_of
-    )
-    return model
+    return _fit_in(Path(path).name, content)
 
 
 def sign_model(path: str | os.PathLike[str], key: str | os.PathLike[str]) -> Path:
-    """Sign a model's file with a private key, so that every later change is found.
+    """Sign the file of a model, or a score, so that every later change is found.
 
     Parameters
     ----------
@@ -90,20 +99,77 @@ def sign_model(path: str | os.PathLike[str], key: str | os.PathLike[str]) -> Pat
     from dpscd.privacy.signing import write_signature
 
     content = read_content(path)
-    read_model(Path(path).name, content, _types(), _table_of)
+    _fit_in(Path(path).name, content)
     return write_signature(path, content, key)
 
 
-def _types() -> dict[str, type]:
-    """Return the estimators that a file may contain, by name."""
-    return {kind.type: kind.estimator for kind in MODELS}
+def _fit_in(name: str, content: bytes) -> Fit:
+    """Return the verified fit in a file of this name; that of a model gives a model."""
+    fit = fit_from_bytes(name, content)
+    if isinstance(fit.numbers, Estimate):
+        if (fit.estimator, fit.parameters, fit.features) != ("PrivateScore", {}, None):
+            raise ModelFileError(f"{name} is not a usable model file: it names another model.")
+    else:
+        _model(name, fit)
+    return fit
 
 
-def _table_of(model: Any, table: dict[str, Any]) -> TableModel:
-    """Return the model of tables in a file, whose features must be those of its schema."""
-    if set(table) != {"schema", "bounds"}:
-        raise ModelFileError("its table is malformed.")
-    whole = restored_table(model, table)
-    if list(model.feature_names_in_) != feature_names(whole.schema_, whole.bounds_):
-        raise ModelFileError("its features are not those of its schema.")
-    return whole
+def _model(name: str, fit: Fit) -> DPLinearModel | TableModel:
+    with refused(ModelFileError, "its parameters are malformed.", name):
+        return _fitted(fit)
+    raise AssertionError  # pragma: no cover - `refused` returns nothing else
+
+
+def _fitted(fit: Fit) -> DPLinearModel | TableModel:
+    facts, target = fit.plan.facts, fit.plan.target
+    kind = next((kind for kind in MODELS if kind.type == fit.estimator), None)
+    if kind is None or facts.loss not in kind.losses:
+        raise ModelFileError(f"it is not one of {', '.join(kind.type for kind in MODELS)}.")
+    own = dict(fit.parameters)
+    if set(own) != set(kind.estimator().get_params(deep=False)) - {*LOCAL, *PLANNED}:
+        raise ModelFileError("its parameters are not those of its type.")
+    if own["delta"] != "auto":
+        own["delta"] = target.delta
+    model: DPLinearModel = kind.estimator(
+        epsilon=target.epsilon, relation=target.relation.value, **own
+    )
+    if facts.schema is None:
+        _check_stated(model, fit)
+        return model._restored(fit)
+    table = TableModel(facts.schema, model)
+    _check_stated(table._unfitted(facts.schema), fit)
+    return table._restored(fit)
+
+
+def _check_stated(model: Any, fit: Fit) -> None:
+    """Refuse parameters that do not give the facts of the plan."""
+    model._check_parameters()
+    target, facts, classes = fit.plan.target, fit.plan.facts, None
+    if facts.classifies:
+        classes = np.array(facts.labels.classes, dtype=facts.labels.dtype)
+        if model.classes is not None and list(model._declared_classes()) != list(classes):
+            raise ModelFileError("its classes are not those of its plan.")
+    schema = facts.schema
+    person = None if schema is None else schema.person
+    stated = model.stated(
+        classes,
+        standardised=fit.plan.listed(Moments.what) is not None,
+        n=facts.n if model.n is None else int(model.n),
+        d=facts.d,
+        weighted=facts.weighted,
+        dense=facts.dense,
+        persons=model.persons_in(person) if facts.persons or person else None,
+        device=facts.device if model.engine == "jax" else "",
+        dataset=facts.dataset,
+        searched=facts.searched,
+        **({} if schema is None else schema_facts(schema)),
+    )
+    chosen = not facts.inference and all(  # by what was the rule then
+        is_auto(x) for x in (model.standardise, model.lam, model.intercept_scaling)
+    )
+    if (
+        stated != facts
+        or not (chosen or model._standardises(facts.n, facts.d, target) == facts.standardised)
+        or (target.private and not as_asked(fit.plan.training, **model._fixed))
+    ):
+        raise ModelFileError("its parameters are not those of its plan.")

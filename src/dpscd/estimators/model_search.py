@@ -4,18 +4,16 @@ import io
 import os
 import warnings
 from contextlib import redirect_stderr
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Self, cast
 
-import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.metaestimators import available_if
 
-from dpscd.cards.card import PrivacyCard
 from dpscd.errors import CardError, ParameterError, UtilityWarning
+from dpscd.estimators.charge import Charge
 from dpscd.estimators.held_out import held_out
-from dpscd.estimators.parameters import check_budget, given
-from dpscd.estimators.search_candidates import Common, common_of, made_candidates, prepared
+from dpscd.estimators.parameters import check_budget, delta_of, given
 from dpscd.estimators.search_parts import (
     ArrayParts,
     DaskParts,
@@ -25,29 +23,29 @@ from dpscd.estimators.search_parts import (
     split_units,
 )
 from dpscd.estimators.search_plan import (
+    Common,
     SearchPlan,
     SearchPrice,
+    common_of,
+    made_candidates,
     plan_search,
+    prepared,
     search_price,
 )
 from dpscd.estimators.searches import check_fitted, refusals_noted
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.validation import check_integer, check_number, warn_user
-from dpscd.planning import default_delta
+from dpscd.model.card import PrivacyCard
+from dpscd.model.fit import run
+from dpscd.plan import Plan
 from dpscd.preprocessing.containers import is_dask
+from dpscd.preprocessing.refusals import redact_memory_errors
 from dpscd.preprocessing.schema import schema_of
 from dpscd.privacy.filters import LARGEST_EPSILON
-from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.random import Purpose, SecretSeed, Source, source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.score import noisy_score
-from dpscd.privacy.search import LEAST_STOP, search_claim
-from dpscd.privacy.sums import check_capacity
+from dpscd.privacy.search import LEAST_STOP
 from dpscd.privacy.unit import RECORD, Unit
-from dpscd.records.redaction import redact_memory_errors
-from dpscd.scores.totals import total_of
-
-__all__ = ["DPModelSearch"]
 
 _WORD = 2.0**64
 _LARGEST = LARGEST_EPSILON  # of a search; beyond it nobody is protected
@@ -74,6 +72,7 @@ class _Run:
     rank: float
 
 
+@dataclass(eq=False, repr=False)
 class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
     """The best of several candidates, under one epsilon however many there are.
 
@@ -144,41 +143,20 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
     (1.0, True)
     """
 
-    best_estimator_: Any
-    best_index_: int
-    best_score_: float
-    metric_: str
-
-    def __init__(
-        self,
-        candidates: Any,
-        epsilon: float = 1.0,
-        *,
-        param_grid: Any = None,
-        delta: float | str = "auto",
-        relation: str = "zero-out",
-        metric: str = "auto",
-        bound: float | None = None,
-        holdout: float = 0.2,
-        mean_runs: float | str = "auto",
-        n: int | None = None,
-        ledger: str | os.PathLike[str] | None = None,
-        dataset: str | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.candidates = candidates
-        self.epsilon = epsilon
-        self.param_grid = param_grid
-        self.delta = delta
-        self.relation = relation
-        self.metric = metric
-        self.bound = bound
-        self.holdout = holdout
-        self.mean_runs = mean_runs
-        self.n = n
-        self.ledger = ledger
-        self.dataset = dataset
-        self.random_state = random_state
+    candidates: Any
+    epsilon: float = 1.0
+    _: KW_ONLY
+    param_grid: Any = None
+    delta: float | str = "auto"
+    relation: str = "zero-out"
+    metric: str = "auto"
+    bound: float | None = None
+    holdout: float = 0.2
+    mean_runs: float | str = "auto"
+    n: int | None = None
+    ledger: str | os.PathLike[str] | None = None
+    dataset: str | None = None
+    random_state: Any = None
 
     @redact_memory_errors
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
@@ -207,24 +185,18 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         plan = plan_search(self, candidates, common, parts, target, sizes)
         unit = _unit(common, groups)
         # The budget: spent from here on, whatever happens.
+        charge = Charge(self.ledger, self.dataset, self.random_state)
+        costs = sum(plan.search.lists(), ())
         with refusals_noted(self):
-            reservation = self._reserve(plan, target, unit)
-        seal = ""
-        if (
-            self.ledger is not None
-            and reservation is not None
-            and self.random_state is not None
-        ):
-            seal = Ledger(self.ledger).seal(reservation)
+            seal = charge.reserve(costs, target, type(self).__name__, unit, plan.search)
         source = source_for(self.random_state, f"{seal} search")
         # From here on values of the data are used.
         # What runs say, or that something is compiled, would tell which there are.
         with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             best = self._search(plan, parts, source, target.relation)
-        if self.ledger is not None and reservation is not None:
-            Ledger(self.ledger).commit(reservation)
-        self._keep(best, plan, target, seeded=source.seeded)
+        charge.commit()
+        self._keep(best, plan, seeded=source.seeded)
         return self
 
     def _opened(self, X: Any, y: Any, groups: Any) -> tuple[list[Any], Common, Any]:
@@ -259,11 +231,7 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
                 "needs a declared number of records, the others have the true one."
             )
         n = count if self.n is None else check_integer("n", self.n)
-        delta = given(self.delta)
-        if delta is None:
-            delta = default_delta(n)
-        delta = check_number("delta", delta, strict=False)
-        return PrivacyTarget(float(self.epsilon), delta, relation), n
+        return PrivacyTarget(float(self.epsilon), delta_of(self.delta, n), relation), n
 
     def price(self, n: int) -> SearchPrice:
         """Return what the search would cost, from public numbers alone; it prints as advice.
@@ -296,27 +264,9 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
             mean = min(2.0 * candidates, 1.0 / LEAST_STOP)
         return 1.0 / check_number("mean_runs", mean, low=1.5, high=1.0 / LEAST_STOP)
 
-    def _reserve(self, plan: SearchPlan, target: PrivacyTarget, unit: Unit) -> int | None:
-        """Charge the search to its budget, if it has one, before any value is used."""
-        if self.ledger is None:
-            return None
-        return Ledger(self.ledger).reserve(
-            str(self.dataset),
-            [release for one in plan.search.lists() for release in one],
-            target.epsilon,
-            target.delta,
-            target.relation.value,
-            type(self).__name__,
-            seeded=self.random_state is not None,
-            unit=unit.text,
-            search=plan.search,
-        )
-
     def _search(self, plan: SearchPlan, parts: Any, source: Source, relation: Relation) -> _Run:
         """Return the best of all runs.
 
-        Notes
-        -----
         Guarantee: what is returned is private as `plan` states; all else is forgotten.
         Proof: docs/proofs/search.md.
         """
@@ -335,33 +285,18 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
             number, ended = number + 1, coin < int(plan.search.stop * _WORD)
         return best  # type: ignore[return-value] # there is at least one run
 
-    def _keep(
-        self, best: _Run, plan: SearchPlan, target: PrivacyTarget, *, seeded: bool
-    ) -> None:
+    def _keep(self, best: _Run, plan: SearchPlan, *, seeded: bool) -> None:
         """Store the model with the card of the whole search."""
         model: Any = best.model.estimator_ if isinstance(best.model, TableModel) else best.model
-        found = search_claim(plan.search, target.delta, target.relation)
-        public = {**model.privacy_.public, "reaches": found.epsilon}
-        if self.dataset is not None:
-            public["dataset"] = str(self.dataset)
-        model.privacy_ = replace(
-            model.privacy_,
-            epsilon=target.epsilon,
-            delta=target.delta,
-            accountant=found.accountant,
-            interval=found.interval,
-            precision_epsilon=found.precision_epsilon,
-            precision_delta=found.precision_delta,
-            seeded=seeded,
-            public=public,
-            search=plan.search,
-        )
+        dataset = None if self.dataset is None else str(self.dataset)
+        noted = model.fit_.plan.noted(dataset=dataset, searched=True)
+        model.fit_ = replace(model.fit_, plan=noted, seeded=seeded, search=plan.search)
         model.set_params(random_state=None)  # of this run alone, and a secret
         if isinstance(best.model, TableModel):
             best.model.set_params(estimator__random_state=None)
         self.best_estimator_, self.best_index_ = best.model, best.candidate
-        self.best_score_, self.metric_ = best.score, plan.metric
-        self.privacy_: PrivacyCard = model.privacy_
+        self.best_score_, self.metric_ = best.score, plan.score.facts.metric
+        self.privacy_: PrivacyCard = model.fit_.card
 
     @property
     def classes_(self) -> Any:
@@ -436,25 +371,20 @@ def _seed(source: Source, number: int) -> Any:
 def _one_run(plan: SearchPlan, parts: Any, apart: Any, choice: int, seed: Any) -> _Run:
     """Train a candidate on one part of the records and score it on the other.
 
-    Notes
-    -----
     Guarantee: what is returned satisfies both points of ``plan.search``, for a unit of either
     part.
     Requires: `seed` is None or new.
     Proof: docs/proofs/search.md, "One run".
     """
-    candidate, release = plan.candidates[choice], plan.search.score
+    candidate, score = plan.candidates[choice], plan.score
     train: Parts = parts.part(candidate, ~apart)
     model = prepared(candidate, {"random_state": seed})
     model.fit(train.X, train.y, groups=train.groups)
     if model.privacy_.releases != plan.fits[choice]:
         raise CardError("a run would release something else than was planned.")
     test: Parts = parts.scored(candidate, apart)
-    records = held_out(model, test.X, test.y, test.groups)
-    found = records.read(plan.measure.needs_chances)
-    check_capacity(release.n, found.count)
-    total = total_of(plan.measure, found.answers, found.persons, release.n)
-    noisy = noisy_score(release, total, source_for(seed, "score"))
-    sums = plan.measure.sums(noisy, release.event.noise_multiplier, release.n)
-    value = float(np.asarray(plan.measure.found(sums, 0.95)[0]))
-    return _Run(model, choice, value, plan.measure.rank(sums))
+    found = held_out(model, test.X, test.y, test.groups).read(score.measure.needs_chances)
+    source = source_for(seed, "score")
+    alone = Plan(score.target, cast("Any", score.facts), (score,))
+    estimate, (answer,) = run(alone, found, lambda _: source)
+    return _Run(model, choice, estimate.value, score.measure.rank(score.sums(answer)))

@@ -1,21 +1,27 @@
-"""The parameters that all estimators share: what is allowed, and what 'auto' leaves open."""
+"""Parameters of estimators: what is allowed, and what is said of those that are not."""
 
+import difflib
+import inspect
+import math
 import os
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from dpscd.errors import ParameterError
-from dpscd.estimators.validation import check_integer, check_number
-from dpscd.persons import MOST_ROWS, SHARE, SUM
+from dpscd.errors import ParameterError, PrivacyWarning, UtilityWarning
+from dpscd.estimators.validation import check_integer, check_number, warn_user
+from dpscd.forecast import noise_warning
+from dpscd.information import ROBUST
+from dpscd.kernels.persons import MOST_ROWS
+from dpscd.persons import SHARE, SUM
+from dpscd.planning import default_delta
 from dpscd.privacy.random import SecretSeed
-from dpscd.privacy.relation import Relation
+from dpscd.privacy.relation import FORMAL, PrivacyTarget, Relation
 from dpscd.solvers.on_device import ENGINES
 
-__all__ = ["check_budget", "check_shared", "given", "is_auto", "threads_of"]
-
-
+#: Parameters that a plan chooses where they are not given.
+CHOSEN = ("lam", "epochs", "lot_size", "travel")
 _MOST_THREADS = 10_000  # far more than any machine has
 
 
@@ -29,6 +35,12 @@ def given(value: Any) -> Any:
     if is_auto(value):
         return None
     return value.item() if isinstance(value, np.generic) else value
+
+
+def delta_of(asked: Any, n: int) -> float:
+    """Return the delta that is asked for, or that which is planned for n records."""
+    delta = given(asked)
+    return check_number("delta", default_delta(n) if delta is None else delta, strict=False)
 
 
 def threads_of(n_jobs: int | None) -> int:
@@ -103,3 +115,119 @@ def check_budget(ledger: Any, dataset: Any, random_state: Any) -> None:
             "for noise that others can draw again. If nobody will ever know the seed, say "
             "so: random_state=SecretSeed(secrets.randbits(128))."
         )
+
+
+def check_inference_parameters(model: Any) -> None:
+    """Raise ParameterError for parameters that do not go with `inference`."""
+    asked = model.inference
+    if isinstance(asked, bool | np.bool_):
+        if not asked:
+            return
+    elif not (isinstance(asked, str) and asked == ROBUST):
+        raise ParameterError(f"inference={asked!r} must be True, False or {ROBUST!r}.")
+    if math.isinf(model.epsilon):
+        raise ParameterError(
+            "inference needs a finite epsilon: without privacy use statsmodels, for example."
+        )
+    for name in CHOSEN:
+        if not is_auto(getattr(model, name)):
+            raise ParameterError(
+                f"{name}={getattr(model, name)!r} does not go with inference, for which it is "
+                "planned: leave it 'auto'."
+            )
+    if model.standardise is False:
+        raise ParameterError("standardise=False does not go with inference, which needs it.")
+    if getattr(model, "class_weight", None) is not None:
+        raise ParameterError(
+            "class_weight does not go with inference: it changes what is meant."
+        )
+
+
+def check_inference(model: Any, classes: Any, opened: Any, source: Any) -> None:
+    """Raise ParameterError where public facts of the records do not go with `inference`."""
+    if classes is not None and len(classes) != 2:
+        raise ParameterError(f"inference is for two classes, not {len(classes)}.")
+    if source.on_dask:
+        raise ParameterError("inference is not available on Dask: its many steps are small.")
+    if source.weighted:
+        raise ParameterError("sample_weight does not go with inference.")
+    if not opened.dense:
+        raise ParameterError("inference needs dense rows, not a sparse matrix.")
+    if source.persons is not None and model.person_weight != SHARE:
+        raise ParameterError(
+            f"inference with persons needs person_weight={SHARE!r}: if every row counts, "
+            "whoever has many is cut, and intervals would be about something else."
+        )
+
+
+def check_for_dask(model: Any, *, classifies: bool) -> None:
+    """Raise ParameterError for parameters that are not available on Dask."""
+    if model.engine == "jax":
+        raise ParameterError("engine='jax' is not available on Dask: it trains on one device.")
+    if math.isinf(model.epsilon):
+        raise ParameterError(
+            "epsilon=inf is not available on Dask: train without privacy on one machine."
+        )
+    if classifies and model.classes is None:
+        raise ParameterError(
+            "classes=None is not available on Dask, where labels do not leave their "
+            "worker; give classes=."
+        )
+
+
+def warn_of_target(target: PrivacyTarget, n: int, width: int) -> None:
+    """Warn of a guarantee that is none, or that leaves `width` coefficients mostly noise."""
+    if target.epsilon > FORMAL:
+        warn_user(
+            f"epsilon={target.epsilon:g} is above {FORMAL:g}: this protects a record only in a "
+            "formal sense.",
+            PrivacyWarning,
+        )
+    if target.delta * n >= 1.0:
+        warn_user(
+            f"delta={target.delta:g} is at least 1/n: a mechanism that publishes a random "
+            "record would satisfy it.",
+            PrivacyWarning,
+        )
+    if words := noise_warning(n, width, target):
+        warn_user(words, UtilityWarning)
+
+
+# What other libraries have, and what it is here.
+_HERE = {
+    "C": ("lam", "the strength of the penalty is lam = 1 / (C n)"),
+    "alpha": ("lam", "the strength of the penalty is lam"),
+    "batch_size": ("lot_size", "the records of a step are lot_size"),
+    "data_norm": ("row_bound", "the longest row is row_bound"),
+    "eps": ("epsilon", "it is called epsilon"),
+    "max_grad_norm": ("travel", "what a record may add in all is travel"),
+    "max_iter": ("epochs", "how often records are used is epochs"),
+    "noise_multiplier": ("epsilon", "the noise is planned from epsilon"),
+    "seed": ("random_state", "it is called random_state"),
+}
+
+
+class KnownParameters:
+    """What is constructed with its own parameters only; of others it says which was meant."""
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        """Return an instance, or raise TypeError for the first parameter not known."""
+        del args
+        known = [*inspect.signature(cls).parameters]
+        for name in given:
+            if name not in known:
+                hint = _hint(name, known)
+                raise TypeError(f"{cls.__name__} has no parameter {name!r}: {hint}.")
+        return super().__new__(cls)
+
+
+def _hint(name: str, known: list[str]) -> str:
+    parameter, words = _HERE.get(name, ("", ""))
+    if parameter in known:
+        return words
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"perhaps {close[0]} is meant"
+    if "estimator" in known:
+        return "parameters of the model are those of its estimator, the second argument"
+    return f"it has {', '.join(known)}"

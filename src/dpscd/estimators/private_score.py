@@ -1,31 +1,25 @@
 """How good a model is on held-out records, released with noise and an interval."""
 
-import math
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-import numpy as np
-
-from dpscd.cards.score_card import ScoreCard
+from dpscd._version import __version__
 from dpscd.errors import DataError, ParameterError
+from dpscd.estimators.charge import Charge
 from dpscd.estimators.held_out import HeldOut, held_out
-from dpscd.estimators.parameters import check_budget, given
+from dpscd.estimators.parameters import check_budget, delta_of
 from dpscd.estimators.validation import check_integer, check_number
-from dpscd.planning import default_delta
-from dpscd.preprocessing.refusals import NO_RECORDS
-from dpscd.privacy.ledger import Ledger
+from dpscd.model.card import PrivacyCard
+from dpscd.model.file import write_fit
+from dpscd.model.fit import Fit, numbers_of, run
+from dpscd.plan import Plan
+from dpscd.preprocessing.refusals import NO_RECORDS, redact_memory_errors
+from dpscd.privacy.accounting import library_version
 from dpscd.privacy.random import source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.release import Release
-from dpscd.privacy.score import noisy_score, plan_score
-from dpscd.privacy.sums import check_capacity
-from dpscd.records.redaction import redact_memory_errors
-from dpscd.scores.measure import Measure
-from dpscd.scores.registry import Scored, measure_for, usual_metric
-from dpscd.scores.totals import total_of
-
-__all__ = ["PrivateScore", "private_score"]
+from dpscd.releases.score import SCORE, Estimate, Score
+from dpscd.scores.registry import ScoreFacts, usual_metric
 
 _LARGEST = 1e4  # epsilon that a card holds
 
@@ -36,24 +30,8 @@ class PrivateScore:
 
     Attributes
     ----------
-    metric : str
-        Which measure it is.
-    value : float or list
-        The estimate: of 'recall' one per class, of 'confusion' one per pair of classes (rows
-        are true, columns predicted ones), as shares of all records.
-    low, high : float or list
-        Ends of the interval for the value in the population that the records are drawn from:
-        it holds noise and sampling error.
-    noise_low, noise_high : float or list
-        Ends of the interval for the value on these records: it holds the noise alone.
-    level : float
-        Of both intervals, each number by itself.
-    bound : float or None
-        The largest loss of a record, where the measure has one.
-    classes : list or None
-        Names of the classes, in the order of lists.
-    card : ScoreCard
-        What is guaranteed to the held-out records.
+    fit_ : Fit
+        All that was released: of it everything else is a view.
 
     Examples
     --------
@@ -65,27 +43,83 @@ class PrivateScore:
     ('mse', 1.0, 0.5)
     """
 
-    metric: str
-    value: Any
-    low: Any
-    high: Any
-    noise_low: Any
-    noise_high: Any
-    level: float
-    bound: float | None
-    classes: list[Any] | None
-    card: ScoreCard
+    fit_: Fit
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the score as plain JSON values, an end without bound as None."""
-        names = ("value", "low", "high", "noise_low", "noise_high")
-        return {
-            "metric": self.metric,
-            **{name: _written(getattr(self, name)) for name in names},
-            "level": self.level,
-            "bound": self.bound,
-            "classes": self.classes,
-        }
+    @property
+    def _estimate(self) -> Estimate:
+        return cast("Estimate", self.fit_.numbers)
+
+    @property
+    def _facts(self) -> ScoreFacts:
+        return cast("ScoreFacts", self.fit_.plan.facts)
+
+    @property
+    def metric(self) -> str:
+        """Which measure it is."""
+        return self._facts.metric
+
+    @property
+    def value(self) -> Any:
+        """The estimate.
+
+        Of 'recall' a list with a number per class, of 'confusion' one per pair of classes (rows
+        are true, columns predicted ones), as shares of all records.
+        """
+        return self._estimate.value
+
+    @property
+    def low(self) -> Any:
+        """Lower end of the interval for the population that the records are drawn from.
+
+        This interval holds noise and sampling error.
+        """
+        return self._estimate.low
+
+    @property
+    def high(self) -> Any:
+        """Upper end of the interval for the population."""
+        return self._estimate.high
+
+    @property
+    def noise_low(self) -> Any:
+        """Lower end of the interval for the value on these records: the noise alone."""
+        return self._estimate.noise_low
+
+    @property
+    def noise_high(self) -> Any:
+        """Upper end of the interval for the value on these records."""
+        return self._estimate.noise_high
+
+    @property
+    def level(self) -> float:
+        """Level of both intervals, each number by itself."""
+        return self._facts.level
+
+    @property
+    def bound(self) -> float | None:
+        """The largest loss of a record, where the measure has one."""
+        found: float | None = self.fit_.plan.main.measure.facts().get("bound")
+        return found
+
+    @property
+    def classes(self) -> list[Any] | None:
+        """Names of the classes, in the order of lists."""
+        return list(self._facts.classes) or None
+
+    @property
+    def card(self) -> PrivacyCard:
+        """What is guaranteed to the held-out records."""
+        return self.fit_.card
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the score to a JSON file, which ``dpscd verify`` and ``dpscd report`` read.
+
+        Parameters
+        ----------
+        path : path
+            The file, replaced if it exists.
+        """
+        write_fit(self.fit_, path)
 
 
 @redact_memory_errors
@@ -168,55 +202,49 @@ def private_score(
     True
     """
     # Of public facts only.
-    budget = (ledger, dataset, random_state)
-    check_budget(*budget)
+    check_budget(ledger, dataset, random_state)
     check_number("level", level, low=0.5, high=0.9999)
     if bound is not None:
         bound = check_number("bound", bound)
     records = held_out(model, X, y, groups)
-    scored = _scored(
-        records, check_number("epsilon", epsilon, high=_LARGEST), given(delta), relation, n
+    epsilon = check_number("epsilon", epsilon, high=_LARGEST)
+    target, count = _asked(records, epsilon, delta, relation, n)
+    classes = records.model.fit_.plan.facts.classes
+    low, high = records.bounds or (None, None)
+    facts = ScoreFacts(
+        count,
+        usual_metric(classifies=bool(classes)) if metric == "auto" else metric,
+        classes,
+        low,
+        high,
+        hasattr(records.model, "predict_proba"),
+        bound,
+        float(level),
+        records.unit.person,
+        records.unit.groups,
+        None if dataset is None else str(dataset),
     )
-    metric = usual_metric(scored) if metric == "auto" else metric
-    measure = measure_for(scored, metric, bound)
-    release = plan_score(scored.target, scored.n, measure.size)
-    facts = _public(records.model, scored, metric, measure)
+    score = Score.planned(facts, target)
+    plan = Plan(target, cast("Any", facts), (score,))
     # The budget: spent from here on, whatever happens.
-    reservation = _reserve(budget, records, scored.target, release)
-    seal = ""
-    if ledger is not None and reservation is not None and random_state is not None:
-        seal = Ledger(ledger).seal(reservation)
+    charge = Charge(ledger, dataset, random_state)
+    seal = charge.reserve(plan.costs, target, SCORE, records.unit)
     source = source_for(random_state, seal)
     # From here on values of the data are used.
-    found = records.read(measure.needs_chances)
-    check_capacity(scored.n, found.count)
-    total = total_of(measure, found.answers, found.persons, scored.n)
-    noisy = noisy_score(release, total, source)
-    if ledger is not None and reservation is not None:
-        Ledger(ledger).commit(reservation)
-        facts["dataset"] = str(dataset)
-    # Of released numbers only.
-    sums = measure.sums(noisy, release.event.noise_multiplier, scored.n)
-    value, whole, noise = measure.found(sums, float(level))
+    found = records.read(score.measure.needs_chances)
+    state, answers = run(plan, found, lambda _: source)
+    charge.commit()
+    versions = {"dpscd": __version__, "dp-accounting": library_version()}
     return PrivateScore(
-        metric=metric,
-        value=_plain(value),
-        low=_plain(whole.low),
-        high=_plain(whole.high),
-        noise_low=_plain(noise.low),
-        noise_high=_plain(noise.high),
-        level=float(level),
-        bound=facts.get("bound"),
-        classes=facts.get("classes"),
-        card=ScoreCard.of(scored.target, release, records.unit, facts, seeded=source.seeded),
+        Fit(plan, answers, numbers_of(state), "PrivateScore", {}, None, source.seeded, versions)
     )
 
 
-def _scored(
-    records: HeldOut, epsilon: float, delta: float | None, relation: str, n: int | None
-) -> Scored:
-    """Return what is public about a model and its held-out records."""
-    model, parsed = records.model, Relation.parse(relation)
+def _asked(
+    records: HeldOut, epsilon: float, delta: float | str, relation: str, n: int | None
+) -> tuple[PrivacyTarget, int]:
+    """Return the guarantee to reach, and the public number of records or persons."""
+    parsed = Relation.parse(relation)
     if parsed.needs_n:
         if n is None:
             raise ParameterError(
@@ -234,56 +262,6 @@ def _scored(
         count = records.count
         if not count:
             raise DataError(NO_RECORDS)
-    if getattr(model, "exposure_bounds", None) is not None:
+    if getattr(records.model, "exposure_bounds", None) is not None:
         raise ParameterError("private scores of counts over exposures are not available.")
-    target = PrivacyTarget(
-        epsilon,
-        default_delta(count) if delta is None else check_number("delta", delta, strict=False),
-        parsed,
-    )
-    return Scored(
-        classes=len(getattr(model, "classes_", ())),
-        bounds=records.bounds,
-        chances=hasattr(model, "predict_proba"),
-        n=count,
-        target=target,
-    )
-
-
-def _public(model: Any, scored: Scored, metric: str, measure: Measure) -> dict[str, Any]:
-    """Return what was taken as public, for the card."""
-    facts: dict[str, Any] = {"n": scored.n, "metric": metric, **measure.facts()}
-    if scored.classes:
-        facts["classes"] = model.privacy_.public["classes"]
-    return facts
-
-
-def _reserve(
-    budget: tuple[Any, Any, Any], records: HeldOut, target: PrivacyTarget, release: Release
-) -> int | None:
-    """Charge the score to the budget of the held-out records, if it has one."""
-    ledger, dataset, random_state = budget
-    if ledger is None:
-        return None
-    return Ledger(ledger).reserve(
-        str(dataset),
-        (release,),
-        target.epsilon,
-        target.delta,
-        target.relation.value,
-        "score",
-        seeded=random_state is not None,
-        unit=records.unit.text,
-    )
-
-
-def _plain(numbers: Any) -> Any:
-    """Return a number, or lists of numbers."""
-    return np.asarray(numbers, dtype=np.float64).tolist()
-
-
-def _written(value: Any) -> Any:
-    """Return numbers as JSON has them."""
-    if isinstance(value, list):
-        return [_written(part) for part in value]
-    return value if math.isfinite(value) else None
+    return PrivacyTarget(epsilon, delta_of(delta, count), parsed), count

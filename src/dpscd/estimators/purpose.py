@@ -4,23 +4,9 @@ from typing import Any
 
 from dpscd.estimators.registry import kind_of
 
-__all__ = [
-    "LEAST_SHARE",
-    "LEAST_SIZE",
-    "band_words",
-    "clear_words",
-    "has_intervals",
-    "prediction_note",
-]
-
 #: An effect that is called clear is at least this part of the largest, and of a value that at
 #: least this share of the records has.
 LEAST_SIZE, LEAST_SHARE = 0.05, 0.005
-
-
-def has_intervals(model: Any) -> bool:
-    """Return whether a fitted estimator was trained with `inference`."""
-    return hasattr(model, "_information")
 
 
 def prediction_note(model: Any, noun: str = "coefficient") -> str | None:
@@ -28,7 +14,7 @@ def prediction_note(model: Any, noun: str = "coefficient") -> str | None:
 
     None where they have intervals, or no noise.
     """
-    if has_intervals(model) or not model.privacy_.private:
+    if model.fit_.has_intervals or not model.privacy_.private:
         return None
     able = kind_of(model).has_intervals and len(getattr(model, "classes_", (0, 1))) == 2
     where = " For estimates with intervals train with --inference." if able else ""
@@ -40,14 +26,12 @@ def band_words(model: Any) -> str | None:
 
     None without noise.
 
-    Notes
-    -----
     Proof: docs/proofs/noise_band.md, which also says how far estimates are off.
     """
     inner = getattr(model, "estimator_", model)
     if not inner.privacy_.private:
         return None
-    rescaled = any(x.what == "rescaling" for x in inner.privacy_.releases)
+    rescaled = inner.fit_.plan.listed("rescaling") is not None
     columns = model.schema_.features if hasattr(model, "schema_") else ()
     if kind_of(inner).band_proved and not rescaled and not any(x.monotone for x in columns):
         return (

@@ -6,8 +6,6 @@ Rows hold names, not classes: nothing heavy is imported before a model is asked 
 from importlib import import_module
 from typing import Any, NamedTuple
 
-__all__ = ["MODELS", "ModelKind", "kind_called", "kind_of", "usual_kind"]
-
 
 class ModelKind(NamedTuple):
     """One kind of model."""
@@ -36,14 +34,16 @@ class ModelKind(NamedTuple):
         return self.task == "classification"
 
     @property
-    def gives_chances(self) -> bool:
-        """Whether its decisions become probabilities."""
-        return self.loss == "Logistic"
+    def losses(self) -> tuple[str, ...]:
+        """Losses that it may have been trained with."""
+        return (self.loss, "Softmax") if self.loss == "Logistic" else (self.loss,)
 
     @property
     def predicts_means(self) -> bool:
         """Whether its predictions are meant as means of numeric labels."""
-        return self.loss in ("Squared", "Poisson")
+        from dpscd import losses
+
+        return losses.predicts_means(losses.called(self.loss))
 
 
 #: In the order in which the command line lists them; the first of a task is its usual one.
@@ -63,7 +63,7 @@ MODELS = (
     ModelKind(
         name="huber",
         type="DPHuberRegressor",
-        home="dpscd.estimators.huber",
+        home="dpscd.estimators.regression",
         task="regression",
         loss="Huber",
         words="Huber regression",
@@ -73,7 +73,7 @@ MODELS = (
     ModelKind(
         name="poisson",
         type="DPPoissonRegressor",
-        home="dpscd.estimators.poisson",
+        home="dpscd.estimators.regression",
         task="counts",
         loss="Poisson",
         words="Poisson regression",
@@ -96,7 +96,7 @@ MODELS = (
     ModelKind(
         name="svm",
         type="DPLinearSVC",
-        home="dpscd.estimators.svc",
+        home="dpscd.estimators.classification",
         task="classification",
         loss="Hinge",
         words="linear support vector machine",

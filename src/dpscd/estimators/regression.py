@@ -1,77 +1,64 @@
-"""Differentially private ridge regression, and what regressions share."""
+"""Differentially private ridge, Huber and Poisson regression."""
 
 import math
-from typing import Any, cast
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import BLOCK, DPLinearModel, Floats
-from dpscd.estimators.documentation import documented
-from dpscd.estimators.inference_checks import check_inference_parameters
+from dpscd.estimators.documentation import parametrised
 from dpscd.estimators.intervals import WithIntervals
+from dpscd.estimators.parameters import check_inference_parameters
+from dpscd.estimators.searches import refusals_noted
+from dpscd.estimators.sources import Given, RecordSource
+from dpscd.estimators.validation import check_number
 from dpscd.preprocessing.stored_rows import StoredRows
-from dpscd.problem import Model
-from dpscd.records.labels import NumberLabels
-from dpscd.releases.base import State
+from dpscd.records.labels import CountLabels, NumberLabels, exposures_of
 
-__all__ = ["DPLinearRegressor", "DPRidge"]
+_HIGHEST = 700.0  # exponentials of larger numbers leave the range of doubles
 
 
+@parametrised
 class DPLinearRegressor(RegressorMixin, DPLinearModel):
     """What the regressions share: bounds of the labels, and predictions."""
 
-    longest_row_: float
+    y_bounds: tuple[float, float] | None = None
+    clip_predictions: bool = True
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        delta: float | str = "auto",
-        lam: float | str = "auto",
-        epochs: float | str = "auto",
-        lot_size: int | str = "auto",
-        travel: float | str = "auto",
-        relation: str = "zero-out",
-        row_bound: float = 1.0,
-        n: int | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        standardise: bool | str = "auto",
-        y_bounds: tuple[float, float] | None = None,
-        clip_predictions: bool = True,
-        max_rows: int = 100,
-        person_weight: str = "sum",
-        ledger: str | None = None,
-        dataset: str | None = None,
-        n_jobs: int | None = None,
-        engine: str = "numba",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.lam = lam
-        self.epochs = epochs
-        self.lot_size = lot_size
-        self.travel = travel
-        self.relation = relation
-        self.row_bound = row_bound
-        self.n = n
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.standardise = standardise
-        self.y_bounds = y_bounds
-        self.clip_predictions = clip_predictions
-        self.max_rows = max_rows
-        self.person_weight = person_weight
-        self.ledger = ledger
-        self.dataset = dataset
-        self.n_jobs = n_jobs
-        self.engine = engine
-        self.random_state = random_state
-        self.verbose = verbose
+    @property
+    def coef_(self) -> Floats:
+        """Coefficients, in the user's units."""
+        found: Floats = self.fit_.numbers.coef[0]
+        return found
+
+    @property
+    def intercept_(self) -> float:
+        """Intercept."""
+        return float(self.fit_.numbers.intercept[0])
+
+    @property
+    def coef_noise_(self) -> Floats:
+        """Standard deviation that noise adds to each coefficient."""
+        found: Floats = self.fit_.numbers.coef_noise[0]
+        return found
+
+    @property
+    def intercept_noise_(self) -> float:
+        """Standard deviation that noise adds to the intercept."""
+        return float(self.fit_.numbers.intercept_noise[0])
+
+    @property
+    def longest_row_(self) -> float:
+        """Predictions cut rows to this length."""
+        return self.fit_.numbers.longest_row
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        """Bounds of the labels of the fit, declared or released."""
+        labels = self.fit_.labels
+        return labels.low, labels.high
 
     def predict(self, X: Any) -> Floats:
         """Return predicted labels.
@@ -88,29 +75,27 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
             what comes out is moved into `y_bounds`, unless `clip_predictions` is False.
         """
         line = self._linear(X)[:, 0]
-        return np.clip(line, *self._bounds()) if self.clip_predictions else line
+        return np.clip(line, *self._range) if self.clip_predictions else line
 
     def _products(self, X: Any) -> Floats:
         scores = super()._products(X)
-        if self.clip_predictions and getattr(self, "longest_row_", math.inf) < math.inf:
+        if self.clip_predictions and self.longest_row_ < math.inf:
             scores *= self._parts(X)[:, None]
         return scores
 
     def _parts(self, X: Any) -> Floats:
         """Return the part of each row that is left when it is cut, stored ones by blocks."""
-        cut_rows = self._runs[-1].cut_rows
+        facts = self.fit_.plan.facts
+        cut_rows = facts.problem(1.0).cut_rows
         if not isinstance(X, StoredRows):
             return cut_rows(X)[1]
         size = max(1, BLOCK // X.shape[1])
         blocks = (X[first : first + size] for first in range(0, X.shape[0], size))
         return np.concatenate([cut_rows(np.asarray(x, dtype=np.float64))[1] for x in blocks])
 
-    def _set_released(self, state: State) -> None:
-        self.longest_row_ = cast("Model", state.model).longest_row
-
     def _bounds(self) -> tuple[float, float]:
         try:
-            low, high = (float(bound) for bound in self.y_bounds)  # type: ignore[union-attr]
+            low, high = map(float, self.y_bounds)  # type: ignore[arg-type] # None is no pair
             if math.isfinite(low) and math.isfinite(high) and low < high:
                 return low, high
         except (TypeError, ValueError):
@@ -135,49 +120,29 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         del classes
         return NumberLabels(*self._bounds())
 
-    def _public(self, meaning: Any, classes: None) -> dict[str, Any]:
-        del classes
-        return {"y_bounds": [meaning.low, meaning.high]}
-
-    def _set_model(self, model: Model, classes: None) -> None:
-        del classes
-        self.coef_ = model.coef[0]
-        self.intercept_ = float(model.intercept[0])
-        self.coef_noise_ = np.atleast_2d(model.coef_noise)[0]
-        self.intercept_noise_ = float(np.atleast_1d(model.intercept_noise)[0])
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
         return tags
 
 
-@documented
+@parametrised
 class DPRidge(WithIntervals, DPLinearRegressor):
     """Ridge regression with differential privacy.
 
-    Minimises ``mean (x.w + b - y)^2 / 2 + lam/2 |w|^2``. There is no learning rate, clip
-    norm or batch size to choose: what is 'auto' is planned from public numbers.
+    Minimises ``mean (x.w + b - y)^2 / 2 + lam/2 |w|^2``.
 
     Parameters
     ----------
     {first}
-    y_bounds : tuple of two floats
-        Public range of the labels; labels outside are clipped to it. Required. With an
-        intercept labels are centred on its middle, around which the intercept is
-        penalised.
-    {clip}
+    {bounds}
     {inference}
     {engine}
     {last}
 
     Attributes
     ----------
-    coef_ : array of shape (n_features,)
-        Coefficients, in the user's units.
-    intercept_ : float
-        Intercept.
-    {longest}
+    {line}
     {fitted}
 
     Notes
@@ -196,63 +161,206 @@ class DPRidge(WithIntervals, DPLinearRegressor):
     1.0
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        *,
-        delta: float | str = "auto",
-        lam: float | str = "auto",
-        epochs: float | str = "auto",
-        lot_size: int | str = "auto",
-        travel: float | str = "auto",
-        relation: str = "zero-out",
-        row_bound: float = 1.0,
-        n: int | None = None,
-        fit_intercept: bool = True,
-        intercept_scaling: float | str = "auto",
-        standardise: bool | str = "auto",
-        y_bounds: tuple[float, float] | None = None,
-        clip_predictions: bool = True,
-        inference: bool | str = False,
-        max_rows: int = 100,
-        person_weight: str = "sum",
-        ledger: str | None = None,
-        dataset: str | None = None,
-        n_jobs: int | None = None,
-        engine: str = "numba",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            delta=delta,
-            lam=lam,
-            epochs=epochs,
-            lot_size=lot_size,
-            travel=travel,
-            relation=relation,
-            row_bound=row_bound,
-            n=n,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            standardise=standardise,
-            y_bounds=y_bounds,
-            clip_predictions=clip_predictions,
-            max_rows=max_rows,
-            person_weight=person_weight,
-            ledger=ledger,
-            dataset=dataset,
-            n_jobs=n_jobs,
-            engine=engine,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.inference = inference
+    inference: bool | str = False
+    engine: str = "numba"
 
     def _check_own_parameters(self) -> None:
         super()._check_own_parameters()
         check_inference_parameters(self)
 
-    def _set_released(self, state: State) -> None:
-        super()._set_released(state)
-        self._set_inference(state)
+
+@parametrised
+class DPHuberRegressor(DPLinearRegressor):
+    """Regression with the Huber loss and differential privacy.
+
+    Minimises ``mean H(x.w + b - y) + lam/2 |w|^2`` with ``H(r) = r^2 / 2`` up to a threshold t
+    and ``t (|r| - t/2)`` beyond: a label that is far away pulls no harder than one at the
+    threshold.
+
+    Parameters
+    ----------
+    {first}
+    {bounds}
+    threshold : float or 'auto', default='auto'
+        The residual from which on the loss is linear, in the unit of the labels; 'auto' is
+        a tenth of the range of `y_bounds`. It is public: do not read it off the data.
+    {last}
+
+    Attributes
+    ----------
+    {line}
+    {fitted}
+
+    Notes
+    -----
+    scikit-learn's HuberRegressor estimates the unit of its threshold from the data; this is
+    its solution for ``threshold = epsilon * scale_`` and ``lam = alpha * scale_ / n``.
+
+    {notes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpscd import DPHuberRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
+    >>> y = X @ [3.0, -2.0, 1.0] + 10.0
+    >>> y[:1000] = 30.0  # labels that are wrong
+    >>> bounds = (0.0, 30.0)
+    >>> model = DPHuberRegressor(y_bounds=bounds, threshold=1.0, random_state=0).fit(X, y)
+    >>> model.score(X[1000:], y[1000:]) > 0.9
+    True
+    """
+
+    threshold: float | str = "auto"
+
+    def _check_own_parameters(self) -> None:
+        super()._check_own_parameters()
+        if self.threshold != "auto":
+            check_number("threshold", self.threshold, low=1e-100)
+
+
+@parametrised
+class DPPoissonRegressor(DPLinearRegressor):
+    """Poisson regression of counts with differential privacy.
+
+    Minimises ``mean (e m - y log(e m)) + lam/2 |w|^2`` with the rate ``m = exp(x.w + b)`` and
+    the exposure e.
+
+    Parameters
+    ----------
+    {first}
+    y_bounds : tuple of two floats
+        Public range of the counts, from 0 on or above; counts outside are clipped to it.
+        Required. With an intercept the rate of its middle is the one around which the
+        intercept is penalised, unless a mean is released (`standardise`).
+    clip_predictions : bool, default=True
+        Whether an expected count stays within `y_bounds`, as the counts it was trained on did.
+        They are counts over exposures within `exposure_bounds`, or over 1: for any other
+        exposure the rate stays within what the bounds allow at the nearest one.
+    exposure_bounds : tuple of two floats, optional
+        Public range of the exposures, positive; exposures outside are moved to it. Required
+        with ``fit(..., exposure=)``.
+    {last}
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+        Coefficients of the logarithm of the rate.
+    intercept_ : float
+        Intercept of the logarithm of the rate.
+    {fitted}
+
+    Notes
+    -----
+    When the mean and the spread of the counts are released, the loss is divided by this spread
+    before `lam` is applied.
+
+    {notes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpscd import DPPoissonRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
+    >>> y = rng.poisson(np.exp(X @ [2.0, -1.0, 0.5] + 1.0))
+    >>> model = DPPoissonRegressor(epsilon=1.0, y_bounds=(0, 30), random_state=0).fit(X, y)
+    >>> bool(abs(model.predict(X).mean() - y.mean()) < 0.3)
+    True
+    """
+
+    exposure_bounds: tuple[float, float] | None = None
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        exposure: Any = None,
+    ) -> Self:
+        """Train the model; only noisy sums of the records influence it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Records, one per row. Rows longer than `row_bound` are scaled down to it.
+        y : array-like of shape (n_samples,)
+            Counts.
+        sample_weight : float or array-like of shape (n_samples,), optional
+            How much each record's loss counts; with `groups` as for the other estimators.
+        groups : array-like of shape (n_samples,), optional
+            Whose row each is; then a person with all its rows is what is protected.
+        exposure : float or array-like of shape (n_samples,), optional
+            What each count was taken over: hours, persons, kilometres. 1 if not given.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        with refusals_noted(self):
+            return self._fit(X, y, Given(sample_weight, exposure, groups))
+
+    def _source_of(self, X: Any, y: Any, others: Given) -> tuple[RecordSource, Any]:
+        if (others.exposure is None) != (self.exposure_bounds is None):
+            raise ParameterError(
+                f"exposure_bounds={self.exposure_bounds!r} goes with exposure: a range "
+                "read from the data would not be private."
+            )
+        return super()._source_of(X, y, others)
+
+    def predict(self, X: Any, exposure: Any = 1.0) -> Floats:
+        """Return expected counts.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Records, in the units of the fit.
+        exposure : float or array-like of shape (n_samples,), default=1.0
+            What the counts are taken over.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            ``exposure exp(X coef_ + intercept_)``, within `y_bounds`: see `clip_predictions`.
+        """
+        rates: Floats = np.exp(np.minimum(self._linear(X)[:, 0], _HIGHEST))
+        exposures = exposures_of(exposure, len(rates))
+        if not self.clip_predictions:
+            return rates * exposures
+        labels = self.fit_.labels
+        usual = np.clip(exposures, labels.least, labels.most)
+        return np.clip(rates * usual, *self._range) * (exposures / usual)
+
+    def _exposures(self) -> tuple[float, float]:
+        if self.exposure_bounds is None:
+            return 1.0, 1.0
+        try:
+            low, high = (float(bound) for bound in self.exposure_bounds)
+            if 0.0 < low <= high < math.inf:
+                return low, high
+        except (TypeError, ValueError):
+            pass
+        raise ParameterError(
+            f"exposure_bounds={self.exposure_bounds!r} must be two positive finite numbers "
+            "(lowest, highest): the public range of the exposures."
+        )
+
+    def _check_own_parameters(self) -> None:
+        super()._check_own_parameters()
+        self._exposures()
+        if self._bounds()[0] < 0.0:
+            raise ParameterError(
+                f"y_bounds={self.y_bounds!r} must not be below 0: counts are not."
+            )
+
+    def _labels(self, classes: None) -> CountLabels:
+        del classes
+        return CountLabels(*self._bounds(), *self._exposures())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags

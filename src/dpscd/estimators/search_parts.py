@@ -1,6 +1,7 @@
 """The records of a search: one part to train on, another to score on, whole units each."""
 
 import copy
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,18 +11,16 @@ import pandas as pd
 from scipy import sparse
 
 from dpscd.errors import DataError, ParameterError
-from dpscd.estimators.sources import Given, codes_of
+from dpscd.estimators.sources import Given, codes_of, units_in
+from dpscd.plan import Plan
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource
-from dpscd.preprocessing.identifiers import count_of
+from dpscd.preprocessing.refusals import redact_errors
 from dpscd.preprocessing.schema import Schema
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.relation import Relation
 from dpscd.records.labels import label_column
-from dpscd.records.redaction import redact_errors
 from dpscd.records.tables import table_source
-
-__all__ = ["ArrayParts", "DaskParts", "Parts", "TableParts", "part_sizes", "split_units"]
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -42,8 +41,6 @@ def split_units(source: Source, count: int, holdout: float, relation: Relation) 
 
     `count` is the true number of units: records, or persons.
 
-    Notes
-    -----
     Guarantee: the bits do not depend on any record. Where the number of units is public they
     are a uniformly random set of a public size, so that their law is the same whatever the
     order of the units; where it is secret they are independent coins, so that a unit more or
@@ -75,8 +72,38 @@ class Parts:
     groups: Any
 
 
-class ArrayParts:
-    """Unread rows of numbers in memory; only their layout, and the count of units, is known."""
+class SearchedRecords(ABC):
+    """Unread records; only their layout, and the count of units, is known."""
+
+    count: int
+    _given: Parts
+
+    def planned(self, candidate: Any, count: int) -> Plan:
+        """Return the plan of a fit of `candidate` on `count` units."""
+        X, y, groups = self._given.X, self._given.y, self._given.groups
+        found: Plan
+        if hasattr(candidate, "schema"):
+            found = candidate.planned(X, y, groups, count)
+        else:
+            source, classes = candidate._source_of(X, y, Given(groups=groups))
+            found = candidate.planned(source, classes, count)
+        return found
+
+    def read(self, candidate: Any) -> None:
+        """Read all cells by the schema of `candidate`, unless each fit reads its own."""
+        del candidate
+
+    @abstractmethod
+    def part(self, candidate: Any, kept: Flags) -> Parts:
+        """Return the records of some units."""
+
+    def scored(self, candidate: Any, kept: Flags) -> Parts:
+        """Return the records of some units to score on."""
+        return self.part(candidate, kept)
+
+
+class ArrayParts(SearchedRecords):
+    """Rows of numbers in memory."""
 
     def __init__(self, X: Any, y: Any, groups: Any) -> None:
         if y is None:
@@ -85,54 +112,26 @@ class ArrayParts:
         if len(self._labels) != self._rows.count:
             raise DataError(refusals.UNEQUAL)
         self._given = Parts(X, y, groups)
-        self._codes: Ints | None = None
-        if groups is not None:
-            self._codes = redact_errors(lambda: codes_of(groups, self._rows.count))
-        self.count = self._rows.count if self._codes is None else count_of(self._codes)
-
-    def planned_releases(self, candidate: Any, count: int) -> Any:
-        """Return what a fit of `candidate` on `count` units would release."""
-        given = self._given
-        source, classes = candidate._source_of(
-            given.X, given.y, Given(None, None, given.groups)
-        )
-        return candidate.planned_releases(source, classes, count)
-
-    def read(self, candidate: Any) -> None:
-        """Arrays are read by each fit: nothing is to be done."""
-        del candidate
+        self._codes = codes_of(groups, self._rows.count)
+        self.count = units_in(self._codes, self._rows.count)
 
     def part(self, candidate: Any, kept: Flags) -> Parts:
         """Return the records of some units."""
         del candidate
-        if self._codes is None:
-            rows, codes = np.flatnonzero(kept), None
-        else:
-            rows, codes = _rows_of(self._codes, kept)
+        rows, codes = _rows_of(self._codes, kept)
         return Parts(_taken(self._rows, rows), self._labels.iloc[rows], codes)
 
-    def scored(self, candidate: Any, kept: Flags) -> Parts:
-        """Return the records of some units to score on."""
-        return self.part(candidate, kept)
 
-
-class TableParts:
-    """An unread table; only names and the number of records, or persons, are known."""
+class TableParts(SearchedRecords):
+    """A table in memory or in files, read once for all fits."""
 
     def __init__(self, table: Any, y: Any, groups: Any, schema: Schema) -> None:
         self._given = Parts(table, y, groups)
         self._person = schema.person is not None
         first = table_source(table, schema, y, person=self._person)
-        self._codes: Ints | None = None
-        if groups is not None:
-            self._codes = redact_errors(lambda: codes_of(groups, first.count))
-        self.count = first.count if self._codes is None else count_of(self._codes)
+        self._codes = codes_of(groups, first.count)
+        self.count = units_in(self._codes, first.count)
         self._parsed: list[tuple[Schema, Any, Ints | None]] = []
-
-    def planned_releases(self, candidate: Any, count: int) -> Any:
-        """Return what a fit of `candidate` on `count` units would release."""
-        given = self._given
-        return candidate.planned_releases(given.X, given.y, given.groups, count)
 
     def read(self, candidate: Any) -> None:
         """Read all cells, by the schema of `candidate`; a secret from here on."""
@@ -142,15 +141,13 @@ class TableParts:
         source = table_source(self._given.X, schema, self._given.y, person=self._person)
         found = redact_errors(source.parsed)
         codes = found.persons if self._person else self._codes
-        if (len(found) if codes is None else count_of(codes)) != self.count:
+        if units_in(codes, len(found)) != self.count:
             raise DataError(refusals.CHANGED)
         self._parsed.append((schema, found, codes))
 
     def part(self, candidate: Any, kept: Flags) -> Parts:
         """Return the records of some units."""
         found, codes = next(x[1:] for x in self._parsed if x[0] == candidate.schema)
-        if codes is None:
-            return Parts(found.taken(np.flatnonzero(kept)), None, None)
         rows, codes = _rows_of(codes, kept)
         part = copy.copy(found.taken(rows))
         if not self._person:
@@ -158,45 +155,29 @@ class TableParts:
         part.persons = codes
         return Parts(part, None, None)
 
-    def scored(self, candidate: Any, kept: Flags) -> Parts:
-        """Return the records of some units to score on."""
-        return self.part(candidate, kept)
 
-
-class DaskParts:
+class DaskParts(SearchedRecords):
     """Records where the partitions of Dask collections are; those to score on are fetched."""
 
     def __init__(self, X: Any, y: Any) -> None:
-        from dpscd.distributed.rows import row_counts
+        from dpscd.distributed.collections import row_counts
 
         self._given = Parts(X, y, None)
         self._ends = np.cumsum(row_counts(X))
         self.count = int(self._ends[-1])
         self._fetched: Parts | None = None
 
-    def planned_releases(self, candidate: Any, count: int) -> Any:
-        """Return what a fit of `candidate` on `count` units would release."""
-        X, y = self._given.X, self._given.y
-        if hasattr(candidate, "schema"):
-            return candidate.planned_releases(X, y, None, count)
-        source, classes = candidate._source_of(X, y, Given())
-        return candidate.planned_releases(source, classes, count)
-
-    def read(self, candidate: Any) -> None:
-        """Partitions are read by each fit: nothing is to be done."""
-        del candidate
-
     def part(self, candidate: Any, kept: Flags) -> Parts:
         """Return the records of some units, where they are."""
         del candidate
-        from dpscd.distributed.rows import some_rows
+        from dpscd.distributed.collections import some_rows
 
         return self._mapped(some_rows, kept)
 
     def scored(self, candidate: Any, kept: Flags) -> Parts:
         """Return the records of some units in the memory of this process, fetched once."""
         del candidate
-        from dpscd.distributed.rows import fetched_rows
+        from dpscd.distributed.collections import fetched_rows
 
         if self._fetched is None:
             self._fetched = redact_errors(lambda: self._mapped(fetched_rows, kept))
@@ -209,8 +190,10 @@ class DaskParts:
         return Parts(take(X, rows), None if y is None else take(y, rows), None)
 
 
-def _rows_of(codes: Ints, kept: Flags) -> tuple[Ints, Ints]:
-    """Return the rows of some persons, and these persons' numbers, counted anew."""
+def _rows_of(codes: Ints | None, kept: Flags) -> tuple[Ints, Ints | None]:
+    """Return the rows of some units, and the numbers of those that are persons, from 0 on."""
+    if codes is None:
+        return np.flatnonzero(kept), None
     rows = np.flatnonzero((codes >= 0) & kept[codes])
     numbers = np.cumsum(kept) - 1
     return rows, numbers[codes[rows]].astype(np.int64)

@@ -12,8 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from dpscd.errors import BudgetExceeded, LedgerError, PrivacyWarning
 from dpscd.estimators.validation import warn_user
 
-__all__ = ["check_fitted", "refusals_noted", "warn_of_split_groups"]
-
 
 def _searches() -> Iterator[Mapping[str, Any]]:
     """Yield the names of those functions of scikit-learn's model selection that call this one.

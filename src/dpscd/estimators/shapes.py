@@ -1,44 +1,168 @@
 """What each column of a table does to the prediction, with its noise, by the model alone."""
 
-from typing import Any
+import math
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpscd.estimators.monotone import WIDER
 from dpscd.estimators.purpose import LEAST_SHARE, LEAST_SIZE
-from dpscd.estimators.shape_points import points_of
-from dpscd.preprocessing.column_features import Bounds
-from dpscd.preprocessing.declarations import Column
-from dpscd.preprocessing.encoding import unit_of, width_of
+from dpscd.preprocessing.cells import MISSING, OTHER
+from dpscd.preprocessing.column_features import (
+    Bounds,
+    column_slots,
+    knots_of,
+    pair_slots,
+    sides_of,
+    width_of,
+)
+from dpscd.preprocessing.declarations import Column, Cross
+from dpscd.preprocessing.encoding import unit_of
+from dpscd.preprocessing.monotone import WIDER
 from dpscd.preprocessing.schema import Schema
 from dpscd.releases.moments import Moments, error_of_means
 
-__all__ = ["BAND", "column_shapes"]
-
 Floats = npt.NDArray[np.float64]
+
+_CURVE = 17  # points of a curve that has no knots
+# A value is seen if its feature's released mean is more than so many errors above 0: of a
+# thousand values that no record has one is taken for seen.
+_ERRORS = 3.0
+
+
+@dataclass(frozen=True)
+class Points:
+    """Values of a column, or of two, with the few features that each has."""
+
+    values: list[Any]  # of the column, or of the first of a pair
+    others: list[Any]  # of the second; None for a column alone
+    # of shape (points, slots): features of each, within the column or pair
+    places: npt.NDArray[np.intp]
+    sizes: Floats  # their values
+    width: int  # features of the column or pair
+
+    def average(self) -> Floats:
+        """Return the plain mean of the features."""
+        total = np.bincount(self.places.ravel(), self.sizes.ravel(), minlength=self.width)
+        return total / max(len(self.values), 1)
+
+    def effect(self, coef: Floats, centre: Floats) -> Floats:
+        """Return what coefficients give each point, relative to `centre`."""
+        found: Floats = (self.sizes * coef[self.places]).sum(axis=1) - float(coef @ centre)
+        return found
+
+    def spread(self, noise: Floats, centre: Floats, *, apart: bool) -> Floats:
+        """Return the standard deviation of :meth:`effect`, given that of each coefficient.
+
+        If `apart`, the noise of features is independent; else the result is its worst case.
+        """
+        power = 2.0 if apart else 1.0
+        each = noise**power
+        common = np.abs(centre) ** power
+        # A point has few features: all others are as far away as the centre is from 0.
+        own = np.abs(self.sizes - centre[self.places]) ** power - common[self.places]
+        total = float(common @ each) + (own * each[self.places]).sum(axis=1)
+        found: Floats = np.maximum(total, 0.0) ** (1.0 / power)
+        return found
+
+    def shares(self, means: Floats, error: float) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Return the share of records at each point, and where there are any.
+
+        By released means and their error. A feature that is nowhere negative is one of a level
+        or a knot: 0 in all records that do not have it. Points without such features count as
+        seen, and their share is NaN, as it is where the means are too noisy to tell.
+        """
+        signed = np.zeros(self.width, dtype=bool)
+        signed[self.places[self.sizes < 0.0]] = True
+        own = np.where(signed[self.places], 0.0, self.sizes)
+        limit = _ERRORS * error
+        # Moments that would not show a value with an even share of the records say nothing.
+        silent = limit > own.max(axis=1, initial=0.0) / max(len(own), 1)
+        mean = (own * means[self.places]).sum(axis=1)
+        shown = mean > limit * np.linalg.norm(own, axis=1)
+        known = own.any(axis=1) & ~silent
+        share = np.full(len(own), np.nan)
+        np.divide(mean, np.square(own).sum(axis=1), out=share, where=known)
+        return share, shown | ~known
+
+
+def points_of(
+    part: Column | Cross, bounds: Bounds, unit: float, unseen: npt.NDArray[np.bool_]
+) -> Points:
+    """Return where the effect of a column or a pair is shown.
+
+    Its features are multiplied by `unit`; levels that the released moments did not show are
+    `unseen`, and left out.
+    """
+    if isinstance(part, Cross):
+        sides = [_cells(side, bounds) for side in sides_of(part)]
+        (values, first), (others, second) = sides
+        slots = pair_slots(
+            part, np.repeat(first, len(second)), np.tile(second, len(first)), bounds
+        )
+        values, others = ([value for value in values for _ in others], others * len(values))
+    else:
+        values, cells = _cells(part, bounds)
+        others = [None] * len(values)
+        slots = column_slots(part, cells, bounds)
+    places = np.column_stack([place for place, _ in slots]).astype(np.intp)
+    sizes = np.column_stack([size for _, size in slots]).astype(np.float64)
+    shown = np.flatnonzero(~(unseen[places] & (sizes != 0.0)).any(axis=1))
+    return Points(
+        [values[place] for place in shown],
+        [others[place] for place in shown],
+        places[shown],
+        unit * sizes[shown],
+        width_of(part),
+    )
+
+
+def _cells(column: Column, bounds: Bounds) -> tuple[list[Any], npt.NDArray[Any]]:
+    """Return values of a column as people write them, and as they are parsed."""
+    cells: npt.NDArray[Any]
+    if column.kind == "number":
+        # A fitted model knows all bounds.
+        cells = _shown(column, cast("Floats", knots_of(column, bounds)))
+        values: list[Any] = cells.tolist()
+        missing: Any = math.nan
+    else:
+        values = list(column.values) if column.values else [False, True]
+        cells, missing = np.arange(len(values)), MISSING
+        if column.kind == "category" and not column.complete:
+            values.append("(other)")
+            cells = np.append(cells, OTHER)
+    if column.missing == "column":
+        values.append("(missing)")
+        cells = np.append(cells, missing)
+    return values, cells
+
+
+def _shown(column: Column, edges: Floats) -> Floats:
+    if column.shape == "smooth":
+        return edges
+    if column.bins or column.shape == "steps":
+        return (edges[1:] + edges[:-1]) / 2.0
+    if column.transform:
+        return np.expm1(np.linspace(math.log1p(edges[0]), math.log1p(edges[-1]), _CURVE))
+    return edges[[0, -1]]
+
 
 #: A band reaches so many standard deviations to both sides.
 BAND = 2.0
 
 
 def column_shapes(
-    schema: Schema,
-    bounds: Bounds,
-    estimator: Any,
-    means: Floats | None,
+    schema: Schema, bounds: Bounds, estimator: Any, means: Floats | None
 ) -> pd.DataFrame:
     """Return the effect of every column at its values.
 
-    The column with the clearest effects comes first. The frame has column, value, effect, band,
-    seen and clear; with more than two classes also class, with pairs also other, the value of
-    the second column. Without released `means` effects are relative to the plain mean of those
-    shown. `seen` says whether the means show records with this level, or around this knot;
-    where they are none, or too noisy to show a value with an even share of the records, or a
-    number has no knots, it is True. `clear` are effects of which
-    :func:`~dpscd.estimators.purpose.clear_words` is true. Levels that the moments show to be
-    absent are left out.
+    As ``TableModel.shapes`` says. Without released `means` effects are relative to the plain
+    mean of those shown. `seen` says whether the means show records with this level, or around
+    this knot; where they are none, or too noisy to show a value with an even share of the
+    records, or a number has no knots, it is True. Levels that the moments show to be absent
+    are left out.
 
     The noise of features is independent, at most `coef_noise_` each, if there is an intercept;
     else it may not be, and bands are those of the worst case.
@@ -47,7 +171,8 @@ def column_shapes(
     classes = estimator.classes_ if len(coef) > 1 else [None]
     unseen = estimator.unseen_features()
     unit = unit_of(schema) if schema.rows == "scale" else 1.0
-    error = _error(estimator)
+    listed = estimator.fit_.plan.listed(Moments.what)  # none without privacy
+    error = 0.0 if listed is None else error_of_means(listed.noise_multiplier, listed.n)
     found, first = [], 0
     for part in schema.parts:
         own = slice(first, first + width_of(part))
@@ -74,12 +199,6 @@ def column_shapes(
                 frame.insert(1, "class", name)
             found.append(frame)
     return _clearest_first(found)
-
-
-def _error(estimator: Any) -> float:
-    """Return the standard error of the released means; 0 without privacy."""
-    listed = (x for x in estimator.privacy_.releases if x.what == Moments.what)
-    return sum(error_of_means(x.event.noise_multiplier, x.n) for x in listed)
 
 
 def _clearest_first(parts: list[pd.DataFrame]) -> pd.DataFrame:

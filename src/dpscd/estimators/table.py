@@ -1,42 +1,30 @@
 """A private model of a table: schema, bounds, features and estimator in one."""
 
-import dataclasses
-import hashlib
-import json
-import math
 import os
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
-from dpscd.cards.card import PrivacyCard
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
-from dpscd.estimators.files import write_model
-from dpscd.estimators.monotone import is_monotone, made_monotone
-from dpscd.estimators.plain_values import floats_from_plain
 from dpscd.estimators.registry import MODELS, kind_of, usual_kind
-from dpscd.estimators.regression import DPLinearRegressor
 from dpscd.estimators.searches import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.sources import DaskTable, Table
 from dpscd.estimators.table_answers import TableAnswers
+from dpscd.model.file import write_fit
+from dpscd.model.fit import Fit
+from dpscd.plan import Plan
 from dpscd.preprocessing.cells import canonical, text_of
 from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.declarations import Target
-from dpscd.preprocessing.encoding import feature_names, width_of
-from dpscd.preprocessing.levels import levels_of
-from dpscd.preprocessing.resolution import lined
-from dpscd.preprocessing.schema import Schema, schema_of
-from dpscd.preprocessing.target_scale import trained_bounds
-from dpscd.privacy.release import Release
-from dpscd.records.redaction import redact_memory_errors
-
-__all__ = ["TableModel", "restored_table"]
-
-Floats = npt.NDArray[np.float64]
+from dpscd.preprocessing.encoding import feature_names
+from dpscd.preprocessing.refusals import redact_memory_errors
+from dpscd.preprocessing.schema import Schema, lined, schema_of
+from dpscd.records.labels import trained_bounds
+from dpscd.releases.base import Observer
 
 
 class TableModel(TableAnswers):
@@ -108,7 +96,6 @@ class TableModel(TableAnswers):
         found: Self = super().set_params(**params)
         return found
 
-    @redact_memory_errors
     def fit(self, table: Any, y: Any = None, groups: Any = None) -> Self:
         """Train on a table that has the target among its columns.
 
@@ -130,41 +117,36 @@ class TableModel(TableAnswers):
         -------
         self
         """
-        model, source, classes = self._prepared(table, y, groups)
         with refusals_noted(self):
-            pairs = model.fit_source(source, classes).bounds or getattr(source, "seen", ())
-        schema = source.schema
-        found = dict(zip((part.name for part in schema.private), pairs, strict=True))
+            return self._fit(table, y, groups)
+
+    @redact_memory_errors
+    def _fit(self, table: Any, y: Any, groups: Any, observer: Observer | None = None) -> Self:
+        """Train; an audit's `observer` sees the released path."""
+        model, source, classes = self._prepared(table, y, groups)
+        fit = model.fit_source(source, classes, observer=observer)
+        given = self._given(fit.plan.facts.schema)
+        return self._restored(replace(fit, parameters=given._kept_parameters()))
+
+    def _restored(self, fit: Fit) -> Self:
+        """Take a fit of this schema and estimator as the result."""
+        facts = fit.plan.facts
+        schema, bounds = facts.schema, dict(zip(facts.private, fit.numbers.bounds, strict=True))
+        model: Any = self._unfitted(schema)
         if schema.target.private_bounds:
-            model.set_params(y_bounds=found[schema.target.name])
-        model.feature_names_in_ = np.array(feature_names(schema, found), dtype=object)
-        model.n_features_in_ = len(model.feature_names_in_)
+            model.set_params(y_bounds=bounds[schema.target.name])
         if schema.target.classes:
             weights = getattr(self.estimator, "class_weight", None)
             model.set_params(classes=list(schema.target.classes), class_weight=weights)
-            model.classes_ = np.array(schema.target.classes)
-        model.privacy_ = _with_schema(model.privacy_, schema, found)
-        projected, means = made_monotone(schema, found, model), model.released_means()
-        if means is not None:  # the average prediction stays where training put it
-            model.intercept_ = model.intercept_ + (model.coef_ - projected) @ means
-        model.coef_ = projected
-        self.schema_, self.bounds_, self.estimator_ = schema, found, model
+        model._restored(fit)
+        model.feature_names_in_ = np.array(feature_names(schema, bounds), dtype=object)
+        self.schema_, self.bounds_, self.estimator_ = schema, bounds, model
         return self
 
-    def planned_releases(
-        self, table: Any, y: Any, groups: Any, count: int
-    ) -> tuple[Release, ...]:
-        """Return what a fit on some of these records would release, from public facts alone.
-
-        Parameters
-        ----------
-        table, y, groups
-            As for :meth:`fit`.
-        count : int
-            Public number of the records, or persons, that would be trained on.
-        """
+    def planned(self, table: Any, y: Any, groups: Any, count: int) -> Plan:
+        """Return the plan of a fit on `count` of these records, from public facts alone."""
         model, source, classes = self._prepared(table, y, groups, count)
-        found: tuple[Release, ...] = model.planned_releases(source, classes, count)
+        found: Plan = model.planned(source, classes, count)
         return found
 
     def _prepared(
@@ -186,14 +168,14 @@ class TableModel(TableAnswers):
                     f"transform = {schema.target.transform!r}."
                 )
         persons = None
-        if groups is not None or schema.person is not None:
-            if groups is not None and schema.person is not None:
-                raise ParameterError(
-                    f"groups cannot be given: the schema's person is {schema.person!r}."
-                )
+        if groups is None and schema.person is None:
+            warn_of_split_groups()
+        elif groups is None or schema.person is None:
             persons = model.persons_in(schema.person)
         else:
-            warn_of_split_groups()
+            raise ParameterError(
+                f"groups cannot be given: the schema's person is {schema.person!r}."
+            )
         classes = np.arange(len(schema.target.classes)) if schema.target.classes else None
         kind = DaskTable if is_dask(table, y) else Table
         n = model.n if count is None else count
@@ -208,11 +190,8 @@ class TableModel(TableAnswers):
             The file, replaced if it exists.
         """
         check_fitted(self)
-        table = {
-            "schema": self.schema_.to_dict(),
-            "bounds": {name: list(pair) for name, pair in self.bounds_.items()},
-        }
-        write_model(self.estimator_, path, table)
+        fit = self.estimator_._written()
+        write_fit(replace(fit, features=None), path)
 
     def __getstate__(self) -> Any:
         # As for estimators: whoever has the seed can take the noise away again.
@@ -222,15 +201,19 @@ class TableModel(TableAnswers):
             state = {**state, "estimator": clone(self.estimator).set_params(**own)}
         return state
 
-    def _unfitted(self, schema: Schema) -> DPLinearModel:
-        """Return a fresh estimator with the schema's classes or bounds."""
+    def _given(self, schema: Schema) -> DPLinearModel:
+        """Return the estimator as it was given, or the usual one."""
         given = self.estimator
         if given is None:
             given = usual_kind(classifies=bool(schema.target.classes)).estimator()
         if not isinstance(given, DPLinearModel):
             names = [kind.type for kind in MODELS]
             raise ParameterError(f"estimator must be one of {', '.join(names)}.")
-        model: DPLinearModel = clone(given)
+        return given
+
+    def _unfitted(self, schema: Schema) -> DPLinearModel:
+        """Return a fresh estimator with the schema's classes or bounds."""
+        model: DPLinearModel = clone(self._given(schema))
         if getattr(model, "exposure_bounds", None) is not None:
             raise ParameterError("exposure_bounds is for arrays: tables have no exposure.")
         if isinstance(model, DPLinearClassifier) != bool(schema.target.classes):
@@ -288,51 +271,3 @@ def _check_against(target: Target, model: Any) -> None:
             f"{name}={getattr(model, name)!r} contradicts the schema, whose target "
             f"{target.name!r} has {said}: leave {name} out, or change the schema."
         )
-
-
-def restored_table(model: DPLinearModel, table: dict[str, Any]) -> TableModel:
-    """Return the table model of a file, given its estimator and the rest."""
-    schema = Schema.from_dict(table["schema"])
-    found = {str(k): floats_from_plain(v).tolist() for k, v in table["bounds"].items()}
-    bounds = {name: (low, high) for name, (low, high) in found.items()}
-    expected = _with_schema(model.privacy_, schema, bounds).public
-    width = sum(width_of(part) for part in schema.parts)
-    good = expected == model.privacy_.public and width == model.n_features_in_
-    good = good and set(bounds) == {part.name for part in schema.private}
-    good = good and all(-math.inf < low < high < math.inf for low, high in bounds.values())
-    levels = levels_of(schema)
-    known = np.ones(width, dtype=bool) if levels is None else levels.value == 0.0
-    good = good and not (model.unseen_features() & known).any()
-    good = good and is_monotone(schema, bounds, model)
-    good = good and model.privacy_.protected.person == schema.person
-    if isinstance(model, DPLinearRegressor):
-        own = tuple(model.y_bounds or ())
-        good = good and own == (bounds.get(schema.target.name) or trained_bounds(schema.target))
-    if not good:
-        raise ParameterError("its schema does not fit its card.")
-    usual = {"y_bounds": None} if schema.target.private_bounds else {}
-    whole = TableModel(schema, clone(model).set_params(**usual))  # to be estimated anew
-    whole.schema_, whole.bounds_, whole.estimator_ = schema, bounds, model
-    return whole
-
-
-def _with_schema(
-    card: PrivacyCard, schema: Schema, bounds: dict[str, tuple[float, float]]
-) -> PrivacyCard:
-    """Return a card that also says which schema was taken as public."""
-    text = json.dumps(schema.to_dict(), sort_keys=True)
-    public = {
-        **card.public,
-        "target": schema.target.name,
-        "schema": hashlib.sha256(text.encode()).hexdigest(),
-        "read_from_data": list(schema.read_from_data),
-        "released_bounds": {name: list(pair) for name, pair in bounds.items()},
-    }
-    if schema.target.classes:
-        public["classes"] = list(schema.target.classes)
-        named = {str(place): text for place, text in enumerate(schema.target.classes)}
-        weights = card.public["class_weight"]
-        if "schema" not in card.public:
-            weights = {named[place]: weight for place, weight in weights.items()}
-        public["class_weight"] = weights
-    return dataclasses.replace(card, public=public)

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,22 +11,26 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from dpscd.cards.card import PrivacyCard
 from dpscd.errors import DpscdError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.intervals import Intervals, combined, intervals_of
+from dpscd.estimators.intervals import (
+    Intervals,
+    Terms,
+    WithIntervals,
+    intervals_of,
+    table_terms,
+)
+from dpscd.estimators.parameters import KnownParameters
 from dpscd.estimators.registry import usual_kind
 from dpscd.estimators.searches import check_fitted
 from dpscd.estimators.shapes import column_shapes
-from dpscd.estimators.table_terms import table_terms
-from dpscd.estimators.unknown import refuse_unknown
 from dpscd.estimators.unseen import as_average
+from dpscd.model.card import PrivacyCard
+from dpscd.model.fit import Fit
 from dpscd.preprocessing.encoding import encode, is_sparse
 from dpscd.preprocessing.schema import Schema, schema_of
-from dpscd.preprocessing.target_scale import from_trained
+from dpscd.records.labels import from_trained
 from dpscd.records.tables import table_source
-
-__all__ = ["TableAnswers", "schema_chances"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -52,21 +56,20 @@ def _has(method: str, words: str) -> Callable[[Any], bool]:
     return check
 
 
-class TableAnswers(TransformerMixin, BaseEstimator):
+class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimator):
     """The part of a model of a table that asks what was learnt, as scikit-learn does."""
-
-    def __new__(cls, *args: Any, **given: Any) -> Self:
-        """Return an instance; of parameters that it does not have, say which was meant."""
-        del args
-        refuse_unknown(cls, given)
-        new: Self = super().__new__(cls)
-        return new
 
     schema: Any
     estimator: Any
     schema_: Schema
     estimator_: DPLinearModel
     bounds_: dict[str, tuple[float, float]]
+
+    @property
+    def fit_(self) -> Fit:
+        """What was fitted: the content of its file."""
+        check_fitted(self)
+        return self.estimator_.fit_
 
     @property
     def privacy_(self) -> PrivacyCard:
@@ -184,7 +187,6 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         array of shape (n_samples, n_classes)
             In the order of `classes_`, which are sorted.
         """
-        check_fitted(self)
         model = self._nameless()
         found: Floats = model.predict_log_proba(self._features(table))[:, self._order()]
         return found
@@ -203,7 +205,6 @@ class TableAnswers(TransformerMixin, BaseEstimator):
         array of shape (n_samples,) or (n_samples, n_classes)
             In the order of `classes_`, which are sorted.
         """
-        check_fitted(self)
         found: Floats = self._nameless().decision_function(self._features(table))
         if found.ndim == 1:
             return found if self._order()[0] == 0 else -found
@@ -306,22 +307,10 @@ class TableAnswers(TransformerMixin, BaseEstimator):
             As of :meth:`conf_int`.
         """
         check_fitted(self)
-        terms = table_terms(self.schema_, self.bounds_, reference)
-        return intervals_of(self.estimator_, terms, level)
+        return intervals_of(self.estimator_, self._terms(reference), level)
 
-    def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> Intervals:
-        """Return the interval of a weighted sum of terms, such as of one level against another.
-
-        Parameters
-        ----------
-        weights : dict
-            From terms, as ``summary()`` names them, to weights.
-        level : float, default=0.95
-            Of the interval.
-        """
-        check_fitted(self)
-        terms = combined(table_terms(self.schema_, self.bounds_, None), weights)
-        return intervals_of(self.estimator_, terms, level)
+    def _terms(self, reference: Mapping[str, Any] | None = None) -> Terms:
+        return table_terms(self.schema_, self.bounds_, reference)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

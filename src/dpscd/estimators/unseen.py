@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpscd.preprocessing.column_features import width_of
 from dpscd.preprocessing.declarations import Column, Cross
-from dpscd.preprocessing.encoding import unit_of, width_of
+from dpscd.preprocessing.encoding import unit_of
 from dpscd.preprocessing.schema import Schema
-
-__all__ = ["as_average", "averages_in"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,8 +23,6 @@ def as_average(
     missing in a complete list, counts in the same way, and so does one without any feature of a
     pair.
 
-    Notes
-    -----
     Guarantee: what a row becomes is a function of the row and of released numbers.
     """
     if means is None:

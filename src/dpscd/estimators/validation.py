@@ -26,18 +26,6 @@ from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource
 from dpscd.records.labels import label_column
 
-__all__ = [
-    "check_integer",
-    "check_number",
-    "check_rows",
-    "label_set",
-    "look_at_records",
-    "sorted_classes",
-    "warn_user",
-]
-
-Floats = npt.NDArray[np.float64]
-
 # This library, and what its context managers and decorators are called through.
 _OURS = (str(Path(__file__).parents[1]), contextlib.__file__)
 

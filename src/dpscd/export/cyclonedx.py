@@ -11,8 +11,6 @@ from dpscd.report.evaluation import Evaluation, Measure
 from dpscd.report.public_facts import READ, column_facts, other_facts
 from dpscd.report.words import warnings
 
-__all__ = ["bill_of_materials"]
-
 Node = dict[str, Any]
 
 
@@ -88,7 +86,7 @@ def _model_card(examined: Examined, evaluation: Evaluation | None) -> Node:
 
 
 def _dataset(examined: Examined) -> Node:
-    name = str(examined.card.public.get("dataset", "training data"))
+    name = examined.card.facts.dataset or "training data"
     rows = other_facts(examined.subject)
     facts = [_property(f"public:{what}", value) for what, value in rows]
     for column, use, origin, known in column_facts(examined.subject):
@@ -104,7 +102,7 @@ def _dataset(examined: Examined) -> Node:
 
 def _considerations(examined: Examined) -> Node:
     card = examined.card
-    limits = [f"{head}. {text}" for head, text in warnings(examined.subject)]
+    limits = [f"{head}. {text}" for head, text in warnings(card)]
     limits.append(
         "Predictions about groups with few records are the least reliable; compare errors "
         "between groups before decisions about people rest on them."
@@ -135,7 +133,7 @@ def _privacy(examined: Examined) -> list[Node]:
             ("recomputed epsilon", repr(examined.found)),
             ("relation", str(card.relation)),
             ("unit", card.unit),
-            ("accountant", card.accountant),
+            ("accountant", card.claim.accountant),
             ("randomness", "seed" if card.seeded else "operating system"),
             *((f"release:{what}", noise) for what, _, noise in release_rows(card)),
             *(("assumption", text) for text in card.assumptions),

@@ -6,13 +6,100 @@ import tomllib
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpscd.errors import ParameterError
-from dpscd.export.detail_fields import FIELDS, Field
 from dpscd.preprocessing.toml_text import read_toml
 
-__all__ = ["missing_everything", "read_details", "template"]
+
+class Field(NamedTuple):
+    """One question of the details file."""
+
+    path: tuple[str, ...]  # place in the registry's record
+    asks: str  # the question
+    needed: bool = True  # whether an entry of tier 3 is refused without it
+    kind: str = "text"  # of the answer: 'text', 'list', 'date' or 'slug'
+    choices: tuple[str, ...] = ()  # the allowed answers; any text if empty
+
+    @property
+    def name(self) -> str:
+        """The path in one word."""
+        return ".".join(self.path)
+
+
+_BASIC = ("deployment", "basic")
+_MODEL = ("deployment", "deployment_model")
+_MADE = ("deployment", "implementation")
+_ABOUT = ("deployment", "administrative")
+_SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
+
+#: In the order in which the file asks.
+FIELDS = (
+    Field(
+        ("url_slug",),
+        "The end of the entry's address: letters, digits, - and _.",
+        kind="slug",
+    ),
+    Field((*_BASIC, "name"), "What the model is called."),
+    Field((*_BASIC, "data_curators"), "Who publishes it, one text each.", kind="list"),
+    Field((*_BASIC, "description"), "What it is, in a few sentences."),
+    Field((*_BASIC, "intended_use"), "What it is meant to be used for, and by whom."),
+    Field(
+        (*_BASIC, "data_product_region"), "Which region the data describe, or whose law holds."
+    ),
+    Field(
+        (*_BASIC, "publication_date"),
+        "When it is published, or was first: YYYY-MM-DD.",
+        kind="date",
+    ),
+    Field((*_BASIC, "data_product_sector"), "The field it is about.", False, choices=_SECTORS),
+    Field(
+        (*_MODEL, "actors"),
+        "Who sees the records, who sees the model, who might attack it;\n"
+        "whom the people in the data have to trust, and why they may.",
+    ),
+    Field(
+        (*_MODEL, "release_type"),
+        "Whether this model is all that is published, or others follow from the same people.",
+        choices=("One release", "Many releases"),
+    ),
+    Field(
+        (*_MODEL, "release_type_details"),
+        "Of one release: whether the records will be used again. Of many: how often, and what\n"
+        "budget bounds them together.",
+    ),
+    Field(
+        (*_MODEL, "data_source_type"),
+        "Whether new records come in over time.",
+        choices=("Static", "Dynamic"),
+    ),
+    Field((*_MODEL, "data_source_type_details"), "More about that.", False),
+    Field(
+        ("deployment", "accounting", "composition"),
+        "Other releases about the same people, and how their epsilons add up. Stands after\n"
+        "what the card says of this model's own releases.",
+        False,
+    ),
+    Field(
+        (*_MADE, "preprocessing_and_hyperparameter_tuning"),
+        "What was done with the records before training: cleaning, looking at them, choosing\n"
+        "columns, trying settings; and whether its privacy loss was accounted for. Write if\n"
+        "nothing was. Stands after what the card says of planning.",
+    ),
+    Field(
+        (*_MADE, "mechanisms"),
+        "How the records themselves are secured, and who has access. Follows the card's text.",
+        False,
+    ),
+    Field(
+        (*_MADE, "justification"),
+        "Why this epsilon, this delta, this unit and these public facts, and who decided.",
+    ),
+    Field((*_ABOUT, "sources"), "Links to papers, pages or the model itself.", False),
+    Field((*_ABOUT, "notes"), "Anything else.", False),
+    Field((*_ABOUT, "registry_authors"), "Who wrote this entry, one text each.", kind="list"),
+)
+
 
 #: Values by the path of their names, such as ("deployment", "basic", "name").
 Details = dict[tuple[str, ...], Any]
@@ -102,7 +189,8 @@ def _value(value: Any) -> Any:
 def _problem(field: Field, value: Any) -> str | None:
     """Return what is wrong with a given value."""
     if field.kind == "list":
-        return None if isinstance(value, list) and _texts(value) else "must be a list of texts"
+        texts = isinstance(value, list) and all(isinstance(x, str) for x in value)
+        return None if texts else "must be a list of texts"
     if not isinstance(value, str):
         return "must be a text"
     if field.choices and value not in field.choices:
@@ -110,10 +198,6 @@ def _problem(field: Field, value: Any) -> str | None:
     if field.kind == "slug" and not _SLUG.fullmatch(value):
         return "must be letters, digits, - and _, for an address"
     return "must be a date, YYYY-MM-DD" if field.kind == "date" and not _is_day(value) else None
-
-
-def _texts(values: list[Any]) -> bool:
-    return all(isinstance(x, str) for x in values)
 
 
 def _is_day(text: str) -> bool:

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dpscd.cards.card import PrivacyCard
 from dpscd.errors import ModelFileError
-from dpscd.estimators.files import read_content
 from dpscd.estimators.loading import load
+from dpscd.model.card import PrivacyCard
+from dpscd.model.file import read_content
 from dpscd.report.subject import Subject
-
-__all__ = ["Examined", "examine"]
 
 
 @dataclass(frozen=True)

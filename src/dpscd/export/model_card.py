@@ -5,28 +5,14 @@ import shlex
 from typing import Any
 
 from dpscd._version import __version__
+from dpscd.export import wording
 from dpscd.export.details import Details
 from dpscd.export.examined import Examined
-from dpscd.export.markdown import bullets, code, plain, table
-from dpscd.export.wording import (
-    adjacent,
-    checked,
-    declared_columns,
-    finite_precision,
-    meaning,
-    randomness,
-    release_rows,
-    scale,
-    task,
-    trained_on,
-)
-from dpscd.export.yaml_text import yaml_text
+from dpscd.export.markup import bullets, code, plain, table, yaml_text
 from dpscd.report.evaluation import Evaluation
 from dpscd.report.html import number
-from dpscd.report.public_facts import other_facts
+from dpscd.report.public_facts import column_facts, other_facts
 from dpscd.report.words import warnings
-
-__all__ = ["model_card"]
 
 _NOT_STATED = (
     "Not stated: a model's file does not hold it. Whoever hands the model over says what it is "
@@ -52,7 +38,7 @@ def model_card(
     ]
     title = _line(given["name"]) if "name" in given else _title(examined)
     head = [f"---\n{yaml_text(_front(examined))}---", f"# {title}"]
-    head += [f"> **{heading}.** {plain(text)}" for heading, text in warnings(examined.subject)]
+    head += [f"> **{heading}.** {plain(text)}" for heading, text in warnings(examined.card)]
     body = [f"## {heading}\n\n{text}" for heading, text in sections]
     foot = (
         f"Written on {examined.day} by dpscd {__version__} from {code(examined.name)}, SHA-256 "
@@ -88,7 +74,7 @@ def _model(examined: Examined, given: dict[str, Any]) -> str:
     version = examined.card.versions["dpscd"]
     rows = [
         ("Kind", examined.subject.kind.words),
-        ("Trained on", trained_on(examined)),
+        ("Trained on", wording.trained_on(examined)),
         ("File", f"{code(examined.name)}, SHA-256 {examined.digest}"),
         ("Made by", f"dpscd {plain(version)}"),
     ]
@@ -98,21 +84,18 @@ def _model(examined: Examined, given: dict[str, Any]) -> str:
         rows.append(("Published on", given["publication_date"]))
     if "data_product_region" in given:
         rows.append(("Region", _line(given["data_product_region"])))
-    description = given.get("description")
-    parts = [description] if description else []
-    return "\n\n".join([*parts, task(examined), table(("fact", "value"), rows)])
+    parts = [given["description"]] if "description" in given else []
+    return "\n\n".join([*parts, wording.task(examined), table(("fact", "value"), rows)])
 
 
 def _use(examined: Examined, given: dict[str, Any]) -> str:
-    words = [given.get("intended_use", _NOT_STATED)]
-    if examined.subject.intervals() is None:
-        words.append(
-            "The model was trained for prediction: its weights are shrunk or inflated and are "
-            "not estimates of effects."
-        )
-    else:
-        words.append("The model was trained for estimates with confidence intervals.")
-    return "\n\n".join(words)
+    purpose = (
+        "The model was trained for prediction: its weights are shrunk or inflated and are not "
+        "estimates of effects."
+    )
+    if examined.subject.fit.has_intervals:
+        purpose = "The model was trained for estimates with confidence intervals."
+    return f"{given.get('intended_use', _NOT_STATED)}\n\n{purpose}"
 
 
 def _privacy(examined: Examined) -> str:
@@ -124,23 +107,24 @@ def _privacy(examined: Examined) -> str:
         )
     claim = [
         ("Claim", f"({card.epsilon:g}, {card.delta:.3g})-differential privacy"),
-        ("Strength", scale(card)),
+        ("Strength", wording.scale(card)),
         ("Relation", f"{card.relation}: it protects {card.protected.words(card.relation)}"),
         ("Unit", plain(card.unit)),
-        ("Randomness", randomness(card)),
+        ("Randomness", wording.randomness(card)),
     ]
     return "\n\n".join(
         [
             table(("fact", "value"), claim),
-            f"{meaning(card)} {adjacent(card)}",
+            f"{wording.meaning(card)} {wording.adjacent(card)}",
             "**Releases.** All that was computed from the records and left, with its noise:",
-            table(("release", "what it is", "noise"), release_rows(card)),
-            finite_precision(card),
+            table(("release", "what it is", "noise"), wording.release_rows(card)),
+            wording.finite_precision(card),
             "**Public.** The guarantee holds if this was known without looking at the records:",
             _public(examined),
             "**Assumptions.** It also rests on this:",
             bullets(card.assumptions),
-            f"**Check it.** {checked(examined)} Without any data, anybody can do the same:",
+            f"**Check it.** {wording.checked(examined)} Without any data, anybody can do the "
+            "same:",
             f"```sh\ndpscd verify {shlex.quote(examined.name)}\n```",
         ]
     )
@@ -154,13 +138,14 @@ def _public(examined: Examined) -> str:
 
 
 def _training_data(examined: Examined) -> str:
-    rows = declared_columns(examined)
-    if not rows:
+    columns = column_facts(examined.subject)
+    if not columns:
         return (
-            f"Rows of numbers: {trained_on(examined)}. The file says nothing else about them, "
-            "and no record is in it."
+            f"Rows of numbers: {wording.trained_on(examined)}. The file says nothing else "
+            "about them, and no record is in it."
         )
     headings = ("column", "used as", "where from", "taken as known")
+    rows = [(code(x), use, origin, code(y) if y else "") for x, use, origin, y in columns]
     return "\n\n".join(
         [
             "What was declared about the table. No record is in this model's file, and nothing "
@@ -215,12 +200,12 @@ def _limits(examined: Examined) -> str:
 
 
 def _loading(examined: Examined) -> str:
-    name = json.dumps(examined.name)
-    data = '"new.csv"  # or a DataFrame' if examined.subject.schema else "X  # an array"
-    given, _, note = data.partition("  ")
+    given, note = ("X", "an array")
+    if examined.subject.schema:
+        given, note = ('"new.csv"', "or a DataFrame")
     return (
         "```python\nimport dpscd\n\n"
-        f"model = dpscd.load({name})\n"
-        f"predictions = model.predict({given}){'  ' + note}\n"
+        f"model = dpscd.load({json.dumps(examined.name)})\n"
+        f"predictions = model.predict({given})  # {note}\n"
         "print(model.privacy_)\n```"
     )

@@ -7,26 +7,13 @@ import os
 from typing import Any
 
 from dpscd.errors import ParameterError
+from dpscd.export import wording
 from dpscd.export.details import Details, missing_everything, read_details
 from dpscd.export.examined import Examined
-from dpscd.export.markdown import bullets, code, plain
-from dpscd.export.wording import (
-    adjacent,
-    checked,
-    finite_precision,
-    meaning,
-    public_quantities,
-    randomness,
-    release_rows,
-    task,
-    what_was_fitted,
-)
-from dpscd.export.yaml_text import yaml_text
+from dpscd.export.markup import bullets, code, plain, yaml_text
 from dpscd.report.html import number, whole
 from dpscd.report.public_facts import column_facts
 from dpscd.report.words import warnings
-
-__all__ = ["registry_entry", "registry_values"]
 
 
 def registry_entry(examined: Examined, details: str | os.PathLike[str] | None) -> str:
@@ -46,10 +33,10 @@ def registry_entry(examined: Examined, details: str | os.PathLike[str] | None) -
             f"{missing_everything()}. Begin one with: dpscd export registry --template "
             "details.toml"
         )
-    return yaml_text(registry_values(examined, read_details(details)))
+    return yaml_text(_values(examined, read_details(details)))
 
 
-def registry_values(examined: Examined, details: Details) -> dict[str, Any]:
+def _values(examined: Examined, details: Details) -> dict[str, Any]:
     """Return the entry as nested values: the card's facts, and the owner's answers."""
     values: dict[str, Any] = {"url_slug": "", "status": "Draft", "tier": 3}
     values["deployment"] = {
@@ -63,10 +50,19 @@ def registry_values(examined: Examined, details: Details) -> dict[str, Any]:
         "dp_variant": {
             "variant_name": "Approximate DP",
             "data_domain": _domain(examined),
-            "unprotected_quantities": _unprotected(examined),
+            "unprotected_quantities": "Everything that the plan releases has noise. Taken as "
+            "public, and so not protected; the guarantee holds if this was known without "
+            f"looking at the records:\n\n{wording.public_quantities(examined)}",
         },
         "privacy_loss": _privacy_loss(examined),
-        "deployment_model": _deployment_model(),
+        "deployment_model": {
+            "model_name": "Central",
+            "model_name_details": "The curator holds the records and trains; the noise is "
+            "added before anything leaves the process that trains.",
+            "access_type": "Non-interactive",
+            "access_type_details": "The data product is a model file. Using it asks nothing of "
+            "the records.",
+        },
         "accounting": {
             "post_processing": _post_processing(examined),
             "composition": _composition(examined),
@@ -87,13 +83,13 @@ def registry_values(examined: Examined, details: Details) -> dict[str, Any]:
 
 
 def _domain(examined: Examined) -> str:
-    public, card = examined.card.public, examined.card
+    card, facts = examined.card, examined.card.facts
     many = f"{card.protected.noun}s"
-    size = f"any number of {many}" if card.relation.needs_n else f"{whole(public['n'])} {many}"
+    size = f"any number of {many}" if card.relation.needs_n else f"{whole(facts.n)} {many}"
     if examined.subject.schema is None:
         return (
-            f"Data sets of {size}: rows of {whole(public['d'])} numbers, shortened where "
-            f"they are longer than {number(public['row_bound'], 6)}, with a label each."
+            f"Data sets of {size}: rows of {whole(facts.d)} numbers, shortened where "
+            f"they are longer than {number(facts.row_bound, 6)}, with a label each."
         )
     names = [code(x[0]) for x in column_facts(examined.subject) if x[1] != "not used"]
     return (
@@ -102,44 +98,24 @@ def _domain(examined: Examined) -> str:
     )
 
 
-def _unprotected(examined: Examined) -> str:
-    return (
-        "Everything that the plan releases has noise. Taken as public, and so not protected; "
-        "the guarantee holds if this was known without looking at the records:\n\n"
-        + public_quantities(examined)
-    )
-
-
 def _privacy_loss(examined: Examined) -> dict[str, Any]:
     card = examined.card
     return {
         "privacy_unit": plain(card.unit),
-        "privacy_unit_details": adjacent(card),
+        "privacy_unit_details": wording.adjacent(card),
         "privacy_parameters": {"epsilon": card.epsilon, "delta": card.delta},
         "privacy_parameters_details": "\n\n".join(
             [
-                meaning(card),
-                checked(examined),
-                *(f"**{head}.** {plain(text)}" for head, text in warnings(examined.subject)),
+                wording.meaning(card),
+                wording.checked(examined),
+                *(f"**{head}.** {plain(text)}" for head, text in warnings(examined.card)),
             ]
         ),
     }
 
 
-def _deployment_model() -> dict[str, Any]:
-    return {
-        "model_name": "Central",
-        "model_name_details": "The curator holds the records and trains; the noise is added "
-        "before anything leaves the process that trains.",
-        "access_type": "Non-interactive",
-        "access_type_details": "The data product is a model file. Using it asks nothing of the "
-        "records.",
-    }
-
-
 def _post_processing(examined: Examined) -> str:
-    card = examined.card
-    share = card.public["averaging"]
+    share = examined.card.plan.main.averaging
     averaged = f", averaged over the last {share:.0%} of the steps" if share else ""
     return (
         f"The weights of the model are read off the released shared vectors{averaged}. Other "
@@ -154,7 +130,7 @@ def _composition(examined: Examined) -> str:
     what = ", ".join(dict.fromkeys(x.what for x in card.releases))
     return (
         f"All {whole(count)} noisy sums of this fit ({what}) are composed in sequence, with "
-        f"the random drawing of each lot (Poisson sampling). {checked(examined)}"
+        f"the random drawing of each lot (Poisson sampling). {wording.checked(examined)}"
     )
 
 
@@ -162,7 +138,7 @@ def _planning(examined: Examined) -> str:
     standardised = (
         " Features are standardised by means and mean squares that were released with noise "
         "and are composed with the rest."
-        if examined.card.public["standardised"]
+        if examined.card.facts.standardised
         else ""
     )
     return (
@@ -177,16 +153,17 @@ def _mechanisms(examined: Examined) -> str:
     card = examined.card
     version = plain(card.versions["dpscd"])
     kinds = bullets(
-        f"{what}{f' ({words})' if words else ''}: {noise}"
-        for what, words, noise in release_rows(card)
+        f"{what} ({words}): {noise}" for what, words, noise in wording.release_rows(card)
     )
     return "\n\n".join(
         [
-            f"{task(examined)} {what_was_fitted(examined)} Gaussian mechanism on sums of "
-            "clipped contributions, with Poisson sampling in training (dual coordinate descent "
-            "whose dual variables are never released). All that was computed from the records:",
+            f"{wording.task(examined)} {wording.what_was_fitted(examined)} Gaussian mechanism "
+            "on sums of clipped contributions, with Poisson sampling in training (dual "
+            "coordinate descent whose dual variables are never released). All that was "
+            "computed from the records:",
             kinds,
-            f"Software: dpscd {version}. {randomness(card)} {finite_precision(card)}",
+            f"Software: dpscd {version}. {wording.randomness(card)} "
+            f"{wording.finite_precision(card)}",
             "Not covered: the time and memory of the process that trains, which must not be "
             "observed.",
             f"Model file {code(examined.name)}, SHA-256 {examined.digest}.",

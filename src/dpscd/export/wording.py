@@ -2,30 +2,14 @@
 
 from collections.abc import Callable
 
-from dpscd.cards.card import PrivacyCard
 from dpscd.export.examined import Examined
-from dpscd.export.markdown import bullets, code, plain
-from dpscd.privacy.release import Release
+from dpscd.export.markup import bullets, code, plain
+from dpscd.model.card import PrivacyCard
+from dpscd.privacy.cost import Cost
 from dpscd.privacy.unit import about_record_count
-from dpscd.releases.kinds import all_kinds
 from dpscd.report.html import counted, number, whole
 from dpscd.report.public_facts import READ, column_facts, other_facts
 from dpscd.report.words import best_guess, chance, odds, percent, strength
-
-__all__ = [
-    "adjacent",
-    "checked",
-    "declared_columns",
-    "finite_precision",
-    "meaning",
-    "public_quantities",
-    "randomness",
-    "release_rows",
-    "scale",
-    "task",
-    "trained_on",
-    "what_was_fitted",
-]
 
 _MOST_COLUMNS = 60  # in a list; the model's file has all of them
 
@@ -77,10 +61,10 @@ def what_was_fitted(examined: Examined) -> str:
 def trained_on(examined: Examined) -> str:
     """Return the numbers of records, or persons, and of features."""
     subject = examined.subject
-    units = counted(subject.card.public["n"], subject.protected.noun)
+    units = counted(subject.facts.n, subject.protected.noun)
     if subject.card.relation.needs_n:
         units = f"about {units} (declared; the true number is secret)"
-    features = counted(subject.card.public["d"], "feature")
+    features = counted(subject.facts.d, "feature")
     return f"{units} with {features}"
 
 
@@ -111,7 +95,7 @@ def adjacent(card: PrivacyCard) -> str:
     """Return which data sets are adjacent, precisely."""
     person = card.protected.is_person
     words = _PERSON if person else _RECORD
-    text = _ADJACENT[card.relation.absent].format(n=whole(card.public["n"]), **words)
+    text = _ADJACENT[card.relation.absent].format(n=whole(card.facts.n), **words)
     found = (
         f"Two data sets are adjacent ({card.relation}) if one comes from the other by {text}"
     )
@@ -128,17 +112,19 @@ def checked(examined: Examined) -> str:
     return (
         f"Epsilon was computed again from the model's file on {examined.day}: its releases "
         f"come to {examined.found:.6g}, not more than the {card.epsilon:g} that is claimed, at "
-        f"delta {card.delta:.3g}, by {_ACCOUNTANTS[card.accountant]} (dp-accounting {version})."
+        f"delta {card.delta:.3g}, by {_ACCOUNTANTS[card.claim.accountant]} (dp-accounting "
+        f"{version})."
     )
 
 
 def finite_precision(card: PrivacyCard) -> str:
     """Return how floating point is accounted for."""
+    claim = card.claim
     return (
         "Sums over records are exact whole numbers and the noise is rounded to the same "
         "lattice, so that neither the order of records nor low-order bits of a sum show "
         "through. What remains of finite precision is paid for: "
-        f"{card.precision_epsilon:.1e} of epsilon and {card.precision_delta:.1e} of delta."
+        f"{claim.precision_epsilon:.1e} of epsilon and {claim.precision_delta:.1e} of delta."
     )
 
 
@@ -155,11 +141,10 @@ def randomness(card: PrivacyCard) -> str:
 def release_rows(card: PrivacyCard) -> list[tuple[str, str, str]]:
     """Return name, meaning and noise of each release."""
     many = f"{card.protected.noun}s"
-    words = {kind.what: kind.words for kind in reversed(all_kinds())}
-    return [(x.what, words.get(x.what, ""), _noise(x, many)) for x in card.releases]
+    return [(x.what, x.words, _noise(x.cost, many)) for x in card.plan.releases]
 
 
-def _noise(release: Release, many: str) -> str:
+def _noise(release: Cost, many: str) -> str:
     event = release.event
     lots = f"of all {many}" if event.rate == 1.0 else f"of lots at rate {event.rate:.4g}"
     times = "once" if event.steps == 1 else f"{whole(event.steps)} times"
@@ -167,14 +152,6 @@ def _noise(release: Release, many: str) -> str:
         f"{counted(release.size, 'number')}, {times}, {lots}; Gaussian noise of "
         f"{event.noise_multiplier:.5g} clips (clip {number(release.clip, 4)})"
     )
-
-
-def declared_columns(examined: Examined) -> list[tuple[str, str, str, str]]:
-    """Return name, use, origin and declared facts of the columns, as cells of a table."""
-    return [
-        (code(name), use, origin, "" if not known else code(known))
-        for name, use, origin, known in column_facts(examined.subject)
-    ]
 
 
 def public_quantities(examined: Examined) -> str:
@@ -192,7 +169,7 @@ def public_quantities(examined: Examined) -> str:
 
 
 def _column(name: str, _: str, origin: str, known: str) -> str:
-    note = f". **This was {READ}, which the guarantee does not cover**"
-    if origin != READ:
-        note = ""
+    note = ""
+    if origin == READ:
+        note = f". **This was {READ}, which the guarantee does not cover**"
     return f"column {code(name)}: {code(known) if known else 'its kind'}{note}"

@@ -14,38 +14,18 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, cached_property, update_wrapper, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import llvmlite
-import numba
-from numba.core.event import Event, Listener, install_listener
-from numba.core.registry import cpu_target
-
 from dpscd.kernels.ahead import wait_for
-
-__all__ = [
-    "CACHE_FOLDER",
-    "COMPILED",
-    "REORDERED",
-    "compiler",
-    "compiling_said",
-    "interrupts_wait",
-    "jit",
-    "jit_inlined",
-    "jit_uncounted",
-    "source_hash",
-]
+from dpscd.late import COMPILED, load
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Floating-point licence for inner products only: their terms may be summed in any
 #: order and fused. Never for clipping, rounding or the sums that are released.
 REORDERED = {"reassoc", "contract"}
-
-#: Whether functions are compiled at all: not if NUMBA_DISABLE_JIT is set.
-COMPILED = not getattr(numba.config, "DISABLE_JIT", 0)
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -56,7 +36,7 @@ def source_hash() -> str:
     Those are the folders ``kernels`` and ``losses`` of every importable package whose name
     begins with dpscd.
     """
-    digest = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256(load().__version__.encode())
     folders = {_PACKAGE.parent, *(Path(entry).resolve() for entry in sys.path if entry)}
     packages = {package for folder in folders for package in folder.glob("dpscd*")}
     rooms = (
@@ -76,6 +56,10 @@ def compiler() -> dict[str, str]:
 
     NUMBA_CPU_NAME and NUMBA_CPU_FEATURES count, as do options that change the order of sums.
     """
+    import llvmlite
+    from numba.core.registry import cpu_target
+
+    numba = load()
     config: Any = numba.config
     target, processor, features = cpu_target.target_context.codegen().magic_tuple()
     options = [config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE, config.DISABLE_JIT]
@@ -89,14 +73,12 @@ def compiler() -> dict[str, str]:
     }
 
 
-def _cache_folder() -> Path:
+@cache
+def cache_folder() -> Path:
+    """Return the folder where compiled functions are kept."""
     base = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     root = Path(base) if base else Path.home() / ".cache"
     return root / "dpscd" / source_hash()
-
-
-#: Where compiled functions are kept.
-CACHE_FOLDER = _cache_folder()
 
 
 def jit(function: F) -> F:
@@ -121,29 +103,28 @@ def jit_inlined(function: F) -> F:
     return _compile(function, inline="always")
 
 
-class _First(Listener):
-    """Calls a function at the first start of a compilation."""
-
-    def __init__(self, say: Callable[[], None]) -> None:
-        self._say: Callable[[], None] | None = say
-
-    def on_start(self, event: Event) -> None:  # noqa: ARG002 - Numba's interface
-        """Call the function, the first time."""
-        say, self._say = self._say, None
-        if say is not None:
-            say()
-
-    def on_end(self, event: Event) -> None:
-        """Do nothing."""
-
-
 @contextmanager
 def compiling_said(say: Callable[[], None]) -> Iterator[None]:
     """Call `say` once if something must be compiled in the block, not if it was cached.
 
     Whether that happens follows from types and from this user's earlier runs.
     """
-    with install_listener("numba:compile", _First(say)):
+    load()
+    from numba.core.event import Listener, install_listener
+
+    class First(Listener):
+        said = False
+
+        def on_start(self, event: Any) -> None:
+            del event
+            if not self.said:
+                self.said = True
+                say()
+
+        def on_end(self, event: Any) -> None:
+            """Do nothing."""
+
+    with install_listener("numba:compile", First()):
         yield
 
 
@@ -207,17 +188,42 @@ def _uninterrupted(function: Any, compile_for: Callable[..., Any]) -> Callable[.
     return compile_whole
 
 
+class _Late:
+    """A function that is compiled when it is first called, or called by compiled code.
+
+    It stands for Numba's dispatcher, which is made then: everything else is asked of that.
+    """
+
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self._options = options
+
+    def __call__(self, *args: Any) -> Any:
+        return self._dispatcher(*args)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._dispatcher, name)
+
+    @cached_property
+    def _dispatcher(self) -> Any:
+        numba, function = load(), self.__wrapped__
+        with _making:
+            previous = numba.config.CACHE_DIR
+            numba.config.CACHE_DIR = str(cache_folder())
+            try:
+                # Nobody calls these from C.
+                strict = {"error_model": "numpy", "no_cfunc_wrapper": True}
+                made = numba.njit(cache=True, nogil=True, **strict, **self._options)(function)
+            finally:
+                numba.config.CACHE_DIR = previous
+        made.compile = _uninterrupted(function, made.compile)
+        return made
+
+
+_making = threading.RLock()
+
+
 def _compile(function: F, **options: Any) -> F:
-    config: Any = numba.config
-    previous = config.CACHE_DIR
-    config.CACHE_DIR = str(CACHE_FOLDER)
-    try:
-        njit: Any = numba.njit
-        # Nobody calls these from C.
-        strict = {"error_model": "numpy", "no_cfunc_wrapper": True}
-        compiled = njit(cache=True, nogil=True, **strict, **options)(function)
-    finally:
-        config.CACHE_DIR = previous
-    if COMPILED:
-        compiled.compile = _uninterrupted(function, compiled.compile)
-    return cast(F, compiled)
+    return cast(F, _Late(function, options)) if COMPILED else function

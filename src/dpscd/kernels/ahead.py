@@ -17,8 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["compile_training", "compiling_beside", "wait_for"]
-
 # The other process imports from where this one does, and from nowhere else.
 _CHILD = """
 import sys
@@ -49,7 +47,7 @@ def compile_training(loss: str, outputs: int) -> None:
     dual, shared, normals = np.zeros((1, outputs)), np.zeros((outputs, 1)), np.empty((0, 1))
     constants = StepConstants(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
     chunk = ids, starts, normals, 0, dual, shared, np.zeros_like(shared)
-    advance_packed(getattr(losses, loss)(), pack, constants, *chunk)
+    advance_packed(losses.called(loss)(), pack, constants, *chunk)
 
 
 @contextmanager

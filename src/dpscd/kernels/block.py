@@ -5,23 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import overload, register_jitable
 
 from dpscd.kernels._jit import jit_inlined
 from dpscd.kernels._memory import on_lines
 from dpscd.kernels.dual import StepConstants
 from dpscd.kernels.margin import MARGIN
+from dpscd.late import overload, register_jitable
 from dpscd.losses import Loss, dual_step, fill_steps, is_joint
-
-__all__ = [
-    "BlockBuffer",
-    "cut_steps",
-    "move_duals",
-    "new_buffer",
-    "shorten_alone",
-    "solve_block",
-    "step_block",
-]
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,8 +52,6 @@ def new_buffer(outputs: int, block: int) -> BlockBuffer:
 def step_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
     """Turn predictions into steps, not yet clipped, and add up their squares over outputs.
 
-    Notes
-    -----
     The steps of a row depend on this row, on its own duals, on the weight of the rows that step
     with it and on the released vector alone.
     """
@@ -160,8 +148,6 @@ def move_duals(count: int, buffer: BlockBuffer) -> None:
 def solve_block(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
     """Turn predictions into clipped steps, new duals and whole numbers of cells.
 
-    Notes
-    -----
     Guarantee: where each row is a unit by itself, the vector of all ``cells[k, b] cell q_b`` of
     row b, over all outputs k, is no longer than the clip, for every input, NaN and infinity
     included; it depends on record b, its own duals and the released vector alone.

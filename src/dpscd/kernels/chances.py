@@ -9,8 +9,6 @@ from dpscd.kernels._jit import jit_uncounted
 from dpscd.kernels.rows import Rows, ordered_dot
 from dpscd.losses.logistic import plain_exp
 
-__all__ = ["fill_chances", "fill_means"]
-
 Floats = npt.NDArray[np.float64]
 
 _HIGHEST = 700.0  # exponentials of larger numbers leave the range of doubles
@@ -34,8 +32,6 @@ def fill_chances(
     loss for each class, as in :class:`dpscd.link.Link`. NaN is written where there is no
     decision.
 
-    Notes
-    -----
     Guarantee: both are functions of the record's own row, to the last bit, and of what code is
     compiled for. No library is called, which might round otherwise on another processor, or
     in another place of an array.
@@ -68,8 +64,6 @@ def fill_means(
 ) -> None:
     """Fill in each record's expected count under a log link; NaN where there is none.
 
-    Notes
-    -----
     Guarantee: a function of the record's own row, as :func:`fill_chances` is.
     """
     for i in range(means.shape[0]):

@@ -10,21 +10,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import register_jitable
 
 from dpscd.kernels._jit import jit, jit_uncounted
-
-__all__ = [
-    "FAITHFUL_RADIUS",
-    "LARGEST_NORMAL",
-    "NORMAL_ERROR",
-    "PAIR_WORDS",
-    "exponential",
-    "fill_lots",
-    "fill_normals",
-    "shuffle",
-    "wait_of",
-]
+from dpscd.late import register_jitable
 
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]

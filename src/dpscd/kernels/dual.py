@@ -11,18 +11,6 @@ from dpscd.kernels.margin import MARGIN
 from dpscd.kernels.rows import Rows, add_truncated, ordered_dot
 from dpscd.losses import Loss, record_steps
 
-__all__ = [
-    "Records",
-    "StepConstants",
-    "add_lot",
-    "advance",
-    "plain_steps",
-    "predictions",
-    "release",
-    "shorten",
-    "step_of",
-]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -55,8 +43,6 @@ def shorten(steps: Floats, norm: float, clip: float) -> bool:
 
     Returns whether the record contributes: not if a step is NaN or infinite.
 
-    Notes
-    -----
     Guarantee: then ``|steps| norm <= clip (1 - 2^-21)`` for every input.
     Proof: docs/proofs/shared_vector.md, "The contribution of one record".
     """
@@ -117,8 +103,6 @@ def step_of(
 
     Returns whether the record contributes; `steps` is then filled.
 
-    Notes
-    -----
     Guarantee: ``|steps| |record i| <= clip (1 - 2^-21)`` for every input, NaN and infinity
     included; the steps depend on record i, its own duals and the released `shared` alone.
     Proof: docs/proofs/shared_vector.md, "The contribution of one record".
@@ -133,8 +117,6 @@ def step_of(
 def release(total: Floats, normals: Floats, constants: StepConstants, shared: Floats) -> None:
     """Add the exact sum of a lot and its noise to the shared vector, on the grid.
 
-    Notes
-    -----
     Guarantee: with S = cell * total and xi = grid * spread * normals, shared moves by
     ``grid floor((S + xi) / grid + 1/2)``: a function of S + xi, hence post-processing
     of the Gaussian mechanism. S / grid is split into its whole part, which commutes with
@@ -164,8 +146,6 @@ def add_lot(
 ) -> None:
     """Add what the members `ids` of one lot contribute to `total`, and move their duals.
 
-    Notes
-    -----
     Guarantee: that of :func:`step_of` and :func:`~dpscd.kernels.rows.add_truncated`, for
     every member. The total is exact, so parts of a lot may be added up anywhere; it is not
     yet noisy.
@@ -201,8 +181,6 @@ def advance(
     chunk on, the shared vector is added to `average`. The secret `dual`, of shape (records,
     outputs), and `shared` and `average`, of shape (outputs, width), are changed in place.
 
-    Notes
-    -----
     Guarantee: one step is the mechanism of docs/proofs/shared_vector.md.
     Requires: lots are Poisson and whole; normals are fresh. All steps of a lot are
     computed from the shared vector as it was before the lot.

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from dpscd.kernels._jit import jit
 
-__all__ = ["fill_exact_lots", "new_walk"]
-
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 
@@ -43,8 +41,6 @@ def fill_exact_lots(
     1]]``. Returned is the number of steps when done; otherwise the step whose words ran out, to
     continue with more words and the same `walk`. Nothing is dropped.
 
-    Notes
-    -----
     Guarantee: bits of different records are independent and have one chance, exactly.
     Proof: docs/proofs/shared_vector.md, "Lots".
     """

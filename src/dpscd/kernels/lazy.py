@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import register_jitable
 
 from dpscd.kernels._jit import jit_uncounted
 from dpscd.kernels._memory import LINE, prefetch
@@ -19,9 +18,8 @@ from dpscd.kernels.block import BlockBuffer, solve_block
 from dpscd.kernels.dual import Records, StepConstants
 from dpscd.kernels.lazy_state import COLUMNS, DUE, FIRST, Law, settle
 from dpscd.kernels.rows import CsrRows
+from dpscd.late import register_jitable
 from dpscd.losses import Loss
-
-__all__ = ["BLOCK", "advance_lazy"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -67,8 +65,6 @@ def _owe(
 ) -> None:  # fmt: skip
     """Add the steps of member b, cut to whole cells, to the amounts due to its coordinates.
 
-    Notes
-    -----
     Guarantee: what is added is what :func:`dpscd.kernels.rows.add_truncated` adds, or nothing
     if that is no number.
     """
@@ -181,8 +177,6 @@ def advance_lazy(
     Returned are the member at which to go on (their number when done) and the count of used
     normals.
 
-    Notes
-    -----
     Guarantee: with :func:`~dpscd.kernels.lazy_state.settle_all` before anything is seen, the
     mechanism of docs/proofs/shared_vector.md, "Lazy noise".
     Requires: lots are Poisson and whole; normals are fresh. Between ``law.start`` - 1 and

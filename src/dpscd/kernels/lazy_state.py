@@ -5,23 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import overload, register_jitable
 
 from dpscd.kernels._jit import jit
 from dpscd.kernels._memory import LINE
-
-__all__ = [
-    "COLUMNS",
-    "DUE",
-    "FIRST",
-    "Law",
-    "add_product",
-    "average_due",
-    "new_state",
-    "settle",
-    "settle_all",
-    "shared_of",
-]
+from dpscd.late import overload, register_jitable
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -88,8 +75,6 @@ def settle(
     Returns the place of the next normal, and the value in grids. The `last` output closes
     the stretch: all outputs are read one after the other.
 
-    Notes
-    -----
     Guarantee: after k > 0 steps the value moves by what the lot of its last read added and
     a Gaussian of variance ``k law.variance``, rounded together. The state then knows mean
     and variance of the sum of the values it had on the way.
@@ -157,8 +142,6 @@ def average_due(
     The sums are rounded to multiples of ``2^coarse`` grids; `out`, of shape (outputs, width),
     is filled from coordinate `begin` on. Called after :func:`settle_all`.
 
-    Notes
-    -----
     Guarantee: given all values that were read, the sums are Gaussians around what the
     state expects, rounded; they have the joint law with them that sums of the values of every
     step have. They are taken modulo 2^63, then rounded.

@@ -9,25 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import register_jitable
 
 from dpscd.kernels._jit import REORDERED, jit_inlined
 from dpscd.kernels._memory import LINE, on_lines, prefetch
 from dpscd.kernels.block import BlockBuffer, new_buffer, solve_block
 from dpscd.kernels.dual import StepConstants
 from dpscd.kernels.pack import LABEL, NORM, SCALE, WEIGHT, Pack
+from dpscd.late import register_jitable
 from dpscd.losses import Loss
-
-__all__ = [
-    "Room",
-    "add_members",
-    "add_outputs",
-    "block_of",
-    "fill_models",
-    "new_room",
-    "read_members",
-    "several",
-]
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
@@ -235,8 +224,6 @@ def add_members(
     secret `dual`, of shape (records, outputs), and the int64 `total`, sums in cells of shape
     (outputs, padded), are changed in place. `many` is :func:`several`'s.
 
-    Notes
-    -----
     Guarantee: that of :func:`~dpscd.kernels.block.solve_block` for every member. The total is
     exact.
     """

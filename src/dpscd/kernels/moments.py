@@ -16,8 +16,6 @@ from dpscd.kernels.rows import (
     move_out,
 )
 
-__all__ = ["add_moments", "add_person_moments", "fill_person_means"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -42,8 +40,6 @@ def add_moments(rows: Rows, weights: Floats, cell: float, total: Floats) -> None
     positive, else not at all. Contributions are cut toward zero to multiples of the power of
     two `cell`; `total`, of shape (2, width), is in cells.
 
-    Notes
-    -----
     Guarantee: a record adds a vector of length at most 1, whatever it holds, and sums are
     exact while they stay below 2^53 cells.
     Proof: docs/proofs/moments.md.
@@ -63,8 +59,6 @@ def add_person_moments(
 
     A person's rows begin at `starts`; the mean is over those that count.
 
-    Notes
-    -----
     Guarantee: a person adds a vector of length at most 1, however many rows it has: a mean of
     such vectors, cut toward zero once. A person of one row adds what :func:`add_moments` lets
     a record add, to the last bit.
@@ -106,8 +100,6 @@ def fill_person_means(
     `each` has shape (numbers, rows), `out` (numbers, persons); a person's rows begin at
     `starts`.
 
-    Notes
-    -----
     Guarantee: a function of the person's own rows to the last bit, added in their order; of
     one row, the number itself.
     Requires: strict floating point; no fastmath.

@@ -5,12 +5,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import overload, register_jitable
 
 from dpscd.kernels._jit import jit
 from dpscd.kernels.rows import Rows, pick_layout
-
-__all__ = ["largest_of", "measure_rows"]
+from dpscd.late import overload, register_jitable
 
 # Lengths below this count as this: squares of smaller numbers underflow.
 _SHORTEST = 2.0**-300
@@ -122,8 +120,6 @@ def measure_rows(rows: Rows, row_bound: float, scale: float) -> None:
     Rows longer than `row_bound` are scaled down to it; all are divided by `scale`, the length
     of the longest possible ``(row, constant)``.
 
-    Notes
-    -----
     Guarantee: ``norm[i] (1 + 2^-40)`` is at least the length of ``(factor x_i, tail)``
     as later operations compute it, for every input. Both numbers are a function of the row's
     values and the public ones, to the last bit: not of the other rows, nor of whether the

@@ -19,19 +19,6 @@ from dpscd.kernels.dual import Records
 from dpscd.kernels.norms import largest_of
 from dpscd.kernels.rows import DenseRows
 
-__all__ = [
-    "LABEL",
-    "LARGEST",
-    "NORM",
-    "SCALE",
-    "STATE",
-    "WEIGHT",
-    "Pack",
-    "empty_pack",
-    "fill_pack",
-    "pack_rows",
-]
-
 Floats = npt.NDArray[np.float64]
 Shorts = npt.NDArray[np.int16]
 
@@ -115,8 +102,6 @@ def fill_pack(rows: DenseRows, records: Records, pack: Pack, first: int) -> None
 
     `records` are the labels and weights of all records.
 
-    Notes
-    -----
     Guarantee: record i is replaced by ``scale q``, a function of this record alone, each
     entry within ``2^-16`` of its largest one. ``norm (1 + 2^-40)`` is at least the
     length of ``scale q``, computed from the whole numbers. Records whose norm is not

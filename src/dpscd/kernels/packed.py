@@ -21,8 +21,6 @@ from dpscd.kernels.packed_persons import add_persons
 from dpscd.kernels.persons import Desk, Persons, new_desk
 from dpscd.losses import Loss
 
-__all__ = ["add_packed_lot", "advance_packed", "release_cells", "release_step", "room_for"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Cells = npt.NDArray[np.int64]
@@ -36,8 +34,6 @@ def release_cells(
 
     A grid has ``2^bits`` cells, with `bits` between 0 and 52. `shared` is changed in place.
 
-    Notes
-    -----
     Guarantee: that of :func:`dpscd.kernels.dual.release`, on whole numbers of 64 bits.
     Requires: every coordinate, every step, empty lots too.
     """
@@ -110,8 +106,6 @@ def add_packed_lot(
     shape (outputs, padded), are changed in place; `shared` is as it was before the lot.
     `persons` is given if members are persons.
 
-    Notes
-    -----
     Guarantee: that of :func:`~dpscd.kernels.block.solve_block` for every member that is a
     record, of :func:`~dpscd.kernels.packed_persons.add_persons` for every one that is a person.
     The total is exact, so parts of a lot may be added up anywhere; it is not yet noisy.
@@ -164,11 +158,9 @@ def advance_packed(
 
     The grid has 2^0 to 2^52 cells; `persons` is given if members are persons.
 
-    Notes
-    -----
     Guarantee: one step is the mechanism of docs/proofs/shared_vector.md.
     Requires: lots are Poisson and whole; normals are fresh; no more records than
-    ``Plan.capacity``. All steps of a lot are computed from the shared vector as it was
+    ``capacity_of``. All steps of a lot are computed from the shared vector as it was
     before the lot.
     """
     outputs = shared.shape[0]

@@ -2,16 +2,14 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import register_jitable
 
 from dpscd.kernels.block import BlockBuffer, cut_steps, move_duals, step_block
 from dpscd.kernels.dual import StepConstants
 from dpscd.kernels.members import Room, add_outputs, read_members
 from dpscd.kernels.pack import Pack
 from dpscd.kernels.persons import Desk, Persons, first_factors, gather, shorten_sum, weigh
+from dpscd.late import register_jitable
 from dpscd.losses import Loss
-
-__all__ = ["add_persons"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -42,8 +40,6 @@ def add_persons(
 ) -> None:  # fmt: skip
     """Add the contributions of persons to `total`, each at most the clip; move their duals.
 
-    Notes
-    -----
     Guarantee: that of :func:`~dpscd.kernels.persons.first_factors` for persons whose lengths
     add up to no more than the clip, of :func:`~dpscd.kernels.persons.shorten_sum` for others.
     """

@@ -25,8 +25,6 @@ from dpscd.kernels.sharing import (
 )
 from dpscd.losses import Loss
 
-__all__ = ["advance_part"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Cells = npt.NDArray[np.int64]
@@ -136,8 +134,6 @@ def advance_part(
     Parameters are those of :func:`~dpscd.kernels.packed.advance_packed`, the number `part` of
     this thread, buffers `totals` of shape (threads, outputs, padded), and the gate.
 
-    Notes
-    -----
     Guarantee: one step is the mechanism of docs/proofs/shared_vector.md, whichever threads take
     part: the shared vector is written when all members of the open step are done, once.
     """

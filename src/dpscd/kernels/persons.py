@@ -17,19 +17,6 @@ from dpscd.kernels.margin import MARGIN
 from dpscd.kernels.rows import Rows, add, add_truncated, move_out
 from dpscd.losses import Loss
 
-__all__ = [
-    "MOST_ROWS",
-    "Desk",
-    "Persons",
-    "add_lot_of_persons",
-    "advance_persons",
-    "first_factors",
-    "gather",
-    "new_desk",
-    "shorten_sum",
-    "weigh",
-]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -119,8 +106,6 @@ def first_factors(
     `ends` says where in the block each person ends; `joint` is filled with whether the sum of a
     person's contributions may still be too long.
 
-    Notes
-    -----
     Guarantee: where `joint` is false, all rows of the person together contribute no more than
     the clip, however each is cut toward zero: the sum of their lengths is within it. No row
     contributes more than the clip by itself. A row whose steps are no numbers is silent.
@@ -150,8 +135,6 @@ def shorten_sum(total: Ints, constants: StepConstants) -> float:
 
     `total`, of shape (outputs, width), is the sum over the person's rows in whole cells.
 
-    Notes
-    -----
     Guarantee: ``cell |total| <= clip``. One vector is cut toward zero, which never makes it
     longer; sums of vectors that were cut one by one may be.
     Proof: docs/proofs/persons.md, "One clip".
@@ -186,8 +169,6 @@ def add_lot_of_persons(
 ) -> None:
     """Add the contributions of the persons `ids` of a lot to `total`, and move their duals.
 
-    Notes
-    -----
     Guarantee: a person contributes no more than the clip, for every input; it depends on the
     person's own rows, duals and turn and on the released vector alone. A person of one row
     contributes what :func:`~dpscd.kernels.dual.add_lot` lets a record contribute, to the last
@@ -281,8 +262,6 @@ def advance_persons(
 ) -> None:
     """Run a chunk of steps over persons, as :func:`dpscd.kernels.dual.advance` does.
 
-    Notes
-    -----
     Guarantee: one step is the mechanism of docs/proofs/shared_vector.md with persons for
     records.
     Requires: lots of persons are Poisson and whole; normals are fresh.

@@ -10,26 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import overload
 
 from dpscd.kernels._jit import REORDERED
 from dpscd.kernels._memory import LINE, prefetch
-
-__all__ = [
-    "CsrRows",
-    "DenseRows",
-    "Rows",
-    "add",
-    "add_squares",
-    "add_squares_truncated",
-    "add_truncated",
-    "dot",
-    "look_ahead",
-    "move_out",
-    "ordered_dot",
-    "pick_layout",
-    "row_width",
-]
+from dpscd.late import overload
 
 Floats = npt.NDArray[np.float64]
 
@@ -225,8 +209,6 @@ def dot(rows: Rows, i: int, vector: Floats) -> float:
 def ordered_dot(rows: Rows, i: int, vector: Floats) -> float:
     """Return the inner product of record `i` with `vector`, in one order of its terms.
 
-    Notes
-    -----
     Guarantee: a function of the record's values and of `vector` to the last bit, whatever
     type the values are kept in and wherever the row stands.
     Requires: strict floating point; no fastmath.
@@ -242,8 +224,6 @@ def add(rows: Rows, i: int, scale: float, vector: Floats) -> None:
 def add_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> None:
     """Add `scale` times record `i` to `vector`, each entry cut to a whole number.
 
-    Notes
-    -----
     Guarantee: the vector that is added is no longer than ``|scale| |record i|`` (up to
     the rounding of one product, 2^-51), and sums of such vectors are exact, so they do
     not depend on the order of the records, while they stay below 2^53.
@@ -255,8 +235,6 @@ def add_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> None:
 def add_squares_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> None:
     """Add `scale` times the squares of record `i`'s features, each cut to a whole number.
 
-    Notes
-    -----
     Guarantee: as for :func:`add_truncated`, of the vector of squares (up to the rounding of
     three products); the constant column is left out.
     Requires: strict floating point; no fastmath.

@@ -17,8 +17,6 @@ from dpscd.losses import (
     value,
 )
 
-__all__ = ["joint_objectives", "joint_sweep", "objectives", "sweep"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 

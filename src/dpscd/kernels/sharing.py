@@ -9,26 +9,10 @@ whole numbers, the gate.
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import register_jitable
 
 from dpscd.kernels._jit import jit_inlined
 from dpscd.kernels._memory import LINE, count_up, look, put, swap
-
-__all__ = [
-    "CALLED_OFF",
-    "STEP",
-    "claim",
-    "done",
-    "go_home",
-    "in_step",
-    "mine_to_release",
-    "new_gate",
-    "open_step",
-    "share_of",
-    "take_part",
-    "was_shared",
-    "went_home",
-]
+from dpscd.late import register_jitable
 
 Ints = npt.NDArray[np.int64]
 
@@ -124,8 +108,6 @@ def done(gate: Ints, members: int) -> None:
 def mine_to_release(gate: Ints, starts: Ints, t: int) -> bool:
     """Return whether all members of step t are done and this thread is to release it.
 
-    Notes
-    -----
     Guarantee: true for one thread and once for every step.
     """
     if look(gate, _DONE) < starts[t + 1] - starts[0]:

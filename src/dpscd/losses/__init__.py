@@ -1,16 +1,27 @@
-"""Losses: each a small file with a named tuple and six functions.
+"""Losses: each one file, with a named tuple, six functions, and what else is said of it.
 
 An operation here (``value``, ``slope``, ``curvature``, ``conjugate``, ``project``,
 ``dual_step``) takes a loss first and calls the function of that name in the loss's file, from
 Python and from compiled code alike: one kernel body serves every loss. The file is the module
-that the loss's class is defined in, of this package or of another: nothing is registered. A
-loss with a scale of its own, in the unit of the labels, has a function :func:`rescaled` too.
+that the loss's class is defined in, of this package or of another.
 
 Arguments are plain numbers: a prediction ``u``, a label ``y``, a dual ``a`` and the
 curvature ``k = s |x|^2 / (lam n)`` of the local subproblem.
 
 A joint loss, of all outputs of a record together, has other functions: ``fill_steps``,
 ``joint_value`` and ``joint_conjugate``, of arrays with a number for each output.
+
+A file may say more, where the usual is not what it is:
+
+=============== ==========================================================================
+``TASK``        "classification" or "counts"; the usual is "regression"
+``LOG_LINK``    predictions are logarithms of means over the loss's own ``rate``
+``OF_ERRORS``   the loss depends on the difference of prediction and label alone
+``OF_MEANS``    predictions are meant as means of numeric labels
+field ``unit``  the user's loss is divided by it: not of the square of the labels' unit
+``made``        function that returns the loss for an encoding of labels
+``rescaled``    function that returns the loss of labels divided by a scale
+=============== ==========================================================================
 """
 
 import sys
@@ -18,8 +29,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import overload, register_jitable
 
+from dpscd.errors import ParameterError
+from dpscd.late import overload, register_jitable
 from dpscd.losses.hinge import Hinge
 from dpscd.losses.huber import Huber
 from dpscd.losses.logistic import Logistic
@@ -28,6 +40,7 @@ from dpscd.losses.softmax import Softmax
 from dpscd.losses.squared import Squared
 
 __all__ = [
+    "LOSSES",
     "Hinge",
     "Huber",
     "Logistic",
@@ -35,6 +48,7 @@ __all__ = [
     "Poisson",
     "Softmax",
     "Squared",
+    "called",
     "conjugate",
     "curvature",
     "dual_step",
@@ -45,10 +59,13 @@ __all__ = [
     "is_of_errors",
     "joint_conjugate",
     "joint_value",
+    "made",
+    "predicts_means",
     "project",
     "record_steps",
     "rescaled",
     "slope",
+    "task_of",
     "unit",
     "value",
 ]
@@ -56,12 +73,8 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Loss = Squared | Logistic | Hinge | Huber | Poisson | Softmax
 
-# Losses that do not grow with the square of their labels' unit: they keep it as `unit`.
-_WITH_UNIT = (Poisson,)
-# Losses whose predictions are logarithms of means, over a `rate` of their own.
-_WITH_LOG_LINK = (Poisson,)
-# Losses of the difference of prediction and label.
-_OF_ERRORS = (Squared, Huber)
+#: The registry: all losses of this library.
+LOSSES: tuple[type[Loss], ...] = (Squared, Logistic, Hinge, Huber, Poisson, Softmax)
 
 
 def value(loss: Loss, u: float, y: float) -> float:
@@ -139,8 +152,7 @@ def joint_conjugate(loss: Loss, duals: Floats, y: float) -> float:
 
 def is_joint(loss: Loss | type[Loss]) -> bool:
     """Return whether a loss, or a class of losses, is one loss of all outputs together."""
-    family = loss if isinstance(loss, type) else type(loss)
-    return hasattr(sys.modules[family.__module__], "fill_steps")
+    return bool(_said(loss, "fill_steps"))
 
 
 def rescaled(loss: Loss, label_scale: float) -> Loss:
@@ -149,28 +161,63 @@ def rescaled(loss: Loss, label_scale: float) -> Loss:
     It is the same up to a positive factor: a loss without a scale is returned as it is.
     Predictions under a log link stay as they are.
     """
-    own = getattr(sys.modules[type(loss).__module__], "rescaled", None)
+    own = _said(loss, "rescaled")
     return loss if own is None else own(loss, label_scale)
+
+
+def made(
+    family: type[Loss], labels: Any, centred: bool, threshold: float | None = None
+) -> Loss:
+    """Return the loss for an encoding of labels, in the user's units.
+
+    `centred` says whether there is an intercept; `threshold` is of the Huber loss.
+    """
+    own = _said(family, "made")
+    return family() if own is None else own(labels, centred, threshold)
+
+
+def called(name: str) -> type[Loss]:
+    """Return the loss of this name, or raise ParameterError."""
+    for family in LOSSES:
+        if family.__name__ == name:
+            return family
+    raise ParameterError(f"loss={name!r} is none of this library.")
+
+
+def task_of(family: type[Loss]) -> str:
+    """Return what is done with a loss: classification, regression or counts."""
+    return _said(family, "TASK") or "regression"
+
+
+def predicts_means(family: type[Loss]) -> bool:
+    """Return whether predictions are meant as means of numeric labels."""
+    return bool(_said(family, "OF_MEANS"))
 
 
 def unit(loss: Loss) -> float:
     """Return the divisor of the user's loss: 1 unless the loss says otherwise."""
-    return loss.unit if isinstance(loss, _WITH_UNIT) else 1.0
+    return float(getattr(loss, "unit", 1.0))
 
 
 def in_inner_unit(loss: Loss) -> Loss:
     """Return the loss for labels divided by their scale, so that its lam has no unit."""
-    return loss._replace(unit=1.0) if isinstance(loss, _WITH_UNIT) else loss
+    return loss._replace(unit=1.0) if "unit" in loss._fields else loss  # type: ignore[call-arg]
 
 
 def is_of_errors(loss: Loss) -> bool:
     """Return whether the loss depends on the difference of prediction and label alone."""
-    return isinstance(loss, _OF_ERRORS)
+    return bool(_said(loss, "OF_ERRORS"))
 
 
-def has_log_link(loss: Loss) -> TypeGuard[Poisson]:
+def has_log_link(loss: Loss | type[Loss]) -> TypeGuard[Poisson]:
     """Return whether predictions are logarithms of means, over the loss's own `rate`."""
-    return isinstance(loss, _WITH_LOG_LINK)
+    return bool(_said(loss, "LOG_LINK"))
+
+
+def _said(loss: Loss | type[Loss], name: str) -> Any:
+    """Return what a loss's file has under a name, or None."""
+    family = loss if isinstance(loss, type) else type(loss)
+    return getattr(sys.modules[family.__module__], name, None)
 
 
 @register_jitable

@@ -1,10 +1,12 @@
 """The Huber loss: squared for small residuals, linear beyond a threshold."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from numba.extending import register_jitable
+from dpscd.late import register_jitable
 
-__all__ = ["Huber"]
+OF_ERRORS = True
+
+_SHARE = 0.1  # of the labels' range: the usual threshold
 
 
 class Huber(NamedTuple):
@@ -22,6 +24,12 @@ class Huber(NamedTuple):
 def rescaled(loss: Huber, label_scale: float) -> Huber:
     """Return the loss of labels that were divided by `label_scale`, up to a factor."""
     return Huber(loss.threshold / label_scale)
+
+
+def made(labels: Any, centred: bool, threshold: float | None) -> Huber:
+    """Return the loss with a threshold, or with one that follows the labels' range."""
+    del centred
+    return Huber(_SHARE * (labels.high - labels.low) if threshold is None else threshold)
 
 
 @register_jitable

@@ -4,9 +4,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-__all__ = ["Logistic"]
+from dpscd.late import register_jitable
+
+TASK = "classification"
 
 
 class Logistic(NamedTuple):
@@ -127,8 +128,6 @@ def _halley(s: float, p: float, k: float) -> tuple[float, float]:
 def dual_step(loss: Logistic, u: float, a: float, y: float, k: float) -> float:
     """Return the minimiser z of ``conjugate(a + z) + u z + k z^2 / 2``.
 
-    Notes
-    -----
     With ``b = y (a + z) = sigmoid(s)`` the minimiser solves ``s + k sigmoid(s) = p``,
     ``p = k y a - y u``, and -s solves the equation with k - p for p: the smaller of the
     two has a root s <= 0. Two rounds of Halley's method from a start within 0.3 find b

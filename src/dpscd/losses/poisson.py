@@ -1,13 +1,12 @@
 """The Poisson loss of counts under a log link, half the deviance."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from numba.extending import register_jitable
-
+from dpscd.late import register_jitable
 from dpscd.losses.logistic import plain_exp, rough_log
 
-__all__ = ["Poisson"]
+TASK, LOG_LINK, OF_MEANS = "counts", True, True
 
 _HIGHEST = 700.0  # exponentials of larger numbers leave the range of doubles
 _MOST = 1e300
@@ -23,6 +22,12 @@ class Poisson(NamedTuple):
 def rescaled(loss: Poisson, label_scale: float) -> Poisson:
     """Return the loss of labels that were divided by `label_scale`; predictions stay."""
     return Poisson(loss.rate / label_scale, loss.unit * label_scale)
+
+
+def made(labels: Any, centred: bool, threshold: float | None) -> Poisson:
+    """Return the loss around the middle of the counts, or around exposures of one."""
+    del threshold
+    return Poisson((labels.low + labels.high) / 2.0 if centred else labels.usual)
 
 
 @register_jitable
@@ -89,8 +94,6 @@ def _householder(t: float, p: float, k: float) -> tuple[float, float]:
 def dual_step(loss: Poisson, u: float, a: float, y: float, k: float) -> float:
     """Return the minimiser z of ``conjugate(a + z) + u z + k z^2 / 2``.
 
-    Notes
-    -----
     The mean ``y - a - z = rate exp(t)`` has ``t + k rate exp(t) = u + k (y - a)``. Two rounds
     of Householder's method from a start within 0.25 find it to the last bits (tests/losses).
     It has no upper bound, nor has the step a lower one: the kernels' clip bounds every step.

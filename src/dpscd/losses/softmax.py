@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba.extending import register_jitable
 
+from dpscd.late import register_jitable
 from dpscd.losses.logistic import plain_exp
 
-__all__ = ["Softmax"]
+TASK = "classification"
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,8 +32,6 @@ def record_steps(
 ) -> None:
     """Turn the margins of all classes, in `steps`, into steps of a record's duals.
 
-    Notes
-    -----
     The direction is from p to softmax(m), and the step s of it maximises a lower bound of the
     dual objective: the conjugate, a negative entropy, is 1-strongly convex in the sum of
     absolute values.

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from numba.extending import register_jitable
+from dpscd.late import register_jitable
 
-__all__ = ["Squared"]
+OF_ERRORS, OF_MEANS = True, True
 
 
 class Squared(NamedTuple):

@@ -12,25 +12,13 @@ import datetime
 import math
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
-
-__all__ = [
-    "MISSING",
-    "OTHER",
-    "Listed",
-    "NumberCells",
-    "TruthCells",
-    "canonical",
-    "number_of",
-    "same_value",
-    "text_of",
-]
 
 OTHER, MISSING = -1, -2
 """Codes of a value that is not listed, and of none."""
@@ -42,6 +30,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 # Whole numbers of more digits than this are infinite: long before, doubles end.
 _MOST_DIGITS = 1000
 _TOO_LARGE = 10**_MOST_DIGITS
+_EXACT = 2**53  # from here on doubles skip whole numbers
 _TRUTH = {"true": 1.0, "false": 0.0}
 # What equals them among numbers, and the other way round.
 _SAME = {"true": "1", "false": "0", "1": "true", "0": "false"}
@@ -145,7 +134,7 @@ def _exact(value: Number | Decimal) -> Number:
     """Return a number without rounding if it is whole, else as a double, never -0."""
     if isinstance(value, Decimal):
         if not value.is_finite() or value.adjusted() > _MOST_DIGITS:
-            return _as_float(value) if not value.is_finite() else math.copysign(math.inf, value)
+            return math.copysign(math.inf, value)
         value = int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, int) and abs(value) >= _TOO_LARGE:
         return math.inf if value > 0 else -math.inf
@@ -204,6 +193,12 @@ def canonical(text: str) -> str:
     return low if low in _TRUTH else text
 
 
+def places_of(values: Sequence[str], rename: Mapping[str, str]) -> dict[str, int]:
+    """Return the place of each listed value, other spellings included."""
+    places = {value: place for place, value in enumerate(values)}
+    return places | {other: places[value] for other, value in rename.items()}
+
+
 def same_value(codes: Mapping[str, int]) -> tuple[str, str] | None:
     """Return two texts of different codes that are one number or truth value, if any."""
     seen: dict[str, tuple[str, int]] = {}
@@ -221,8 +216,6 @@ class Listed:
     then as the number or truth value that it spells; then true as 1 and false as 0, and the
     other way round. So a cell means the same in every type.
 
-    Notes
-    -----
     Requires: no two values of different codes are one number or truth value ("7" and "07"),
     which only texts could tell apart; :func:`same_value` finds them.
     """
@@ -252,6 +245,58 @@ class Listed:
         return self._equal.get(_SAME[plain], OTHER) if plain in _SAME else OTHER
 
 
+def grouped_text(text: str, group: Mapping[str, Any]) -> str:
+    """Return what stands for a text: its prefix, or what its longest listed beginning says."""
+    if "prefix" in group:
+        return text[: group["prefix"]].strip()
+    mapping = group["mapping"]
+    for size in sorted({len(start) for start in mapping}, reverse=True):
+        if text[:size] in mapping:
+            return str(mapping[text[:size]])
+    return text
+
+
+class Grouped(Listed):
+    """Listed values, where a cell is compared by its group: ICD codes by three signs, say.
+
+    Guarantee: the code of a cell is a function of its own text and of what is declared.
+    Requires: as of :class:`Listed`.
+
+    Digits are grouped as they are written ("07123" begins with "071"); other spellings of a
+    number or truth value ("7123.0", "True") as their plain one, unless it has an exponent and
+    its own group is listed (a code such as "1E5"). So a whole number has one code as text,
+    integer and floating-point number; those of 2^53 and more, which the last cannot tell apart,
+    are other values in every type.
+    """
+
+    def __init__(
+        self, codes: Mapping[str, int], missing: Iterable[str], group: Mapping[str, Any]
+    ) -> None:
+        super().__init__(codes, missing)
+        self._group = group
+        self.largest_whole = 0  # no column is refused: see the notes
+
+    def code(self, text: str | None) -> int:
+        """Return the code of a cell, given its text."""
+        if text is None:
+            return MISSING
+        plain = canonical(text)
+        if plain in self._absent:
+            return MISSING
+        own, digits = grouped_text(text, self._group), _is_whole(text)
+        if "e" in text.lower() and text.lower() != plain and own in self.codes:
+            return self.codes[own]
+        if _is_whole(plain) and abs(int(plain)) >= _EXACT:
+            return OTHER
+        return self._found(own if digits else grouped_text(plain, self._group))
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether a text is digits, with a sign or not."""
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit()
+
+
 class TruthCells:
     """Truth values in many spellings: 1, 0, OTHER or MISSING."""
 
@@ -269,10 +314,7 @@ class TruthCells:
 
 
 class NumberCells:
-    """Numbers, NaN where a cell holds none or one that counts as no value.
-
-    A text of `missing` that spells a number stands for that number.
-    """
+    """Numbers, NaN for no value; a text of `missing` that spells a number stands for that."""
 
     def __init__(self, missing: Iterable[str] = ()) -> None:
         plain = {canonical(text) for text in ("", *missing)}

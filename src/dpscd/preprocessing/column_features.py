@@ -1,7 +1,12 @@
-"""The features of one column: how many, what they are called, and those of a cell."""
+"""The features of columns and pairs: how many, what they are called, and those of a cell.
+
+The shape of a number is hats or steps between knots, which bounds alone determine. A pair has
+products of what each of its columns has.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, cast
 
@@ -10,22 +15,16 @@ import numpy.typing as npt
 
 from dpscd.errors import SchemaError
 from dpscd.preprocessing.cells import MISSING, OTHER
-from dpscd.preprocessing.declarations import PRIVATE, Column, default_missing
-from dpscd.preprocessing.knots import between, intervals_of, scaled_knots, written
+from dpscd.preprocessing.declarations import PRIVATE, Column, Cross, default_missing
 
-__all__ = [
-    "Bounds",
-    "Slot",
-    "category_slot",
-    "column_names",
-    "column_slots",
-    "column_width",
-    "declared_bounds",
-    "hats",
-    "knots_of",
-    "scaled_cells",
-    "slots_count",
-]
+#: Intervals of a shape of which nothing else is declared.
+INTERVALS = 16
+#: Intervals that a shape, and a side of a pair, get from epsilon and n at most.
+MOST_INTERVALS, MOST_IN_PAIRS = 32, 16
+#: Of a side of a pair of which nothing is declared, where epsilon and n are not known: the
+#: features of two such sides are about as many as those of one column then has.
+_SIDE_INTERVALS = 4
+_MOST_DIGITS = 17  # of a number: all that it has
 
 Bounds = Mapping[str, tuple[float, float]]
 """Released bounds of the columns that have private ones, by name."""
@@ -34,10 +33,14 @@ Slot = tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]
 """For each record one feature of a column, and its value."""
 
 Floats = npt.NDArray[np.float64]
+Slots = list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
 
 
-def column_width(column: Column) -> int:
-    """Return the number of features of a column, which depends on the schema alone."""
+def width_of(column: Column | Cross) -> int:
+    """Return the number of features of a column or a pair: a fact of the schema alone."""
+    if isinstance(column, Cross):
+        first, second = sides_of(column)
+        return side_width(first) * side_width(second)
     extra = int(column.missing == "column")
     if column.kind == "category":
         return len(column.values) + (not column.complete) + extra
@@ -46,8 +49,11 @@ def column_width(column: Column) -> int:
     return (column.bins or 1) + extra
 
 
-def slots_count(column: Column) -> int:
-    """Return how many features of a column a record can have."""
+def slots_count(column: Column | Cross) -> int:
+    """Return how many features of a column or a pair a record can have."""
+    if isinstance(column, Cross):
+        bent = [x.kind != "category" and x.shape != "steps" for x in sides_of(column)]
+        return math.prod(1 + own for own in bent)
     signs = int(column.missing == "column" and column.kind != "category")
     return signs + {"steps": 2, "smooth": 3}.get(str(column.shape), 1)
 
@@ -55,60 +61,47 @@ def slots_count(column: Column) -> int:
 def column_slots(column: Column, cells: npt.NDArray[Any], bounds: Bounds) -> list[Slot]:
     """Return the features of a column that each record has, with their values."""
     if column.kind == "category":
-        return [category_slot(column, cells)]
+        return [_category_slot(column, cells)]
     scaled, absent = scaled_cells(column, cells, bounds)
+    signed = column.missing == "column"
+    # The value itself and its shape share the length that a column may have: each at most a
+    # half of its square.
+    there = np.where(absent & signed, 0.0, math.sqrt(0.5) if column.bent else 1.0)
+    first = np.zeros(len(cells), dtype=np.intp)
+    found: Slots = [(first, scaled * there)]
     if column.bent:
-        return _bent(column, scaled, absent, bounds)
-    places = np.zeros(len(cells), dtype=np.int32)
-    if column.bins:
+        shape = hats(column, scaled, there, bounds)
+        found += [(place + 1, values) for place, values in shape]
+    elif column.bins:
         inside = np.floor((scaled + 1.0) * (column.bins / 2.0))
-        places = np.clip(inside, 0, column.bins - 1).astype(np.int32)
-        scaled = np.ones(len(cells))
-    if column.missing != "column":
-        return [(places, scaled.astype(np.float32))]
-    own = np.where(absent, 0.0, scaled)
-    sign = np.full(len(cells), column_width(column) - 1, dtype=np.int32)
-    return [(places, own.astype(np.float32)), (sign, absent.astype(np.float32))]
-
-
-def _bent(
-    column: Column,
-    scaled: Floats,
-    absent: npt.NDArray[np.bool_],
-    bounds: Bounds,
-) -> list[Slot]:
-    """Return the value itself and its interval, or the two knots around it."""
-    # The value and its shape share the length that a column may have: each at most a half of
-    # its square.
-    there = np.full(len(scaled), math.sqrt(0.5))
-    if column.missing == "column":
-        there = np.where(absent, 0.0, there)
-    first = np.zeros(len(scaled), dtype=np.intp)
-    parts: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = [(first, scaled * there)]
-    parts += [(place + 1, values) for place, values in hats(column, scaled, there, bounds)]
-    if column.missing == "column":
-        parts.append((first + (column_width(column) - 1), absent.astype(np.float64)))
-    return [(own.astype(np.int32), values.astype(np.float32)) for own, values in parts]
+        found = [(np.clip(inside, 0, column.bins - 1), there)]
+    if signed:
+        found.append((first + (width_of(column) - 1), absent))
+    return [(place.astype(np.int32), values.astype(np.float32)) for place, values in found]
 
 
 def hats(
     column: Column, scaled: Floats, there: Floats, bounds: Bounds
 ) -> list[tuple[npt.NDArray[np.intp], Floats]]:
     """Return the interval of each value, or the two knots around it, of size `there`."""
-    place, along = between(scaled, scaled_knots(column, *declared_bounds(column, bounds)))
+    if column.kind == "number":
+        knots = scaled_knots(column, *declared_bounds(column, bounds))
+    else:
+        knots = np.array(_listed_knots(column)) * (2.0 / _top(column)) - 1.0
+    place, along = _between(scaled, knots)
     if column.shape == "steps":
         return [(place, there)]
     return [(place, (1.0 - along) * there), (place + 1, along * there)]
 
 
-def category_slot(column: Column, codes: npt.NDArray[np.int32]) -> Slot:
+def _category_slot(column: Column, codes: npt.NDArray[np.int32]) -> Slot:
     """Return the level of each cell; of size 0 where it has none."""
     others = len(column.values)
     there = np.ones(len(codes), dtype=np.float32)
     if column.complete:
         codes = np.where(codes == OTHER, MISSING, codes)
     if column.missing == "column":
-        stand_in = column_width(column) - 1
+        stand_in = width_of(column) - 1
     elif column.missing != default_missing(column.kind, complete=column.complete):
         stand_in = column.values.index(str(column.missing))
     elif column.complete:
@@ -130,10 +123,7 @@ def scaled_cells(
         values = np.clip(np.where(absent, stand_in, cells), low, high)
         if column.transform:
             low, high, values = math.log1p(low), math.log1p(high), np.log1p(values)
-        # Halves, because the difference of large bounds may not be a finite number.
-        half = high / 2.0 - low / 2.0
-        scaled = (values / 2.0 - low / 2.0) / half * 2.0 - 1.0
-        scaled = np.clip(scaled, -1.0, 1.0)
+        scaled = np.clip(_scaled(values, low, high), -1.0, 1.0)
     else:
         top = 1 if column.kind == "boolean" else len(column.values) - 1
         absent = cells < 0
@@ -142,6 +132,12 @@ def scaled_cells(
             stand_in = float(column.values.index(str(column.missing)))
         scaled = np.where(absent, stand_in, cells) * (2.0 / top) - 1.0
     return np.where(np.isnan(scaled), 0.0, scaled), absent
+
+
+def _scaled(values: Floats, low: float, high: float) -> Floats:
+    # Halves, because the difference of large bounds may not be a finite number.
+    half = high / 2.0 - low / 2.0
+    return (values / 2.0 - low / 2.0) / half * 2.0 - 1.0
 
 
 def declared_bounds(column: Column, bounds: Bounds) -> tuple[float, float]:
@@ -157,36 +153,32 @@ def declared_bounds(column: Column, bounds: Bounds) -> tuple[float, float]:
     return low, high
 
 
-def column_names(column: Column, bounds: Bounds) -> list[str]:
-    """Return the names of a column's features; bins are named by their limits."""
+def column_names(column: Column | Cross, bounds: Bounds) -> list[str]:
+    """Return the names of a column's features, or of a pair's; bins are named by limits."""
     name = column.name
+    if isinstance(column, Cross):  # those of the second column side by side
+        first, second = (_side_names(side, bounds) for side in sides_of(column))
+        return [f"{a} x {b}" for a in first for b in second]
     if column.kind == "category":
         others = () if column.complete else ("(other)",)
         names = [f"{name}={value}" for value in (*column.values, *others)]
     elif column.bent:
-        parts = _limits(column, bounds) if column.shape == "steps" else _knots(column, bounds)
-        names = [name, *(f"{name} {part}" for part in parts)]
+        names = [name, *(f"{name} {part}" for part in _shape_names(column, bounds))]
     elif column.bins:
-        names = [f"{name} {part}" for part in _limits(column, bounds)]
+        names = [f"{name} {part}" for part in _shape_names(column, bounds)]
     else:
         names = [name]
     return [*names, f"{name}=(missing)"] if column.missing == "column" else names
 
 
-def _limits(column: Column, bounds: Bounds) -> list[str]:
-    """Return what the intervals of a column are called: their limits, or places if unknown."""
-    edges = knots_of(column, bounds)
+def _shape_names(column: Column, bounds: Bounds) -> list[str]:
+    """Return what knots or intervals are called: where they are, or places if unknown."""
+    edges, smooth = knots_of(column, bounds), column.shape == "smooth"
     if edges is None:
-        return [f"bin {place}" for place in range(1, intervals_of(column) + 1)]
-    return [f"{a} to {b}" for a, b in pairwise(written(edges.tolist(), 6).values())]
-
-
-def _knots(column: Column, bounds: Bounds) -> list[str]:
-    """Return what the knots of a column are called: where they are, or places if unknown."""
-    edges = knots_of(column, bounds)
-    if edges is None:
-        return [f"knot {place}" for place in range(1, intervals_of(column) + 2)]
-    return [f"at {edge}" for edge in written(edges.tolist(), 6).values()]
+        places = range(1, intervals_of(column) + 1 + smooth)
+        return [f"knot {place}" if smooth else f"bin {place}" for place in places]
+    texts = written(edges.tolist(), 6).values()
+    return [f"at {x}" for x in texts] if smooth else [f"{a} to {b}" for a, b in pairwise(texts)]
 
 
 def knots_of(column: Column, bounds: Bounds) -> Floats | None:
@@ -200,3 +192,134 @@ def knots_of(column: Column, bounds: Bounds) -> Floats | None:
     if column.transform:
         return np.expm1(np.linspace(math.log1p(low), math.log1p(high), count))
     return np.linspace(low, high, count)
+
+
+def intervals_of(column: Column) -> int:
+    """Return the number of intervals of a column with bins or a shape."""
+    return len(column.knots) + 1 if column.knots else column.bins or INTERVALS
+
+
+def scaled_knots(column: Column, low: float, high: float) -> Floats:
+    """Return the knots of a column, its bounds the first and the last, from -1 to 1.
+
+    Guarantee: they follow from what is declared, and from bounds that are declared or
+    released; never from a record.
+    """
+    if not column.knots:
+        return np.linspace(-1.0, 1.0, intervals_of(column) + 1)
+    own = np.array([low, *column.knots, high])
+    if column.transform:
+        own, low, high = np.log1p(own), math.log1p(low), math.log1p(high)
+    scaled = _scaled(own, low, high)
+    scaled[0], scaled[-1] = -1.0, 1.0
+    return scaled
+
+
+def written(
+    values: Iterable[Any],
+    digits: int,
+    write: Callable[[float, int], str] = lambda value, digits: f"{value:.{digits}g}",
+) -> dict[Any, str]:
+    """Return values as text: numbers with as many digits as tell them apart, or with more."""
+    found = {x: write(x, digits) if isinstance(x, float) else str(x) for x in values}
+    while len(set(found.values())) < len(found) and digits < _MOST_DIGITS:
+        digits += 1
+        found = {x: write(x, digits) if isinstance(x, float) else str(x) for x in found}
+    return found
+
+
+def _between(scaled: Floats, knots: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
+    """Return the interval each value lies in, and how far along it, from 0 to 1.
+
+    Requires: knots that grow, as a schema's do.
+    Guarantee: both are functions of the value itself, to the last bit, whatever stands beside
+    it: no interpolation of numpy's, which may compute slopes beforehand for many values.
+    """
+    place = np.searchsorted(knots, scaled, side="right") - 1
+    place = np.clip(place, 0, len(knots) - 2)
+    along = (scaled - knots[place]) / (knots[place + 1] - knots[place])
+    return place, np.clip(along, 0.0, 1.0)
+
+
+def grows(column: Column) -> bool:
+    """Return whether a side has the more features, the more intervals its pair has."""
+    if column.kind == "number":
+        return (column.bent or column.bins is not None) and not column.knots
+    return column.kind == "ordinal" and len(column.values) > 2
+
+
+def sides_of(pair: Cross) -> tuple[Column, Column]:
+    """Return both columns as they are within the pair."""
+    return _side(pair.first, pair.bins), _side(pair.second, pair.bins)
+
+
+def _side(column: Column, bins: int | None) -> Column:
+    # A number has steps if it has them alone, else hats, which add up to it; a line has two
+    # knots, the bounds. Ordinals and booleans have hats at some or all of their values.
+    wished = (bins or _SIDE_INTERVALS) if grows(column) else 1
+    if column.kind == "category":
+        return column
+    if column.kind != "number":
+        return replace(column, bins=min(wished, _top(column)))
+    if column.knots:
+        return column
+    steps = column.shape == "steps" or (column.bins is not None and column.shape is None)
+    shape, least = ("steps", 2) if steps else ("smooth", 1)
+    return replace(column, shape=shape, bins=max(wished, least))
+
+
+def side_width(side: Column) -> int:
+    """Return the number of features of one side of a pair, as :func:`sides_of` has it."""
+    if side.kind == "category":
+        return width_of(side)
+    return intervals_of(side) + int(side.shape != "steps") + int(side.missing == "column")
+
+
+def pair_slots(
+    pair: Cross, first: npt.NDArray[Any], second: npt.NDArray[Any], bounds: Bounds
+) -> list[Slot]:
+    """Return the features of a pair that each record has, with their values, from parsed cells.
+
+    Guarantee: what a record has is a function of its own two cells. It is not negative, and
+    adds up to at most 1, as it does on either side; so does the sum of its squares.
+    """
+    left, right = sides_of(pair)
+    width = side_width(right)
+    return [
+        ((a * width + b).astype(np.int32), (x * y).astype(np.float32))
+        for a, x in _side_slots(left, first, bounds)
+        for b, y in _side_slots(right, second, bounds)
+    ]
+
+
+def _side_slots(side: Column, cells: npt.NDArray[Any], bounds: Bounds) -> Slots:
+    if side.kind == "category":
+        return [_category_slot(side, cells)]
+    scaled, absent = scaled_cells(side, cells, bounds)
+    signed = side.missing == "column"
+    there = np.where(absent, 0.0, 1.0) if signed else np.ones(len(cells))
+    found: Slots = [*hats(side, scaled, there, bounds)]
+    if signed:
+        # A record without a value has no knot, so the sign may stand in the first one's slot.
+        place, size = found[0]
+        found[0] = (np.where(absent, side_width(side) - 1, place), np.where(absent, 1.0, size))
+    return found
+
+
+def _top(column: Column) -> int:
+    """Return the place of the last value of an ordinal or a boolean."""
+    return max(len(column.values), 2) - 1
+
+
+def _listed_knots(side: Column) -> list[int]:
+    """Return the places of those values of an ordinal or a boolean that are knots."""
+    even = np.linspace(0.0, _top(side), intervals_of(side) + 1)
+    return [int(place) for place in np.floor(even + 0.5)]
+
+
+def _side_names(side: Column, bounds: Bounds) -> list[str]:
+    if side.kind in ("category", "number"):
+        return column_names(side, bounds)[int(side.kind == "number") :]
+    values = side.values or ("false", "true")
+    names = [f"{side.name}={values[place]}" for place in _listed_knots(side)]
+    return [*names, f"{side.name}=(missing)"] if side.missing == "column" else names

@@ -1,11 +1,11 @@
 """Columns of cells in whatever pandas keeps them: the type chooses the route, never the result.
 
-A column's type depends on all of its cells, so on every record. Each route below returns, for
-every cell, what :mod:`dpscd.preprocessing.cells` says of that cell alone.
+A column's type depends on every record: each route returns for every cell what
+:mod:`dpscd.preprocessing.cells` says of that cell alone.
 """
 
-from collections.abc import Iterable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,14 @@ import pandas as pd
 
 from dpscd.errors import DataTypeError
 from dpscd.preprocessing import refusals
-from dpscd.preprocessing.cells import MISSING, NumberCells, number_of, text_of
-
-__all__ = ["as_column", "codes", "numbers"]
+from dpscd.preprocessing.cells import (
+    MISSING,
+    Listed,
+    NumberCells,
+    TruthCells,
+    number_of,
+    text_of,
+)
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -26,22 +31,8 @@ _ARROW_TEXTS = ("string[pyarrow]", "large_string[pyarrow]")
 _UNREADABLE = object()
 
 
-class Coded(Protocol):
-    """What gives a cell its code, by its text."""
-
-    @property
-    def largest_whole(self) -> int:
-        """The largest whole number among listed values, by size."""
-
-    def code(self, text: str | None) -> int:
-        """Return the code of a cell."""
-
-
 def as_column(cells: Any) -> pd.Series:
-    """Return cells in any one-dimensional container as a column, each as it is.
-
-    A list becomes a column of objects: an array would give all of them one type.
-    """
+    """Return cells in any one-dimensional container as a column, each as it is."""
     if isinstance(cells, pd.Series):
         return cells
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
@@ -51,6 +42,7 @@ def as_column(cells: Any) -> pd.Series:
         return pd.Series(cells.astype(object), dtype=object)
     if isinstance(cells, pd.Index | pd.api.extensions.ExtensionArray):
         return pd.Series(cells)
+    # Of a list: an array would give all cells one type.
     column = np.empty(len(cells), dtype=object)
     for place, cell in enumerate(cells):
         column[place] = cell
@@ -61,7 +53,7 @@ def numbers(cells: pd.Series, meaning: NumberCells) -> Floats:
     """Return the number in each cell, NaN where there is none."""
     cells = _dense(cells)
     if isinstance(cells.dtype, pd.CategoricalDtype):
-        return _by_category(cells, numbers(_categories(cells), meaning), np.nan)
+        return _by_category(cells, lambda own: numbers(own, meaning), np.nan)
     if _is_numeric(cells):
         given = {} if isinstance(cells.dtype, np.dtype) else {"na_value": np.nan}
         # Ours to change, and the same in memory whatever pandas had.
@@ -77,15 +69,11 @@ def numbers(cells: pd.Series, meaning: NumberCells) -> Floats:
     return np.array([meaning.value(cell) for cell in _objects(cells)], dtype=np.float64)
 
 
-def codes(cells: pd.Series, meaning: Coded) -> Codes:
-    """Return the code of each cell.
-
-    DataTypeError is raised if whole numbers are listed that the column's floating-point type
-    cannot tell apart.
-    """
+def codes(cells: pd.Series, meaning: Listed | TruthCells) -> Codes:
+    """Return the code of each cell, or raise DataTypeError if a listed one may be rounded."""
     cells = _dense(cells)
     if isinstance(cells.dtype, pd.CategoricalDtype):
-        return _by_category(cells, codes(_categories(cells), meaning), MISSING).astype(np.int32)
+        return _by_category(cells, lambda own: codes(own, meaning), MISSING).astype(np.int32)
     if _precision(cells) <= meaning.largest_whole:
         raise DataTypeError(refusals.ROUNDED)
     # Equal values have equal texts among numbers of one type, and among texts.
@@ -96,7 +84,9 @@ def codes(cells: pd.Series, meaning: Coded) -> Codes:
     else:
         # Not the cells themselves: True and 1 are equal, and the first one seen would count.
         objects = _objects(cells)
-        if meaning.largest_whole >= _EXACT and any(map(_may_be_rounded, objects)):
+        floats = (cell for cell in objects if isinstance(cell, float | np.floating))
+        large = meaning.largest_whole >= _EXACT
+        if large and any(abs(number_of(cell)) >= _EXACT for cell in floats):
             raise DataTypeError(refusals.ROUNDED)
         places, texts = _distinct([text_of(cell) for cell in objects])
     return _looked_up([meaning.code(text) for text in texts], places, MISSING).astype(np.int32)
@@ -112,12 +102,11 @@ def _dense(cells: pd.Series) -> pd.Series:
     return cells.sparse.to_dense() if isinstance(cells.dtype, pd.SparseDtype) else cells
 
 
-def _categories(cells: pd.Series) -> pd.Series:
-    return pd.Series(cells.cat.categories)
-
-
-def _by_category(cells: pd.Series, table: Any, absent: Any) -> npt.NDArray[Any]:
-    return _looked_up(list(table), cells.cat.codes.to_numpy(), absent)
+def _by_category(
+    cells: pd.Series, read: Callable[[pd.Series], npt.NDArray[Any]], absent: Any
+) -> npt.NDArray[Any]:
+    found = read(pd.Series(cells.cat.categories))
+    return _looked_up(list(found), cells.cat.codes.to_numpy(), absent)
 
 
 def _objects(cells: pd.Series) -> Iterable[Any]:
@@ -148,18 +137,11 @@ def _texts(cells: pd.Series) -> tuple[npt.NDArray[Any], list[Any]] | None:
 
 
 def _distinct(texts: Iterable[str | None]) -> tuple[npt.NDArray[Any], list[Any]]:
-    """Return the place of each text among the different ones, -1 for None, and these.
-
-    Not by pandas, some versions of which take texts for equal up to the first NUL.
-    """
+    """Return the place of each text among the different ones, -1 for None, and these."""
+    # Not by pandas, some versions of which take texts for equal up to the first NUL.
     seen: dict[str, int] = {}
     places = [-1 if text is None else seen.setdefault(text, len(seen)) for text in texts]
     return np.array(places, dtype=np.intp), list(seen)
-
-
-def _may_be_rounded(cell: Any) -> bool:
-    """Return whether a cell is a float that stands for several whole numbers."""
-    return isinstance(cell, float | np.floating) and abs(number_of(cell)) >= _EXACT
 
 
 def _is_numeric(cells: pd.Series) -> bool:
@@ -171,8 +153,8 @@ def _is_text(cells: pd.Series) -> bool:
     """Return whether all cells that have a value are texts."""
     if isinstance(cells.dtype, pd.StringDtype) or str(cells.dtype) in _ARROW_TEXTS:
         return True
-    kind: str = pd.api.types.infer_dtype(cells, skipna=True) if cells.dtype == object else ""
-    return kind == "string"
+    is_object = cells.dtype == object
+    return bool(is_object and pd.api.types.infer_dtype(cells, skipna=True) == "string")
 
 
 def _precision(cells: pd.Series) -> float:

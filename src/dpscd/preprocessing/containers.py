@@ -21,8 +21,6 @@ from dpscd.preprocessing.cells import NumberCells, number_of
 from dpscd.preprocessing.columns import numbers
 from dpscd.preprocessing.stored_rows import StoredRows
 
-__all__ = ["RowSource", "as_frame", "is_dask"]
-
 Floats = npt.NDArray[Any]
 
 _BLOCK = 2**14  # rows looked at together
@@ -33,10 +31,7 @@ _FLAT = (
 
 
 class RowSource:
-    """Unread rows of numbers; their count, width and sparsity are facts of the container.
-
-    A list's number of features is that of its first record.
-    """
+    """Unread rows of numbers; count, width (a list's is that of its first record), sparsity."""
 
     def __init__(self, X: Any) -> None:
         X = as_frame(X)
@@ -55,11 +50,8 @@ class RowSource:
     def read(self, *, finite: bool = True) -> Any:
         """Return the rows: a C-contiguous array or a canonical CSR matrix.
 
-        A cell that is not a finite number raises DataTypeError, with a fixed text; unless
-        `finite`, it is NaN, or the infinity that it is.
+        A cell that is not a finite number is refused, or if not `finite`, NaN or infinity.
 
-        Notes
-        -----
         Guarantee: a row is a function of the record's own cells.
         """
         rows = _read(self.X, self.count, self.features)
@@ -69,13 +61,8 @@ class RowSource:
         return rows
 
     def deferred(self) -> Any:
-        """Return the rows as :meth:`read` does, but for stored ones and those of 16 bits.
+        """Return the rows as :meth:`read` does, but stored ones, and 16 bits, as StoredRows.
 
-        These are returned as :class:`~dpscd.preprocessing.stored_rows.StoredRows`, all of whose
-        cells are finite numbers: blocks of rows are read when they are needed.
-
-        Notes
-        -----
         Guarantee: as of :meth:`read`; which one it is follows from the type of the container.
         """
         X = self.X
@@ -96,9 +83,8 @@ def is_dask(*values: Any) -> bool:
 
 def as_frame(X: Any) -> Any:
     """Return a table of another library that speaks Arrow as a DataFrame; all else as it is."""
-    if isinstance(X, pd.DataFrame) or not hasattr(X, "__arrow_c_stream__"):
-        return X
-    if not hasattr(X, "columns"):
+    foreign = hasattr(X, "__arrow_c_stream__") and hasattr(X, "columns")
+    if isinstance(X, pd.DataFrame) or not foreign:
         return X
     try:
         import pyarrow as pa
@@ -116,10 +102,8 @@ def _array(X: Any) -> Any:
         raise DataError(_FLAT.format("one column"))
     found = None
     if not isinstance(X, str | bytes | dict | set):
-        try:
+        with suppress(ValueError, TypeError, ArithmeticError, RuntimeError):
             found = np.asarray(X)
-        except (ValueError, TypeError, ArithmeticError, RuntimeError):
-            found = None
     if found is None or (found.ndim == 0 and found.dtype.kind == "O"):
         raise DataTypeError("X must be a table or an array with two dimensions.")
     return found
@@ -148,11 +132,8 @@ def _read(X: Any, count: int, features: int) -> Any:
         return _frame_rows(X)
     if isinstance(X, StoredRows):
         return X[:]
-    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
-        with np.errstate(all="ignore"):  # a warning would tell of large values
-            return np.ascontiguousarray(X, dtype=_kept(X.dtype))
-    if isinstance(X, np.ndarray) and X.dtype.kind == "c":
-        raise DataError(refusals.COMPLEX)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
+        return np.ascontiguousarray(_numbers_in(X))
     rows = np.empty((count, features))
     for row, record in zip(rows, X, strict=True):
         row[:] = _row(record, features)
@@ -182,11 +163,6 @@ def _cells(record: Any) -> list[Any] | None:
         return None
 
 
-def _kept(kind: np.dtype[Any]) -> Any:
-    """Return single precision where all is in single precision, else double."""
-    return np.float32 if kind == np.float32 else np.float64
-
-
 def _frame_rows(X: pd.DataFrame) -> Floats:
     """Return the rows of a table, column by column."""
     kinds = set(X.dtypes)
@@ -199,11 +175,9 @@ def _frame_rows(X: pd.DataFrame) -> Floats:
 
 
 def _csr(X: Any, features: int) -> Any:
-    """Return a matrix in which the columns of each row ascend, duplicates added up in order.
-
-    Row by row: whether another row is in order must not move a sum's last bits, as it would
-    where a whole matrix is sorted or not.
-    """
+    """Return a matrix in which the columns of each row ascend, duplicates added up in order."""
+    # Row by row: whether another row is in order must not move a sum's last bits, as it would
+    # where a whole matrix is sorted or not.
     if X.format == "csr":
         starts, columns, values = X.indptr, X.indices, X.data
         good = starts.dtype.kind in "iu" and len(starts) == X.shape[0] + 1
@@ -212,7 +186,11 @@ def _csr(X: Any, features: int) -> Any:
             raise DataError(refusals.NOT_CSR)
         columns, values = columns[: starts[-1]], values[: starts[-1]]
     else:
-        given = _entries(X)
+        given = None
+        with suppress(Exception):  # scipy's messages would name a place
+            given = X.tocoo()
+        if given is None:
+            raise DataError(refusals.NOT_CSR)
         order = np.argsort(given.row, kind="stable")
         columns, values = given.col[order], given.data[order]
         owner = given.row[order]
@@ -227,20 +205,12 @@ def _csr(X: Any, features: int) -> Any:
     return rows if _ascends(rows) else _summed(rows)
 
 
-def _entries(X: Any) -> Any:
-    """Return a sparse matrix as places and values; scipy's messages would name a place."""
-    found = None
-    with suppress(Exception):
-        found = X.tocoo()
-    if found is None:
-        raise DataError(refusals.NOT_CSR)
-    return found
-
-
 def _numbers_in(values: Any) -> Any:
     if values.dtype.kind in "biuf":
+        # In single precision where all is in single precision, else in double.
+        kind = np.float32 if values.dtype == np.float32 else np.float64
         with np.errstate(all="ignore"):  # a warning would tell of large values
-            return values.astype(_kept(values.dtype), copy=False)
+            return values.astype(kind, copy=False)
     if values.dtype.kind == "c":
         raise DataError(refusals.COMPLEX)
     return np.array([number_of(value) for value in values], dtype=np.float64)

@@ -1,10 +1,8 @@
 """What is declared about columns, target and file: the parts of a schema."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
-
-__all__ = ["KINDS", "PRIVATE", "Column", "Cross", "Layout", "Pair", "Target", "default_missing"]
 
 PRIVATE = "private"
 """In place of bounds: they are estimated with a part of the budget."""
@@ -61,6 +59,10 @@ class Column:
         """Whether a number has features besides the one that grows with it."""
         return self.shape in ("steps", "smooth")
 
+    def decided(self, shape: str, bins: int | None = None) -> "Column":
+        """Return the column, of this shape if its own is undecided."""
+        return replace(self, shape=shape, bins=bins) if self.undecided else self
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -88,10 +90,7 @@ class Cross:
 
 @dataclass(frozen=True)
 class Target:
-    """What is declared about the column to predict.
-
-    A record contributes nothing if its label is missing or not among the classes.
-    """
+    """What is declared about the column to predict; a record without a label counts nothing."""
 
     name: str  # as in the table's header
     classes: tuple[str, ...] = ()  # empty for a regression

@@ -1,14 +1,13 @@
 """scikit-learn transformers of declared columns, for pipelines: fitting them reads no value."""
 
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpscd.errors import DataError, DataTypeError, ParameterError
@@ -17,15 +16,13 @@ from dpscd.preprocessing.columns import as_column
 from dpscd.preprocessing.containers import RowSource, as_frame
 from dpscd.preprocessing.encoding import encode, feature_names
 from dpscd.preprocessing.parsing import parse
-from dpscd.preprocessing.resolution import shaped_if_known
-from dpscd.preprocessing.schema import Schema
-
-__all__ = ["DeclaredEncoder", "DeclaredScaler"]
+from dpscd.preprocessing.schema import Schema, shaped_if_known
+from dpscd.preprocessing.transformers import Transformer
 
 _ROWS = (list, tuple, np.ndarray)  # what a record of a list may be
 
 
-class _Declared(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+class _Declared(Transformer):
     """Columns in any array or table, each treated as one declared column of a schema."""
 
     pairs: Any
@@ -34,28 +31,16 @@ class _Declared(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     def _columns(self, names: Sequence[str]) -> list[dict[str, Any]]:
         """Return what a schema would declare about each column."""
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the number of columns; no value is read.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_columns)
-            The columns.
-        y : ignored
-            There because scikit-learn passes it.
-
-        Returns
-        -------
-        self
-        """
-        del y
+    def _announce(self, X: Any) -> None:
         frame = _frame(X)
         names = [str(name) for name in frame.columns]
         self._schema_of(names)
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
-        return self
+
+    def _names_out(self, names: Sequence[str]) -> Sequence[str]:
+        return feature_names(self._schema_of(names))
 
     def transform(self, X: Any) -> Any:
         """Return the features of every record; what is not declared is silently moved.
@@ -81,30 +66,6 @@ class _Declared(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         parsed = parse(schema, frame.set_axis(names, axis=1), target=False)
         # Bounding the length of rows is RowScaler's part.
         return encode(schema, parsed, as_sparse=False, short=False)
-
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the features.
-
-        Parameters
-        ----------
-        input_features : sequence of str, optional
-            Names of the columns, when the fit had none.
-
-        Returns
-        -------
-        array of str
-        """
-        check_is_fitted(self)
-        names = self._names() if input_features is None else [str(x) for x in input_features]
-        return np.array(feature_names(self._schema_of(names)), dtype=object)
-
-    def _names(self) -> list[str]:
-        known = getattr(self, "feature_names_in_", None)
-        return (
-            [f"x{place}" for place in range(self.n_features_in_)]
-            if known is None
-            else list(known)
-        )
 
     def _schema_of(self, names: Sequence[str]) -> Schema:
         if not names or len(set(names)) != len(names):
@@ -178,16 +139,12 @@ class DeclaredScaler(_Declared):
         self.pairs = pairs
 
     def _columns(self, names: Sequence[str]) -> list[dict[str, Any]]:
-        bounds = self.bounds
         own = {"kind": "number", "missing": self.missing}
         own |= {"transform": "log1p"} if self.log1p else {}
         for name in ("bins", "shape", "knots"):
             if getattr(self, name) is not None:
                 own[name] = getattr(self, name)
-        several = isinstance(bounds, list | tuple) and any(
-            isinstance(pair, list | tuple) for pair in bounds
-        )
-        each = _one_a_column("bounds", bounds if several else [bounds] * len(names), names)
+        each = _one_a_column("bounds", self.bounds, names)
         return [{**own, "bounds": list(pair)} for pair in each]
 
 
@@ -228,13 +185,9 @@ class DeclaredEncoder(_Declared):
         self.pairs = pairs
 
     def _columns(self, names: Sequence[str]) -> list[dict[str, Any]]:
-        values = self.categories
-        several = isinstance(values, list | tuple) and any(
-            isinstance(part, list | tuple) for part in values
-        )
-        each = _one_a_column("categories", values if several else [values] * len(names), names)
         own = {"kind": "category", "complete": self.complete}
         own |= {} if self.missing is None else {"missing": self.missing}
+        each = _one_a_column("categories", self.categories, names)
         return [{**own, "values": part} for part in each]
 
 
@@ -243,9 +196,9 @@ def _frame(X: Any) -> pd.DataFrame:
     X = as_frame(X)
     if isinstance(X, pd.DataFrame):
         return X
-    source = None if sparse.issparse(X) else RowSource(X)
-    if source is None:
+    if sparse.issparse(X):
         raise DataTypeError("X must be a DataFrame or an array with two dimensions.")
+    source = RowSource(X)
     if isinstance(source.X, np.ndarray):
         return pd.DataFrame({k: as_column(column) for k, column in enumerate(source.X.T)})
     # Not by pandas, which would give the cells of a column one type.
@@ -256,7 +209,12 @@ def _frame(X: Any) -> pd.DataFrame:
     return pd.DataFrame({k: as_column(list(column)) for k, column in enumerate(columns)})
 
 
-def _one_a_column(name: str, each: Any, names: Sequence[str]) -> list[Any]:
+def _one_a_column(name: str, given: Any, names: Sequence[str]) -> list[Any]:
+    """Return a list for each column: its own, or the one that is for all."""
+    several = isinstance(given, list | tuple) and any(
+        isinstance(part, list | tuple) for part in given
+    )
+    each = given if several else [given] * len(names)
     if len(each) != len(names):
         raise ParameterError(
             f"{name} has {len(each)} entries, but X has {len(names)} columns; give one for "
@@ -268,10 +226,7 @@ def _one_a_column(name: str, each: Any, names: Sequence[str]) -> list[Any]:
 
 
 def _named(pairs: Any, names: Sequence[str]) -> Any:
-    """Return pairs with the names of columns for their numbers.
-
-    What is no pair stays as it is: a schema refuses it.
-    """
+    """Return pairs with names for the numbers of columns; what is no pair stays as it is."""
     if isinstance(pairs, dict):
         own = pairs.get("columns")
         return {**pairs, "columns": _named(own, names)}

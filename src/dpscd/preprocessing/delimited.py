@@ -12,7 +12,7 @@ import io
 import lzma
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -24,7 +24,7 @@ from dpscd.errors import DataError
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.declarations import Layout
 
-__all__ = ["CsvFile"]
+CHUNK = 100_000  # records at a time
 
 _BLOCK = 2**20
 _LONGEST = 2**24  # bytes of a line of names; more is no table
@@ -35,7 +35,6 @@ _OPENERS: dict[str, Callable[[Path], Any]] = {
     ".bz2": bz2.open,
     ".xz": lzma.open,
 }
-
 
 T = TypeVar("T")
 
@@ -52,15 +51,15 @@ class CsvFile:
         """Return the names of the columns; of the file only the header is looked at."""
         if not self._layout.header:
             return list(self._layout.names)
-        return self._whole(self._header)
+        return next(self._whole(self._header()))
 
-    def _header(self) -> list[str]:
+    def _header(self) -> Iterator[list[str]]:
         with ExitStack() as stack:
             file = stack.enter_context(self._opened())
             if not self._layout.multiline:
                 file = io.BytesIO(self._first_line(file))
             pieces = stack.enter_context(closing(self._cells(file, 1)))
-            return _names_in(next(pieces))
+            yield _names_in(next(pieces))
 
     def kinds(self) -> list[str]:
         """Return what the file declares of its columns: nothing."""
@@ -68,48 +67,33 @@ class CsvFile:
 
     def count(self) -> int:
         """Return the number of records: of lines, where a record is one."""
-        count = self._whole(self._lines)
+        count = next(self._whole(self._lines()))
         if self._layout.multiline:
             with suppress(DataError):  # said when records are read; until then lines count
-                count = self._whole(self._parsed)
+                count = next(self._whole(self._parsed()))
         return max(0, count - int(self._layout.header))
 
-    def _lines(self) -> int:
+    def _lines(self) -> Iterator[int]:
         with self._opened() as file:
             lines = _Lines(file, self._layout)
             while lines.read(_BLOCK):
                 pass
-            return lines.count
+            yield lines.count
 
-    def _parsed(self) -> int:
+    def _parsed(self) -> Iterator[int]:
         with self._opened() as file:
-            return sum(map(len, self._cells(file, _BLOCK, usecols=[0])))
+            yield sum(map(len, self._cells(file, _BLOCK, usecols=[0])))
 
-    def frames(self, wanted: list[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
-        """Return the records in pieces, cells as texts; at least one piece."""
-        damaged = False
-        try:
-            yield from self._frames(wanted, chunk)
-        except Exception as error:
-            damaged = _is_damage(error)
-            if not damaged:
-                raise
-        if damaged:
-            raise DataError(refusals.NOT_WHOLE.format(self._name))
+    def frames(
+        self, wanted: Sequence[str] | None = None, chunk: int = CHUNK
+    ) -> Iterator[pd.DataFrame]:
+        """Return the records in pieces, cells as texts; at least one, of `wanted` columns."""
+        return self._whole(self._frames(wanted, chunk))
 
-    def _whole(self, question: Callable[[], T]) -> T:
-        """Return an answer of the file, or raise DataError if it is damaged.
+    def _whole(self, found: Iterator[T]) -> Iterator[T]:
+        return intact(found, _is_damage, refusals.NOT_WHOLE.format(self._name))
 
-        Outside of the handler: the error of an unpacker holds a checksum or bytes of the data.
-        """
-        try:
-            return question()
-        except Exception as error:
-            if not _is_damage(error):
-                raise
-        raise DataError(refusals.NOT_WHOLE.format(self._name))
-
-    def _frames(self, wanted: list[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
+    def _frames(self, wanted: Sequence[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
         records = 0
         with self._opened() as file:
             lines = _Lines(file, self._layout)
@@ -161,7 +145,12 @@ class CsvFile:
                 raise DataError(f"{self._name} is encrypted.")
             return archive.open(members[0])
         if kind == ".zst":
-            return _open_zstandard(self._source)
+            try:
+                import zstandard
+            except ImportError:
+                needed = "files that end in .zst need the package zstandard."
+                raise DataError(needed) from None
+            return zstandard.open(self._source, "rb")
         opened = _OPENERS.get(kind)
         return self._source.open("rb") if opened is None else opened(self._source)
 
@@ -255,6 +244,20 @@ class _Lines(io.RawIOBase):
         return not (blank or line.startswith(self._comment))
 
 
+def intact(
+    found: Iterator[T], is_damage: Callable[[Exception], bool], otherwise: str
+) -> Iterator[T]:
+    """Yield what is found in a file, or raise DataError with a text if it is damaged."""
+    try:
+        yield from found
+        return
+    except Exception as error:
+        if not is_damage(error):
+            raise
+    # Outside of the handler: an unpacker's error holds a checksum or bytes of the data.
+    raise DataError(otherwise)
+
+
 def _is_damage(error: Exception) -> bool:
     """Return whether an error means that a packed file is not whole."""
     if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
@@ -265,11 +268,3 @@ def _is_damage(error: Exception) -> bool:
 
 def _names_in(first: pd.DataFrame) -> list[str]:
     return [str(cell).strip() for cell in first.iloc[0]]
-
-
-def _open_zstandard(path: Path) -> Any:
-    try:
-        import zstandard
-    except ImportError:
-        raise DataError("files that end in .zst need the package zstandard.") from None
-    return zstandard.open(path, "rb")

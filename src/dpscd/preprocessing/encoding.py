@@ -13,30 +13,19 @@ from dpscd.preprocessing.column_features import (
     Slot,
     column_names,
     column_slots,
-    column_width,
+    pair_slots,
     slots_count,
+    width_of,
 )
 from dpscd.preprocessing.declarations import Column, Cross
-from dpscd.preprocessing.pair_features import (
-    pair_names,
-    pair_slots,
-    pair_slots_count,
-    pair_width,
-)
 from dpscd.preprocessing.parsing import Parsed
 from dpscd.preprocessing.schema import Schema
-
-__all__ = ["encode", "feature_names", "is_sparse", "unit_of", "width_of"]
+from dpscd.standard import Levels
 
 _SPARSE_FACTOR = 8
 """CSR must be so many times smaller than float32: byte for byte the dense kernel is faster."""
 
 _BLOCK = 65536  # records encoded at a time, so that temporaries stay small
-
-
-def width_of(part: Column | Cross) -> int:
-    """Return the number of features of a column or a pair: a fact of the schema alone."""
-    return pair_width(part) if isinstance(part, Cross) else column_width(part)
 
 
 def unit_of(schema: Schema) -> float:
@@ -46,24 +35,42 @@ def unit_of(schema: Schema) -> float:
 
 def is_sparse(schema: Schema) -> bool:
     """Return whether rows are better kept sparse: a public fact of the schema."""
-    used = sum(
-        pair_slots_count(part) if isinstance(part, Cross) else slots_count(part)
-        for part in schema.parts
-    )
+    used = sum(slots_count(part) for part in schema.parts)
     width = sum(width_of(part) for part in schema.parts)
     return 4 * width >= _SPARSE_FACTOR * 8 * used
 
 
 def feature_names(schema: Schema, bounds: Bounds | None = None) -> list[str]:
     """Return the name of every feature; bins are named by their limits."""
-    own = dict(bounds or {})
-    return [
-        name
-        for part in schema.parts
-        for name in (
-            pair_names(part, own) if isinstance(part, Cross) else column_names(part, own)
-        )
-    ]
+    return [name for part in schema.parts for name in column_names(part, bounds or {})]
+
+
+def levels_of(schema: Schema) -> Levels | None:
+    """Return which features are levels of categories or pairs, or signs of missing values."""
+    if schema.rows != "scale":
+        return None  # their value depends on the rest of the record
+    unit = unit_of(schema)
+    found = []
+    for part in schema.parts:
+        # A record has one such feature or none, always of the same size.
+        columns = (part,) if isinstance(part, Column) else (part.first, part.second)
+        listed = all(column.kind == "category" for column in columns)
+        own = np.full(width_of(part), unit if listed else 0.0)
+        if isinstance(part, Column) and part.missing == "column":
+            own[-1] = unit
+        found.append(own)
+    owners = np.repeat(np.arange(len(found)), [len(own) for own in found])
+    return Levels(np.concatenate(found), owners)
+
+
+def schema_facts(schema: Schema) -> dict[str, Any]:
+    """Return a schema with what follows from it, as fields of :class:`~dpscd.facts.Facts`."""
+    return {
+        "schema": schema,
+        "levels": levels_of(schema),
+        "private": tuple(column.name for column in schema.private),
+        "target": schema.target.name,
+    }
 
 
 def encode(
@@ -76,11 +83,8 @@ def encode(
 ) -> Any:
     """Return the features of every record, float32, dense or CSR.
 
-    `bounds` are those released, of the columns whose bounds are private. With `short` rows are
-    brought to a length of at most 1; without it every column is as large as it is.
+    `bounds` are those released; if not `short`, every column is as large as it is.
 
-    Notes
-    -----
     Guarantee: a record's row is a function of that record, the schema and the bounds alone.
     Each column adds at most 1 to the squared length before scaling: a value and its missing
     sign exclude each other. So does each pair: its features are products of numbers that are
@@ -91,32 +95,25 @@ def encode(
     count, width = len(parsed), int(starts[-1])
     unit = unit_of(schema) if short else 1.0
     dense = None if as_sparse else np.zeros((count, width), dtype=np.float32)
-    parts = []
-    for first in range(0, count, _BLOCK):
+    pieces = []
+    for first in range(0, max(count, 1), _BLOCK):
         block = slice(first, min(first + _BLOCK, count))
         found = [
             (places + start, values)
             for part, start in zip(schema.parts, starts, strict=False)
             for places, values in _slots(part, parsed, block, bounds)
         ]
-        length = block.stop - block.start
-        factor = np.full(length, unit, dtype=np.float32)
+        factor = np.full(block.stop - first, unit, dtype=np.float32)
         if schema.rows == "normalise":
             squares = sum(values.astype(np.float64) ** 2 for _, values in found)
             factor = (1.0 / np.sqrt(np.maximum(squares, 1e-30))).astype(np.float32)
         if dense is None:
-            parts.append(_csr(found, factor, width))
+            pieces.append(_csr(found, factor, width))
         else:
             own = np.arange(first, block.stop)
             for places, values in found:
                 dense[own, places] += values * factor
-    if dense is not None:
-        return dense
-    return (
-        sparse.vstack(parts, format="csr")
-        if parts
-        else sparse.csr_array((0, width), dtype=np.float32)
-    )
+    return sparse.vstack(pieces, format="csr") if dense is None else dense
 
 
 def _slots(part: Column | Cross, parsed: Parsed, block: slice, bounds: Bounds) -> list[Slot]:

@@ -1,13 +1,13 @@
 """From cells to numbers: what a schema says a cell means, never what the data say.
 
 Whatever a cell holds, parsing goes on in silence: a value outside the bounds is moved to
-them, one that is not listed is "other", one that cannot be read is missing. An error would
-tell that such a record is there.
+them, one that is not listed is "other", one that cannot be read is missing.
 """
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,46 +15,34 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpscd.errors import ParameterError, SchemaError
-from dpscd.preprocessing.cells import MISSING, OTHER, Listed, NumberCells, TruthCells
+from dpscd.preprocessing.cells import (
+    Grouped,
+    Listed,
+    NumberCells,
+    TruthCells,
+    places_of,
+)
 from dpscd.preprocessing.columns import codes, numbers
 from dpscd.preprocessing.declarations import Column, Layout, Target
-from dpscd.preprocessing.groups import Grouped
 from dpscd.preprocessing.identifiers import Numbering
 from dpscd.preprocessing.schema import Schema
-from dpscd.preprocessing.separators import other_delimiter
 
-__all__ = [
-    "MISSING",
-    "OTHER",
-    "Parsed",
-    "check_columns",
-    "parse",
-    "parse_column",
-    "used_columns",
-]
+Group = tuple[tuple[str, int | tuple[tuple[str, str], ...]], ...]  # hashable
+
+_USUAL = (";", "\t", "|", ",")
 
 
-Group = tuple[()] | tuple[str, int | tuple[tuple[str, str], ...]]
-
-
+@dataclass(eq=False, repr=False)
 class Parsed:
     """The cells of the columns of a schema as numbers; a secret like the table itself."""
 
-    def __init__(
-        self,
-        # floats (NaN where missing), or codes: places in the list, OTHER or MISSING
-        columns: dict[str, npt.NDArray[Any]],
-        target: Any,  # the same for the target
-        count: int,
-        # number of each row's person, -1 if none; None if not asked for
-        persons: npt.NDArray[np.int64] | None = None,
-        numbering: object = None,  # the token of the Numbering, which is not an identifier
-    ) -> None:
-        self.columns = columns
-        self.target = target
-        self.count = count
-        self.persons = persons
-        self.numbering = numbering
+    # floats (NaN where missing), or codes: places in the list, OTHER or MISSING
+    columns: dict[str, npt.NDArray[Any]]
+    target: Any  # the same for the target
+    count: int
+    # number of each row's person, -1 if none; None if not asked for
+    persons: npt.NDArray[np.int64] | None = None
+    numbering: object = None  # the token of the Numbering, which is not an identifier
 
     def __len__(self) -> int:
         return self.count
@@ -63,8 +51,6 @@ class Parsed:
     def joined(cls, parts: "Sequence[Parsed]") -> "Parsed":
         """Return the records of all parts, in order.
 
-        Notes
-        -----
         Requires: persons of all parts were numbered together, else one number would stand for
         two of them; it is refused if not.
         """
@@ -78,7 +64,10 @@ class Parsed:
         target = first.target
         if target is not None:
             target = np.concatenate([part.target for part in parts])
-        persons = None if first.numbering is None else _all_persons(parts)
+        persons = None
+        if first.numbering is not None:
+            own = [np.asarray(part.persons, dtype=np.int64) for part in parts]
+            persons = np.concatenate(own)
         return cls(columns, target, sum(map(len, parts)), persons, first.numbering)
 
     def taken(self, order: npt.NDArray[np.int64]) -> "Parsed":
@@ -88,15 +77,23 @@ class Parsed:
         return Parsed(columns, target, len(order))
 
 
-def _all_persons(parts: Sequence[Parsed]) -> npt.NDArray[np.int64]:
-    return np.concatenate([np.asarray(part.persons, dtype=np.int64) for part in parts])
-
-
 def used_columns(schema: Schema, *, target: bool, person: bool = False) -> list[str]:
     """Return the names of the columns that are read."""
     names = [column.name for column in schema.features]
     names += [schema.target.name] if target else []
     return [*names, schema.person] if person and schema.person is not None else names
+
+
+def other_delimiter(names: Sequence[str], delimiter: str) -> str | None:
+    """Return what probably separates the cells of a table with one column, None if nothing.
+
+    Guarantee: a function of the names of the columns and of `delimiter`, which are public.
+    """
+    if len(names) != 1:
+        return None
+    counts = {sign: names[0].count(sign) for sign in _USUAL if sign != delimiter}
+    best = max(counts, key=lambda sign: counts[sign])
+    return best if counts[best] else None
 
 
 def check_columns(
@@ -130,12 +127,7 @@ def parse(
     target: bool = True,
     person: bool | Numbering = False,
 ) -> Parsed:
-    """Return the numbers of a table, or raise SchemaError if columns are missing or double.
-
-    Columns that the schema ignores or does not name may be absent. Persons are returned if
-    wanted and if the schema names their column; parts of a table that are joined must be given
-    one :class:`Numbering`.
-    """
+    """Return the numbers of a table; parts to be joined must share one :class:`Numbering`."""
     names = [str(name) for name in frame.columns]
     check_columns(schema, names, target=target, person=person is not False)
     frame = frame.set_axis(names, axis=1)
@@ -158,8 +150,6 @@ def parse(
 def parse_column(column: Column | Target, cells: pd.Series, layout: Layout) -> npt.NDArray[Any]:
     """Return the numbers or codes of one column.
 
-    Notes
-    -----
     Guarantee: the number or code of a record is a function of its own cell, of `column` and of
     `layout`, whatever the other cells and the type of the column are.
     """
@@ -172,7 +162,8 @@ def parse_column(column: Column | Target, cells: pd.Series, layout: Layout) -> n
         return numbers(cells, NumberCells(missing))
     if isinstance(column, Column) and column.kind == "boolean":
         return codes(cells, TruthCells(missing))
-    group = _hashable(column.group) if isinstance(column, Column) else ()
+    own = column.group if isinstance(column, Column) else {}
+    group = tuple((k, v if isinstance(v, int) else tuple(v.items())) for k, v in own.items())
     return codes(cells, _listed(values, tuple(column.rename.items()), missing, group))
 
 
@@ -183,16 +174,8 @@ def _listed(
     missing: tuple[str, ...],
     group: Group,
 ) -> Listed:
-    places = {value: place for place, value in enumerate(values)}
-    every = places | {other: places[value] for other, value in rename}
+    places = places_of(values, dict(rename))
     if not group:
-        return Listed(every, missing)
-    key, own = group
-    return Grouped(every, missing, {key: own if isinstance(own, int) else dict(own)})
-
-
-def _hashable(group: Mapping[str, Any]) -> Group:
-    """Return a declared group as a key and its value, with which results are remembered."""
-    for key, own in group.items():
-        return key, own if isinstance(own, int) else tuple(own.items())
-    return ()
+        return Listed(places, missing)
+    plain = {k: v if isinstance(v, int) else dict(v) for k, v in group}
+    return Grouped(places, missing, plain)

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,44 +16,21 @@ import pandas as pd
 from dpscd.errors import DataError
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.declarations import Layout
-from dpscd.preprocessing.delimited import CsvFile
+from dpscd.preprocessing.delimited import CHUNK, CsvFile, intact
 from dpscd.preprocessing.identifiers import Numbering, count_of
 from dpscd.preprocessing.parsing import Parsed, check_columns, parse, used_columns
 from dpscd.preprocessing.schema import Schema
-
-__all__ = ["STANDARD_INPUT", "TableFiles", "open_table", "read_frames"]
-
-STANDARD_INPUT = "-"
-CHUNK = 100_000  # records at a time
 
 _PARQUET = (".parquet", ".pq")
 _JSON = (".json", ".jsonl", ".ndjson")
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 _NO_PARQUET = "Parquet files need pyarrow; install it with: pip install pyarrow"
 
-
-class TableFile(Protocol):
-    """One file of records."""
-
-    def names(self) -> list[str]:
-        """Return the names of the columns, without looking at a record."""
-
-    def kinds(self) -> list[str]:
-        """Return the kind of each column, '' where the file does not declare it."""
-
-    def count(self) -> int:
-        """Return the number of records, without looking at a cell."""
-
-    def frames(self, wanted: list[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
-        """Return the records in pieces, in order; at least one piece."""
+T = TypeVar("T")
 
 
 class TableFiles:
-    """One or several files of one schema: names and count first, cells when asked for.
-
-    ``-`` is standard input, which is kept in memory. `count` is the number of records, or of
-    persons where these are wanted: of all cells only their identifiers are looked at for it.
-    """
+    """Files of one schema: names and count first, cells, but identifiers, when asked for."""
 
     def __init__(
         self,
@@ -81,18 +58,15 @@ class TableFiles:
         frames = (frame for file in self._files for frame in file.frames([column], CHUNK))
         return np.concatenate([numbering.codes(frame[column]) for frame in frames])
 
-    def parsed(self, progress: Callable[[], None] | None = None) -> Parsed:
-        """Return the numbers of all records; `progress` is called after every piece."""
+    def parsed(self) -> Parsed:
+        """Return the numbers of all records."""
         schema, target = self._schema, self._target
         person = Numbering(schema.layout.missing) if self._codes is not None else False
         wanted = used_columns(schema, target=target, person=person is not False)
-        parts = []
-        for file in self._files:
-            for frame in file.frames(wanted, CHUNK):
-                parts.append(parse(schema, frame, target=target, person=person))
-                if progress:
-                    progress()
-        found = Parsed.joined(parts)
+        frames = (frame for file in self._files for frame in file.frames(wanted, CHUNK))
+        found = Parsed.joined(
+            [parse(schema, frame, target=target, person=person) for frame in frames]
+        )
         counted = self._codes
         if counted is not None and not np.array_equal(counted, np.asarray(found.persons)):
             raise DataError(refusals.CHANGED)
@@ -101,41 +75,23 @@ class TableFiles:
         return found
 
 
-def open_table(path: str | os.PathLike[str], layout: Layout) -> TableFile:
-    """Return a file of records; nothing of it is read yet but what comes through a pipe.
-
-    ``-`` is CSV from standard input. A file may be compressed (gz, bz2, xz, zst, zip with one
-    member). Of a Parquet file the layout says only what counts as missing.
-    """
-    if str(path) == STANDARD_INPUT:
+def open_table(path: str | os.PathLike[str], layout: Layout) -> "CsvFile | ParquetTable":
+    """Return a file of records; nothing of it is read yet but what comes through a pipe."""
+    if str(path) == "-":  # kept in memory
         return CsvFile(sys.stdin.buffer.read(), "standard input", layout)
     file = Path(path)
+    kind = file.suffix.lower()
     if file.is_dir():
         raise DataError(f"{file.name} is a folder; give its files.")
     if not file.exists():
         raise DataError(f"there is no file {str(path)!r}.")
     if file.stat().st_size == 0:
         raise DataError(f"{file.name} is empty.")
-    if file.suffix.lower() in _SPREADSHEETS:
+    if kind in _SPREADSHEETS:
         raise DataError(f"{file.name} is a spreadsheet: save it as CSV in UTF-8.")
-    if file.suffix.lower() in _JSON:
+    if kind in _JSON:
         raise DataError(f"{file.name} is JSON: save it as CSV in UTF-8, or as Parquet.")
-    if file.suffix.lower() in _PARQUET:
-        return ParquetTable(file)
-    return CsvFile(file, file.name, layout)
-
-
-def read_frames(
-    path: str | os.PathLike[str],
-    layout: Layout,
-    wanted: Sequence[str] | None = None,
-    chunk: int = CHUNK,
-) -> Iterator[pd.DataFrame]:
-    """Return the records of a file in pieces of `chunk`, in order; at least one piece.
-
-    Only `wanted` columns are kept, None keeps all; those that the file has not are left out.
-    """
-    return open_table(path, layout).frames(None if wanted is None else list(wanted), chunk)
+    return ParquetTable(file) if kind in _PARQUET else CsvFile(file, file.name, layout)
 
 
 class ParquetTable:
@@ -146,59 +102,56 @@ class ParquetTable:
 
     def names(self) -> list[str]:
         """Return the names of the columns, as the file states them."""
-        return self._asked(lambda table: list(table.schema_arrow.names))  # type: ignore[no-any-return]
+        return self._asked(lambda table: list(table.schema_arrow.names))
 
     def kinds(self) -> list[str]:
         """Return the kinds of the columns by the types that the file declares."""
-        return self._asked(lambda table: [_kind(own.type) for own in table.schema_arrow])  # type: ignore[no-any-return]
+        return self._asked(lambda table: [_kind(own.type) for own in table.schema_arrow])
 
     def count(self) -> int:
         """Return the number of records, as the file states it."""
-        return self._asked(lambda table: int(table.metadata.num_rows))  # type: ignore[no-any-return]
+        return self._asked(lambda table: int(table.metadata.num_rows))
 
-    def frames(self, wanted: list[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
-        """Return the records in pieces, in order; at least one piece."""
-        parquet_file, failure = _pyarrow()
-        problem = False
-        try:
-            with parquet_file(self._file) as table:
-                names = table.schema_arrow.names
-                columns = [name for name in names if wanted is None or name in wanted]
-                typed = {"types_mapper": pd.ArrowDtype}
-                yield table.schema_arrow.empty_table().select(columns).to_pandas(**typed)
-                for batch in table.iter_batches(batch_size=chunk, columns=columns):
-                    yield batch.to_pandas(**typed)
-        except (failure, OSError) as error:
-            problem = _is_damage(error)
-            if not problem:
-                raise
-        if problem:
-            raise DataError(refusals.NOT_PARQUET.format(self._file.name))
+    def frames(
+        self, wanted: Sequence[str] | None = None, chunk: int = CHUNK
+    ) -> Iterator[pd.DataFrame]:
+        """Return the records in pieces, in order; at least one, of `wanted` columns."""
+        return self._intact(self._frames(wanted, chunk))
 
-    def _asked(self, question: Callable[[Any], Any]) -> Any:
-        parquet_file, failure = _pyarrow()
-        try:
-            with parquet_file(self._file) as table:
-                return question(table)
-        except (failure, OSError) as error:
-            if not _is_damage(error):
-                raise
-        raise DataError(refusals.NOT_PARQUET.format(self._file.name))
+    def _frames(self, wanted: Sequence[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
+        with _parquet_file(self._file) as table:
+            names = table.schema_arrow.names
+            columns = [name for name in names if wanted is None or name in wanted]
+            typed = {"types_mapper": pd.ArrowDtype}
+            yield table.schema_arrow.empty_table().select(columns).to_pandas(**typed)
+            for batch in table.iter_batches(batch_size=chunk, columns=columns):
+                yield batch.to_pandas(**typed)
+
+    def _asked(self, question: Callable[[Any], T]) -> T:
+        def answers() -> Iterator[T]:
+            with _parquet_file(self._file) as table:
+                yield question(table)
+
+        return next(self._intact(answers()))
+
+    def _intact(self, found: Iterator[T]) -> Iterator[T]:
+        return intact(found, _is_damage, refusals.NOT_PARQUET.format(self._file.name))
 
 
-def _pyarrow() -> tuple[Any, type[Exception]]:
-    """Return what opens Parquet files, and its root of errors."""
+def _parquet_file(path: Path) -> Any:
     try:
-        from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise DataError(_NO_PARQUET) from None
-    return ParquetFile, ArrowException
+    return ParquetFile(path)
 
 
 def _is_damage(error: Exception) -> bool:
     """Return whether an error is about what is in a file, not the system's about the file."""
-    return getattr(error, "errno", None) is None
+    from pyarrow import ArrowException
+
+    about_file = isinstance(error, ArrowException | OSError)
+    return about_file and getattr(error, "errno", None) is None
 
 
 def _kind(declared: Any) -> str:

@@ -1,13 +1,18 @@
-"""The closed list of what is said of data that are not well typed.
+"""The closed list of what is said of data that are not well typed, and that nothing else is.
 
 Data whose containers do not hold what they must are refused, and the refusal is seen. This is
 all that is ever said: one of these texts, and nothing of a cell; after the charge, but for what
 is about identifiers of persons, who are counted before it, and about files of arrays, whose
-headers are read before it. Public facts (the name of a file,
-the delimiter of a schema) are filled in at the braces.
+headers are read before it. Public facts (the name of a file, the delimiter of a schema) are
+filled in at the braces.
 """
 
-__all__ = ["REFUSALS"]
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from types import TracebackType
+from typing import TypeVar
+
+from dpscd.errors import DataError, DpscdError
 
 NOT_NUMBERS = (
     "Input X contains NaN, infinity or something that is no number: every cell must be a "
@@ -86,36 +91,64 @@ UNFORESEEN = (
     "without the records."
 )
 
-REFUSALS = (
-    NOT_NUMBERS,
-    RAGGED,
-    COMPLEX,
-    NOT_CSR,
-    NOT_AS_ANNOUNCED,
-    UNEQUAL,
-    NOT_FINITE,
-    NOT_WEIGHTS,
-    NOT_A_WEIGHT_EACH,
-    NOT_EXPOSURES,
-    NOT_AN_EXPOSURE_EACH,
-    NOT_FLAT,
-    NO_WEIGHT,
-    ROUNDED,
-    NOT_A_PERSON_EACH,
-    NOT_AN_IDENTIFIER,
-    ROUNDED_PERSONS,
-    NO_TEXT_OF_PERSON,
-    APART,
-    CHANGED,
-    NO_RECORDS,
-    EMPTY,
-    NOT_UTF8,
-    NOT_CELLS,
-    NOT_LINES,
-    OTHER_WIDTH,
-    NOT_WHOLE,
-    NOT_PARQUET,
-    NOT_AN_ARRAY,
-    UNFORESEEN,
-)
+REFUSALS = tuple(text for name, text in sorted(globals().items()) if name.isupper())
 """All of them; docs/understanding/threat_model.md says what each tells."""
+
+R = TypeVar("R")
+
+_NO_MEMORY = (
+    "there is not enough memory for this fit; fewer threads (n_jobs), sparse rows or Dask need "
+    "less. If it has a ledger, it may have been charged: see `dpscd budget history`."
+)
+
+
+def redact_errors(read: Callable[[], R]) -> R:
+    """Call `read`, and replace unforeseen errors by one with a fixed text.
+
+    Guarantee: what leaves is one of this library's errors, the system's about a file, a lack of
+    memory (see :data:`redact_memory_errors`), or a DataError with a fixed text, without
+    cause and context: an error that nobody foresaw may hold a cell.
+    """
+    try:
+        return read()
+    except (DpscdError, MemoryError):
+        raise
+    except OSError as error:
+        if error.errno is not None:
+            raise
+    except Exception:  # noqa: S110 - whatever it is, its text stays here
+        pass
+    raise DataError(UNFORESEEN)
+
+
+class _MemoryErrors(ContextDecorator):
+    """Let a fit that runs out of memory say so without the sizes of its arrays.
+
+    Guarantee: the MemoryError that leaves has a fixed text, and neither a cause nor a context:
+    NumPy's own names the shape that it wanted, and with it the number of records, which is
+    secret under add-remove. Nor has it frames of the failed call, which hold arrays.
+    Requires: whoever has the context in its body keeps nothing of the records in variables of
+    its own but what it was given; that frame is one of the error's.
+    """
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        del error, trace  # this frame is one of the new error's
+        if kind is None or not issubclass(kind, MemoryError):
+            return
+        try:
+            raise MemoryError(_NO_MEMORY)
+        except MemoryError as redacted:
+            redacted.__context__ = None  # the first error, which is still being handled
+            raise
+
+
+redact_memory_errors = _MemoryErrors()
+"""Surrounds a fit, as a context or as a decorator, and rewords a lack of memory in it."""

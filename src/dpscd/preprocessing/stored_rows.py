@@ -12,8 +12,6 @@ import numpy.typing as npt
 from dpscd.errors import DataError, DataTypeError
 from dpscd.preprocessing import refusals
 
-__all__ = ["StoredRows", "map_array"]
-
 Floats = npt.NDArray[Any]
 
 _BLOCK = 4096  # rows looked at together
@@ -66,8 +64,9 @@ class StoredRows:
         starts = np.cumsum([0, *(len(part) for part in self._parts)])
         self._starts = [int(start) for start in starts]
         self.shape = (self._starts[-1], widths.pop())
-        wide = not bfloat16 and any(not _is_narrow(part) for part in self._parts)
-        self.dtype: np.dtype[Any] = np.dtype(np.float64 if wide else np.float32)
+        kinds = [part.dtype for part in self._parts]
+        narrow = bfloat16 or all(kind.kind == "f" and kind.itemsize <= 4 for kind in kinds)
+        self.dtype: np.dtype[Any] = np.dtype(np.float32 if narrow else np.float64)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -78,8 +77,6 @@ class StoredRows:
     def __getitem__(self, rows: Any) -> Floats:
         """Return some rows as a C-contiguous array, by a slice or by their numbers.
 
-        Notes
-        -----
         Guarantee: a row is a function of the record's own cells; its numbers are those that
         are stored, but for whole numbers beyond the precision of doubles.
         """
@@ -164,7 +161,3 @@ def _check(part: npt.NDArray[Any], *, bfloat16: bool) -> None:
 
 #: Bits of bfloat16 as users store them; as nameless bytes if NumPy did not know their type.
 _SIXTEEN_BITS = (np.dtype(np.uint16), np.dtype(np.int16), np.dtype("V2"))
-
-
-def _is_narrow(part: npt.NDArray[Any]) -> bool:
-    return part.dtype.kind == "f" and part.dtype.itemsize <= 4

@@ -1,8 +1,9 @@
 """What a look counts in one column, piece by piece: NOT PRIVATE, for the owner's eyes only."""
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,49 @@ from dpscd.preprocessing.cells import MISSING, OTHER, Listed, text_of
 from dpscd.preprocessing.column_features import declared_bounds, scaled_cells
 from dpscd.preprocessing.columns import codes
 from dpscd.preprocessing.declarations import Column, Layout, Target
-from dpscd.preprocessing.number_spellings import dotted, spelling_of
 from dpscd.preprocessing.parsing import parse_column
-
-__all__ = ["ListTally", "NumberTally", "PersonTally", "Tally", "tally_of"]
 
 # What people write for "no answer" where there is no better sign.
 _NINES = (99.0, 999.0, 9999.0, 99999.0)
 _SENTINELS = (-1.0, -9.0, *_NINES, *(-value for value in _NINES))
 _THOUSANDS = 1000.0  # from here on a full stop may part thousands
 _NEAR = 0.98  # of the way from the middle of the range to a bound: a hundredth of it is left
+
+# How numbers are written that are not read as such, or not as meant.
+_SIGN = r"[+-]?"
+_HEAD = rf"{_SIGN}[0-9]{{1,3}}"
+_BLANK = r"[ _'\u2019\u00a0\u202f]"
+_CLOCK = r"[0-9]{1,2}:[0-9]{2}(:.*)?"
+_PATTERNS = (
+    (
+        "date",
+        re.compile(
+            rf"([0-9]{{4}}([-/.])[0-9]{{1,2}}\2[0-9]{{1,2}}|[0-9]{{1,2}}([-/.])[0-9]{{1,2}}\3"
+            rf"([0-9]{{2}}|[0-9]{{4}}))([ T].*)?|{_CLOCK}|-?[0-9]+ days {_CLOCK}"
+        ),
+    ),
+    ("commas", re.compile(rf"{_HEAD}(,[0-9]{{3}})+(\.[0-9]+)?")),
+    ("stops", re.compile(rf"{_HEAD}((\.[0-9]{{3}}){{2,}}|(\.[0-9]{{3}})+,[0-9]+)")),
+    ("blanks", re.compile(rf"{_HEAD}({_BLANK}[0-9]{{3}})+([.,][0-9]+)?")),
+    ("comma", re.compile(rf"{_SIGN}[0-9]*,[0-9]+")),
+    ("unit", re.compile(rf"\W?\s*{_SIGN}[0-9][0-9.,]*\s*(\W|[^\W\d]{{1,3}})?")),
+)
+_DOTTED = re.compile(rf"{_SIGN}[0-9]+\.[0-9]+")
+# Thousands too, if a full stop parts these: "1.234", but not "0.234".
+_THREE = re.compile(rf"{_SIGN}[1-9][0-9]{{0,2}}\.[0-9]{{3}}")
+
+SPELLED = {
+    "date": "dates or times, which are not read as numbers: make them numbers first (days "
+    "since a fixed day), or categories (the month)",
+    "comma": "with a decimal comma: replace it by a point",
+    "commas": "with a comma before three digits: take it out if it parts thousands, or replace "
+    "it by a point if it is a decimal comma",
+    "stops": "with full stops between thousands: take these out, and replace a decimal comma "
+    "by a point; cells with one full stop are read as decimals",
+    "blanks": "with blanks or apostrophes between thousands: take them out",
+    "unit": "with a unit or a sign beside the number: take it out",
+}
+"""What is said of cells that are no numbers, by how they are written."""
 
 
 class Tally(ABC):
@@ -150,21 +184,16 @@ class PersonTally(Tally):
 
 def tally_of(column: Column | Target) -> Tally:
     """Return what counts the cells of a column."""
-    if isinstance(column, Column):
-        if column.kind == "number":
-            return NumberTally(column, f"column {column.name!r}", "number")
-        return ListTally(column, f"column {column.name!r}", column.kind)
-    title = f"target {column.name!r}"
-    if column.classes:
-        return ListTally(column, title, "target")
-    own = Column(
-        column.name,
-        "number",
-        column.bounds,
-        column.transform,
-        missing_values=column.missing_values,
-    )
-    return NumberTally(own, title, "target")
+    kind = column.kind if isinstance(column, Column) else "target"
+    title = f"{'target' if kind == 'target' else 'column'} {column.name!r}"
+    if isinstance(column, Target) and not column.classes:
+        absent = column.missing_values
+        column = Column(
+            column.name, "number", column.bounds, column.transform, missing_values=absent
+        )
+    if isinstance(column, Column) and column.kind == "number":
+        return NumberTally(column, title, kind)
+    return ListTally(column, title, kind)
 
 
 def _absent(cells: pd.Series, missing: Sequence[str]) -> npt.NDArray[Any]:
@@ -175,7 +204,17 @@ def _absent(cells: pd.Series, missing: Sequence[str]) -> npt.NDArray[Any]:
 
 def _loose(text: str) -> str:
     """Return a text without case, blanks, underscores, quotes and full stops at its ends."""
-    plain = "".join(
-        sign for sign in text.casefold() if not sign.isspace() and sign not in "_'\""
-    )
-    return plain.strip(".")
+    return re.sub(r"[\s_'\"]", "", text.casefold()).strip(".")
+
+
+def spelling_of(text: str) -> str | None:
+    """Return how a text is written that would be a number otherwise: a key of `SPELLED`."""
+    plain = text.strip()
+    return next((name for name, own in _PATTERNS if own.fullmatch(plain)), None)
+
+
+def dotted(texts: Iterable[str]) -> tuple[int, int]:
+    """Return how many texts have a full stop before three digits, and before other numbers."""
+    plain = [text.strip() for text in texts]
+    three, every = (sum(map(bool, map(own.fullmatch, plain))) for own in (_THREE, _DOTTED))
+    return three, every - three

@@ -1,23 +1,95 @@
-"""A schema to begin with: from declared names alone, or, if asked to, from the records."""
+"""A schema to begin with: from declared names alone, or, if asked to, from the records.
+
+Also what a file itself declares of its columns, without a record.
+"""
 
 import json
 import math
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dpscd.errors import DataError
 from dpscd.preprocessing.declarations import Column, Layout
-from dpscd.preprocessing.header import check_names
-from dpscd.preprocessing.parsing import parse_column
-from dpscd.preprocessing.person_question import may_identify, question
-
-__all__ = ["MORE_KEYS", "ReadTemplate", "template"]
+from dpscd.preprocessing.parsing import check_columns, other_delimiter, parse_column
+from dpscd.preprocessing.reading import open_table
+from dpscd.preprocessing.schema import Schema
+from dpscd.preprocessing.tallies import SPELLED, spelling_of
 
 _MOST_LISTED = 100  # different values up to which a column read from data is a category
+_JSON = re.compile(r"""[\[{]\s*([\[{"'].*)?""", re.DOTALL)
+
+
+def declared_columns(path: str | os.PathLike[str], layout: Layout) -> dict[str, str]:
+    """Return the columns of a file in order, each with its declared kind; '' if not known.
+
+    Guarantee: the result is a function of `layout` and of the file's line of names, of a
+    Parquet file its schema; no record has a part in it.
+    """
+    table = open_table(path, layout)
+    names = table.names()
+    check_names(names, layout)
+    return dict(zip(names, table.kinds(), strict=True))
+
+
+def check_names(names: Sequence[str], layout: Layout) -> None:
+    """Raise DataError if a line of names is none, and say what it probably is."""
+    if names and _JSON.fullmatch(names[0]):
+        raise DataError("the file is JSON, not a table: save it as CSV or Parquet first.")
+    other = other_delimiter(names, layout.delimiter)
+    if other is not None:
+        sign = json.dumps(other)
+        raise DataError(f"all names are in one column: is --delimiter {sign} missing?")
+    odd = [not name or _is_number(name) or spelling_of(name) == "date" for name in names]
+    if len(names) > 1 and not names[0] and not any(odd[1:]):
+        raise DataError(
+            "the first column has no name, as pandas writes its index: write the file without "
+            "it, to_csv(path, index=False)."
+        )
+    if any(odd):
+        raise DataError(
+            "the first line does not hold names of columns, some are empty, numbers or dates; "
+            "for a file without header give --names."
+        )
+    if not names or len(set(names)) != len(names):
+        raise DataError(
+            "the table must have columns, and no two of one name; for a file without header "
+            "give --names."
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def undeclared_dates(schema: Schema, path: str | os.PathLike[str]) -> list[str]:
+    """Return a sentence for each number of a schema that a file declares as dates.
+
+    Guarantee: as of :func:`declared_columns`.
+    """
+    table = open_table(path, schema.layout)
+    names = table.names()
+    check_columns(schema, names, target=True, person=True)
+    dates = {name for name, kind in zip(names, table.kinds(), strict=True) if kind == "date"}
+    target = schema.target
+    numbers = [] if target.classes else [(f"target {target.name!r}", target.name)]
+    numbers += [
+        (f"column {own.name!r}", own.name) for own in schema.features if own.kind == "number"
+    ]
+    return [
+        f"{title} is a number in the schema; the file has {SPELLED['date']}. As it is all of "
+        "it counts as missing."
+        for title, name in numbers
+        if name in dates
+    ]
 
 
 def template(
@@ -29,19 +101,14 @@ def template(
 ) -> str:
     """Return a schema to fill in, as TOML; what a person has to fill in is marked.
 
-    `columns` has the kind that the file declares for each name, or ''. The target is the last
-    column if not given; the column of persons is asked for if not given.
+    `columns` has declared kinds; the target is the last one if not given.
 
-    Notes
-    -----
     Guarantee: no record has a part in it, for none is given.
     """
-    names = list(columns)
-    check_names(names, layout)
+    check_names(list(columns), layout)
     own = ["classes = []  # FILL IN: its labels, or bounds = [lowest, highest] instead"]
-    asked = _Asked(names, layout, target, person)
-    text = _document(_HEAD, asked, lambda _: own, lambda x: _LINES[columns[x]])
-    return f"{text}\n{MORE_KEYS}"
+    facts = {name: (own, _LINES[kind]) for name, kind in columns.items()}
+    return f"{_document(_HEAD, layout, facts, target, person)}\n{MORE_KEYS}"
 
 
 _LINES = {
@@ -55,7 +122,6 @@ _LINES = {
         "# values = []",
     ],
 }
-
 
 MORE_KEYS = """\
 # Other keys, all optional; docs/reference/schema.md says more of each.
@@ -122,13 +188,13 @@ class ReadTemplate:
 
     def text(self, target: str | None, person: str | None = None) -> str:
         """Return the schema as TOML, every column marked as read from data."""
-        asked = _Asked(self.names, self.layout, target, person)
-        return _document(_HEAD_READ, asked, self._target, self._column)
+        facts = {name: (self._target(name), self._column(name)) for name in self.names}
+        return _document(_HEAD_READ, self.layout, facts, target, person)
 
     def _target(self, name: str) -> list[str]:
         listed = list(self._listed[name])
         number = self.numeric[name] and len(listed) > 2
-        facts = f"bounds = {self._range(name)}" if number else f"classes = {_list(listed)}"
+        facts = f"bounds = {self._range(name)}" if number else f"classes = {_toml(listed)}"
         return [facts, _READ]
 
     def _column(self, name: str) -> list[str]:
@@ -140,7 +206,7 @@ class ReadTemplate:
         elif len(listed) > _MOST_LISTED:
             lines = [f'kind = "ignore"  # more than {_MOST_LISTED} different values']
         else:
-            lines = ['kind = "category"', f"values = {_list(listed)}"]
+            lines = ['kind = "category"', f"values = {_toml(listed)}"]
         # The kind was guessed from the records too, also that of what is left out.
         return [*lines, _READ]
 
@@ -171,74 +237,77 @@ _HEAD_READ = """\
 # mark away."""
 
 
-class _Asked(NamedTuple):
-    """What a schema is to be of: the target is the last column if it is not named."""
+_WORDS = {
+    "account", "citizen", "client", "customer", "employee", "family", "household", "id",
+    "individual", "member", "mrn", "participant", "passport", "patient", "person", "pid",
+    "respondent", "ssn", "student", "subject", "subscriber", "uid", "user", "uuid",
+}  # fmt: skip
+# Of "PatientID", "patientId" and "patient_id" these are patient and id.
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
-    names: Sequence[str]
-    layout: Layout
-    target: str | None
-    person: str | None
+_ASKED = """\
+# Does a column say which person a record is about? Then name it here: protected is the person
+# with all records that have the same value there. Such a column is no feature."""
+_FOUND = """\
+# By its name this may be one. If it is, take the # away, and its part below out:"""
+_ELSE = """\
+# If none does, each record is protected by itself: somebody with k records has about k times
+# the epsilon."""
 
 
 def _document(
     head: str,
-    asked: _Asked,
-    of_target: Callable[[str], list[str]],
-    of_column: Callable[[str], list[str]],
+    layout: Layout,
+    facts: Mapping[str, tuple[list[str], list[str]]],
+    target: str | None,
+    person: str | None,
 ) -> str:
-    names, layout, target, person = asked
-    if target is not None and target not in names:
+    """Return a schema; `facts` has the lines of each name, as the target and as a feature."""
+    if target is not None and target not in facts:
         raise DataError(f"the table has no column {target!r} to be the target.")
-    if person is not None and person not in names:
+    if person is not None and person not in facts:
         raise DataError(f"the table has no column {person!r} to identify persons.")
     if target is None:
-        target = next(
-            (name for name in reversed(names) if not _INDEX.fullmatch(name)), names[-1]
-        )
+        names = list(facts)[::-1]
+        target = next((name for name in names if not _INDEX.fullmatch(name)), names[0])
     if person == target:
         raise DataError(f"column {target!r} is the target: it cannot identify persons as well.")
-    features = [name for name in names if name not in (target, person)]
+    features = [name for name in facts if name not in (target, person)]
     parts = [head, "", "[table]", *_table(layout), *_person(person, features)]
-    parts += ["", "[target]", f"column = {_quoted(target)}", *of_target(target)]
+    parts += ["", "[target]", f"column = {_toml(target)}", *facts[target][0]]
     for name in features:
-        lines = _OF_INDEX if _INDEX.fullmatch(name) else of_column(name)
+        lines = _OF_INDEX if _INDEX.fullmatch(name) else facts[name][1]
         parts += ["", f"[columns.{_key(name)}]", *lines]
     return "\n".join(parts) + "\n"
 
 
+def may_identify(name: str) -> bool:
+    """Return whether a column's name looks as if its values identified persons."""
+    return any(part.lower() in _WORDS for part in _PART.findall(name))
+
+
 def _person(person: str | None, others: Sequence[str]) -> list[str]:
+    """Return the line that names the column of persons, or the comment that asks for it."""
     if person is not None:
-        return [f"person = {_quoted(person)}"]
-    return question([_quoted(name) for name in others if may_identify(name)])
+        return [f"person = {_toml(person)}"]
+    lines = [f"# person = {_toml(name)}" for name in others if may_identify(name)]
+    return [_ASKED, *([_FOUND, *lines] if lines else ['# person = "..."']), _ELSE]
 
 
 def _table(layout: Layout) -> list[str]:
-    usual = Layout()
-    lines = []
-    if not layout.header:
-        lines += ["header = false", f"names = {_list(layout.names)}"]
-    if layout.delimiter != usual.delimiter:
-        lines.append(f"delimiter = {_quoted(layout.delimiter)}")
-    if layout.comment is not None:
-        lines.append(f"comment = {_quoted(layout.comment)}")
-    return lines
+    changed = {key: own for key, own in vars(layout).items() if own != getattr(Layout, key)}
+    return [f"{key} = {_toml(own)}" for key, own in changed.items()]
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _list(values: Sequence[Any]) -> str:
-    return "[" + ", ".join(_quoted(str(value)) for value in values) + "]"
+def _toml(value: Any) -> str:
+    """Return a text, a truth value or a list of texts as TOML."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _number(value: float) -> str:
-    return (
-        f"{value:.0f}"
-        if float(value).is_integer() and abs(value) < 1e15
-        else repr(float(value))
-    )
+    whole = float(value).is_integer() and abs(value) < 1e15
+    return f"{value:.0f}" if whole else repr(float(value))

@@ -1,4 +1,4 @@
-"""The smallest valid epsilon of a list of events.
+"""The smallest valid epsilon of a list of events; the only importer of dp-accounting.
 
 Each relation says which accountants are valid for it. Zero-out and add-remove share their
 dominating pair (docs/proofs/shared_vector.md); replace-one has its own in the PLD accountant,
@@ -9,23 +9,73 @@ take milliseconds, so a calibration searches with them (:func:`estimate`).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache, reduce
+from typing import Any
 
 from scipy import special
 
-from dpscd.privacy.accountants import pld_epsilon, rdp_epsilon
-from dpscd.privacy.distribution import TAIL, Losses, one_step
-from dpscd.privacy.event import Event, SampledGaussian
+from dpscd.errors import CardError, ParameterError
+from dpscd.privacy.distribution import TAIL, Losses, one_step, range_of
 from dpscd.privacy.relation import Relation
 
-__all__ = [
-    "Accounted",
-    "epsilon_of",
-    "estimate",
-    "gaussian_delta",
-    "gaussian_multiplier",
-]
+# The library takes some 30 microseconds for each; beyond this nobody would wait. Plans are far
+# below it; cards of others may not be.
+_MOST_CELLS = 2**21
+
+# Mass that all steps of an event may have beyond either end of the library's grid: low losses
+# there count as its lowest, which costs about as much of epsilon.
+_BEYOND = 1e-4
+
+# Steps that the library composes at first, and what it may leave out of all of them.
+_AT_ONCE, _TRUNCATED = 100_000, 1e-15
+
+# Rounding when Renyi divergences become epsilon: sums and logarithms of doubles, far less.
+_RENYI_ROUNDING = 1e-9
+
+# Whole orders only: those in between need a series that does not always converge.
+_ORDERS = [*range(2, 65), 80, 96, 128, 192, 256, 384, 512, 1024, 4096]
+
+_KIND = "sampled-gaussian"
+
+# Beyond these no accountant computes an event; no plan comes near them.
+_SMALLEST, _LARGEST = 1e-12, 1e12
+
+
+@dataclass(frozen=True)
+class SampledGaussian:
+    """`steps` Gaussian releases, each of a fresh Poisson sample of the records."""
+
+    rate: float  # probability that a record is in a sample
+    noise_multiplier: float  # standard deviation over the clip, in every relation
+    steps: int
+
+    def __post_init__(self) -> None:
+        if not _SMALLEST <= self.rate <= 1.0:
+            raise CardError(f"rate={self.rate!r} must lie in [{_SMALLEST:g}, 1].")
+        if not 0.0 < self.noise_multiplier <= _LARGEST:
+            raise CardError(
+                f"noise_multiplier={self.noise_multiplier!r} must be positive and finite."
+            )
+        if type(self.steps) is not int or not 0 < self.steps <= _LARGEST:
+            raise CardError(f"steps={self.steps!r} must be a positive integer.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the event as plain JSON values."""
+        return {"kind": _KIND, **asdict(self)}
+
+
+def event_from_dict(values: Any) -> SampledGaussian:
+    """Return the event that `to_dict` wrote, or raise CardError."""
+    try:
+        fields = dict(values)
+        if fields.pop("kind") == _KIND:
+            return SampledGaussian(**fields)
+    except CardError:
+        raise
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise CardError("an event of the card is malformed.")
 
 
 @dataclass(frozen=True)
@@ -38,28 +88,26 @@ class Accounted:
 
 
 def epsilon_of(
-    events: Sequence[Event],
+    events: Sequence[SampledGaussian],
     delta: float,
     relation: Relation,
     interval: float,
     *,
     enough: float = 0.0,
 ) -> Accounted:
-    """Return the smallest valid bound on epsilon of all `events` together, at `delta`.
-
-    A bound of at most `enough` is returned without asking a second accountant.
-    """
+    """Return the smallest valid bound on epsilon of all `events` together, at `delta`."""
+    # A bound of at most `enough` is returned without asking a second accountant.
     given = tuple(events)
     pld = _by_arrays(given, delta, relation, interval)
     if math.isfinite(pld):
         merged = tuple(map(_merged, given))
-        found = pld_epsilon(merged, delta, _paid(given, delta), relation, interval)
+        found = _pld_epsilon(merged, delta, _paid(given, delta), relation, interval)
         pld = max(pld, found)
     return _smaller(pld, given, delta, relation, interval, enough)
 
 
 def estimate(
-    events: Sequence[Event],
+    events: Sequence[SampledGaussian],
     delta: float,
     relation: Relation,
     interval: float,
@@ -72,17 +120,15 @@ def estimate(
     return _smaller(pld, given, delta, relation, interval, enough)
 
 
-def _paid(events: tuple[Event, ...], delta: float) -> float:
-    """Return the delta that is left when rounding is paid for.
-
-    Both ways of composing by Fourier transform are in doubles; delta is off by up to about 2
-    steps 2^-53, either way (measured against long doubles).
-    """
+def _paid(events: tuple[SampledGaussian, ...], delta: float) -> float:
+    """Return the delta that is left when rounding is paid for."""
+    # Both ways of composing by Fourier transform are in doubles; delta is off by up to about 2
+    # steps 2^-53, either way (measured against long doubles).
     return delta - sum(event.steps for event in events) * 2.0**-50
 
 
 def _by_arrays(
-    events: tuple[Event, ...], delta: float, relation: Relation, interval: float
+    events: tuple[SampledGaussian, ...], delta: float, relation: Relation, interval: float
 ) -> float:
     """Return the largest epsilon of all directions, by our own privacy loss distributions."""
     paid = _paid(events, delta)
@@ -103,7 +149,7 @@ def _by_arrays(
 # Composing is slow, and a calibration changes only what comes last: the rest is kept.
 @lru_cache(maxsize=4)
 def _losses_together(
-    events: tuple[Event, ...], direction: str, interval: float, tail: float
+    events: tuple[SampledGaussian, ...], direction: str, interval: float, tail: float
 ) -> Losses:
     """Return the losses of all steps of `events`; `tail` of each may be cut."""
     found = []
@@ -114,11 +160,9 @@ def _losses_together(
     return reduce(Losses.then, found)
 
 
-def _merged(event: Event) -> Event:
-    """Return the same losses in fewer steps, where that is exact.
-
-    Gaussian releases of all records merge into one; their squared strengths add up.
-    """
+def _merged(event: SampledGaussian) -> SampledGaussian:
+    """Return the same losses in fewer steps, where that is exact."""
+    # Gaussian releases of all records merge into one; their squared strengths add up.
     if event.rate < 1.0 or event.steps == 1:
         return event
     return SampledGaussian(1.0, event.noise_multiplier / math.sqrt(event.steps), 1)
@@ -126,7 +170,7 @@ def _merged(event: Event) -> Event:
 
 def _smaller(
     pld: float,
-    given: tuple[Event, ...],
+    given: tuple[SampledGaussian, ...],
     delta: float,
     relation: Relation,
     interval: float,
@@ -135,7 +179,7 @@ def _smaller(
     """Return the smaller of the bounds that are valid for the relation."""
     bounds = [Accounted(math.inf, "none", interval), Accounted(pld, "PLD", interval)]
     if "RDP" in relation.accountants and bounds[-1].epsilon > enough:
-        bounds.append(Accounted(rdp_epsilon(given, delta, relation), "RDP", interval))
+        bounds.append(Accounted(_rdp_epsilon(given, delta, relation), "RDP", interval))
     return min(bounds, key=lambda bound: bound.epsilon)
 
 
@@ -153,11 +197,9 @@ def gaussian_multiplier(epsilon: float, delta: float, relation: Relation) -> flo
 
 
 def gaussian_delta(epsilon: float, strength: float) -> float:
-    """Return the delta of one Gaussian release with noise 1 / `strength`.
-
-    That is ndtr(-a) - exp(epsilon) ndtr(-b) with a, b = epsilon / strength -+ strength / 2
-    (Balle and Wang, 2018, Theorem 8), in a form in which nothing overflows or cancels.
-    """
+    """Return the delta of one Gaussian release with noise 1 / `strength`."""
+    # That is ndtr(-a) - exp(epsilon) ndtr(-b) with a, b = epsilon / strength -+ strength / 2
+    # (Balle and Wang, 2018, Theorem 8), in a form in which nothing overflows or cancels.
     root = math.sqrt(2.0)
     a = (epsilon / strength - 0.5 * strength) / root
     b = (epsilon / strength + 0.5 * strength) / root
@@ -172,3 +214,149 @@ def gaussian_delta(epsilon: float, strength: float) -> float:
         slope = 2.0 * middle * special.erfcx(middle) - 2.0 / math.sqrt(math.pi)
         apart = -slope * strength / root
     return float(0.5 * math.exp(-a * a) * apart)
+
+
+@lru_cache(maxsize=1)
+def library_version() -> str:
+    """Return the version of dp-accounting."""
+    from importlib.metadata import version
+
+    return version("dp-accounting")
+
+
+def _pld_epsilon(
+    events: tuple[SampledGaussian, ...],
+    delta: float,
+    paid: float,
+    relation: Relation,
+    interval: float,
+) -> float:
+    """Return the epsilon of dp-accounting at `paid` of `delta`, or infinity if it has none."""
+    tail = TAIL * delta / max(1, len(events))
+    if not _cells(events, tail, relation, interval) <= _MOST_CELLS:
+        return math.inf
+    try:
+        library = _by_library(events, relation, interval, tail)
+        found = float(library.get_epsilon_for_delta(paid))
+    except (ValueError, OverflowError):  # it cannot compute this; no bound is always valid
+        return math.inf
+    return found if found >= 0.0 else math.inf
+
+
+@lru_cache(maxsize=4)
+def _by_library(
+    events: tuple[SampledGaussian, ...], relation: Relation, interval: float, tail: float
+) -> Any:
+    """Return dp-accounting's PLD of `events`; losses of a mass below `tail` are left out."""
+    # Losses above the library's grid count as infinite, those below it as its lowest loss.
+    from dp_accounting.pld import privacy_loss_distribution as library
+
+    together = library.identity(interval)
+    for event in events:
+        once = library.from_gaussian_mechanism(
+            event.noise_multiplier,
+            value_discretization_interval=interval,
+            log_mass_truncation_bound=math.log(_beyond(event, tail)),
+            sampling_prob=event.rate,
+            neighboring_relation=_neighbours(relation),
+        )
+        together = together.compose(_repeated(once, event.steps))
+    return together
+
+
+def _beyond(event: SampledGaussian, tail: float) -> float:
+    """Return the mass that one step may have beyond either end of the library's grid."""
+    # Large losses need the record in the lot, so the library's mass is that without sampling.
+    return min(tail / event.rate, _BEYOND) / event.steps
+
+
+def _repeated(once: Any, steps: int) -> Any:
+    """Return the PLD of `steps` steps."""
+    # The library composes few losses by raising their number to a whole power, which can take
+    # minutes: many steps are composed in two calls.
+    if steps <= _AT_ONCE:
+        return once.self_compose(steps)
+    parts, left = divmod(steps, _AT_ONCE)
+    whole = once.self_compose(_AT_ONCE, tail_mass_truncation=_TRUNCATED / parts)
+    whole = whole.self_compose(parts)
+    return whole.compose(once.self_compose(left)) if left else whole
+
+
+def _cells(
+    events: tuple[SampledGaussian, ...], tail: float, relation: Relation, interval: float
+) -> float:
+    """Return roughly how many single-step losses the library will compute."""
+    ranges = (
+        range_of(
+            event.rate, event.noise_multiplier, direction, event.rate * _beyond(event, tail)
+        )
+        for event in events
+        for direction in relation.directions
+    )
+    return sum((high - low) / interval for low, high in ranges)
+
+
+def _neighbours(relation: Relation) -> Any:
+    import dp_accounting as dp
+
+    return dp.NeighboringRelation[relation.library]
+
+
+def _translate(event: SampledGaussian) -> Any:
+    import dp_accounting as dp
+
+    # Never a plain Gaussian when the rate is 1: for that event the accountants of
+    # dp-accounting do not agree on the factor 2 of replace-one.
+    step = dp.PoissonSampledDpEvent(event.rate, dp.GaussianDpEvent(event.noise_multiplier))
+    return dp.SelfComposedDpEvent(step, event.steps)
+
+
+def _rdp_epsilon(
+    events: tuple[SampledGaussian, ...], delta: float, relation: Relation
+) -> float:
+    """Return epsilon by Rényi divergences, with their rounding paid for first."""
+    # Otherwise a divergence that rounds to 0 or less would count as no loss.
+    from dp_accounting.rdp import compute_epsilon
+
+    found, _ = compute_epsilon(_ORDERS, renyi_of(events, _ORDERS, relation), delta)
+    return float(found) * (1.0 + _RENYI_ROUNDING)
+
+
+def renyi_of(
+    events: Sequence[SampledGaussian], orders: Sequence[int], relation: Relation
+) -> tuple[float, ...]:
+    """Return the Rényi divergence of `events` together, at each of the whole `orders`.
+
+    Guarantee: each number is an upper bound, in both directions, for every pair of
+    neighbours; it is infinite rather than wrong where the sum cannot be computed.
+    Requires: a relation for which RDP is valid; replace-one has none here.
+    Proof: docs/proofs/shared_vector.md bounds every hockey-stick divergence by that of the
+    sampled Gaussian, hence every Rényi divergence (a mixture of them); for the latter see
+    Mironov, Talwar and Zhang, arXiv:1908.10530. Rounding: dp-accounting sums ``order + 1``
+    terms in logarithms, each with an error of a few ulps of log(order!); what is added
+    is several times that, once for every step.
+    """
+    if "RDP" not in relation.accountants:
+        others = " and ".join(repr(x.value) for x in Relation if "RDP" in x.accountants)
+        raise ParameterError(
+            f"relation={relation.value!r} has no Rényi accounting; {others} do."
+        )
+    each = [_renyi(event, tuple(orders), relation) for event in events]
+    return tuple(map(sum, zip(*each, strict=True))) if each else (0.0,) * len(orders)
+
+
+@lru_cache(maxsize=16)
+def _renyi(
+    event: SampledGaussian, orders: tuple[int, ...], relation: Relation
+) -> tuple[float, ...]:
+    """Return bounds of the divergences of one event."""
+    from dp_accounting.rdp import RdpAccountant
+
+    accountant = RdpAccountant(list(orders), neighboring_relation=_neighbours(relation))
+    accountant.compose(_translate(event))
+    bounds = []
+    for order, value in zip(orders, accountant.rdp, strict=True):
+        rounding = (16.0 * (math.lgamma(order + 1.0) + order) + 64.0) * 2.0**-52
+        bound = max(float(value), 0.0) * (1.0 + 2.0**-40) + event.steps * rounding / (order - 1)
+        bounds.append(math.inf if math.isnan(value) else bound)
+    return tuple(bounds)

@@ -13,14 +13,6 @@ from dpscd.privacy.filters import filter_from_dict
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.unit import RECORD, Unit
 
-__all__ = [
-    "Books",
-    "Verified",
-    "canonical",
-    "check_text",
-    "link",
-]
-
 _START = "0" * 64
 
 
@@ -56,8 +48,6 @@ def link(previous: str, body: str) -> str:
 class Books:
     """The entries read so far: their chain, the budgets and what is spent of them.
 
-    Notes
-    -----
     Guarantee: entries are accepted only if each follows from all before it, by its hash and
     by the rules of the filters; so no sum is ever below what was charged.
     """

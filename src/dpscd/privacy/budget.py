@@ -6,12 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 from dpscd.errors import BudgetExceeded, LedgerError
-from dpscd.privacy.decimals import above, below, exact
-from dpscd.privacy.filters import Filter
+from dpscd.privacy.filters import Filter, above, below, exact
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.unit import RECORD, Unit
-
-__all__ = ["Account", "BudgetState", "Reservation"]
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,15 @@ from functools import lru_cache, partial
 
 from dpscd.errors import CalibrationError
 from dpscd.privacy import multipliers
-from dpscd.privacy.accounting import Accounted, epsilon_of, estimate, gaussian_multiplier
+from dpscd.privacy.accounting import (
+    Accounted,
+    SampledGaussian,
+    epsilon_of,
+    estimate,
+    gaussian_multiplier,
+)
 from dpscd.privacy.distribution import TAIL, range_of
-from dpscd.privacy.event import Event, SampledGaussian
 from dpscd.privacy.relation import PrivacyTarget, Relation
-
-__all__ = ["calibrate", "interval_for"]
 
 # Below the smallest multiplier a record moves the noise so far that normals drawn in floats
 # are no longer faithful there; above the largest the question was not meant.
@@ -44,15 +47,13 @@ def interval_for(
 ) -> float:
     """Return a discretisation that is fine enough for a target, and no finer.
 
-    `parts` are the rate and the number of steps of each event; their noise need not be known.
-    Any interval gives a valid bound; a coarse one gives too large an epsilon. Rounding the loss
-    of a step to neighbours on a grid of width h adds at most about h^2 / 6 to its variance and,
-    because it is smaller than that for all but a share q (the rate) of the outcomes, about 2 q
-    h. The variance of all steps together is the squared strength of the target; the largest h
-    that adds no more than 0.2 % to it is taken. Where little noise is needed the range of the
-    loss is wide and one large loss among many tiny ones matters: the number of cells is bounded
-    instead, as far as the slope of epsilon makes up for it. The effect on the multiplier is
-    shown in docs/understanding/calibration.md.
+    `parts` are the rate and the steps of each event. Any interval gives a valid bound; a coarse
+    one gives too large an epsilon. Rounding the loss of a step to a grid of width h adds at
+    most about h^2 / 6 to its variance and, because it is smaller than that for all but a share
+    q (the rate) of the outcomes, about 2 q h; the variance of all steps is the squared strength
+    of the target, and h may add 0.2 % to it. Where little noise is needed one large loss among
+    many tiny ones matters: the number of cells is bounded instead, as far as the slope of
+    epsilon makes up for it. What it does to the multiplier: docs/understanding/calibration.md.
     """
     strength = 1.0 / gaussian_multiplier(epsilon, delta, relation)
     # Where noise is small, one or the other of two records is drawn, hardly ever both.
@@ -94,14 +95,12 @@ def calibrate(
     rate: float,
     steps: int,
     interval: float,
-    others: tuple[Event, ...] = (),
+    others: tuple[SampledGaussian, ...] = (),
 ) -> float:
     """Return a noise multiplier whose epsilon is the target or up to 0.5 % less.
 
     `others` are further releases paid for from the same target.
 
-    Notes
-    -----
     Guarantee: ``epsilon_of`` at the returned multiplier and the given interval of the
     privacy loss is at most ``target.epsilon``; multipliers are rounded up to five digits
     before they are tried, so what was tried is what is used. A multiplier remembered on
@@ -109,7 +108,7 @@ def calibrate(
     returned only if it is good and in the window.
     """
 
-    def events_at(multiplier: float) -> list[Event]:
+    def events_at(multiplier: float) -> list[SampledGaussian]:
         return [*others, SampledGaussian(rate, multiplier, steps)]
 
     decide = partial(
@@ -146,7 +145,7 @@ def _excess(found: Accounted, target: PrivacyTarget) -> float:
 
 def _search(
     target: PrivacyTarget,
-    events_at: Callable[[float], list[Event]],
+    events_at: Callable[[float], list[SampledGaussian]],
     interval: float,
     guess: float,
 ) -> float:
@@ -192,7 +191,7 @@ def _unreachable(target: PrivacyTarget) -> CalibrationError:
 
 
 def _first_guess(
-    target: PrivacyTarget, rate: float, steps: int, others: tuple[Event, ...]
+    target: PrivacyTarget, rate: float, steps: int, others: tuple[SampledGaussian, ...]
 ) -> float:
     """Return the multiplier at which many small steps look like one Gaussian release."""
     strength = 1.0 / gaussian_multiplier(target.epsilon, target.delta, target.relation)
@@ -215,7 +214,7 @@ def _first_slope(guess: float) -> float:
     return -1.0 / (guess**2 * -math.expm1(-(guess**-2)))
 
 
-def _squared_strength(event: Event) -> float:
+def _squared_strength(event: SampledGaussian) -> float:
     """Return 1 / multiplier^2 of the one Gaussian release that many small steps look like."""
     once = event.noise_multiplier**-2
     if event.rate < 1.0:

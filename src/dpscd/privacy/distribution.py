@@ -5,15 +5,12 @@ points of a grid, joined by "connect the dots" (Doroshenko et al., 2022, arXiv:2
 composed by Fourier transform. Arrays replace loops over values, and losses that cannot matter
 at the given delta are cut; this is 10 to 100 times as fast.
 
-Notes
------
 Guarantee: what :meth:`Losses.epsilon` returns is at least the exact epsilon but for the
-rounding of doubles, whatever the interval and the tail; it is infinite where the grid
-would be too long. Proof: connecting the dots
-dominates the exact pair whatever the grid: losses beyond its upper end count as infinite
-and those below its lower end as that end. Composition keeps
-domination. What a window of the composition leaves out has at most the mass that the
-Chernoff bound states, and that counts as infinite too. The rounding is paid for by
+rounding of doubles, whatever the interval and the tail; it is infinite where the grid would be
+too long. Proof: connecting the dots dominates the exact pair whatever the grid: losses beyond
+its upper end count as infinite and those below its lower end as that end. Composition keeps
+domination. What a window of the composition leaves out has at most the mass that the Chernoff
+bound states, and that counts as infinite too. The rounding is paid for by
 :func:`~dpscd.privacy.accounting.epsilon_of`.
 """
 
@@ -24,8 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy import fft, special
-
-__all__ = ["TAIL", "Losses", "one_step", "range_of"]
 
 Numbers = npt.NDArray[np.float64]
 
@@ -114,11 +109,8 @@ def _product(first: Numbers, second: Numbers) -> float:
 
 
 def _window(masses: Numbers, steps: int, tail: float) -> tuple[int, int]:
-    """Return the range of sums of indices that holds all but a mass `tail` of `steps` draws.
-
-    Chernoff's bound at several orders, on absolute masses: far out, masses are rounding error
-    alone.
-    """
+    """Return the range of sums of indices that holds all but a mass `tail` of `steps` draws."""
+    # Chernoff's bound at several orders, on absolute masses: far out, they are rounding error.
     masses = np.abs(masses)
     low, high = 0, (masses.size - 1) * steps
     places = np.arange(masses.size, dtype=float)
@@ -152,10 +144,8 @@ def _power(waves: npt.NDArray[np.complex128], steps: int) -> npt.NDArray[np.comp
 
 
 def one_step(rate: float, std: float, interval: float, direction: str, tail: float) -> Losses:
-    """Return the losses of one step, up to a mass `tail` at either end.
-
-    `std` is the noise for a record of length 1; `direction` is 'remove', 'add' or 'replace'.
-    """
+    """Return the losses of one step, up to a mass `tail` at either end."""
+    # `std` is the noise for a record of length 1; `direction` is 'remove', 'add' or 'replace'.
     if interval > _COARSEST:
         return _unknown(interval)
     lowest, highest = range_of(rate, std, direction, tail)
@@ -201,10 +191,8 @@ def _loss(x: float, rate: float, std: float, direction: str) -> float:
 
 
 def _divergences(epsilons: Numbers, rate: float, std: float, direction: str) -> Numbers:
-    """Return the hockey-stick divergence of one step at each epsilon.
-
-    It is greatest where the loss is epsilon. Errors in these points enter only squared.
-    """
+    """Return the hockey-stick divergence of one step at each epsilon."""
+    # It is greatest where the loss is epsilon. Errors in these points enter only squared.
     deltas = np.zeros_like(epsilons)
     inside = np.ones(epsilons.shape, bool)
     if direction == "replace":
@@ -240,11 +228,9 @@ def _loss_unsampled(losses: Numbers, rate: float) -> Numbers:
 
 
 def _half_loss_replaced(losses: Numbers, rate: float, std: float) -> Numbers:
-    """Return asinh(a sinh(loss / 2)) + loss / 2 with a = exp(1 / (2 std^2)) (1 - q) / q.
-
-    This times the variance is how far from the middle one record replaced by another,
-    each drawn with chance q, makes that loss; see dp-accounting's supplementary material.
-    """
+    """Return asinh(a sinh(loss / 2)) + loss / 2 with a = exp(1 / (2 std^2)) (1 - q) / q."""
+    # This times the variance is how far from the middle one record replaced by another, each
+    # drawn with chance q, makes that loss; see dp-accounting's supplementary material.
     half = 0.5 * losses
     if rate == 1.0:
         return half

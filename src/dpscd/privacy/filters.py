@@ -18,27 +18,15 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpscd.errors import CardError, ParameterError
-from dpscd.privacy.accountants import renyi_of
+from dpscd.privacy.accounting import renyi_of
 from dpscd.privacy.calibration import interval_for
-from dpscd.privacy.decimals import exact
 from dpscd.privacy.relation import PrivacyTarget, Relation
 
 if TYPE_CHECKING:
-    from dpscd.privacy.release import Release
+    from dpscd.privacy.cost import Cost
     from dpscd.privacy.search import Search
 
-__all__ = [
-    "LARGEST_EPSILON",
-    "BasicFilter",
-    "Filter",
-    "RenyiFilter",
-    "check_target",
-    "filter_from_dict",
-    "fit_cost",
-    "new_filter",
-]
-
-Cost = dict[str, float]
+Charge = dict[str, float]
 
 #: Budgets and fits beyond this are refused: they give no protection.
 LARGEST_EPSILON = 100.0
@@ -65,8 +53,6 @@ _TOO_MUCH = 1e300
 class BasicFilter:
     """The sum of epsilons and the sum of deltas stay within the budget.
 
-    Notes
-    -----
     Guarantee: all admitted fits together are (epsilon, delta)-private under fully
     adaptive choice.
     Requires: every fit is (e, d)-private, finite precision included, for the e and d
@@ -84,13 +70,13 @@ class BasicFilter:
     delta: float
 
     @property
-    def capacity(self) -> Cost:
+    def capacity(self) -> Charge:
         """Total that may be spent, per kind of cost."""
         return {"epsilon": self.epsilon, "delta": self.delta}
 
     def cost(
-        self, releases: Sequence["Release"], epsilon: float, delta: float, relation: Relation
-    ) -> Cost:
+        self, releases: Sequence["Cost"], epsilon: float, delta: float, relation: Relation
+    ) -> Charge:
         """Return the cost of a fit: the epsilon and delta that its card claims."""
         del releases, relation  # the claim says it all
         return {"epsilon": epsilon, "delta": delta}
@@ -108,8 +94,6 @@ class BasicFilter:
 class RenyiFilter:
     """The sum of Rényi divergences at one order stays within what the budget allows.
 
-    Notes
-    -----
     Guarantee: all admitted fits together are (epsilon, delta)-private under fully
     adaptive choice.
     Requires: zero-out or add-remove; the order is fixed before the first fit.
@@ -166,7 +150,7 @@ class RenyiFilter:
         return cls(epsilon, delta, order, room(order), loss, mass)
 
     @property
-    def capacity(self) -> Cost:
+    def capacity(self) -> Charge:
         """Total that may be spent, per kind of cost."""
         return {
             "rdp": self.rdp,
@@ -175,8 +159,8 @@ class RenyiFilter:
         }
 
     def cost(
-        self, releases: Sequence["Release"], epsilon: float, delta: float, relation: Relation
-    ) -> Cost:
+        self, releases: Sequence["Cost"], epsilon: float, delta: float, relation: Relation
+    ) -> Charge:
         """Return the cost of a fit: its divergence, and its price of finite precision."""
         del epsilon, delta  # the events are charged, not what one accountant made of them
         (rdp,) = renyi_of([x.event for x in releases], [self.order], relation)
@@ -245,16 +229,14 @@ def new_filter(name: str, epsilon: float, delta: float, relation: Relation) -> F
 
 def fit_cost(
     filter: Filter,  # noqa: A002 - the word of the field
-    releases: Sequence["Release"],
+    releases: Sequence["Cost"],
     epsilon: float,
     delta: float,
     relation: Relation,
     search: "Search | None" = None,
-) -> Cost:
+) -> Charge:
     """Return what a fit costs, after recomputing that its claim is true.
 
-    Notes
-    -----
     Guarantee: `releases`, or the whole search, are (epsilon, delta)-private, both read as
     :func:`exact` does; so what is charged is never less than what is spent.
     """
@@ -274,7 +256,7 @@ def fit_cost(
 
 @lru_cache(maxsize=256)
 def _amounts_to(
-    releases: tuple["Release", ...],
+    releases: tuple["Cost", ...],
     epsilon: float,
     delta: float,
     relation: Relation,
@@ -282,7 +264,7 @@ def _amounts_to(
 ) -> float:
     """Return the epsilon of `releases`; cached, because a grid search repeats its fits."""
     # Loads the compiler: `dpscd budget show` must not wait for that.
-    from dpscd.privacy.release import claim
+    from dpscd.privacy.cost import claim
     from dpscd.privacy.search import search_claim
 
     # The written delta may be below the binary one, by less than the step to the next.
@@ -302,3 +284,21 @@ def filter_from_dict(name: str, values: dict[str, Any]) -> Filter:
         if not (whole if field == "order" else isinstance(value, float) and 0.0 < value < 1e9):
             raise ValueError(f"{field} is out of range")
     return restored
+
+
+def exact(number: float) -> Fraction:
+    """Return the decimal that is written for `number`, not the nearest binary."""
+    # Ten fits of 0.1 must fill a budget of 1; the filters see that no less is charged than
+    # spent.
+    return Fraction(repr(float(number)))
+
+
+def above(number: Fraction) -> float:
+    """Return a float that is written as `number` or the next above it."""
+    nearest = float(number)
+    return nearest if exact(nearest) >= number else math.nextafter(nearest, math.inf)
+
+
+def below(number: Fraction) -> float:
+    """Return a float that is written as `number` or the next below it."""
+    return 0.0 - above(-number)  # never a negative zero

@@ -15,10 +15,8 @@ from dpscd.privacy.relation import Relation
 from dpscd.privacy.unit import RECORD, Unit
 
 if TYPE_CHECKING:
-    from dpscd.privacy.release import Release
+    from dpscd.privacy.cost import Cost
     from dpscd.privacy.search import Search
-
-__all__ = ["Ledger"]
 
 
 class Ledger:
@@ -125,7 +123,7 @@ class Ledger:
     def reserve(
         self,
         dataset: str,
-        releases: Sequence["Release"],
+        releases: Sequence["Cost"],
         epsilon: float,
         delta: float,
         relation: str,
@@ -146,8 +144,6 @@ class Ledger:
         `releases` are those of all candidates. BudgetExceeded is raised, and nothing charged,
         if the budget holds less.
 
-        Notes
-        -----
         Guarantee: when it returns, the charge is on the disk; a process that dies earlier
         has not begun its fit, one that dies later has paid for it.
         Requires: all arguments are public.
@@ -202,8 +198,6 @@ class Ledger:
     def seal(self, reservation: int) -> str:
         """Return a text that no other reservation has, in this ledger or another.
 
-        Notes
-        -----
         Guarantee: it is the hash of the reservation's entry, which ties it to the random
         name of the ledger, all entries before, the data set, the releases and the time: a
         new ledger at the same path gives another one.

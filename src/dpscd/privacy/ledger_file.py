@@ -27,8 +27,6 @@ from typing import Any
 from dpscd.errors import LedgerError
 from dpscd.privacy.books import Books, canonical, link
 
-__all__ = ["append", "check_integrity", "transaction"]
-
 # Seconds to wait for another process that writes; an operation takes milliseconds.
 _PATIENCE = 30.0
 

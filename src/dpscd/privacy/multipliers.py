@@ -23,11 +23,8 @@ from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
-from dpscd.privacy.accountants import library_version
-from dpscd.privacy.event import Event
+from dpscd.privacy.accounting import SampledGaussian, library_version
 from dpscd.privacy.relation import PrivacyTarget
-
-__all__ = ["question", "recall", "remember"]
 
 _LONGEST = 65536  # characters of a file that is worth reading
 
@@ -37,7 +34,7 @@ def question(
     rate: float,
     steps: int,
     interval: float,
-    others: tuple[Event, ...],
+    others: tuple[SampledGaussian, ...],
 ) -> str:
     """Return everything a multiplier depends on, as text; numbers to the last bit."""
     return json.dumps(
@@ -60,7 +57,7 @@ def question(
 def _source_hash() -> str:
     """Return a hash of the code that computes epsilon and searches for multipliers."""
     digest = hashlib.sha256()
-    for name in ("accountants.py", "accounting.py", "calibration.py", "distribution.py"):
+    for name in ("accounting.py", "calibration.py", "distribution.py"):
         with contextlib.suppress(OSError):  # a package without source files has a version
             digest.update(Path(__file__).with_name(name).read_bytes())
     return digest.hexdigest()

@@ -1,4 +1,9 @@
-"""Gaussian noise on a grid, and the cost of the finite precision of its draws."""
+"""Gaussian noise on a grid, the cost of its finite precision, and noisy sums over records.
+
+Contributions are cut to multiples of a power of two, the unit, so that the sum of a lot is a
+whole number of units, the same in whatever order it is added up. The functions here, of the
+public n alone, are the only place where units and capacity are chosen.
+"""
 
 import math
 from dataclasses import dataclass
@@ -6,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import ParameterError
+from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.draws import FAITHFUL_RADIUS, NORMAL_ERROR, PAIR_WORDS, fill_normals
+from dpscd.kernels.dual import StepConstants, release
 from dpscd.privacy.random import Purpose, Source
 
-__all__ = ["LatticeGaussian", "draw_normals", "lazy_tail", "power_of_two_below"]
+Floats = npt.NDArray[np.float64]
 
 # The grid is std / 2^10 to std / 2^11. Finer, the cells would be narrow against the
 # error of a double-precision normal; coarser, rounding would begin to show as noise of
@@ -31,6 +37,16 @@ _LAZY_EXCESS = 16.0
 # Chance of a pair of normals that is not drawn as it should be: twice the exact one.
 _LONG_PAIR = 2.0**-128
 
+#: Contributions are cut to multiples of about clip / 2^30; a lot's sum stays exact in
+#: doubles while members * 2^30 < 2^53.
+UNIT_BITS = 30
+EXACT_BITS = 53
+
+# In fixed point sums are whole numbers of 64 bits.
+_WHOLE_BITS = 62
+# ... and in limbs of eight bits, a unit is no finer than this part of the clip.
+_LIMB_BITS = 36
+
 
 def power_of_two_below(x: float) -> float:
     """Return the largest power of two that is at most `x`."""
@@ -39,9 +55,7 @@ def power_of_two_below(x: float) -> float:
     return math.ldexp(1.0, math.frexp(x)[1] - 1)
 
 
-def draw_normals(
-    source: Source, purpose: Purpose, first: int, steps: int, size: int
-) -> npt.NDArray[np.float64]:
+def draw_normals(source: Source, purpose: Purpose, first: int, steps: int, size: int) -> Floats:
     """Draw `size` standard normals for each of `steps` steps from step `first` on."""
     words = source.words(purpose, first, steps, PAIR_WORDS * ((size + 1) // 2))
     normals = np.empty((steps, size))
@@ -53,11 +67,8 @@ def draw_normals(
 class LatticeGaussian:
     """Noise of standard deviation ``clip * noise_multiplier``, rounded on a grid.
 
-    Notes
-    -----
-    Guarantee: sum + noise, rounded, is a function of sum + (a Gaussian within
-    ``NORMAL_ERROR`` of an exact one); :meth:`log_ratio` and :meth:`tail` are the price of
-    the latter.
+    Guarantee: sum + noise, rounded, is a function of sum + (a Gaussian within ``NORMAL_ERROR``
+    of an exact one); :meth:`log_ratio` and :meth:`tail` are the price of the latter.
     Proof: docs/proofs/shared_vector.md, "Numbers, not reals".
     """
 
@@ -91,7 +102,7 @@ class LatticeGaussian:
         steps: int,
         size: int,
         purpose: Purpose = Purpose.NOISE,
-    ) -> npt.NDArray[np.float64]:
+    ) -> Floats:
         """Draw standard normals for `steps` steps of `size` coordinates."""
         return draw_normals(source, purpose, first, steps, size)
 
@@ -102,8 +113,6 @@ class LatticeGaussian:
         drawn lazily; `pairs` is then half the number of steps and coordinates, not of what is
         drawn.
 
-        Notes
-        -----
         Moving the ends of a cell by the error of a normal changes its mass by a factor
         within e^(+-eta), so that of a pair, which shares its words, within e^(+-2 eta). The
         logarithms of these factors sum to at most r over all pairs, but for the chance
@@ -120,8 +129,6 @@ class LatticeGaussian:
         `reach` is how far neighbours can be apart in a step, over the clip: 2 if a record may
         be replaced by any other.
 
-        Notes
-        -----
         Pairs of normals are drawn faithfully up to FAITHFUL_RADIUS. An exact one goes
         further, when neighbours move it by `reach` / noise_multiplier, with the chance
         bounded here for every pair; the factor 4 is also for drawn pairs that are longer.
@@ -139,3 +146,58 @@ def lazy_tail(pairs: int) -> float:
 def _longer(radius: float) -> float:
     """Return the probability that a pair of standard normals is longer than `radius`."""
     return math.exp(-0.5 * max(radius, 0.0) ** 2)
+
+
+def capacity_of(n: int) -> int:
+    """Return the largest number of records whose sums are exact, given the public n."""
+    return 1 << max(EXACT_BITS - UNIT_BITS, (2 * n).bit_length())
+
+
+def unit_of(n: int, clip: float) -> float:
+    """Return the power of two to whose multiples contributions up to `clip` are cut."""
+    return math.ldexp(power_of_two_below(clip), capacity_of(n).bit_length() - EXACT_BITS)
+
+
+def whole_unit_of(n: int, clip: float) -> float:
+    """Return the same for sums of 64-bit integers, which can be finer."""
+    return math.ldexp(power_of_two_below(clip), capacity_of(n).bit_length() - _WHOLE_BITS)
+
+
+def limb_unit_of(n: int, clip: float) -> float:
+    """Return the same where a step, over its row's scale, must fit three limbs of 8 bits."""
+    # Steps are then below 2^22 units, as contributing rows have an entry of 32639.
+    return max(whole_unit_of(n, clip), math.ldexp(power_of_two_below(clip), -_LIMB_BITS))
+
+
+def check_capacity(n: int, count: int) -> None:
+    """Refuse more records than sums hold exactly."""
+    if count > capacity_of(n):
+        raise DataError("there are far more records than the declared n.")
+
+
+def noisy_sum(
+    multiplier: float,
+    cell: float,
+    total: Floats,
+    source: Source,
+    purpose: Purpose,
+    time: int = 0,
+) -> Floats:
+    """Return ``cell * total`` plus noise of standard deviation `multiplier`, on a grid.
+
+    Requires: `total` holds whole numbers, summed exactly; `cell` is a power of two; a record
+    moves ``cell * total`` by at most 1; no two releases share source, purpose and time.
+    """
+    noise = LatticeGaussian(1.0, multiplier)
+    constants = StepConstants(
+        strength=1.0,
+        separability=1.0,
+        clip=1.0,
+        cell=cell,
+        grid=noise.grid,
+        spread=noise.spread,
+    )
+    out = np.zeros(len(total))
+    normals = noise.draw(source, time, 1, len(total), purpose)
+    release(total, normals[0], constants, out)
+    return out

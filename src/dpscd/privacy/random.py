@@ -17,16 +17,6 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from dpscd.errors import ParameterError, StreamError
 
-__all__ = [
-    "LotsSource",
-    "Purpose",
-    "SecretSeed",
-    "SecureSource",
-    "SeededSource",
-    "Source",
-    "source_for",
-]
-
 _BLOCK = 16  # bytes of one AES block
 _KEY = 32  # bytes of an AES-256 key
 _SECRET_BITS = 96  # a seed with fewer can be found by trying
@@ -88,8 +78,6 @@ class Source(Protocol):
 class SecureSource:
     """A cryptographic stream keyed once by the operating system.
 
-    Notes
-    -----
     Guarantee: the words are indistinguishable from uniform ones to anybody who cannot
     break AES-256 and does not have the key, which is drawn here and never leaves; no
     word is handed out twice (a repeated step, a changed width or use in a forked
@@ -142,8 +130,6 @@ class SeededSource(SecureSource):
 class LotsSource:
     """The words of one training's lots and of nothing else, for holders of the records.
 
-    Notes
-    -----
     Guarantee: the key is drawn from the fit's source by a purpose of its own, so it tells
     nothing about the noise, and other purposes are refused. Unlike a whole source this one
     may travel, and the same words may be drawn again: the bits of a record are the same
@@ -232,11 +218,9 @@ def source_for(
     ),
     fit: str = "",
 ) -> SecureSource:
-    """Return a fresh source: the operating system's for None, a seeded one otherwise.
-
-    Two fits with one seed draw the same noise, which their difference cancels. `fit`, a text
-    unique to each fit (the seal of a reservation), keeps them apart where there is one.
-    """
+    """Return a fresh source: the operating system's for None, a seeded one otherwise."""
+    # Two fits with one seed draw the same noise, which their difference cancels. `fit`, a text
+    # unique to each fit (the seal of a reservation), keeps them apart where there is one.
     if random_state is None:
         return SecureSource()
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
-from dpscd.errors import ParameterError
-
-__all__ = ["FORMAL", "PrivacyTarget", "Relation", "RelationFacts", "remedies"]
+from dpscd.errors import CardError, ParameterError
 
 FORMAL = 10.0
 """Above this epsilon a record is protected in a formal sense only."""
@@ -134,3 +132,19 @@ class PrivacyTarget:
     def private(self) -> bool:
         """Whether there is anything to protect: epsilon is finite."""
         return math.isfinite(self.epsilon)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the target as plain JSON values; an infinite epsilon is "inf"."""
+        epsilon = self.epsilon if self.private else "inf"
+        return {"epsilon": epsilon, "delta": self.delta, "relation": self.relation.value}
+
+    @classmethod
+    def from_dict(cls, values: Any) -> "PrivacyTarget":
+        """Return the target that `to_dict` wrote, or raise CardError."""
+        good = isinstance(values, dict) and set(values) == {"epsilon", "delta", "relation"}
+        if not good:
+            raise CardError("the target is malformed.")
+        epsilon = math.inf if values["epsilon"] == "inf" else values["epsilon"]
+        if type(epsilon) is not float or type(values["delta"]) is not float:
+            raise CardError("epsilon and delta must be numbers with a point.")
+        return cls(epsilon, values["delta"], Relation.parse(values["relation"]))

@@ -13,8 +13,6 @@ from dpscd.kernels.exact_lots import fill_exact_lots, new_walk
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.relation import Relation
 
-__all__ = ["Lots", "PoissonLots"]
-
 # Lots are drawn at a rate a little lower than the accounted one, by more than the rounding
 # of exponentials and quotients can raise it: rounding to the private side, since a lower
 # rate is dominated by a higher one.
@@ -47,8 +45,6 @@ class Lots(NamedTuple):
 class PoissonLots:
     """Each record joins each lot independently with probability `rate`.
 
-    Notes
-    -----
     Guarantee: given all other bits, a record's bit is 1 with a chance of at most
     `rate`, and bits depend on neither data nor noise. Lots are never cut, re-drawn or
     filled up: when the words set aside for a step run out, more are fetched.
@@ -77,19 +73,14 @@ class PoissonLots:
         return share
 
     def skips(self, rows: int) -> int:
-        """Return the number of skips set aside for one step over `rows` records.
-
-        It is even: words come in pairs, so that those of all steps are adjacent.
-        """
+        """Return the number of skips set aside for one step over `rows` records."""
+        # It is even: words come in pairs, so that those of all steps are adjacent.
         expected = self.rate * rows
         skips = min(rows + 1, math.ceil(expected + 6.0 * math.sqrt(expected) + 8.0))
         return skips + skips % 2
 
     def imprecision(self, steps: int, n: int) -> float:
-        """Return a bound on the probability of a gap longer than 91 / decay.
-
-        It is 0 for exact lots, in which long gaps do no harm.
-        """
+        """Return a bound on the probability of a gap beyond 91 / decay; 0 for exact lots."""
         if self.exact:
             return 0.0
         return steps * (self.rate * n + 1.0) * 2.0**-128
@@ -141,11 +132,8 @@ class PoissonLots:
     ) -> npt.NDArray[np.int64]:
         """Return which of the records numbered from `start` up to `stop` are in a lot.
 
-        Notes
-        -----
-        Guarantee: that of :meth:`draw`; and whether a record is in the lot is a function of
-        the source, the step and the record's number alone, so records may be divided in any
-        way.
+        Guarantee: that of :meth:`draw`; and whether a record is in the lot is a function of the
+        source, the step and the record's number alone, so records may be divided in any way.
         Proof: docs/proofs/shared_vector.md, "Lots".
         """
         first, last = start // _BLOCK, -(-stop // _BLOCK)

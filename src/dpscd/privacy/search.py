@@ -13,18 +13,8 @@ from typing import Any
 from dpscd.errors import CardError
 from dpscd.privacy.accounting import gaussian_delta, gaussian_multiplier
 from dpscd.privacy.calibration import interval_for
+from dpscd.privacy.cost import Claim, Cost, claim
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.release import Claim, Release, claim
-
-__all__ = [
-    "LEAST_STOP",
-    "Search",
-    "planned_search",
-    "reaches",
-    "search_claim",
-    "search_points",
-    "total_epsilon",
-]
 
 #: The smallest chance that a run is the last. Every number from it up to 1 that a double holds
 #: is a whole multiple of 2^-64: a coin of that chance is one comparison with a random word.
@@ -49,6 +39,7 @@ _LARGEST, _FINEST = 100.0, 1e-10
 class Search:
     """Public facts of a search; the number of runs and the losers are secret."""
 
+    target: PrivacyTarget  # the guarantee of the whole search
     stop: float  # probability that a run is the last: one over the mean number of runs
     near_epsilon: float  # satisfied by each run, at a delta that is not small
     near_delta: float
@@ -58,8 +49,8 @@ class Search:
     near_interval: float
     far_interval: float
     # releases of the candidates in training, each list once
-    fits: tuple[tuple[Release, ...], ...]
-    score: Release  # release of a run on the records that are kept apart
+    fits: tuple[tuple[Cost, ...], ...]
+    score: Cost  # release of a run on the records that are kept apart
 
     def __post_init__(self) -> None:
         numbers = [getattr(self, name) for name in _NUMBERS]
@@ -81,7 +72,7 @@ class Search:
             (self.near_epsilon, self.near_delta, self.near_interval),
         )
 
-    def lists(self) -> Iterator[tuple[Release, ...]]:
+    def lists(self) -> Iterator[tuple[Cost, ...]]:
         """Yield the releases of a run about one record, one list for each part."""
         yield from self.fits
         yield (self.score,)
@@ -89,6 +80,7 @@ class Search:
     def to_dict(self) -> dict[str, Any]:
         """Return the search as plain JSON values."""
         return {
+            "target": self.target.to_dict(),
             **{name: getattr(self, name) for name in _NUMBERS},
             "fits": [[release.to_dict() for release in fit] for fit in self.fits],
             "score": self.score.to_dict(),
@@ -101,9 +93,10 @@ class Search:
         good = good and isinstance(values["fits"], list)
         if not good or not all(isinstance(fit, list) for fit in values["fits"]):
             raise CardError(_MALFORMED)
-        fits = tuple(tuple(map(Release.from_dict, fit)) for fit in values["fits"])
-        score = Release.from_dict(values["score"])
-        return cls(**{**values, "fits": fits, "score": score})
+        fits = tuple(tuple(map(Cost.from_dict, fit)) for fit in values["fits"])
+        score = Cost.from_dict(values["score"])
+        target = PrivacyTarget.from_dict(values["target"])
+        return cls(**{**values, "target": target, "fits": fits, "score": score})
 
 
 def total_epsilon(stop: float, near_epsilon: float, near_delta: float, far: float) -> float:
@@ -111,8 +104,6 @@ def total_epsilon(stop: float, near_epsilon: float, near_delta: float, far: floa
 
     `far` is the epsilon of one run at `stop` times the delta of the search.
 
-    Notes
-    -----
     Guarantee: the best of all runs is (returned epsilon, delta)-private, in all relations.
     Requires: runs are independent, the number of them is geometric with this chance, and
     outcomes are compared by an order that does not depend on the records.
@@ -120,19 +111,16 @@ def total_epsilon(stop: float, near_epsilon: float, near_delta: float, far: floa
     """
     go_on = 1.0 - stop
     ratio = max(
-        stop + go_on * (math.exp(near_epsilon) + near_delta),
-        1.0 + go_on * near_delta / stop,
+        stop + go_on * (math.exp(near_epsilon) + near_delta), 1.0 + go_on * near_delta / stop
     )
     return far + 2.0 * math.log(ratio) * (1.0 + _ROUNDING) + _ROUNDING
 
 
 def search_points(target: PrivacyTarget, stop: float) -> dict[str, float]:
-    """Return the two points that each run should reach, as fields of :class:`Search`.
-
-    Any points are valid; these leave the most to each run. For a Gaussian release: the largest
-    strength at which the best point at a larger delta and the one at ``stop * delta`` together
-    meet the target of the whole search.
-    """
+    """Return the two points that each run should reach, as fields of :class:`Search`."""
+    # Any points are valid; these leave the most to each run. For a Gaussian release: the
+    # largest strength at which the best point at a larger delta and the one at ``stop * delta``
+    # together meet the target of the whole search.
     far_delta = stop * target.delta * (1.0 - _ROUNDING)
 
     def near(strength: float) -> tuple[float, float]:
@@ -160,13 +148,14 @@ def search_points(target: PrivacyTarget, stop: float) -> dict[str, float]:
 
 
 def planned_search(
+    target: PrivacyTarget,
     points: Mapping[str, float],
     stop: float,
-    fits: Sequence[tuple[Release, ...]],
-    score: Release,
-    relation: Relation,
+    fits: Sequence[tuple[Cost, ...]],
+    score: Cost,
 ) -> Search:
     """Return the planned search, with each list of releases kept once."""
+    relation = target.relation
     lists = tuple(dict.fromkeys(fits))
     parts = [tuple((x.event.rate, x.event.steps) for x in one) for one in (*lists, (score,))]
 
@@ -174,6 +163,7 @@ def planned_search(
         return min(interval_for(epsilon, delta, relation, part) for part in parts)
 
     return Search(
+        target=target,
         stop=stop,
         **points,
         near_interval=finest(points["near_epsilon"], points["near_delta"]),
@@ -183,7 +173,7 @@ def planned_search(
     )
 
 
-def reaches(releases: Sequence[Release], search: Search, relation: Relation) -> bool:
+def reaches(releases: Sequence[Cost], search: Search, relation: Relation) -> bool:
     """Return whether releases satisfy both points of a search, finite precision included."""
     return all(
         claim(releases, epsilon, delta, relation, interval).epsilon <= epsilon
@@ -194,8 +184,6 @@ def reaches(releases: Sequence[Release], search: Search, relation: Relation) -> 
 def search_claim(search: Search, delta: float, relation: Relation) -> Claim:
     """Return the epsilon of a search.
 
-    Notes
-    -----
     Guarantee: the search is (epsilon of the claim, delta)-private; infinite if a list of
     releases does not satisfy a point that the search states.
     Proof: docs/proofs/search.md.

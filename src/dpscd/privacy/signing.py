@@ -5,6 +5,7 @@ A signature is 64 bytes in a file of its own, so that other programs can make an
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -24,8 +25,6 @@ from cryptography.hazmat.primitives.serialization import (
 from dpscd.atomic import atomic_write
 from dpscd.errors import ModelFileError, ParameterError
 
-__all__ = ["check_signature", "new_key", "write_signature"]
-
 _LENGTH = 64  # bytes of a signature
 _LARGEST = 2**16  # bytes; no key is larger
 _PRIVATE = "private key"
@@ -33,10 +32,8 @@ _PUBLIC = "public key"
 
 
 def new_key(path: str | os.PathLike[str]) -> Path:
-    """Write a key pair, the private key for its owner only; return the path of the public one.
-
-    The public key's name is `path` with ``.pub`` appended. No file is replaced.
-    """
+    """Write a key pair, the private key for its owner only; return the public one's path."""
+    # The public key's name is `path` with ``.pub`` appended. No file is replaced.
     private, public = Path(path), _beside(path, ".pub")
     if public.exists() or private.exists():
         raise ParameterError(f"{private.name} or {public.name} is there already.")
@@ -66,29 +63,22 @@ def write_signature(
 def check_signature(
     path: str | os.PathLike[str], content: bytes, key: str | os.PathLike[str]
 ) -> None:
-    """Raise ModelFileError unless the content of a file is signed with a public key.
-
-    The content is not read again: what was checked is what is used.
-    """
+    """Raise ModelFileError unless the content of a file is signed with a public key."""
+    # The content is not read again: what was checked is what is used.
     public = _public_key(Path(key))
     name, signature = Path(path).name, _beside(path, ".sig")
-    try:
+    words = None
+    with suppress(FileNotFoundError):
         words = _start_of(signature, _LENGTH + 1)
-    except FileNotFoundError:
-        words = None
     if words is None:
         raise ModelFileError(f"{name} is not signed: there is no {signature.name} beside it.")
-    try:
+    with suppress(InvalidSignature):
         public.verify(words, content)
-    except InvalidSignature:
-        good = False
-    else:
-        good = True
-    if not good:
-        raise ModelFileError(
-            f"{signature.name} is no signature of {name} by {Path(key).name}: the model was "
-            "changed since it was signed, or another key was used."
-        )
+        return
+    raise ModelFileError(
+        f"{signature.name} is no signature of {name} by {Path(key).name}: the model was "
+        "changed since it was signed, or another key was used."
+    )
 
 
 def _private_key(path: Path) -> Ed25519PrivateKey:

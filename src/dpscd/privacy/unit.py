@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from dpscd.errors import ParameterError
 from dpscd.privacy.relation import Relation
 
-__all__ = ["RECORD", "Unit", "about_record_count"]
-
 _RECORD = "a record; a person with several records is protected only as a group of them"
 _PERSON = "a person: all records with the same value of "
 _GROUPS = "the groups given to fit"
@@ -18,11 +16,11 @@ _LONGEST = 200  # characters of the name of a column
 
 @dataclass(frozen=True)
 class Unit:
-    """What one guarantee, or one budget, protects; a record by default.
+    """What one guarantee, or one budget, protects; a record by default."""
 
-    Units are equal if their texts are: persons by two columns are two units, and so are persons
-    by a column and by groups given to ``fit``, whether or not they are the same people.
-    """
+    # Units are equal if their texts are: persons by two columns are two units, and so are
+    # persons by a column and by groups given to ``fit``, whether or not they are the same
+    # people.
 
     person: str | None = None  # column of a table whose values identify persons
     groups: bool = False  # whether persons are the groups given to ``fit``
@@ -86,8 +84,6 @@ RECORD = Unit()
 def about_record_count(relation: Relation, epsilon: float, delta: float) -> str:
     """Return what a guarantee for persons says about a person's number of records.
 
-    Notes
-    -----
     Guarantee: the numbers are an upper bound. Under replace-one a person is replaced by any
     other, with 1 record or more, so their number is protected as everything else is. Under
     zero-out and add-remove a person with 1 record and the same one with 5 are no neighbours:

@@ -17,8 +17,9 @@ from scipy import sparse
 from dpscd.errors import DataError, ParameterError
 from dpscd.persons import PersonFacts, PersonRows, training_weights
 from dpscd.preprocessing import refusals
+from dpscd.preprocessing.column_features import width_of
 from dpscd.preprocessing.containers import RowSource
-from dpscd.preprocessing.encoding import encode, is_sparse, width_of
+from dpscd.preprocessing.encoding import encode, is_sparse
 from dpscd.preprocessing.identifiers import (
     count_of,
     keyed_hashes,
@@ -28,27 +29,21 @@ from dpscd.preprocessing.identifiers import (
 )
 from dpscd.preprocessing.parsing import Parsed, parse
 from dpscd.preprocessing.schema import Schema
-from dpscd.preprocessing.target_scale import trained_labels
 from dpscd.records.labels import (
     ClassLabels,
     CountLabels,
     NumberLabels,
-    check_some,
     label_column,
+    trained_labels,
     weights_of,
 )
-
-__all__ = ["ArrayDoor", "TableDoor", "Triples"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
 class Triples(NamedTuple):
-    """Rows, labels in the user's units, and weights of records: a secret.
-
-    If persons are the unit, a person's rows are adjacent, in the order of their first ones.
-    """
+    """Rows, labels in the user's units, weights: a secret. A person's rows are adjacent."""
 
     X: Any
     labels: Floats
@@ -72,8 +67,6 @@ class ArrayDoor:
 
         `codes`, with `persons`, is the number of each row's person, below 0 if it has none.
 
-        Notes
-        -----
         Guarantee: the triple of a record is a function of its own cells, label, weight and
         exposure. How much a row counts in training is one of the rows of the same person.
         Proof: docs/proofs/door.md, docs/proofs/persons.md.
@@ -109,7 +102,8 @@ class ArrayDoor:
     ) -> Triples:
         """Return the triples of all records, at least one with positive weight."""
         found = self.triples(X, y, sample_weight, exposure, codes)
-        check_some([found.weights])
+        if not found.weights.any():
+            raise DataError(refusals.NO_WEIGHT)
         return found
 
     def count(self, part: Sequence[Any]) -> int:
@@ -139,7 +133,9 @@ class ArrayDoor:
             nobody = PersonRows(np.zeros(1, np.int64), np.empty(0), 1)
             persons = None if self.persons is None else nobody
             return Triples(rows, np.empty(0), np.empty(0), persons)
-        if len({_length(piece) for piece in part if piece is not None}) != 1:
+        given = (own for own in part if own is not None)
+        sizes = {own.shape[0] if sparse.issparse(own) else len(own) for own in given}
+        if len(sizes) != 1:
             raise DataError("X, y, sample_weight and groups are not divided alike.")
         if self.persons is None:
             found = self.triples(*part)
@@ -202,8 +198,6 @@ class TableDoor:
     def records(self, part: Any) -> Triples:
         """Return the triples of a table, or of a partition of one.
 
-        Notes
-        -----
         Guarantee: the triple of a record is a function of its own cells. No cell refuses
         anything.
         Proof: docs/proofs/door.md.
@@ -217,10 +211,7 @@ class TableDoor:
         return Triples(rows, labels, weights, persons)
 
     def grouped(self, part: Any) -> tuple[Parsed, PersonRows | None]:
-        """Return the numbers of a table, and each person's rows if persons are the unit.
-
-        The weights of rows are not known yet: all are 1.
-        """
+        """Return the numbers of a table, and the persons' rows, if any, all with weight 1."""
         person = self.persons is not None
         parsed = part
         if not isinstance(part, Parsed):
@@ -233,8 +224,3 @@ class TableDoor:
 
     def _identifiers(self, part: Any) -> Any:
         return part.set_axis([str(name) for name in part.columns], axis=1)[self.schema.person]
-
-
-def _length(piece: Any) -> int:
-    """Return the number of records; a sparse matrix has no length."""
-    return int(piece.shape[0]) if sparse.issparse(piece) else len(piece)

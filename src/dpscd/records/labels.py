@@ -1,8 +1,8 @@
 """Encoding of labels, by declared facts."""
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +12,7 @@ from dpscd.errors import DataError, DataTypeError, ParameterError
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.cells import Listed, NumberCells, same_value, text_of
 from dpscd.preprocessing.columns import as_column, codes, numbers
-
-__all__ = [
-    "ClassLabels",
-    "CountLabels",
-    "NumberLabels",
-    "check_some",
-    "exposures_of",
-    "label_column",
-    "numbers_in",
-    "weights_of",
-]
+from dpscd.preprocessing.declarations import Target
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,6 +23,7 @@ class ClassLabels:
 
     classes: tuple[Any, ...]  # in the order of their codes
     weights: tuple[float, ...] | None = None  # of a record of each class
+    dtype: str = "<U1"  # of an array of the classes
 
     def __post_init__(self) -> None:
         texts = [text_of(label) for label in self.classes]
@@ -51,8 +42,6 @@ class ClassLabels:
     def coded(self, cells: pd.Series) -> tuple[Floats, Floats]:
         """Return labels and weights; an unknown label has weight 0.
 
-        Notes
-        -----
         Labels are -1 and 1 for two classes, and codes for more.
         Guarantee: both are functions of the record's own label.
         """
@@ -120,8 +109,6 @@ class CountLabels(NumberLabels):
     ) -> tuple[Floats, Floats]:
         """Return counts over the usual exposure, and weights, given the records' exposures.
 
-        Notes
-        -----
         A count y over an exposure e is the rate y / e with weight e.
         Guarantee: both are functions of the record's own count, weight and exposure.
         Proof: docs/proofs/door.md.
@@ -133,10 +120,7 @@ class CountLabels(NumberLabels):
 
 
 def label_column(y: Any) -> pd.Series:
-    """Return labels in any container as a column, or raise DataError.
-
-    A label that is a list of one is that one: a column may be given as such.
-    """
+    """Return labels in any container as a column; a list of one label is that label."""
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
         y = y.iloc[:, 0]
     if isinstance(y, str | bytes | dict | set) or not hasattr(y, "__len__"):
@@ -197,7 +181,31 @@ def _number_each(values: Any, count: int, otherwise: str) -> Floats:
     return numbers_in(column)
 
 
-def check_some(weights: Sequence[Floats]) -> None:
-    """Raise DataError if all weights are 0."""
-    if not any(own.any() for own in weights):
-        raise DataError(refusals.NO_WEIGHT)
+def trained_bounds(target: Target) -> tuple[float, float]:
+    """Return declared bounds of a target on the scale of training: its own, or log1p of it."""
+    low, high = cast("tuple[float, float]", target.bounds)
+    return (math.log1p(low), math.log1p(high)) if target.transform else (low, high)
+
+
+def trained_labels(target: Target, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return labels, or codes of classes, on the scale of training.
+
+    Guarantee: what a record's label becomes is a function of that label and of the declared
+    target. One that is not finite stays so, and has weight 0.
+    """
+    if not target.transform:
+        return values
+    own = np.asarray(values, dtype=np.float64)
+    low, high = cast("tuple[float, float]", target.bounds)
+    # First the bounds: below -1 there is no logarithm, and a record is moved, not dropped.
+    return np.where(np.isfinite(own), np.log1p(np.clip(own, low, high)), own)
+
+
+def from_trained(target: Target, predictions: Floats, *, inside: bool) -> Floats:
+    """Return predictions in the unit of the target; if `inside`, exactly within its bounds."""
+    if not target.transform:
+        return predictions
+    with np.errstate(over="ignore"):  # of predictions that are not kept inside
+        found: Floats = np.expm1(predictions)
+    low, high = cast("tuple[float, float]", target.bounds)
+    return np.clip(found, low, high) if inside else found

@@ -8,24 +8,19 @@ show.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.errors import CardError, ParameterError
+from dpscd.errors import ParameterError
 from dpscd.kernels.margin import MARGIN
-from dpscd.losses import rescaled
+from dpscd.privacy.cost import BOUND_CELLS
 from dpscd.privacy.random import Purpose
-from dpscd.privacy.release import BOUND_CELLS, Release
-from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
-from dpscd.releases.query import Query, SomeRecords
-
-__all__ = ["Bounds", "HistogramQuery", "bin_counts", "magnitude_limits", "person_bins"]
-
-Floats = npt.NDArray[np.float64]
+from dpscd.releases.base import State, SumRelease
+from dpscd.releases.query import Floats, Query, SomeRecords
 
 # Limits of the first histogram: 0 and +-2^_LOWEST, ..., +-2^highest.
 _SIDE = (BOUND_CELLS - 2) // 2
@@ -36,10 +31,9 @@ _STANDARD_ERRORS = 4.0  # a tail must be so many times its noise to be seen
 
 @dataclass(frozen=True)
 class HistogramQuery(Query):
-    """Counts of each column's values per bin, a value counting 1/sqrt(columns).
+    """Counts of each column's values per bin, each value counting 1/sqrt(columns)."""
 
-    The rows of a person share the count of one value.
-    """
+    # The rows of a person share the count of one value.
 
     reads_columns: ClassVar[bool] = True
 
@@ -63,63 +57,40 @@ class HistogramQuery(Query):
 
 @dataclass(frozen=True)
 class Bounds(SumRelease):
-    """The release "bounds".
-
-    Notes
-    -----
-    Proof: docs/proofs/bounds.md.
-    """
+    """The release "bounds". Proof: docs/proofs/bounds.md."""
 
     what: ClassVar[str] = "bounds"
     words: ClassVar[str] = "counts of values, from which bounds of columns are estimated"
     proof: ClassVar[str] = "bounds"
-    place: ClassVar[int] = 10
     purpose: ClassVar[Purpose] = Purpose.BOUNDS
-    times: ClassVar[int] = 2
-
-    columns: int
-
-    @classmethod
-    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
-        """Refuse released bounds without their release, and the other way round."""
-        bounds = public.get("released_bounds")
-        if bounds and listed is None:
-            raise CardError("the card states released bounds but lists no such release.")
-        if bounds is not None and listed and listed.size != BOUND_CELLS * len(bounds):
-            raise CardError(WRONG_SIZE.format(cls.what))
+    at: ClassVar[range] = range(2)
 
     @property
     def size(self) -> int:
         """One number per bin."""
         return BOUND_CELLS * self.columns
 
-    def run(self, state: State, parties: Parties) -> State:
-        """Release the bounds, and read records with them from then on."""
-        pairs = self.pairs(parties)
-        meaning = parties.store.bound(pairs)
-        problem = state.problem.with_labels(
-            *meaning.scaling(centred=state.problem.constant != 0.0)
-        )
-        if state.loss_of is not None:
-            loss = rescaled(state.loss_of(meaning), problem.label_scale)
-            problem = replace(problem, loss=loss)
-        return replace(
-            state, meaning=meaning, declared=problem, problem=problem, bounds=tuple(pairs)
-        )
+    @property
+    def columns(self) -> int:
+        """Columns whose bounds are released."""
+        return self.facts.bounded
 
-    def pairs(self, parties: Parties) -> list[tuple[float, float]]:
-        """Return a lower and an upper bound for each column."""
-        magnitudes = magnitude_limits()
-        rough = self._counts([magnitudes] * self.columns, parties, time=0)
-        coarse = [self._found(counts, magnitudes) for counts in rough]
-        limits = [np.linspace(low, high, BOUND_CELLS + 1) for low, high in coarse]
-        fine = self._counts(limits, parties, time=1)
-        return [self._found(counts, own) for counts, own in zip(fine, limits, strict=True)]
+    def query(self, state: State) -> HistogramQuery:
+        """Return the histograms of magnitudes, and then those between the bounds they gave."""
+        return HistogramQuery(self.n, self._limits(state))
 
-    def _counts(self, limits: Sequence[Floats], parties: Parties, time: int) -> Floats:
-        """Release the counts of each column's values per bin."""
-        noisy = self.noisy(HistogramQuery(self.n, tuple(limits)), parties, time)
-        return noisy * math.sqrt(self.columns)
+    def learn(self, state: State, answer: Floats) -> State:
+        """Take the outermost limits that are seen, twice, and the problem with them."""
+        counts = answer * math.sqrt(self.columns)
+        pairs = zip(counts, self._limits(state), strict=True)
+        bounds = tuple(self._found(*each) for each in pairs)
+        problem = self.facts.problem(state.problem.lam, bounds)
+        return replace(state, declared=problem, problem=problem, bounds=bounds)
+
+    def _limits(self, state: State) -> tuple[Floats, ...]:
+        if not state.bounds:
+            return (magnitude_limits(),) * self.columns
+        return tuple(np.linspace(*pair, BOUND_CELLS + 1) for pair in state.bounds)
 
     def _found(self, counts: Floats, limits: Floats) -> tuple[float, float]:
         """Return limits that hold nearly all values, as far as the noise shows."""
@@ -143,11 +114,8 @@ def bin_counts(columns: Sequence[Floats], limits: Sequence[Floats]) -> Floats:
 def person_bins(
     columns: Sequence[Floats], limits: Sequence[Floats], starts: Any, whole: float
 ) -> Floats:
-    """Return the sum over persons of the parts of their values in each bin: not yet noisy.
-
-    A person's rows begin at `starts` and count `whole` together; a part of it is cut toward
-    zero.
-    """
+    """Return the sum over persons of the parts of their values in each bin: not yet noisy."""
+    # A person's rows begin at `starts` and count `whole` together; a part is cut toward zero.
     sizes = np.diff(starts)
     person = np.repeat(np.arange(len(sizes)), sizes)
     total = np.zeros((len(columns), BOUND_CELLS))

@@ -1,34 +1,18 @@
-"""Shifts of the intercept after training, by the mean residual."""
+"""Shifts of the intercept after training, by the mean residual; temperature scaling."""
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from dpscd.errors import CardError, ParameterError
 from dpscd.kernels.chances import fill_chances
-from dpscd.link import Link, link_for
-from dpscd.persons import SUM
-from dpscd.plan import Plan
-from dpscd.privacy.release import Release
-from dpscd.problem import Model, Problem
-from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
+from dpscd.link import Link, expected_decisions, link_for
+from dpscd.problem import Floats, Model, Problem
+from dpscd.releases.base import State, SumRelease
 from dpscd.releases.query import FIRST, FURTHER, Query, SomeRecords, whole_sums
-
-__all__ = [
-    "STEEP",
-    "Calibration",
-    "CalibrationQuery",
-    "Shift",
-    "ShiftQuery",
-    "link_of",
-]
-
-Floats = npt.NDArray[np.float64]
+from dpscd.releases.rescaling import SLOPES
 
 STEEP = 3.25
 """What slopes are multiplied by: with up to 3.33 the pair is no longer than 1."""
@@ -53,8 +37,6 @@ class ShiftQuery(Query):
 class CalibrationQuery(ShiftQuery):
     """Sums of residuals of probabilities, and of their slopes.
 
-    Notes
-    -----
     A record of probability p, slope s and label y in {0, 1} adds ``(y - p, 3.25 s)``, made
     shorter where it is longer than 1, times its weight, one above 1 counting as 1:
     docs/proofs/after.md.
@@ -88,12 +70,7 @@ class CalibrationQuery(ShiftQuery):
 
 @dataclass(frozen=True)
 class Shift(SumRelease):
-    """One step of the intercept that removes the mean residual.
-
-    Notes
-    -----
-    Proof: docs/proofs/after.md.
-    """
+    """One step of the intercept that removes the mean residual. Proof: docs/proofs/after.md."""
 
     proof: ClassVar[str] = "after"
     #: What the second number is multiplied by, and its largest mean without that.
@@ -103,34 +80,23 @@ class Shift(SumRelease):
     expected: ClassVar[float]
     largest: ClassVar[float]
 
-    # Rows of a person that may count one each: with 1 predictions are right on average over
-    # persons, with more over rows. 1 where records are the unit.
-    rows: int = 1
-
-    @classmethod
-    def check_size(cls, listed: Release, public: Mapping[str, Any]) -> None:
-        """Refuse a release of another size than a plan with these public facts has."""
-        over_rows = public.get("person_weight") == SUM and public["max_rows"] > 1
-        if listed.size != (4 if over_rows else 2):
-            raise CardError(WRONG_SIZE.format(cls.what))
-
-    def linked(self, state: State) -> State:
-        """Return the state with the link that the shift must not change."""
-        return state
+    @property
+    def rows(self) -> int:
+        """Rows of a person that may count one each; 1 where persons count, or records do."""
+        # With 1 predictions are right on average over persons, with more over rows.
+        return max(1, self.facts.rows)
 
     @abstractmethod
     def query(self, state: State) -> ShiftQuery:
-        """Return the query, which is public by then."""
+        """Return the query on the model."""
 
     def step(self, missed: float, curvature: float) -> tuple[float, float]:
         """Return the mean residual and the mean slope: the shift is their ratio."""
         return missed, curvature
 
     def counted(self, size: float) -> float | None:
-        """Return how many rows of a person count: fewer where their noise would be large.
-
-        `size` is that of a row's prediction, in units of the sums. None if persons count.
-        """
+        """Return how many rows of a person count: fewer where their noise would be large."""
+        # `size` is that of a row's prediction, in units of the sums. None if persons count.
         if self.rows == 1:
             return None
         return max(1.0, min(float(self.rows), _NOISE * size * self.n / self.noise_multiplier))
@@ -140,16 +106,14 @@ class Shift(SumRelease):
         """Residuals, and slopes; both of persons' further rows, where rows count."""
         return 2 if self.rows == 1 else 4
 
-    def run(self, state: State, parties: Parties) -> State:
-        """Release it, and shift the intercept."""
-        state = self.linked(state)
-        model = cast("Model", state.model)
-        query = self.query(state)
-        found = self.noisy(query, parties) / self.n
+    def learn(self, state: State, answer: Floats) -> State:
+        """Shift the intercept."""
+        model, rows = state.trained, self.query(state).rows
+        found = answer / self.n
         missed, curvature = (
             (float(found[0]), float(found[1]) / self.steep)
-            if query.rows is None
-            else self._of_rows(found, query.rows)
+            if rows is None
+            else self._of_rows(found, rows)
         )
         least = self.least_curvature(self.noise_multiplier, self.n)
         curvature = min(self.steepest, max(curvature, least))
@@ -161,16 +125,13 @@ class Shift(SumRelease):
             model,
             intercept=model.intercept + shift,
             intercept_noise=np.hypot(model.intercept_noise, noise),
-            curvature=curvature,
         )
         return replace(state, model=shifted)
 
     def _of_rows(self, found: Floats, rows: float) -> tuple[float, float]:
-        """Return the mean residual and slope over rows, scaled to the noise of one mean.
-
-        Persons' own means say what shift persons ask for; their further rows say how far rows
-        ask for another one, which is nothing where noise hides that there are such rows.
-        """
+        """Return the mean residual and slope over rows, scaled to the noise of one mean."""
+        # Persons' own means say what shift persons ask for; their further rows say how far rows
+        # ask for another one, which is nothing where noise hides that there are such rows.
         error = self.noise_multiplier / self.n
         of_first, of_further = error / FIRST, error * rows / FURTHER
         missed, slope = found[0] / FIRST, found[1] / (FIRST * self.steep)
@@ -210,58 +171,97 @@ class Shift(SumRelease):
 class Calibration(Shift):
     """The release "calibration": probabilities are right on average.
 
-    Notes
-    -----
     Proof: docs/proofs/after.md.
     """
 
     what: ClassVar[str] = "calibration"
     words: ClassVar[str] = "how far predicted chances are from the truth, on average"
-    place: ClassVar[int] = 110
     steep: ClassVar[float] = STEEP
     steepest: ClassVar[float] = 0.25
     expected: ClassVar[float] = 0.2
     largest: ClassVar[float] = 1.0
 
-    @classmethod
-    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
-        """Refuse it where there are not two classes, or no intercept to shift."""
-        if not listed:
-            return
-        if len(public.get("classes", ())) != 2 or not public["intercept"]:
-            raise CardError("the card lists a calibration that no such model has.")
-        cls.check_size(listed, public)
-
-    def check_fits(self, plan: Plan) -> None:
-        """Raise ParameterError if a plan has other than two classes, or no intercept."""
-        super().check_fits(plan)
-        if plan.outputs != 1 or not plan.intercept:
-            raise ParameterError("a calibration needs two classes and an intercept.")
-
     def query(self, state: State) -> CalibrationQuery:
         """Return the query on the model and its link."""
-        model = cast("Model", state.model)
         link, rows = link_of(state), self.counted(0.5)
-        return CalibrationQuery(self.n, state.declared, model, link, rows=rows)
+        return CalibrationQuery(self.n, state.declared, state.trained, link, rows=rows)
 
-    def linked(self, state: State) -> State:
-        """Return the state with the link of the model, which stays."""
-        return replace(state, link=link_of(state))
+    def learn(self, state: State, answer: Floats) -> State:
+        """Shift the intercept; the link of the model stays."""
+        return super().learn(replace(state, link=link_of(state)), answer)
 
 
 def link_of(state: State) -> Link:
     """Return the link of a trained model of two classes, from public facts."""
     if state.link is not None:
         return state.link
-    model, plan = cast("Model", state.model), state.plan
-    weights = cast("Any", state.meaning).weights or (1.0, 1.0)
-    if plan is None:
-        return Link()
+    model, training = state.trained, state.plan.training
     return link_for(
         model.runs[-1],
-        plan.travel,
-        plan.shared_noise,
+        training.travel,
+        training.shared_noise,
         model.coef[0],
         float(model.intercept[0]),
-        weights,
+        state.labels.weights or (1.0, 1.0),
     )
+
+
+# How large the logarithm of a change is expected to be, as a standard deviation; at most so
+# much of it is made at once.
+_EXPECTED, _LARGEST = 0.4, 0.7
+
+
+@dataclass(frozen=True)
+class SteepnessQuery(CalibrationQuery):
+    """Sums of residuals along the decision, and of slopes there.
+
+    A row of probability p, slope s and label y in {0, 1} adds ``((y - p) v, 3.25 s u v)``, made
+    shorter where it is longer than 1, times its weight, one above 1 counting as 1; of a person
+    the mean over its rows: docs/proofs/after.md, docs/proofs/persons.md.
+    """
+
+    wide: float = 1.0  # the unit of decisions; v is a decision u in it, cut to [-1, 1]
+
+    def factors(self, records: SomeRecords) -> tuple[Any, Any]:
+        """Return v, and the decision times v."""
+        decisions = self.declared.lines(records.X, self.model)[0]
+        v = np.clip(decisions / self.wide, -1.0, 1.0)
+        return v, decisions * v
+
+
+@dataclass(frozen=True)
+class Steepness(SumRelease):
+    """The release "steepness": two successive factors of decisions, for persons.
+
+    For a record the link accounts for the cap of its loss. For persons one clip holds all rows
+    together, and its effect depends on their number, which is not public. Proof:
+    docs/proofs/after.md.
+    """
+
+    what: ClassVar[str] = "steepness"
+    words: ClassVar[str] = "by how much predicted chances are too bold or too timid"
+    proof: ClassVar[str] = "after"
+    at: ClassVar[range] = range(1, 3)
+    size: ClassVar = 2
+
+    def query(self, state: State) -> SteepnessQuery:
+        """Return the query on the model and its link."""
+        model = state.trained
+        mean, deviation = expected_decisions(
+            model.runs[-1], model.coef[0], float(model.intercept[0])
+        )
+        wide = max(math.hypot(mean, deviation), 1e-6)
+        return SteepnessQuery(self.n, state.declared, model, link_of(state), wide=wide)
+
+    def learn(self, state: State, answer: Floats) -> State:
+        """Multiply the model, each time it is asked; the link stays."""
+        state = replace(state, link=link_of(state))
+        model = state.trained
+        missed, steep = answer / self.n
+        error = self.noise_multiplier / self.n
+        # What is missed grows with the logarithm of the change by this, at least two errors.
+        growth = max(float(steep), 2.0 * error) / STEEP
+        kept = _EXPECTED**2 / (_EXPECTED**2 + (error / growth) ** 2)
+        change = min(_LARGEST, max(-_LARGEST, kept * float(missed) / growth))
+        slope = float(np.clip(model.slope * np.exp(change), *SLOPES))
+        return replace(state, model=model.stretched(slope / model.slope, slope))

@@ -5,30 +5,22 @@ docs/proofs/intervals.md.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from dpscd.errors import CardError, ParameterError
+from dpscd.errors import ParameterError
 from dpscd.information import Measure, measure_of, released_size
 from dpscd.kernels.chances import fill_chances
 from dpscd.kernels.dual import predictions
 from dpscd.kernels.margin import MARGIN
 from dpscd.kernels.rows import DenseRows
-from dpscd.plan import Plan
-from dpscd.privacy.release import Release
-from dpscd.problem import DeferredRows, Problem, labels_of
-from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
+from dpscd.problem import DeferredRows, Floats, Problem
+from dpscd.releases.base import State, SumRelease
 from dpscd.releases.query import Query, SomeRecords
-from dpscd.releases.store import Residuals
-
-__all__ = ["Information", "InformationQuery"]
-
-Floats = npt.NDArray[np.float64]
+from dpscd.releases.store import Residuals, inner_labels
 
 # A record with a slope beyond this counts for nothing: its square must be a number.
 _LARGEST = 1e100
@@ -38,8 +30,6 @@ _LARGEST = 1e100
 class InformationQuery(Query):
     """Sums of the second derivatives of records' losses, and of their squared slopes.
 
-    Notes
-    -----
     A record with row z, slope s and second derivative c adds two packed matrices: c z z^T, and
     s^2 z z^T (or its trace), in units that make each no longer than its part, and shortens
     both where they are longer than 1 together. A person adds the means over its rows, slopes
@@ -59,8 +49,6 @@ class InformationQuery(Query):
     def total(self, records: SomeRecords) -> Floats:
         """Return the exact sums; values that are not numbers do not count.
 
-        Notes
-        -----
         Guarantee: a record, or a person, adds a vector of length at most 1. This rests on
         `factor` alone. Proof: docs/proofs/intervals.md.
         """
@@ -95,11 +83,7 @@ class InformationQuery(Query):
             fill_chances(rows, whole, self.theta, 0.0, 1.0, np.ones(2), found[0], found[1])
             return (records.labels > 0.0) - found[0], found[1]
         deferred = DeferredRows(self.problem, records.X)
-        labels = (
-            labels_of(self.problem, deferred, records.labels)
-            if self.residuals is None
-            else self.residuals.labels(deferred, records.labels)
-        )
+        labels = inner_labels(self.problem, self.residuals, deferred, records.labels)
         predictions(rows, self.theta, 1.0, found[0])
         found[1] = 1.0
         return labels - found[0], found[1]
@@ -155,49 +139,28 @@ def _twice(j: int, k: int) -> float:
 class Information(SumRelease):
     """The release "information": what standard errors of coefficients are computed from.
 
-    Notes
-    -----
     Proof: docs/proofs/intervals.md.
     """
 
     what: ClassVar[str] = "information"
     words: ClassVar[str] = "how exactly the records determine the coefficients"
     proof: ClassVar[str] = "intervals"
-    place: ClassVar[int] = 150
-
-    width: int  # entries of the shared vector
-    logistic: bool  # as in :class:`~dpscd.information.Measure`, and so is `robust`
-    robust: bool
-
-    @classmethod
-    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
-        """Refuse it for more than two classes, unstandardised rows or another size."""
-        if not listed:
-            return
-        if len(public.get("classes", (0, 1))) != 2 or not public["standardised"]:
-            raise CardError("the card lists an information that no such model has.")
-        width, logistic = public["d"] + int(public["intercept"] > 0.0), "classes" in public
-        sizes = [released_size(width, logistic=logistic, robust=x) for x in (False, True)]
-        if listed.size not in sizes:
-            raise CardError(WRONG_SIZE.format(cls.what))
-
-    def check_fits(self, plan: Plan) -> None:
-        """Raise ParameterError if a plan has other entries, several outputs or no moments."""
-        super().check_fits(plan)
-        if plan.size != self.width or plan.outputs != 1 or not plan.lists("moments"):
-            raise ParameterError("an information needs one output and released moments.")
 
     @property
     def size(self) -> int:
         """Packed numbers of one matrix, and of the other or its trace."""
-        return released_size(self.width, logistic=self.logistic, robust=self.robust)
+        facts = self.facts
+        return released_size(facts.width, logistic=facts.classifies, robust=facts.robust)
 
-    def run(self, state: State, parties: Parties) -> State:
-        """Release it; the model stays."""
-        plan, problem = cast("Plan", state.plan), state.problem
-        if not parties.store.dense:
+    def query(self, state: State) -> InformationQuery:
+        """Return the query at the trained model."""
+        if not self.facts.dense:
             raise ParameterError("inference needs dense rows.")
-        measure = measure_of(problem, plan.travel, plan.averaging, self.robust)
+        problem, training = state.problem, state.plan.training
+        measure = measure_of(problem, training.travel, training.averaging, self.facts.robust)
         theta = cast("Floats", state.shared)[0] / problem.strength
-        query = InformationQuery(self.n, problem, theta, measure, state.residuals)
-        return replace(state, information=self.noisy(query, parties))
+        return InformationQuery(self.n, problem, theta, measure, state.residuals)
+
+    def learn(self, state: State, answer: Floats) -> State:
+        """Keep it for intervals; the model stays."""
+        return replace(state, information=answer)

@@ -6,35 +6,18 @@ is a mean distance from the centre, or a mean octave of distances.
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd import losses
-from dpscd.errors import CardError, DataError, ParameterError
+from dpscd.errors import DataError, ParameterError
 from dpscd.privacy.random import Purpose
-from dpscd.privacy.release import Release
-from dpscd.problem import Problem, rows_of
-from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
+from dpscd.problem import Floats, Model, Problem, rows_of
+from dpscd.releases.base import State, SumRelease
 from dpscd.releases.query import Query, SomeRecords, whole_sums
 from dpscd.releases.store import Residuals
-
-__all__ = [
-    "DistanceQuery",
-    "LabelMean",
-    "LabelQuery",
-    "LabelSpread",
-    "MeanRelease",
-    "OctaveQuery",
-    "OneNumberQuery",
-    "ResidualQuery",
-    "ResidualSpread",
-]
-
-Floats = npt.NDArray[np.float64]
 
 # A mean distance whose error is more than this, in halves of the declared range, is not asked
 # for, but the mean of so many octaves: its error is relative, whatever part of that range
@@ -52,10 +35,7 @@ _MUCH = 0.85
 class OneNumberQuery(Query):
     """A sum of one number of size at most 1 per record."""
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """A single number."""
-        return (1,)
+    shape: ClassVar = (1,)
 
     @abstractmethod
     def each(self, records: SomeRecords) -> Floats:
@@ -93,18 +73,15 @@ class DistanceQuery(LabelQuery):
 
 @dataclass(frozen=True)
 class OctaveQuery(DistanceQuery):
-    """The sum of the octaves of labels' distances from a released centre.
+    """The sum of the octaves of labels' distances from a released centre."""
 
-    Half a distance of 1 is in octave 1, of ``2^-k`` in octave ``1 - k / 8``, and of ``2^-8`` or
-    less in octave 0; between powers of two octaves grow in a straight line.
-    """
+    # A half distance of 1 is in octave 1, of ``2^-k`` in octave ``1 - k / 8``, and of ``2^-8``
+    # or less in octave 0; between powers of two octaves grow in a straight line.
 
     def each(self, records: SomeRecords) -> Floats:
-        """Return the octaves, each between 0 and 1.
-
-        From mantissa and exponent: logarithms of whole arrays may round equal numbers
-        differently.
-        """
+        """Return the octaves, each between 0 and 1."""
+        # From mantissa and exponent: logarithms of whole arrays may round equal numbers
+        # differently.
         half = super().each(records)
         mantissa, exponent = np.frexp(half)
         found: Floats = 1.0 + (exponent + 2.0 * mantissa - 2.0) / _OCTAVES
@@ -134,43 +111,28 @@ class MeanRelease(SumRelease):
     """The mean of one number per record."""
 
     proof: ClassVar[str] = "moments"
+    size: ClassVar = 1
 
-    @classmethod
-    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
-        """Refuse it for a classifier, or with more than one number."""
-        if listed and "classes" in public:
-            raise CardError("the card states classes but lists a release of numeric labels.")
-        if listed and listed.size != 1:
-            raise CardError(WRONG_SIZE.format(cls.what))
-
-    @property
-    def size(self) -> int:
-        """A single number."""
-        return 1
-
-    def mean(self, query: Query, parties: Parties, time: int = 0) -> float:
+    def mean(self, answer: Floats) -> float:
         """Return the noisy mean over the public n."""
-        return float(self.noisy(query, parties, time)[0] / self.n)
+        return float(answer[0] / self.n)
 
 
 @dataclass(frozen=True)
 class LabelMean(MeanRelease):
-    """The release "label mean", where there is an intercept.
-
-    Notes
-    -----
-    Proof: docs/proofs/moments.md.
-    """
+    """The release "label mean", where there is an intercept. Proof: docs/proofs/moments.md."""
 
     what: ClassVar[str] = "label mean"
     words: ClassVar[str] = "mean of what is predicted"
-    place: ClassVar[int] = 30
     purpose: ClassVar[Purpose] = Purpose.LABEL_MEAN
 
-    def run(self, state: State, parties: Parties) -> State:
-        """Release the mean; a centre outside the bounds is moved to them."""
-        mean = self.mean(LabelQuery(self.n, state.declared), parties)
-        centre = min(1.0, max(-1.0, mean))
+    def query(self, state: State) -> LabelQuery:
+        """Return the query on declared labels."""
+        return LabelQuery(self.n, state.declared)
+
+    def learn(self, state: State, answer: Floats) -> State:
+        """Take the mean; a centre outside the bounds is moved to them."""
+        centre = min(1.0, max(-1.0, self.mean(answer)))
         return replace(state, centre=centre, problem=state.problem.with_mean(centre))
 
 
@@ -180,31 +142,32 @@ class LabelSpread(MeanRelease):
 
     Where noise is large, regressions release the mean octave of distances instead.
 
-    Notes
-    -----
     It depends on the centre, which is public by then. Proof: docs/proofs/moments.md.
     """
 
     what: ClassVar[str] = "label spread"
     words: ClassVar[str] = "typical distance of what is predicted from its centre"
-    place: ClassVar[int] = 40
     purpose: ClassVar[Purpose] = Purpose.LABEL_SPREAD
 
-    def run(self, state: State, parties: Parties) -> State:
-        """Release the spread, and scale labels with it."""
-        declared = state.declared
+    def query(self, state: State) -> DistanceQuery:
+        """Return the query on distances, or on their octaves."""
+        kind = DistanceQuery if self._fine(state) else OctaveQuery
+        return kind(self.n, state.declared, state.centre)
+
+    def learn(self, state: State, answer: Floats) -> State:
+        """Scale labels with the spread."""
+        mean, declared = self.mean(answer), state.declared
+        spread = self.seen(2.0 * mean) if self._fine(state) else self.at_octave(mean)
         unit = declared.label_scale
-        fine = 2.0 * self.noise_multiplier / self.n <= _FINE
-        if fine or not losses.is_of_errors(declared.loss):
-            query = DistanceQuery(self.n, declared, state.centre)
-            spread = self.seen(2.0 * self.mean(query, parties))
-        else:
-            octaves = OctaveQuery(self.n, declared, state.centre)
-            spread = self.at_octave(self.mean(octaves, parties))
         problem = state.problem.with_labels(
             declared.label_centre + unit * state.centre, unit * spread
         )
         return replace(state, problem=problem)
+
+    def _fine(self, state: State) -> bool:
+        """Return whether a mean distance is exact enough; counts have no octaves."""
+        fine = 2.0 * self.noise_multiplier / self.n <= _FINE
+        return fine or not losses.is_of_errors(state.declared.loss)
 
     def at_octave(self, mean: float) -> float:
         """Return the approximate mean distance of normal labels at a mean octave."""
@@ -213,12 +176,10 @@ class LabelSpread(MeanRelease):
         return min(1.0, 2.0 * half / _OF_MEAN)
 
     def seen(self, spread: float) -> float:
-        """Return the expected spread, given that it is positive and the released one.
-
-        The mean of a normal number around `spread` with the release's error, if it is known to
-        be positive: about `spread` where the error is relatively small, about an error where it
-        is not. Too large a spread costs more than one that is too small.
-        """
+        """Return the expected spread, given that it is positive and the released one."""
+        # The mean of a normal number around `spread` with the release's error, if it is known
+        # to be positive: about `spread` where the error is relatively small, about an error
+        # where it is not. Too large a spread costs more than one that is too small.
         error = 2.0 * self.noise_multiplier / self.n
         ratio = max(-30.0, spread / error)
         density = math.exp(-0.5 * ratio * ratio) / math.sqrt(2.0 * math.pi)
@@ -230,23 +191,21 @@ class LabelSpread(MeanRelease):
 class ResidualSpread(LabelSpread):
     """The release "label spread" once more: the mean size of a pilot's residuals.
 
-    Notes
-    -----
     Residuals are measured from predictions that are public by then.
     Proof: docs/proofs/moments.md.
     """
 
-    place: ClassVar[int] = 60
-    needs: ClassVar[str | None] = "shared vector"
-    begins: ClassVar[int] = 1
+    at: ClassVar[range] = range(1, 2)
 
-    def run(self, state: State, parties: Parties) -> State:
-        """Release it, and start from the pilot if it explains much."""
-        if state.pilot is None:
-            raise ParameterError("there was no pilot.")
-        model, left = state.pilot
+    def query(self, state: State) -> ResidualQuery:  # type: ignore[override]
+        """Return the query on what the pilot leaves."""
+        return ResidualQuery(self.n, self._pilot(state)[1])
+
+    def learn(self, state: State, answer: Floats) -> State:
+        """Fit the residuals of the pilot, if it explains much."""
+        model, left = self._pilot(state)
         scale, unit = state.problem.label_scale, state.declared.label_scale
-        spread = self.seen(2.0 * self.mean(ResidualQuery(self.n, left), parties, time=1))
+        spread = self.seen(2.0 * self.mean(answer))
         if not spread * unit < _MUCH * scale:
             return state
         return replace(
@@ -255,3 +214,8 @@ class ResidualSpread(LabelSpread):
             residuals=replace(left, factor=scale / (spread * unit)),
             problem=state.problem.with_labels(0.0, spread * unit),
         )
+
+    def _pilot(self, state: State) -> tuple[Model, Residuals]:
+        if state.pilot is None:
+            raise ParameterError("the plan has no pilot before this release.")
+        return state.pilot

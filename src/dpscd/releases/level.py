@@ -1,26 +1,18 @@
 """Level: the factor by which expected counts of a trained model are off in total."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd import losses
-from dpscd.errors import CardError, ParameterError
+from dpscd.errors import ParameterError
 from dpscd.kernels.chances import fill_means
-from dpscd.plan import Plan
-from dpscd.privacy.release import Release
-from dpscd.problem import Model, Problem
+from dpscd.problem import Floats, Model, Problem
 from dpscd.releases.base import State
 from dpscd.releases.calibration import Shift, ShiftQuery
 from dpscd.releases.query import SomeRecords, whole_sums
-
-__all__ = ["Level", "LevelQuery"]
-
-Floats = npt.NDArray[np.float64]
 
 # What expected counts are multiplied by beside what is missed, and both by this: of counts and
 # expected counts up to 1 the pair is no longer than 1.
@@ -36,8 +28,6 @@ _LEAST = -0.9  # of what is missed, as a part of what is expected
 class LevelQuery(ShiftQuery):
     """Sums of residuals of expected counts, and of expected counts.
 
-    Notes
-    -----
     A record with count y and expected count m in these units adds ``.894 (y - m, m / 2)``, made
     shorter where it is longer than 1: docs/proofs/after.md.
     """
@@ -66,33 +56,15 @@ class LevelQuery(ShiftQuery):
 class Level(Shift):
     """The release "level": expected counts add up to the counts.
 
-    Notes
-    -----
     Proof: docs/proofs/after.md.
     """
 
     what: ClassVar[str] = "level"
     words: ClassVar[str] = "by what expected counts are too high or too low, altogether"
-    place: ClassVar[int] = 108
     steep: ClassVar[float] = _MEAN
     steepest: ClassVar[float] = 1.0
     expected: ClassVar[float] = 0.5
     largest: ClassVar[float] = 2.0
-
-    @classmethod
-    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
-        """Refuse it for labels other than counts, or without an intercept."""
-        if not listed:
-            return
-        if "exposure_bounds" not in public or not public["intercept"]:
-            raise CardError("the card lists a level that no such model has.")
-        cls.check_size(listed, public)
-
-    def check_fits(self, plan: Plan) -> None:
-        """Raise ParameterError if a plan has several outputs, or no intercept."""
-        super().check_fits(plan)
-        if plan.outputs != 1 or not plan.intercept:
-            raise ParameterError("a level needs one output and an intercept.")
 
     def query(self, state: State) -> LevelQuery:
         """Return the query on the model."""
@@ -103,8 +75,8 @@ class Level(Shift):
         spread = problem.label_scale if problem.label_scale < most else mean  # if none is known
         seldom = _FEW + mean + _SPREADS * spread
         reach = min(most, max(seldom, _NOISE * self.n * mean / self.noise_multiplier))
-        rows, model = self.counted(mean / reach), cast("Model", state.model)
-        return LevelQuery(self.n, state.declared, model, reach, rows=rows)
+        rows = self.counted(mean / reach)
+        return LevelQuery(self.n, state.declared, state.trained, reach, rows=rows)
 
     def step(self, missed: float, curvature: float) -> tuple[float, float]:
         """Return the step that makes expected counts the counts; noise is that of both."""

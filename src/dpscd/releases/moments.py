@@ -1,35 +1,25 @@
 """Moments of the features: noisy means and mean squares, to standardise rows."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from dpscd.errors import CardError, DataError, ParameterError
+from dpscd.errors import DataError
 from dpscd.kernels.moments import add_moments, add_person_moments
 from dpscd.kernels.rows import Rows, row_width
 from dpscd.persons import PersonRows
-from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose
-from dpscd.privacy.release import Release
-from dpscd.problem import Problem
-from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
+from dpscd.problem import Floats, Problem
+from dpscd.releases.base import State, SumRelease
 from dpscd.releases.query import Query, SomeRecords
 from dpscd.standard import standard_of
-
-__all__ = ["Moments", "MomentsQuery", "error_of_means"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class MomentsQuery(Query):
     """Sums of features and of their squares, of rows of length at most 1.
 
-    Notes
-    -----
     A record adds ``(x, x * x) / sqrt(2)``, of length at most 1: docs/proofs/moments.md. A
     person adds the mean of what its rows would: docs/proofs/persons.md.
     """
@@ -64,51 +54,29 @@ class MomentsQuery(Query):
 
 @dataclass(frozen=True)
 class Moments(SumRelease):
-    """The release "moments".
-
-    Notes
-    -----
-    Proof: docs/proofs/moments.md.
-    """
+    """The release "moments". Proof: docs/proofs/moments.md."""
 
     what: ClassVar[str] = "moments"
     words: ClassVar[str] = "means and mean squares of the features"
     proof: ClassVar[str] = "moments"
-    place: ClassVar[int] = 20
     purpose: ClassVar[Purpose] = Purpose.MOMENTS
-
-    d: int  # number of features
-
-    @classmethod
-    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
-        """Refuse standardised features without moments, and the other way round."""
-        if public["standardised"] and listed is None:
-            raise CardError("the card states standardised features but lists no moments.")
-        if listed and not public["standardised"]:
-            raise CardError("the card lists moments but states no standardised features.")
-        if listed and listed.size != 2 * public["d"]:
-            raise CardError(WRONG_SIZE.format(cls.what))
-
-    def check_fits(self, plan: Plan) -> None:
-        """Raise ParameterError if a plan has other features."""
-        super().check_fits(plan)
-        if self.d != plan.d:
-            raise ParameterError("moments must be of the plan's features.")
 
     @property
     def size(self) -> int:
         """Two numbers per feature."""
-        return 2 * self.d
+        return 2 * self.facts.d
 
-    def run(self, state: State, parties: Parties) -> State:
-        """Release the moments, and standardise with them."""
-        intercept = state.problem.constant != 0.0
-        dense = parties.store.dense
-        noisy = self.noisy(MomentsQuery(self.n, state.problem), parties)
+    def query(self, state: State) -> MomentsQuery:
+        """Return the query on rows as they are given."""
+        return MomentsQuery(self.n, state.problem)
+
+    def learn(self, state: State, answer: Floats) -> State:
+        """Standardise with the moments."""
+        facts = self.facts
         standard = standard_of(
-            *self.estimates(noisy),
-            centred=dense and intercept,
-            turned=dense and not intercept,
+            *self.estimates(answer),
+            centred=facts.dense and facts.intercept,
+            turned=facts.dense and not facts.intercept,
             levels=state.problem.levels,
         )
         return replace(state, problem=replace(state.problem, standard=standard))

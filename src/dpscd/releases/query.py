@@ -11,9 +11,7 @@ import numpy.typing as npt
 from dpscd.errors import WorkerError
 from dpscd.kernels.margin import MARGIN
 from dpscd.persons import PersonRows
-from dpscd.privacy.sums import unit_of
-
-__all__ = ["FIRST", "FURTHER", "Query", "SomeRecords", "only_sums", "sum_over", "whole_sums"]
+from dpscd.privacy.noise import unit_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,11 +44,10 @@ class SomeRecords(Protocol):
 class Query(ABC):
     """A sum over records; it holds public facts only, and may be sent to the records.
 
-    Notes
-    -----
-    Requires: a record, or a person with all its rows, moves ``unit * total`` by at most 1,
-    whatever it holds. Each query states why; the tests of its release try it on neighbouring
-    data sets.
+    Requires: a record, or a person with all its rows, adds to ``unit * total`` a vector of
+    length at most 1, whatever it holds (one replaced by another moves it by at most 2, which
+    the accountant counts: ``Relation.reach``). Each query states why; the tests of its release
+    try it on neighbouring data sets.
     """
 
     reads_columns: ClassVar[bool] = False
@@ -74,7 +71,9 @@ class Query(ABC):
 
 
 FIRST, FURTHER = 0.6, 0.8
-"""What means of persons, and those of their further rows, are multiplied by: together 1."""
+"""What means of persons, and those of their further rows, are multiplied by.
+
+Their squares add up to 1."""
 
 
 def whole_sums(
@@ -83,11 +82,10 @@ def whole_sums(
     """Return exact sums of numbers of records, in units.
 
     `each`, of shape (numbers, rows), holds for every usable row a vector of length at most 1;
-    rows of weight 0 do not count. For persons the mean of all rows that count is taken, which
-    is no longer than one row: docs/proofs/persons.md, "Other releases". With `rows` twice as
-    many numbers are summed: these means, and these means times the person's further rows, of
-    which up to `rows` count (:meth:`~dpscd.persons.PersonRows.further`), both made shorter so
-    that together they are no longer than 1.
+    rows of weight 0 do not count. For persons the mean of all rows that count is taken, no
+    longer than one row: docs/proofs/persons.md, "Other releases". With `rows` twice as many
+    numbers are summed: these means, and these means times ``(min(m, rows) - 1) / rows`` for a
+    person with m rows, both made shorter so that together they are no longer than 1.
     """
     used, persons = records.weights > 0.0, records.persons
     each = np.where(usable & used, each, 0.0)
@@ -115,10 +113,8 @@ def sum_over(query: Query, parts: Any) -> Floats:
 def only_sums(reply: Any) -> Any:
     """Return what may leave the records: None, a whole number, or an array of whole numbers.
 
-    Notes
-    -----
-    Guarantee: whatever is returned by mistake that is not of this form, a row, a label, a
-    dual, does not leave where the records are.
+    Whatever is returned by mistake that is not of this form, a row or a dual, say, does not
+    leave where the records are.
     """
     if reply is None or type(reply) is int:
         return reply

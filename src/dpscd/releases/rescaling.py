@@ -1,23 +1,15 @@
-"""Rescaling: factor and shift of a regression's predictions."""
+"""Regressions after training: factor and shift of predictions, and whether rows are cut."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from dpscd.errors import CardError, ParameterError
-from dpscd.plan import Plan
-from dpscd.privacy.release import Release
-from dpscd.problem import Model, Problem
-from dpscd.releases.base import WRONG_SIZE, Parties, State, SumRelease
+from dpscd.problem import Floats, Model, Problem
+from dpscd.releases.base import State, SumRelease
+from dpscd.releases.labels import MeanRelease, OneNumberQuery
 from dpscd.releases.query import Query, SomeRecords, whole_sums
-
-__all__ = ["SLOPES", "Rescaling", "RescalingQuery"]
-
-Floats = npt.NDArray[np.float64]
 
 # Errors are measured in so many spreads of the labels, in more where what is released is so
 # exact that a slope still is: a longer unit cuts fewer errors.
@@ -41,8 +33,6 @@ _CLEAR = 2.0
 class RescalingQuery(Query):
     """Sums for the regression line of labels on predictions.
 
-    Notes
-    -----
     A record with error r and prediction u in these units, v being u cut to [-1, 1], adds
     ``(r, r v, v / 2, v^2 / 2)``, made shorter where it is longer than 1: docs/proofs/after.md.
     """
@@ -53,11 +43,7 @@ class RescalingQuery(Query):
     centre: float  # predictions are measured from it
     wide: float  # unit of predictions
     far: float  # unit of errors
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Errors, errors times predictions, predictions, and their squares."""
-        return (4,)
+    shape: ClassVar = (4,)
 
     def total(self, records: SomeRecords) -> Floats:
         """Return the exact sums; values that are not numbers do not count."""
@@ -78,50 +64,30 @@ class RescalingQuery(Query):
 class Rescaling(SumRelease):
     """The release "rescaling": the line from predictions to labels.
 
-    Notes
-    -----
     Proof: docs/proofs/after.md.
     """
 
     what: ClassVar[str] = "rescaling"
     words: ClassVar[str] = "how predictions should be stretched and shifted to fit on average"
     proof: ClassVar[str] = "after"
-    place: ClassVar[int] = 130
-    begins: ClassVar[int] = 1  # long rows have time 0: a recorder tells them apart
+    at: ClassVar[range] = range(1, 2)
+    size: ClassVar = 4
 
-    @classmethod
-    def check_listed(cls, listed: Release | None, public: Mapping[str, Any]) -> None:
-        """Refuse it for a classifier, unstandardised rows, or another number of sums."""
-        if listed and ("classes" in public or "exposure_bounds" in public):
-            raise CardError("the card lists a rescaling that no such model has.")
-        if listed and not public["standardised"]:
-            raise CardError("the card lists a rescaling of what was not standardised.")
-        if listed and listed.size != 4:
-            raise CardError(WRONG_SIZE.format(cls.what))
-
-    def check_fits(self, plan: Plan) -> None:
-        """Raise ParameterError if a plan has several outputs, no spread or no moments."""
-        super().check_fits(plan)
-        if plan.outputs != 1 or not (plan.lists("label spread") and plan.lists("moments")):
-            raise ParameterError(
-                "a rescaling needs one output, a released spread and released moments."
-            )
-
-    @property
-    def size(self) -> int:
-        """Four sums."""
-        return 4
-
-    def run(self, state: State, parties: Parties) -> State:
-        """Release it, and stretch and shift the model."""
-        model, meaning = cast("Model", state.model), cast("Any", state.meaning)
-        declared, error = state.declared, self.noise_multiplier / self.n
+    def query(self, state: State) -> RescalingQuery:
+        """Return the query on the model."""
+        model, labels, declared = state.trained, state.labels, state.declared
         spread = model.runs[0].label_scale
         centre = declared.label_centre + declared.label_scale * state.centre
-        wide, far = _wide(model), _far(error, spread)
-        bounds = (meaning.low, meaning.high)
-        query = RescalingQuery(self.n, declared, model, bounds, centre, wide, far)
-        missed, tilt, mean, square = (self.noisy(query, parties, self.begins) / self.n).tolist()
+        wide, far = _wide(model), _far(self.noise_multiplier / self.n, spread)
+        bounds = (labels.low, labels.high)
+        return RescalingQuery(self.n, declared, model, bounds, centre, wide, far)
+
+    def learn(self, state: State, answer: Floats) -> State:
+        """Stretch and shift the model."""
+        model, query = state.trained, self.query(state)
+        declared, centre, wide, far = query.declared, query.centre, query.wide, query.far
+        spread, error = model.runs[0].label_scale, self.noise_multiplier / self.n
+        missed, tilt, mean, square = (answer / self.n).tolist()
         square = min(1.0, max(square, 2.0 * error) / _SLOW)
         mean = min(math.sqrt(square), max(-math.sqrt(square), mean / _SLOW))
         units = np.array([far, far / wide])
@@ -133,15 +99,9 @@ class Rescaling(SumRelease):
         shift, more = found.tolist()
         slope = float(np.clip(1.0 + more, *SLOPES))
         shift = float(np.clip(shift, -spread, spread))
-        rescaled = replace(
-            model,
-            coef=slope * model.coef,
-            intercept=slope * model.intercept + (1.0 - slope) * centre + shift,
-            coef_noise=slope * np.asarray(model.coef_noise),
-            intercept_noise=slope * np.asarray(model.intercept_noise),
-            slope=slope,
-        )
-        return replace(state, model=rescaled)
+        model = model.stretched(slope, slope)
+        intercept = model.intercept + (1.0 - slope) * centre + shift
+        return replace(state, model=replace(model, intercept=intercept))
 
 
 def _far(error: float, spread: float) -> float:
@@ -150,10 +110,8 @@ def _far(error: float, spread: float) -> float:
 
 
 def _wide(model: Model) -> float:
-    """Return the unit of predictions, from released moments as if features were unrelated.
-
-    In spreads of labels: the first problem's, because a later one is that of residuals.
-    """
+    """Return the unit of predictions, from released moments as if features were unrelated."""
+    # In spreads of labels: the first problem's, because a later one is that of residuals.
     spread, last = model.runs[0].label_scale, model.runs[-1]
     standard = cast("Any", last.standard)
     inner = standard.inner(model.coef[0] * last.row_bound)
@@ -162,15 +120,75 @@ def _wide(model: Model) -> float:
 
 
 def _step(error: float, expected: Floats, mean: float, square: float) -> Floats:
-    """Return the matrix from released errors to the expected shift and change of slope.
-
-    Both are a priori normal around 0 with deviations `expected`; released is ``(1, mean; mean,
-    square)`` times them, with noise.
-    """
-    # Without an intercept the mean error is left alone: no slope could make up for it.
+    """Return the matrix from released errors to the expected shift and change of slope."""
+    # Both are a priori normal around 0 with deviations `expected`; released is ``(1, mean;
+    # mean, square)`` times them, with noise. Without an intercept the mean error is left alone:
+    # no slope could make up for it.
     first = (1.0, mean) if expected[0] else (0.0, 0.0)
     moments = np.array([first, (first[1], square)])
     prior = np.diag(np.square(expected))
     seen = moments @ prior @ moments + error**2 * np.eye(2)
     step: Floats = np.linalg.solve(seen, moments @ prior).T
     return step
+
+
+# Errors beyond so many times the labels' spread count as that; beyond more where what is
+# released is still so exact, in squares of that spread.
+_LONG_FAR, _LONG_EXACT = 5.0, 0.01
+# Rows are cut only if what that gains is so many times its noise.
+_SEEN = 1.5
+
+
+@dataclass(frozen=True)
+class LongRowsQuery(OneNumberQuery):
+    """The sum of the decrease of squared errors if rows are cut in prediction.
+
+    A record adds its squared error with the whole row less the one with the row cut to the
+    row bound, in units of ``far^2``; one whose row is not longer adds 0.
+    Proof: docs/proofs/after.md.
+    """
+
+    declared: Problem  # sets the longest row
+    model: Model  # released
+    bounds: tuple[float, float]  # bounds of predictions
+    far: float  # larger errors count as this
+
+    def each(self, records: SomeRecords) -> Floats:
+        """Return the differences, each between -1 and 1."""
+        whole, cut = self.declared.lines(records.X, self.model)
+        with np.errstate(all="ignore"):
+            return self._squares(whole, records.labels) - self._squares(cut, records.labels)
+
+    def _squares(self, line: Floats, labels: Floats) -> Floats:
+        """Return squared errors, at most 1."""
+        guess = np.clip(line, *self.bounds)
+        found: Floats = np.square(np.minimum(np.abs(guess - labels) / self.far, 1.0))
+        return found
+
+
+@dataclass(frozen=True)
+class LongRows(MeanRelease):
+    """The release "long rows": whether predictions cut rows to the row bound.
+
+    Proof: docs/proofs/after.md.
+    """
+
+    what: ClassVar[str] = "long rows"
+    words: ClassVar[str] = "what cutting long rows in predictions would gain"
+    proof: ClassVar[str] = "after"
+
+    def query(self, state: State) -> LongRowsQuery:
+        """Return the query on the model."""
+        model, labels, error = state.trained, state.labels, self.noise_multiplier / self.n
+        # Of labels: the first problem's spread, a later one is of what a pilot leaves.
+        far = max(_LONG_FAR, math.sqrt(_LONG_EXACT / error)) * model.runs[0].label_scale
+        far = min(far, labels.high - labels.low)
+        return LongRowsQuery(self.n, state.declared, model, (labels.low, labels.high), far)
+
+    def learn(self, state: State, answer: Floats) -> State:
+        """Cut rows in prediction if that gains."""
+        if self.mean(answer) <= _SEEN * (self.noise_multiplier / self.n):
+            return state
+        return replace(
+            state, model=replace(state.trained, longest_row=state.declared.row_bound)
+        )

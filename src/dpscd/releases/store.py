@@ -5,25 +5,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd.kernels.dual import predictions
 from dpscd.kernels.rows import Rows
 from dpscd.privacy.random import Source
-from dpscd.problem import DeferredRows, Problem, labels_of
+from dpscd.problem import DeferredRows, Floats, Problem, labels_of
 from dpscd.releases.query import Query
 
 if TYPE_CHECKING:
-    from dpscd.plan import Plan
-
-__all__ = ["LabelFacts", "RecordStore", "Residuals"]
-
-Floats = npt.NDArray[np.float64]
+    from dpscd.releases.base import Observer
+    from dpscd.releases.training import Training
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """Residuals of a pilot, in units of `factor`; public, except each record's own."""
+    """Residuals of a pilot, times `factor`; public, except each record's own."""
 
     pilot: Problem  # the pilot's problem
     shared: Floats  # its released shared vector
@@ -33,6 +29,15 @@ class Residuals:
         """Return the residuals of labels in the user's units."""
         left = labels_of(self.pilot, rows, labels) - _predicted(self.pilot, rows, self.shared)
         return left * self.factor
+
+
+def inner_labels(
+    problem: Problem, residuals: Residuals | None, rows: Rows | DeferredRows, labels: Floats
+) -> Floats:
+    """Return what a training is fitted to: labels in its units, or a pilot's residuals."""
+    if residuals is None:
+        return labels_of(problem, rows, labels)
+    return residuals.labels(rows, labels)
 
 
 def _predicted(problem: Problem, rows: Rows | DeferredRows, shared: Floats) -> Floats:
@@ -45,18 +50,9 @@ def _predicted(problem: Problem, rows: Rows | DeferredRows, shared: Floats) -> F
     return out
 
 
-class LabelFacts(Protocol):
-    """Encoding of labels, by declared or released facts."""
-
-    def scaling(self, *, centred: bool) -> tuple[float, float]:
-        """Return the public centre and scale of the labels."""
-
-
 class RecordStore(Protocol):
     """Records that a fit may sum over but never sees.
 
-    Notes
-    -----
     Guarantee: :meth:`total` is the one way to a sum outside a training; it is exact, in
     units, over no more records than sums can hold, and nothing else leaves.
     """
@@ -65,22 +61,19 @@ class RecordStore(Protocol):
     def dense(self) -> bool:
         """Whether rows are dense: a public fact of their layout."""
 
-    @property
-    def meaning(self) -> LabelFacts:
-        """Encoding of labels."""
-
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over all records."""
 
-    def bound(self, pairs: Sequence[tuple[float, float]]) -> LabelFacts:
-        """Take released bounds of columns; return the encoding of labels with them."""
+    def bound(self, pairs: Sequence[tuple[float, float]]) -> None:
+        """Read records with released bounds of columns from now on."""
 
     def train(
         self,
         problem: Problem,
-        plan: "Plan",
+        plan: "Training",
         source: Source,
         residuals: Residuals | None,
         progress: Callable[[int], None] | None,
+        observer: "Observer | None",
     ) -> Floats:
         """Return the shared vector of a training, on labels or on a pilot's residuals."""

@@ -1,21 +1,34 @@
-"""Chart of the coefficients of a model, as a table, with the noise band."""
+"""The coefficients of a model with their noise: a chart, maps of pairs, and a table of all."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from dpscd.estimators.purpose import clear_words, has_intervals, prediction_note
-from dpscd.report.axis import CUT, at, axis, beyond, is_cut
-from dpscd.report.html import Html, counted, data_table, fixed, html, joined, number, whole
-from dpscd.report.pair_map import pair_maps
-from dpscd.report.subject import BAND, Subject, Weight
-
-__all__ = ["coefficients"]
+from dpscd.estimators.purpose import clear_words, prediction_note
+from dpscd.estimators.shapes import BAND
+from dpscd.report.chart import chart_table, grouped, plot, reach, sign
+from dpscd.report.html import (
+    Html,
+    counted,
+    data_table,
+    each,
+    fixed,
+    html,
+    joined,
+    number,
+    whole,
+)
+from dpscd.report.subject import Subject, Weight
 
 _SHOWN = 24  # weights in the chart
 _ROWS = 60  # effects in the chart, of whole columns
 _VALUES = 9  # of a curve
 _LISTED = 2000  # in the table of all; a page must stay a page
+
+_MAPS = 6  # the clearest
+_ACROSS, _DOWN = 12, 24  # values shown: a map must fit on a phone, and on a page
+_SHADES = 5
+_MINUS = "\u2212"
 
 
 def coefficients(subject: Subject) -> Html:
@@ -23,56 +36,46 @@ def coefficients(subject: Subject) -> Html:
     parts = [_intro(subject)]
     names = subject.outputs
     for output, name in enumerate(names):
-        chart = joined(
-            [
-                _chart(subject, output, name),
-                pair_maps(subject, output, name),
-                _everything(subject, output, name),
-            ]
+        chart = _chart(subject, output, name)
+        own = joined(
+            [chart, pair_maps(subject, output, name), _everything(subject, output, name)]
         )
         if len(names) > 1:
-            chart = html(
-                '<details class="part"{open}><summary>Towards {name}</summary>'
-                "{chart}</details>\n",
-                open=Html(" open" if output == 0 else ""),
-                name=name,
-                chart=chart,
+            own = html(
+                '<details class="part"{}><summary>Towards {}</summary>{}</details>\n',
+                Html(" open" if output == 0 else ""),
+                name,
+                own,
             )
-        parts.append(chart)
+        parts.append(own)
     return joined(parts)
 
 
 def _intro(subject: Subject) -> Html:
+    purpose = prediction_note(subject.estimator, subject.noun)
+    if subject.fit.has_intervals:
+        purpose = (
+            f"These are the {subject.noun}s that predictions are made with; estimates and "
+            "confidence intervals are in the section before."
+        )
     return html(
         "<p>{units}</p>\n{purpose}{noise}",
         units=f"{_units(subject)} {_scale(subject)}",
-        purpose=_purpose(subject),
+        purpose=html("<p>{text}</p>\n", text=purpose) if purpose else html(""),
         noise=_noise(subject),
     )
 
 
-def _purpose(subject: Subject) -> Html:
-    """Return what the numbers may be used for."""
-    text = prediction_note(subject.estimator, subject.noun)
-    if has_intervals(subject.estimator):
-        text = (
-            f"These are the {subject.noun}s that predictions are made with; estimates and "
-            "confidence intervals are in the section before."
-        )
-    return html("<p>{text}</p>\n", text=text) if text else html("")
-
-
-_MULTINOMIAL = (
-    "Each weight is a change of the score of its class. Differences count: 0.7 more than in "
-    "another class doubles the odds against that one, and what is the same in all changes "
-    "nothing."
-)
-
-
 def _units(subject: Subject) -> str:
-    if subject.is_multinomial:
-        return _MULTINOMIAL.replace("weight", subject.noun)
-    words = subject.kind.weight.format(target=subject.trained_on or "the prediction")
+    words = subject.kind.weight
+    if subject.facts.joint:
+        words = (
+            "Each weight is a change of the score of its class. Differences count: 0.7 more "
+            "than in another class doubles the odds against that one, and what is the same in "
+            "all changes nothing."
+        )
+    target = subject.schema.target.trained_on if subject.schema else None
+    words = words.format(target=target or "the prediction")
     return words.replace("weight", subject.noun)
 
 
@@ -104,18 +107,8 @@ def _noise(subject: Subject) -> Html:
         band=subject.band,
         clear=clear_words(subject.noun),
         noun=subject.noun,
-        out=_sign("out"),
-        within=_sign("within"),
-    )
-
-
-def _sign(kind: str) -> Html:
-    return html(
-        '<svg class="w {kind}" width="40" height="16" aria-hidden="true" focusable="false">'
-        '<line class="far" x1="2" x2="38" y1="8" y2="8"/>'
-        '<line class="near" x1="11" x2="29" y1="8" y2="8"/>'
-        '<circle cx="20" cy="8" r="4.5"/></svg>',
-        kind=kind,
+        out=sign("out", "far", "near"),
+        within=sign("within", "far", "near"),
     )
 
 
@@ -123,30 +116,31 @@ def _chart(subject: Subject, output: int, name: str) -> Html:
     # Pairs are maps.
     every = [x for x in subject.weights(output) if x.pair is None]
     chosen = _chosen(subject, every)
-    reach = _reach(chosen)
+    end = reach([x.value for x in chosen], [abs(x.value) + x.band for x in chosen])
     places = _places(every)
-    cut = any(is_cut(x.value - x.band, x.value + x.band, reach) for x in chosen)
-    groups = list(dict.fromkeys(x.group for x in chosen))
     kept = set(map(id, chosen))
-    body = joined(
-        _group(group, [x for x in every if id(x) in kept and x.group == group], reach, places)
-        for group in groups
-    )
+    shown = [x for x in every if id(x) in kept]
+    parts = []
+    for column in dict.fromkeys(x.group for x in chosen):
+        own = [x for x in shown if x.group == column]
+        rows = [(x.label, _plot(x, end), _numbers(x, places)) for x in own]
+        alone = len(own) == 1 and own[0].label == column
+        parts.append(grouped(column, rows, alone=alone))
+    noun = subject.noun.capitalize()
+    part = ": the clearest, by column" if len(chosen) < len(every) else ""
     return html(
-        '<p class="lead">{sum}</p>\n'
-        '<table class="weights"><caption>{noun}s towards {name}{part}</caption>\n'
-        '<thead><tr><th scope="col">{what}</th><th scope="col" class="plot">'
-        '<span class="hidden">Chart</span>{axis}</th>'
-        '<th scope="col" class="num">{noun}{pm}</th></tr></thead>\n{body}</table>\n{cut}',
-        noun=subject.noun.capitalize(),
+        '<p class="lead">{sum}</p>\n{chart}',
         sum=_summary(subject, subject.weights(output)),
-        name=name,
-        part=": the clearest, by column" if len(chosen) < len(every) else "",
-        what="Feature" if subject.schema is None else "Value",
-        axis=axis(reach),
-        pm=" ± band" if subject.card.private else "",
-        body=body,
-        cut=html("<p>{text}</p>\n", text=CUT) if cut else html(""),
+        chart=chart_table(
+            "weights",
+            f"{noun}s towards {name}{part}",
+            (
+                "Feature" if subject.schema is None else "Value",
+                f"{noun} ± band" if subject.card.private else noun,
+            ),
+            joined(parts),
+            end,
+        ),
     )
 
 
@@ -179,13 +173,6 @@ def _summary(subject: Subject, weights: list[Weight]) -> str:
     return f"Clear: {whole(clear)} of {whole(count)} {subject.noun}s."
 
 
-def _reach(weights: list[Weight]) -> float:
-    """Return the end of the axis: every weight fits, but not the widest bands."""
-    ends = sorted(abs(x.value) + x.band for x in weights)
-    most = ends[int(0.8 * (len(ends) - 1))]
-    return max(most, 1.1 * max(abs(x.value) for x in weights)) or 1.0
-
-
 def _places(weights: list[Weight]) -> int:
     """Return how many decimal places show two digits of a typical band."""
     sizes = sorted(x.band or abs(x.value) / 10.0 for x in weights)
@@ -193,70 +180,122 @@ def _places(weights: list[Weight]) -> int:
     return max(0, min(8, 1 - math.floor(math.log10(typical)))) if typical > 0.0 else 2
 
 
-def _group(group: str, weights: list[Weight], reach: float, places: int) -> Html:
-    head = html("")
-    alone = len(weights) == 1 and weights[0].label == group
-    if group and not alone:
-        head = html(
-            '<tr class="group"><th scope="rowgroup" colspan="3">{group}</th></tr>\n',
-            group=group,
-        )
-    rows = joined(
-        _row(x, reach, places, kind="single" if alone else "" if group else "plain")
-        for x in weights
-    )
-    return html("<tbody>{head}{rows}</tbody>\n", head=head, rows=rows)
+def _plot(weight: Weight, end: float) -> Html:
+    shares = {"far": 1.0, "near": 1.0 / BAND} if weight.band else {}
+    bars = {
+        name: (weight.value - share * weight.band, weight.value + share * weight.band)
+        for name, share in shares.items()
+    }
+    return plot(weight.value, bars, end, out=weight.clear)
 
 
-def _row(weight: Weight, reach: float, places: int, *, kind: str) -> Html:
-    band = html("")
-    if weight.band:
-        band = html(
-            ' <span class="pm">± {band}</span><span class="hidden">, {word}</span>',
-            band=fixed(weight.band, places),
-            word=weight.word,
-        )
+def _numbers(weight: Weight, places: int) -> Html:
+    value = html("{}", fixed(weight.value, places))
+    if not weight.band:
+        return value
     return html(
-        '<tr class="{kind}"><th scope="row">{label}</th><td class="plot">{plot}</td>'
-        '<td class="num">{value}{band}</td></tr>\n',
-        kind=kind,
-        label=weight.label,
-        plot=_plot(weight, reach),
-        value=fixed(weight.value, places),
-        band=band,
+        '{} <span class="pm">± {}</span><span class="hidden">, {}</span>',
+        value,
+        fixed(weight.band, places),
+        weight.word,
     )
 
 
-def _plot(weight: Weight, reach: float) -> Html:
-    """Return a weight on its axis, with positions relative to the width."""
-    lines = joined(
-        html(
-            '<line class="{name}" x1="{low}" x2="{high}" y1="11" y2="11"/>',
-            name=name,
-            low=at(weight.value - share * weight.band, reach),
-            high=at(weight.value + share * weight.band, reach),
-        )
-        for name, share in (("far", 1.0), ("near", 1.0 / BAND))
-        if weight.band
-    )
+def pair_maps(subject: Subject, output: int, name: str) -> Html:
+    """Return the maps of the clearest pairs of one output, if there are any."""
+    effects = [x for x in subject.weights(output) if x.pair is not None]
+    found = [list(own) for _, own in groupby(effects, key=lambda x: x.group)]
+    if not found:
+        return html("")
+    maps = joined(_map(subject, own, name) for own in found[:_MAPS])
+    left = len(found) - _MAPS
+    more = html("<p>{} more pairs are in the table of all.</p>\n", left)
     return html(
-        '<svg class="w {kind}" width="100%" height="22" aria-hidden="true" focusable="false">'
-        '<line class="zero" x1="50%" x2="50%" y1="0" y2="22"/>'
-        '{lines}{beyond}<circle cx="{at}" cy="11" r="4.5"/></svg>',
-        beyond=beyond(weight.value - weight.band, weight.value + weight.band, reach),
-        kind="out" if weight.clear else "within",
-        lines=lines,
-        at=at(weight.value, reach),
+        "<h3>Pairs</h3>\n<p>What a pair adds to the effects of its two columns, relative to "
+        'the average of the pair: <span class="up3 key">blue</span> is more, '
+        '<span class="down3 key">orange</span> less, and the stronger the further. A '
+        "<strong>+</strong> or <strong>{minus}</strong> stands where the effect is clear. A "
+        "part of what one column does alone can show up here too.</p>\n{maps}{more}",
+        minus=_MINUS,
+        maps=maps,
+        more=more if left > 0 else html(""),
+    )
+
+
+def _map(subject: Subject, effects: Sequence[Weight], name: str) -> Html:
+    group = effects[0].group
+    first, second = subject.pair(group)
+    cells = {x.pair: x for x in effects if x.pair is not None}
+    down, across = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
+    if len(across) > len(down):
+        cells = {(b, a): x for (a, b), x in cells.items()}
+        first, second, down, across = second, first, across, down
+    shown = len(down) * len(across)
+    down = _thinned(down, _DOWN, subject, first, [(a, x) for (a, _), x in cells.items()])
+    across = _thinned(across, _ACROSS, subject, second, [(b, x) for (_, b), x in cells.items()])
+    most = max(abs(x.value) for x in effects) or 1.0
+    part = len(down) * len(across) < shown
+    tall = Html(' class="tall"' if max(map(len, across)) > 2 else "")
+    return html(
+        '<div class="scroll" role="region" tabindex="0" aria-label="{group}">'
+        '<table class="map"><caption>{group}: effect towards {name}{part}, '
+        "from {minus}{reach} to {reach}</caption>\n<thead><tr><th>{first} ↓ {second} →</th>"
+        "{heads}</tr></thead>\n<tbody>{rows}</tbody></table></div>\n",
+        group=group,
+        name=name,
+        part=", at some of the values" if part else "",
+        minus=_MINUS,
+        reach=number(most, 2),
+        first=first,
+        second=second,
+        heads=each('<th scope="col"{}>{}</th>', ((tall, label) for label in across)),
+        rows=each(
+            '<tr><th scope="row">{}</th>{}</tr>\n',
+            (
+                (label, joined(_cell(cells.get((label, other)), most) for other in across))
+                for label in down
+            ),
+        ),
+    )
+
+
+def _thinned(
+    labels: list[str], most: int, subject: Subject, name: str, effects: list[tuple[str, Weight]]
+) -> list[str]:
+    """Return the shown labels: numbers at regular distances, else the clearest."""
+    if len(labels) <= most:
+        return labels
+    if name in subject.numbers:
+        return labels[:: -(-len(labels) // most)]
+    clear: dict[str, tuple[bool, float]] = {}
+    for label, effect in effects:
+        clear[label] = max(clear.get(label, effect.clearness), effect.clearness)
+    kept = sorted(labels, key=clear.__getitem__, reverse=True)[:most]
+    return [label for label in labels if label in kept]
+
+
+def _cell(effect: Weight | None, most: float) -> Html:
+    """Return one shaded cell; an empty one for values that the model does not know."""
+    if effect is None:
+        return html("<td></td>")
+    shade = round(_SHADES * abs(effect.value) / most)
+    side = "up" if effect.value > 0.0 else "down"
+    sign = ("+" if effect.value > 0.0 else _MINUS) if effect.clear else ""
+    return html(
+        '<td class="{}{}">{}<span class="hidden"> {} ± {}</span></td>',
+        side,
+        shade,
+        sign,
+        number(effect.value, 2),
+        number(effect.band, 2),
     )
 
 
 def _everything(subject: Subject, output: int, name: str) -> Html:
     every = subject.weights(output)
-    listed = every
-    if len(every) > _LISTED:
-        listed = _clearest(every)[:_LISTED]
+    listed = every if len(every) <= _LISTED else _clearest(every)[:_LISTED]
     left = len(every) - len(listed)
-    note = html("<p>{left} more are in the model file.</p>", left=whole(left))
+    note = html("<p>{} more are in the model file.</p>", whole(left)) if left else html("")
     rows = _rows(subject, [subject.intercept(output), *listed])
     headings = ["Feature"] if subject.schema is None else ["Column", "Value"]
     names = len(headings)
@@ -269,7 +308,7 @@ def _everything(subject: Subject, output: int, name: str) -> Html:
         table=data_table(
             f"All {subject.noun}s towards {name}", headings, rows, numeric=len(headings) - names
         ),
-        note=note if left else html(""),
+        note=note,
     )
 
 

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-__all__ = ["Html", "counted", "data_table", "fixed", "html", "joined", "number", "whole"]
-
 _LONG = 40  # rows, beyond which a table scrolls in a frame of its own
 _SHORT = 12  # rows of a table that stays on one page of paper
 
@@ -16,16 +14,20 @@ class Html(str):
     __slots__ = ()
 
 
-def html(template: str, **parts: Any) -> Html:
-    """Return a template with its ``{marks}`` filled in.
+def html(template: str, *marks: Any, **parts: Any) -> Html:
+    """Return a template with its marks, ``{}`` or ``{name}``, filled in.
 
-    Notes
-    -----
     Guarantee: parts that are not :class:`Html` become text, never markup or attributes: names
     of columns, classes and data sets come from users. Signs that do not print, those that
     turn the direction of writing among them, become a replacement sign.
     """
-    return Html(template.format(**{name: _safe(part) for name, part in parts.items()}))
+    named = {name: _safe(part) for name, part in parts.items()}
+    return Html(template.format(*map(_safe, marks), **named))
+
+
+def each(template: str, rows: Iterable[Iterable[Any]]) -> Html:
+    """Return a template once for each row of parts."""
+    return joined(html(template, *row) for row in rows)
 
 
 def joined(parts: Iterable[Html], between: str = "") -> Html:
@@ -40,26 +42,12 @@ def data_table(
 
     The first cell of each row is its heading; the last `numeric` columns are numbers.
     """
-    first = len(headings) - numeric
-
-    def cell(place: int, content: Any) -> Html:
-        if place == 0:
-            return html('<th scope="row">{x}</th>', x=content)
-        kind = Html(' class="num"' if place >= first else "")
-        return html("<td{kind}>{x}</td>", kind=kind, x=content)
-
-    head = joined(
-        html(
-            '<th scope="col"{kind}>{x}</th>',
-            kind=Html(' class="num"' if place >= first else ""),
-            x=heading,
-        )
-        for place, heading in enumerate(headings)
-    )
-    lines = [
-        html("<tr>{cells}</tr>\n", cells=joined(cell(*pair) for pair in enumerate(row)))
-        for row in rows
-    ]
+    kinds = [Html()] * (len(headings) - numeric) + [Html(' class="num"')] * numeric
+    head = each('<th scope="col"{}>{}</th>', zip(kinds, headings, strict=True))
+    lines = []
+    for first, *others in rows:
+        cells = each("<td{}>{}</td>", zip(kinds[1:], others, strict=True))
+        lines.append(html('<tr><th scope="row">{}</th>{}</tr>\n', first, cells))
     kind = (" wide" if len(headings) > 3 else "") + (
         " long" if len(lines) > _LONG else " short" if len(lines) <= _SHORT else ""
     )

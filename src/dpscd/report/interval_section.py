@@ -1,23 +1,100 @@
 """Effects with confidence intervals: a forest plot as a table, and all its numbers."""
 
 import math
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from dpscd.estimators.intervals import Intervals
-from dpscd.information import ROBUST
-from dpscd.report.axis import CUT, at, axis, beyond, is_cut
-from dpscd.report.html import Html, counted, data_table, html, joined, number, whole
-from dpscd.report.interval_rows import (
-    INTERCEPT,
-    Drawn,
-    Estimate,
-    drawn,
-    estimates,
-    reach_of,
-)
+from dpscd.preprocessing.column_features import declared_bounds
+from dpscd.report.chart import chart_table, grouped, plot, reach, sign
+from dpscd.report.html import Html, counted, data_table, each, html, joined, number, whole
 from dpscd.report.subject import Subject
 
-__all__ = ["interval_section"]
+INTERCEPT = "(intercept)"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One term of a summary."""
+
+    term: str
+    group: str  # column of the term
+    label: str  # the part of the column
+    widest: float  # range of the feature, 0 if its unit cannot be changed
+    refused: str | None  # why there is no interval: then the numbers are NaN
+    value: float  # this and the others as in the summary
+    low: float
+    high: float
+    error: float
+    p_value: float
+    privacy: float
+
+    @property
+    def leaves_out_zero(self) -> bool:
+        """Whether the interval does not contain 0."""
+        return self.low > 0.0 or self.high < 0.0
+
+    @property
+    def extent(self) -> float:
+        """Distance from 0 to the far end of the interval."""
+        return max(abs(self.low), abs(self.high))
+
+
+def estimates(subject: Subject, summary: Intervals) -> list[Estimate]:
+    """Return the terms of a summary, the intercept last."""
+    known = _places(subject)
+    names = ("estimate", "low", "high", "std_error", "p_value", "privacy")
+    found = []
+    for row in summary.frame.to_dict(orient="records"):
+        group, label, widest = known.get(str(row["term"]), ("", str(row["term"]), 0.0))
+        term = str(row["term"]) if subject.schema else label
+        numbers = (float(row[name]) for name in names)
+        found.append(Estimate(term, group, label, widest, row["refused"], *numbers))
+    return found
+
+
+def _places(subject: Subject) -> dict[str, tuple[str, str, float]]:
+    """Return column, label and width of the terms, by their names."""
+    if subject.schema is None:
+        widest = 2.0 * subject.facts.row_bound
+        terms = subject.features or [f"x{k}" for k in range(subject.facts.d)]
+        labels = subject.names
+        return {term: ("", own, widest) for term, own in zip(terms, labels, strict=True)}
+    found = {}
+    for column in subject.schema.features:
+        name = column.name
+        found[f"{name}=(missing)"] = name, "(missing)", 0.0
+        if column.kind == "category":
+            against = f"{name}, against {column.values[0]}"
+            for level in (*column.values, "(other)", "(missing)"):
+                found[f"{name}={level}"] = against, str(level), 0.0
+        elif column.kind == "number":
+            low, high = declared_bounds(column, subject.bounds)
+            term = f"log1p({name})" if column.transform else name
+            width = high - low if not column.transform else 0.0
+            found[term] = name, term, width
+        else:
+            found[name] = name, name, 0.0
+    return found
+
+
+def reach_of(shown: list[Estimate]) -> float:
+    """Return the end of the axis for estimates, or for those whose unit cannot be changed."""
+    fixed = [x for x in shown if not x.widest] or shown
+    return reach([x.value for x in fixed], [x.extent for x in fixed])
+
+
+def drawn(estimate: Estimate, end: float) -> Estimate:
+    """Return an estimate for the power of ten of its feature that fills the axis best."""
+    if not estimate.widest or not estimate.extent:
+        return estimate
+    power = math.floor(math.log10(end / estimate.extent))
+    step = 10.0 ** min(power, math.floor(math.log10(estimate.widest)))
+    if step == 1.0:
+        return estimate
+    numbers = {name: step * getattr(estimate, name) for name in ("value", "low", "high")}
+    return replace(estimate, label=f"{estimate.label}, per {step:g}", **numbers)
+
 
 _SHOWN = 60  # rows of the chart; the table has all
 
@@ -43,11 +120,10 @@ def _lead(sure: list[Estimate]) -> Html:
     slopes = [x for x in sure if x.term != INTERCEPT]
     if not slopes:
         return html('<p class="lead">No effect has an interval: the noise hides them.</p>\n')
-    clear = sum(x.leaves_out_zero for x in slopes)
     return html(
-        '<p class="lead">{clear} of {count} differ clearly from zero.</p>\n',
-        clear=whole(clear),
-        count=counted(len(slopes), "effect"),
+        '<p class="lead">{} of {} differ clearly from zero.</p>\n',
+        whole(sum(x.leaves_out_zero for x in slopes)),
+        counted(len(slopes), "effect"),
     )
 
 
@@ -81,8 +157,8 @@ def _about(subject: Subject, level: str, *, odds: bool) -> Html:
 
 
 def _assumption(subject: Subject, *, odds: bool) -> str:
-    person = subject.protected.is_person
-    if subject.estimator.inference == ROBUST or person:
+    if subject.facts.robust:
+        person = subject.protected.is_person
         whose = ", clustered by person: records of one person may be alike" if person else ""
         return (
             f"Standard errors are robust (sandwich){whose}. They do not assume that the model "
@@ -97,93 +173,51 @@ def _chart(subject: Subject, sure: list[Estimate], level: str, *, odds: bool) ->
     slopes = [x for x in sure if x.term != INTERCEPT]
     if not slopes:
         return html("")
-    reach = reach_of(slopes)
+    end = reach_of(slopes)
     shown = slopes[:_SHOWN]
     if len(slopes) > _SHOWN:
         clearest = sorted(slopes, key=lambda x: -abs(x.value) / x.error)[:_SHOWN]
         kept = set(map(id, clearest))
         shown = [x for x in slopes if id(x) in kept]
-    cut = any(is_cut(*drawn(x, reach).ends[1:], reach) for x in shown)
-    body = joined(
-        _group(group, [drawn(x, reach) for x in own], reach, odds=odds)
-        for group, own in groupby(shown, key=lambda x: x.group)
-    )
+    parts = []
+    for group, terms in groupby(shown, key=lambda x: x.group):
+        own = list(terms)
+        every = [drawn(x, end) for x in own]
+        rows = [(x.label, _plot(x, end), _interval(x, odds=odds)) for x in every]
+        alone = group != "" and len(own) == 1 and own[0].label in (group, f"log1p({group})")
+        parts.append(grouped(group, rows, alone=alone))
+    what = "Odds ratios" if odds else "Effects"
+    part = f": the {_SHOWN} clearest" if len(slopes) > _SHOWN else ""
     return html(
         '<ul class="legend"><li>{out}<span>the interval leaves out {none}</span></li>'
-        "<li>{within}<span>the interval contains {none}</span></li></ul>\n"
-        '<table class="weights forest"><caption>{what} with intervals at {level}, towards '
-        "{name}{part}</caption>\n"
-        '<thead><tr><th scope="col">{term}</th><th scope="col" class="plot">'
-        '<span class="hidden">Chart</span>{axis}</th>'
-        '<th scope="col" class="num">{kind}, interval</th></tr></thead>\n{body}</table>\n{cut}',
-        out=_sign("out"),
-        within=_sign("within"),
+        "<li>{within}<span>the interval contains {none}</span></li></ul>\n{chart}",
+        out=sign("out", "far"),
+        within=sign("within", "far"),
         none="1" if odds else "0",
-        what="Odds ratios" if odds else "Effects",
-        level=level,
-        name=subject.outputs[0],
-        part=f": the {_SHOWN} clearest" if len(slopes) > _SHOWN else "",
-        term="Feature" if subject.schema is None else "Column or level",
-        axis=axis(reach, _odds if odds else float),
-        kind="Odds ratio" if odds else "Estimate",
-        body=body,
-        cut=html("<p>{text}</p>\n", text=CUT) if cut else html(""),
+        chart=chart_table(
+            "weights forest",
+            f"{what} with intervals at {level}, towards {subject.outputs[0]}{part}",
+            (
+                "Feature" if subject.schema is None else "Column or level",
+                "Odds ratio, interval" if odds else "Estimate, interval",
+            ),
+            joined(parts),
+            end,
+            _odds if odds else float,
+        ),
     )
 
 
-def _group(group: str, rows: list[Drawn], reach: float, *, odds: bool) -> Html:
-    head = html("")
-    alone = len(rows) == 1 and group and not group.startswith(f"{rows[0].estimate.term},")
-    alone = alone and rows[0].estimate.label in (group, f"log1p({group})")
-    if group and not alone:
-        head = html(
-            '<tr class="group"><th scope="rowgroup" colspan="3">{group}</th></tr>\n',
-            group=group,
-        )
-    kind = "single" if alone else "" if group else "plain"
-    lines = joined(_row(x, reach, kind, odds=odds) for x in rows)
-    return html("<tbody>{head}{lines}</tbody>\n", head=head, lines=lines)
+def _plot(row: Estimate, end: float) -> Html:
+    return plot(row.value, {"far": (row.low, row.high)}, end, out=row.leaves_out_zero)
 
 
-def _row(row: Drawn, reach: float, kind: str, *, odds: bool) -> Html:
-    value, low, high = map(_odds, row.ends) if odds else row.ends
-    clear = row.estimate.leaves_out_zero
+def _interval(row: Estimate, *, odds: bool) -> Html:
+    ends = row.value, row.low, row.high
     return html(
-        '<tr class="{kind}"><th scope="row">{label}</th><td class="plot">{plot}</td>'
-        '<td class="num">{value} <span class="pm">({low} to {high})</span>'
-        '<span class="hidden">, {word}</span></td></tr>\n',
-        kind=kind,
-        label=row.label,
-        plot=_plot(row, reach),
-        value=number(value),
-        low=number(low),
-        high=number(high),
-        word="clear" if clear else "may be none",
-    )
-
-
-def _plot(row: Drawn, reach: float) -> Html:
-    """Return an interval on its axis, with positions relative to the width."""
-    value, low, high = row.ends
-    return html(
-        '<svg class="w {kind}" width="100%" height="22" aria-hidden="true" focusable="false">'
-        '<line class="zero" x1="50%" x2="50%" y1="0" y2="22"/>'
-        '<line class="far" x1="{low}" x2="{high}" y1="11" y2="11"/>'
-        '{beyond}<circle cx="{at}" cy="11" r="4.5"/></svg>',
-        beyond=beyond(low, high, reach),
-        kind="out" if row.estimate.leaves_out_zero else "within",
-        low=at(low, reach),
-        high=at(high, reach),
-        at=at(value, reach),
-    )
-
-
-def _sign(kind: str) -> Html:
-    return html(
-        '<svg class="w {kind}" width="40" height="16" aria-hidden="true" focusable="false">'
-        '<line class="far" x1="2" x2="38" y1="8" y2="8"/>'
-        '<circle cx="20" cy="8" r="4.5"/></svg>',
-        kind=kind,
+        '{} <span class="pm">({} to {})</span><span class="hidden">, {}</span>',
+        *(number(_odds(x) if odds else x) for x in ends),
+        "clear" if row.leaves_out_zero else "may be none",
     )
 
 
@@ -217,15 +251,12 @@ def _odds(value: float) -> float:
 
 def _between(low: float, high: float, digits: int = 3) -> Html:
     """Return an interval that is not broken into lines."""
-    return html(
-        '<span class="unbroken">{low} to {high}</span>',
-        low=number(low, digits),
-        high=number(high, digits),
-    )
+    ends = number(low, digits), number(high, digits)
+    return html('<span class="unbroken">{} to {}</span>', *ends)
 
 
 def _refused(refused: list[Estimate]) -> Html:
     if not refused:
         return html("")
-    items = joined(html("<li>{term}: {why}.</li>", term=x.term, why=x.refused) for x in refused)
-    return html("<h3>Without an interval</h3>\n<ul>{items}</ul>\n", items=items)
+    items = each("<li>{}: {}.</li>", ((x.term, x.refused) for x in refused))
+    return html("<h3>Without an interval</h3>\n<ul>{}</ul>\n", items)

@@ -3,32 +3,34 @@
 import base64
 import hashlib
 import os
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from dpscd._version import __version__
 from dpscd.atomic import atomic_write
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.loading import load
 from dpscd.estimators.table import TableModel
+from dpscd.model.card import PrivacyCard
+from dpscd.privacy.budget import BudgetState, Reservation
 from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.unit import Unit
-from dpscd.report.about import about_section, read_about
-from dpscd.report.budget_history import budget_history
-from dpscd.report.card_details import card_details
+from dpscd.releases.base import Release
 from dpscd.report.coefficients import coefficients
-from dpscd.report.evaluation import Evaluation, read_evaluation
-from dpscd.report.html import Html, counted, html, joined, number
+from dpscd.report.evaluation import (
+    Evaluation,
+    about_section,
+    quality,
+    read_about,
+    read_evaluation,
+)
+from dpscd.report.html import Html, counted, data_table, each, html, joined, number, whole
 from dpscd.report.interval_section import interval_section
-from dpscd.report.protection import Check, protected
 from dpscd.report.public_facts import public_facts
-from dpscd.report.quality import quality
 from dpscd.report.subject import Subject
 from dpscd.report.tradeoff import tradeoff
-from dpscd.report.words import best_guess, chance, percent, strength, warnings
-
-__all__ = ["model_page", "write_report"]
+from dpscd.report.words import Check, best_guess, chance, percent, protected, strength, warnings
 
 _STYLE = Path(__file__).with_name("model_page.css")
 
@@ -60,12 +62,11 @@ _PAGE = """\
 """
 
 
-@dataclass(frozen=True)
-class _Section:
+class _Section(NamedTuple):
     anchor: str
     short: str
     title: str
-    content: Html
+    content: Html | None  # None if there is no such section
 
 
 def write_report(
@@ -75,8 +76,8 @@ def write_report(
     *,
     evaluation: str | os.PathLike[str] | None = None,
     about: str | os.PathLike[str] | None = None,
-) -> Subject:
-    """Write the page about a model file; it appears whole or not at all.
+) -> PrivacyCard:
+    """Write the page about a model file, and return its card; it appears whole or not at all.
 
     `evaluation` is a file of ``dpscd evaluate --json`` for this model, `about` TOML with
     purpose, owner, contact and legal_basis, as far as they are to be shown.
@@ -96,7 +97,7 @@ def write_report(
     )
     with atomic_write(out) as file:
         file.write(page)
-    return Subject(loaded)
+    return loaded.privacy_
 
 
 def model_page(
@@ -111,13 +112,16 @@ def model_page(
     """Return the page about a fitted model: one self-contained text.
 
     `name` is shown in the footer; `today` is the day of the check, by default today's in UTC.
-    `about` maps keys of :data:`dpscd.report.about.FIELDS` to the owner's texts.
+    `about` maps keys of :data:`dpscd.report.evaluation.ABOUT` to the owner's texts.
     """
     subject = Subject(model)
     day = (today or datetime.now(UTC).date()).isoformat()
     check = Check(day, subject.card.verify())
-    said = [] if not about else [_Section("about", "About", "About", about_section(about))]
-    sections = said + _sections(subject, ledger, check, evaluation)
+    sections = [
+        _Section("about", "About", "About", about_section(about) if about else None),
+        *_sections(subject, ledger, check, evaluation),
+    ]
+    shown = [section for section in sections if section.content is not None]
     target = f" of {subject.target}" if subject.target else ""
     style = _STYLE.read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -128,20 +132,13 @@ def model_page(
         style=Html(style),
         heading=f"{subject.kind.words.capitalize()}{target}",
         subtitle=_subtitle(subject),
-        links=joined(
-            html('<li><a href="#{a}">{t}</a></li>', a=x.anchor, t=x.short) for x in sections
-        ),
-        warnings=_warnings(subject),
+        links=each('<li><a href="#{0}">{1}</a></li>', shown),
+        warnings=_warnings(subject.card),
         facts=_facts(subject, check),
-        sections=joined(
-            html(
-                '<section id="{a}" aria-labelledby="{a}-title"><h2 id="{a}-title">{t}</h2>\n'
-                "{content}</section>\n",
-                a=x.anchor,
-                t=x.title,
-                content=x.content,
-            )
-            for x in sections
+        sections=each(
+            '<section id="{0}" aria-labelledby="{0}-title"><h2 id="{0}-title">{2}</h2>\n'
+            "{3}</section>\n",
+            shown,
         ),
         footer=f"{name}. Written on {day} by dpscd {__version__}; the model was trained by "
         f"dpscd {subject.card.versions['dpscd']}.",
@@ -149,9 +146,8 @@ def model_page(
 
 
 def _subtitle(subject: Subject) -> str:
-    public = subject.card.public
-    units = counted(public["n"], subject.protected.noun)
-    what = f"Trained on {units} with {counted(public['d'], 'feature')}"
+    units = counted(subject.facts.n, subject.protected.noun)
+    what = f"Trained on {units} with {counted(subject.facts.d, 'feature')}"
     if subject.classes:
         shown = ", ".join(f"“{x}”" for x in subject.classes[:6])
         more = f" and {len(subject.classes) - 6} more" if len(subject.classes) > 6 else ""
@@ -162,85 +158,161 @@ def _subtitle(subject: Subject) -> str:
 def _sections(
     subject: Subject, ledger: Ledger | None, check: Check, evaluation: Evaluation | None
 ) -> list[_Section]:
-    judged = []
-    if evaluation is not None:
-        judged.append(_Section("quality", "Quality", "How good it is", quality(evaluation)))
-    found = [
+    summary = subject.intervals()
+    effects = None if summary is None else interval_section(subject, summary)
+    judged = None if evaluation is None else quality(evaluation)
+    budget = None if ledger is None else _budget(subject.card, ledger)
+    return [
         _Section("protected", "Protection", "What is protected", protected(subject, check)),
         _Section("public", "Public facts", "What was assumed public", public_facts(subject)),
-        *judged,
-        *_effects(subject),
+        _Section("quality", "Quality", "How good it is", judged),
+        _Section("effects", "Effects", "Effects and how sure they are", effects),
         _Section(
             "weights", "Model and noise", "The model and its noise", coefficients(subject)
         ),
         _Section("tradeoff", "Trade-off", "Protection against precision", tradeoff(subject)),
-    ]
-    if ledger is not None:
-        content = budget_history(subject.card, ledger)
-        found.append(_Section("budget", "Budget", "Budget of these people", content))
-    return [
-        *found,
-        _Section("card", "For examiners", "For examiners", card_details(subject.card)),
+        _Section("budget", "Budget", "Budget of these people", budget),
+        _Section("card", "For examiners", "For examiners", _examiners(subject.card)),
     ]
 
 
-def _effects(subject: Subject) -> list[_Section]:
-    """Return the section on estimates and intervals, where a model has them."""
-    summary = subject.intervals()
-    if summary is None:
-        return []
-    content = interval_section(subject, summary)
-    return [_Section("effects", "Effects", "Effects and how sure they are", content)]
-
-
-def _warnings(subject: Subject) -> Html:
-    found = warnings(subject)
+def _warnings(card: PrivacyCard) -> Html:
+    found = warnings(card)
     if not found:
         return html("")
-    items = joined(
-        html('<div class="warning"><h3>⚠ {head}</h3><p>{text}</p></div>\n', head=a, text=b)
-        for a, b in found
-    )
     return html(
-        '<section aria-labelledby="first"><h2 id="first">Read this first</h2>\n{x}</section>\n',
-        x=items,
+        '<section aria-labelledby="first"><h2 id="first">Read this first</h2>\n{}</section>\n',
+        each('<div class="warning"><h3>⚠ {}</h3><p>{}</p></div>\n', found),
     )
 
 
 def _facts(subject: Subject, check: Check) -> Html:
-    card = subject.card
+    card, unit = subject.card, subject.protected
+    facts = [
+        ("Epsilon", "∞", "no protection"),
+        ("Noise", "none", "the model may give records away"),
+    ]
     if card.private:
+        guess = percent(best_guess(card.epsilon, card.delta))
         facts = [
-            *_unit(card.protected),
             ("Epsilon", number(card.epsilon, 4), f"{strength(card.epsilon)} protection"),
-            (
-                f"Best guess about a {card.protected.noun}",
-                percent(best_guess(card.epsilon, card.delta)),
-                "where 50 % is a coin toss",
-            ),
+            (f"Best guess about a {unit.noun}", guess, "where 50 % is a coin toss"),
             ("Delta", chance(card.delta), "a small extra probability in the bound by epsilon"),
             ("Checked", check.day, f"recomputed: {check.found} ≤ {card.epsilon:g}"),
         ]
-    else:
-        facts = [
-            ("Epsilon", "∞", "no protection"),
-            ("Noise", "none", "the model may give records away"),
-        ]
-    items = joined(
-        html(
-            "<div><dt>{name}</dt><dd>{value}<span>{note}</span></dd></div>\n",
-            name=name,
-            value=value,
-            note=note,
+        if unit.is_person:
+            name, _, records = unit.text.partition(": ")
+            facts.insert(0, ("Protected", name, records))
+    items = each("<div><dt>{}</dt><dd>{}<span>{}</span></dd></div>\n", facts)
+    return html('<dl class="facts" aria-label="Key facts">{}</dl>\n', items)
+
+
+def _budget(card: PrivacyCard, ledger: Ledger) -> Html:
+    """Return the section on the budget of the model's data set, or of all if it has none."""
+    named = card.facts.dataset
+    names = ledger.datasets() if named is None else (named,)
+    note = html("")
+    if named is None:
+        note = html(
+            '<p class="note">This model was not charged to a ledger: its card names no data '
+            "set. If it was trained on the people below, its epsilon comes on top.</p>\n"
         )
-        for name, value, note in facts
+    lists = [card.releases] if card.search is None else card.search.lists()
+    own = [release.to_dict() for one in lists for release in one]
+    parts = [_spent(ledger.show(name), ledger.history(name), own) for name in names]
+    return joined([note, *parts])
+
+
+def _spent(
+    state: BudgetState, fits: tuple[Reservation, ...], own: list[dict[str, Any]]
+) -> Html:
+    share = min(1.0, state.spent_epsilon / state.epsilon)
+    rows = []
+    for x in fits:
+        fit = f"{x.label or 'a fit'}{' (this plan)' if list(x.releases) == own else ''}"
+        stands = "finished" if x.committed else "not finished, spent all the same"
+        stands += ", noise from a seed" if x.seeded else ""
+        time = x.time.replace("T", " ").replace("Z", " UTC")
+        rows.append([f"{x.id}", time, fit, stands, f"{x.epsilon:g}", chance(x.delta)])
+    headings = ("Entry", "Charged", "Fit", "State", "Epsilon", "Delta")
+    return html(
+        "<h3>Data set “{name}”</h3>\n"
+        '<p class="lead">Spent: epsilon {spent} of {budget}. Left: {left}.</p>\n'
+        '<svg class="meter" width="100%" height="20" role="img" aria-label="{label}">'
+        '<rect class="whole" width="100%" height="20" rx="4"/>'
+        '<rect class="spent" width="{share}" height="20" rx="4"/></svg>\n'
+        "<p>The budget is epsilon {budget} at a delta of {delta} for all models of these "
+        "people together; a fit that would exceed it is refused. {unit}{note}</p>\n"
+        "{seeds}{table}",
+        name=state.dataset,
+        spent=number(state.spent_epsilon, 4),
+        budget=f"{state.epsilon:g}",
+        left=number(state.left_epsilon, 4),
+        label=f"{100.0 * share:.0f} % of the budget is spent",
+        share=f"{100.0 * share:.2f}%",
+        delta=chance(state.delta),
+        unit=f"The unit is {state.unit}. " if Unit.parse(state.unit).is_person else "",
+        note=state.note[:1].upper() + state.note[1:],
+        seeds=html(
+            '<p class="note">Some fits drew their noise from a seed ({count}): the total holds '
+            "only while nobody knows it.</p>\n",
+            count=f"{state.seeded}",
+        )
+        if state.seeded
+        else html(""),
+        table=data_table(f"Fits charged to {state.dataset}", headings, rows, numeric=2)
+        if rows
+        else html("<p>Nothing was charged yet.</p>\n"),
     )
-    return html('<dl class="facts" aria-label="Key facts">{x}</dl>\n', x=items)
 
 
-def _unit(unit: Unit) -> list[tuple[str, str, str]]:
-    """Return the key fact about what is protected, where it is not a record."""
-    if not unit.is_person:
-        return []
-    name, _, records = unit.text.partition(": ")
-    return [("Protected", name, records)]
+def _examiners(card: PrivacyCard) -> Html:
+    """Return the section for experts."""
+    text = joined((html("{}", line) for line in card.to_json().split("\n")), "\n")
+    return html(
+        "{releases}<details><summary>The whole card, as in the model file</summary>"
+        '<pre class="scroll" role="region" tabindex="0" aria-label="Privacy card">{text}</pre>'
+        "</details>\n",
+        releases=_releases(card) if card.private else html(""),
+        text=text,
+    )
+
+
+def _releases(card: PrivacyCard) -> Html:
+    rows, claim = [_release(release) for release in card.plan.releases], card.claim
+    headings = (
+        "Release", "What it is", "Times", "Numbers", "Chance to be used", "Clip",
+        "Noise multiplier", "Noise (std)",
+    )  # fmt: skip
+    return html(
+        "<p>All that was computed from the records and left, with the noise that was added "
+        "each time. The noise multiplier is the standard deviation over the clip, the most "
+        "that one {noun} can contribute.</p>\n{table}"
+        "<p>Accountant: {accountant}, interval {interval}, dp-accounting {version}. Of "
+        "epsilon, {precision} pays for computing with floats instead of real numbers. "
+        "Randomness: {source}.</p>\n"
+        "<p>The guarantee rests on this:</p>\n<ul><li>the unit is {unit}</li>{assumed}</ul>\n",
+        noun=card.protected.noun,
+        table=data_table("Releases", headings, rows, numeric=6),
+        accountant=claim.accountant,
+        interval=f"{claim.interval:.3g}",
+        version=card.versions["dp-accounting"],
+        precision=f"{claim.precision_epsilon:.1e}",
+        source="from a seed" if card.seeded else "AES-256 keyed by the operating system",
+        unit=card.unit,
+        assumed=each("<li>{}</li>", ([x] for x in card.assumptions)),
+    )
+
+
+def _release(release: Release) -> list[str]:
+    cost, event = release.cost, release.cost.event
+    return [
+        release.what,
+        release.words,
+        whole(event.steps),
+        whole(cost.size),
+        f"{event.rate:.4g}",
+        f"{cost.clip:.4g}",
+        f"{event.noise_multiplier:.5g}",
+        number(cost.clip * event.noise_multiplier),
+    ]

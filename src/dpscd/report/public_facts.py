@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 
-from dpscd.cards.searched import words_of
+from dpscd import losses
+from dpscd.losses import Huber
+from dpscd.persons import SHARE, SUM
+from dpscd.preprocessing.column_features import intervals_of, width_of
 from dpscd.preprocessing.declarations import Column, Cross, Target
-from dpscd.preprocessing.encoding import width_of
-from dpscd.preprocessing.knots import intervals_of
 from dpscd.report.html import Html, data_table, html, joined, number, whole
 from dpscd.report.subject import Subject
 from dpscd.report.words import chance
-
-__all__ = ["READ", "column_facts", "other_facts", "public_facts"]
 
 _SHOWN = 12  # values of a category
 
@@ -20,22 +19,25 @@ READ = "read from the records"
 
 def public_facts(subject: Subject) -> Html:
     """Return the section on what must have been known without the records."""
-    return joined([_intro(subject), _columns(subject), _rest(subject)])
-
-
-def _intro(subject: Subject) -> Html:
-    if not subject.card.private:
-        return html("<p>There is no guarantee that rests on these facts.</p>\n")
-    bounds = (
-        "Bounds marked “estimated privately” were not: they were found in the records, with "
-        "noise that the guarantee pays for."
-    )
-    return html(
-        "<p>The guarantee holds if everything in this section was known without looking at "
-        "the records. Nobody but the people who trained the model can know whether it was. "
-        "{bounds}</p>\n",
-        bounds=bounds if subject.bounds else "",
-    )
+    card = subject.card
+    if not card.private:
+        intro = html("<p>There is no guarantee that rests on these facts.</p>\n")
+    else:
+        bounds = (
+            "Bounds marked “estimated privately” were not: they were found in the records, "
+            "with noise that the guarantee pays for."
+        )
+        intro = html(
+            "<p>The guarantee holds if everything in this section was known without looking at "
+            "the records. Nobody but the people who trained the model can know whether it was. "
+            "{}</p>\n",
+            bounds if subject.bounds else "",
+        )
+    rows = other_facts(subject)
+    if card.private:
+        rows += [("Epsilon", f"{card.epsilon:g}"), ("Delta", chance(card.delta))]
+    others = data_table("Other public facts", ("Fact", "Value"), rows)
+    return joined([intro, _columns(subject), others])
 
 
 def column_facts(subject: Subject) -> list[tuple[str, str, str, str]]:
@@ -54,7 +56,7 @@ def column_facts(subject: Subject) -> list[tuple[str, str, str, str]]:
 def _columns(subject: Subject) -> Html:
     if subject.schema is None:
         return html("")
-    bad = html('<strong class="bad">⚠ {x}</strong>', x=READ)
+    bad = html('<strong class="bad">⚠ {}</strong>', READ)
     rows = [
         [name, use, bad if origin == READ else origin, known]
         for name, use, origin, known in column_facts(subject)
@@ -107,9 +109,7 @@ def _range(subject: Subject, part: Column | Target) -> str:
             scale = f", as {part.trained_on}"
         return f"between {low} and {high}{scale}"
     values = part.classes if isinstance(part, Target) else part.values
-    if not values:
-        return "yes or no"
-    return _listed(values)
+    return _listed(values) if values else "yes or no"
 
 
 def _listed(values: Sequence[str]) -> str:
@@ -127,58 +127,45 @@ def _origin(subject: Subject, part: Column | Target) -> str:
     return "declared"
 
 
-def _persons(subject: Subject) -> list[tuple[str, str]]:
-    """Return the public facts about persons, where they are the unit."""
-    if not subject.protected.is_person:
-        return []
-    public = subject.card.public
-    weights = {
-        "share": "1 for each person, shared by their records",
-        "sum": "1 for each record",
-    }
-    return [
-        ("Records of a person in one step, at most", whole(public["max_rows"])),
-        ("Weight in training", weights[public["person_weight"]]),
-    ]
-
-
 def other_facts(subject: Subject) -> list[tuple[str, str]]:
     """Return name and value of the public facts that are not about a column."""
-    public = subject.card.public
+    facts, labels, persons = subject.facts, subject.fit.labels, []
+    if facts.persons is not None:
+        shared = "1 for each person, shared by their records"
+        counted = {SHARE: shared, SUM: "1 for each record"}
+        persons = [
+            ("Records of a person in one step, at most", whole(facts.persons.most)),
+            ("Weight in training", counted[facts.persons.weight]),
+        ]
     number_of = f"number of {subject.protected.noun}s"
-    declared = f"declared {number_of}" if subject.estimator.n else number_of
+    declared = f"declared {number_of}" if subject.fit.parameters["n"] else number_of
     rows = [
-        (declared.capitalize(), whole(public["n"])),
-        *_persons(subject),
-        ("Features made of the columns" if subject.schema else "Features", whole(public["d"])),
+        (declared.capitalize(), whole(facts.n)),
+        *persons,
+        ("Features made of the columns" if subject.schema else "Features", whole(facts.d)),
     ]
     if subject.classes and subject.schema is None:
-        origin = public.get("classes_from", "declared")
+        origin = "declared" if facts.declared else "the labels in y"
         rows.append((f"Classes ({origin})", ", ".join(subject.classes)))
-    if subject.regression and "y_bounds" in public and subject.schema is None:
-        low, high = (number(x, 6) for x in public["y_bounds"])
+    if subject.regression and subject.schema is None:
+        low, high = number(labels.low, 6), number(labels.high, 6)
         rows.append(("What is predicted lies", f"between {low} and {high}"))
-    if "threshold" in public:
-        rows.append(("Residual from which on the loss is linear", number(public["threshold"])))
-    if public.get("exposure_bounds", [1.0, 1.0]) != [1.0, 1.0]:
-        low, high = (number(x, 6) for x in public["exposure_bounds"])
+    loss = losses.made(facts.loss_class, labels, facts.intercept, facts.threshold)
+    if isinstance(loss, Huber):
+        rows.append(("Residual from which on the loss is linear", number(loss.threshold)))
+    if facts.task == "counts" and (labels.least, labels.most) != (1.0, 1.0):
+        low, high = number(labels.least, 6), number(labels.most, 6)
         rows.append(("Exposures lie", f"between {low} and {high}"))
-    if public.get("class_weight"):
-        weights = (f"{name}: {number(x)}" for name, x in public["class_weight"].items())
-        rows.append(("Weights of the classes", ", ".join(weights)))
+    if facts.classifies and labels.weights is not None:
+        named = zip(facts.classes, labels.weights, strict=True)
+        weights = ", ".join(f"{name}: {number(x)}" for name, x in named)
+        rows.append(("Weights of the classes", weights))
     if subject.schema is None:
-        rows.append(("Longest row", number(public["row_bound"])))
-    if "engine" in public:
-        rows.append(("Computed by", f"{public['engine']} on {public['device']}"))
-    if "dataset" in public:
-        rows.append(("Name of the data set", str(public["dataset"])))
+        rows.append(("Longest row", number(facts.row_bound)))
+    if facts.device:
+        rows.append(("Computed by", f"{facts.engine} on {facts.device}"))
+    if facts.dataset is not None:
+        rows.append(("Name of the data set", facts.dataset))
     if subject.card.search is not None:
-        rows.append(("How it was chosen", words_of(subject.card.search, subject.protected)))
+        rows.append(("How it was chosen", subject.card._chosen(subject.card.search)))
     return rows
-
-
-def _rest(subject: Subject) -> Html:
-    rows, card = other_facts(subject), subject.card
-    if card.private:
-        rows += [("Epsilon", f"{card.epsilon:g}"), ("Delta", chance(card.delta))]
-    return data_table("Other public facts", ("Fact", "Value"), rows)

@@ -2,26 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from dpscd.cards.card import PrivacyCard
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.intervals import Intervals
-from dpscd.estimators.purpose import band_words, has_intervals
-from dpscd.estimators.registry import ModelKind, kind_of
+from dpscd.estimators.purpose import band_words
+from dpscd.estimators.registry import kind_of
 from dpscd.estimators.shapes import BAND
 from dpscd.estimators.table import TableModel
+from dpscd.facts import Facts
+from dpscd.model.fit import Fit
+from dpscd.preprocessing.column_features import width_of, written
 from dpscd.preprocessing.declarations import Column, Cross
-from dpscd.preprocessing.encoding import width_of
-from dpscd.preprocessing.knots import written
 from dpscd.preprocessing.schema import Schema
-from dpscd.privacy.unit import Unit
 from dpscd.report.html import number
-
-__all__ = ["BAND", "Subject", "Weight"]
 
 
 @dataclass(frozen=True)
@@ -47,55 +44,32 @@ class Weight:
 
 
 class Subject:
-    """A loaded model and its schema, if it has one."""
+    """A loaded model, of arrays or of a table."""
 
     def __init__(self, model: DPLinearModel | TableModel) -> None:
-        table = isinstance(model, TableModel)
-        self._table: TableModel | None = model if table else None
-        self.estimator: Any = model.estimator_ if table else model
-        self.schema: Schema | None = model.schema_ if table else None
-        self.bounds: dict[str, tuple[float, float]] = model.bounds_ if table else {}
-
-    @property
-    def card(self) -> PrivacyCard:
-        """The guarantee."""
-        card: PrivacyCard = self.estimator.privacy_
-        return card
-
-    @property
-    def protected(self) -> Unit:
-        """The unit of the guarantee: a record or a person."""
-        return self.card.protected
-
-    @property
-    def kind(self) -> ModelKind:
-        """The registry's entry of this sort of model."""
-        return kind_of(self.estimator)
-
-    @property
-    def regression(self) -> bool:
-        """Whether numbers are predicted, not classes."""
-        return not self.kind.classifies
-
-    @property
-    def classes(self) -> list[str]:
-        """The classes as text; none for a regression."""
-        return [] if self.regression else [str(x) for x in self.estimator.classes_]
-
-    @property
-    def is_multinomial(self) -> bool:
-        """Whether several outputs have one loss together, that of probabilities."""
-        return self.kind.gives_chances and len(self.outputs) > 1
-
-    @property
-    def target(self) -> str | None:
-        """Name of what is predicted, when it is known."""
-        return None if self.schema is None else self.schema.target.name
-
-    @property
-    def trained_on(self) -> str | None:
-        """The scale of effects, when it is known: the target, or a function of it."""
-        return None if self.schema is None else self.schema.target.trained_on
+        self._model: Any = model
+        self.estimator: Any = getattr(model, "estimator_", model)
+        self.kind = kind_of(self.estimator)
+        self.fit: Fit = model.fit_
+        self.card = self.fit.card
+        self.protected = self.card.protected
+        self.facts: Facts = self.fit.plan.facts
+        self.schema: Schema | None = getattr(model, "schema_", None)  # of a table
+        columns = self.schema.features if self.schema else ()
+        # Names of the columns whose values are numbers.
+        self.numbers = {column.name for column in columns if column.kind == "number"}
+        # Released bounds of columns.
+        self.bounds = dict(zip(self.facts.private, self.fit.numbers.bounds, strict=True))
+        self.target = self.facts.target
+        self.regression = not self.facts.classifies
+        self.classes = [str(x) for x in self.facts.classes]
+        # Names of the features, if they have any, and names for readers.
+        self.features = [str(x) for x in getattr(self.estimator, "feature_names_in_", ())]
+        self.names = self.features or [f"feature {x}" for x in range(self.facts.d)]
+        # What :meth:`weights` are: the effect of a column of a table whose rows are scaled does
+        # not depend on the other columns.
+        self._has_shapes = self.schema is not None and self.schema.rows == "scale"
+        self.noun = "effect" if self._has_shapes else "weight"
 
     @property
     def outputs(self) -> list[str]:
@@ -107,23 +81,13 @@ class Subject:
         ]
 
     @property
-    def numbers(self) -> set[str]:
-        """Names of the columns whose values are numbers."""
-        columns = self.schema.features if self.schema else ()
-        return {column.name for column in columns if column.kind == "number"}
-
-    @property
-    def references(self) -> dict[str, str]:
-        """The reference level of each category: the first listed."""
-        columns = self.schema.features if self.schema else ()
-        return {x.name: str(x.values[0]) for x in columns if x.kind == "category"}
+    def band(self) -> str:
+        """Description of the band of a private model, in a sentence."""
+        return band_words(self._model) or ""
 
     def intervals(self) -> Intervals | None:
         """Return estimates with confidence intervals, if the model was trained for them."""
-        if not has_intervals(self.estimator):
-            return None
-        found: Intervals = (self._table or self.estimator).summary()
-        return found
+        return self._model.summary() if self.fit.has_intervals else None
 
     def pair(self, name: str) -> tuple[str, str]:
         """Return the names of the columns of a pair."""
@@ -131,63 +95,43 @@ class Subject:
         found = next(part for part in parts if isinstance(part, Cross) and part.name == name)
         return found.first.name, found.second.name
 
-    @property
-    def band(self) -> str:
-        """Description of the band of a private model, in a sentence."""
-        return band_words(self._table or self.estimator) or ""
-
-    @property
-    def noun(self) -> str:
-        """Name of the numbers of :meth:`weights`."""
-        return "weight" if self._plain is None else "effect"
-
-    @property
-    def _plain(self) -> TableModel | None:
-        """The table model, if the effect of a column does not depend on the other columns."""
-        return self._table if self._table and self._table.schema_.rows == "scale" else None
-
     def weights(self, output: int) -> list[Weight]:
         """Return the contributions of one output's model to a prediction, with their noise.
 
         For a table the effect of every column at its values, on the scale of the released
         means, the clearest column first; else the coefficients, in the order of the features.
         """
-        if self._plain is not None:
-            shapes = self._plain.shapes()
+        if self._has_shapes:
+            shapes = self._model.shapes()
             shapes = shapes[shapes["seen"]]
             if "class" in shapes:
                 shapes = shapes[shapes["class"] == self.estimator.classes_[output]]
             parts = [_effects(own) for _, own in shapes.groupby("column", sort=False)]
             return [weight for part in parts for weight in part]
-        values = np.atleast_2d(self.estimator.coef_)[output]
-        bands = BAND * np.atleast_2d(self.estimator.coef_noise_)[output]
+        values = self.fit.numbers.coef[output].tolist()
+        bands = (BAND * self.fit.numbers.coef_noise[output]).tolist()
         return [
-            _weight(group, label, float(value), float(band))
-            for (group, label), value, band in zip(self._names(), values, bands, strict=True)
+            _weight(group, label, value, band)
+            for (group, label), value, band in zip(self._places(), values, bands, strict=True)
         ]
 
     def intercept(self, output: int) -> Weight:
         """Return the intercept of one output."""
-        value = np.atleast_1d(self.estimator.intercept_)[output]
-        band = BAND * np.atleast_1d(self.estimator.intercept_noise_)[output]
+        numbers = self.fit.numbers
+        value, band = numbers.intercept[output], BAND * numbers.intercept_noise[output]
         return _weight("(intercept)", "(intercept)", float(value), float(band))
 
-    def _names(self) -> Iterator[tuple[str, str]]:
+    def _places(self) -> Iterator[tuple[str, str]]:
         """Yield the group and the label of every feature."""
-        count = self.estimator.n_features_in_
-        given = getattr(self.estimator, "feature_names_in_", None)
-        names = [f"feature {x}" for x in range(count)] if given is None else list(given)
         if self.schema is None:
-            yield from (("", str(name)) for name in names)
+            yield from (("", name) for name in self.names)
             return
-        first = 0
+        left = iter(self.names)
         for part in self.schema.parts:
-            for name in names[first : first + width_of(part)]:
-                label = str(name)
+            for label in islice(left, width_of(part)):
                 if isinstance(part, Column):
                     label = label.removeprefix(part.name).removeprefix("=").strip()
                 yield part.name, label or part.name
-            first += width_of(part)
 
 
 def _weight(group: str, label: str, value: float, band: float) -> Weight:

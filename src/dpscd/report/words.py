@@ -1,13 +1,14 @@
-"""The meaning of a guarantee, in sentences for readers who are not experts."""
+"""The meaning of a guarantee, in sentences and numbers for readers who are not experts."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from dpscd.cards.card import PrivacyCard
+from dpscd.model.card import PrivacyCard
 from dpscd.privacy.relation import FORMAL
-from dpscd.report.html import whole
+from dpscd.privacy.unit import about_record_count
+from dpscd.report.html import Html, html, whole
 from dpscd.report.subject import Subject
-
-__all__ = ["best_guess", "chance", "odds", "percent", "strength", "warnings"]
 
 
 def best_guess(epsilon: float, delta: float) -> float:
@@ -44,9 +45,8 @@ def strength(epsilon: float) -> str:
     return "reasonable" if epsilon <= FORMAL else "weak"
 
 
-def warnings(subject: Subject) -> list[tuple[str, str]]:
+def warnings(card: PrivacyCard) -> list[tuple[str, str]]:
     """Return what a reader must know first: headings and sentences."""
-    card = subject.card
     if not card.private:
         return [
             (
@@ -55,69 +55,111 @@ def warnings(subject: Subject) -> list[tuple[str, str]]:
                 "promised to the people in the data. Treat it like the records themselves.",
             )
         ]
-    return [*_about_data(subject, card), *_about_randomness(card), *_about_numbers(card)]
-
-
-def _about_data(subject: Subject, card: PrivacyCard) -> list[tuple[str, str]]:
-    found = []
-    read = list(subject.schema.read_from_data) if subject.schema else []
+    noun, read, found = card.protected.noun, card.facts.read_from_data, {}
     if read:
-        found.append(
-            (
-                "Facts were read from the records",
-                f"The schema says that bounds or values of {_listed(read)} were looked up in "
-                "the data. The guarantee below does not cover what they give away: it holds as "
-                "if these facts had been the same whoever took part.",
-            )
+        found["Facts were read from the records"] = (
+            f"The schema says that bounds or values of {_listed(read)} were looked up in the "
+            "data. The guarantee below does not cover what they give away: it holds as if "
+            "these facts had been the same whoever took part."
         )
-    if card.public.get("classes_from", "declared") != "declared":
-        found.append(
-            (
-                "The classes were read from the records",
-                "No classes were declared, so the labels that occur in the data were taken as "
-                "public. That a label occurs at all is not protected.",
-            )
+    if not card.facts.declared:
+        found["The classes were read from the records"] = (
+            "No classes were declared, so the labels that occur in the data were taken as "
+            "public. That a label occurs at all is not protected."
         )
-    return found
-
-
-def _about_randomness(card: PrivacyCard) -> list[tuple[str, str]]:
-    if not card.seeded:
-        return []
-    return [
-        (
-            "The noise came from a seed",
+    if card.seeded:
+        found["The noise came from a seed"] = (
             "Whoever knows or guesses the seed (random_state) can take the noise away again. "
             "The guarantee holds only while the seed is secret and used for no other fit or "
-            "score. Do not publish this model if the seed is a common number such as 0 or 42.",
+            "score. Do not publish this model if the seed is a common number such as 0 or 42."
         )
-    ]
-
-
-def _about_numbers(card: PrivacyCard) -> list[tuple[str, str]]:
-    found = []
-    noun = card.protected.noun
     if card.epsilon > FORMAL:
-        found.append(
-            (
-                "Epsilon is large",
-                f"Above {FORMAL:g} a {noun} is protected only in a formal sense.",
-            )
-        )
-    if card.delta * card.public["n"] >= 1.0:
+        formal = f"Above {FORMAL:g} a {noun} is protected only in a formal sense."
+        found["Epsilon is large"] = formal
+    if card.delta * card.facts.n >= 1.0:
         published = "all records of a random person" if noun == "person" else "a random record"
-        found.append(
-            (
-                "Delta is large",
-                f"At a delta of {chance(card.delta)} publishing {published} would pass. "
-                f"With {whole(card.public['n'])} {noun}s it should be far smaller.",
-            )
+        found["Delta is large"] = (
+            f"At a delta of {chance(card.delta)} publishing {published} would pass. "
+            f"With {whole(card.facts.n)} {noun}s it should be far smaller."
         )
-    return found
+    return list(found.items())
 
 
-def _listed(names: list[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     shown = [f"“{name}”" for name in names[:8]]
     if len(names) > 8:
         return f"{', '.join(shown)} and {len(names) - 8} more"
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+@dataclass(frozen=True)
+class Check:
+    """The time and the result of recomputing epsilon."""
+
+    day: str
+    epsilon: float
+
+    @property
+    def found(self) -> str:
+        """The epsilon, with digits to compare."""
+        return f"{self.epsilon:.5f}" if self.epsilon >= 1e-3 else f"{self.epsilon:.5g}"
+
+
+def protected(subject: Subject, check: Check) -> Html:
+    """Return the section on what is protected, and how strongly."""
+    card = subject.card
+    if not card.private:
+        return html(
+            "<p>Nothing. The model was trained without noise, and whoever sees it may be able "
+            "to tell whether a person took part, or read out what their record said.</p>\n"
+        )
+    unit = card.protected
+    return html(
+        '<p class="lead">This model hardly depends on any single {noun}. Whoever sees it, and '
+        "even knows all other {others}, can hardly tell {secret}.</p>\n"
+        "<p><strong>In numbers.</strong> Suppose somebody finds it equally likely, 50 %, that "
+        "{doubt}. With the best possible attack on this model they are right in at most "
+        "<strong>{guess}</strong> of such cases. Put otherwise: whatever comes out is more "
+        "likely in one case than in the other by a factor of at most <strong>{odds}</strong> "
+        "(e to the power of epsilon), plus a probability of {delta} (delta).</p>\n"
+        "<p>An epsilon of {epsilon} is called {strength} protection: strong up to 1, "
+        "reasonable up to 10, weak above (Ponomareva et al., 2023). It is a bound for the "
+        "worst case, the most exposed {noun} against the best informed attacker; for most "
+        "people the risk is smaller.</p>\n{counts}"
+        "<p><strong>Checked on {day}.</strong> From the list of releases at the end of this "
+        "page epsilon was computed again: {found}, which is not more than the {epsilon} that "
+        "the model claims.</p>\n"
+        "<h3>What is not protected</h3>\n<ul>"
+        "<li>{group}: they are protected as a group only, with as "
+        "many times the epsilon.</li>"
+        "<li>What is true of many: if the model shows that a group earns more, it says so "
+        "about each of its members, whether or not they took part.</li>"
+        "<li>What was assumed public, in the next section.</li>"
+        "<li>Other models, scores and tables from the same records: each adds its own "
+        "epsilon.</li></ul>\n",
+        noun=unit.noun,
+        others="persons and their records" if unit.is_person else "records",
+        counts=_counts(card),
+        group="Persons who belong together, such as a household"
+        if unit.is_person
+        else "A person with several records",
+        secret=unit.words(card.relation),
+        doubt=unit.suspicion(card.relation),
+        guess=percent(best_guess(card.epsilon, card.delta)),
+        odds=odds(card.epsilon),
+        delta=chance(card.delta),
+        epsilon=f"{card.epsilon:g}",
+        strength=strength(card.epsilon),
+        day=check.day,
+        found=check.found,
+    )
+
+
+def _counts(card: PrivacyCard) -> Html:
+    """Return the statement on a person's number of records, where persons are the unit."""
+    if not card.protected.is_person:
+        return html("")
+    text = about_record_count(card.relation, card.epsilon, card.delta)
+    return html(
+        "<p><strong>Number of records.</strong> {text}.</p>\n", text=text[:1].upper() + text[1:]
+    )

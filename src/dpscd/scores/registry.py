@@ -1,28 +1,22 @@
-"""Registry of measures, and the measures of each model."""
+"""Registry of measures, and the public facts of a score, which select one."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dpscd.errors import ParameterError
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget
-from dpscd.scores.cells import Auc, Confusion, Recall, bins_for
-from dpscd.scores.means import AbsoluteErrors, Accuracy, Brier, LogLoss, SquaredErrors
+from dpscd.privacy.unit import Unit
+from dpscd.scores import measures
 from dpscd.scores.measure import Measure
-from dpscd.scores.r2 import RSquared
 
-__all__ = [
-    "CLASS_METRICS",
-    "LOG_LOSS_BOUND",
-    "METRIC_WORDS",
-    "NUMBER_METRICS",
-    "Scored",
-    "measure_for",
-    "measure_of_facts",
-    "usual_metric",
-]
+_ASSUMPTIONS = (
+    "the data are finite and well typed: that an error occurs depends on the data",
+    "everything listed as public was known without looking at the held-out records",
+    "the model was made without the held-out records, or has a guarantee of its own for them",
+    "only the score leaves: neither the time taken nor the memory of the process is seen",
+)
 
 CLASS_METRICS = ("accuracy", "auc", "log_loss", "brier", "confusion", "recall")
 """Measures of classifiers, the usual one first."""
@@ -50,105 +44,114 @@ _MOST_CLASSES = 64  # of a confusion matrix
 
 
 @dataclass(frozen=True)
-class Scored:
-    """Public facts of a model and the records it is scored on."""
+class ScoreFacts:
+    """Public facts about held-out records, a model and the measure that is asked for."""
 
-    classes: int  # number of classes; 0 if the model predicts numbers
-    bounds: tuple[float, float] | None  # bounds of the labels of a regression
-    chances: bool  # whether the model has probabilities
-    n: int  # public number of records, or of persons
-    target: PrivacyTarget  # guarantee of the score
+    n: int  # records, or persons
+    metric: str
+    classes: tuple[Any, ...] = ()  # by the names that users know; none of a regression
+    low: float | None = None  # bounds of the labels of a regression
+    high: float | None = None
+    chances: bool = True  # whether the model has probabilities
+    bound: float | None = None  # largest loss of a record, where the measure has one
+    level: float = 0.95  # of the intervals
+    person: str | None = None  # the column of persons, if those are the unit of privacy
+    groups: bool = False  # whether persons were given apart
+    dataset: str | None = None  # its name in the ledger
+    model: str | None = None  # SHA-256 of the model's file
+
+    declared = True
+    searched = False
+    read_from_data = ()
+    device = ""
+    thing = "the score"  # what the guarantee is about, in words
+    assumptions = _ASSUMPTIONS  # what it assumes
+
+    def __post_init__(self) -> None:
+        if self.n < 1 or not 0.5 <= self.level < 1.0:
+            raise ParameterError("n must be at least 1, and the level between 0.5 and 1.")
+        if self.bound is not None and not self.bound > 0.0:
+            raise ParameterError("bound must be positive.")
 
     @property
-    def secret_count(self) -> bool:
-        """Whether the true number of records is secret."""
-        return self.target.relation.needs_n
+    def unit(self) -> Unit:
+        """What is protected: a record, or a person with all its rows."""
+        return Unit(self.person, groups=self.groups)
 
-    @property
-    def multiplier(self) -> float:
-        """Approximate standard deviation of the noise."""
-        target = self.target
-        return gaussian_multiplier(target.epsilon, target.delta, target.relation)
+    def measure(self, target: PrivacyTarget) -> Measure:
+        """Return the measure of a score with this guarantee, or raise ParameterError."""
+        names = CLASS_METRICS if self.classes else NUMBER_METRICS
+        if self.metric not in names:
+            kind = "classifiers" if self.classes else "regressions"
+            raise ParameterError(
+                f"metric={self.metric!r} must be one of {', '.join(map(repr, names))}: "
+                f"those are the measures of {kind}."
+            )
+        if self.bound is not None and self.metric not in _WITH_BOUND:
+            raise ParameterError(
+                f"bound={self.bound!r} goes with {', '.join(map(repr, _WITH_BOUND))}, not with "
+                f"metric={self.metric!r}."
+            )
+        made = _of_classes if self.classes else _of_numbers
+        found = made(self, target)
+        if found.needs_chances and not self.chances:
+            raise ParameterError(
+                f"metric={self.metric!r} needs probabilities, which this model does not have; "
+                "use 'accuracy', 'confusion' or 'recall'."
+            )
+        return found
+
+    def shown(self) -> dict[str, Any]:
+        """Return what was taken as public, to be read by people."""
+        found: dict[str, Any] = {"n": self.n, "metric": self.metric}
+        if self.classes:
+            found["classes"] = list(self.classes)
+        if self.dataset is not None:
+            found["dataset"] = self.dataset
+        return found
 
 
-def usual_metric(scored: Scored) -> str:
+def usual_metric(*, classifies: bool) -> str:
     """Return the default measure of a model."""
-    return (CLASS_METRICS if scored.classes else NUMBER_METRICS)[0]
+    return (CLASS_METRICS if classifies else NUMBER_METRICS)[0]
 
 
-def measure_for(scored: Scored, metric: str, bound: float | None = None) -> Measure:
-    """Return the named measure for a model, or raise ParameterError.
-
-    `bound` is the largest loss of a record, where the measure has one.
-    """
-    names = CLASS_METRICS if scored.classes else NUMBER_METRICS
-    if metric not in names:
-        kind = "classifiers" if scored.classes else "regressions"
-        raise ParameterError(
-            f"metric={metric!r} must be one of {', '.join(map(repr, names))}: those are the "
-            f"measures of {kind}."
-        )
-    if bound is not None and metric not in _WITH_BOUND:
-        raise ParameterError(
-            f"bound={bound!r} goes with {', '.join(map(repr, _WITH_BOUND))}, not with "
-            f"metric={metric!r}."
-        )
-    made = _of_classes if scored.classes else _of_numbers
-    found = made(scored, metric, bound)
-    if found.needs_chances and not scored.chances:
-        raise ParameterError(
-            f"metric={metric!r} needs probabilities, which this model does not have; use "
-            "'accuracy', 'confusion' or 'recall'."
-        )
-    return found
-
-
-def measure_of_facts(public: Mapping[str, Any], target: PrivacyTarget) -> Measure:
-    """Return the measure of a card's public facts and target, or raise an error."""
-    metric = public["metric"]
-    bounds = tuple(public["y_bounds"]) if "y_bounds" in public else None
-    scored = Scored(len(public.get("classes", ())), bounds, True, public["n"], target)
-    bound = public["bound"] if metric in _WITH_BOUND else None
-    if bound is not None and not (type(bound) is float and 0.0 < bound < math.inf):
-        raise ParameterError("bound must be a positive, finite number.")
-    return measure_for(scored, metric, bound)
-
-
-def _of_classes(scored: Scored, metric: str, bound: float | None) -> Measure:
-    secret, classes = scored.secret_count, scored.classes
+def _of_classes(facts: ScoreFacts, target: PrivacyTarget) -> Measure:
+    secret, classes, metric = target.relation.needs_n, len(facts.classes), facts.metric
     if metric == "accuracy":
-        return Accuracy(secret)
+        return measures.Accuracy(secret)
     if metric == "log_loss":
-        return LogLoss(secret, LOG_LOSS_BOUND if bound is None else bound)
+        return measures.LogLoss(secret, LOG_LOSS_BOUND if facts.bound is None else facts.bound)
     if metric == "brier":
-        return Brier(secret, 1.0 if classes == 2 else 2.0)
+        return measures.Brier(secret, 1.0 if classes == 2 else 2.0)
     if metric == "recall":
-        return Recall(secret, classes)
+        return measures.Recall(secret, classes)
     if metric == "confusion":
         if classes > _MOST_CLASSES:
             raise ParameterError(
                 f"metric='confusion' is for up to {_MOST_CLASSES} classes, this model has "
                 f"{classes}; use 'recall'."
             )
-        return Confusion(secret, classes)
+        return measures.Confusion(secret, classes)
     if classes != 2:
         raise ParameterError(
             f"metric='auc' is for two classes, this model has {classes}; use 'recall'."
         )
-    return Auc(secret, bins_for(scored.n, scored.multiplier))
+    multiplier = gaussian_multiplier(target.epsilon, target.delta, target.relation)
+    return measures.Auc(secret, measures.bins_for(facts.n, multiplier))
 
 
-def _of_numbers(scored: Scored, metric: str, bound: float | None) -> Measure:
-    if scored.bounds is None:
+def _of_numbers(facts: ScoreFacts, target: PrivacyTarget) -> Measure:
+    low, high, bound = facts.low, facts.high, facts.bound
+    if low is None or high is None:
         raise ParameterError("the model has no y_bounds: numbers cannot be scored privately.")
-    low, high = scored.bounds
-    widest = high - low
-    if metric == "mae":
+    secret, widest = target.relation.needs_n, high - low
+    if facts.metric == "mae":
         largest = widest if bound is None else min(bound, widest)
-        return AbsoluteErrors(scored.secret_count, largest, (low, high))
+        return measures.AbsoluteErrors(secret, largest, (low, high))
     square = widest * widest
     if not square < math.inf:
         raise ParameterError("the bounds of the target are too wide for squared errors.")
     largest = square if bound is None else min(bound, square)
-    kind = RSquared if metric == "r2" else SquaredErrors
-    return kind(scored.secret_count, largest, (low, high))
+    kind = measures.RSquared if facts.metric == "r2" else measures.SquaredErrors
+    return kind(secret, largest, (low, high))

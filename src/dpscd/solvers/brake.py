@@ -3,14 +3,8 @@
 from itertools import pairwise
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from dpscd.plan import Plan
-
-__all__ = ["Brake", "BrakeRule"]
-
-Floats = npt.NDArray[np.float64]
+from dpscd.problem import Floats
+from dpscd.releases.training import Training
 
 # Vectors that are looked at together, once an epoch.
 _SEEN = 10
@@ -36,7 +30,7 @@ class BrakeRule(NamedTuple):
     most: float  # largest damping
 
     @classmethod
-    def of(cls, plan: Plan) -> "BrakeRule":
+    def of(cls, plan: Training) -> "BrakeRule":
         """Return the rule of a plan."""
         period = max(_SEEN, round(1.0 / plan.rate))
         most = max(plan.separability, plan.most_separability)
@@ -58,15 +52,13 @@ class BrakeRule(NamedTuple):
 class Brake:
     """The damping of each step, from the plan and the shared vectors released before it.
 
-    Notes
-    -----
     Guarantee: what :meth:`before` returns is a function of the plan and of the vectors it was
     shown, to the last bit; whoever is shown the same path, on any machine, has the same.
     Requires: only released vectors are shown, in order.
     Proof: docs/proofs/shared_vector.md, condition (iv).
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Training) -> None:
         self._steps = plan.steps
         self._rule = BrakeRule.of(plan)
         self._separability = self._rule.start

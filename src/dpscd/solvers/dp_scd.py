@@ -5,26 +5,21 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import CsrRows, Rows, row_width
 from dpscd.persons import PersonRows
-from dpscd.plan import Plan
+from dpscd.privacy.noise import check_capacity
 from dpscd.privacy.random import Source
 from dpscd.privacy.sampling import Lots
-from dpscd.privacy.sums import check_capacity
-from dpscd.privacy.watched import watcher
-from dpscd.problem import DeferredRows, Problem
+from dpscd.problem import DeferredRows, Floats, Problem
+from dpscd.releases.base import Observer
+from dpscd.releases.training import Training
 from dpscd.solvers.brake import Brake
 from dpscd.solvers.lazy import lazy_scd
-from dpscd.solvers.observer import Look, Observer
 from dpscd.solvers.threads import kernel_for
 
-__all__ = ["check_plan", "check_problem", "dp_scd", "draws", "epoch_of"]
-
-Floats = npt.NDArray[np.float64]
 Draw = tuple[Lots, Floats]
 
 # Numbers drawn for one chunk of steps: large enough that Python does not count, small
@@ -34,7 +29,7 @@ _CHUNK = 2**16
 
 def dp_scd(
     problem: Problem,
-    plan: Plan,
+    plan: Training,
     rows: Rows | DeferredRows,
     records: Records,
     source: Source,
@@ -49,13 +44,10 @@ def dp_scd(
     Of `rows` and `records` only the returned vector may leave. `persons` is given if persons
     are drawn and not records. The number of `threads` does not change the result. `progress` is
     called with the number of steps done in each chunk, and nothing else; `observer` is shown
-    the shared vector after each epoch, which is public, and never the duals.
+    the path, which is public, and never the duals.
 
-    Notes
-    -----
     Guarantee: the path of the shared vector, hence what is returned, satisfies
-    ``plan.claim()``. The duals live in this call and die with it. An audit that watches
-    (:mod:`dpscd.privacy.watched`) sees that path, step by step.
+    ``plan.claim()``. The duals live in this call and die with it.
     Requires: `source` was not used for a training before.
     Proof: docs/proofs/shared_vector.md, docs/proofs/persons.md.
     """
@@ -72,10 +64,10 @@ def dp_scd(
     average = np.zeros_like(shared)
     first = 0
     brake = Brake(plan)
-    audit = watcher()
-    if audit is not None:
-        audit.trains(problem, plan)
-    pause = 1 if audit else epoch if observer else plan.steps
+    pause = plan.steps
+    if observer is not None:
+        observer.begins(problem, plan)
+        pause = observer.pause or epoch
     drawn = None if persons is None else persons.drawn()
     with kernel_for(problem, plan, rows, records, threads, drawn) as (run, used):
         for lots, normals in draws(plan, source, count, pause=pause, draw_ahead=used < threads):
@@ -89,16 +81,14 @@ def dp_scd(
                 begin = end
             if progress is not None:
                 progress(len(normals))
-            if audit is not None:
-                audit.moved(first, shared.copy())
-            if observer is not None and first % epoch == 0:
-                observer(Look(first // epoch, shared.copy()))
+            if observer is not None and (first % pause == 0 or first == plan.steps):
+                observer.moved(first, shared.copy())
     return average / (plan.steps - plan.average_from)
 
 
 def check_plan(
     problem: Problem,
-    plan: Plan,
+    plan: Training,
     rows: Rows | DeferredRows,
     records: Records,
     persons: PersonRows | None = None,
@@ -112,7 +102,7 @@ def check_plan(
         lengths, width = {len(rows.factor), len(rows.norm)}, row_width(rows)
     if {count, len(records.weights)} | lengths != {count}:
         raise DataError("rows, labels and weights are not equally many.")
-    if width != problem.d or (rows.tail != 0.0) != plan.intercept:
+    if width != problem.d or (rows.tail != 0.0) != plan.facts.intercept:
         raise DataError("the rows do not have the problem's columns.")
     if persons is not None:
         if persons.starts[-1] != count:
@@ -121,28 +111,26 @@ def check_plan(
     check_capacity(plan.n, count)
 
 
-def check_problem(problem: Problem, plan: Plan) -> None:
+def check_problem(problem: Problem, plan: Training) -> None:
     """Refuse a plan that is not calibrated, or not for this problem."""
-    plan.event()  # refuses a multiplier that is not a positive number
-    planned = (plan.n, plan.d, plan.outputs, plan.intercept, plan.lam)
+    _ = plan.event  # refuses a multiplier that is not a positive number
+    planned = (plan.n, plan.facts.d, plan.outputs, plan.facts.intercept, plan.lam)
     if planned != (
         problem.n, problem.d, problem.outputs, problem.constant != 0.0, problem.lam,
     ):  # fmt: skip
         raise ParameterError("the plan was made for another problem.")
 
 
-def epoch_of(plan: Plan) -> int:
+def epoch_of(plan: Training) -> int:
     """Return the number of steps in which a record is expected to be drawn once."""
     return max(1, round(1.0 / plan.rate))
 
 
 def draws(
-    plan: Plan, source: Source, count: int, *, pause: int, draw_ahead: bool = False
+    plan: Training, source: Source, count: int, *, pause: int, draw_ahead: bool = False
 ) -> Iterator[Draw]:
-    """Yield the lots and the noise of consecutive chunks of steps.
-
-    A chunk ends at every multiple of `pause` steps; the numbers drawn do not depend on it.
-    """
+    """Yield the lots and the noise of consecutive chunks of steps."""
+    # A chunk ends at every multiple of `pause` steps; the numbers drawn do not depend on it.
     lots, noise = plan.lots, plan.noise
     # From the public n, not the true count: chunks are seen in the progress bar.
     chunk = max(1, _CHUNK // max(plan.size, lots.skips(plan.n)))

@@ -3,31 +3,19 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd.errors import ParameterError, StreamError
 from dpscd.kernels.block import new_buffer
 from dpscd.kernels.draws import PAIR_WORDS, fill_normals
 from dpscd.kernels.dual import Records
 from dpscd.kernels.lazy import BLOCK, advance_lazy
-from dpscd.kernels.lazy_state import (
-    Law,
-    average_due,
-    new_state,
-    settle_all,
-    shared_of,
-)
+from dpscd.kernels.lazy_state import Law, average_due, new_state, settle_all, shared_of
 from dpscd.kernels.rows import CsrRows
-from dpscd.plan import Plan
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.sampling import Lots
-from dpscd.privacy.watched import watcher
-from dpscd.problem import Problem
-from dpscd.solvers.observer import Look, Observer
-
-__all__ = ["LazyVector", "lazy_scd"]
-
-Floats = npt.NDArray[np.float64]
+from dpscd.problem import Floats, Problem
+from dpscd.releases.base import Observer
+from dpscd.releases.training import Training
 
 # Skips drawn for one chunk of steps, and pairs of normals drawn at a time: so many that
 # Python does not count.
@@ -36,14 +24,13 @@ _PAIRS = 2**15
 
 
 class LazyVector:
-    """The shared vector of a lazy fit, and the amounts due to it.
+    """The shared vector of a lazy fit, and the amounts due to it."""
 
-    Only :meth:`shared` and :meth:`average` show it, and both settle every coordinate first.
-    """
+    # Only :meth:`shared` and :meth:`average` show it, and both settle every coordinate first.
 
-    def __init__(self, problem: Problem, plan: Plan, source: Source) -> None:
+    def __init__(self, problem: Problem, plan: Training, source: Source) -> None:
         if not plan.lazy:
-            raise ParameterError("the plan is not one for lazy noise; see Plan.lazy.")
+            raise ParameterError("the plan is not one for lazy noise; see Training.lazy.")
         self._outputs = problem.outputs
         # Damped as much as may be: the path that would tell is not all drawn.
         self._numbers = plan.constants(problem.strength)
@@ -103,8 +90,6 @@ class LazyVector:
     def average(self) -> Floats:
         """Return the average of the shared vector at the end of the plan, once.
 
-        Notes
-        -----
         Guarantee: what the average adds to the values that were read is drawn once; a second
         average would have other noise, and nobody pays for two.
         """
@@ -139,7 +124,7 @@ class LazyVector:
 
 def lazy_scd(
     problem: Problem,
-    plan: Plan,
+    plan: Training,
     rows: CsrRows,
     records: Records,
     source: Source,
@@ -151,23 +136,20 @@ def lazy_scd(
     """Run the plan on sparse rows and return the averaged shared vector.
 
     Parameters are those of :func:`dpscd.solvers.dp_scd.dp_scd`, which calls this where
-    :attr:`Plan.lazy` says so; `epoch` is the number of steps between two looks.
+    :attr:`Training.lazy` says so; `epoch` is the number of steps between two looks.
 
-    Notes
-    -----
     Guarantee: what is returned and shown satisfies ``plan.claim()``. An interrupted fit
-    leaves nothing: what was not settled is seen by nobody. An audit that watches
-    (:mod:`dpscd.privacy.watched`) sees every coordinate settled, once an epoch: more often,
-    no coordinate would ever owe more than one step, and what lazy fits do would not be seen.
+    leaves nothing: what was not settled is seen by nobody. An observer sees every coordinate
+    settled, once an epoch: more often, no coordinate would ever owe more than one step, and
+    lazy fits would not be seen.
     Proof: docs/proofs/shared_vector.md, "Lazy noise".
     """
     count = len(records.labels)
     dual = np.zeros((count, problem.outputs))
     vector = LazyVector(problem, plan, source)
-    audit = watcher()
-    if audit is not None:
-        audit.trains(problem, plan)
-    for first, steps in _chunks(plan, epoch if observer or audit else plan.steps):
+    if observer is not None:
+        observer.begins(problem, plan)
+    for first, steps in _chunks(plan, epoch if observer else plan.steps):
         if first == plan.average_from:
             vector.settle(first)
         lots = plan.lots.draw(source, first, steps, count)
@@ -175,18 +157,14 @@ def lazy_scd(
         if progress is not None:
             progress(steps)
         done = first + steps
-        if observer is not None and done % epoch == 0:
-            observer(Look(done // epoch, vector.shared(done)))
-        if audit is not None and (done % epoch == 0 or done == plan.steps):
-            audit.moved(done, vector.shared(done))
+        if observer is not None and (done % epoch == 0 or done == plan.steps):
+            observer.moved(done, vector.shared(done))
     return vector.average()
 
 
-def _chunks(plan: Plan, pause: int) -> Iterator[tuple[int, int]]:
-    """Yield the first step of each chunk and its number of steps, all from public numbers.
-
-    A chunk ends at every multiple of `pause` steps and where averaging begins.
-    """
+def _chunks(plan: Training, pause: int) -> Iterator[tuple[int, int]]:
+    """Yield the first step of each chunk and its number of steps, all from public numbers."""
+    # A chunk ends at every multiple of `pause` steps and where averaging begins.
     chunk = max(1, _CHUNK // plan.lots.skips(plan.n))
     first = 0
     while first < plan.steps:

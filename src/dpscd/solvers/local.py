@@ -4,36 +4,29 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.persons import PersonRows
-from dpscd.plan import Plan
+from dpscd.privacy.noise import check_capacity
 from dpscd.privacy.random import Source
-from dpscd.privacy.sums import check_capacity
-from dpscd.problem import Problem, labels_of, rows_of
+from dpscd.problem import Floats, Problem, rows_of
+from dpscd.releases.base import Observer
 from dpscd.releases.query import Query, sum_over
-from dpscd.releases.store import LabelFacts, Residuals
+from dpscd.releases.store import Residuals, inner_labels
+from dpscd.releases.training import Training
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.on_device import device_scd
-
-__all__ = ["LocalRecords"]
-
-Floats = npt.NDArray[np.float64]
 
 _BLOCK = 4096  # rows that are read at once
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LocalRecords:
     """Records in memory: a :class:`~dpscd.releases.store.RecordStore`."""
 
     X: Any
     labels: Floats  # in the user's units
     weights: Floats
-    meaning: LabelFacts  # encoding of labels
     threads: int = 1  # largest number of threads in training
     # rows of each person; None if every record is a unit by itself
     persons: PersonRows | None = None
@@ -79,29 +72,29 @@ class LocalRecords:
                 self, X=self.X[block], labels=self.labels[block], weights=self.weights[block]
             )
 
-    def bound(self, pairs: Sequence[tuple[float, float]]) -> LabelFacts:
+    def bound(self, pairs: Sequence[tuple[float, float]]) -> None:
         """Only a table has columns whose bounds are released."""
         raise ParameterError(f"there are no columns for {len(pairs)} released bounds.")
 
     def train(
         self,
         problem: Problem,
-        plan: Plan,
+        plan: Training,
         source: Source,
         residuals: Residuals | None,
         progress: Callable[[int], None] | None,
+        observer: Observer | None,
     ) -> Floats:
         """Return the shared vector of a training, on labels or on a pilot's residuals."""
         rows = rows_of(problem, self.X)
-        inner = (
-            labels_of(problem, rows, self.labels)
-            if residuals is None
-            else residuals.labels(rows, self.labels)
-        )
+        inner = inner_labels(problem, residuals, rows, self.labels)
         records = Records(inner, self.training_weights)
         if self.engine == "jax":
-            return device_scd(problem, plan, rows, records, source, progress=progress)
+            return device_scd(
+                problem, plan, rows, records, source, progress=progress, observer=observer
+            )
         return dp_scd(
             problem, plan, rows, records, source,
             persons=self.persons, threads=self.threads, progress=progress,
+            observer=observer,
         )  # fmt: skip

@@ -6,29 +6,17 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
-from dpscd.plan import Plan
+from dpscd.privacy.noise import limb_unit_of
 from dpscd.privacy.random import Purpose, Source
-from dpscd.privacy.sums import limb_unit_of
-from dpscd.privacy.watched import watcher
-from dpscd.problem import DeferredRows, Problem
+from dpscd.problem import DeferredRows, Floats, Problem
+from dpscd.releases.base import Observer
+from dpscd.releases.training import Training
 from dpscd.solvers.brake import BrakeRule
-from dpscd.solvers.dp_scd import check_plan
-
-__all__ = [
-    "ENGINES",
-    "array_on_host",
-    "check_device_plan",
-    "device_name",
-    "device_numbers",
-    "device_scd",
-]
-
-Floats = npt.NDArray[np.float64]
+from dpscd.solvers.dp_scd import check_plan, epoch_of
 
 #: What a training may be computed by; the first is the usual one.
 ENGINES = ("numba", "jax")
@@ -69,21 +57,14 @@ def _backend() -> Any:
 
 
 def array_on_host(X: Any) -> Any:
-    """Return an array of any DLPack library as one of NumPy; all else as it is.
-
-    An array on a device is copied to the host, where cells are read.
-    """
+    """Return an array of any DLPack library, copied from its device, as NumPy's; else `X`."""
     backend = _backend()
     with backend.exactly():
-        found = backend.on_host(X)
-    return X if found is None else found
+        return backend.on_host(X)
 
 
-def check_device_plan(plan: Plan, loss: str, *, dense: bool, persons: bool) -> None:
-    """Refuse, from public facts alone, what JAX training does not support.
-
-    `loss` is the class of the loss; `persons` says whether persons are the unit of privacy.
-    """
+def check_device_plan(plan: Training, loss: str, *, dense: bool, persons: bool) -> None:
+    """Refuse, from public facts alone, what JAX training does not support."""
     from dpscd.device.limbs import MOST
 
     width = plan.size // plan.outputs
@@ -109,12 +90,13 @@ def check_device_plan(plan: Plan, loss: str, *, dense: bool, persons: bool) -> N
 
 def device_scd(
     problem: Problem,
-    plan: Plan,
+    plan: Training,
     rows: Rows | DeferredRows,
     records: Records,
     source: Source,
     *,
     progress: Callable[[int], None] | None = None,
+    observer: Observer | None = None,
 ) -> Floats:
     """Run the plan on the device and return the shared vector, averaged as the plan says.
 
@@ -122,11 +104,8 @@ def device_scd(
     is drawn from `source`. `progress` is called with the number of steps done in each chunk,
     and nothing else.
 
-    Notes
-    -----
     Guarantee: the path of the shared vector, hence what is returned, satisfies
-    ``plan.claim()``. The duals live on the device and are deleted. An audit that watches
-    (:mod:`dpscd.privacy.watched`) sees that path, step by step.
+    ``plan.claim()``. The duals live on the device and are deleted.
     Requires: `source` was not used for a training before, which it refuses itself.
     Proof: docs/proofs/shared_vector.md, docs/proofs/tensor_cores.md.
     """
@@ -136,24 +115,25 @@ def device_scd(
     backend = _backend()
     from dpscd.device.training import Job, block_for, train
 
-    audit = watcher()
-    if audit is not None:
-        audit.trains(problem, plan)
+    if observer is not None:
+        observer.begins(problem, plan)
     done = 0
 
     def seen(step: int, shared: Callable[[], Floats]) -> None:
         nonlocal done
         if progress is not None:
             progress(step - done)
-        if audit is not None:
-            audit.moved(step, shared())
+        if observer is not None:
+            observer.moved(step, shared())
         done = step
 
     with backend.exactly(), _memory_said():
         block = block_for(plan.lot_size, plan.outputs)
         job = Job(loss.lower(), plan.outputs, problem.width, block)
         key = source.words(Purpose.DEVICE_KEY, 0, 1, _KEY_WORDS).tobytes()
-        chunk = 1 if audit else _CHUNK.get(backend.device().platform, _LONG_CHUNK)
+        chunk = _CHUNK.get(backend.device().platform, _LONG_CHUNK)
+        if observer is not None:
+            chunk = observer.pause or epoch_of(plan)
         stops = [*range(chunk, plan.steps, chunk), plan.steps]
         numbers = device_numbers(problem, plan, len(records.labels))
         held = _rows_on_device(cast("DeferredRows", rows), records)
@@ -161,10 +141,10 @@ def device_scd(
     return total / (plan.steps - plan.average_from)
 
 
-def device_numbers(problem: Problem, plan: Plan, count: int) -> Any:
+def device_numbers(problem: Problem, plan: Training, count: int) -> Any:
     """Return the public numbers of a training on the device, n among them."""
     from dpscd.device.contribution import Numbers
-    from dpscd.device.lots import threshold_of
+    from dpscd.device.random import threshold_of
 
     cell, grid = limb_unit_of(plan.n, plan.clip), plan.noise.grid
     return Numbers(
@@ -195,7 +175,7 @@ def _rows_on_device(rows: DeferredRows, records: Records) -> Any:
     return found
 
 
-def _check_memory(plan: Plan) -> None:
+def _check_memory(plan: Training) -> None:
     """Refuse a fit larger than the device, with sizes that follow from the public n."""
     backend = _backend()
     from dpscd.device.rows import room_for

@@ -1,7 +1,10 @@
 """SDCA, one record at a time: the optimum, without privacy."""
 
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
-import numpy.typing as npt
 
 from dpscd.kernels.draws import shuffle
 from dpscd.kernels.dual import Records
@@ -9,12 +12,23 @@ from dpscd.kernels.rows import Rows
 from dpscd.kernels.sdca import joint_sweep, sweep
 from dpscd.losses import is_joint
 from dpscd.privacy.random import Purpose, Source
-from dpscd.problem import Problem
-from dpscd.solvers.observer import Look, Observer
+from dpscd.problem import Floats, Problem
 
-__all__ = ["sdca"]
 
-Floats = npt.NDArray[np.float64]
+class Look(NamedTuple):
+    """The state of a solver at the end of an epoch. Arrays are views: copy to keep them."""
+
+    epoch: int  # epochs done
+    # of shape (outputs, width): ``strength`` times the model, before any averaging
+    shared: Floats
+    # of shape (records, outputs), where duals exist and are not secret
+    dual: Floats | None = None
+    # distance between the auxiliary vector and the vector it stands for
+    drift: float = math.nan
+    clipped: float = math.nan  # share of this epoch's steps that were scaled down
+
+
+Observer = Callable[[Look], None]
 
 
 def sdca(
@@ -27,12 +41,9 @@ def sdca(
     max_epochs: int = 1000,
     observer: Observer | None = None,
 ) -> tuple[Floats, bool]:
-    """Return the shared vector at the optimum and whether it was reached.
-
-    Epochs go over all records in a fresh random order until the duality gap of every
-    output, or of all if the loss is joint, is at most `tolerance` of its objective. Not private
-    in any way.
-    """
+    """Return the shared vector at the optimum and whether it was reached; not private."""
+    # Epochs go over all records in a fresh random order until the duality gap of every output,
+    # or of all if the loss is joint, is at most `tolerance` of its objective.
     count = len(records.labels)
     dual = np.zeros((count, problem.outputs))
     shared = np.zeros((problem.outputs, problem.width))

@@ -4,7 +4,8 @@ import mmap
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from functools import partial
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,29 +17,21 @@ from dpscd.kernels.pack import Pack, empty_pack
 from dpscd.kernels.packed import add_packed_lot
 from dpscd.kernels.persons import Persons, add_lot_of_persons
 from dpscd.kernels.rows import Rows
-from dpscd.persons import PersonRows
-from dpscd.plan import Plan
+from dpscd.persons import PersonFacts, PersonRows
 from dpscd.privacy.random import LotsSource
-from dpscd.problem import DeferredRows, Problem, labels_of, rows_of
+from dpscd.problem import DeferredRows, Floats, Problem, rows_of
 from dpscd.releases.query import Query, sum_over
-from dpscd.releases.store import Residuals
+from dpscd.releases.store import Residuals, inner_labels
+from dpscd.releases.training import Training
 from dpscd.solvers.brake import Brake
-from dpscd.solvers.reader import Part, Read, Reader
 from dpscd.solvers.threads import fill_deferred
 
-__all__ = ["Shard", "Total"]
-
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Total = npt.NDArray[Any]
 
-# Of the memory that a shard has: what rows as they were read may take, from which size
-# packed rows and duals are kept on disk, and how much of those is looked at in one go.
-_KEPT, _PACKED, _PIECE = 0.25, 0.25, 0.125
 
-
-class _Part(NamedTuple):
-    """Some records, as a query sees them."""
+class Read(NamedTuple):
+    """Records that were read, as a query sees them."""
 
     X: Any = None
     labels: Any = None
@@ -47,11 +40,54 @@ class _Part(NamedTuple):
     columns: Sequence[Floats] = ()
 
 
+class Part(Protocol):
+    """Stored records that can be read repeatedly."""
+
+    @property
+    def count(self) -> int | None:
+        """Number of rows, if it is known without reading them."""
+
+    def load(self) -> Any:
+        """Return the records as they are stored."""
+
+
+class Reader(Protocol):
+    """Turns stored records into rows, labels and weights; it holds public facts only."""
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are sparse."""
+
+    def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "Reader":
+        """Return the reader with released bounds of columns."""
+
+    @property
+    def persons(self) -> PersonFacts | None:
+        """Public facts about persons, if they are the unit of privacy."""
+
+    def count(self, part: Any) -> int:
+        """Return the number of persons, or of records."""
+
+    def keys(self, part: Any, key: bytes) -> Ints:
+        """Return a keyed hash of every person's identifier, two whole numbers each."""
+
+    def columns(self, part: Any) -> tuple[Sequence[Floats], PersonRows | None]:
+        """Return the values of the columns whose bounds are not declared, and their persons."""
+
+    def records(self, part: Any) -> Any:
+        """Return rows, labels in the user's units, weights, and the rows of each person."""
+
+
+# Of the memory that a shard has: what rows as they were read may take, from which size
+# packed rows and duals are kept on disk, and how much of those is looked at in one go.
+_KEPT, _PACKED, _PIECE = 0.25, 0.25, 0.125
+
+
 class _Training(NamedTuple):
     """State of a training; the duals are the shard's most secret part."""
 
     problem: Problem
-    plan: Plan
+    plan: Training
     lots: LotsSource
     start: int
     dual: Floats
@@ -90,8 +126,6 @@ class Shard:
     `parts` are read when needed, one after another. `room` limits memory in bytes, as far as
     it can be foreseen; None is no limit. Larger packed rows and duals are kept in `folder`.
 
-    Notes
-    -----
     Guarantee: every method returns a sum over records, exact and not yet noisy, a number
     of records, keyed hashes of persons' identifiers, or nothing.
     Requires: whoever receives the sums is trusted with them, and adds noise once.
@@ -134,8 +168,6 @@ class Shard:
     def keys(self, key: bytes) -> Ints:
         """Return a keyed hash of every person's identifier, by which others compare them.
 
-        Notes
-        -----
         Guarantee: an identifier does not leave. Whoever has the key can try identifiers.
         """
         found = [self._reader.keys(part.load(), key) for part in self._parts]
@@ -144,13 +176,11 @@ class Shard:
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over the records here."""
         if query.reads_columns:
-            read = (self._columns(part) for part in self._parts)
-        else:
-            read = (_Part(*part) for part in self._records())
-        return sum_over(query, read)
+            return sum_over(query, map(self._columns, self._parts))
+        return sum_over(query, self._records())
 
     def begin(
-        self, problem: Problem, plan: Plan, lots: LotsSource, start: int, count: int,
+        self, problem: Problem, plan: Training, lots: LotsSource, start: int, count: int,
         residuals: Residuals | None,
     ) -> None:  # fmt: skip
         """Prepare the first step of a training, all duals being 0.
@@ -158,8 +188,6 @@ class Shard:
         `start` is the number of the first record, `count` the number of persons, or records,
         when they were first counted; `lots` draws the bits of records.
 
-        Notes
-        -----
         Guarantee: no number, hence no bit, of a record here is that of another shard's.
         """
         self._training, self._disk = None, None
@@ -179,8 +207,6 @@ class Shard:
     def step(self, number: int, shared: Floats) -> Total:
         """Run a step and return the sum of contributions of the lot's members here, in cells.
 
-        Notes
-        -----
         Guarantee: the duals are those of a shard that did every earlier step once, with the
         shared vectors it was given then; another order of steps is refused.
         """
@@ -214,10 +240,7 @@ class Shard:
         return total
 
     def replay(self, first: int, path: Floats) -> Ints:
-        """Run the steps from `first` on again, with their original vectors.
-
-        Returns the sum of the sums of all steps so far, modulo 2^64.
-        """
+        """Run the steps from `first` on again; return the sum of all so far, modulo 2^64."""
         for i, shared in enumerate(path):
             self.step(first + i, shared)
         return self._so_far.copy()
@@ -248,9 +271,9 @@ class Shard:
             raise WorkerError("a part has another number of records than before.")
         self._kept, self._sizes = kept, sizes
 
-    def _columns(self, part: Part) -> _Part:
+    def _columns(self, part: Part) -> Read:
         columns, persons = self._reader.columns(part.load())
-        return _Part(columns=columns, persons=persons)
+        return Read(columns=columns, persons=persons)
 
     def _rows(self) -> int:
         """Return the number of rows."""
@@ -271,7 +294,7 @@ class Shard:
         tail = problem.constant / problem.scale
         small = empty_pack(1, problem.d, tail)
         size = count * (small.cells.strides[0] + 8 * problem.outputs)
-        memory_of: Callable[[int], npt.NDArray[np.uint8]] = _zeros
+        memory_of: Callable[[int], Any] = partial(np.zeros, dtype=np.uint8)
         if not self._fits(size, _PACKED):
             self._disk = _OnDisk(self._folder)
             memory_of = self._disk.bytes
@@ -281,7 +304,7 @@ class Shard:
         found = []
         for read in self._records():
             rows = DeferredRows(problem, read.X)
-            inner = _inner(problem, residuals, rows, read.labels)
+            inner = inner_labels(problem, residuals, rows, read.labels)
             own = slice(at, at + rows.count)
             place = pack._replace(cells=pack.cells[own], state=pack.state[own])
             fill_deferred(rows, Records(inner, _training_weights(read)), place)
@@ -312,8 +335,8 @@ class Shard:
         labels = np.concatenate([np.empty(0), *(part.labels for part in parts)])
         weights = np.concatenate([np.empty(0), *map(_training_weights, parts)])
         rows = problem.rows(X)
-        records = Records(_inner(problem, residuals, rows_of(problem, X), labels), weights)
-        return rows, records, self._drawn([part.persons for part in parts])
+        inner = inner_labels(problem, residuals, rows_of(problem, X), labels)
+        return rows, Records(inner, weights), self._drawn([part.persons for part in parts])
 
     def _pieces(self, ids: Ints, pack: Pack, persons: Persons | None = None) -> Iterator[Ints]:
         """Yield the members of a lot in pieces that are near each other on disk."""
@@ -326,20 +349,8 @@ class Shard:
         yield from np.split(ids, np.searchsorted(places, ends[:-1]))
 
 
-def _inner(
-    problem: Problem, residuals: Residuals | None, rows: Rows | DeferredRows, labels: Floats
-) -> Floats:
-    if residuals is None:
-        return labels_of(problem, rows, labels)
-    return residuals.labels(rows, labels)
-
-
 def _training_weights(read: Read) -> Floats:
     return read.weights if read.persons is None else read.persons.weights
-
-
-def _zeros(size: int) -> npt.NDArray[np.uint8]:
-    return np.zeros(size, dtype=np.uint8)
 
 
 def _size(array: Any) -> int:

@@ -11,24 +11,19 @@ from itertools import accumulate
 from typing import Any, Protocol, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from dpscd.errors import ParameterError, WorkerError
 from dpscd.kernels.dual import StepConstants, release
 from dpscd.kernels.packed import release_cells
-from dpscd.plan import Plan
+from dpscd.privacy.noise import check_capacity
 from dpscd.privacy.random import LotsSource, Source
-from dpscd.privacy.sums import check_capacity
-from dpscd.problem import Problem
+from dpscd.problem import Floats, Problem
+from dpscd.releases.base import Observer
 from dpscd.releases.query import Query
-from dpscd.releases.store import LabelFacts, Residuals
+from dpscd.releases.store import Residuals
+from dpscd.releases.training import Training
 from dpscd.solvers.dp_scd import check_problem
-from dpscd.solvers.reader import Reader
-from dpscd.solvers.shard import Total
-
-__all__ = ["LOST", "ShardPool", "ShardTransport", "Sharded", "check_path"]
-
-Floats = npt.NDArray[np.float64]
+from dpscd.solvers.shard import Reader, Total
 
 LOST = object()
 """The reply of a shard whose shard is gone."""
@@ -62,8 +57,6 @@ class ShardTransport(Protocol):
 class ShardPool:
     """Shards that answer together, whichever are lost on the way.
 
-    Notes
-    -----
     Guarantee: every shard takes part in every step: a slow one is waited for, a lost one is
     built anew from its records and the path of the shared vector. Its number of records
     and the sum of all that it contributed are compared to the last bit; if one differs,
@@ -87,7 +80,7 @@ class ShardPool:
         self.ask("read_with", reader)
 
     def begin(
-        self, problem: Problem, plan: Plan, lots: LotsSource, counts: Sequence[int],
+        self, problem: Problem, plan: Training, lots: LotsSource, counts: Sequence[int],
         residuals: Residuals | None,
     ) -> None:  # fmt: skip
         """Let all shards begin a training, with the counts of records of the first reading."""
@@ -149,10 +142,8 @@ class ShardPool:
 
 
 class Sharded:
-    """Records of a pool, for :func:`~dpscd.releases.pipeline.run_plan`.
+    """Records of a pool, for :func:`~dpscd.model.fit.run`.
 
-    Notes
-    -----
     Guarantee: what is released, from here on or by :meth:`train`, is the mechanism of
     docs/proofs/shared_vector.md, "Shards". Noise comes from a source that no shard has.
     """
@@ -163,11 +154,6 @@ class Sharded:
         self._reader = reader
         self.dense = not reader.sparse
 
-    @property
-    def meaning(self) -> LabelFacts:
-        """Encoding of labels."""
-        return self._reader.labels
-
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over all shards."""
         check_capacity(query.n, sum(self._counts))
@@ -176,29 +162,29 @@ class Sharded:
             raise WorkerError("a total does not have the shape of its query.")
         return cast(Floats, np.sum(totals, axis=0))
 
-    def bound(self, pairs: Sequence[tuple[float, float]]) -> LabelFacts:
+    def bound(self, pairs: Sequence[tuple[float, float]]) -> None:
         """Let all shards read with released bounds from now on."""
         self._reader = self._reader.with_bounds(pairs)
         self._pool.read_with(self._reader)
-        return self.meaning
 
     def train(
         self,
         problem: Problem,
-        plan: Plan,
+        plan: Training,
         source: Source,
         residuals: Residuals | None,
         progress: Callable[[int], None] | None,
+        observer: Observer | None,
     ) -> Floats:
         """Return the shared vector of a training, on labels or on a pilot's residuals.
 
-        Notes
-        -----
         Guarantee: as for :func:`dpscd.solvers.dp_scd.dp_scd`; the noise of a step is added to
         the sum of all shards, on every coordinate.
         """
         check_problem(problem, plan)
         check_capacity(plan.n, sum(self._counts))
+        if observer is not None:
+            raise ParameterError("the path of a training on workers is not observed.")
         self._pool.begin(problem, plan, LotsSource.of(source), self._counts, residuals)
         packed = self.dense and plan.fixed_point
         constants = plan.constants(problem.strength, fixed_point=packed)
@@ -217,7 +203,7 @@ class Sharded:
         return average / (plan.steps - plan.average_from)
 
 
-def check_path(plan: Plan) -> None:
+def check_path(plan: Training) -> None:
     """Refuse, from public numbers, a training whose path the coordinator could not keep."""
     if 8 * plan.size * plan.steps > _LARGEST_PATH:
         raise ParameterError(

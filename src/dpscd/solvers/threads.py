@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels._jit import COMPILED
 from dpscd.kernels.dual import Records, advance
 from dpscd.kernels.pack import Pack, empty_pack, fill_pack, pack_rows
 from dpscd.kernels.packed import advance_packed
@@ -17,10 +16,9 @@ from dpscd.kernels.packed_threads import advance_part
 from dpscd.kernels.persons import Persons, advance_persons
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows
 from dpscd.kernels.sharing import CALLED_OFF, STEP, new_gate, was_shared, went_home
-from dpscd.plan import Plan
+from dpscd.late import COMPILED
 from dpscd.problem import DeferredRows, Problem
-
-__all__ = ["Crowd", "Run", "fill_deferred", "kernel_for", "together"]
+from dpscd.releases.training import Training
 
 Ints = npt.NDArray[np.int64]
 Run = Callable[..., None]
@@ -36,18 +34,16 @@ _LONGEST_PAUSE = 16
 @contextmanager
 def kernel_for(
     problem: Problem,
-    plan: Plan,
+    plan: Training,
     rows: Rows | DeferredRows,
     records: Records,
     threads: int,
     persons: Persons | None = None,
 ) -> Iterator[tuple[Run, int]]:
-    """Yield the function that runs a chunk of steps, and how many threads it uses.
-
-    The function takes the damping of these steps, and ids, starts, normals, average_from, dual,
-    shared and average as :func:`dpscd.kernels.dual.advance` does. Which kernel runs depends on
-    the layout of the rows and on public numbers alone.
-    """
+    """Yield the function that runs a chunk of steps, and how many threads it uses."""
+    # It takes the damping of these steps, and ids, starts, normals, average_from, dual, shared
+    # and average as :func:`dpscd.kernels.dual.advance` does. Which kernel runs depends on the
+    # layout of the rows and on public numbers alone.
     if isinstance(rows, CsrRows) or not plan.fixed_point:
         constants = plan.constants(problem.strength)
         plain = rows.read() if isinstance(rows, DeferredRows) else rows
@@ -85,7 +81,9 @@ def kernel_for(
         def run(separability: float, *chunk: Any) -> None:
             starts = chunk[1]
             sharing = parts if crowd.has_room() else 1
-            totals, gate = _room(pack, problem.outputs, starts, sharing)
+            # New for every chunk: a thread may be late with the last.
+            totals = np.empty((sharing, problem.outputs, pack.padded), np.int64)
+            gate = new_gate(starts, sharing)
             damped = constants._replace(separability=separability)
             data = (problem.loss, pack, damped, *chunk)
 
@@ -100,12 +98,11 @@ def kernel_for(
 
 
 class Crowd:
-    """Thread backoff: whether other programs leave processors for more than one thread.
+    """Thread backoff: whether other programs leave processors for more than one thread."""
 
-    If threads waited for each other too long, or one did everything, the next chunk of steps is
-    left to one thread; then twice as many chunks, up to 16, until sharing works. Only time
-    depends on it.
-    """
+    # If threads waited for each other too long, or one did everything, the next chunk of steps
+    # is left to one thread; then twice as many chunks, up to 16, until sharing works. Only time
+    # depends on it.
 
     def __init__(self) -> None:
         self._alone = 0
@@ -130,26 +127,19 @@ def fill_deferred(rows: DeferredRows, records: Records, pack: Pack) -> None:
         fill_pack(rows.problem.block(rows.X[block]), records, pack, block.start)
 
 
-def _most_parts(plan: Plan) -> int:
+def _most_parts(plan: Training) -> int:
     """Return the largest useful number of threads for a lot, from public numbers."""
     if not COMPILED or sys.platform == "win32":
         return 1
     return max(1, int(plan.rate * plan.n * plan.size) // _LEAST_WORK)
 
 
-def _room(pack: Pack, outputs: int, starts: Ints, parts: int) -> tuple[Ints, Ints]:
-    """Return sums and a gate, new for every chunk: a thread may be late with the last."""
-    return np.empty((parts, outputs, pack.padded), np.int64), new_gate(starts, parts)
-
-
 def together(
     pool: ThreadPoolExecutor, work: Callable[[int], None], parts: int, gate: Ints, steps: int
 ) -> None:
-    """Call ``work(part)`` for all parts concurrently until all steps are done.
-
-    If one fails, all are cancelled. Late threads are not awaited: they find nothing to claim,
-    and change nothing.
-    """
+    """Call ``work(part)`` for all parts at once until all steps are done."""
+    # If one fails, all are cancelled. Late threads are not awaited: they find nothing to claim,
+    # and change nothing.
 
     def safely(part: int) -> None:
         try:

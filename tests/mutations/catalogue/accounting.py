@@ -1,7 +1,7 @@
 """Mistakes in what is claimed: accountants, rounding, the search theorem, plans, randomness."""
 
 from mutation import mistake
-from operations import argument, never, returns, swap, without
+from operations import argument, constant, never, returns, swap, without
 
 _FINITE = "test_many_numbers_pay_for_lazy_noise"
 
@@ -33,14 +33,14 @@ ACCOUNTANTS = [
     mistake("our arrays alone decide", "privacy.accounting:epsilon_of",
             "test_a_mistake_of_our_arrays_cannot_lower_what_is_claimed",
             swap("max(pld, found)", "pld")),
-    mistake("the library asked about the last release alone", "privacy.accountants:_by_library",
+    mistake("the library asked about the last release alone", "privacy.accounting:_by_library",
             "test_what_the_library_is_asked_is_what_is_released", swap("events", "OLD[-1:]")),
-    mistake("Rényi divergences used without their rounding", "privacy.accountants:_renyi",
+    mistake("Rényi divergences used without their rounding", "privacy.accounting:_renyi",
             "test_rounding_does_not_make_a_small_loss_none",
             swap("max(...) * (1.0 + 2.0**-40) + event.steps * rounding / (order - 1)",
                  "float(value)")),
     mistake("lazy noise: its finite precision not charged",
-            "privacy.release:Release.may_be_lazy",
+            "privacy.cost:Cost.may_be_lazy",
             _FINITE, returns("False")),
     mistake("the number of a person's records said to be protected at epsilon",
             "privacy.unit:about_record_count",
@@ -64,15 +64,15 @@ SEARCHES = [
 ]  # fmt: skip
 
 PLANS = [
-    mistake("moments that nobody pays for", "plan:Plan.first_releases",
+    mistake("moments that nobody pays for", "plan:Plan.costs",
             "test_what_is_drawn_is_what_the_plan_lists",
-            returns('tuple(one.release() for one in self.first if one.what != "moments")')),
-    mistake("what is released after training nobody pays for", "plan:Plan._others",
+            returns('tuple(one.cost for one in self.releases if one.what != "moments")')),
+    mistake("what is released after training nobody pays for", "plan:Plan._claim",
             "test_what_comes_after_training_is_listed_after_it_and_paid_for",
-            returns("self.first")),
-    mistake("the ledger charged for the training only", "estimators.fitting:Fitting._reserve",
+            swap("self.costs", "OLD[: self.releases.index(self.main) + 1]")),
+    mistake("the ledger charged for the training only", "estimators.fitting:Fitting.run",
             "test_a_ledger_is_charged_for_all_releases",
-            swap("plan.releases()", "(plan.release(),)")),
+            swap("plan.costs", "(plan.main.cost,)")),
     mistake("n = len(X) under add-remove", "estimators.base:DPLinearModel._fitting",
             "test_declared_n_replaces_the_true_one_everywhere",
             swap("records.count if self.n is None else int(self.n)", "records.count")),
@@ -83,10 +83,10 @@ RANDOMNESS = [
             "test_noise_differs_between_classes_and_fits", swap("os.urandom", "bytes")),
     mistake("a stream used on in a forked process", "privacy.random:SecureSource.words",
             "test_a_forked_child_cannot_draw", never("os.getpid() != self._process")),
-    mistake("the reservation left out of the key of a fit", "estimators.fitting:Fitting.run",
+    mistake("the reservation left out of the key of a fit", "estimators.charge:Charge.reserve",
             "test_fits_with_one_seed_do_not_share_their_noise",
-            swap("self._seal(reservation)", '""')),
-    mistake("the pilot's noise used for the training", "releases.shared_vector:Pilot.run",
+            swap("self._ledger.seal(self.reservation)", '""')),
+    mistake("the pilot's noise used for the training", "releases.training:Pilot.stream",
             "test_the_pilot_has_a_source_of_its_own_and_nothing_is_drawn_twice",
-            swap('parties.source_of("pilot")', "parties.source")),
+            constant('""')),
 ]  # fmt: skip

@@ -3,15 +3,13 @@
 from mutation import mistake
 from operations import never, swap
 
-_FORGED = "test_a_file_that_was_changed_in_one_place_is_refused[{}]"
-
 FILES = [
     mistake("the dual in the pickle", "estimators.base:DPLinearModel._fit_source",
             "test_a_pickle_has_one_size_and_no_dual",
-            swap("self._slope = model.slope", "self.kept_ = records.read().labels; OLD")),
-    mistake("a file: what the releases reach not compared",
-            "cards.card:PrivacyCard._check_claim",
-            _FORGED.format("multiplier and noise"), never("not agrees(...)")),
+            swap("self.fit_ = fitting.run(...)", "self.kept_ = records.read().labels; OLD")),
+    mistake("a file: what the releases reach not compared", "model.card:PrivacyCard.verify",
+            "test_a_card_that_claims_too_little_is_refused",
+            never("not found <= self.epsilon")),
 ]  # fmt: skip
 
 LEDGER = [

@@ -1,7 +1,7 @@
 """Mistakes at the entrance: cells, tables, files, what is said and when it is read."""
 
 from mutation import mistake
-from operations import argument, swap, without
+from operations import argument, swap
 
 CELLS = [
     mistake("knots at quantiles of the records", "preprocessing.column_features:hats",
@@ -16,8 +16,8 @@ places, values = pd.factorize(np.array(list(objects), dtype=object))
 texts = (text_of(value) for value in values)""")),
     mistake("bounds read from the data: rows", "estimators.base:DPLinearModel._fitting",
             "test_rows_longer_than_the_bound_are_scaled_down_in_silence",
-            argument("Facts", "row_bound",
-                     "float(np.sqrt((records.read().X**2).sum(axis=1).max()))")),
+            swap("self.stated(...)", "replace(OLD,"
+                 " row_bound=float(np.sqrt((records.read().X**2).sum(axis=1).max())))")),
     mistake("bounds read from the data: labels", "records.labels:NumberLabels.weighed",
             "test_labels_beyond_the_bounds_are_clipped_in_silence",
             swap("np.clip(...)", "np.where(known, values, 0.0)")),
@@ -26,11 +26,12 @@ texts = (text_of(value) for value in values)""")),
 CHARGE = [
     mistake("records read before the charge", "estimators.fitting:Fitting.run",
             "test_records_that_are_refused_have_been_paid_for",
-            swap("reservation = self._reserve(plan)", "redact_errors(read); OLD")),
+            swap("charge.reserve(...)", "(redact_errors(read), OLD)[1]")),
     mistake("budget spent after release", "estimators.fitting:Fitting.run",
-            "test_no_value_is_judged_before_the_budget", swap("self._reserve(plan)", "None"),
-            without("reservation is not None"),
-            argument("Ledger(self.ledger).commit", 0, "self._reserve(plan)")),
+            "test_no_value_is_judged_before_the_budget", swap("charge.reserve(...)", '""'),
+            swap("charge.commit()", """
+charge.reserve(plan.costs, self.target, self.name, self.facts.unit)
+OLD""")),
 ]  # fmt: skip
 
 WORDS = [

@@ -1,19 +1,19 @@
 """Mistakes in releases other than training: sums, moments, bounds, scores, standard errors."""
 
 from mutation import mistake
-from operations import constant, drop, returns, swap, without
+from operations import drop, returns, swap, without
 
 _AFTER = "test_no_record_moves_a_sum_by_more_than_one"
 _KERNEL_SUMS = "test_no_neighbour_moves_the_moments_by_more_than_one"
 _BOTH = "test_both_histograms_get_the_stated_noise_from_streams_of_their_own"
-_WEAK = "replace(self, noise_multiplier={} * self.noise_multiplier).noisy"
 _VECTORS = "test_no_record_adds_more_than_one_and_each_its_own"
 
 SUMS = [
-    mistake("moments without noise", "privacy.sums:noisy_sum",
+    mistake("moments without noise", "privacy.noise:noisy_sum",
             "test_the_noise_of_moments_is_the_stated_one", swap("normals[0]", "0.0 * OLD")),
-    mistake("half the noise in the moments", "releases.moments:Moments.run",
-            "test_mistakes_behind_the_door_are_noticed", swap("self.noisy", _WEAK.format(0.5))),
+    mistake("half the noise in the moments", "releases.base:SumRelease.answered",
+            "test_mistakes_behind_the_door_are_noticed",
+            swap("self.noise_multiplier", '(0.5 if self.what == "moments" else 1.0) * OLD')),
     mistake("sums not in whole cells", "releases.query:whole_sums", _AFTER,
             swap("np.trunc(each * (MARGIN / unit))", "each * (MARGIN / unit)")),
     mistake("a total that is no sum leaves the records", "releases.query:sum_over",
@@ -33,8 +33,8 @@ BOUNDS = [
             "releases.bounds:HistogramQuery.total",
             "test_a_record_moves_a_histogram_by_at_most_one",
             without("math.sqrt(len(columns))")),
-    mistake("private bounds: one of two histograms paid for", "releases.bounds:Bounds.times",
-            _BOTH, constant("1")),
+    mistake("private bounds: one of two histograms paid for", "releases.base:SumRelease.cost",
+            _BOTH, swap("len(self.at)", "1")),
 ]  # fmt: skip
 
 AFTERWARDS = [
@@ -54,7 +54,7 @@ AFTERWARDS = [
 ]  # fmt: skip
 
 SCORES = [
-    mistake("a score of vectors longer than 1", "privacy.score:whole_score",
+    mistake("a score of vectors longer than 1", "releases.score:whole_score",
             "test_a_record_moves_the_sum_by_at_most_one",
             drop("inside = inside / np.maximum(1.0, length)")),
     mistake("a score whose secret count comes on top of its vector",
@@ -62,5 +62,5 @@ SCORES = [
             without("COUNT_WEIGHT")),
     mistake("a score that is computed before it is charged",
             "estimators.private_score:private_score", "test_the_charge_comes_before_any_value",
-            swap("_reserve(...)", "(records.read(False), OLD)[1]")),
+            swap("charge.reserve(...)", "(records.read(False), OLD)[1]")),
 ]  # fmt: skip

@@ -11,8 +11,6 @@ from dpscd import DPLogisticRegression
 from dpscd_experiments.device.scattering import scattering_on_device
 from dpscd_experiments.features import SCATTERING_SIZE, read_fashion
 
-__all__ = ["fashion_rows"]
-
 _CLASSES = 10
 
 
@@ -53,8 +51,8 @@ def fashion_rows(
                 "accuracy": round(model.score(X_test, images.y_test), 4),
                 "train_seconds": round(watch.seconds, 3) if engine == "jax" else None,
                 "fit_seconds": round(whole, 2), "steps": model.privacy_.steps,
-                "lot_size": model.privacy_.public["lot_size"],
-                "device": model.privacy_.public.get("device", "processor"),
+                "lot_size": model.fit_.plan.training.lot_size,
+                "device": model.fit_.plan.facts.device or "processor",
             }  # fmt: skip
     finally:
         training.train = watch._train

@@ -12,8 +12,6 @@ from dpscd.device.backend import device_name, exactly
 from dpscd_experiments.provenance import machine
 from dpscd_experiments.style import markdown_table
 
-__all__ = ["device_page", "this_machine"]
-
 Row = dict[str, Any]
 
 

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from dpscd.device.backend import compiled, exactly
 from dpscd_experiments.features import SCATTERING_SIZE, normalised
 
-__all__ = ["scattering_on_device"]
-
 Floats = npt.NDArray[np.float32]
 
 _SIDE, _PAD, _STRIDE, _SCALES, _ANGLES = 28, 8, 4, 2, 8

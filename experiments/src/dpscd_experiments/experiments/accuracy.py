@@ -9,8 +9,8 @@ from dpscd_experiments import report
 from dpscd_experiments.comparison import Known, Result, comparison, rows_of
 from dpscd_experiments.datasets import load_dataset
 from dpscd_experiments.experiment import Shown, Spec
-from dpscd_experiments.opponents.registry import METHODS, OURS
-from dpscd_experiments.opponents.setting import Setting, Stored, measure_of
+from dpscd_experiments.opponents.registry import METHODS
+from dpscd_experiments.opponents.setting import OURS, Setting, Stored, measure_of
 from dpscd_experiments.report import ABOVE, BELOW
 from dpscd_experiments.style import (
     LOOKS,
@@ -20,8 +20,6 @@ from dpscd_experiments.style import (
     quartiles,
     quick_stamp,
 )
-
-__all__ = ["EXPERIMENT", "draw", "draw_calibration", "page", "settings_in"]
 
 #: Metrics of each loss, the main one first.
 _METRICS = {

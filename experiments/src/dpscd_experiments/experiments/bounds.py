@@ -19,8 +19,6 @@ from dpscd_experiments.paper.theory import (
 from dpscd_experiments.store import Row, pick, values
 from dpscd_experiments.style import new_figure
 
-__all__ = ["DUAL", "EXPERIMENT", "OTHERS"]
-
 #: The rows of the table, other than the last, which depends on L.
 OTHERS = ("Zhang et al. 2017", "Chaudhuri et al. 2011", "Wang et al. 2017")
 DUAL = "DP-SCD"

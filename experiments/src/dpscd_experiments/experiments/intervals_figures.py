@@ -9,8 +9,6 @@ from dpscd_experiments.interval_tables import QUESTIONS
 from dpscd_experiments.store import Row
 from dpscd_experiments.style import new_figure, quick_stamp
 
-__all__ = ["draw_coverage", "draw_table"]
-
 _OURS, _PLAIN = "#009e73", "0.55"
 _COLOURS = ("#d55e00", "#0072b2", "#009e73")
 _LEAST = 0.70  # coverage below is drawn here, with an arrow

@@ -12,11 +12,6 @@ from dpscd_experiments.interval_tables import QUESTIONS
 from dpscd_experiments.store import Row
 from dpscd_experiments.style import markdown_table
 
-__all__ = [
-    "BAND", "LEVEL", "PLAIN", "REACH", "TABLES", "Line", "Named", "Share", "fits_of",
-    "lines_of", "numbers", "page", "share_of", "terms_of", "verdict",
-]  # fmt: skip
-
 #: Of all intervals, and how many standard errors they reach.
 LEVEL = 0.95
 REACH = NormalDist().inv_cdf(0.5 + LEVEL / 2.0)

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.audit.attacks import LikelihoodRatio
 from dpscd.audit.audit import audit
 from dpscd.audit.bounds import lower_bounds
-from dpscd.audit.canaries import SATURATING_LAM, Dataset, Game
-from dpscd.audit.mechanism import Mechanism
+from dpscd.audit.canaries import SATURATING_LAM, Dataset, Game, draw_world
+from dpscd.audit.mechanism import LikelihoodRatio, Mechanism
 from dpscd.kernels.dual import Records
 from dpscd.losses import Squared
 from dpscd.privacy.random import SeededSource
@@ -30,11 +29,9 @@ from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.paper.algorithms import Settings, chunks
 from dpscd_experiments.paper.methods import METHODS
 from dpscd_experiments.paper.theory import sensitivity_dual, visible_epsilon
+from dpscd_experiments.solvers.lots import alone, lots_training
 from dpscd_experiments.store import Row, pick, values
 from dpscd_experiments.style import median_and_range, new_figure
-from dpscd_experiments.sweeps import lots_plan
-
-__all__ = ["EXPERIMENT", "OURS", "SEARCHES", "VARIANTS"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -94,7 +91,8 @@ def attack_published(cell: Cell) -> Metrics:
     worlds: tuple[list[Floats], list[Floats]] = ([], [])
     clipped = 1.0
     for run in range(parameters["runs"]):
-        present, _ = game.worlds(SeededSource(f"leak {cell.key} worlds {run}".encode()), run)
+        drawn = SeededSource(f"leak {cell.key} worlds {run}".encode())
+        present, _ = draw_world(drawn, game.canaries, run % 2)
         source = SeededSource(f"leak {cell.key} run {run}".encode())
         data = game.dataset(present, Relation.ZERO_OUT, 1.0)
         scores, share = _play(problem, data, settings, source, parameters["visible"])
@@ -128,14 +126,12 @@ def attack_ours(cell: Cell) -> Metrics:
     parameters = cell.parameters
     game = _game(parameters)
     steps = Settings(parameters["epochs"], parameters["lot_size"]).steps(game.records)
-    plan = lots_plan(
-        game.records, game.features, parameters["lot_size"], epsilon=cell.epsilon,
-        delta=cell.delta, lam=SATURATING_LAM, steps=steps, clip=1.0 / (8.0 * steps),
-        averaging=0.0,
-    ).calibrated()  # fmt: skip
-    mechanism = Mechanism.planned(Problem(Squared(), plan.lam, plan.n, plan.d), plan)
+    plan = alone(lots_training(
+        game.records, game.features, parameters["lot_size"], cell.epsilon, cell.delta,
+        lam=SATURATING_LAM, steps=steps, clip=1.0 / (8.0 * steps), averaging=0.0,
+    )).calibrated()  # fmt: skip
     result = audit(
-        mechanism,
+        Mechanism.planned(plan.training),
         trials=parameters["runs"] * game.canaries // 2,
         game=game,
         confidence=parameters["confidence"],
@@ -147,7 +143,7 @@ def attack_ours(cell: Cell) -> Metrics:
         _COUNTED: result.epsilon_lower_clopper_pearson,
         "fpr": result.fpr,
         "fnr": result.fnr,
-        "sigma": plan.noise_multiplier,
+        "sigma": plan.training.noise_multiplier,
         "trials": result.trials,
     }
 

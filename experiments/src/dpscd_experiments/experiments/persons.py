@@ -15,11 +15,6 @@ from dpscd_experiments.opponents.setting import Setting, Stored
 from dpscd_experiments.persons import FLIGHTS, LAWS, load_persons
 from dpscd_experiments.style import LOOKS, epsilon_axis, markdown_table, new_figure, quick_stamp
 
-__all__ = [
-    "EXPERIMENT", "MEASURES", "Verdict", "draw_flights", "draw_laws", "numbers", "page",
-    "settings_in", "verdicts",
-]  # fmt: skip
-
 #: By what methods are compared, in each loss.
 MEASURES = {"squared": "mse", "logistic": "log_loss"}
 

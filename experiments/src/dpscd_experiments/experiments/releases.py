@@ -30,8 +30,6 @@ from dpscd_experiments.sources import find_file
 from dpscd_experiments.store import Store
 from dpscd_experiments.style import markdown_table
 
-__all__ = ["ALL", "EXPERIMENT", "WITHOUT", "page", "train"]
-
 ALL = "all"
 #: Each release with the constant of the rule that takes it away.
 WITHOUT: dict[str, tuple[Any, str, float]] = {

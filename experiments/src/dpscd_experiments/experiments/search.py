@@ -13,8 +13,6 @@ from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.store import Store
 from dpscd_experiments.tables import load_table, read_schema
 
-__all__ = ["EXPERIMENT", "page", "train"]
-
 NAMES = (
     "lines, logistic", "automatic shapes, logistic", "16 steps, logistic", "lines, SVM",
     "automatic shapes, SVM", "first five columns, logistic",

@@ -21,8 +21,6 @@ from dpscd_experiments.speed.contests import GROUPS, Row, count_turns, take_turn
 from dpscd_experiments.store import Store
 from dpscd_experiments.style import markdown_table, quartiles
 
-__all__ = ["EXPERIMENT", "MEASURES", "Measure", "page"]
-
 _TITLES = {
     "dense": "Dense epochs",
     "sparse": "Sparse epochs",

@@ -9,8 +9,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 from dpscd_experiments.speed.contests import AXES, Row
 from dpscd_experiments.style import LOOKS, new_figure, quartiles
 
-__all__ = ["draw_epochs", "draw_growth", "times_of"]
-
 # Ratio of the ends of a logarithmic axis: small differences are not to look large.
 _LEAST_RANGE = 10.0
 

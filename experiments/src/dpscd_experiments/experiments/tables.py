@@ -7,13 +7,11 @@ from dpscd_experiments import report
 from dpscd_experiments.comparison import Result, comparison, rows_of
 from dpscd_experiments.experiment import Shown, Spec
 from dpscd_experiments.experiments.accuracy import draw, settings_in
-from dpscd_experiments.opponents.registry import OURS, TABLE_METHODS
-from dpscd_experiments.opponents.setting import Stored
+from dpscd_experiments.opponents.registry import TABLE_METHODS
+from dpscd_experiments.opponents.setting import OURS, Stored
 from dpscd_experiments.report import ABOVE, BELOW
 from dpscd_experiments.style import markdown_table
 from dpscd_experiments.tables import load_table
-
-__all__ = ["EXPERIMENT", "MAIN", "numbers", "page"]
 
 #: By what methods are compared.
 MAIN = {"logistic": ("auc", "log_loss"), "squared": ("r2",)}

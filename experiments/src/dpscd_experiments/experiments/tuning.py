@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpscd.estimators.svc import DPLinearSVC
+from dpscd.estimators.classification import DPLinearSVC
 from dpscd.kernels.dual import Records
 from dpscd.privacy.random import SeededSource
 from dpscd.problem import Problem
@@ -21,8 +21,6 @@ from dpscd_experiments.paper.moments import moments_epsilon
 from dpscd_experiments.paper.theory import LOT_SIZES
 from dpscd_experiments.store import Row, pick, values
 from dpscd_experiments.style import median_and_range, new_figure
-
-__all__ = ["EXPERIMENT", "OURS", "TUNED", "grid_seconds"]
 
 #: The private methods that the paper tunes, in the text on tuning cost.
 TUNED = ("dp-scd", "dp-sgd")

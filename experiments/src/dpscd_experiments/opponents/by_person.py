@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.estimators.classification import DPLogisticRegression
-from dpscd.estimators.regression import DPRidge
 from dpscd.metrics import decision_metrics
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.datasets import Task
@@ -15,6 +13,7 @@ from dpscd_experiments.group_privacy import group_epsilon, row_epsilon
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.opponents.setting import Setting, Stored, timed_fit
 from dpscd_experiments.persons import PersonData, capped_rows, load_persons, most_rows
+from dpscd_experiments.sweeps import ESTIMATORS
 
 _TASKS: dict[str, Task] = {"squared": "regression", "logistic": "classification"}
 
@@ -67,7 +66,7 @@ def _data(cell: Cell) -> PersonData:
 
 
 def _estimator(data: PersonData, cell: Cell, epsilon: float) -> Any:
-    kind: Any = DPLogisticRegression if data.classifies else DPRidge
+    kind = ESTIMATORS[str(cell.parameters["loss"])]
     return kind(epsilon, delta=cell.delta, random_state=cell.seed, **data.fit_parameters)
 
 

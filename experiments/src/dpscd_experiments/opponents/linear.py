@@ -18,9 +18,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from dpscd.estimators.classification import DPLogisticRegression
-from dpscd.estimators.regression import DPRidge
-from dpscd.estimators.svc import DPLinearSVC
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.random import source_for
 from dpscd.privacy.relation import Relation
@@ -37,7 +34,9 @@ from dpscd_experiments.opponents.setting import (
     search,
     timed_fit,
 )
-from dpscd_experiments.solvers.dp_sgd import dp_sgd, unit_plan
+from dpscd_experiments.solvers.dp_sgd import dp_sgd
+from dpscd_experiments.solvers.lots import unit_training
+from dpscd_experiments.sweeps import ESTIMATORS
 
 Floats = npt.NDArray[np.float64]
 Spec = Mapping[str, Any]
@@ -45,18 +44,13 @@ Spec = Mapping[str, Any]
 #: Why Snap ML takes no part.
 ABSENT = "Snap ML is not installed: pip install 'dpscd-experiments[peers]'"
 
-_ESTIMATORS: dict[str, Any] = {
-    "squared": DPRidge,
-    "logistic": DPLogisticRegression,
-    "hinge": DPLinearSVC,
-}
 _SGD = ("epochs", "lot_size", "clip", "learning_rate", "lam", "averaging")
 _MISS = 0.05  # AdaSSP's rho: chance that the ridge is too small
 
 
 def fitted(data: Dataset, loss: str, **parameters: Any) -> Any:
     """Return our estimator for a loss, fitted to the training part."""
-    estimator = _ESTIMATORS[loss](**parameters, **data.fit_parameters)
+    estimator = ESTIMATORS[loss](**parameters, **data.fit_parameters)
     return timed_fit(estimator, data.X, data.y)[0]
 
 
@@ -88,9 +82,9 @@ def train_dp_sgd(ready: Prepared, cell: Cell) -> Model:
     # Gradients of unit rows are at most as long as residuals: the scale of the clip.
     label_scale = float(ready.labels.std()) if ready.loss == "squared" else 1.0
     problem = ready.problem(number(cell, "lam"), label_scale)
-    plan = unit_plan(
-        problem.n, problem.d, 1, problem.constant != 0.0,
-        int(number(cell, "lot_size")), int(number(cell, "epochs")), cell.epsilon, cell.delta,
+    plan = unit_training(
+        problem.n, problem.d, min(int(number(cell, "lot_size")), problem.n),
+        int(number(cell, "epochs")), cell.epsilon, cell.delta, constant=problem.constant,
     )  # fmt: skip
     plan = replace(
         plan, clip=number(cell, "clip"), lam=problem.lam, averaging=number(cell, "averaging")

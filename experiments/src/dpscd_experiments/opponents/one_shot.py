@@ -64,5 +64,4 @@ def _our_plan(dataset: str, loss: str, epsilon: float, delta: float) -> tuple[fl
     card = fitted(
         data, loss, epsilon=epsilon, delta=delta, random_state=0, standardise=False
     ).privacy_
-    release = next(one for one in card.releases if one.what == "shared vector")
-    return float(card.public["lam"]), release.clip * release.event.rate * release.event.steps
+    return card.plan.training.lam, card.travel

@@ -20,11 +20,6 @@ from dpscd_experiments.opponents.prepared import judge
 from dpscd_experiments.opponents.setting import OURS, Method, Play, Setting, Stored, search
 from dpscd_experiments.persons import FLIGHTS
 
-__all__ = [
-    "CAPS", "DEFAULT", "FEATURE_METHODS", "FINALISTS", "METHODS", "OURS", "PERSON_METHODS",
-    "TABLE_METHODS", "WEIGHTS", "Method",
-]  # fmt: skip
-
 Spec = Mapping[str, Any]
 
 _TRAINERS = linear.TRAINERS | {

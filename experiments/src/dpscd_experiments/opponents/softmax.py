@@ -22,7 +22,7 @@ from dpscd_experiments.opponents.setting import (
     number,
     timed_fit,
 )
-from dpscd_experiments.solvers.dp_sgd import unit_plan
+from dpscd_experiments.solvers.lots import unit_training
 from dpscd_experiments.solvers.softmax_sgd import softmax_sgd
 from dpscd_experiments.store import Row
 
@@ -128,9 +128,10 @@ def _trained(
     """Return all models of one pass, and the processor's seconds of all of them."""
     start = cpu_seconds()
     clip = number(cell, "clip")
-    plan = unit_plan(
-        *rows.X.shape, len(data.classes), True,
-        int(number(cell, "lot_size")), int(number(cell, "epochs")), cell.epsilon, cell.delta,
+    plan = unit_training(
+        *rows.X.shape, min(int(number(cell, "lot_size")), len(rows.X)),
+        int(number(cell, "epochs")), cell.epsilon, cell.delta,
+        len(data.classes), constant=_CONSTANT,
     )  # fmt: skip
     with np.errstate(over="ignore", invalid="ignore"):
         models = softmax_sgd(

@@ -15,8 +15,7 @@ from dpscd.estimators.table_answers import schema_chances
 from dpscd.metrics import decision_metrics, regression_metrics
 from dpscd.preprocessing.encoding import encode, is_sparse
 from dpscd.preprocessing.parsing import Parsed
-from dpscd.preprocessing.resolution import shaped
-from dpscd.preprocessing.schema import Schema
+from dpscd.preprocessing.schema import Schema, shaped
 from dpscd.problem import Model
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.datasets import Dataset

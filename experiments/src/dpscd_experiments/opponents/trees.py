@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+from dpscd.preprocessing.cells import MISSING, OTHER
 from dpscd.preprocessing.declarations import Column
-from dpscd.preprocessing.parsing import MISSING, OTHER, Parsed
+from dpscd.preprocessing.parsing import Parsed
 from dpscd.preprocessing.schema import Schema
 from dpscd_experiments.cells import Cell, Skip
 from dpscd_experiments.metrics import Metrics

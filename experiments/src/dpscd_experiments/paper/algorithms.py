@@ -23,8 +23,7 @@ from dpscd.privacy.noise import draw_normals
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.sampling import Lots, PoissonLots
 from dpscd.problem import Problem
-from dpscd.solvers.observer import Look, Observer
-from dpscd.solvers.sdca import sdca
+from dpscd.solvers.sdca import Look, Observer, sdca
 from dpscd_experiments.kernels.gradient import descend
 from dpscd_experiments.kernels.published import (
     PublishedNumbers,

@@ -6,7 +6,6 @@ gradient, which has a learning rate to choose.
 
 import math
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +13,12 @@ import numpy.typing as npt
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
-from dpscd.plan import Plan
 from dpscd.privacy.random import Source
-from dpscd.privacy.relation import Relation
 from dpscd.privacy.sampling import Lots
 from dpscd.problem import Problem
-from dpscd.solvers.dp_scd import check_plan, draws, epoch_of
-from dpscd.solvers.observer import Look, Observer
+from dpscd.releases.training import Training
+from dpscd.solvers.dp_scd import check_plan, draws
+from dpscd.solvers.sdca import Look, Observer
 from dpscd_experiments.kernels.gradient import descend_private
 
 Floats = npt.NDArray[np.float64]
@@ -28,19 +26,16 @@ Floats = npt.NDArray[np.float64]
 
 def dp_sgd(
     problem: Problem,
-    plan: Plan,
+    plan: Training,
     rows: Rows,
     records: Records,
     source: Source,
     *,
     learning_rate: float,
-    draw_ahead: bool = False,
-    observer: Observer | None = None,
 ) -> Floats:
     """Run the plan with gradient steps and return the shared vector.
 
-    Guarantee: the models after every step, hence what is returned, satisfy
-    ``plan.claim()``.
+    Guarantee: the models after every step, hence what is returned, cost ``plan.cost``.
     Requires: `source` was not used before; `learning_rate` was chosen without the data.
     Proof: docs/proofs/shared_vector.md, with gradients as the steps: they have no memory.
     """
@@ -48,9 +43,7 @@ def dp_sgd(
     numbers = plan.constants(problem.strength)
     decay = decay_of(problem, learning_rate)
     rate = learning_rate / (plan.rate * plan.n)
-    epoch = epoch_of(plan)
-    pause = epoch if observer else plan.steps
-    chunks = draws(plan, source, len(records.labels), pause=pause, draw_ahead=draw_ahead)
+    chunks = draws(plan, source, len(records.labels), pause=plan.steps)
 
     def advance(lots: Lots, normals: Floats, start: int, model: Floats, mean: Floats) -> int:
         return descend_private(
@@ -58,37 +51,7 @@ def dp_sgd(
             lots.ids, lots.starts, normals, start, model, mean,
         )  # fmt: skip
 
-    return follow(problem, chunks, advance, plan.steps, plan.average_from, epoch, observer)
-
-
-@lru_cache(maxsize=64)
-def unit_plan(
-    n: int,
-    d: int,
-    outputs: int,
-    intercept: bool,
-    lot_size: int,
-    epochs: int,
-    epsilon: float,
-    delta: float,
-) -> Plan:
-    """Return a plan at clip 1: its noise multiplier serves all clips."""
-    size = min(lot_size, n)
-    return Plan(
-        epsilon=epsilon,
-        delta=delta,
-        relation=Relation.ZERO_OUT,
-        n=n,
-        d=d,
-        outputs=outputs,
-        intercept=intercept,
-        lam=1.0,
-        steps=epochs * math.ceil(n / size),
-        rate=size / n,
-        clip=1.0,
-        separability=1.0,
-        averaging=0.0,
-    ).calibrated()
+    return follow(problem, chunks, advance, plan.steps, plan.average_from, plan.steps, None)
 
 
 def decay_of(problem: Problem, learning_rate: float) -> float:

@@ -7,16 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import ParameterError
-from dpscd.plan import Plan
 from dpscd.problem import Model
-
-__all__ = ["softmax_sgd"]
+from dpscd.releases.training import Training
 
 Floats = npt.NDArray[np.float32]
 
 
 def softmax_sgd(
-    plan: Plan,
+    plan: Training,
     X: Floats,
     y: npt.NDArray[np.int64],
     random: np.random.Generator,

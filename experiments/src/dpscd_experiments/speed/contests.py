@@ -15,8 +15,6 @@ from dpscd_experiments.cells import Skip, described
 from dpscd_experiments.provenance import usable_cores
 from dpscd_experiments.speed import others, ours
 
-__all__ = ["AXES", "GROUPS", "Contest", "Row", "count_turns", "take_turns"]
-
 Sizes = Mapping[str, Any]
 
 #: One time: contest, contender, at, turn, status, message, seconds and the sizes.

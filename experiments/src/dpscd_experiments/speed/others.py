@@ -21,11 +21,6 @@ from dpscd_experiments.opponents.linear import ABSENT
 from dpscd_experiments.opponents.peers import fit_elsewhere, interpreter_of
 from dpscd_experiments.speed.ours import Case, Clock, clocked
 
-__all__ = [
-    "copy", "diffprivlib_fit", "fits", "gather", "importing", "lbfgs_fit", "liblinear_epoch",
-    "product", "sgd_epoch", "snap_ml_epoch",
-]  # fmt: skip
-
 _FIRST, _SECOND = 3, 9  # epochs of the two fits
 
 _IMPORT = """

@@ -27,17 +27,11 @@ from dpscd.kernels.packed import advance_packed
 from dpscd.kernels.rows import CsrRows, DenseRows
 from dpscd.kernels.sdca import sweep
 from dpscd.losses import Logistic, Loss
-from dpscd.plan import Plan
 from dpscd.privacy.random import SecureSource
 from dpscd.problem import Problem
+from dpscd.releases.training import Training
 from dpscd.solvers.dp_scd import dp_scd, draws
-from dpscd_experiments.sweeps import lots_plan
-
-__all__ = [
-    "Case", "Clock", "clocked", "default_fit", "drawn_beforehand", "eager_epoch",
-    "lazy_beforehand", "make_case", "make_sparse_case", "packed_bytes", "plain_epoch",
-    "plain_loop", "private_epoch", "private_run",
-]  # fmt: skip
+from dpscd_experiments.solvers.lots import lots_training
 
 #: Runs a contender once and returns its seconds.
 Clock = Callable[[], float]
@@ -64,11 +58,11 @@ class Case:
         n, d = self.X.shape
         return Problem(loss, self.lam, n, d)
 
-    def plan(self, epochs: int) -> Plan:
+    def plan(self, epochs: int) -> Training:
         """Return a plan of so many epochs."""
         n, d = self.X.shape
-        return lots_plan(
-            n, d, self.lot, epsilon=1.0, delta=1e-6, lam=self.lam, clip=0.005, averaging=0.5,
+        return lots_training(
+            n, d, self.lot, 1.0, 1e-6, lam=self.lam, clip=0.005, averaging=0.5,
             steps=max(1, round(epochs * n / self.lot)), noise_multiplier=1.2,
         )  # fmt: skip
 

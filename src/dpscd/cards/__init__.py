@@ -1,1 +1,0 @@
-"""The privacy card: what a model states about itself, and whether its statements agree."""

@@ -1,0 +1,290 @@
+"""Plans, arrays and parameters as plain values of JSON, and back from untrusted ones."""
+
+import base64
+import json
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import Field, fields
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import CardError, DpscdError, ModelFileError
+from dpscd.facts import Facts
+from dpscd.persons import PersonFacts
+from dpscd.plan import Plan
+from dpscd.preprocessing.encoding import schema_facts
+from dpscd.preprocessing.schema import Schema
+from dpscd.privacy.relation import PrivacyTarget
+from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
+from dpscd.releases.base import Release
+from dpscd.releases.bounds import Bounds
+from dpscd.releases.calibration import Calibration, Steepness
+from dpscd.releases.information import Information
+from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
+from dpscd.releases.level import Level
+from dpscd.releases.moments import Moments
+from dpscd.releases.rescaling import LongRows, Rescaling
+from dpscd.releases.score import Score
+from dpscd.releases.training import Pilot, Training
+from dpscd.scores.registry import ScoreFacts
+
+Floats = npt.NDArray[np.float64]
+
+# All kinds of releases of a fit, in the order in which it makes them.
+KINDS: tuple[type[Release], ...] = (
+    Bounds,
+    Moments,
+    LabelMean,
+    LabelSpread,
+    Pilot,
+    ResidualSpread,
+    Training,
+    Steepness,
+    Level,
+    Calibration,
+    LongRows,
+    Rescaling,
+    Information,
+)
+
+_RELEASES = {kind.__name__: kind for kind in KINDS}
+_OF_SCORES = {Score.__name__: Score}
+_LABELS = {kind.__name__: kind for kind in (ClassLabels, NumberLabels, CountLabels)}
+_KINDS_OF_CLASSES = (bool, int, float, str)
+_LONGEST = 300  # text of an error, which may quote what is read
+_FEW = 64  # numbers that are written one by one; more as the bytes of all
+
+
+@contextmanager
+def refused(kind: type[DpscdError], words: str, name: str = "") -> Iterator[None]:
+    """Raise one error of this kind, without a cause, whatever is wrong with what is read.
+
+    `words` are said of what is malformed, `name` is that of the file.
+    """
+    try:
+        yield
+        return
+    except DpscdError as error:
+        problem = str(error) if len(str(error)) < _LONGEST else words
+    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, IndexError):
+        problem = words
+    except (RecursionError, MemoryError):
+        problem = words
+    raise kind(f"{name} is not a usable model file: {problem}" if name else problem) from None
+
+
+def plan_to_plain(plan: Plan) -> dict[str, Any]:
+    """Return a plan as JSON has it; what releases share is written once."""
+    return {
+        "target": plan.target.to_dict(),
+        "facts": _facts_to_plain(plan.facts),
+        "releases": [{"release": type(one).__name__, **_written(one)} for one in plan.releases],
+    }
+
+
+def plan_from_plain(values: Any) -> Plan:
+    """Return the plan that :func:`plan_to_plain` wrote, or raise an error."""
+    _check_names(values, {"target", "facts", "releases"})
+    target = PrivacyTarget.from_dict(values["target"])
+    facts = _facts_from_plain(values["facts"])
+    if target.private and not values["releases"]:
+        raise CardError("a private card needs releases with noise.")
+    shared = {"facts": facts, "target": target}
+    releases = tuple(_release(each, shared) for each in values["releases"])
+    if target.private and not _complete(facts, [type(one) for one in releases]):
+        raise CardError("its releases are not those of a fit with its facts.")
+    return Plan(target, facts, releases)
+
+
+def _complete(facts: Any, kinds: list[type[Release]]) -> bool:
+    """Return whether a fit with these facts may have releases of these kinds, in this order."""
+    if isinstance(facts, ScoreFacts):
+        return kinds == [Score]
+    needed = {
+        Training: True,
+        Bounds: bool(facts.bounded),
+        Moments: facts.standardised,
+        Information: bool(facts.inference),
+        ResidualSpread: Pilot in kinds,
+    }
+    return kinds == [kind for kind in KINDS if needed.get(kind, kind in kinds)]
+
+
+def _release(values: dict[str, Any], shared: dict[str, Any]) -> Release:
+    own = dict(values)
+    kinds = _OF_SCORES if isinstance(shared["facts"], ScoreFacts) else _RELEASES
+    kind = kinds[own.pop("release")]
+    found: Release = _typed(kind, own, **{f.name: shared[f.name] for f in _shared(kind)})
+    return found
+
+
+def _shared(kind: Any) -> list["Field[Any]"]:
+    return [f for f in fields(kind) if f.name in ("facts", "target")]
+
+
+def _written(thing: Any) -> dict[str, Any]:
+    """Return the fields of something typed, without what a plan shares."""
+    own = [f.name for f in fields(thing) if f not in _shared(thing)]
+    return {name: getattr(thing, name) for name in own}
+
+
+def _typed(kind: Any, values: Any, **given: Any) -> Any:
+    """Return an object of plain values, each of exactly its field's type."""
+    own = {f.name: f.type for f in fields(kind) if f.name not in given}
+    _check_names(values, set(own))
+    for name, value in values.items():
+        if type(value) not in (get_args(own[name]) or (own[name],)):
+            raise CardError(f"{name} of {kind.__name__} has a wrong type.")
+        if type(value) is float and not math.isfinite(value):
+            raise CardError(f"{name} of {kind.__name__} is not finite.")
+    return kind(**values, **given)
+
+
+def _check_names(values: Any, names: set[str]) -> None:
+    if not isinstance(values, dict) or set(values) != names:
+        raise CardError("it has unknown or missing fields.")
+
+
+_DERIVED = ("levels", "private", "target")
+
+
+def _facts_to_plain(facts: Facts | ScoreFacts) -> dict[str, Any]:
+    if isinstance(facts, ScoreFacts):
+        return _written(facts) | {"classes": list(facts.classes)}
+    found = {f.name: getattr(facts, f.name) for f in fields(facts) if f.name not in _DERIVED}
+    labels = facts.labels
+    found["labels"] = {"labels": type(labels).__name__, **_written(labels)}
+    found["persons"] = None if facts.persons is None else _written(facts.persons)
+    found["schema"] = None if facts.schema is None else facts.schema.to_dict()
+    return found
+
+
+def _facts_from_plain(values: Any) -> Any:
+    own = dict(values)
+    if "metric" in own:
+        classes = tuple(own.pop("classes"))
+        if any(type(x) not in _KINDS_OF_CLASSES for x in classes):
+            raise CardError("its classes are malformed.")
+        return _typed(ScoreFacts, own, classes=classes)
+    labels, persons, schema = (own.pop(name) for name in ("labels", "persons", "schema"))
+    given: dict[str, Any] = dict.fromkeys(_DERIVED[:1]) | {"private": (), "target": None}
+    given |= {"labels": _labels(labels), "persons": None, "schema": None}
+    if persons is not None:
+        given["persons"] = _typed(PersonFacts, persons)
+    if schema is not None:
+        given |= schema_facts(Schema.from_dict(schema))
+    return _typed(Facts, own, **given)
+
+
+def _labels(values: Any) -> Any:
+    own = dict(values)
+    kind = _LABELS[own.pop("labels")]
+    if kind is not ClassLabels:
+        return _typed(kind, own)
+    _check_names(own, {"classes", "weights", "dtype"})
+    classes, weights = own["classes"], own["weights"]
+    if weights is not None:
+        weights = tuple(weights)
+        if len(weights) != len(classes) or any(type(x) is not float for x in weights):
+            raise CardError("the weights of its classes are malformed.")
+    alike = {type(x) for x in classes}
+    dtype = np.dtype(str(own["dtype"]))
+    if len(classes) < 2 or len(alike) != 1 or not alike <= set(_KINDS_OF_CLASSES):
+        raise CardError("its classes are malformed.")
+    if dtype.kind not in "biufUO" or dtype.itemsize > 4096:
+        raise CardError("its classes are of an unknown type.")
+    if np.array(classes, dtype=dtype).tolist() != classes:
+        raise CardError("its classes are malformed.")
+    return ClassLabels(tuple(classes), weights, dtype.str)
+
+
+def array_to_plain(array: Floats) -> Any:
+    """Return an array as JSON has it, to the same bits: a few numbers as they are printed."""
+    if not np.isfinite(array).all():
+        raise ModelFileError("it has numbers that are not finite.")
+    if array.size <= _FEW:
+        return array.tolist()
+    content = np.ascontiguousarray(array, dtype="<f8").tobytes()
+    return {"shape": list(array.shape), "float64": base64.b64encode(content).decode()}
+
+
+def array_from_plain(values: Any) -> Floats:
+    """Return the array that :func:`array_to_plain` wrote, or raise an error."""
+    if isinstance(values, dict):
+        _check_names(values, {"shape", "float64"})
+        content = base64.b64decode(values["float64"], validate=True)
+        found = np.frombuffer(content, dtype="<f8").astype(np.float64)
+        found = found.reshape([count_of(x) for x in values["shape"]])
+    else:
+        _check_numbers(values)
+        found = np.array(values, dtype=np.float64)
+    if not np.isfinite(found).all():
+        raise ModelFileError("it has numbers that are not finite.")
+    return found
+
+
+def _check_numbers(values: Any) -> None:
+    if isinstance(values, list):
+        for each in values:
+            _check_numbers(each)
+    elif type(values) is not float:
+        raise ModelFileError("it has something else in the place of a number.")
+
+
+def count_of(value: Any) -> int:
+    """Return a value if it is an integer of 0 or more, or raise an error."""
+    if type(value) is not int or value < 0:
+        raise ModelFileError("it has something else in the place of a count.")
+    return value
+
+
+def to_plain(value: Any) -> Any:
+    """Return a parameter as JSON, kinds that JSON lacks under a name of their own."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    if isinstance(value, dict):
+        return {"dict": [[to_plain(key), to_plain(item)] for key, item in value.items()]}
+    if isinstance(value, list | tuple | np.ndarray):
+        return {"list": [to_plain(item) for item in value]}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise ModelFileError(f"a parameter of type {type(value).__name__} cannot be saved.")
+
+
+def from_plain(value: Any) -> Any:
+    """Return the parameter that :func:`to_plain` wrote, or raise an error of its kind."""
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind == "float":
+        return float(content)
+    if kind == "dict":
+        return {from_plain(key): from_plain(item) for key, item in content}
+    if kind == "list":
+        return [from_plain(item) for item in content]
+    raise ModelFileError("it has a parameter of an unknown kind.")
+
+
+def read_json(text: str | bytes) -> Any:
+    """Parse untrusted JSON text, or raise ValueError where parsers could differ.
+
+    Of a repeated key one parser takes the first value and another the last, and NaN is not
+    JSON: such a file could show one content to a checker and another to a user.
+    """
+    return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice.")
+    return found
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(f"{word} is not a number of JSON.")

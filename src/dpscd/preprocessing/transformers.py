@@ -1,0 +1,262 @@
+"""scikit-learn transformers of rows and of whole tables: fitting them reads no value."""
+
+import math
+from abc import ABCMeta, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dpscd.errors import DataError, DataTypeError, ParameterError, SchemaError
+from dpscd.preprocessing.containers import RowSource, as_frame
+from dpscd.preprocessing.encoding import encode, feature_names, is_sparse
+from dpscd.preprocessing.parsing import check_columns, parse
+from dpscd.preprocessing.schema import schema_of, shaped_if_known
+
+_BLOCK = 2**14  # rows scaled together
+
+
+class Transformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+    """What transformers here have in common: names, and a fit that reads no value."""
+
+    @abstractmethod
+    def _announce(self, X: Any) -> None:
+        """Check the parameters and the columns, and note the latter."""
+
+    @abstractmethod
+    def _names_out(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the names of the features, given those of the columns."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check the parameters and the columns; no value is read.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse matrix of shape (n_samples, n_columns)
+            What is to be transformed: rows of numbers, columns or a table.
+        y : ignored
+            There because scikit-learn passes it.
+
+        Returns
+        -------
+        self
+        """
+        del y
+        self._announce(X)
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the features.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Names of the columns, when the fit had none.
+
+        Returns
+        -------
+        array of str
+        """
+        check_is_fitted(self)
+        names = self._names() if input_features is None else input_features
+        return np.array(self._names_out([str(name) for name in names]), dtype=object)
+
+    def _names(self) -> list[str]:
+        numbered = [f"x{place}" for place in range(self.n_features_in_)]
+        return list(getattr(self, "feature_names_in_", numbered))
+
+
+class RowScaler(Transformer):
+    """Bound the length of rows: clip longer ones, or bring all to the same length.
+
+    Parameters
+    ----------
+    bound : float, default=1.0
+        The length.
+    normalise : bool, default=False
+        Whether shorter rows are lengthened too; rows of zeros stay.
+
+    Examples
+    --------
+    >>> from dpscd import RowScaler
+    >>> RowScaler().fit_transform([[0.0, 4.0], [0.3, 0.4]]).tolist()
+    [[0.0, 1.0], [0.3, 0.4]]
+    """
+
+    def __init__(self, bound: float = 1.0, *, normalise: bool = False) -> None:
+        self.bound = bound
+        self.normalise = normalise
+
+    def _announce(self, X: Any) -> None:
+        bound = self.bound
+        if not isinstance(bound, int | float) or not 0.0 < bound < math.inf:
+            raise ParameterError(f"bound={bound!r} must be a positive number.")
+        source = RowSource(X)
+        if hasattr(source.X, "columns"):
+            self.feature_names_in_ = np.array([str(x) for x in source.X.columns], dtype=object)
+        self.n_features_in_ = source.features
+
+    def _names_out(self, names: Sequence[str]) -> Sequence[str]:
+        return names
+
+    def transform(self, X: Any) -> Any:
+        """Return the rows, no longer than the bound.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        array or CSR matrix of float64
+            As many rows, in double precision whatever X is in: equal numbers have equal rows.
+        """
+        check_is_fitted(self)
+        source = RowSource(X)
+        if source.features != self.n_features_in_:
+            raise DataError(f"X must have {self.n_features_in_} columns, as in the fit.")
+        names = [str(x) for x in getattr(source.X, "columns", ())]
+        if names and names != list(getattr(self, "feature_names_in_", names)):
+            raise DataError("X must have the columns of the fit, in their order.")
+        rows = source.read(finite=False).astype(np.float64)
+        if sparse.issparse(rows):
+            owner = np.repeat(np.arange(source.count), np.diff(rows.indptr))
+            unit, factor = self._factors(rows.data[:, None], owner, source.count)
+            with np.errstate(all="ignore"):
+                rows.data = rows.data / unit[owner] * factor[owner]
+            return rows
+        for first in range(0, source.count, _BLOCK):
+            block = rows[first : first + _BLOCK]
+            unit, factor = self._factors(block, np.arange(len(block)), len(block))
+            with np.errstate(all="ignore"):
+                block /= unit[:, None]
+                block *= factor[:, None]
+        return rows
+
+    def _factors(self, entries: Any, owner: Any, count: int) -> tuple[Any, Any]:
+        """Return what each of `count` rows is divided and then multiplied by.
+
+        Entries are added in order, column by column, so that a row's sum does not depend on
+        other rows: a sum over an axis may be taken in another order for another shape.
+        """
+        with np.errstate(all="ignore"):  # rows that hold no number stay without one
+            largest = np.zeros(count)
+            for column in entries.T:
+                np.maximum.at(largest, owner, np.abs(column))
+            unit = np.where(largest > 0.0, largest, 1.0)
+            squares = np.zeros(count)
+            for column in entries.T:
+                np.add.at(squares, owner, (column / unit[owner]) ** 2)
+            relative = np.sqrt(squares)
+            long = (unit * relative > self.bound) | (self.normalise & (largest > 0.0))
+            return np.where(long, unit, 1.0), np.where(long, self.bound / relative, 1.0)
+
+
+class TableEncoder(Transformer):
+    """Turn a table into rows of length at most 1, by a schema.
+
+    Parameters
+    ----------
+    schema : Schema, dict or path
+        What is declared about the columns; its target is left out of the features. Private
+        bounds are not possible here: :class:`dpscd.TableModel` has the budget for them.
+    sparse_output : bool or 'auto', default='auto'
+        Whether to return CSR; 'auto' does when that is at least eight times smaller than
+        float32, below which dense training is faster.
+    epsilon, n : float and int, optional
+        Of the fit that is to come, if numbers whose shape is not declared are to get the one
+        that :class:`dpscd.TableModel` would choose; n is the public number of records. Without
+        them such a number is a line.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        The schema that is used, with the shape of every number.
+    n_features_in_ : int
+        Number of columns of the table.
+    feature_names_in_ : array of str
+        Their names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dpscd import TableEncoder
+    >>> table = pd.DataFrame({"age": [30, 200], "sex": ["f", "x"]})
+    >>> schema = {
+    ...     "target": {"column": "ill", "classes": ["no", "yes"]},
+    ...     "columns": {
+    ...         "age": {"kind": "number", "bounds": [0, 120]},
+    ...         "sex": {"kind": "category", "values": ["f", "m"]},
+    ...     },
+    ... }
+    >>> encoder = TableEncoder(schema).set_output(transform="pandas")
+    >>> encoder.fit_transform(table).round(2)
+        age  sex=f  sex=m  sex=(other)
+    0 -0.35   0.71    0.0         0.00
+    1  0.71   0.00    0.0         0.71
+    """
+
+    def __init__(
+        self,
+        schema: Any,
+        *,
+        sparse_output: bool | str = "auto",
+        epsilon: float | None = None,
+        n: int | None = None,
+    ) -> None:
+        self.schema = schema
+        self.sparse_output = sparse_output
+        self.epsilon = epsilon
+        self.n = n
+
+    def _announce(self, X: Any) -> None:
+        schema = shaped_if_known(schema_of(self.schema), self.epsilon, self.n)
+        if self.sparse_output not in (True, False, "auto"):
+            raise ParameterError(
+                f"sparse_output={self.sparse_output!r} must be True, False or 'auto'."
+            )
+        if any(column.private_bounds for column in schema.features):
+            raise SchemaError(
+                "private bounds need a budget: use TableModel, or declare all bounds."
+            )
+        names = [str(name) for name in _table(X).columns]
+        check_columns(schema, names, target=False)
+        self.schema_ = schema
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+
+    def _names_out(self, names: Sequence[str]) -> Sequence[str]:
+        del names  # the schema has them
+        return feature_names(self.schema_)
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of every record.
+
+        Parameters
+        ----------
+        X : DataFrame
+            The table. Values outside the schema are moved to the nearest bound or to
+            "other", silently.
+
+        Returns
+        -------
+        array or CSR matrix of float32
+            One row per record.
+        """
+        check_is_fitted(self)
+        auto = self.sparse_output == "auto"
+        as_sparse = is_sparse(self.schema_) if auto else bool(self.sparse_output)
+        parsed = parse(self.schema_, _table(X), target=False)
+        return encode(self.schema_, parsed, as_sparse=as_sparse)
+
+
+def _table(X: Any) -> pd.DataFrame:
+    X = as_frame(X)
+    if not isinstance(X, pd.DataFrame):
+        raise DataTypeError("a schema goes with a table: give a pandas DataFrame.")
+    return X

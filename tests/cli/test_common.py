@@ -1,0 +1,94 @@
+"""What verbs share: errors in the words that were typed, tables that fit."""
+
+import inspect
+from pathlib import Path
+from typing import get_type_hints
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from commands import call
+from dpscd.cli import common
+from dpscd.cli.common import OPTIONS, SCORE_OPTIONS, in_options
+from dpscd.cli.evaluate import evaluate
+
+TABLE = "[target]\ncolumn = 'y'\nclasses = ['a', 'b']\n[columns.x]\nkind = 'boolean'\n"
+
+
+@pytest.mark.parametrize(
+    ("python", "typed"),
+    [
+        ("epsilon=0.0 must be", "--epsilon 0 must be"),
+        ("n=5 goes with relation='add-remove': n", "--n 5 goes with --relation add-remove: n"),
+        ("with n=5 and", "with n=5 and"),
+        ("ledger=None and dataset='x y' must", "--ledger (not given) and --dataset x y must"),
+        ("it needs n=, a number; give classes=.", "it needs --n, a number; give --classes."),
+        ("Train with inference=True.", "Train with --inference."),
+        ("y_bounds=(0.0, 1.5) are", "--bounds 0 1.5 are"),
+        ("lam=1.5. The rest", "--lam 1.5. The rest"),
+        ("no such_n=5, `epsilon=1`, x.n=3", "no such_n=5, `epsilon=1`, x.n=3"),
+        ("(float('inf') trains)", "(inf trains)"),
+    ],
+)
+def test_parameters_become_options(python, typed):
+    assert in_options(python) == typed
+
+
+def test_every_option_is_one():
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text()
+    for option in {*OPTIONS.values(), *SCORE_OPTIONS.values()}:
+        assert f"`{option}`" in text, option
+    assert {"private_epsilon", "private_delta"} <= set(get_type_hints(evaluate))
+    assert "SCORE_OPTIONS" in inspect.getsource(evaluate)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("fit t.csv --schema s.toml --out m.json --epsilon 0", "--epsilon 0 must be"),
+        ("fit t.csv --schema s.toml --out m.json --lam -1", "--lam -1 must be a number"),
+        ("fit t.csv --schema s.toml --out m.json --relation add-remove", "needs --n, a"),
+        ("fit t.csv --schema s.toml --out m.json --ledger b.db", "--dataset (not given)"),
+        ("schema check s.toml --epsilon 1", "--n (not given) must be an integer"),
+        ("budget init b.db --dataset a --epsilon 1 --delta 2", "--delta 2 must lie"),
+    ],
+)
+def test_wrong_commands_are_answered_in_options(words, says):
+    Path("s.toml").write_text(TABLE)
+    pd.DataFrame({"x": [True, False] * 5, "y": ["a", "b"] * 5}).to_csv("t.csv", index=False)
+    found = call(*words.split(), code=1)
+    assert says in found.stderr
+    assert "=" not in found.stderr
+
+
+# --- tables --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def printed(monkeypatch, capsys):
+    def call(width, *table):
+        monkeypatch.setattr(common, "console", lambda: Console(width=width, highlight=False))
+        common.print_table("title", *table)
+        return capsys.readouterr().out.splitlines()
+
+    return call
+
+
+HEAD = ("epsilon", "noise", "lots", "lot size", "epochs", "time", "lost")
+ROW = ("0.1", "22.5", "25,000", "120", "100", "under 1 s", "-0.005 to 0.043")
+
+
+def test_a_table_that_does_not_fit_becomes_lines(printed):
+    assert "┃ epsilon" in printed(100, HEAD, [ROW])[2]
+    lines = printed(60, HEAD, [ROW])
+    assert "epsilon 0.1; noise 22.5; lots 25,000" in lines[1]
+    assert "lost -0.005 to 0.043" in " ".join(lines)
+    assert max(map(len, lines)) <= 60
+
+
+def test_one_long_column_is_folded_and_others_are_whole(printed):
+    lines = printed(60, ("column", "effect"), [("a long name " * 6, "+0.9228")])
+    assert any("+0.9228" in line for line in lines)
+    assert lines[1].startswith("┏")
+    assert max(map(len, lines)) <= 60

@@ -1,0 +1,144 @@
+import math
+
+import pytest
+
+from dpscd.errors import CardError
+from dpscd.privacy.accounting import SampledGaussian, epsilon_of
+from dpscd.privacy.cost import Cost, claim, inner_target
+from dpscd.privacy.noise import LatticeGaussian
+from dpscd.privacy.relation import Relation
+from dpscd.privacy.sampling import PoissonLots
+
+EVENT = SampledGaussian(0.1, 4.0, 100)
+GOOD = Cost("shared vector", EVENT, 0.01, 5, 1000)
+
+
+def test_round_trip():
+    assert Cost.from_dict(GOOD.to_dict()) == GOOD
+
+
+def test_noise_and_lots_are_those_of_the_event():
+    assert GOOD.noise == LatticeGaussian(0.01, 4.0)
+    for relation in Relation:
+        assert GOOD.lots(relation) == PoissonLots.of(0.1, relation)
+
+
+@pytest.mark.parametrize(
+    ("field", "bad"),
+    [
+        *(("clip", bad) for bad in (0.0, -1.0, math.inf, math.nan)),
+        *(("size", bad) for bad in (0, -1, 1.5)),
+        *(("n", bad) for bad in (0, -1, 1.5)),
+    ],
+)
+def test_values_out_of_range_are_refused(field, bad):
+    values = {"what": "x", "event": EVENT, "clip": 0.01, "size": 5, "n": 1000}
+    with pytest.raises(CardError, match=f"{field}="):
+        Cost(**{**values, field: bad})
+
+
+@pytest.mark.parametrize(
+    "values", [None, [], "x", {}, {**GOOD.to_dict(), "more": 1}, {"what": "x"}], ids=repr
+)
+def test_malformed_releases_are_refused(values):
+    with pytest.raises(CardError, match="malformed"):
+        Cost.from_dict(values)
+
+
+def test_a_malformed_event_inside_is_refused():
+    with pytest.raises(CardError):
+        Cost.from_dict({**GOOD.to_dict(), "event": {"kind": "none"}})
+
+
+def test_finite_precision_takes_a_small_part_of_the_target():
+    epsilon, delta = inner_target([GOOD], 1.0, 1e-5, Relation.ZERO_OUT)
+    assert 1.0 - 1e-6 < epsilon < 1.0
+    assert 1e-5 * (1.0 - 1e-5) < delta < 1e-5
+
+
+def test_the_inner_target_gives_back_the_outer_one():
+    # (e + 2 r, e^r (d + e^e miss) + miss + tail), with r, miss and tail as documented.
+    epsilon, delta = 1.0, 1e-5
+    e, d = inner_target([GOOD], epsilon, delta, Relation.ZERO_OUT)
+    miss = delta * 1e-6 * math.exp(-epsilon)
+    r = GOOD.noise.log_ratio(GOOD.pairs, math.log(miss))
+    tail = GOOD.noise.tail(100, 5) + PoissonLots(0.1).imprecision(100, 1000)
+    assert e + 2.0 * r == pytest.approx(epsilon, rel=1e-15)
+    assert math.exp(r) * (d + math.exp(e) * miss) + miss + tail <= delta
+
+
+def test_a_replaced_record_leaves_what_is_drawn_more_often():
+    """It moves a sum from one end to the other, twice as far as a silent one."""
+    weak = Cost("x", SampledGaussian(0.1, 0.5, 100), 0.01, 5, 1000)
+    for relation, reach in (("zero-out", 1), ("add-remove", 1), ("replace-one", 2)):
+        rest = weak.lots(Relation.parse(relation)).imprecision(100, 1000)
+        expected = weak.noise.tail(100, 5, reach) + rest
+        assert weak.tail(Relation.parse(relation)) == expected
+    one, other = (
+        inner_target([weak], 1.0, 1e-12, x) for x in (Relation.ZERO_OUT, Relation.REPLACE_ONE)
+    )
+    assert one[0] == other[0]
+    assert other[1] < one[1] - 5e-17
+
+
+def test_more_releases_take_more():
+    one = inner_target([GOOD], 1.0, 1e-5, Relation.ZERO_OUT)
+    two = inner_target([GOOD, GOOD], 1.0, 1e-5, Relation.ZERO_OUT)
+    assert two[0] < one[0]
+    assert two[1] < one[1]
+
+
+def test_a_claim_adds_finite_precision_to_the_accounted_epsilon():
+    found = claim([GOOD], 1.0, 1e-5, Relation.ZERO_OUT, 1e-4)
+    left, inner = inner_target([GOOD], 1.0, 1e-5, Relation.ZERO_OUT)
+    accounted = epsilon_of([EVENT], inner, Relation.ZERO_OUT, 1e-4)
+    assert found.epsilon == accounted.epsilon + (1.0 - left)
+    assert found.epsilon > epsilon_of([EVENT], 1e-5, Relation.ZERO_OUT, 1e-4).epsilon
+    assert (found.accountant, found.interval) == (accounted.accountant, 1e-4)
+    assert found.precision_epsilon == 1.0 - left
+    assert found.precision_delta == 1e-5 - inner
+
+
+def test_a_claim_composes_all_releases():
+    one = claim([GOOD], 1.0, 1e-5, Relation.ZERO_OUT, 1e-3)
+    two = claim([GOOD, GOOD], 1.0, 1e-5, Relation.ZERO_OUT, 1e-3)
+    assert two.epsilon > 1.3 * one.epsilon
+
+
+def test_a_delta_below_the_cost_of_precision_claims_nothing():
+    weak = Cost("x", SampledGaussian(0.1, 0.01, 100), 0.01, 5, 1000)
+    found = claim([weak], 1.0, 1e-5, Relation.ZERO_OUT, 1e-4)
+    assert found.epsilon == math.inf
+    assert found.accountant == "none"
+    assert claim([GOOD], 1.0, 1e-60, Relation.ZERO_OUT, 1e-4).epsilon == math.inf
+
+
+@pytest.mark.parametrize("epsilon", [700.0, 745.0, 800.0, 1e6])
+def test_a_huge_epsilon_is_claimed_without_a_crash(epsilon):
+    found = claim([GOOD], epsilon, 1e-5, Relation.ZERO_OUT, 1e-3)
+    assert found.epsilon >= 0.0
+
+
+LARGE = Cost("shared vector", EVENT, 0.01, 4096, 1000)
+
+
+def test_many_numbers_pay_for_lazy_noise():
+    assert LARGE.may_be_lazy
+    assert not Cost("shared vector", EVENT, 0.01, 4095, 1000).may_be_lazy
+    assert LARGE.pairs == 101 * 2048
+    assert LARGE.log_ratio(-28.0) > LARGE.noise.log_ratio(LARGE.pairs, -28.0)
+    # Every pair that is not drawn as it should be counts e^epsilon times.
+    assert LARGE.lazy_tail == LARGE.pairs * 2.0**-128
+    epsilon, asked = 30.0, 1e-18
+    _, delta = inner_target([LARGE], epsilon, asked, Relation.ZERO_OUT)
+    miss = 1e-6 * asked
+    r = LARGE.log_ratio(math.log(miss) - epsilon)
+    late = miss + math.exp(epsilon) * LARGE.lazy_tail
+    assert late > 1e-3 * asked
+    expected = (asked - late - LARGE.tail(Relation.ZERO_OUT)) * math.exp(-r) - late
+    assert delta == pytest.approx(expected, rel=1e-12, abs=0.0)
+
+
+def test_beyond_a_large_epsilon_nothing_is_lazy():
+    assert inner_target([LARGE], 90.0, 1e-5, Relation.ZERO_OUT)[1] > 0.0
+    assert GOOD.lazy_tail == 0.0
