@@ -213,7 +213,7 @@ class KnownParameters:
     def __new__(cls, *args: Any, **given: Any) -> Self:
         """Return an instance, or raise TypeError for the first parameter not known."""
         del args
-        known = [*inspect.signature(cls).parameters]
+        known = [*inspect.signature(cls.__init__).parameters][1:]
         for name in given:
             if name not in known:
                 hint = _hint(name, known)

@@ -21,8 +21,12 @@ from dpscd.releases.query import Floats, Query
 from dpscd.scores.measure import Answers, Measure, Sums
 from dpscd.scores.registry import ScoreFacts
 
+Ints = npt.NDArray[np.int64]
+
 #: Name of the release.
 SCORE = "score"
+
+_BLOCK = 1 << 22  # numbers of vectors that are held at once
 
 
 def score_interval(epsilon: float) -> float:
@@ -60,11 +64,6 @@ def whole_score(each: Floats, n: int) -> Floats:
         inside = inside / np.maximum(1.0, length)
     sums: Floats = np.trunc(inside * (MARGIN / unit_of(n, 1.0))).sum(axis=1)
     return sums
-
-
-Ints = npt.NDArray[np.int64]
-
-_BLOCK = 1 << 22  # numbers of vectors that are held at once
 
 
 def total_of(measure: Measure, answers: Answers, persons: Ints | None, n: int) -> Floats:
