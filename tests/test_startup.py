@@ -16,6 +16,7 @@ import dpscd
 from commands import python
 from dpscd import DPLogisticRegression, DPRidge, TableModel
 from dpscd.kernels import _jit
+from dpscd.late import load, when_loaded
 
 ROOT = Path(__file__).parents[1]
 INSTALLED = Path(dpscd.__file__).parents[1]
@@ -210,3 +211,10 @@ def test_the_hash_covers_every_file_that_is_compiled(tmp_path, monkeypatch):
         if file.parent.name not in ("kernels", "losses")
     ]
     assert users == []
+
+
+def test_what_is_declared_when_numba_is_there_is_declared_at_once():
+    declared = []
+    load()
+    when_loaded(declared.append)
+    assert [module.__name__ for module in declared] == ["numba.extending"]

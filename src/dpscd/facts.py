@@ -1,7 +1,7 @@
 """What is public about a fit before a record is read: typed, complete, each in one place."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol
 
 from dpscd import losses
 from dpscd.errors import ParameterError
@@ -59,8 +59,7 @@ class Facts:
     def __post_init__(self) -> None:
         if self.n < 1 or self.d < 1:
             raise ParameterError("n and the number of features must be at least 1.")
-        if self.loss not in {kind.__name__ for kind in get_args(losses.Loss)}:
-            raise ParameterError(f"loss={self.loss!r} is not known.")
+        losses.called(self.loss)  # or it is not known
         if self.inference not in ("", "model", ROBUST):
             raise ParameterError(f"inference={self.inference!r} is not known.")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from forgery import MODELS, X, content, fitted, put, sealed
+from forgery import MODELS, X, content, content_of_score, fitted, put, sealed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -25,6 +25,8 @@ from dpscd import (
     load,
 )
 from dpscd.estimators import registry
+from dpscd.estimators.loading import read_fit
+from dpscd.model.plain import array_to_plain, from_plain, to_plain
 
 
 def logistic(**changes):
@@ -367,6 +369,45 @@ def test_a_malformed_file_is_refused_although_its_checksum_matches(name, tmp_pat
     place, value, words = MALFORMED[name]
     (tmp_path / "model.json").write_text(sealed(put(content("plain"), place, value)))
     assert words in said(tmp_path / "model.json")
+
+
+OF_SCORES = {
+    "a number less": (("numbers",), {"value": 1.0}, "its numbers are not those of a score."),
+    "a text": (("numbers", "low"), "0.5", NO_NUMBER),
+    "an estimate that nobody made": (("numbers", "value"), 0.125, "are not what its answers"),
+    "classes of lists": (
+        ("plan", "facts", "classes"),
+        [[0], [1]],
+        "its classes are malformed.",
+    ),
+    "a level": (("plan", "facts", "level"), 0.3, "the level between 0.5 and 1."),
+    "a bound": (("plan", "facts", "bound"), -1.0, "bound must be positive."),
+    "another type": (("estimator",), "DPRidge", "it names another model."),
+    "a parameter": (("parameters",), {"random_state": 3}, "it names another model."),
+    "a second one": (("plan", "releases"), [], "a private card needs releases"),
+}
+
+
+@pytest.mark.parametrize("name", OF_SCORES)
+def test_a_score_that_was_changed_is_refused(name, tmp_path):
+    path, (place, value, words) = tmp_path / "score.json", OF_SCORES[name]
+    path.write_text(sealed(content_of_score()))
+    assert read_fit(path).verify() <= 1.0
+    path.write_text(sealed(put(content_of_score(), place, value)))
+    assert words in " ".join(refusal("verify", path).split())
+
+
+def test_a_number_that_overflows_is_refused(tmp_path):
+    values = put(content("plain"), ("plan", "releases", 0, "lam"), math.inf)
+    (tmp_path / "model.json").write_text(sealed(values).replace("Infinity", "1e999"))
+    assert said(tmp_path / "model.json") == "lam of Training is not finite."
+
+
+def test_what_is_not_finite_is_a_parameter_at_most():
+    given = {"bounds": [-math.inf, 1], 3: math.inf}
+    assert from_plain(json.loads(json.dumps(to_plain(given), allow_nan=False))) == given
+    with pytest.raises(ModelFileError, match="not finite"):
+        array_to_plain(np.array([1.0, math.inf]))
 
 
 @pytest.mark.parametrize("depth", [10, 900, 5000])

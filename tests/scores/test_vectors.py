@@ -153,3 +153,10 @@ def test_bounds_of_losses():
     assert two.facts() == {"bound": 2.0}
     assert ScoreFacts(100, "brier", (0, 1)).measure(TARGET).bound == 1.0
     assert [usual_metric(classifies=x) for x in (True, False)] == ["accuracy", "mae"]
+
+
+def test_public_facts_of_a_score_are_shown():
+    assert ScoreFacts(10, "mse", dataset="people").shown() == {
+        "n": 10, "metric": "mse", "dataset": "people",
+    }  # fmt: skip
+    assert "dataset" not in ScoreFacts(10, "accuracy", (0, 1)).shown()

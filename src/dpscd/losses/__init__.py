@@ -181,7 +181,7 @@ def called(name: str) -> type[Loss]:
     for family in LOSSES:
         if family.__name__ == name:
             return family
-    raise ParameterError(f"loss={name!r} is none of this library.")
+    raise ParameterError(f"loss={name!r} is not known.")
 
 
 def task_of(family: type[Loss]) -> str:
