@@ -454,7 +454,7 @@ def test_forged_cards_are_refused():
         "no fits but others": {"fits": [[noisier(fits[0][0], 1e9), *fits[0][1:]]]},
         "a candidate without noise": {"fits": [*fits, [noisier(fits[0][-1], 0.01)]]},
         "another n": {"fits": [*fits, [{**x, "n": 7} for x in fits[0]]]},
-        "too many candidates": {"fits": fits[:1] * 1001},
+        "too many candidates": {"fits": fits * 501},
         "a score with less noise": {"score": noisier(score, 0.3)},
         "a smaller epsilon": {"target": {**values["search"]["target"], "epsilon": 4.0}},
         "a score of a sample": {"score": {**score, "event": {**score["event"], "rate": 0.5}}},
