@@ -10,6 +10,10 @@ from typing import NamedTuple
 
 from numba.extending import register_jitable
 
+from dpscd.losses.logistic import conjugate, curvature, slope, value
+
+__all__ = ["PublishedLogistic", "conjugate", "curvature", "slope", "value"]
+
 
 class PublishedLogistic(NamedTuple):
     """The logistic loss as the paper trains it."""
