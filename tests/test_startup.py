@@ -21,7 +21,17 @@ from dpscd.late import load, when_loaded
 ROOT = Path(__file__).parents[1]
 INSTALLED = Path(dpscd.__file__).parents[1]
 
-HEAVY = ("numpy", "scipy", "sklearn", "numba", "pandas", "matplotlib", "rich", "dp_accounting")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "sklearn",
+    "numba",
+    "pandas",
+    "matplotlib",
+    "rich",
+    "dp_accounting",
+    "jinja2",
+)
 
 
 def run(script, source=INSTALLED, **environment):
