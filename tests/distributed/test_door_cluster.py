@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "properties"))
-from hostile import STRANGE, Cells, Untold, built, changes, outcome, replaced
+from hostile import Untold, built, changes, outcome, replaced
+from kinds import STRANGE, Cells
+from opening import TWO, rows_part_reader, rows_reader, table_part_reader
 
 from dpscd import Schema
-from dpscd.records.door import ArrayDoor, TableDoor
-from dpscd.records.labels import ClassLabels
 
 pytestmark = pytest.mark.full
 
@@ -27,13 +27,12 @@ SCHEMA = Schema.from_dict(
         },
     }
 )
-TABLE = TableDoor(ClassLabels((0, 1)), SCHEMA, {})
-ARRAY = ArrayDoor(ClassLabels((0, 1)), 2, False)
+READ_TABLE = table_part_reader(SCHEMA, TWO)
 # Workers do not know the types of the tests, and pandas refuses texts that are none.
 FOREIGN = Cells(
     cell
     for cell in STRANGE
-    if type(cell).__module__ != "hostile"
+    if type(cell).__module__ != "kinds"
     and not (isinstance(cell, str) and any("\ud800" <= sign <= "\udfff" for sign in cell))
 )
 OWN = Cells([0, 1, 7, 999, "999", 0.5, True, "1", "0"])
@@ -49,7 +48,7 @@ def frame(records):
 def triples(client, records, cut):
     """Return the triples of a table of which workers have two parts."""
     parts = [frame(part) for part in (records[:cut], records[cut:])]
-    jobs = [client.submit(TABLE.records, part, pure=False) for part in parts]
+    jobs = [client.submit(READ_TABLE, part, pure=False) for part in parts]
     return [row for job in jobs for row in outcome(job.result)]
 
 
@@ -61,7 +60,7 @@ def test_tables_on_workers(client, change, cuts):
         built(frame, replaced(records, k, other))
     except Untold:
         assume(False)
-    whole = outcome(TABLE.records, frame(records))
+    whole = outcome(READ_TABLE, frame(records))
     assert triples(client, records, cuts[0]) == whole
     found = triples(client, replaced(records, k, other), cuts[1])
     assert found[:k] + found[k + 1 :] == whole[:k] + whole[k + 1 :]
@@ -73,8 +72,8 @@ def test_arrays_on_workers(client, change, cut):
     records, k, other = change
     records = [list(record) for record in replaced(records, k, other)]
     labels = [0, 1, 0, 1, 0, 1][: len(records)]
-    whole = outcome(ARRAY.triples, records, labels, None)
+    whole = outcome(rows_reader(), records, labels, None)
     parts = [(pd.DataFrame(records[:cut], columns=["a", "b"]), labels[:cut], None)]
     parts.append((pd.DataFrame(records[cut:], columns=["a", "b"]), labels[cut:], None))
-    jobs = [client.submit(ARRAY.records, part, pure=False) for part in parts]
+    jobs = [client.submit(rows_part_reader(), part, pure=False) for part in parts]
     assert [row for job in jobs for row in outcome(job.result)] == whole

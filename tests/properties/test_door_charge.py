@@ -5,7 +5,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from hostile import Shy, check_refusal, outcome
+from hostile import check_refusal, outcome
+from kinds import Shy
 from scipy import sparse
 
 from dpscd import (

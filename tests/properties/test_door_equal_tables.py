@@ -14,15 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from hostile import apart
+from opening import table_part_reader, table_reader
 from pyarrow import parquet
 
 from dpscd import DPLogisticRegression, DPRidge, Schema, TableModel
 from dpscd.data.adult import packaged
-from dpscd.preprocessing.parsing import parse
-from dpscd.preprocessing.reading import TableFiles
-from dpscd.records.door import TableDoor
 from dpscd.records.labels import ClassLabels, NumberLabels
-from dpscd.records.tables import table_source
 
 pytestmark = pytest.mark.full
 
@@ -107,20 +104,20 @@ def test_one_table_in_every_container(table, tmp_path):
     classes = len(schema.target.classes)
     meaning = ClassLabels(tuple(range(classes))) if classes else NumberLabels(-90.0, 300.0)
     kind = DPLogisticRegression if classes else DPRidge
-    door = TableDoor(meaning, schema, {})
+    read, read_part = table_reader(schema, meaning), table_part_reader(schema, meaning)
     every = containers(text, schema, tmp_path)
-    expected = apart(door.records(TableFiles([every["CSV"]], schema).parsed()))
+    expected = apart(read(every["CSV"]))
     assert len({bits for bits, _, _ in map(_hashable, expected)}) > 100
     model = TableModel(schema, kind(1.0, epochs=1, random_state=0)).fit(every["CSV"])
     answers = apart(model.predict(every["CSV"]))
     for name, given in every.items():
-        found = apart(door.records(table_source(given, schema).parsed()))
+        found = apart(read(given))
         assert found == expected, name
         assert apart(model.predict(given)) == answers, name
         if isinstance(given, pd.DataFrame):
             cut = len(given) // 3
             parts = [given[:cut], given[cut : cut + 1], given[cut + 1 :]]
-            joined = [row for part in parts for row in apart(door.records(parse(schema, part)))]
+            joined = [row for part in parts for row in apart(read_part(part))]
             assert joined == expected, name
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opening import rows_reader
 
 from dpscd import DPPoissonRegressor
 from dpscd.errors import DataError
 from dpscd.preprocessing.refusals import REFUSALS
-from dpscd.records.door import ArrayDoor
 from dpscd.records.labels import CountLabels
 
-DOOR = ArrayDoor(CountLabels(0.0, 9.0, 0.5, 4.0), 1, False)
+READ = rows_reader(CountLabels(0.0, 9.0, 0.5, 4.0), 1)
 numbers = (
     st.floats(-1e300, 1e300) | st.integers(-(2**70), 2**70) | st.sampled_from(["2", "1e-3"])
 )
@@ -30,18 +30,18 @@ def test_an_exposure_is_its_own_records_alone(exposures, other, k, make):
     k %= n
     X, y = np.ones((n, 1)), np.arange(n)
     changed = [other if i == k else x for i, x in enumerate(exposures)]
-    one, two = (DOOR.triples(X, y, None, make(x)) for x in (exposures, changed))
+    one, two = (READ(X, y, None, make(x)) for x in (exposures, changed))
     kept = np.arange(n) != k
     for first, second in zip(one[:3], two[:3], strict=True):
         np.testing.assert_array_equal(np.asarray(first)[kept], np.asarray(second)[kept])
     for i in range(n):
-        alone = DOOR.triples(X[i : i + 1], y[i : i + 1], None, make(exposures[i : i + 1]))
+        alone = READ(X[i : i + 1], y[i : i + 1], None, make(exposures[i : i + 1]))
         assert (alone.labels[0], alone.weights[0]) == (one.labels[i], one.weights[i])
 
 
 @given(value=st.floats(allow_nan=False, allow_infinity=False))
 def test_exposures_outside_are_moved_to_the_bounds(value):
-    found = DOOR.triples([[1.0]], [3], None, [value])
+    found = READ([[1.0]], [3], None, [value])
     share = min(max(value, 0.5), 4.0) / 2.25
     assert found.weights[0] == pytest.approx(share)
     assert found.labels[0] == pytest.approx(3.0 / share)
@@ -52,7 +52,7 @@ def test_exposures_outside_are_moved_to_the_bounds(value):
 )
 def test_what_is_no_exposure_is_refused_with_a_fixed_text(exposure):
     with pytest.raises(DataError) as error:
-        DOOR.triples(np.ones((2, 1)), [0, 1], None, exposure)
+        READ(np.ones((2, 1)), [0, 1], None, exposure)
     assert str(error.value) in REFUSALS
 
 

@@ -3,13 +3,9 @@
 import itertools
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 from hostile import (
     ANYTHING,
     DOOR,
-    NUMBERS,
-    Cells,
     Records,
     Untold,
     built,
@@ -21,17 +17,11 @@ from hostile import (
 )
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from kinds import KEEPING, NUMBERS, PERSONS, PERSONS_TYPED, Cells
+from opening import persons_of, persons_of_parts, texts_of_persons
 
 from dpscd import DataError
-from dpscd.preprocessing.columns import as_column
-from dpscd.preprocessing.identifiers import (
-    Numbering,
-    count_of,
-    keyed_hashes,
-    order_of,
-    person_codes,
-    person_keys,
-)
+from dpscd.preprocessing.identifiers import count_of, keyed_hashes, order_of
 
 MISSING = ("999", "NA", "?", "None")
 ODD = ["a", "a ", "A", "07", (1, 2), (1, 2.0), "1", 1, "true", 2**53, b"\xfe", "\\xff"]
@@ -45,29 +35,12 @@ def column(make):
     return lambda records: make(cells_of(records))
 
 
-ANY = {
-    "list": column(list),
-    "tuple": column(tuple),
-    "array": column(lambda cells: as_column(cells).to_numpy()),
-    "objects": column(as_column),
-    "index": column(lambda cells: pd.Index(as_column(cells), dtype=object)),
-    "as pandas infers them": column(pd.Series),
-    "texts": column(lambda cells: pd.Series(list(map(str, cells)), dtype="str")),
-    "texts as categories": column(lambda cells: pd.Categorical(list(map(str, cells)))),
-}
-TYPED = {
-    "Arrow": column(lambda cells: pd.arrays.ArrowExtensionArray(pa.array(cells))),
-    "Arrow alone": column(pa.array),
-    "nullable": column(pd.array),
-    "categories": column(pd.Categorical),
-    "sparse": column(pd.arrays.SparseArray),
-    "array": column(np.array),
-    "inferred": column(pd.Series),
-}
+ANY = {kind: column(make) for kind, make in PERSONS.items()}
+TYPED = {kind: column(make) for kind, make in PERSONS_TYPED.items()}
 
 
 def codes(cells):
-    return person_codes(cells, MISSING)
+    return persons_of(cells, MISSING)
 
 
 # Those that are refused are few here: one of them ends what is tested with all others.
@@ -137,17 +110,12 @@ lists = st.lists(st.integers(0, len(CELLS) - 1), min_size=1, max_size=8).map(
 @given(lists)
 def test_every_container_that_keeps_cells_has_the_same_persons(records):
     expected = outcome(codes, cells_of(records))
-    for kind in ("tuple", "array", "objects", "index"):
+    for kind in KEEPING:
         found = outcome(codes, built(ANY[kind], records))
         assert str(found) == str(expected)
     part = len(records) // 2
-    persons = Numbering(MISSING)
-
-    def parts():
-        halves = records[:part], records[part:]
-        return [code for half in halves for code in persons.codes(cells_of(half)).tolist()]
-
-    assert str(outcome(parts)) == str(expected)
+    halves = [cells_of(half) for half in (records[:part], records[part:])]
+    assert str(outcome(persons_of_parts, halves, MISSING)) == str(expected)
 
 
 @DOOR
@@ -169,7 +137,7 @@ def test_texts_say_the_same_of_whoever_has_one(change):
     records, _, other = change
     cells = [*cells_of(records), *other]
     try:
-        found, keys = person_keys(cells, MISSING)
+        found, keys = texts_of_persons(cells, MISSING)
     except DataError:
         assume(False)
     assert found.tolist() == codes(cells).tolist()
@@ -181,7 +149,7 @@ def test_texts_say_the_same_of_whoever_has_one(change):
 
 @given(st.lists(st.integers(-1, 5), max_size=30))
 def test_the_order_of_rows(rows):
-    given = person_codes([None if row < 0 else row for row in rows])
+    given = persons_of([None if row < 0 else row for row in rows], MISSING)
     order, starts = order_of(given)
     order = np.arange(len(rows)) if order is None else order
     assert sorted(order) == np.flatnonzero(given >= 0).tolist()

@@ -11,8 +11,6 @@ import pytest
 from hostile import (
     ANYTHING,
     DOOR,
-    NUMBERS,
-    STRANGE,
     Untold,
     apart,
     built,
@@ -27,19 +25,22 @@ from hostile import (
 )
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from kinds import NUMBERS, STRANGE, TABLES, TYPED_COLUMNS, frame_of, object_column
+from opening import (
+    codes_in,
+    count_and_pieces,
+    has_sparse_rows,
+    numbers_in,
+    said_by_cells,
+    table_part_reader,
+    table_reader,
+)
 from pyarrow import parquet
 
 from dpscd import DeclaredEncoder, DeclaredScaler, RowScaler, Schema, TableEncoder
 from dpscd.preprocessing import refusals
-from dpscd.preprocessing.cells import Grouped, Listed, NumberCells, TruthCells, text_of
-from dpscd.preprocessing.columns import as_column, codes
-from dpscd.preprocessing.columns import numbers as numbers_in
-from dpscd.preprocessing.delimited import CsvFile
-from dpscd.preprocessing.parsing import parse
-from dpscd.preprocessing.reading import TableFiles
-from dpscd.records.door import TableDoor
+from dpscd.preprocessing.cells import Grouped, Listed, NumberCells, TruthCells
 from dpscd.records.labels import ClassLabels, NumberLabels, trained_bounds
-from dpscd.records.tables import table_source
 
 NAMES = ("age", "sex", "grade", "smokes", "ill")
 
@@ -99,71 +100,52 @@ GROUPED = Schema.from_dict(
     }
 )
 LOGARITHM = schema(bounds=[0, 50], transform="log1p", missing_values=[7])
-DOORS = [
-    TableDoor(ClassLabels((0, 1, 2)), SCHEMA, {}),
-    TableDoor(NumberLabels(-5.0, 5.0), PLAIN_TARGET, {}),
-    TableDoor(ClassLabels((0, 1, 2)), FEW, {}),
-    TableDoor(ClassLabels((0, 1, 2)), MANY, {}),
-    TableDoor(ClassLabels((0, 1)), GROUPED, {}),
-    TableDoor(NumberLabels(*trained_bounds(LOGARITHM.target)), LOGARITHM, {}),
+TABLE = (SCHEMA, ClassLabels((0, 1, 2)))
+MEANINGS = [
+    TABLE,
+    (PLAIN_TARGET, NumberLabels(-5.0, 5.0)),
+    (FEW, ClassLabels((0, 1, 2))),
+    (MANY, ClassLabels((0, 1, 2))),
+    (GROUPED, ClassLabels((0, 1))),
+    (LOGARITHM, NumberLabels(*trained_bounds(LOGARITHM.target))),
 ]
-assert [door.sparse for door in DOORS] == [False, False, False, True, False, False]
+READERS = [table_part_reader(*meaning) for meaning in MEANINGS]
+READ, READ_ANY = READERS[0], table_reader(*TABLE)
+assert [has_sparse_rows(*meaning) for meaning in MEANINGS] == [*[False] * 3, True, *[False] * 2]
 LISTED = ["1", 1, True, "True", 7.0, "07", "a", "b", "?", "0", 0.1, "0.1", "None", "yes", 999]
 CELLS = ANYTHING + LISTED + LISTED
 cells = one_of_these(CELLS)
 
 
-def columns(of):
-    """Return what makes a table of columns that are made by `of`."""
-    return lambda records: pd.DataFrame(
-        {name: of([record[j] for record in records]) for j, name in enumerate(NAMES)}
-    )
+FRAMES = {kind: frame_of(make, NAMES) for kind, make in TABLES.items()}
+TYPED = {kind: frame_of(make, NAMES) for kind, make in TYPED_COLUMNS.items()}
 
 
-def object_column(cells):
-    return as_column(list(cells))
-
-
-FRAMES = {
-    "as pandas infers them": columns(lambda cells: pd.Series(cells)),
-    "objects": columns(object_column),
-    "texts": columns(lambda cells: pd.Series(list(map(str, cells)), dtype="str")),
-    "texts as objects": columns(lambda cells: object_column(map(str, cells))),
-    "texts as categories": columns(lambda cells: pd.Categorical(map(str, cells))),
-}
-TYPED = {
-    "Arrow": columns(lambda cells: pd.arrays.ArrowExtensionArray(pa.array(cells))),
-    "nullable": columns(pd.array),
-    "categories": columns(pd.Categorical),
-    "sparse": columns(pd.arrays.SparseArray),
-}
-
-
-def check_tables(make, change, door):
-    check_change(door.records, make, change, refuses=False)
+def check_tables(make, change, read):
+    check_change(read, make, change, refuses=False)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", FRAMES)
 @DOOR
-@given(change=changes(CELLS, 5, ()), door=st.sampled_from(DOORS))
-def test_tables(kind, change, door):
-    check_tables(FRAMES[kind], change, door)
+@given(change=changes(CELLS, 5, ()), read=st.sampled_from(READERS))
+def test_tables(kind, change, read):
+    check_tables(FRAMES[kind], change, read)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", TYPED)
 @DOOR
-@given(change=typed_changes(5), door=st.sampled_from(DOORS))
-def test_tables_of_one_type(kind, change, door):
-    check_tables(TYPED[kind], change, door)
+@given(change=typed_changes(5), read=st.sampled_from(READERS))
+def test_tables_of_one_type(kind, change, read):
+    check_tables(TYPED[kind], change, read)
 
 
 @pytest.mark.full
 @DOOR
-@given(change=turning_changes(5), door=st.sampled_from(DOORS))
-def test_columns_that_change_their_type(change, door):
-    check_tables(FRAMES["as pandas infers them"], change, door)
+@given(change=turning_changes(5), read=st.sampled_from(READERS))
+def test_columns_that_change_their_type(change, read):
+    check_tables(FRAMES["as pandas infers them"], change, read)
 
 
 @pytest.mark.full
@@ -180,8 +162,8 @@ def test_a_record_is_the_same_alone_and_in_any_partition(kind, change, cut):
         whole, *parts = [built(FRAMES[kind], part) for part in (records, *parts) if part]
     except Untold:
         assume(False)
-    found = outcome(DOORS[0].records, whole)
-    *parts, alone = [outcome(DOORS[0].records, part) for part in parts]
+    found = outcome(READ, whole)
+    *parts, alone = [outcome(READ, part) for part in parts]
     assert [row for part in parts for row in part] == found
     assert alone == [found[k]]
 
@@ -199,10 +181,7 @@ def test_a_target_that_is_given_apart(change, place, kind):
     after = kind([record[place] for record in replaced(records, k, other)])
     table = FRAMES["objects"](records).drop(columns="ill")
 
-    def read(y):
-        return DOORS[0].records(table_source(table, SCHEMA, y).parsed())
-
-    check_others(read, (labels,), (after,), k, refuses=False)
+    check_others(READ_ANY, (table, labels), (table, after), k, refuses=False)
 
 
 @pytest.mark.parametrize("cell", NUMBERS + STRANGE + LISTED, ids=lambda c: type(c).__name__)
@@ -214,7 +193,7 @@ def test_no_cell_refuses_anything(cell):
             before, after = built(make, plain), built(make, spoilt)
         except Untold:
             continue
-        check_others(DOORS[0].records, (before,), (after,), 1, refuses=False)
+        check_others(READ, (before,), (after,), 1, refuses=False)
 
 
 @pytest.mark.full
@@ -232,28 +211,27 @@ def test_no_cell_refuses_anything(cell):
 @DOOR
 @given(own=st.lists(cells, min_size=1, max_size=6))
 def test_a_column_says_of_each_cell_what_the_cell_says(meaning, own):
+    expected = said_by_cells(own, meaning)
     if isinstance(meaning, NumberCells):
-        found, expected = numbers_in(as_column(own), meaning), [meaning.value(c) for c in own]
+        found = numbers_in(own, meaning)
         assert found.tobytes() == np.array(expected, dtype=float).tobytes()
     else:
-        assert codes(as_column(own), meaning).tolist() == [
-            meaning.code(text_of(c)) for c in own
-        ]
+        assert codes_in(own, meaning).tolist() == expected
 
 
 @pytest.mark.parametrize("listed", ["9007199254740993", "1e20", "-9007199254740992.0"])
 def test_whole_numbers_that_floats_cannot_tell_apart_are_the_one_exception(listed):
     meaning = Listed({listed: 0, "1": 1})
     whole = int(float(listed)) if "e" in listed or "." in listed else int(listed)
-    assert codes(as_column([whole, 1]), meaning).tolist() == [0, 1]
+    assert codes_in([whole, 1], meaning).tolist() == [0, 1]
     if abs(whole) < 2**63:
-        assert codes(pd.Series([whole, 1], dtype="int64"), meaning).tolist() == [0, 1]
-        assert codes(pd.Series([whole + 1, 1], dtype="Int64"), meaning).tolist() == [-1, 1]
+        assert codes_in(pd.Series([whole, 1], dtype="int64"), meaning).tolist() == [0, 1]
+        assert codes_in(pd.Series([whole + 1, 1], dtype="Int64"), meaning).tolist() == [-1, 1]
     for others in ([0.5, 1], [1j, 1]):
-        error = outcome(lambda own: codes(pd.Series(own), meaning), others)
+        error = outcome(lambda own: codes_in(pd.Series(own), meaning), others)
         assert str(error) == refusals.ROUNDED
     # Among objects a float that is as large may have been another whole number.
-    error = outcome(lambda own: codes(as_column(own), meaning), [float(whole), "a"])
+    error = outcome(lambda own: codes_in(own, meaning), [float(whole), "a"])
     assert str(error) == refusals.ROUNDED
 
 
@@ -285,11 +263,8 @@ def read_file(text, chunk, folder, suffix, header):
     path = folder / f"t.csv{suffix}"
     path.write_bytes(gzip.compress(text, 1, mtime=0) if suffix else text)
     own = SCHEMA if header else WITHOUT_HEADER
-    file = CsvFile(path, path.name, own.layout)
-    count = file.count()
-    triples = []
-    for frame in file.frames(list(NAMES), chunk):
-        triples += apart(DOORS[0].records(parse(own, frame)))
+    count, frames = count_and_pieces(path, own, list(NAMES), chunk)
+    triples = [triple for frame in frames for triple in apart(READ(frame))]
     assert count == len(triples)
     return triples
 
@@ -329,7 +304,7 @@ def test_lines_of_a_file(
 def parquet_reader(path):
     def read(content):
         path.write_bytes(content)
-        return DOORS[0].records(TableFiles([path], SCHEMA).parsed())
+        return READ_ANY([path])
 
     return read
 
@@ -359,7 +334,7 @@ def test_texts_in_arrow_that_are_none():
     good = pd.arrays.ArrowExtensionArray(pa.array([b"a", b"b", b"7"]).view(pa.string()))
     bad = pd.arrays.ArrowExtensionArray(pa.array([b"a", b"\xff", b"7"]).view(pa.string()))
     before, after = (pd.DataFrame(dict.fromkeys(NAMES, own)) for own in (good, bad))
-    check_others(DOORS[0].records, (before,), (after,), 1, refuses=False)
+    check_others(READ, (before,), (after,), 1, refuses=False)
 
 
 DECLARED = {

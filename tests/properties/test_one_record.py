@@ -5,12 +5,10 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from opening import TWO, parsed, rows_reader, table_reader
 
 from dpscd import DataError, DPLogisticRegression, DPRidge, Schema
-from dpscd.preprocessing.parsing import parse
-from dpscd.records.door import ArrayDoor, TableDoor
 from dpscd.records.labels import ClassLabels
-from dpscd.records.tables import table_source
 
 SCHEMA = Schema.parse("""
 [table]
@@ -36,8 +34,7 @@ def others(triples):
 
 
 def table_triples(table, y=None):
-    door = TableDoor(ClassLabels((0, 1)), SCHEMA, {})
-    return others(door.records(table_source(table, SCHEMA, y).parsed()))
+    return others(table_reader(SCHEMA, TWO)(table, y))
 
 
 @pytest.mark.parametrize("cell", ["unknown", "", "999", "True", "1e400", "5"])
@@ -49,7 +46,7 @@ def test_a_text_among_numbers_does_not_change_what_a_sentinel_is(cell):
     usual = table_triples(read("", dtype=str, keep_default_na=False))
     assert table_triples(read(cell)) == usual
     assert table_triples(read(cell, dtype=str)) == usual
-    assert parse(SCHEMA, read(cell)).columns["value"][:4].tolist()[1::2] == [5.0, 7.5]
+    assert parsed(SCHEMA, read(cell))["value"][:4].tolist()[1::2] == [5.0, 7.5]
 
 
 @pytest.mark.parametrize("label", ["unknown", None, True, "1", 2.5, [1.0], 10**400, b"1"])
@@ -58,9 +55,9 @@ def test_a_label_of_another_type_does_not_change_the_others(label, known):
     table = pd.DataFrame({"value": [1.0, 2.0, 3.0]})
     usual = table_triples(table, [*known, None])
     assert table_triples(table, [*known, label]) == usual
-    door = ArrayDoor(ClassLabels((0, 1)), 1, False)
+    read = rows_reader(TWO, 1)
     X = [[1.0], [2.0], [3.0]]
-    found = [others(door.triples(X, [*known, last], None)) for last in (label, None)]
+    found = [others(read(X, [*known, last], None)) for last in (label, None)]
     assert found[0] == found[1]
     assert np.frombuffer(found[0][2]).tolist() == [1.0, 1.0]
 
@@ -68,13 +65,13 @@ def test_a_label_of_another_type_does_not_change_the_others(label, known):
 @pytest.mark.parametrize("label", [0.5, -1, None, "x", 2**53, 2**64])
 def test_large_whole_numbers_stay_what_they_are(label):
     ids = [2**53, 2**53 + 1, 2**63 + 3]
-    door = ArrayDoor(ClassLabels(tuple(ids)), 1, False)
+    read = rows_reader(ClassLabels(tuple(ids)), 1)
     X = [[1.0]] * 4
-    found = door.triples(X, [*ids, label], None)
+    found = read(X, [*ids, label], None)
     assert found.labels[:3].tolist() == [0.0, 1.0, 2.0]
     assert found.weights[:3].tolist() == [1.0] * 3
     with pytest.raises(DataError, match="whole numbers that are listed"):
-        door.triples(X, np.array([*map(float, ids), 0.5]), None)
+        read(X, np.array([*map(float, ids), 0.5]), None)
     model = DPLogisticRegression(classes=ids, epochs=1)
     assert model.fit(np.ones((4, 1)), [*ids, label]).classes_.tolist() == ids
 
@@ -89,9 +86,9 @@ def test_codes_of_many_digits_beside_a_missing_one():
     cells = [10**17 + 1, 10**17 + 3, None]
     for column in (pd.Series(cells, dtype=object), pd.Series(cells, dtype="Int64")):
         table = pd.DataFrame({"id": column, "y": ["a", "b", "a"]})
-        assert parse(schema, table).columns["id"].tolist() == [0, 1, -2]
+        assert parsed(schema, table)["id"].tolist() == [0, 1, -2]
     with pytest.raises(DataError, match="whole numbers that are listed"):
-        parse(schema, pd.DataFrame({"id": cells, "y": ["a", "b", "a"]}))  # pandas rounds here
+        parsed(schema, pd.DataFrame({"id": cells, "y": ["a", "b", "a"]}))  # pandas rounds here
 
 
 @pytest.mark.parametrize("first", ["a", 0, None, [0], np.int8(1), "1"])
