@@ -15,7 +15,7 @@ import numpy as np
 
 from dpscd import DPLogisticRegression, DPRidge
 from dpscd.data.adult import adult_declared
-from dpscd.estimators.held_out import held_out
+from dpscd.estimators.private_score import held_out
 from dpscd.metrics import decision_metrics, regression_metrics
 from dpscd.planning import default_delta
 from dpscd.privacy.random import SeededSource

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
         WorkerError,
     )
     from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
-    from dpscd.estimators.interop import to_onnx, to_sklearn
+    from dpscd.estimators.interop import LinkedClassifier, to_onnx, to_sklearn
     from dpscd.estimators.intervals import Intervals
-    from dpscd.estimators.linked import LinkedClassifier
     from dpscd.estimators.loading import load, sign_model
     from dpscd.estimators.model_search import DPModelSearch
     from dpscd.estimators.private_score import PrivateScore, private_score
@@ -92,7 +91,7 @@ _HOMES = {
     "DPModelSearch": "dpscd.estimators.model_search",
     "Intervals": "dpscd.estimators.intervals",
     "Ledger": "dpscd.privacy.ledger",
-    "LinkedClassifier": "dpscd.estimators.linked",
+    "LinkedClassifier": "dpscd.estimators.interop",
     "Look": "dpscd.preprocessing.looking",
     "look": "dpscd.preprocessing.looking",
     "load": "dpscd.estimators.loading",

@@ -123,8 +123,8 @@ def with_holder(model, wrong):
     """A model that is fitted as users do, by a holder that does one thing wrong."""
 
     class Mistaken(model):
-        def _fit_source(self, source, *others):
-            return super()._fit_source(Mistake(source, wrong), *others)
+        def fit_source(self, source, *others, **more):
+            return super().fit_source(Mistake(source, wrong), *others, **more)
 
     return Mistaken
 

@@ -108,7 +108,7 @@ def test_intervals_are_those_of_the_library():
         summary = load(f"{name}.json").summary()
         found = call("inspect", f"{name}.json", "--intervals").stdout
         assert found.startswith(summary.heading)
-        assert found.endswith(f"{summary.about}\n")
+        assert found.endswith("\n".join(summary.notes) + "\n")
         assert ("Levels are compared" in found) == (name != "ridge")
         for row in summary.frame.to_dict(orient="records"):
             if row["refused"] is None:
@@ -149,7 +149,7 @@ def test_level_and_reference_and_odds():
     assert [row["term"] for row in other] == expected["term"].tolist()
     assert other != usual
     shown = call("inspect", model, "--intervals", "--odds", "--level", 0.9).stdout
-    frame = load(model).summary(0.9).frame
+    frame = load(model).summary(alpha=0.1).frame
     assert "odds ratio" in shown
     assert "5 %" in shown
     assert "95 %" in shown

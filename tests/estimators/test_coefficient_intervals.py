@@ -51,7 +51,7 @@ def test_intervals_are_a_frame_of_terms(ridge):
     assert (np.abs(found["estimate"] - truth) < 1.2 * width).all()  # 4.7 deviations
     # Without privacy the first would be 3.92 / sqrt(n) wide.
     assert 3.92 / math.sqrt(N) < width[0] < 1.25 * 3.92 / math.sqrt(N)
-    wider = ridge.conf_int(0.99)
+    wider = ridge.conf_int(alpha=0.01)
     np.testing.assert_allclose((wider["high"] - wider["low"]) / width, 2.5758 / 1.96, rtol=1e-4)
 
 
@@ -95,10 +95,15 @@ def test_a_contrast_is_a_weighted_sum(ridge):
         ridge.contrast({"age": 1})
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, 95, "x", math.nan])
-def test_a_level_lies_between_0_and_1(ridge, level):
-    with pytest.raises(ParameterError, match="level"):
-        ridge.conf_int(level)
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 95, "x", math.nan])
+def test_alpha_lies_between_0_and_1(ridge, alpha):
+    with pytest.raises(ParameterError, match="alpha"):
+        ridge.conf_int(alpha)
+
+
+def test_models_of_arrays_have_no_reference_levels(ridge):
+    with pytest.raises(ParameterError, match="reference is for models of tables"):
+        ridge.summary(reference={"x0": "1"})
 
 
 @pytest.mark.full
@@ -295,6 +300,10 @@ def test_terms_of_a_table_are_in_the_units_of_its_columns(of_table):
 
 def test_levels_are_compared_with_the_reference(of_table):
     against_b = of_table.summary(reference={"blood": "B"}).frame.set_index("term")
+    assert "Levels are compared with blood=B." in repr(
+        of_table.summary(reference={"blood": "B"})
+    )
+    assert "Levels are compared with blood=A." in of_table.summary().notes
     against_a = of_table.summary().frame.set_index("term")
     assert against_b.loc["blood=A", "estimate"] == pytest.approx(
         -against_a.loc["blood=B", "estimate"]

@@ -33,8 +33,8 @@ from dpscd import (
     UtilityWarning,
 )
 from dpscd.errors import CalibrationError
-from dpscd.estimators import base, fitting, model_search, search_parts, search_plan
-from dpscd.estimators.search_parts import part_sizes, split_units
+from dpscd.estimators import fitting, model_search, search_plan
+from dpscd.estimators.search_plan import part_sizes, split_units
 from dpscd.model.file import fit_to_text
 from dpscd.privacy.random import Purpose, SecureSource, SeededSource
 from dpscd.privacy.relation import PrivacyTarget, Relation
@@ -170,7 +170,7 @@ def test_a_budget_is_charged_before_a_cell_is_read(tmp_path):
 def test_records_are_read_after_the_charge(made, tmp_path, monkeypatch):
     budget = tmp_path / "b.db"
     Ledger.init(budget, "people", 6.0, 1e-3)
-    kind = getattr(search_parts, made)
+    kind = getattr(search_plan, made)
 
     def read(*_):
         assert Ledger(budget).show("people").spent_epsilon == 5.0
@@ -351,8 +351,8 @@ def test_what_is_refused(monkeypatch):
         ({"metric": "log_loss"}, "needs probabilities"),
         ({"metric": "mae"}, "metric"),
         ({"bound": -1.0}, "bound"),
-        ({"n": 100}, "does not go with"),
-        ({"relation": "add-remove"}, "does not go with"),
+        ({"n": 100}, "goes with relation='add-remove'"),
+        ({"relation": "add-remove"}, "needs n="),
         ({"relation": "none"}, "relation"),
         ({"ledger": "b.db"}, "together"),
     ):
@@ -397,13 +397,13 @@ def test_what_is_refused(monkeypatch):
 
 @pytest.mark.full
 def test_a_table_that_changes_meanwhile_is_refused(monkeypatch):
-    real, calls = search_parts.table_source, []
+    real, calls = search_plan.table_source, []
 
     def changing(table, *given, **named):
         calls.append(table)
         return real(table.iloc[: -len(calls)], *given, **named)
 
-    monkeypatch.setattr(search_parts, "table_source", changing)
+    monkeypatch.setattr(search_plan, "table_source", changing)
     with pytest.raises(DataError, match="changed"):
         search(tables()).fit(people())
 
@@ -634,8 +634,10 @@ def test_a_part_without_records_is_scored_all_the_same():
 @pytest.mark.full
 def test_nothing_is_said_of_what_is_compiled(monkeypatch, capsys):
     said = []
-    monkeypatch.setattr(base, "say_compiling", lambda stream, **_: said.append(stream.isatty()))
-    monkeypatch.setattr(base, "compiling_said", _says)
+    monkeypatch.setattr(
+        fitting, "say_compiling", lambda stream, **_: said.append(stream.isatty())
+    )
+    monkeypatch.setattr(fitting, "compiling_said", _says)
     search().fit(*records())
     assert said
     assert not any(said)

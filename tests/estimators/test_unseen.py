@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dpscd import DPLogisticRegression, DPRidge, Schema, TableModel, load, to_sklearn
-from dpscd.estimators.unseen import as_average, averages_in
+from dpscd.estimators.table_answers import as_average, averages_in
 from dpscd.preprocessing.encoding import levels_of
 
 N = 30_000

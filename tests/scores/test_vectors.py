@@ -14,7 +14,7 @@ from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.releases import score
 from dpscd.releases.score import total_of
 from dpscd.scores.measure import Answers
-from dpscd.scores.registry import CLASS_METRICS, NUMBER_METRICS, ScoreFacts, usual_metric
+from dpscd.scores.registry import CLASS_METRICS, NUMBER_METRICS, ScoreFacts, metric_called
 
 TARGET = PrivacyTarget(1.0, 1e-5)
 N = 50
@@ -152,7 +152,7 @@ def test_bounds_of_losses():
     two = ScoreFacts(100, "log_loss", (0, 1), bound=2.0).measure(TARGET)
     assert two.facts() == {"bound": 2.0}
     assert ScoreFacts(100, "brier", (0, 1)).measure(TARGET).bound == 1.0
-    assert [usual_metric(classifies=x) for x in (True, False)] == ["accuracy", "mae"]
+    assert [metric_called("auto", classifies=x) for x in (True, False)] == ["accuracy", "mae"]
 
 
 def test_public_facts_of_a_score_are_shown():

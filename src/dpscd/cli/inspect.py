@@ -99,10 +99,10 @@ def _show_intervals(
     if not hasattr(inner, "summary"):
         raise ParameterError(f"{type(inner).__name__} has no confidence intervals.")
     columns = found.schema_.features if hasattr(found, "schema_") else []
-    if reference and not hasattr(found, "schema_"):
-        raise ParameterError("--reference is for models of tables; this one is of arrays.")
     given = dict(_reference(text, [column.name for column in columns]) for text in reference)
-    summary = found.summary(level, given) if given else found.summary(level)
+    if not 0.0 < level < 1.0:
+        raise ParameterError(f"--level {level} must lie between 0 and 1.")
+    summary = found.summary(1.0 - level, given)
     frame = summary.frame
     if odds and "odds_ratio" not in frame:
         raise ParameterError("--odds is for logistic regressions; this model has no odds.")
@@ -129,14 +129,8 @@ def _show_intervals(
         ],
         right=range(1, 8),
     )
-    usual = {x.name: str(x.values[0]) for x in columns if x.kind == "category"}
-    base = [f"{name}={value}" for name, value in {**usual, **given}.items()]
-    if base:
-        typer.echo(f"Levels are compared with {', '.join(base)}.")
-    for row in rows:
-        if row["refused"] is not None:
-            typer.echo(f"{row['term']}: no interval, {row['refused']}.")
-    typer.echo(summary.about + (" Standard errors and z are of log-odds." if odds else ""))
+    odds_note = ["Standard errors and z are of log-odds."] if odds else []
+    typer.echo("\n".join([*summary.notes, *odds_note]))
 
 
 def _reference(text: str, names: list[str]) -> tuple[str, str]:

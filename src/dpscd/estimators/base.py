@@ -1,7 +1,6 @@
-"""The one fit template of all estimators, and their linear predictions."""
+"""Base of all estimators: one way to fit, and linear predictions."""
 
 import os
-import sys
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
 from dataclasses import field, replace
@@ -27,14 +26,11 @@ from dpscd.estimators.parameters import (
     warn_of_target,
 )
 from dpscd.estimators.registry import ModelKind, kind_of
-from dpscd.estimators.searches import check_fitted, refusals_noted, warn_of_split_groups
+from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.sources import Arrays, DaskArrays, Given, Opened, RecordSource
 from dpscd.estimators.validation import check_rows, look_at_records
 from dpscd.facts import Facts
 from dpscd.information import ROBUST, is_robust
-from dpscd.kernels._jit import cache_folder, compiling_said
-from dpscd.kernels.ahead import compiling_beside
-from dpscd.late import COMPILED
 from dpscd.model.card import PrivacyCard
 from dpscd.model.file import LOCAL, write_fit
 from dpscd.model.fit import Fit
@@ -45,7 +41,6 @@ from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.encoding import schema_facts
 from dpscd.preprocessing.refusals import redact_memory_errors
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.progress import say_compiling
 from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
 from dpscd.releases.base import Observer
 from dpscd.solvers.on_device import array_on_host, device_name
@@ -88,6 +83,30 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         return self.fit_.card
 
     @property
+    def coef_(self) -> Any:
+        """Coefficients, in the user's units."""
+        return self._shaped(self.fit_.numbers.coef)
+
+    @property
+    def intercept_(self) -> Any:
+        """Intercept, or one per class."""
+        return self._shaped(self.fit_.numbers.intercept)
+
+    @property
+    def coef_noise_(self) -> Any:
+        """Standard deviation that noise adds to each coefficient."""
+        return self._shaped(self.fit_.numbers.coef_noise)
+
+    @property
+    def intercept_noise_(self) -> Any:
+        """Standard deviation that noise adds to each intercept."""
+        return self._shaped(self.fit_.numbers.intercept_noise)
+
+    def _shaped(self, each: Floats) -> Any:
+        """Return numbers of each output in the shape that scikit-learn has."""
+        return each
+
+    @property
     def _kind(self) -> ModelKind:
         """What the registry says of this kind of model."""
         return kind_of(self)
@@ -121,18 +140,16 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         y : array-like of shape (n_samples,)
             Labels, divided like X if on Dask.
         sample_weight : float or array-like of shape (n_samples,), optional
-            How much each record's loss counts. The contribution of a record to the
-            model stays bounded by the same clip, so privacy does not change; neither
+            Weight of each record's loss. The clip, and so privacy, does not change; neither
             does the public n by which the loss is divided. With weights nothing is released
-            after training: chances are not calibrated, and predictions neither cut long rows
-            nor are stretched. With `groups` they say how the rows of one person compare: they
-            are divided by their mean over the person's rows.
+            after training: probabilities are not calibrated, and predictions neither cut long
+            rows nor are rescaled. With `groups` weights are divided by their mean over the
+            person's rows.
         groups : array-like of shape (n_samples,), optional
-            Whose row each is: any hashable values, equal for the rows of one person. Then a
-            person with all its rows is what is protected, and n is the number of persons.
-            Rows without an identifier (None, NaN, an empty text, or one such as "nan" or "NA"
-            that tables count as missing) contribute nothing. None protects each row by
-            itself. On Dask all rows of a person must lie in one partition.
+            Group label of each row; rows with equal labels belong to one person. The unit of
+            privacy is then a person with all its rows, and n is the number of persons. Rows
+            without a label (None, NaN, an empty text, or "nan" or "NA", which tables count as
+            missing) contribute nothing. On Dask all rows of a person must lie in one partition.
 
         Returns
         -------
@@ -152,55 +169,40 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
             self._set_features(source.features, source.names)
         return self
 
+    @redact_memory_errors
     def fit_source(
         self, source: RecordSource, classes: Any = None, *, observer: Observer | None = None
     ) -> Fit:
         """Train on records that come from elsewhere than arrays, as models of tables do.
 
-        `classes` are in the order of their codes, None for regression. The estimator is fitted
-        then, but for `n_features_in_` and names of features: only the caller knows them.
+        `classes` are in the order of their codes, None for regression. `n_features_in_` and the
+        names of features are left to the caller.
         """
-        with redact_memory_errors:
-            return self._fit_source(source, classes, observer)
-
-    def _fit_source(self, source: RecordSource, classes: Any, observer: Observer | None) -> Fit:
         self._check_parameters()
         if source.on_dask:
             check_for_dask(self, classifies=self._kind.classifies)
         threads = threads_of(self.n_jobs)
         with source.opened(self._labels(classes), threads) as records:
             fitting = self._fitting(records, classes, source)
-            with (
-                compiling_said(lambda: say_compiling(sys.stderr, shown=fitting.shown)),
-                compiling_beside(
-                    cache_folder(),
-                    self._packed_loss(fitting, records) if threads == 1 else None,
-                    fitting.facts.outputs,
-                ),
-            ):
+            with fitting.compiling(threads):
                 self.fit_ = fitting.run(records.read, observer)
         return self.fit_
 
-    def planned(self, source: RecordSource, classes: Any, count: int) -> Plan:
+    def planned(self, X: Any, y: Any, groups: Any, count: int) -> Plan:
         """Return the plan of a fit on `count` of these records, from public facts alone."""
+        return self.planned_on(*self._source_of(X, y, Given(groups=groups)), count)
+
+    def planned_on(self, source: RecordSource, classes: Any, count: int) -> Plan:
+        """Return the same for records that come from elsewhere than arrays."""
         self._check_parameters()
         with source.opened(self._labels(classes), 1) as records:
             return self._fitting(replace(records, count=count), classes, source).planned()
 
-    def _packed_loss(self, fitting: Fitting, records: Opened) -> str | None:
-        """Return the loss's name if the kernel of packed records is going to train with it."""
-        facts = fitting.facts
-        packed = records.dense and not records.workers and facts.persons is None
-        packed = packed and facts.engine == "numba" and fitting.target.private
-        return facts.loss if COMPILED and packed else None
-
     def _source_of(self, X: Any, y: Any, others: Given) -> tuple[RecordSource, Any]:
         """Return the records of arrays, here or on Dask, and their classes."""
-        persons = None
-        if others.groups is None:
+        persons = None if others.groups is None else self.persons_in(None)
+        if persons is None:
             warn_of_split_groups()
-        else:
-            persons = self.persons_in(None)
         if is_dask(X, y, *others):
             check_for_dask(self, classifies=self._kind.classifies)
             return DaskArrays(X, y, others, persons), self._classes_of(None)
@@ -214,7 +216,7 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         return PersonFacts(column, str(self.person_weight), int(self.max_rows))
 
     def _set_features(self, count: int, names: Sequence[str] | None) -> None:
-        """Store what scikit-learn wants to know of the columns."""
+        """Store the number of features, and their names, for scikit-learn."""
         self.n_features_in_ = count
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
@@ -227,8 +229,8 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         path : path
-            The file, replaced if it exists. It holds all that was released and is public of
-            the fit, the parameters (but no `random_state`) and the coefficients.
+            The file, replaced if it exists. It holds what was released, the public facts,
+            the parameters (but no `random_state`) and the coefficients.
         """
         check_fitted(self)
         write_fit(self._written(), path)
@@ -271,10 +273,9 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         return self.fit_.numbers.means
 
     def unseen_features(self) -> npt.NDArray[np.bool_]:
-        """Return which features the released moments did not show.
+        """Return which features, levels of categories, the released moments did not show.
 
-        Of a model of tables, levels of categories that may not occur: their coefficients, and
-        the noise of these, are 0.
+        Their coefficients, and the noise of these, are 0.
         """
         check_fitted(self)
         unseen = self.fit_.numbers.unseen

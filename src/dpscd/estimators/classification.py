@@ -34,26 +34,6 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         classes: npt.NDArray[Any] = np.array(facts.classes, dtype=dtype)
         return classes
 
-    @property
-    def coef_(self) -> Floats:
-        """Coefficients, in the user's units."""
-        return self.fit_.numbers.coef
-
-    @property
-    def intercept_(self) -> Floats:
-        """Intercepts."""
-        return self.fit_.numbers.intercept
-
-    @property
-    def coef_noise_(self) -> Floats:
-        """Standard deviation that noise adds to each coefficient."""
-        return self.fit_.numbers.coef_noise
-
-    @property
-    def intercept_noise_(self) -> Floats:
-        """Standard deviation that noise adds to each intercept."""
-        return self.fit_.numbers.intercept_noise
-
     def decision_function(self, X: Any) -> Floats:
         """Return how far each record lies on the side of each class.
 

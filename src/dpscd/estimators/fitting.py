@@ -1,6 +1,8 @@
-"""One fit, from public facts to what was released; records are read after the charge."""
+"""One fit: plan, charge to the budget, and only then the records."""
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -10,20 +12,26 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from dpscd._version import __version__
-from dpscd.errors import ParameterError, WorkerError
-from dpscd.estimators.charge import Charge
+from dpscd.errors import BudgetExceeded, ParameterError, WorkerError
 from dpscd.estimators.validation import warn_user
 from dpscd.facts import Facts
+from dpscd.kernels._jit import cache_folder, compiling_said
+from dpscd.kernels.ahead import compiling_beside
+from dpscd.late import COMPILED
 from dpscd.link import Link
 from dpscd.model.fit import Fit, Numbers, numbers_of, prediction_numbers, run
 from dpscd.plan import Plan
 from dpscd.planning import plan_fit
 from dpscd.preprocessing.refusals import redact_errors
 from dpscd.privacy.accounting import library_version
+from dpscd.privacy.cost import Cost
+from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.random import Source, source_for
 from dpscd.privacy.relation import PrivacyTarget
+from dpscd.privacy.search import Search
+from dpscd.privacy.unit import Unit
 from dpscd.problem import Model, Problem
-from dpscd.progress import step_bar
+from dpscd.progress import say_compiling, step_bar
 from dpscd.releases.base import Observer
 from dpscd.solvers.on_device import check_device_plan
 from dpscd.solvers.sdca import sdca
@@ -32,6 +40,55 @@ from dpscd.solvers.sharded import check_path
 Floats = npt.NDArray[np.float64]
 
 _PLAIN_LAM = 1e-4  # lam="auto" without privacy: there is no noise to follow
+
+
+class Charge:
+    """One charge: reserved before a value of the data is used, committed at the end."""
+
+    def __init__(
+        self, ledger: str | os.PathLike[str] | None, dataset: str | None, random_state: Any
+    ) -> None:
+        self._ledger = None if ledger is None else Ledger(ledger)
+        self._dataset, self._seeded = str(dataset), random_state is not None
+        self.reservation: int | None = None
+
+    def reserve(
+        self,
+        costs: Sequence[Cost],
+        target: PrivacyTarget,
+        label: str,
+        unit: Unit,
+        search: Search | None = None,
+    ) -> str:
+        """Charge what will be released; return a text that no other fit with the seed has.
+
+        The text keeps the noise of these fits apart; it is empty without a seed or a ledger.
+
+        Guarantee: when it returns, the charge is on disk, and spent whatever happens.
+        """
+        if self._ledger is None:
+            return ""
+        if not target.private:
+            raise BudgetExceeded(
+                "epsilon=inf exceeds every budget; to train without privacy, leave out ledger."
+            )
+        self.reservation = self._ledger.reserve(
+            self._dataset,
+            costs,
+            target.epsilon,
+            target.delta,
+            target.relation.value,
+            label,
+            seeded=self._seeded,
+            unit=unit.text,
+            search=search,
+        )
+        return self._ledger.seal(self.reservation) if self._seeded else ""
+
+    def commit(self) -> None:
+        """Record that what was reserved has ended."""
+        if self._ledger is not None and self.reservation is not None:
+            self._ledger.commit(self.reservation)
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,6 +173,19 @@ class Fitting:
                     one, facts.loss, dense=facts.dense, persons=facts.persons is not None
                 )
         return plan
+
+    @contextmanager
+    def compiling(self, threads: int) -> Iterator[None]:
+        """Say what is compiled in the block, and compile the kernel of packed records ahead."""
+        facts = self.facts
+        packed = facts.dense and not self.workers and facts.persons is None
+        packed = packed and facts.engine == "numba" and self.target.private
+        loss = facts.loss if COMPILED and packed and threads == 1 else None
+        with (
+            compiling_said(lambda: say_compiling(sys.stderr, shown=self.shown)),
+            compiling_beside(cache_folder(), loss, facts.outputs),
+        ):
+            yield
 
     def _without_privacy(self, plan: Plan, store: Any, source: Source) -> Fit:
         """Return the optimum for epsilon=inf: coefficients, and no answers."""

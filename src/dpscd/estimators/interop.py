@@ -1,32 +1,124 @@
-"""Fitted models as what others can serve: plain scikit-learn, and ONNX."""
+"""Conversion of fitted models to plain scikit-learn, and to ONNX."""
 
 import copy
 import dataclasses
 import math
 import os
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import HuberRegressor, LogisticRegression, PoissonRegressor, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
+from sklearn.utils.validation import check_is_fitted
 
 from dpscd.atomic import atomic_write
 from dpscd.errors import DpscdError, ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
-from dpscd.estimators.linked import LinkedClassifier
 from dpscd.estimators.registry import kind_of
-from dpscd.estimators.searches import check_fitted
+from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.estimators.table import TableModel
-from dpscd.estimators.unseen import averages_in
+from dpscd.estimators.table_answers import averages_in
 from dpscd.link import Link
 from dpscd.preprocessing.transformers import RowScaler, TableEncoder
 
 Parts = list[tuple[str, list[str], dict[str, Any]]]  # operator, constants, attributes
+
+
+@dataclass(eq=False, repr=False)
+class LinkedClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier of two classes whose probabilities follow from decisions by a link.
+
+    What :func:`dpscd.to_sklearn` returns for a private logistic regression: decisions and
+    classes are those of scikit-learn's, probabilities those of the private model.
+
+    Parameters
+    ----------
+    classifier : estimator
+        With a decision function: scikit-learn's LogisticRegression.
+    scale : float, default=1.0
+        Decisions are multiplied by this first.
+    caps : tuple of two floats, default=(1.0, 1.0)
+        Largest slope of the loss of a record of each class. The second class has
+        probability ``b / (a + b)`` with ``b = min(s(scale u), caps[0])``,
+        ``a = min(s(-scale u), caps[1])``, the decision u and the sigmoid s.
+
+    Attributes
+    ----------
+    classifier_ : estimator
+        Fitted.
+    classes_ : array of shape (2,)
+        The classes.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from dpscd import LinkedClassifier
+    >>> model = LinkedClassifier(LogisticRegression(), caps=(0.5, 0.5))
+    >>> model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]).predict([[3.0]])
+    array([1])
+    """
+
+    classifier: Any
+    scale: float = 1.0
+    caps: tuple[float, float] = (1.0, 1.0)
+
+    def fit(self, X: Any, y: Any, **more: Any) -> Self:
+        """Fit the classifier, without privacy; the link stays.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Records.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+        **more
+            Passed on to the classifier.
+
+        Returns
+        -------
+        self
+        """
+        self.classifier_ = clone(self.classifier).fit(X, y, **more)
+        return self
+
+    @property
+    def _fitted(self) -> Any:
+        check_is_fitted(self, "classifier_")
+        return self.classifier_
+
+    @property
+    def classes_(self) -> Any:
+        """The classes, in the order of the probabilities."""
+        return self._fitted.classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen in fit."""
+        return int(self._fitted.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """Names of the features, when X had names."""
+        return self._fitted.feature_names_in_
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the classifier's decision for each record."""
+        return self._fitted.decision_function(X)
+
+    def predict(self, X: Any) -> Any:
+        """Return the predicted class of each record."""
+        return self._fitted.predict(X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each class, of shape (n_samples, 2)."""
+        link = Link(self.scale, (self.caps[0], self.caps[1]))
+        return np.exp(link.log_chances(self.decision_function(X)))
 
 
 def to_sklearn(model: DPLinearModel | TableModel) -> Any:

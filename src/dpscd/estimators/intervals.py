@@ -1,4 +1,4 @@
-"""Confidence intervals of a model's coefficients, as statisticians are used to read them."""
+"""Confidence intervals of a model's coefficients: ``conf_int`` and ``summary``."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import ParameterError
-from dpscd.estimators.searches import check_fitted
+from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.estimators.validation import check_number
 from dpscd.inference import ABSENT, CAPPED, Found, Inference, Path, coefficient_map
 from dpscd.information import measure_of
@@ -41,13 +41,13 @@ class Terms:
 
     names: Sequence[str]
     rows: Floats  # of shape (terms, features + 1); the intercept comes last
-    # Of shape (directions, features + 1): changes of coefficients that change no prediction, by
-    # public facts.
+    # Of shape (directions, features + 1): changes of coefficients that change no prediction
     unknown: Floats | None = None
-    # as above: these change only predictions of records with a missing value
+    # as above: changes that matter to records with a missing value alone
     doubtful: Floats | None = None
     # of shape (features,): the value of a category's level in its records; else 0
     levels: Floats | None = None
+    reference: Sequence[str] = ()  # levels that others are compared with, as "column=level"
 
 
 class Intervals:
@@ -66,8 +66,8 @@ class Intervals:
         The level of `low` and `high`.
     heading : str
         What the model is, and what it guarantees.
-    about : str
-        What the intervals are about.
+    notes : list of str
+        Terms without an interval, the reference levels, and what standard errors assume.
 
     Examples
     --------
@@ -82,46 +82,48 @@ class Intervals:
     True
     """
 
-    def __init__(self, frame: "pd.DataFrame", level: float, heading: str, about: str) -> None:
-        self.frame, self.level = frame, level
-        self.heading, self.about = heading, about
+    def __init__(
+        self, frame: "pd.DataFrame", level: float, heading: str, notes: Sequence[str]
+    ) -> None:
+        self.frame, self.level, self.heading = frame, level, heading
+        refused = frame[frame["refused"].notna()].to_dict(orient="records")
+        why = [f"{row['term']}: no interval, {row['refused']}." for row in refused]
+        self.notes = [*why, *notes]
 
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
+    def rows(self) -> list[list[str]]:
+        """Return the table as texts, its headings first."""
         tail = f"{50.0 * (1.0 - self.level):.4g}"
         ends = f"[{tail}%", f"{100 - float(tail):g}%]"
-        names = ["", "estimate", "std err", "z", "P>|z|", *ends, "privacy"]
-        cells = [names]
+        found = [["", "estimate", "std err", "z", "P>|z|", *ends, "privacy"]]
         for row in self.frame.to_dict(orient="records"):
-            if row["refused"] is not None:
-                cells.append([row["term"], *[""] * 7])
-                continue
-            numbers = [f"{row[x]:.4g}" for x in ("estimate", "std_error")]
-            numbers += [f"{row['z']:.3f}", f"{row['p_value']:.3f}"]
-            numbers += [f"{row[x]:.4g}" for x in ("low", "high")]
-            cells.append([row["term"], *numbers, f"{100.0 * row['privacy']:.0f} %"])
-        widths = [max(len(row[k]) for row in cells) for k in range(len(names))]
-        lines = [
+            cells = [""] * 7
+            if row["refused"] is None:
+                cells = [f"{row[x]:.4g}" for x in ("estimate", "std_error")]
+                cells += [f"{row['z']:.3f}", f"{row['p_value']:.3f}"]
+                cells += [f"{row[x]:.4g}" for x in ("low", "high")]
+                cells.append(f"{100.0 * row['privacy']:.0f} %")
+            found.append([str(row["term"]), *cells])
+        return found
+
+    def __repr__(self) -> str:
+        cells = self.rows()
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        first, *others = (
             row[0].ljust(widths[0])
             + "".join(x.rjust(2 + w) for x, w in zip(row[1:], widths[1:], strict=True))
             for row in cells
-        ]
-        rule = "-" * len(lines[0])
-        refused = self.frame[self.frame["refused"].notna()]
-        notes = [
-            f"{row['term']}: no interval, {row['refused']}." for _, row in refused.iterrows()
-        ]
-        parts = [self.heading, rule, lines[0], rule, *lines[1:], rule, *notes, self.about]
-        return "\n".join(parts)
+        )
+        rule = "-" * len(first)
+        return "\n".join([self.heading, rule, first, rule, *others, rule, *self.notes])
 
 
 class WithIntervals:
-    """What a model trained with `inference` says about its coefficients."""
+    """Intervals of a model that was trained with `inference`."""
 
-    def _terms(self) -> Terms:
+    def _terms(self, reference: Mapping[str, Any] | None = None) -> Terms:
         """Return every coefficient, and the intercept if there is one."""
+        if reference:
+            raise ParameterError("reference is for models of tables; this one is of arrays.")
         model: Any = self
         d = int(model.n_features_in_)
         names = getattr(model, "feature_names_in_", [f"x{k}" for k in range(d)])
@@ -130,48 +132,54 @@ class WithIntervals:
             return Terms([*map(str, names), "(intercept)"], rows)
         return Terms([*map(str, names)], rows[:d])
 
-    def conf_int(self, level: float = 0.95) -> "pd.DataFrame":
+    def conf_int(
+        self, alpha: float = 0.05, reference: Mapping[str, Any] | None = None
+    ) -> "pd.DataFrame":
         """Return confidence intervals of the coefficients and the intercept.
 
         Parameters
         ----------
-        level : float, default=0.95
-            Of the intervals.
+        alpha : float, default=0.05
+            One minus the level of the intervals.
+        reference : dict, optional
+            Of a model of a table: from categories to the level that others are compared with;
+            the first listed where it says nothing.
 
         Returns
         -------
         DataFrame
-            `term`, `estimate`, `low` and `high`. Where noise or the penalty rules, there is no
+            `term`, `estimate`, `low` and `high`: of a column of a table in its own unit, of a
+            level against the reference. Where noise or the penalty dominates there is no
             interval, and all three are NaN; ``summary()`` says why. The estimate differs from
-            `coef_` by what the penalty took away. Computed from released numbers: asking costs
-            nothing.
+            `coef_` by the bias of the penalty. Computed from released numbers at no cost.
         """
-        return self.summary(level).frame[["term", "estimate", "low", "high"]]
+        return self.summary(alpha, reference).frame[["term", "estimate", "low", "high"]]
 
-    def summary(self, level: float = 0.95) -> Intervals:
+    def summary(
+        self, alpha: float = 0.05, reference: Mapping[str, Any] | None = None
+    ) -> Intervals:
         """Return estimates, standard errors, z, p-values and intervals; it prints as a table.
 
         Parameters
         ----------
-        level : float, default=0.95
-            Of the intervals.
+        alpha, reference
+            As of :meth:`conf_int`.
         """
         check_fitted(self)
-        return intervals_of(self, self._terms(), level)
+        return intervals_of(self, self._terms(reference), alpha)
 
-    def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> Intervals:
+    def contrast(self, weights: Mapping[str, float], alpha: float = 0.05) -> Intervals:
         """Return the interval of a weighted sum of terms, such as a difference.
 
         Parameters
         ----------
         weights : dict
             From terms, as ``summary()`` names them, to weights.
-        level : float, default=0.95
-            Of the interval.
+        alpha : float, default=0.05
+            One minus the level of the interval.
         """
         check_fitted(self)
-        model = getattr(self, "estimator_", self)
-        return intervals_of(model, _combined(self._terms(), weights), level)
+        return intervals_of(self, _combined(self._terms(), weights), alpha)
 
 
 def _combined(terms: Terms, weights: Mapping[str, float]) -> Terms:
@@ -188,16 +196,17 @@ def _combined(terms: Terms, weights: Mapping[str, float]) -> Terms:
         f"{'-' if weight < 0 else '+'} {'' if abs(weight) == 1 else f'{abs(weight):g} '}{name}"
         for name, weight in weights.items()
     )
-    return replace(terms, names=[name.removeprefix("+ ")], rows=row[None])
+    return replace(terms, names=[name.removeprefix("+ ")], rows=row[None], reference=())
 
 
-def intervals_of(model: Any, terms: Terms, level: float) -> Intervals:
+def intervals_of(model: Any, terms: Terms, alpha: float) -> Intervals:
     """Return estimates and intervals of linear functions of a fitted model's coefficients."""
     import pandas as pd  # not needed to load a model
 
-    level = check_number("level", level)
-    if not level < 1.0:
-        raise ParameterError(f"level={level!r} must lie between 0 and 1.")
+    model = getattr(model, "estimator_", model)
+    level = 1.0 - check_number("alpha", alpha)
+    if not level > 0.0:
+        raise ParameterError(f"alpha={alpha!r} must lie between 0 and 1.")
     found, values = _found(model, terms)
     reach = _NORMAL.inv_cdf(0.5 + level / 2.0)
     good = np.array([reason is None for reason in found.refused])
@@ -221,7 +230,8 @@ def intervals_of(model: Any, terms: Terms, level: float) -> Intervals:
             columns["odds_ratio"] = np.exp(estimate)
             columns |= {"odds_low": np.exp(low), "odds_high": np.exp(high)}
     columns["refused"] = pd.Series(found.refused, dtype=object)
-    return Intervals(pd.DataFrame(columns), level, _heading(model), _about(model))
+    notes = [f"Levels are compared with {', '.join(terms.reference)}."] * bool(terms.reference)
+    return Intervals(pd.DataFrame(columns), level, _heading(model), [*notes, _about(model)])
 
 
 def _found(model: Any, terms: Terms) -> tuple[Found, Floats]:
@@ -311,8 +321,8 @@ def _about(model: Any) -> str:
         else "Standard errors assume that the model is true."
     )
     return (
-        f"{errors} Each counts the records' chance and the noise added for privacy; privacy: "
-        "the noise's part of the variance."
+        f"{errors} They count sampling and the noise added for privacy; privacy: the share of "
+        "that noise in the variance."
     )
 
 
@@ -328,55 +338,51 @@ def table_terms(schema: Schema, bounds: Bounds, reference: Mapping[str, Any] | N
     for name in chosen:
         if name not in categories:
             raise ParameterError(f"reference has a level of {name!r}, which is no category.")
-    width = sum(width_of(part) for part in schema.parts)
-    unit = unit_of(schema)
+    width, unit, stop = sum(map(width_of, schema.parts)), unit_of(schema), 0
     names: list[str] = []
+    against: list[str] = []
     rows: list[Floats] = []
     unknown: list[Floats] = []
     doubtful: list[Floats] = []
-    intercept = np.zeros(width + 1)
-    intercept[-1] = 1.0
-    first = 0
+
+    def row_of(places: Any, values: Any, last: float = 0.0) -> Floats:
+        row = np.zeros(width + 1)
+        row[places], row[-1] = values, last
+        return row
+
+    intercept = row_of([], [], 1.0)
     for part in schema.parts:
         if not isinstance(part, Column):
             raise ParameterError(f"intervals are not available for the pair {part.name!r}.")
         own = column_names(part, bounds)
-        places = range(first, first + len(own))
-        first += len(own)
-        if _is_category(part):
-            level = chosen.get(part.name, str(part.values[0]))
-            if f"{part.name}={level}" not in own:
-                raise ParameterError(f"{level!r} is no level of {part.name!r}.")
-            base = places[own.index(f"{part.name}={level}")]
-            for name, place in zip(own, places, strict=True):
-                if place != base:
-                    row = np.zeros(width + 1)
-                    row[place], row[base] = unit, -unit
-                    names.append(name)
-                    rows.append(row)
-            intercept[base] = unit
-            change = np.zeros(width + 1)
-            change[places.start : places.stop], change[-1] = 1.0, -unit
-            exact = not (part.complete and part.missing == "average")
-            (unknown if exact else doubtful).append(change)
+        first, stop = stop, stop + len(own)
+        if not _is_category(part):
+            step, zero = _step(part, bounds)
+            names.append(f"log1p({part.name})" if part.transform else part.name)
+            rows.append(row_of(first, unit * step))
+            intercept[first] = unit * zero
+            if part.missing == "column":
+                names.append(own[-1])
+                rows.append(row_of(stop - 1, unit))
             continue
-        step, zero = _step(part, bounds)
-        row = np.zeros(width + 1)
-        row[places[0]] = unit * step
-        intercept[places[0]] = unit * zero
-        names.append(f"log1p({part.name})" if part.transform else part.name)
-        rows.append(row)
-        if part.missing == "column":
-            sign = np.zeros(width + 1)
-            sign[places[-1]] = unit
-            names.append(own[-1])
-            rows.append(sign)
+        level = chosen.get(part.name, str(part.values[0]))
+        if f"{part.name}={level}" not in own:
+            raise ParameterError(f"{level!r} is no level of {part.name!r}.")
+        against.append(f"{part.name}={level}")
+        base = first + own.index(against[-1])
+        others = [place for place in range(first, stop) if place != base]
+        names += [own[place - first] for place in others]
+        rows += [row_of([place, base], [unit, -unit]) for place in others]
+        intercept[base] = unit
+        exact = not (part.complete and part.missing == "average")
+        (unknown if exact else doubtful).append(row_of(slice(first, stop), 1.0, -unit))
     return Terms(
         [*names, "(intercept)"],
         np.array([*rows, intercept]),
         np.array(unknown) if unknown else None,
         np.array(doubtful) if doubtful else None,
         cast("Levels", levels_of(schema)).value,
+        against,
     )
 
 

@@ -5,50 +5,45 @@ import os
 import warnings
 from contextlib import redirect_stderr
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.metaestimators import available_if
 
-from dpscd.errors import CardError, ParameterError, UtilityWarning
-from dpscd.estimators.charge import Charge
-from dpscd.estimators.held_out import held_out
+from dpscd.errors import CardError, UtilityWarning
+from dpscd.estimators.fitting import Charge
 from dpscd.estimators.parameters import check_budget, delta_of, given
-from dpscd.estimators.search_parts import (
-    ArrayParts,
-    DaskParts,
-    Parts,
-    TableParts,
-    part_sizes,
-    split_units,
-)
+from dpscd.estimators.private_score import held_out, public_count
 from dpscd.estimators.search_plan import (
-    Common,
+    SearchedRecords,
     SearchPlan,
-    SearchPrice,
     common_of,
     made_candidates,
+    part_sizes,
     plan_search,
     prepared,
-    search_price,
+    searched_records,
+    split_units,
 )
-from dpscd.estimators.searches import check_fitted, refusals_noted
+from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.validation import check_integer, check_number, warn_user
 from dpscd.model.card import PrivacyCard
 from dpscd.model.fit import run
 from dpscd.plan import Plan
-from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.refusals import redact_memory_errors
-from dpscd.preprocessing.schema import schema_of
+from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.filters import LARGEST_EPSILON
 from dpscd.privacy.random import Purpose, SecretSeed, Source, source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.search import LEAST_STOP
+from dpscd.privacy.search import LEAST_STOP, search_points
 from dpscd.privacy.unit import RECORD, Unit
 
 _WORD = 2.0**64
 _LARGEST = LARGEST_EPSILON  # of a search; beyond it nobody is protected
+# Standard deviation of a score's noise, of its whole range, beyond which runs are hardly told
+# apart: candidates that differ by twice as much are rare.
+_HIDDEN = 0.01
 
 
 def _chosen_has(method: str) -> Any:
@@ -62,8 +57,39 @@ def _chosen_has(method: str) -> Any:
     return check
 
 
-@dataclass(frozen=True, repr=False)
-class _Run:
+@dataclass(frozen=True)
+class SearchPrice:
+    """What a search costs, from public numbers; it prints as advice."""
+
+    epsilon_of_run: float  # left to each run, as is delta_of_run
+    delta_of_run: float
+    mean_runs: float  # runs on average
+    seen: float  # probability that a given candidate is drawn at least once
+    trained: int  # records, or persons, to train on; `scored`, to score on
+    scored: int
+    score_noise: float  # standard deviation of a score's noise, over the range of the measure
+
+    @property
+    def worth_it(self) -> bool:
+        """Whether scores can tell candidates apart that differ by a few hundredths."""
+        return self.score_noise <= _HIDDEN
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.mean_runs:g} runs on average, each with epsilon {self.epsilon_of_run:.4g} "
+            f"at delta {self.delta_of_run:.3g} on {self.trained:,} records; a candidate is "
+            f"drawn at all in {self.seen:.0%} of searches; scores on {self.scored:,} records "
+            f"have noise of {self.score_noise:.2g} of their range."
+        )
+        if self.worth_it:
+            return text
+        return (
+            f"{text} The noise hides what candidates differ by: do not search, train the one "
+            "that seems best beforehand with the whole epsilon."
+        )
+
+
+class _Run(NamedTuple):
     """What one run released; of all but the best nothing leaves."""
 
     model: Any
@@ -94,7 +120,7 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         Which data sets are neighbours.
     metric : str, default='auto'
         What is compared: 'accuracy', 'auc', 'log_loss' or 'brier' of classifiers; 'mae', 'mse'
-        or 'r2' of regressions. 'auto' is the first of them.
+        or 'r2' of regressions; or scikit-learn's name of one. 'auto' is the first of them.
     bound : float, optional
         The largest loss of a record, as for :func:`dpscd.private_score`.
     holdout : float, default=0.2
@@ -116,7 +142,7 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
     best_index_ : int
         Which candidate it is.
     best_score_ : float
-        Its score, with noise. It is the best of several: rather too good.
+        Its score, with noise; biased upwards, as the best of several.
     metric_ : str
         What was compared.
     privacy_ : PrivacyCard
@@ -176,14 +202,21 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         self
         """
         # Of public facts only.
-        candidates, common, parts = self._opened(X, y, groups)
-        target, n = self._target(parts.count)
+        check_budget(self.ledger, self.dataset, self.random_state)
+        check_number("epsilon", self.epsilon, high=_LARGEST)
+        check_number("holdout", self.holdout, low=0.01, high=0.9)
+        if self.bound is not None:
+            check_number("bound", self.bound)
+        candidates = made_candidates(self.candidates, self.param_grid)
+        common = common_of(candidates, Relation.parse(self.relation).value)
+        unit = common.unit(groups)
+        records = searched_records(X, y, groups, candidates)
+        target, n = self._target(records.count, self.n, unit)
         sizes = part_sizes(n, float(self.holdout))
-        price = search_price(target, self.stop_of(len(candidates)), len(candidates), sizes)
+        price = self._price(target, len(candidates), sizes)
         if not price.worth_it:
             warn_user(str(price), UtilityWarning)
-        plan = plan_search(self, candidates, common, parts, target, sizes)
-        unit = _unit(common, groups)
+        plan = plan_search(self, candidates, common, records, target, sizes)
         # The budget: spent from here on, whatever happens.
         charge = Charge(self.ledger, self.dataset, self.random_state)
         costs = sum(plan.search.lists(), ())
@@ -194,43 +227,15 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         # What runs say, or that something is compiled, would tell which there are.
         with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
-            best = self._search(plan, parts, source, target.relation)
+            best = self._search(plan, records, source, target.relation)
         charge.commit()
         self._keep(best, plan, seeded=source.seeded)
         return self
 
-    def _opened(self, X: Any, y: Any, groups: Any) -> tuple[list[Any], Common, Any]:
-        """Return candidates, what they share, and the records, of which no cell was read."""
-        check_budget(self.ledger, self.dataset, self.random_state)
-        check_number("epsilon", self.epsilon, high=_LARGEST)
-        check_number("holdout", self.holdout, low=0.01, high=0.9)
-        if self.bound is not None:
-            check_number("bound", self.bound)
-        candidates = made_candidates(self.candidates, self.param_grid)
-        common = common_of(candidates, Relation.parse(self.relation).value)
-        if is_dask(X, y, groups):
-            if groups is not None or common.person is not None:
-                raise ParameterError(
-                    "a search on Dask protects single records: persons are for records in "
-                    "memory."
-                )
-            return candidates, common, DaskParts(X, y)
-        if not common.table:
-            return candidates, common, ArrayParts(X, y, groups)
-        if groups is not None and common.person is not None:
-            raise ParameterError(f"groups cannot be given: the person is {common.person!r}.")
-        schema = schema_of(candidates[0].schema)
-        return candidates, common, TableParts(X, y, groups, schema)
-
-    def _target(self, count: int, declared: int | None = None) -> tuple[PrivacyTarget, int]:
+    def _target(self, found: int, declared: Any, unit: Unit) -> tuple[PrivacyTarget, int]:
         """Return the guarantee of the whole search, and the public number of units."""
         relation = Relation.parse(self.relation)
-        if declared is None and relation.needs_n != (self.n is not None):
-            raise ParameterError(
-                f"n={self.n!r} does not go with relation={relation.value!r}: 'add-remove' "
-                "needs a declared number of records, the others have the true one."
-            )
-        n = count if self.n is None else check_integer("n", self.n)
+        n = public_count(relation, declared, found, unit)
         return PrivacyTarget(float(self.epsilon), delta_of(self.delta, n), relation), n
 
     def price(self, n: int) -> SearchPrice:
@@ -247,38 +252,44 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
             What is left to each run, and how exact scores are.
         """
         count = len(made_candidates(self.candidates, self.param_grid))
-        target, n = self._target(check_integer("n", n), declared=n)
-        sizes = part_sizes(n, float(self.holdout))
-        return search_price(target, self.stop_of(count), count, sizes)
+        declared = check_integer("n", n) if Relation.parse(self.relation).needs_n else None
+        target, n = self._target(check_integer("n", n), declared, RECORD)
+        return self._price(target, count, part_sizes(n, float(self.holdout)))
+
+    def _price(
+        self, target: PrivacyTarget, candidates: int, sizes: tuple[int, int]
+    ) -> SearchPrice:
+        stop, others = self.stop_of(candidates), 1.0 - 1.0 / candidates
+        points = search_points(target, stop)
+        own = points["far_epsilon"], points["far_delta"]
+        seen = 1.0 - stop * others / (1.0 - (1.0 - stop) * others)
+        noise = gaussian_multiplier(*own, target.relation) / sizes[1]
+        return SearchPrice(*own, 1.0 / stop, seen, *sizes, noise)
 
     def stop_of(self, candidates: int) -> float:
-        """Return the chance that a run is the last.
-
-        Parameters
-        ----------
-        candidates : int
-            How many there are.
-        """
+        """Return the probability that a run is the last, given the number of candidates."""
         mean = given(self.mean_runs)
         if mean is None:
             mean = min(2.0 * candidates, 1.0 / LEAST_STOP)
         return 1.0 / check_number("mean_runs", mean, low=1.5, high=1.0 / LEAST_STOP)
 
-    def _search(self, plan: SearchPlan, parts: Any, source: Source, relation: Relation) -> _Run:
+    def _search(
+        self, plan: SearchPlan, records: SearchedRecords, source: Source, relation: Relation
+    ) -> _Run:
         """Return the best of all runs.
 
         Guarantee: what is returned is private as `plan` states; all else is forgotten.
         Proof: docs/proofs/search.md.
         """
         for candidate in plan.candidates:
-            parts.read(candidate)
-        apart = split_units(source, parts.count, float(self.holdout), relation)
+            records.read(candidate)
+        apart = split_units(source, records.count, float(self.holdout), relation)
         best: _Run | None = None
         number, ended = 0, False
         while not ended:
             choice, coin = (int(x) for x in source.words(Purpose.RUNS, number, 1, 2)[0])
             which = choice % len(plan.candidates)
-            run = _one_run(plan, parts, apart, which, _seed(source, number))
+            run = _one_run(plan, records, apart, which, _seed(source, number))
             # The first of equals: as good as any of them, for runs are alike.
             if best is None or run.rank > best.rank:
                 best = run
@@ -354,13 +365,6 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _unit(common: Common, groups: Any) -> Unit:
-    """Return what is protected."""
-    if common.person is not None:
-        return Unit(common.person)
-    return RECORD if groups is None else Unit(groups=True)
-
-
 def _seed(source: Source, number: int) -> Any:
     """Return the randomness of a run: the operating system's, or a seed of its own."""
     if not source.seeded:
@@ -368,7 +372,9 @@ def _seed(source: Source, number: int) -> Any:
     return SecretSeed(source.words(Purpose.RUN_SEED, number, 1, 4).tobytes())
 
 
-def _one_run(plan: SearchPlan, parts: Any, apart: Any, choice: int, seed: Any) -> _Run:
+def _one_run(
+    plan: SearchPlan, records: SearchedRecords, apart: Any, choice: int, seed: Any
+) -> _Run:
     """Train a candidate on one part of the records and score it on the other.
 
     Guarantee: what is returned satisfies both points of ``plan.search``, for a unit of either
@@ -377,12 +383,12 @@ def _one_run(plan: SearchPlan, parts: Any, apart: Any, choice: int, seed: Any) -
     Proof: docs/proofs/search.md, "One run".
     """
     candidate, score = plan.candidates[choice], plan.score
-    train: Parts = parts.part(candidate, ~apart)
+    train = records.part(candidate, ~apart)
     model = prepared(candidate, {"random_state": seed})
     model.fit(train.X, train.y, groups=train.groups)
     if model.privacy_.releases != plan.fits[choice]:
         raise CardError("a run would release something else than was planned.")
-    test: Parts = parts.scored(candidate, apart)
+    test = records.scored(candidate, apart)
     found = held_out(model, test.X, test.y, test.groups).read(score.measure.needs_chances)
     source = source_for(seed, "score")
     alone = Plan(score.target, cast("Any", score.facts), (score,))

@@ -1,37 +1,63 @@
 """How good a model is on held-out records, released with noise and an interval."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.validation import validate_data
 
 from dpscd._version import __version__
 from dpscd.errors import DataError, ParameterError
-from dpscd.estimators.charge import Charge
-from dpscd.estimators.held_out import HeldOut, held_out
+from dpscd.estimators.base import DPLinearModel
+from dpscd.estimators.fitting import Charge
 from dpscd.estimators.parameters import check_budget, delta_of
-from dpscd.estimators.validation import check_integer, check_number
-from dpscd.model.card import PrivacyCard
+from dpscd.estimators.sklearn_compat import check_fitted
+from dpscd.estimators.sources import codes_of, units_in
+from dpscd.estimators.table import TableModel
+from dpscd.estimators.table_answers import schema_chances
+from dpscd.estimators.validation import check_integer, check_number, quietly
 from dpscd.model.file import write_fit
 from dpscd.model.fit import Fit, numbers_of, run
 from dpscd.plan import Plan
-from dpscd.preprocessing.refusals import NO_RECORDS, redact_memory_errors
+from dpscd.preprocessing import refusals
+from dpscd.preprocessing.containers import RowSource, is_dask
+from dpscd.preprocessing.refusals import redact_errors, redact_memory_errors
+from dpscd.preprocessing.stored_rows import StoredRows
 from dpscd.privacy.accounting import library_version
 from dpscd.privacy.random import source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.releases.score import SCORE, Estimate, Score
-from dpscd.scores.registry import ScoreFacts, usual_metric
+from dpscd.privacy.unit import RECORD, Unit
+from dpscd.records.labels import ClassLabels, label_column, numbers_in
+from dpscd.records.tables import table_source
+from dpscd.releases.score import SCORE, Score, ScoredRecords
+from dpscd.scores.measure import Answers
+from dpscd.scores.registry import ScoreFacts, metric_called
 
 _LARGEST = 1e4  # epsilon that a card holds
+_CHANGED = "the table changed while it was read; what was charged stays charged."
+
+
+def _view(of: str, says: str) -> Any:
+    return property(attrgetter(of), doc=says)
 
 
 @dataclass(frozen=True)
 class PrivateScore:
     """A measure of a model on held-out records, with noise.
 
+    `low` and `high` hold noise and sampling error: the interval is for the population that the
+    records are drawn from. `noise_low` and `noise_high` are for the value on these records.
+    Both have the level `level`, each number by itself.
+
     Attributes
     ----------
     fit_ : Fit
-        All that was released: of it everything else is a view.
+        All that was released; everything else is a view of it.
 
     Examples
     --------
@@ -45,55 +71,20 @@ class PrivateScore:
 
     fit_: Fit
 
-    @property
-    def _estimate(self) -> Estimate:
-        return cast("Estimate", self.fit_.numbers)
-
-    @property
-    def _facts(self) -> ScoreFacts:
-        return cast("ScoreFacts", self.fit_.plan.facts)
-
-    @property
-    def metric(self) -> str:
-        """Which measure it is."""
-        return self._facts.metric
-
-    @property
-    def value(self) -> Any:
-        """The estimate.
-
-        Of 'recall' a list with a number per class, of 'confusion' one per pair of classes (rows
-        are true, columns predicted ones), as shares of all records.
-        """
-        return self._estimate.value
-
-    @property
-    def low(self) -> Any:
-        """Lower end of the interval for the population that the records are drawn from.
-
-        This interval holds noise and sampling error.
-        """
-        return self._estimate.low
-
-    @property
-    def high(self) -> Any:
-        """Upper end of the interval for the population."""
-        return self._estimate.high
-
-    @property
-    def noise_low(self) -> Any:
-        """Lower end of the interval for the value on these records: the noise alone."""
-        return self._estimate.noise_low
-
-    @property
-    def noise_high(self) -> Any:
-        """Upper end of the interval for the value on these records."""
-        return self._estimate.noise_high
-
-    @property
-    def level(self) -> float:
-        """Level of both intervals, each number by itself."""
-        return self._facts.level
+    metric = _view("fit_.plan.facts.metric", "Which measure it is.")
+    value = _view(
+        "fit_.numbers.value",
+        "The estimate: of 'recall' a list with a number per class, of 'confusion' one per pair "
+        "of classes (rows are true, columns predicted ones), as shares of all records.",
+    )
+    low = _view("fit_.numbers.low", "Lower end of the interval for the population.")
+    high = _view("fit_.numbers.high", "Upper end of the interval for the population.")
+    noise_low = _view("fit_.numbers.noise_low", "Lower end of the interval for these records.")
+    noise_high = _view(
+        "fit_.numbers.noise_high", "Upper end of the interval for these records."
+    )
+    level = _view("fit_.plan.facts.level", "Level of both intervals.")
+    card = _view("fit_.card", "What is guaranteed to the held-out records.")
 
     @property
     def bound(self) -> float | None:
@@ -104,12 +95,8 @@ class PrivateScore:
     @property
     def classes(self) -> list[Any] | None:
         """Names of the classes, in the order of lists."""
-        return list(self._facts.classes) or None
-
-    @property
-    def card(self) -> PrivacyCard:
-        """What is guaranteed to the held-out records."""
-        return self.fit_.card
+        facts: Any = self.fit_.plan.facts
+        return list(facts.classes) or None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the score to a JSON file, which ``dpscd verify`` and ``dpscd report`` read.
@@ -156,7 +143,9 @@ def private_score(
         What the score may cost the held-out records.
     metric : str, default='auto'
         'accuracy', 'auc', 'log_loss', 'brier', 'confusion' or 'recall' of a classifier; 'mae',
-        'mse' or 'r2' of a regression. 'auto' is the first of them.
+        'mse' or 'r2' of a regression; or scikit-learn's name of one of them ('roc_auc',
+        'neg_log_loss', 'neg_mean_squared_error', ...; losses are returned as they are,
+        without its sign). 'auto' is the first of them.
     delta : float or 'auto'
         'auto' is min(1e-5, 1 / (10 n)).
     relation : {'zero-out', 'replace-one', 'add-remove'}
@@ -208,12 +197,16 @@ def private_score(
         bound = check_number("bound", bound)
     records = held_out(model, X, y, groups)
     epsilon = check_number("epsilon", epsilon, high=_LARGEST)
-    target, count = _asked(records, epsilon, delta, relation, n)
+    if getattr(records.model, "exposure_bounds", None) is not None:
+        raise ParameterError("private scores of counts over exposures are not available.")
+    parsed = Relation.parse(relation)
+    count = public_count(parsed, n, records.count, records.unit)
+    target = PrivacyTarget(epsilon, delta_of(delta, count), parsed)
     classes = records.model.fit_.plan.facts.classes
     low, high = records.bounds or (None, None)
     facts = ScoreFacts(
         count,
-        usual_metric(classifies=bool(classes)) if metric == "auto" else metric,
+        metric_called(metric, classifies=bool(classes)),
         classes,
         low,
         high,
@@ -240,28 +233,157 @@ def private_score(
     )
 
 
-def _asked(
-    records: HeldOut, epsilon: float, delta: float | str, relation: str, n: int | None
-) -> tuple[PrivacyTarget, int]:
-    """Return the guarantee to reach, and the public number of records or persons."""
-    parsed = Relation.parse(relation)
-    if parsed.needs_n:
-        if n is None:
+def public_count(relation: Relation, declared: Any, found: int, unit: Unit) -> int:
+    """Return the number of records or persons that formulas use: declared where secret."""
+    if relation.needs_n:
+        if declared is None:
             raise ParameterError(
-                f"relation={parsed.value!r} needs n=, a declared number of "
-                f"{records.unit.noun}s: the true one is secret under this relation and must "
-                "not enter any formula."
+                f"relation={relation.value!r} needs n=, a declared number of {unit.noun}s: the "
+                "true one is secret under this relation and must not enter any formula."
             )
-        count = check_integer("n", n)
-    else:
-        if n is not None:
-            raise ParameterError(
-                f"n={n!r} goes with relation='add-remove': the number of held-out records is "
-                f"public under {parsed.value!r}."
-            )
-        count = records.count
-        if not count:
-            raise DataError(NO_RECORDS)
-    if getattr(records.model, "exposure_bounds", None) is not None:
-        raise ParameterError("private scores of counts over exposures are not available.")
-    return PrivacyTarget(epsilon, delta_of(delta, count), parsed), count
+        return check_integer("n", declared)
+    if declared is not None:
+        raise ParameterError(
+            f"n={declared!r} goes with relation='add-remove': the number of {unit.noun}s is "
+            f"public under {relation.value!r}."
+        )
+    if not found:
+        raise DataError(refusals.NO_RECORDS)
+    return found
+
+
+@dataclass(frozen=True, repr=False)
+class HeldOut:
+    """Unread records; only their number is known, and identifiers of persons."""
+
+    model: Any  # the fitted estimator, without what reads tables
+    unit: Unit  # what is protected
+    bounds: tuple[float, float] | None  # of the target of a regression, in its own unit
+    count: int  # records or persons
+    read: Callable[[bool], ScoredRecords]  # reads the cells, with probabilities if asked for
+
+
+def held_out(model: Any, X: Any, y: Any, groups: Any) -> HeldOut:
+    """Return the records that a fitted model is to be scored on.
+
+    Guarantee: what is returned holds of the records their number only; `read` returns for each
+    a function of its own cells, and raises nothing that holds a cell.
+    """
+    if not isinstance(model, TableModel | DPLinearModel):
+        raise ParameterError(
+            f"model must be a TableModel or one of this library's estimators, not "
+            f"{type(model).__name__}: what a record adds to a score must depend on that record "
+            "alone."
+        )
+    check_fitted(model)
+    if is_dask(X, y, groups):
+        raise ParameterError("private scores are not available on Dask; use a part in memory.")
+    unit = _unit(model, groups)
+    return (_table if isinstance(model, TableModel) else _arrays)(model, X, y, groups, unit)
+
+
+def _unit(model: Any, groups: Any) -> Unit:
+    """Return what is protected: persons where the model protects them."""
+    column = model.schema_.person if isinstance(model, TableModel) else None
+    if column is not None:
+        if groups is not None:
+            raise ParameterError(f"groups cannot be given: the schema's person is {column!r}.")
+        return Unit(column)
+    if groups is not None:
+        return Unit(groups=True)
+    if model.privacy_.protected.is_person:
+        raise ParameterError(
+            "the persons of this model were groups given to fit: without groups= a private "
+            "score would protect single records. Give groups=, or name their column in the "
+            "schema."
+        )
+    return RECORD
+
+
+def _scored(answers: Answers, persons: npt.NDArray[np.int64] | None) -> ScoredRecords:
+    return ScoredRecords(answers, persons, units_in(persons, len(answers.labels)))
+
+
+def _quiet(read: Callable[[bool], ScoredRecords], chances: bool) -> ScoredRecords:
+    """Read records; nothing is said of a value, by an error or by a warning of numpy's."""
+    with np.errstate(all="ignore"):  # a decision of huge numbers may be none
+        found: ScoredRecords = redact_errors(lambda: read(chances))
+    return found
+
+
+def _table(model: Any, table: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
+    own = unit.person is not None
+    source = table_source(table, model.schema_, y, person=own)
+    codes = codes_of(groups, source.count)
+
+    def read(chances: bool) -> ScoredRecords:
+        parsed = source.parsed()
+        if not own and len(parsed) != source.count:
+            raise DataError(_CHANGED)
+        found = _answers(model, model.estimator_, parsed, parsed.target)
+        if chances and len(parsed):
+            found = found._replace(chances=schema_chances(model, parsed))
+        return _scored(found, parsed.persons if own else codes)
+
+    count = units_in(codes, source.count)
+    bounds = None if model.schema_.target.classes else model.target_bounds_
+    return HeldOut(model.estimator_, unit, bounds, count, lambda x: _quiet(read, x))
+
+
+def _arrays(model: Any, X: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
+    rows = RowSource(X)
+    quietly(validate_data, model, rows.X, reset=False, skip_check_array=True)
+    if y is None:
+        raise ParameterError("y=None: a score compares predictions with known labels.")
+    column = label_column(y)
+    if len(column) != rows.count:
+        raise DataError(refusals.UNEQUAL)
+    codes = codes_of(groups, rows.count)
+
+    def read(chances: bool) -> ScoredRecords:
+        found, usable = _finite_rows(rows)
+        labels: Any
+        if hasattr(model, "classes_"):
+            labels = ClassLabels(tuple(model.classes_.tolist())).places(column)
+            labels = np.where(usable, labels, -1)
+        else:
+            labels = np.where(usable, numbers_in(column), np.nan)
+        answers = _answers(model, model, found, labels)
+        if chances and len(labels):
+            answers = answers._replace(chances=model.predict_proba(found))
+        return _scored(answers, codes)
+
+    count = units_in(codes, rows.count)
+    low, high = getattr(model, "y_bounds", None) or (None, None)
+    bounds = None if low is None or high is None else (float(low), float(high))
+    return HeldOut(model, unit, bounds, count, lambda x: _quiet(read, x))
+
+
+def _finite_rows(rows: RowSource) -> tuple[Any, Any]:
+    """Return rows of finite numbers, and which are as they were: others are made 0.
+
+    Stored rows are refused where one is not finite.
+    """
+    if isinstance(rows.X, StoredRows):
+        return rows.X, np.ones(rows.count, bool)
+    found = rows.read(finite=False)
+    if not rows.sparse:
+        usable = np.isfinite(found).all(axis=1)
+        return np.where(usable[:, None], found, found.dtype.type(0)), usable
+    usable = np.ones(rows.count, bool)
+    finite = np.isfinite(found.data)
+    usable[np.repeat(np.arange(rows.count), np.diff(found.indptr))[~finite]] = False
+    kept = np.where(finite, found.data, found.dtype.type(0))
+    return sparse.csr_matrix((kept, found.indices, found.indptr), found.shape), usable
+
+
+def _answers(predictor: Any, model: Any, rows: Any, labels: Any) -> Answers:
+    """Return what is known and predicted; classes as codes, in the estimator's order."""
+    classes = getattr(model, "classes_", None)
+    if not len(labels):
+        return Answers(labels, labels, None if classes is None else np.empty((0, len(classes))))
+    guess = predictor.predict(rows)
+    if classes is not None:
+        order = np.argsort(classes)
+        guess = order[np.searchsorted(classes, guess, sorter=order)]
+    return Answers(labels, guess, None)

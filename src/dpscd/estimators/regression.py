@@ -11,7 +11,7 @@ from dpscd.estimators.base import BLOCK, DPLinearModel, Floats
 from dpscd.estimators.documentation import parametrised
 from dpscd.estimators.intervals import WithIntervals
 from dpscd.estimators.parameters import check_inference_parameters
-from dpscd.estimators.searches import refusals_noted
+from dpscd.estimators.sklearn_compat import refusals_noted
 from dpscd.estimators.sources import Given, RecordSource
 from dpscd.estimators.validation import check_number
 from dpscd.preprocessing.stored_rows import StoredRows
@@ -27,27 +27,8 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
     y_bounds: tuple[float, float] | None = None
     clip_predictions: bool = True
 
-    @property
-    def coef_(self) -> Floats:
-        """Coefficients, in the user's units."""
-        found: Floats = self.fit_.numbers.coef[0]
-        return found
-
-    @property
-    def intercept_(self) -> float:
-        """Intercept."""
-        return float(self.fit_.numbers.intercept[0])
-
-    @property
-    def coef_noise_(self) -> Floats:
-        """Standard deviation that noise adds to each coefficient."""
-        found: Floats = self.fit_.numbers.coef_noise[0]
-        return found
-
-    @property
-    def intercept_noise_(self) -> float:
-        """Standard deviation that noise adds to the intercept."""
-        return float(self.fit_.numbers.intercept_noise[0])
+    def _shaped(self, each: Floats) -> Any:
+        return each[0] if each.ndim > 1 else float(each[0])
 
     @property
     def longest_row_(self) -> float:

@@ -11,7 +11,7 @@ from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
 from dpscd.estimators.registry import MODELS, kind_of, usual_kind
-from dpscd.estimators.searches import check_fitted, refusals_noted, warn_of_split_groups
+from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.sources import DaskTable, Table
 from dpscd.estimators.table_answers import TableAnswers
 from dpscd.model.file import write_fit
@@ -146,7 +146,7 @@ class TableModel(TableAnswers):
     def planned(self, table: Any, y: Any, groups: Any, count: int) -> Plan:
         """Return the plan of a fit on `count` of these records, from public facts alone."""
         model, source, classes = self._prepared(table, y, groups, count)
-        found: Plan = model.planned(source, classes, count)
+        found: Plan = model.planned_on(source, classes, count)
         return found
 
     def _prepared(

@@ -1,4 +1,4 @@
-"""What a fitted model of a table answers: predictions, scores, shapes and intervals."""
+"""Predictions, scores, shapes and intervals of a fitted model of a table."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -13,21 +13,16 @@ from sklearn.utils.metaestimators import available_if
 
 from dpscd.errors import DpscdError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.intervals import (
-    Intervals,
-    Terms,
-    WithIntervals,
-    intervals_of,
-    table_terms,
-)
+from dpscd.estimators.intervals import Terms, WithIntervals, table_terms
 from dpscd.estimators.parameters import KnownParameters
 from dpscd.estimators.registry import usual_kind
-from dpscd.estimators.searches import check_fitted
 from dpscd.estimators.shapes import column_shapes
-from dpscd.estimators.unseen import as_average
+from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.model.card import PrivacyCard
 from dpscd.model.fit import Fit
-from dpscd.preprocessing.encoding import encode, is_sparse
+from dpscd.preprocessing.column_features import width_of
+from dpscd.preprocessing.declarations import Column, Cross
+from dpscd.preprocessing.encoding import encode, is_sparse, unit_of
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.records.labels import from_trained
 from dpscd.records.tables import table_source
@@ -57,7 +52,7 @@ def _has(method: str, words: str) -> Callable[[Any], bool]:
 
 
 class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimator):
-    """The part of a model of a table that asks what was learnt, as scikit-learn does."""
+    """Views of a fitted model of a table, under the names of scikit-learn."""
 
     schema: Any
     estimator: Any
@@ -110,17 +105,7 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
         self,
         input_features: Any = None,  # noqa: ARG002 - scikit-learn's interface
     ) -> npt.NDArray[Any]:
-        """Return what the features are called that :meth:`transform` makes.
-
-        Parameters
-        ----------
-        input_features : ignored
-            The schema knows the columns.
-
-        Returns
-        -------
-        array of str
-        """
+        """Return the names of the features that :meth:`transform` makes."""
         check_fitted(self)
         return np.array(cast("Any", self.estimator_).feature_names_in_, dtype=object)
 
@@ -159,52 +144,19 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
 
     @available_if(_has("predict_proba", "probabilities"))
     def predict_proba(self, table: Any) -> Floats:
-        """Return the probability of each class; of a logistic regression only.
-
-        Parameters
-        ----------
-        table : path, list of paths or DataFrame
-            Records; the target may be absent.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            In the order of `classes_`, which are sorted.
-        """
+        """Return the probability of each class, in the order of `classes_`."""
         return schema_chances(self, table)[:, self._order()]
 
     @available_if(_has("predict_proba", "probabilities"))
     def predict_log_proba(self, table: Any) -> Floats:
-        """Return the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        table : path, list of paths or DataFrame
-            Records; the target may be absent.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            In the order of `classes_`, which are sorted.
-        """
+        """Return the logarithm of the probability of each class, as `predict_proba`."""
         model = self._nameless()
         found: Floats = model.predict_log_proba(self._features(table))[:, self._order()]
         return found
 
     @available_if(_has("decision_function", "decision function"))
     def decision_function(self, table: Any) -> Floats:
-        """Return the decisions: of two classes for the second of `classes_`.
-
-        Parameters
-        ----------
-        table : path, list of paths or DataFrame
-            Records; the target may be absent.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-            In the order of `classes_`, which are sorted.
-        """
+        """Return the decisions: of two classes for the second, of more one column each."""
         found: Floats = self._nameless().decision_function(self._features(table))
         if found.ndim == 1:
             return found if self._order()[0] == 0 else -found
@@ -274,41 +226,6 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
         check_fitted(self)
         return column_shapes(self.schema_, self.bounds_, self.estimator_, self._means())
 
-    def conf_int(
-        self, level: float = 0.95, reference: Mapping[str, Any] | None = None
-    ) -> pd.DataFrame:
-        """Return confidence intervals of what columns do, if trained with `inference`.
-
-        Parameters
-        ----------
-        level : float, default=0.95
-            Of the intervals.
-        reference : dict, optional
-            From categories to the level that others are compared with; the first listed where
-            it says nothing.
-
-        Returns
-        -------
-        DataFrame
-            `term`, `estimate`, `low` and `high`: of a number by its own unit, of a level
-            against the reference. NaN where there is no interval; ``summary()`` says why.
-        """
-        frame = self.summary(level, reference).frame
-        return frame[["term", "estimate", "low", "high"]]
-
-    def summary(
-        self, level: float = 0.95, reference: Mapping[str, Any] | None = None
-    ) -> Intervals:
-        """Return estimates, standard errors, z, p-values and intervals; it prints as a table.
-
-        Parameters
-        ----------
-        level, reference
-            As of :meth:`conf_int`.
-        """
-        check_fitted(self)
-        return intervals_of(self.estimator_, self._terms(reference), level)
-
     def _terms(self, reference: Mapping[str, Any] | None = None) -> Terms:
         return table_terms(self.schema_, self.bounds_, reference)
 
@@ -362,3 +279,60 @@ def schema_chances(model: TableAnswers, table: Any) -> Floats:
     """Return the probability of each class, in the order of the schema."""
     found: Floats = model._nameless().predict_proba(model._features(table))
     return found
+
+
+def as_average(
+    rows: Any, schema: Schema, unseen: npt.NDArray[np.bool_], means: Floats | None
+) -> Any:
+    """Return rows in which released means stand for levels not seen in training.
+
+    `rows` are written to; `unseen` are levels that the released moments did not show. A cell
+    missing from a complete list, and a pair without a feature, count in the same way.
+
+    Guarantee: what a row becomes is a function of the row and of released numbers.
+    """
+    if means is None:
+        return rows
+    stop = 0
+    for part in schema.parts:
+        own = slice(stop, stop + width_of(part))
+        stop = own.stop
+        cells = rows[:, own]
+        unknown = cells[:, unseen[own]].any(axis=1)
+        if _may_be_absent(part):
+            unknown |= ~cells.any(axis=1)
+        cells[unknown] = means[own]
+    return rows
+
+
+def averages_in(
+    coef: Floats, intercept: Floats, schema: Schema, unseen: Any, means: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return coefficients that predict the same without :func:`as_average`.
+
+    A record has one level of a category, or none: the column's average is taken from its
+    levels and added to the intercept. The features of a pair add up to a constant, or there
+    are none. The indicator of a missing number gets the average.
+    """
+    coef, intercept = coef.copy(), intercept.copy()
+    if means is None:
+        return coef, intercept
+    unit = unit_of(schema)
+    stop = 0
+    for part in schema.parts:
+        own = slice(stop, stop + width_of(part))
+        stop = own.stop
+        average = coef[:, own] @ means[own]
+        if isinstance(part, Cross) or part.kind == "category":
+            coef[:, own] -= average[:, None] / unit
+            coef[:, own][:, unseen[own]] = 0.0
+            intercept += average
+        elif unseen[own].any():
+            coef[:, own][:, unseen[own]] = average[:, None] / unit
+    return coef, intercept
+
+
+def _may_be_absent(part: Column | Cross) -> bool:
+    """Return whether a record may have no feature of a column or pair."""
+    columns = (part,) if isinstance(part, Column) else (part.first, part.second)
+    return any(column.complete and column.missing == "average" for column in columns)

@@ -23,6 +23,15 @@ CLASS_METRICS = ("accuracy", "auc", "log_loss", "brier", "confusion", "recall")
 NUMBER_METRICS = ("mae", "mse", "r2")
 """Measures of regressions, the usual one first."""
 
+SKLEARN_METRICS = {
+    "roc_auc": "auc",
+    "neg_log_loss": "log_loss",
+    "neg_brier_score": "brier",
+    "neg_mean_absolute_error": "mae",
+    "neg_mean_squared_error": "mse",
+}
+"""Measures that scikit-learn has under another name; its losses have a minus sign."""
+
 METRIC_WORDS = {
     "accuracy": "accuracy",
     "auc": "area under the curve",
@@ -83,9 +92,11 @@ class ScoreFacts:
         names = CLASS_METRICS if self.classes else NUMBER_METRICS
         if self.metric not in names:
             kind = "classifiers" if self.classes else "regressions"
+            theirs = [name for name, own in SKLEARN_METRICS.items() if own in names]
             raise ParameterError(
                 f"metric={self.metric!r} must be one of {', '.join(map(repr, names))}: "
-                f"those are the measures of {kind}."
+                f"those are the measures of {kind}. Names of scikit-learn that are known: "
+                f"{', '.join(map(repr, theirs))}."
             )
         if self.bound is not None and self.metric not in _WITH_BOUND:
             raise ParameterError(
@@ -111,9 +122,11 @@ class ScoreFacts:
         return found
 
 
-def usual_metric(*, classifies: bool) -> str:
-    """Return the default measure of a model."""
-    return (CLASS_METRICS if classifies else NUMBER_METRICS)[0]
+def metric_called(name: str, *, classifies: bool) -> str:
+    """Return our name of a measure that is asked for by scikit-learn's, or by 'auto'."""
+    if name == "auto":
+        return (CLASS_METRICS if classifies else NUMBER_METRICS)[0]
+    return SKLEARN_METRICS.get(name, name)
 
 
 def _of_classes(facts: ScoreFacts, target: PrivacyTarget) -> Measure:

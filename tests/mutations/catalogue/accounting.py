@@ -83,7 +83,7 @@ RANDOMNESS = [
             "test_noise_differs_between_classes_and_fits", swap("os.urandom", "bytes")),
     mistake("a stream used on in a forked process", "privacy.random:SecureSource.words",
             "test_a_forked_child_cannot_draw", never("os.getpid() != self._process")),
-    mistake("the reservation left out of the key of a fit", "estimators.charge:Charge.reserve",
+    mistake("the reservation left out of the key of a fit", "estimators.fitting:Charge.reserve",
             "test_fits_with_one_seed_do_not_share_their_noise",
             swap("self._ledger.seal(self.reservation)", '""')),
     mistake("the pilot's noise used for the training", "releases.training:Pilot.stream",

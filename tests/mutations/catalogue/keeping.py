@@ -4,7 +4,7 @@ from mutation import mistake
 from operations import never, swap
 
 FILES = [
-    mistake("the dual in the pickle", "estimators.base:DPLinearModel._fit_source",
+    mistake("the dual in the pickle", "estimators.base:DPLinearModel.fit_source",
             "test_a_pickle_has_one_size_and_no_dual",
             swap("self.fit_ = fitting.run(...)", "self.kept_ = records.read().labels; OLD")),
     mistake("a file: what the releases reach not compared", "model.card:PrivacyCard.verify",

@@ -51,7 +51,7 @@ PERSONS = [
     mistake("persons: given weights against others' rows", "persons:training_weights",
             "test_given_weights_compare_the_rows_of_one_person",
             swap("fill_person_means(...)", "means[:] = given.mean()")),
-    mistake("persons: a budget of records pays for them", "estimators.charge:Charge.reserve",
+    mistake("persons: a budget of records pays for them", "estimators.fitting:Charge.reserve",
             "test_a_budget_has_one_unit", without_keyword("unit")),
     mistake("persons: rows of nobody are the last person's",
             "preprocessing.identifiers:order_of",

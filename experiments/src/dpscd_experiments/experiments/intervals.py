@@ -146,7 +146,7 @@ def _private(cell: Cell, design: Design, sample: Sample) -> dict[str, Floats]:
         if not str(error).startswith(_HOPELESS):
             raise
         return dict.fromkeys(_PRIVATE, np.full(len(sample.coef) + design.intercept, math.nan))
-    frame = model.summary(LEVEL).frame
+    frame = model.summary(1.0 - LEVEL).frame
     return {name: frame[name].to_numpy(np.float64) for name in _PRIVATE}
 
 
@@ -182,7 +182,7 @@ def measure_table(cell: Cell) -> Metrics:
             "random_state": cell.seed,
         }
         model = _model(asked.family, cell.epsilon, asked.y_bounds, common).fit(X, y)
-        frame = model.summary(LEVEL).frame
+        frame = model.summary(1.0 - LEVEL).frame
         found = {x: frame[x].to_numpy(np.float64) for x in ("estimate", "low", "high")}
     return {
         name: [

@@ -14,9 +14,9 @@ from dpscd.estimators.validation import warn_user
 
 
 def _searches() -> Iterator[Mapping[str, Any]]:
-    """Yield the names of those functions of scikit-learn's model selection that call this one.
+    """Yield the local names of functions of sklearn.model_selection that call this one.
 
-    Those of another process are not seen.
+    Callers in another process are not found.
     """
     if "sklearn.model_selection" not in sys.modules:
         return
@@ -30,8 +30,7 @@ def _searches() -> Iterator[Mapping[str, Any]]:
 def warn_of_split_groups() -> None:
     """Warn if records are split by groups that `fit` is not given.
 
-    Cross-validation of scikit-learn hands groups to the splitter alone, unless they are asked
-    for.
+    Cross-validation in scikit-learn hands groups to the splitter alone unless asked.
     """
     for names in _searches():
         params = names.get("params")
@@ -48,10 +47,9 @@ def warn_of_split_groups() -> None:
 
 @contextmanager
 def refusals_noted(model: Any) -> Iterator[None]:
-    """Remember why a budget refused the fit in the block; say it at once in a search.
+    """Remember why a budget refused the fit in the block; in a search, warn at once.
 
-    A search goes on after a fit that failed, and speaks of it at the end: until then it trains
-    and charges what it can, perhaps without a model for the last fit.
+    A search of scikit-learn continues after a failed fit and reports it only at the end.
     """
     try:
         yield
