@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpscd._version import __version__
 
 if TYPE_CHECKING:
+    from dpscd.documents.write import report
     from dpscd.errors import (
         BudgetExceeded,
         CalibrationError,
@@ -82,6 +83,7 @@ __all__ = [
     "load",
     "look",
     "private_score",
+    "report",
     "sign_model",
     "to_onnx",
     "to_sklearn",
@@ -99,6 +101,7 @@ _HOMES = {
     "to_onnx": "dpscd.estimators.interop",
     "to_sklearn": "dpscd.estimators.interop",
     "PrivacyCard": "dpscd.model.card",
+    "report": "dpscd.documents.write",
     "PrivateScore": "dpscd.estimators.private_score",
     "private_score": "dpscd.estimators.private_score",
     "DeclaredEncoder": "dpscd.preprocessing.declared",

@@ -8,15 +8,11 @@ from dpscd.errors import ParameterError
 from dpscd.information import ROBUST
 from dpscd.losses import Loss
 from dpscd.persons import PersonFacts
-from dpscd.privacy.unit import RECORD, Unit
+from dpscd.privacy.unit import RECORD, Unit, assumptions
 from dpscd.problem import Problem
 from dpscd.standard import Levels
 
-_ASSUMPTIONS = (
-    "the data are finite and well typed: that an error occurs depends on the data",
-    "everything listed as public was known without looking at the records",
-    "only the model leaves: neither the time taken nor the memory of the process is seen",
-)
+_ASSUMPTIONS = assumptions("model", "records")
 
 
 class LabelFacts(Protocol):

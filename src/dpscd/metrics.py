@@ -14,6 +14,7 @@ from scipy.stats import rankdata
 Floats = npt.NDArray[np.float64]
 
 _PARTS = 10  # of the range of probabilities
+_SHARES = 20  # of the records, at which gains are stated
 
 
 def decision_metrics(positive: npt.ArrayLike, decision: npt.ArrayLike) -> dict[str, float]:
@@ -72,6 +73,7 @@ def class_tables(
     }
     if chances is not None and len(names) == 2:
         found["reliability"] = _reliability(codes, chances[:, 1])
+        found["gain"] = _gain(codes == 1, chances[:, 1])
     return found
 
 
@@ -108,4 +110,22 @@ def _reliability(codes: npt.NDArray[np.int64], chance: Floats) -> list[dict[str,
             "share": float((codes[place == part] == 1).mean()),
         }
         for part in np.unique(place).tolist()
+    ]
+
+
+def _gain(positive: npt.NDArray[np.bool_], chance: Floats) -> list[dict[str, float]]:
+    """Return which share of the second class is among the most probable records.
+
+    Records of one probability count as their mean.
+    """
+    if not positive.any():
+        return []
+    value, place, count = np.unique(-chance, return_inverse=True, return_counts=True)
+    found = np.bincount(place, positive, minlength=len(value))
+    taken = np.append(0.0, np.cumsum(count)) / len(chance)
+    share = np.append(0.0, np.cumsum(found)) / positive.sum()
+    at = np.arange(1, _SHARES + 1) / _SHARES
+    gains = np.interp(at, taken, share)
+    return [
+        {"records": x, "found": y} for x, y in zip(at.tolist(), gains.tolist(), strict=True)
     ]

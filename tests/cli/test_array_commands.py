@@ -278,9 +278,9 @@ def test_inspect_shows_of_many_classes_the_highest_and_the_lowest(tmp_path):
     path = tmp_path / "m.json"
     with_numbers(model, coef=coef).save(path)
     said = call("inspect", path, "--top", 4).stdout
-    line = next(line for line in said.splitlines() if "x0" in line)
+    line = next(line for line in said.splitlines() if "feature 0" in line)
     cells = [x.strip() for x in line.strip("│ ").split("│")]
-    assert cells == ["x0", "e", "+9.0000", "f", "-7.0000", "0.0000"]
+    assert cells == ["feature 0", "e", "+9.0000", "f", "-7.0000", "0.0000"]
     assert "most against" in said
 
 

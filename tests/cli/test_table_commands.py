@@ -469,7 +469,7 @@ def test_inspect_shows_effects_and_card():
 def test_inspect_puts_what_is_clear_before_what_is_large(monkeypatch):
     rows = [("large", [-5.0], 10.0), ("small", [0.1], 1.0), ("clear", [1.0], 0.5)]
     rows = [_Row(*row, clear=row[0] == "clear") for row in rows]
-    monkeypatch.setattr("dpscd.cli.inspect._effects", lambda _: (["effect"], rows))
+    monkeypatch.setattr("dpscd.cli.inspect._rows", lambda _: (["effect"], rows))
     shown = call("inspect", "model.json", "--top", 2).stdout
     assert 0 < shown.index("clear ") < shown.index("large ")
     assert "small " not in shown.split("differentially private")[0]
@@ -509,8 +509,8 @@ def test_pairs_and_monotone_columns_are_shown():
     words = ("inspect", "pairs.json", "--column")
     assert "other" in call(*words, "sex x age", "--plot", "pair.png").stdout
     listed = call("inspect", "pairs.json", "--top", 40).stdout
-    assert "sex x age = f, at 0 " in listed
-    assert "sex x age = m, at 0 " in listed
+    assert "sex x age = f x 0 " in listed
+    assert "sex x age = m x 0 " in listed
     assert Path("pair.png").stat().st_size > 5000
     assert set(answer(*words, "age")[0]) == {
         "column",

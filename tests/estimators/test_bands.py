@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 
 from commands import call
 from dpscd import DPHuberRegressor, DPLogisticRegression, DPRidge, Schema, TableModel
+from dpscd.documents.described import Described
+from dpscd.documents.write import page
 from dpscd.estimators.purpose import LEAST_SHARE, LEAST_SIZE, band_words, clear_words
 from dpscd.estimators.shapes import column_shapes
-from dpscd.report.coefficients import coefficients
-from dpscd.report.subject import Subject
 
 ROOT = Path(__file__).parents[2]
 PROVED = (
@@ -68,12 +68,12 @@ def test_every_place_says_which_of_the_two_a_band_is(case, tmp_path, monkeypatch
     assert words in said("inspect", path, "--json")
     assert words in said("inspect", path, "--column", "age", "--plot", tmp_path / "x.png")
     assert [" ".join(text.split()) for text in written] == [words]
-    page = coefficients(Subject(model))
-    assert words in page
-    assert f"<strong>clear</strong>: {clear_words('effect')}" in page
+    text = page(Described(model))
+    assert words in text
+    assert f"<strong>clear</strong>: {clear_words('effect')}" in text
     # Coefficients without a schema.
     if case != "rising":
-        assert words in coefficients(Subject(model.estimator_))
+        assert words in page(Described(model.estimator_))
         monkeypatch.setattr("dpscd.cli.inspect.load_model", lambda _: model.estimator_)
         assert words in said("inspect", "m.json")
 

@@ -8,10 +8,10 @@ import pytest
 import dpscd
 from dpscd import losses
 from dpscd.cli.inputs import AuditedModel, TrainedModel
+from dpscd.documents.described import Described
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.interop import to_sklearn
 from dpscd.estimators.registry import MODELS, kind_called, kind_of, usual_kind
-from dpscd.report.subject import Subject
 
 every_kind = pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.name)
 
@@ -73,7 +73,7 @@ def test_loss_report_file_and_export_follow_its_row(kind, tmp_path):
     model, X = fitted(kind)
     assert type(model.fit_.plan.facts.problem(1.0).loss) is getattr(losses, kind.loss)
     assert model.fit_.plan.facts.task == kind.task
-    subject = Subject(model)
+    subject = Described(model)
     assert subject.kind is kind
     assert subject.regression != kind.classifies
     model.save(tmp_path / "model.json")

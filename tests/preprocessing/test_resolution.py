@@ -17,7 +17,7 @@ from dpscd import (
 from dpscd.preprocessing.column_features import written
 from dpscd.preprocessing.declarations import Column, Cross
 from dpscd.preprocessing.schema import intervals_for, pair_intervals, shaped
-from dpscd.report.html import number
+from dpscd.rendering import number
 
 TARGET = {"column": "ill", "classes": ["no", "yes"]}
 NUMBER = {"kind": "number", "bounds": [0, 100]}

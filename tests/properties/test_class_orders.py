@@ -19,8 +19,8 @@ from dpscd import (
     private_score,
     to_sklearn,
 )
-from dpscd.report.coefficients import coefficients
-from dpscd.report.subject import Subject
+from dpscd.documents.described import Described
+from dpscd.documents.write import page
 
 N = 600
 #: Of each class a level that nearly only its records have; the others are drawn.
@@ -111,12 +111,13 @@ def test_every_page_names_the_class_that_a_level_goes_with(tmp_path_factory, kin
         most = int(np.argmax(own)) if len(own) > 2 else int(own[0] > 0.0)
         assert found["classes"][most] == name
     # The report.
-    subject = Subject(model)
+    subject = Described(model)
     assert len(subject.outputs) == max(1, len(classes) * (len(classes) > 2))
     for output, words in enumerate(subject.outputs):
         own = {x.label: x.value for x in subject.weights(output) if x.group == "level"}
         assert level_of(words.strip("“”")) == max(own, key=own.get)
-    assert all(f"towards {x}" in coefficients(subject) for x in subject.outputs)
+    text = page(subject)
+    assert all(f"towards {x}" in text for x in subject.outputs)
     # Predictions, and the model of another library.
     answers = table.drop(columns="target")
     guess = model.predict(answers)

@@ -227,7 +227,7 @@ def _write_figure(results: "Results", file: Path) -> str | None:
     if not _can_plot():
         typer.echo(_NO_PLOT, err=True)
         return None
-    from dpscd.report.figures import audit_figure
+    from dpscd.documents.figures import audit_figure
 
     audit_figure(results, file)
     return str(file)

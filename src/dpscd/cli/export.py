@@ -9,8 +9,9 @@ from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
 from dpscd.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dpscd.export.examined import Examined
-    from dpscd.report.evaluation import Evaluation
+    from dpscd.documents.described import Described
+    from dpscd.documents.evaluation import Evaluation
+    from dpscd.model.card import PrivacyCard
 
 export = typer.Typer(
     name="export",
@@ -24,6 +25,7 @@ Scores = Annotated[
     Path | None, typer.Option(help="What dpscd evaluate --json printed, to include.")
 ]
 _OUT = "The file to write; replaced if it exists."
+_INTERRUPTED = "Interrupted; nothing was written."
 
 
 def report(
@@ -50,12 +52,11 @@ def report(
     Example: dpscd report model.json --out report.html --ledger budget.db
     """
     with plain_errors("Interrupted; no page was written."):
-        from dpscd.report.model_page import write_report
-        from dpscd.report.words import warnings
+        from dpscd.documents.write import report as write_report
 
         check_writable(Path(out))
-        card = write_report(model, out, ledger, evaluation=evaluation, about=about)
-    _say_written(out, [heading for heading, _ in warnings(card)], as_json=as_json)
+        card = write_report(model, out, ledger=ledger, evaluation=evaluation, about=about)
+        _say_written(out, card, as_json=as_json, key="report")
 
 
 @export.command()
@@ -77,22 +78,22 @@ def registry(
 
     Example: dpscd export registry model.json --details details.toml --out entry.yaml
     """
-    with plain_errors("Interrupted; nothing was written."):
-        from dpscd.export.details import template as empty
-        from dpscd.export.examined import examine
-        from dpscd.export.registry import registry_entry
+    with plain_errors(_INTERRUPTED):
+        from dpscd.documents.details import template as empty
+        from dpscd.documents.write import registry_entry
 
         if template is not None:
             if (model, details, out) != (None, None, None):
                 raise ParameterError("--template writes an empty details file: give it alone.")
             check_writable(template, new=True)
-            _write(template, empty(template.name), as_json=as_json)
+            _write(template, empty(template.name))
+            _say_written(str(template), None, as_json=as_json)
             return
         if model is None or out is None:
             raise ParameterError("MODEL and --out are needed, or --template alone.")
-        check_writable(out)
-        found = examine(model)
-        _write(out, registry_entry(found, details), found, as_json=as_json)
+        found, _ = _described(model, out, None)
+        _write(out, registry_entry(found, details))
+        _say_written(str(out), found.card, as_json=as_json)
 
 
 @export.command("model-card")
@@ -111,14 +112,14 @@ def model_card(
 
     Example: dpscd export model-card model.json --out README.md --evaluation scores.json
     """
-    with plain_errors("Interrupted; nothing was written."):
-        from dpscd.export.details import read_details
-        from dpscd.export.model_card import model_card as card_of
+    with plain_errors(_INTERRUPTED):
+        from dpscd.documents.details import read_details
+        from dpscd.documents.write import model_card as card_of
 
-        check_writable(out)
         given = None if details is None else read_details(details)
-        found, scores = _examined(model, evaluation)
-        _write(out, card_of(found, scores, given), found, scores, as_json=as_json)
+        found, scores = _described(model, out, evaluation)
+        _write(out, card_of(found, scores, given))
+        _say_written(str(out), found.card, scores, as_json=as_json)
 
 
 @export.command()
@@ -135,47 +136,47 @@ def cyclonedx(
 
     Example: dpscd export cyclonedx model.json --out bom.json
     """
-    with plain_errors("Interrupted; nothing was written."):
-        from dpscd.export.cyclonedx import bill_of_materials
+    with plain_errors(_INTERRUPTED):
+        from dpscd.documents.write import bill_of_materials
 
-        check_writable(out)
-        found, scores = _examined(model, evaluation)
-        _write(out, bill_of_materials(found, scores), found, scores, as_json=as_json)
+        found, scores = _described(model, out, evaluation)
+        _write(out, bill_of_materials(found, scores))
+        _say_written(str(out), found.card, scores, as_json=as_json)
 
 
-def _examined(model: Path, evaluation: Path | None) -> "tuple[Examined, Evaluation | None]":
+def _described(
+    model: Path, out: Path, evaluation: Path | None
+) -> "tuple[Described, Evaluation | None]":
     """Return a model and its evaluation, if there is one; they must belong together."""
-    from dpscd.export.examined import examine
-    from dpscd.report.evaluation import read_evaluation
+    from dpscd.documents.described import described
+    from dpscd.documents.write import evaluation_of
 
-    scores = None if evaluation is None else read_evaluation(evaluation)
-    found = examine(model)
-    if scores is not None:
-        scores.check_model(found.digest, found.name)
-    return found, scores
+    check_writable(out)
+    found = described(model)
+    return found, evaluation_of(found, evaluation)
 
 
-def _write(
-    path: Path,
-    text: str,
-    examined: "Examined | None" = None,
+def _write(path: Path, text: str) -> None:
+    from dpscd.atomic import atomic_write
+
+    with atomic_write(path) as file:
+        file.write(text)
+
+
+def _say_written(
+    path: str,
+    card: "PrivacyCard | None",
     scores: "Evaluation | None" = None,
     *,
     as_json: bool,
+    key: str = "written",
 ) -> None:
-    """Write a file, and print what its readers must know first."""
-    from dpscd.atomic import atomic_write
-    from dpscd.report.words import warnings
+    """Print what was written, and what its readers must know first."""
+    from dpscd.documents.facts import warnings
 
-    found = [] if examined is None else [head for head, _ in warnings(examined.card)]
+    found = [] if card is None else [fact.label for fact in warnings(card)]
     if scores is not None and not scores.private:
         found.append("The evaluation is not private, and is in the file")
-    with atomic_write(path) as file:
-        file.write(text)
-    _say_written(str(path), found, as_json=as_json, key="written")
-
-
-def _say_written(path: str, found: list[str], *, as_json: bool, key: str = "report") -> None:
     if as_json:
         print_json({key: path, "warnings": found})
         return

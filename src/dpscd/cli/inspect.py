@@ -15,6 +15,8 @@ from dpscd.estimators.purpose import band_words, clear_words, prediction_note
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpscd.documents.described import Described, Weight
+
 _MOST_COLUMNS = 5  # of classes side by side; of more the highest and the lowest are shown
 
 
@@ -81,11 +83,13 @@ def inspect(
         if column is not None:
             _show_column(found, column, plot, as_json)
             return
+        from dpscd.documents.described import Described
+
         inner = getattr(found, "estimator_", found)
         if as_json:
             print_json(_plain(found, inner))
             return
-        _show_clearest(found, inner, top)
+        _show_clearest(Described(found), top)
         for name, (low, high) in getattr(found, "bounds_", {}).items():
             typer.echo(f"Released bounds of {name!r}: {low:g} to {high:g}.")
         typer.echo(str(inner.privacy_))
@@ -147,14 +151,9 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _show_clearest(found: Any, inner: Any, top: int) -> None:
+def _show_clearest(model: "Described", top: int) -> None:
     """Print the largest in units of the band, clear ones first."""
-    if getattr(found, "schema_", None) is not None and found.schema_.rows == "scale":
-        kind, names, rows = "effects", *_effects(found)
-        words = f" on {_effect_on(found)}"
-    else:
-        kind, names, rows = "coefficients", *_coefficients(inner)
-        words = ""
+    names, rows = _rows(model)
     clearest = sorted(rows, key=_clearness, reverse=True)[:top]
     if not clearest:
         return
@@ -162,21 +161,24 @@ def _show_clearest(found: Any, inner: Any, top: int) -> None:
     if len(names) > _MOST_COLUMNS:
         cells = [_extremes(names, row.values) for row in clearest]
         names = ["most for", "with", "most against", "with"]
-    noun, band = kind.removesuffix("s"), band_words(found)
+    words = f" on {_effect_on(model.model)}" if model.has_shapes else ""
+    band = band_words(model.model)
     clear = sum(row.clear for row in rows)
-    title = f"{clear} of {len(rows)} {kind}{words} are clear"
+    title = f"{clear} of {len(rows)} {model.noun}s{words} are clear"
     if band is None:
-        title = f"the {len(clearest)} largest of {len(rows)} {kind}{words}, without noise"
+        title = (
+            f"the {len(clearest)} largest of {len(rows)} {model.noun}s{words}, without noise"
+        )
     print_table(
-        f"{type(inner).__name__}: {title}",
-        ("feature" if kind == "coefficients" else "column at value", *names, "± band"),
+        f"{type(model.estimator).__name__}: {title}",
+        ("column at value" if model.schema else "feature", *names, "± band"),
         [(row.name, *own, f"{row.band:.4f}") for row, own in zip(clearest, cells, strict=True)],
         right=range(1, 2 + len(names)),
     )
     if band is not None:
-        typer.echo(f"Clear, and shown first: {clear_words(noun)}. {band}")
-    note = prediction_note(inner, noun)
-    if inner.fit_.has_intervals:
+        typer.echo(f"Clear, and shown first: {clear_words(model.noun)}. {band}")
+    note = prediction_note(model.estimator, model.noun)
+    if model.fit.has_intervals:
         note = "Estimates with confidence intervals: --intervals."
     if note is not None:
         typer.echo(note)
@@ -188,50 +190,26 @@ def _extremes(names: list[str], values: list[float]) -> list[str]:
     return [x for k in (places[-1], places[0]) for x in (names[k], f"{values[k]:+.4f}")]
 
 
-def _effects(found: Any) -> tuple[list[str], list[_Row]]:
-    """Return the names of the outputs, and the effects of every value seen."""
-    shapes = found.shapes()
-    outputs = list(found.classes_) if "class" in shapes else ["effect"]
+def _rows(model: "Described") -> tuple[list[str], list[_Row]]:
+    """Return the names of the outputs, and every effect or coefficient."""
+    outputs = [
+        {_name(x): x for x in model.weights(place)} for place in range(len(model.outputs))
+    ]
+    names = [model.noun] if len(outputs) == 1 else [str(x) for x in model.estimator.classes_]
     rows = []
-    for column, every in shapes[shapes["seen"]].groupby("column", sort=False):
-        # By name: the class whose effects are the clearest comes first.
-        parts = [every[every["class"] == x] for x in outputs] if "class" in every else [every]
-        own = parts[0]
-        names = [f"{column} {value}" for value in _values(own["value"].tolist())]
-        if "other" in own and own["other"].notna().any():
-            others = _values(own["other"].tolist())
-            names = [f"{name}, {other}" for name, other in zip(names, others, strict=True)]
-        effects, bands, clear = (
-            zip(*(part[key].tolist() for part in parts), strict=True)
-            for key in ("effect", "band", "clear")
-        )
-        rows += [
-            _Row(name, list(values), max(wide), any(each))
-            for name, values, wide, each in zip(names, effects, bands, clear, strict=True)
-        ]
-    return [str(x) for x in outputs], rows
+    for name in outputs[0]:
+        own = [output[name] for output in outputs]
+        values, bands = [x.value for x in own], [x.band for x in own]
+        rows.append(_Row(name, values, max(bands), any(x.clear for x in own)))
+    return names, rows
 
 
-def _values(values: list[Any]) -> list[str]:
-    """Return values of a column as named in a list of effects."""
-    from dpscd.preprocessing.column_features import written
-
-    texts = written(values, 6)
-    return [f"{'at' if isinstance(x, float) else '='} {texts[x]}" for x in values]
-
-
-def _coefficients(inner: Any) -> tuple[list[str], list[_Row]]:
-    """Return the names of the outputs, and the coefficients of every feature."""
-    import numpy as np
-
-    from dpscd.estimators.shapes import BAND
-
-    coef, bands = inner.fit_.numbers.coef, BAND * inner.fit_.numbers.coef_noise
-    clear = (np.abs(coef) > bands).any(axis=0).tolist()
-    features = getattr(inner, "feature_names_in_", [f"x{k}" for k in range(coef.shape[1])])
-    names = ["coefficient"] if len(coef) == 1 else [str(label) for label in inner.classes_]
-    columns = zip(features, coef.T.tolist(), bands.max(axis=0).tolist(), clear, strict=True)
-    return names, [_Row(str(name), *rest) for name, *rest in columns]
+def _name(weight: "Weight") -> str:
+    if weight.at is not None:
+        return f"{weight.group} at {weight.label}"
+    if weight.group and weight.group != weight.label:
+        return f"{weight.group} = {weight.label}"
+    return weight.label
 
 
 def _clearness(row: _Row) -> tuple[bool, float]:
@@ -292,7 +270,7 @@ def _effect_on(found: Any) -> str:
 def _draw(own: "pd.DataFrame", found: Any, plot: Path) -> None:
     if "class" in own:
         raise ParameterError("--plot draws regressions and models of two classes.")
-    from dpscd.report.figures import shape_figure
+    from dpscd.documents.figures import shape_figure
 
     try:
         name = own["column"].iloc[0]
@@ -308,14 +286,18 @@ def _draw(own: "pd.DataFrame", found: Any, plot: Path) -> None:
 
 
 def _plain(found: Any, inner: Any) -> dict[str, Any]:
-    _, rows = _coefficients(inner)
+    from dpscd.estimators.shapes import BAND
+
+    coef, noise = inner.fit_.numbers.coef, BAND * inner.fit_.numbers.coef_noise
+    names = getattr(inner, "feature_names_in_", [f"x{k}" for k in range(coef.shape[1])])
+    names = [str(name) for name in names]
     schema = getattr(found, "schema_", None)
     return {
         "type": type(inner).__name__,
         "classes": [str(x) for x in inner.classes_] if hasattr(inner, "classes_") else None,
         "intercept": inner.fit_.numbers.intercept.tolist(),
-        "coefficients": {row.name: row.values for row in rows},
-        "noise": {row.name: row.band for row in rows},
+        "coefficients": dict(zip(names, coef.T.tolist(), strict=True)),
+        "noise": dict(zip(names, noise.max(axis=0).tolist(), strict=True)),
         "band": band_words(found),
         "schema": schema.to_dict() if schema is not None else None,
         "bounds": getattr(found, "bounds_", {}),

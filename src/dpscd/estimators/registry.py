@@ -16,7 +16,7 @@ class ModelKind(NamedTuple):
     task: str  # classification, regression or counts
     loss: str  # name of its loss in dpscd.losses
     words: str  # what it is, for people
-    weight: str  # what a weight of the model says; {target} is what is predicted
+    weight: str  # what a coefficient of the model says; {target} is what is predicted
     sklearn: str  # the class of scikit-learn that predicts as it does
     # Whether the stated noise of coefficients is a proved bound, unless the rows of a lot are
     # nearly parallel, not an estimate.
@@ -46,6 +46,8 @@ class ModelKind(NamedTuple):
         return losses.predicts_means(losses.called(self.loss))
 
 
+_CHANGE = "Each coefficient says by how much {target} goes up or down."
+
 #: In the order in which the command line lists them; the first of a task is its usual one.
 MODELS = (
     ModelKind(
@@ -55,7 +57,7 @@ MODELS = (
         task="regression",
         loss="Squared",
         words="ridge regression",
-        weight="Each weight says by how much {target} goes up or down.",
+        weight=_CHANGE,
         sklearn="Ridge",
         band_proved=True,
         has_intervals=True,
@@ -67,7 +69,7 @@ MODELS = (
         task="regression",
         loss="Huber",
         words="Huber regression",
-        weight="Each weight says by how much {target} goes up or down.",
+        weight=_CHANGE,
         sklearn="HuberRegressor",
     ),
     ModelKind(
@@ -77,7 +79,7 @@ MODELS = (
         task="counts",
         loss="Poisson",
         words="Poisson regression",
-        weight="Each weight is a change of the logarithm of {target}: 0.7 doubles it, "
+        weight="Each coefficient is a change of the logarithm of {target}: 0.7 doubles it, "
         "\u22120.7 halves it.",
         sklearn="PoissonRegressor",
     ),
@@ -88,7 +90,7 @@ MODELS = (
         task="classification",
         loss="Logistic",
         words="logistic regression",
-        weight="Each weight is a change of the log-odds: 0.7 doubles the odds, \u22120.7 "
+        weight="Each coefficient is a change of the log-odds: 0.7 doubles the odds, \u22120.7 "
         "halves them.",
         sklearn="LogisticRegression",
         has_intervals=True,
@@ -100,7 +102,8 @@ MODELS = (
         task="classification",
         loss="Hinge",
         words="linear support vector machine",
-        weight="Each weight is a change of the decision score; above zero the class is chosen.",
+        weight="Each coefficient is a change of the decision score; above zero the class is "
+        "chosen.",
         sklearn="LinearSVC",
     ),
 )

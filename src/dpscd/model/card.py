@@ -259,12 +259,31 @@ class PrivacyCard:
         found = [f"what the schema says of {name!r}" for name in self.facts.read_from_data]
         return found + ([] if self.facts.declared else ["the set of classes"])
 
-    def _record_count(self) -> list[str]:
-        """Return what is said of the number of a person's records."""
+    @property
+    def record_count(self) -> list[str]:
+        """What is protected of a person's number of records, if persons are."""
         if not self.protected.is_person:
             return []
-        text = about_record_count(self.relation, self.epsilon, self.delta)
-        return [f"Number of records: {text}."]
+        return [about_record_count(self.relation, self.epsilon, self.delta)]
+
+    @property
+    def randomness(self) -> str:
+        """Where the noise came from."""
+        return f"{_SEEDED if self.seeded else _SECURE}{_DEVICE if self.facts.device else ''}"
+
+    @property
+    def chosen(self) -> str | None:
+        """How the model was chosen, if by a private search."""
+        if self.search is None:
+            return None
+        search = self.search
+        return (
+            f"by a private search: the best of a secret number of runs, "
+            f"{1.0 / search.stop:.4g} on average, each training one of the candidates with "
+            f"({search.far_epsilon:.4g}, {search.far_delta:.3g}) and scoring it, with noise, "
+            f"on {search.score.n:,} {self.protected.noun}s kept apart. The guarantee is that "
+            "of the whole search"
+        )
 
     def __str__(self) -> str:
         public = ", ".join(
@@ -280,25 +299,21 @@ class PrivacyCard:
                 f"  {self.facts.thing} hardly depends on "
                 f"{self.protected.words(self.relation)}.",
                 f"Unit: {self.unit}.",
-                *self._record_count(),
+                *(f"Number of records: {text}." for text in self.record_count),
                 f"Taken as public: {public}.",
                 *(
                     f"NOT COVERED: {text} was read off the records."
                     for text in self._read_off()
                 ),
                 *self._released(),
-                *([] if self.search is None else [self._chosen(self.search)]),
+                *([] if self.chosen is None else [f"Chosen {self.chosen}."]),
                 f"Accountant: {claim.accountant}, interval {claim.interval:g}, "
                 f"dp-accounting {self.versions.get('dp-accounting')}; finite precision "
                 f"{claim.precision_epsilon:.1e} of epsilon.",
-                f"Randomness: {_SEEDED if self.seeded else _SECURE}{self._on_device}.",
+                f"Randomness: {self.randomness}.",
                 *(f"Assumes: {line}." for line in self.assumptions),
             ]
         )
-
-    @property
-    def _on_device(self) -> str:
-        return _DEVICE if self.facts.device else ""
 
     def _released(self) -> list[str]:
         """Return what was released, in words."""
@@ -309,16 +324,6 @@ class PrivacyCard:
             f"Mechanism: {self.plan.main.mechanism(self.protected)}",
             *(f"Released after: {_short(x)}." for x in costs[place + 1 :]),
         ]
-
-    def _chosen(self, search: Search) -> str:
-        """Return how the model was chosen, in words."""
-        return (
-            f"Chosen by a private search: the best of a secret number of runs, "
-            f"{1.0 / search.stop:.4g} on average, each training one of the candidates with "
-            f"({search.far_epsilon:.4g}, {search.far_delta:.3g}) and scoring it, with noise, "
-            f"on {search.score.n:,} {self.protected.noun}s kept apart. The guarantee is that "
-            "of the whole search."
-        )
 
 
 def _short(release: Cost) -> str:

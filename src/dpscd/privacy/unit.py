@@ -81,6 +81,16 @@ class Unit:
 RECORD = Unit()
 
 
+def assumptions(what: str, records: str, *more: str) -> tuple[str, ...]:
+    """Return what every guarantee assumes; `what` leaves, and `records` are protected."""
+    return (
+        "the data are finite and well typed: that an error occurs depends on the data",
+        f"everything listed as public was known without looking at the {records}",
+        *more,
+        f"only the {what} leaves: neither the time taken nor the memory of the process is seen",
+    )
+
+
 def about_record_count(relation: Relation, epsilon: float, delta: float) -> str:
     """Return what a guarantee for persons says about a person's number of records.
 

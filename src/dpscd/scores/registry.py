@@ -7,15 +7,14 @@ from typing import Any
 from dpscd.errors import ParameterError
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget
-from dpscd.privacy.unit import Unit
+from dpscd.privacy.unit import Unit, assumptions
 from dpscd.scores import measures
 from dpscd.scores.measure import Measure
 
-_ASSUMPTIONS = (
-    "the data are finite and well typed: that an error occurs depends on the data",
-    "everything listed as public was known without looking at the held-out records",
+_ASSUMPTIONS = assumptions(
+    "score",
+    "held-out records",
     "the model was made without the held-out records, or has a guarantee of its own for them",
-    "only the score leaves: neither the time taken nor the memory of the process is seen",
 )
 
 CLASS_METRICS = ("accuracy", "auc", "log_loss", "brier", "confusion", "recall")

@@ -1,0 +1,182 @@
+"""A described model: loaded and checked, with its file's digest and its effects."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dpscd.errors import ModelFileError
+from dpscd.estimators.loading import load
+from dpscd.estimators.registry import kind_of
+from dpscd.estimators.shapes import BAND
+from dpscd.facts import Facts
+from dpscd.model.file import read_content
+from dpscd.model.fit import Fit
+from dpscd.preprocessing.column_features import width_of, written
+from dpscd.preprocessing.declarations import Column, Cross
+from dpscd.preprocessing.schema import Schema
+from dpscd.rendering import number
+
+
+@dataclass(frozen=True)
+class Weight:
+    """One effect or coefficient of a model, and its noise."""
+
+    group: str  # column of a table
+    label: str  # the part of the column
+    value: float
+    band: float  # distance from the coefficient to both ends of its band
+    clear: bool  # whether documents call it clear
+    pair: tuple[str, str] | None = None  # values of both columns of a pair
+    at: float | None = None  # the value of a number
+
+    @property
+    def word(self) -> str:
+        """Comment on the coefficient."""
+        return "clear" if self.clear else "not clear"
+
+    @property
+    def clearness(self) -> tuple[bool, float]:
+        """Whether it is clear, and the coefficient in units of its band."""
+        return self.clear, abs(self.value) / self.band if self.band else abs(self.value)
+
+
+class Described:
+    """A fitted model and its file; `name` and `digest` are empty for a model in memory."""
+
+    def __init__(
+        self, model: Any, name: str = "", digest: str = "", time: datetime | None = None
+    ) -> None:
+        self.model = model
+        self.name, self.digest = name, digest
+        self.time = (time or datetime.now(UTC)).astimezone(UTC).replace(microsecond=0)
+        self.estimator: Any = getattr(model, "estimator_", model)
+        self.kind = kind_of(self.estimator)
+        self.fit: Fit = model.fit_
+        self.card = self.fit.card
+        self.unit = self.card.protected
+        self.facts: Facts = self.fit.plan.facts
+        self.schema: Schema | None = getattr(model, "schema_", None)  # of a table
+        # Released bounds of columns.
+        self.bounds = dict(zip(self.facts.private, self.fit.numbers.bounds, strict=True))
+        self.target = self.facts.target
+        self.regression = not self.facts.classifies
+        self.classes = [str(x) for x in self.facts.classes]
+        # Names of the features, if they have any, and names for readers.
+        self.features = [str(x) for x in getattr(self.estimator, "feature_names_in_", ())]
+        self.names = self.features or [f"feature {x}" for x in range(self.facts.d)]
+        # What :meth:`weights` are: the effect of a column of a table whose rows are scaled does
+        # not depend on the other columns.
+        self.has_shapes = self.schema is not None and self.schema.rows == "scale"
+        self.noun = "effect" if self.has_shapes else "coefficient"
+
+    @property
+    def day(self) -> str:
+        """Day of the check."""
+        return self.time.date().isoformat()
+
+    @cached_property
+    def recomputed(self) -> float:
+        """Epsilon of the releases, computed again."""
+        return float(self.card.verify())
+
+    @property
+    def outputs(self) -> list[str]:
+        """Meaning of a positive coefficient, one for each linear model."""
+        if self.regression:
+            return [f"a higher {self.target or 'prediction'}"]
+        return [
+            f"“{x}”" for x in (self.classes[1:] if len(self.classes) == 2 else self.classes)
+        ]
+
+    def column(self, name: str) -> Column | Cross | None:
+        """Return the declaration of a column, or of a pair, by its name."""
+        parts = self.schema.parts if self.schema else ()
+        return next((part for part in parts if part.name == name), None)
+
+    @cached_property
+    def _shapes(self) -> pd.DataFrame:
+        shapes = self.model.shapes()
+        return shapes[shapes["seen"]]
+
+    def weights(self, output: int) -> list[Weight]:
+        """Return the contributions of one output's model to a prediction, with their noise.
+
+        For a table the effect of every column at its values, on the scale of the released
+        means, the clearest column first; else the coefficients, in the order of the features.
+        """
+        if self.has_shapes:
+            shapes = self._shapes
+            if "class" in shapes:
+                shapes = shapes[shapes["class"] == self.estimator.classes_[output]]
+            parts = [_effects(own) for _, own in shapes.groupby("column", sort=False)]
+            return [weight for part in parts for weight in part]
+        values = self.fit.numbers.coef[output].tolist()
+        bands = (BAND * self.fit.numbers.coef_noise[output]).tolist()
+        return [
+            Weight(group, label, value, band, clear=abs(value) > band)
+            for (group, label), value, band in zip(self._places(), values, bands, strict=True)
+        ]
+
+    def intercept(self, output: int) -> Weight:
+        """Return the intercept of one output."""
+        numbers = self.fit.numbers
+        value, band = numbers.intercept[output], BAND * numbers.intercept_noise[output]
+        name = "(intercept)"
+        return Weight(name, name, float(value), float(band), clear=bool(abs(value) > band))
+
+    def _places(self) -> Iterator[tuple[str, str]]:
+        """Yield the group and the label of every feature."""
+        if self.schema is None:
+            yield from (("", name) for name in self.names)
+            return
+        left = iter(self.names)
+        for part in self.schema.parts:
+            for label in islice(left, width_of(part)):
+                if isinstance(part, Column):
+                    label = label.removeprefix(part.name).removeprefix("=").strip()
+                yield part.name, label or part.name
+
+
+def described(path: str | os.PathLike[str], time: datetime | None = None) -> Described:
+    """Return the model in a file, if what the file says holds, or raise ModelFileError."""
+    name, digest = Path(path).name, _digest(path)
+    model = load(path)
+    if _digest(path) != digest:
+        raise ModelFileError(f"{name} was changed while it was read; try again.")
+    return Described(model, name, digest, time)
+
+
+def _digest(path: str | os.PathLike[str]) -> str:
+    return hashlib.sha256(read_content(path)).hexdigest()
+
+
+def _effects(own: pd.DataFrame) -> list[Weight]:
+    """Return the effects of a column or a pair."""
+    group = str(own["column"].iloc[0])
+    values = own["value"].tolist()
+    labels = _texts(values)
+    pairs: list[Any] = [None] * len(own)
+    if "other" in own and own["other"].notna().any():
+        pairs = list(zip(labels, _texts(own["other"].tolist()), strict=True))
+        labels = [" x ".join(pair) for pair in pairs]
+    places = [x if isinstance(x, float) and pairs[0] is None else None for x in values]
+    columns = (own[key].tolist() for key in ("effect", "band", "clear"))
+    return [Weight(group, *row) for row in zip(labels, *columns, pairs, places, strict=True)]
+
+
+def _texts(values: list[Any]) -> list[str]:
+    """Return values of a column as readable, distinct texts."""
+    numbers = written((x for x in values if isinstance(x, float)), 4, number)
+    signs = {True: "yes", False: "no"}
+    return [
+        signs[x] if isinstance(x, bool) else numbers[x] if isinstance(x, float) else str(x)
+        for x in values
+    ]

@@ -1,0 +1,148 @@
+"""Consequences of another epsilon for a model, planned from public numbers alone."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpscd.documents.charts import Axis, Chart
+from dpscd.documents.described import Described
+from dpscd.documents.facts import best_guess, odds, percent
+from dpscd.errors import CalibrationError, ParameterError
+from dpscd.estimators.shapes import BAND
+from dpscd.plan import Plan
+from dpscd.planning import plan_fit
+from dpscd.privacy.relation import PrivacyTarget
+from dpscd.releases.training import Training
+from dpscd.rendering import number, whole
+
+_MARKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # on the axis of epsilon
+_EPSILONS = _MARKS  # that are planned
+
+
+@dataclass(frozen=True)
+class Point:
+    """One epsilon and its consequences."""
+
+    epsilon: float
+    guess: float  # how often the best guess about one record, or person, is right
+    noise: float  # band over the size of a typical coefficient of this model
+    stand_out: int  # coefficients of this model that would lie outside that band
+    hidden: float  # noise in each trained number, in contributions of one record, or person
+
+
+def points(model: Described) -> list[Point]:
+    """Return the consequences of several epsilons, including the model's own.
+
+    All but epsilon stays fixed, the regularisation and the clip too, so that coefficients can
+    be compared. Unreachable epsilons are left out.
+    """
+    own = model.card.epsilon
+    plans = {}
+    for epsilon in sorted({*_EPSILONS, own}):
+        try:
+            plans[epsilon] = _plan(model, epsilon)
+        except (CalibrationError, ParameterError):  # out of reach, or intervals hidden
+            continue
+    if own not in plans:
+        return []
+    numbers = model.fit.numbers
+    coef, noise = np.abs(numbers.coef), BAND * numbers.coef_noise
+    typical = math.sqrt(float(np.mean(coef**2))) or math.inf
+    band = math.sqrt(float(np.mean(noise**2)))
+    found = []
+    for epsilon, plan in plans.items():
+        main = plan.main
+        factor = _relative(main) / _relative(plans[own].main)
+        guess = best_guess(epsilon, model.card.delta)
+        stand_out = int((coef > factor * noise).sum())
+        hidden = main.noise_multiplier * math.sqrt(main.steps) / main.epochs
+        found.append(Point(epsilon, guess, factor * band / typical, stand_out, hidden))
+    return found
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """Two charts over epsilon, and the rows of a table."""
+
+    charts: list[Chart]
+    rows: list[list[str]]
+    hidden: str  # name of the column of records, or persons, hidden
+
+
+def trade_off(model: Described) -> TradeOff | None:
+    """Return what other epsilons would mean, or None if the plan cannot be repeated."""
+    every = points(model)
+    if not every:
+        return None
+    own, noun = model.card.epsilon, model.unit.noun
+    here = next(x for x in every if x.epsilon == own)
+    count = whole(model.fit.numbers.coef.size)
+    rows = [
+        [
+            f"{x.epsilon:g}{' (this model)' if x.epsilon == own else ''}",
+            percent(x.guess),
+            f"{odds(x.epsilon)} \u00d7",
+            number(x.hidden, 2),
+            f"{number(x.noise, 2)} \u00d7",
+            f"{x.stand_out} of {count}",
+        ]
+        for x in every
+    ]
+    guesses = _guesses(every, model.card.delta)
+    noises = [(x.epsilon, x.noise) for x in every]
+    charts = [
+        _over_epsilon(
+            f"Protection: best guess about one {noun}",
+            guesses,
+            (own, 100.0 * here.guess, percent(here.guess)),
+            Axis(50.0, 100.0, unit=" %"),
+        ),
+        _over_epsilon(
+            "Precision: band over a typical coefficient",
+            noises,
+            (own, here.noise, f"{number(here.noise, 2)} \u00d7"),
+            _powers([x.noise for x in every]),
+        ),
+    ]
+    return TradeOff(charts, rows, f"{noun.capitalize()}s hidden")
+
+
+def _over_epsilon(
+    title: str, line: list[tuple[float, float]], own: tuple[float, float, str], y: Axis
+) -> Chart:
+    ends = f"{number(line[0][1])}{y.unit} to {number(line[-1][1])}{y.unit}"
+    text = (
+        f"{title}, over epsilon from {line[0][0]:g} to {line[-1][0]:g}: {ends}; {own[2]} at "
+        f"epsilon {own[0]:g}. The numbers are in the table below."
+    )
+    x = Axis(line[0][0], line[-1][0], "epsilon", scale="log", marks=_MARKS)
+    return Chart(title, text, x, y, line, own=own)
+
+
+def _powers(values: list[float]) -> Axis:
+    """Return a logarithmic axis between powers of ten."""
+    found = [value for value in values if value > 0.0] or [1.0]
+    low = 10.0 ** math.floor(math.log10(min(found)))
+    high = 10.0 ** math.ceil(math.log10(max(found)))
+    return Axis(low, max(high, 10.0 * low), unit=" \u00d7", scale="log")
+
+
+def _relative(training: Training) -> float:
+    return training.shared_noise / training.clip
+
+
+def _guesses(every: list[Point], delta: float) -> list[tuple[float, float]]:
+    """Return a smooth line of best guesses, in percent, through all points."""
+    ends = every[0].epsilon, every[-1].epsilon
+    epsilons = {*np.geomspace(*ends, 40).tolist()[1:-1], *(x.epsilon for x in every)}
+    return [(x, 100.0 * best_guess(x, delta)) for x in sorted(epsilons)]
+
+
+def _plan(model: Described, epsilon: float) -> Plan:
+    card, parameters = model.card, model.fit.parameters
+    names = ("epochs", "lot_size", "travel")
+    given: dict[str, Any] = {x: parameters[x] for x in names if parameters[x] != "auto"}
+    target = PrivacyTarget(epsilon, card.delta, card.relation)
+    return plan_fit(card.facts, target, lam=card.plan.main.lam, **given)

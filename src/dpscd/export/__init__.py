@@ -1,1 +1,0 @@
-"""Documents of a model: a registry entry, a model card, a bill of materials."""

@@ -1,1 +1,0 @@
-"""Tables and figures from stored results, never from data."""
