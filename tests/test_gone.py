@@ -8,7 +8,7 @@ import dpscd
 GONE = {
     "Parties", "PlannedRelease", "Recording", "ScoreCard", "check_fits", "check_listed",
     "consistency", "first_releases", "in_order", "planned_releases", "recorded", "recording",
-    "run_plan", "score_card_of", "search_parts", "statements", "usual_metric", "watched",
+    "run_plan", "score_card_of", "SCORE_OPTIONS", "search_parts", "statements", "usual_metric", "watched",
     "watching",
 }  # fmt: skip
 

@@ -22,6 +22,9 @@ to do. Parameters are public; data are not, so a :class:`DataError` never contai
 a number or a string that was computed from them.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 __all__ = [
     "BudgetExceeded",
     "CalibrationError",
@@ -45,7 +48,32 @@ class DpscdError(Exception):
 
 
 class ParameterError(DpscdError, ValueError):
-    """A parameter is outside its allowed range."""
+    """A parameter is outside its allowed range.
+
+    With `parameters`, the text is a template: ``{epsilon}`` is where the parameter and its
+    value are named, ``{}`` where one of the `others` stands. The value ``...`` is one to give.
+    """
+
+    def __init__(self, text: str, /, *others: Any, **parameters: Any) -> None:
+        self.parameters = parameters
+        self._template = text, others
+        super().__init__(self.said(_in_python))
+
+    def said(self, written: Callable[[str, Any], str]) -> str:
+        """Return the message; `written` gives the words for a parameter and its value."""
+        text, others = self._template
+        if not self.parameters:
+            return text
+        named = {name: written(name, value) for name, value in self.parameters.items()}
+        return text.format(*others, **named)
+
+    def __reduce__(self) -> Any:
+        # Values of parameters need not be picklable.
+        return type(self), (str(self),)
+
+
+def _in_python(name: str, value: Any) -> str:
+    return f"{name}=" if value is ... else f"{name}={value!r}"
 
 
 class DataError(DpscdError, ValueError):

@@ -134,7 +134,9 @@ def expect(
     if not regression:
         share = 1.0 / max(2, training.outputs) if largest_class is None else largest_class
         if not 0.0 < share < 1.0:
-            raise ParameterError(f"largest_class={share!r} must be between 0 and 1.")
+            raise ParameterError(
+                "{largest_class} must be between 0 and 1.", largest_class=largest_class
+            )
         most = 1.0 - share
         high, inf = min(high, most), min(inf, most)
     return Forecast(
@@ -176,7 +178,9 @@ def weakest_seen(plan: Plan, *, largest_class: float | None = None) -> float:
     curved = None
     if largest_class is not None:
         if not 0.5 <= largest_class < 1.0:
-            raise ParameterError(f"largest_class={largest_class!r} must be from 0.5 to 1.")
+            raise ParameterError(
+                "{largest_class} must be from 0.5 to 1.", largest_class=largest_class
+            )
         curved = largest_class * (1.0 - largest_class)
     (noise,) = (x.event.noise_multiplier for x in plan.costs if x.what == "information")
     facts = plan.facts

@@ -150,11 +150,15 @@ def plan_fit(
         if workers:
             lot_size = max(lot_size, min(n // _MOST_OF_ALL, _worth_a_trip(facts, workers)))
     if not 1 <= lot_size <= n:
-        raise ParameterError(f"lot_size={lot_size!r} must be at least 1 and at most n={n}.")
+        raise ParameterError(
+            "{lot_size} must be at least 1 and at most the number of records, {}.",
+            n,
+            lot_size=lot_size,
+        )
     if epochs is None:
         epochs = usual
     if not epochs > 0.0:
-        raise ParameterError(f"epochs={epochs!r} must be greater than 0.")
+        raise ParameterError("{epochs} must be greater than 0.", epochs=epochs)
     label_noise = _label_noise(n, target) if _releases_labels(facts) else 0.0
     scaled = label_noise > 0.0 and facts.standardised
     if travel is None:

@@ -10,7 +10,7 @@ import pytest
 
 from commands import answer, call, refusal
 from dpscd import DPLogisticRegression, DPRidge, Ledger, load, to_onnx, to_sklearn
-from dpscd.cli.inputs import declared_classes
+from dpscd.cli.fit import declared_classes
 from refits import with_numbers
 
 SECRET = "canary-9087"

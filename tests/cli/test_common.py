@@ -1,46 +1,46 @@
 """What verbs share: errors in the words that were typed, tables that fit."""
 
-import inspect
+import pickle
 from pathlib import Path
-from typing import get_type_hints
 
 import pandas as pd
 import pytest
 from rich.console import Console
 
 from commands import call
+from dpscd import DataError, ParameterError
 from dpscd.cli import common
-from dpscd.cli.common import OPTIONS, SCORE_OPTIONS, in_options
-from dpscd.cli.evaluate import evaluate
+from dpscd.cli.common import in_options
 
 TABLE = "[target]\ncolumn = 'y'\nclasses = ['a', 'b']\n[columns.x]\nkind = 'boolean'\n"
 
 
 @pytest.mark.parametrize(
-    ("python", "typed"),
+    ("value", "typed"),
     [
-        ("epsilon=0.0 must be", "--epsilon 0 must be"),
-        ("n=5 goes with relation='add-remove': n", "--n 5 goes with --relation add-remove: n"),
-        ("with n=5 and", "with n=5 and"),
-        ("ledger=None and dataset='x y' must", "--ledger (not given) and --dataset x y must"),
-        ("it needs n=, a number; give classes=.", "it needs --n, a number; give --classes."),
-        ("Train with inference=True.", "Train with --inference."),
-        ("y_bounds=(0.0, 1.5) are", "--bounds 0 1.5 are"),
-        ("lam=1.5. The rest", "--lam 1.5. The rest"),
-        ("no such_n=5, `epsilon=1`, x.n=3", "no such_n=5, `epsilon=1`, x.n=3"),
-        ("(float('inf') trains)", "(inf trains)"),
+        (0.0, "--epsilon 0"),
+        ("x y", "--epsilon x y"),
+        ((0.0, 1.5), "--epsilon 0 1.5"),
+        (None, "--epsilon (not given)"),
+        ("auto", "--epsilon (not given)"),
+        (True, "--epsilon"),
+        (..., "--epsilon"),
     ],
 )
-def test_parameters_become_options(python, typed):
-    assert in_options(python) == typed
+def test_parameters_of_an_error_are_written_as_the_options_of_the_verb(
+    value, typed, monkeypatch
+):
+    monkeypatch.setattr(common, "_options", {"epsilon": "--epsilon"})
+    error = ParameterError("{epsilon} and {bound} of {!r}", "{n}", epsilon=value, bound=2.0)
+    assert in_options(error) == f"{typed} and bound 2.0 of '{{n}}'"
+    assert in_options(ParameterError("{as} it=is")) == "{as} it=is"
+    assert in_options(DataError("{as} it=is")) == "{as} it=is"
 
 
-def test_every_option_is_one():
-    text = (Path(__file__).parents[2] / "docs" / "reference" / "cli.md").read_text()
-    for option in {*OPTIONS.values(), *SCORE_OPTIONS.values()}:
-        assert f"`{option}`" in text, option
-    assert {"private_epsilon", "private_delta"} <= set(get_type_hints(evaluate))
-    assert "SCORE_OPTIONS" in inspect.getsource(evaluate)
+def test_an_error_is_pickled_whatever_its_parameters():
+    error = ParameterError("{n} must be", n=lambda: None)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert [*error.parameters] == ["n"]
 
 
 @pytest.mark.parametrize(

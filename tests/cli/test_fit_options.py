@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from commands import call
-from dpscd.cli.fit import EngineName, fit
+from dpscd.cli.fit import fit
+from dpscd.estimators.parameters import TABLE
 from dpscd.estimators.registry import MODELS
+from dpscd.persons import SHARE, SUM
 from dpscd.solvers.on_device import ENGINES
 
-# What the command calls otherwise, or decides by itself.
-CALLED = {"fit_intercept": "intercept", "n_jobs": "jobs"}
-CALLED |= {"random_state": "seed", "y_bounds": "bounds"}
+# What the command decides by itself.
 WITHOUT = {"verbose", "exposure_bounds"}  # a terminal has a bar; exposures are for Python
 
 
@@ -40,8 +40,8 @@ def parameters():
 @pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.name)
 def test_every_parameter_has_an_option(kind):
     options = set(inspect.signature(fit).parameters)
-    own = {CALLED.get(name, name) for name in kind.estimator().get_params()}
-    assert own - options - WITHOUT == set()
+    assert set(kind.estimator().get_params()) - options - WITHOUT == set()
+    assert set(kind.estimator().get_params()) <= set(TABLE)
 
 
 def test_what_is_given_is_what_is_trained_with():
@@ -82,7 +82,10 @@ def test_what_is_not_given_is_planned():
         ("--classes 2 --class-weight 7=2", "class_weight has a weight for 7"),
         (f"--classes 2 --lam {math.nan}", "lam"),
         ("--bounds 0 1 --model huber --engine jax", "--engine is not a parameter of DPHuber"),
-        ("--classes 2 --engine jax --epsilon inf", "--epsilon inf is trained by engine="),
+        (
+            "--classes 2 --engine jax --epsilon inf",
+            "--epsilon inf does not go with --engine jax",
+        ),
     ],
 )
 def test_refusals_name_the_option(words, says):
@@ -90,8 +93,9 @@ def test_refusals_name_the_option(words, says):
     assert not Path("m.json").exists()
 
 
-def test_engines_are_those_of_the_estimators():
-    assert tuple(EngineName) == ENGINES
+def test_engines_and_weights_are_those_that_there_are():
+    assert TABLE["engine"].kind.values == ENGINES
+    assert set(TABLE["person_weight"].kind.values) == {SUM, SHARE}
 
 
 @pytest.mark.full

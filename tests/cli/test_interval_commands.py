@@ -168,7 +168,7 @@ def test_level_and_reference_and_odds():
         ("table", ["--intervals", "--reference", "sex"], "must be COLUMN=LEVEL"),
         ("table", ["--intervals", "--reference", "age=3"], "age"),
         ("table", ["--intervals", "--reference", "sex=q"], "sex"),
-        ("table", ["--intervals", "--level", "1.5"], "--level 1.5 must lie between 0 and 1"),
+        ("table", ["--intervals", "--level", "1.5"], "--level 1.5 must be a number"),
         ("table", ["--intervals", "--column", "age"], "give one of them"),
         ("table", ["--level", "0.9"], "--level goes with --intervals"),
         ("table", ["--reference", "sex=m"], "--reference goes with --intervals"),

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from commands import SCHEMA, answer, call, refusal
-from dpscd import DataError, DPRidge, Ledger, load
+from dpscd import DataError, DPRidge, Ledger, TableModel, load
 from dpscd.cli import common
 from dpscd.cli.app import app
 from dpscd.cli.inspect import _Row
@@ -844,16 +844,16 @@ def test_a_schema_may_name_the_column_of_persons():
 
 @pytest.fixture
 def given(monkeypatch):
-    """Return what `fit` gave to the estimator and to the training, in place of training."""
+    """Return what `fit` gave to the model, in place of training."""
     seen = {}
 
-    def train(records, estimator):
-        del estimator
-        seen.update(records.parameters)
-        seen["person"] = records.schema.person
+    def fit(model, data):
+        del data
+        own = model.estimator
+        seen.update(person=model.schema.person, rows=own.max_rows, weight=own.person_weight)
         raise DataError("seen enough.")
 
-    monkeypatch.setattr("dpscd.cli.fit._train", train)
+    monkeypatch.setattr(TableModel, "fit", fit)
     return seen
 
 
@@ -863,19 +863,16 @@ PERSONS = ("fit", "train.csv", "--out", "m.json", "--schema")
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("s.toml", {"person": None}),
-        ("person.toml", {"person": "id"}),
-        ("s.toml --person id --max-rows 7", {"person": "id", "max_rows": 7}),
-        (
-            "person.toml --person id --person-weight sum",
-            {"person": "id", "person_weight": "sum"},
-        ),
+        ("s.toml", (None, 100, "auto")),
+        ("person.toml", ("id", 100, "auto")),
+        ("s.toml --person id --max-rows 7", ("id", 7, "auto")),
+        ("person.toml --person id --person-weight sum", ("id", 100, "sum")),
     ],
 )
 def test_fit_takes_the_column_of_persons_from_the_schema_or_by_name(given, words, expected):
     Path("person.toml").write_text('[table]\nperson = "id"\n' + SCHEMA)
     assert "seen enough" in refusal(*PERSONS, *words.split())
-    assert given == expected
+    assert tuple(given.values()) == expected
 
 
 def test_fit_refuses_persons_that_contradict_the_schema(given):
@@ -889,8 +886,7 @@ def test_fit_refuses_persons_that_contradict_the_schema(given):
         ("s.toml", ("--person-weight", "share"), "go with --person"),
     ):
         assert says in refusal(*PERSONS, schema, *more)
-    for more in (("--max-rows", 0), ("--person-weight", "all")):
-        call(*PERSONS, "s.toml", "--person", "id", *more, code=2)
+    call(*PERSONS, "s.toml", "--person", "id", "--person-weight", "all", code=2)
     assert given == {}
 
 
@@ -900,3 +896,4 @@ def test_fit_protects_persons():
     assert "150 persons" in call(*words, "id", "--max-rows", 5).stdout
     assert load("m.json").schema_.person == "id"
     assert "no column 'nr'" in refusal(*FIT, "--person", "nr")
+    assert "--max-rows 0 must be" in refusal(*words, "id", "--max-rows", 0)

@@ -220,7 +220,7 @@ def test_what_is_not_available_is_said():
     X, y = arrays()
     with pytest.raises(ParameterError, match="epsilon=inf"):
         DPRidge(np.inf, y_bounds=(0, 1)).fit(X, y)
-    with pytest.raises(ParameterError, match="give classes="):
+    with pytest.raises(ParameterError, match="name the classes"):
         DPLogisticRegression().fit(X, y)
     with pytest.raises(ParameterError, match="no Dask client"):
         DPRidge(y_bounds=(0, 1)).fit(X, y)

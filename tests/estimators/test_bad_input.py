@@ -81,14 +81,14 @@ SWITCHES = [None, 1, 0, "yes", "True", 1.0, [True]]
     [
         (ridge, {"relation": "add-remove"}, "needs n="),
         (ridge, {"epsilon": 1e-9}, "finite precision"),
-        (ridge, {"epsilon": "inf"}, r"float\('inf'\)"),
+        (ridge, {"epsilon": "inf"}, "float inf"),
         (ridge, {"delta": "1e-5"}, "or 'auto'"),
         (ridge, {"clip_predictions": 2}, "clip_predictions=2 must be True or False"),
         (ridge, {"fit_intercept": "yes"}, "fit_intercept='yes' must be True or False"),
         (ridge, {"ledger": object(), "dataset": "people"}, "the path of the budget's file"),
         *((ridge, {"y_bounds": bad}, r"y_bounds=.*public range") for bad in BOUNDS),
         *(
-            (logistic, {"standardise": bad}, "standardise=.* must be True, False or 'auto'")
+            (logistic, {"standardise": bad}, "standardise=.* must be True or False, or 'auto'")
             for bad in SWITCHES
         ),
         *((svm, {"classes": bad}, "classes=") for bad in CLASSES),

@@ -177,7 +177,7 @@ def test_labels_are_not_read_before_they_are_paid_for(tmp_path):
     Ledger.init(path, "people", epsilon=0.001, delta=1e-5)
     X, y = records()
     for labels in (y, y * 0, [object()] * len(y)):
-        with pytest.raises(ParameterError, match="with a ledger give classes="):
+        with pytest.raises(ParameterError, match="before they are paid for"):
             model(path).set_params(classes=None).fit(X, labels)
         with pytest.raises(BudgetExceeded):
             model(path).fit([["text", None]] * len(y), labels)

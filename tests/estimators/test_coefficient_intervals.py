@@ -18,7 +18,7 @@ from dpscd import (
     TableModel,
     load,
 )
-from dpscd.estimators.parameters import check_inference
+from dpscd.estimators.constraints import check_inference
 from dpscd.inference import ABSENT, CAPPED
 
 N = 20_000
@@ -141,12 +141,12 @@ def test_a_single_coefficient_has_its_interval_and_its_file(tmp_path):
 @pytest.mark.full
 def test_persons_are_clustered():
     groups = np.repeat(np.arange(N // 2), 2)
-    model = DPLogisticRegression(
-        1.0, inference=True, person_weight="share", random_state=0, **CLASSES
-    ).fit(X, TWO, groups=groups)
+    model = DPLogisticRegression(1.0, inference=True, random_state=0, **CLASSES)
+    model.fit(X, TWO, groups=groups)
     assert "clustered by person" in str(model.summary())
     assert model.conf_int().notna().all().all()
     assert model.privacy_.facts.n == N // 2
+    assert model.privacy_.facts.persons.weight == "share"
 
 
 @pytest.mark.full
@@ -183,6 +183,7 @@ def test_parameters_that_do_not_go_with_it_are_refused(given, words):
 
 def test_records_that_do_not_go_with_it_are_refused():
     model = DPRidge(1.0, inference=True, **RIDGE)
+    every = DPRidge(1.0, inference=True, person_weight="sum", **RIDGE)
     three = DPLogisticRegression(1.0, inference=True, classes=[0, 1, 2])
     for one, rows, y, more, words in (
         (
@@ -193,7 +194,7 @@ def test_records_that_do_not_go_with_it_are_refused():
             "sample_weight does not go with inference",
         ),
         (model, sparse.csr_array(X), Y, {}, "dense rows, not a sparse matrix"),
-        (model, X, Y, {"groups": np.arange(N)}, "needs person_weight='share'"),
+        (every, X, Y, {"groups": np.arange(N)}, "needs person_weight='share'"),
         (three, X, TWO, {}, "for two classes, not 3"),
         (model, X[:30], Y[:30], {}, "inference cannot work with n=30 "),
     ):
@@ -205,7 +206,7 @@ def test_records_that_do_not_go_with_it_are_refused():
 def test_a_cluster_is_refused():
     source = SimpleNamespace(on_dask=True, weighted=False, persons=None)
     with pytest.raises(ParameterError, match="not available on Dask"):
-        check_inference(DPRidge(inference=True), None, SimpleNamespace(dense=True), source)
+        check_inference(None, SimpleNamespace(dense=True), source)
 
 
 @pytest.mark.full

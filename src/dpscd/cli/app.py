@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from dpscd._version import __version__
 from dpscd.cli.audit import audit
 from dpscd.cli.budget import budget
-from dpscd.cli.common import DEBUG, plain_errors, stdout_is_read
+from dpscd.cli.common import DEBUG, Verb, plain_errors, stdout_is_read
 from dpscd.cli.demo import demo, example
 from dpscd.cli.evaluate import evaluate
 from dpscd.cli.export import export, report
@@ -106,7 +106,7 @@ app = typer.Typer(
 for verb in (
     plan, look, fit, predict, evaluate, inspect, verify, sign, report, demo, example, audit,
 ):  # fmt: skip
-    app.command()(verb)
+    app.command(cls=Verb)(verb)
 for group in (schema, export, budget):
     app.add_typer(group)
 

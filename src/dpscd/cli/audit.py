@@ -134,7 +134,7 @@ def audit(
                 "give one of these, or leave --model out."
             )
     except DpscdError as error:
-        typer.echo(f"Error: {in_options(str(error))}", err=True)
+        typer.echo(f"Error: {in_options(error)}", err=True)
         raise typer.Exit(2) from None
     figure = _write_figure(results, figure_path) if core else None
     if as_json:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
+from dpscd.cli.common import AsJson, Verb, plain_errors, print_json, print_table
 
 if TYPE_CHECKING:
     from dpscd.privacy.budget import BudgetState
@@ -22,7 +22,7 @@ Name = Annotated[str, typer.Option(help="Name of the data set.")]
 SomeName = Annotated[str | None, typer.Option(help="Name of the data set.", show_default="all")]
 
 
-@budget.command()
+@budget.command(cls=Verb)
 def init(
     file: File,
     dataset: Name,
@@ -76,7 +76,7 @@ def init(
         _print_states([state])
 
 
-@budget.command()
+@budget.command(cls=Verb)
 def show(file: File, dataset: SomeName = None, as_json: AsJson = False) -> None:
     """Show what is spent and left, at the budget's delta.
 
@@ -94,7 +94,7 @@ def show(file: File, dataset: SomeName = None, as_json: AsJson = False) -> None:
         _print_states(states)
 
 
-@budget.command()
+@budget.command(cls=Verb)
 def history(file: File, dataset: SomeName = None, as_json: AsJson = False) -> None:
     """List every fit that was charged, in order; unfinished ones are charged too.
 
@@ -125,7 +125,7 @@ def history(file: File, dataset: SomeName = None, as_json: AsJson = False) -> No
         _print_unit(name, unit)
 
 
-@budget.command()
+@budget.command(cls=Verb)
 def verify(
     file: File,
     head: Annotated[

@@ -1,83 +1,134 @@
 """Shared by all verbs: errors in the words of the command line, JSON and tables."""
 
+import inspect
 import json
 import os
-import re
 import select
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from dpscd.errors import DpscdError, ParameterError
+from dpscd.estimators.parameters import AUTO, TABLE, Choice, Other, Parameter, Switch
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 #: Environment variable that ``--debug`` sets: failures come with a traceback.
 DEBUG = "DPSCD_DEBUG"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
-_SAME = (
-    "bound", "class_weight", "classes", "dataset", "delta", "epochs", "epsilon", "filter",
-    "inference", "lam", "largest_class", "ledger", "level", "lot_size", "max_rows", "metric",
-    "n", "person_rows", "person_weight", "relation", "row_bound", "trials", "travel",
-)  # fmt: skip
-
-#: The options of verbs, by the parameters that they are in Python.
-OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME}
-OPTIONS |= {"random_state": "--seed", "y_bounds": "--bounds"}
-#: The same where epsilon and delta are of a score.
-SCORE_OPTIONS = OPTIONS | {"epsilon": "--private-epsilon", "delta": "--private-delta"}
-
-_VALUE = r"'[^']*'|\"[^\"]*\"|\([^()]*\)|\[[^\[\]]*\]|[^\s,;:()]*?(?=[\s,;:()]|\.(?:\s|$)|$)"
-_WORDS = {"float('inf')": "inf", ", or 'auto'": "", "leave it 'auto'": "leave it out"}
-_GIVEN = {"None": " (not given)", "False": " (not given)", "True": "", "": ""}
-
+_PLANNED = "Planned unless given"
 _FOLDED = 24  # signs in which the widest column of a table can still be read
 _BUG = 70  # exit code of what is not the user's fault
 _INTERRUPTED = 130
 
 
-def in_options(text: str, options: Mapping[str, str] = OPTIONS) -> str:
-    """Return a message with ``--epsilon 0`` instead of ``epsilon=0.0``, and so on.
+class Verb(TyperCommand):
+    """A verb: its errors name parameters as its own options do."""
 
-    Parameters that `options` does not list stay as they are.
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb."""
+        global _options
+        _options = {one.name: one.opts[0] for one in self.params if one.name}
+        return super().invoke(ctx)
+
+
+# Of the verb that runs, by the names of its parameters.
+_options: Mapping[str, str] = {}
+
+
+def in_options(error: Exception) -> str:
+    """Return the message of an error, its parameters as options: ``--epsilon 0``."""
+    return error.said(_typed) if isinstance(error, ParameterError) else str(error)
+
+
+def _typed(name: str, value: Any) -> str:
+    option = _options.get(name)
+    if option is None:
+        return f"{name} {value}"
+    if value is ... or value is True:
+        return option
+    if value is None or value is False or value == AUTO:
+        return f"{option} (not given)"
+    parts = value if isinstance(value, list | tuple) else [value]
+    return " ".join([option, *(str(part).removesuffix(".0") for part in parts)])
+
+
+def options(*names: str) -> Callable[[F], F]:
+    """Give a verb options of the table of parameters, None where they are not given.
+
+    The verb takes them as ``**parameters``; they stand before its keyword-only parameters.
     """
 
-    def option(found: re.Match[str]) -> str:
-        name, value = found[1], found[2]
-        if name == "n" and value not in _GIVEN and found.start():
-            return found[0]  # a number of records that nobody typed
-        if value in _GIVEN:
-            return options[name] + _GIVEN[value]
-        if value[0] in "'\"":
-            return f"{options[name]} {value[1:-1]}"
-        parts = (part.strip().removesuffix(".0") for part in value.strip("()[]").split(","))
-        return f"{options[name]} {' '.join(parts)}"
+    def added(verb: F) -> F:
+        signature = inspect.signature(verb, eval_str=True)
+        own = [x for x in signature.parameters.values() if x.kind is not x.VAR_KEYWORD]
+        last = [x for x in own if x.kind is x.KEYWORD_ONLY]
+        rows = [
+            inspect.Parameter(x, last_kind, default=None, annotation=_annotation(TABLE[x]))
+            for x in names
+        ]
+        every = [*(x for x in own if x not in last), *rows, *last]
+        verb.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
+        verb.__annotations__ = {x.name: x.annotation for x in every} | {"return": None}
+        return verb
 
-    names = "|".join(sorted(options, key=len, reverse=True))
-    told = re.sub(rf"(?<![\w.\-`])({names})=({_VALUE})", option, text)
-    for python, typed in _WORDS.items():
-        told = told.replace(python, typed)
-    return told
+    last_kind = inspect.Parameter.KEYWORD_ONLY
+    return added
+
+
+def _annotation(row: Parameter) -> Any:
+    """Return what Typer needs to know of a parameter."""
+    kind, declared, read = row.kind, row.typed, None
+    one: Any = kind.type
+    if isinstance(kind, Choice):
+        one = _enum(row.name, {value: value for value in kind.values})
+    elif isinstance(kind, Switch):
+        declared = f"{declared}/--no-{declared[2:]}"
+    elif row.default == AUTO:
+        read = _or_auto(kind.type)
+    elif isinstance(kind, Other) and kind.needed:
+        one = tuple[float, float]
+    option = typer.Option(
+        declared,
+        help=row.words,
+        show_default=row.usual or (False if row.default is None else str(row.default)),
+        rich_help_panel=_PLANNED if row.planned else None,
+        parser=read,
+        metavar=kind.python.upper() if read else None,
+    )
+    return Annotated[one | None, option]
+
+
+_enum: Any = StrEnum  # whose members are those of the table
+
+
+def _or_auto(number: type) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        return text if text == AUTO else number(text)
+
+    return read
 
 
 @contextmanager
-def plain_errors(
-    interrupted: str = "Interrupted.", options: Mapping[str, str] = OPTIONS
-) -> Iterator[None]:
+def plain_errors(interrupted: str = "Interrupted.") -> Iterator[None]:
     """Turn failures into one line on stderr; a traceback only with ``--debug``.
 
-    `interrupted` is the message after Ctrl-C; `options` are the options of parameters in
-    errors. Exit codes: 1 for what the user can mend, 70 for a bug, 130 after Ctrl-C. The text
-    of an unexpected error is not shown, because it might hold a value of the data.
+    `interrupted` is the message after Ctrl-C. Exit codes: 1 for what the user can mend, 70
+    for a bug, 130 after Ctrl-C. The text of an unexpected error is not shown, because it might
+    hold a value of the data.
     """
     code = 1
     try:
@@ -87,10 +138,8 @@ def plain_errors(
     except KeyboardInterrupt:
         _say(interrupted)
         code = _INTERRUPTED
-    except ParameterError as error:
-        _say(f"error: {in_options(str(error), options)}")
     except DpscdError as error:
-        _say(f"error: {error}")
+        _say(f"error: {in_options(error)}")
     except OSError as error:
         if isinstance(error, BrokenPipeError) and not stdout_is_read():
             raise typer.Exit(1) from None  # quietly, as other programs end before `head`

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpscd.cli.common import SCORE_OPTIONS, AsJson, plain_errors, print_json, print_table
+from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
 from dpscd.cli.inputs import Answers, BFloat16, KnownRecords, LabelFiles, known_records
 from dpscd.errors import DataError, ParameterError
 
@@ -28,13 +28,16 @@ def evaluate(
             "--details", help="Print the confusion matrix and whether probabilities come true."
         ),
     ] = False,
-    private_epsilon: Annotated[
+    epsilon: Annotated[
         float | None,
-        typer.Option(help="Print one noisy score instead, private for the test records."),
+        typer.Option(
+            "--private-epsilon",
+            help="Print one noisy score instead, private for the test records.",
+        ),
     ] = None,
-    private_delta: Annotated[
+    delta: Annotated[
         float | None,
-        typer.Option(help="Its delta.", show_default="min(1e-5, 1/(10 n))"),
+        typer.Option("--private-delta", help="Its delta.", show_default="min(1e-5, 1/(10 n))"),
     ] = None,
     ledger: Annotated[
         str | None, typer.Option(help="File of the budget that the noisy score is charged to.")
@@ -82,21 +85,21 @@ def evaluate(
 
     Example: dpscd evaluate model.json test.csv
     """
-    with plain_errors(options=SCORE_OPTIONS):
-        asked = {"delta": private_delta, "ledger": ledger, "dataset": dataset, "n": n}
+    with plain_errors():
+        asked = {"delta": delta, "ledger": ledger, "dataset": dataset, "n": n}
         asked |= {"metric": metric, "level": level, "bound": bound, "relation": relation}
-        if private_epsilon is None and any(value is not None for value in asked.values()):
+        if epsilon is None and any(value is not None for value in asked.values()):
             raise ParameterError(
                 "--ledger, --dataset, --private-delta, --metric, --level, --bound, --relation "
                 "and --n go with --private-epsilon: they are about the noisy score."
             )
-        if private_epsilon is not None and details:
+        if epsilon is not None and details:
             raise ParameterError(
                 "--details is not private; with --private-epsilon take --metric confusion."
             )
         test = known_records(model, data, labels, bfloat16=bfloat16)
-        if private_epsilon is not None:
-            _print_private(test, model, {"epsilon": private_epsilon, **asked}, as_json=as_json)
+        if epsilon is not None:
+            _print_private(test, model, {"epsilon": epsilon, **asked}, as_json=as_json)
             return
         answers = test.answers()
         metrics, tables = _metrics(test, answers), _tables(test, answers)

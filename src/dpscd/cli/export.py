@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
+from dpscd.cli.common import AsJson, Verb, check_writable, plain_errors, print_json
 from dpscd.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def report(
         _say_written(out, card, as_json=as_json, key="report")
 
 
-@export.command()
+@export.command(cls=Verb)
 def registry(
     model: Annotated[Path | None, typer.Argument(help="The model's file.")] = None,
     details: Annotated[
@@ -96,7 +96,7 @@ def registry(
         _say_written(str(out), found.card, as_json=as_json)
 
 
-@export.command("model-card")
+@export.command("model-card", cls=Verb)
 def model_card(
     model: Model,
     out: Annotated[Path, typer.Option(help=_OUT)],
@@ -122,7 +122,7 @@ def model_card(
         _say_written(str(out), found.card, scores, as_json=as_json)
 
 
-@export.command()
+@export.command(cls=Verb)
 def cyclonedx(
     model: Model,
     out: Annotated[Path, typer.Option(help=_OUT)],

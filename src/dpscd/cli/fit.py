@@ -3,58 +3,37 @@
 import sys
 import time
 import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
-from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json
-from dpscd.cli.inputs import (
-    AUTO,
-    BFloat16,
-    Delta,
-    LabelFiles,
-    Neighbours,
-    TrainedModel,
-    TrainingRecords,
-    training_records,
-)
+from dpscd.cli.common import AsJson, check_writable, options, plain_errors, print_json
+from dpscd.cli.inputs import BFloat16, LabelFiles, are_arrays, open_labels, open_rows
 from dpscd.errors import ParameterError
 from dpscd.estimators.registry import MODELS, kind_called, usual_kind
-from dpscd.privacy.relation import Relation
+
+_MODELS = ("auto", *(kind.name for kind in MODELS))
+if TYPE_CHECKING:
+    TrainedModel: TypeAlias = StrEnum
+else:
+    TrainedModel = StrEnum("TrainedModel", {name: name for name in _MODELS})
+_AUTO = TrainedModel("auto")
+
+# Options that only one kind of records has.
+_OF_TABLES = ("schema", "person", "max_rows", "person_weight", "dask")
+_OF_ARRAYS = ("labels", "classes", "y_bounds", "row_bound", "bfloat16")
+_MOST_CLASSES = 100_000  # beyond, it is rather a label than a number of them
 
 
-class EngineName(StrEnum):
-    """Engines of training."""
-
-    NUMBA = "numba"
-    JAX = "jax"
-
-
-class PersonWeight(StrEnum):
-    """Weight of a person's rows together."""
-
-    SHARE = "share"
-    SUM = "sum"
-
-
-_PLANNED = "Planned unless given"
-
-
-def _number(words: str) -> Any:
-    return typer.Option(help=words, show_default="auto", rich_help_panel=_PLANNED)
-
-
-def _choice(name: str, words: str, default: str | None = None) -> Any:
-    return typer.Option(
-        f"--{name}/--no-{name}",
-        help=words,
-        show_default=default or name,
-        rich_help_panel=_PLANNED,
-    )
-
-
+@options(
+    "y_bounds", "row_bound", "epsilon", "delta", "relation", "n", "max_rows", "person_weight",
+    "lam", "epochs", "lot_size", "travel", "standardise", "fit_intercept", "intercept_scaling",
+    "threshold", "clip_predictions", "engine", "ledger", "dataset", "n_jobs", "random_state",
+)  # fmt: skip
 def fit(
     data: Annotated[
         list[str],
@@ -71,25 +50,10 @@ def fit(
         str | None,
         typer.Option(help="Classes of --labels: 10 for 0 to 9, or the labels: cat,dog."),
     ] = None,
-    bounds: Annotated[
-        tuple[float, float] | None,
-        typer.Option(help="Lowest and highest number of --labels, for a regression."),
-    ] = None,
-    row_bound: Annotated[
-        float | None,
-        typer.Option(
-            help="Longest row of .npy files: longer ones are shortened.", show_default="1"
-        ),
-    ] = None,
     bfloat16: BFloat16 = False,
-    epsilon: Annotated[
-        float,
-        typer.Option(help="How much one record may influence the model; inf: not private."),
-    ] = 1.0,
-    delta: Delta = None,
     model: Annotated[
         TrainedModel, typer.Option(help="auto: logistic for classes, ridge for numbers.")
-    ] = AUTO,
+    ] = _AUTO,
     inference: Annotated[
         bool,
         typer.Option(
@@ -103,10 +67,6 @@ def fit(
             "--robust", help="--inference that does not assume that the model is true."
         ),
     ] = False,
-    relation: Neighbours = Relation.ZERO_OUT,
-    n: Annotated[
-        int | None, typer.Option("--n", help="Declared number of records; for add-remove.")
-    ] = None,
     person: Annotated[
         str | None,
         typer.Option(
@@ -114,84 +74,14 @@ def fit(
             show_default="the schema's, else every record by itself",
         ),
     ] = None,
-    max_rows: Annotated[
-        int | None,
-        typer.Option(min=1, help="Rows of a person in one step, at most.", show_default="100"),
-    ] = None,
-    person_weight: Annotated[
-        PersonWeight | None,
-        typer.Option(
-            help="sum: each row counts, up to the clip; share: a person's rows share a weight.",
-            show_default="sum",
-        ),
-    ] = None,
     class_weight: Annotated[
         list[str] | None,
         typer.Option(
             metavar="CLASS=WEIGHT",
             help="How much records of a class count, such as yes=10; may be repeated.",
-            rich_help_panel=_PLANNED,
         ),
     ] = None,
-    lam: Annotated[
-        float | None, _number("Strength of the penalty on the coefficients.")
-    ] = None,
-    epochs: Annotated[
-        float | None, _number("How often each record is used, on average.")
-    ] = None,
-    lot_size: Annotated[int | None, _number("Records of a step, on average.")] = None,
-    travel: Annotated[
-        float | None,
-        _number("How far a record may move the model in all; shorter needs less noise."),
-    ] = None,
-    standardise: Annotated[
-        bool | None,
-        _choice(
-            "standardise",
-            "Release noisy means and spreads first, and train on standardised features.",
-            "auto",
-        ),
-    ] = None,
-    intercept: Annotated[
-        bool | None, _choice("intercept", "Whether the model has an intercept.")
-    ] = None,
-    intercept_scaling: Annotated[
-        float | None, _number("Constant that stands for the intercept beside the features.")
-    ] = None,
-    threshold: Annotated[
-        float | None, _number("Of --model huber: errors beyond it count by their size alone.")
-    ] = None,
-    clip_predictions: Annotated[
-        bool | None,
-        _choice(
-            "clip-predictions",
-            "Whether a regression's predictions stay within the bounds of its target.",
-        ),
-    ] = None,
-    ledger: Annotated[
-        str | None, typer.Option(help="File of the privacy budget to charge.")
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Name of the data set in the ledger.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 for one per core.")] = 1,
-    engine: Annotated[
-        EngineName | None,
-        typer.Option(
-            help="What computes the training. jax: dense rows on a GPU; needs the extra jax.",
-            show_default="numba",
-        ),
-    ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            help="Train where Parquet files are: the address of a Dask scheduler, or local.",
-            show_default="this process",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Make it repeatable; then privacy rests on this number.")
-    ] = None,
+    *,
     seed_is_secret: Annotated[
         bool,
         typer.Option(
@@ -199,6 +89,13 @@ def fit(
             help="Nobody else knows the seed, which has 96 bits or more; for --ledger.",
         ),
     ] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            help="Train where Parquet files are: the address of a Dask scheduler, or local.",
+            show_default="this process",
+        ),
+    ] = None,
     timings: Annotated[
         bool,
         typer.Option(
@@ -207,6 +104,7 @@ def fit(
         ),
     ] = False,
     as_json: AsJson = False,
+    **parameters: Any,
 ) -> None:
     """Train a differentially private model on a table, or on rows of numbers in .npy files.
 
@@ -217,89 +115,165 @@ def fit(
 
     Example: dpscd fit patients.csv --schema patients.toml --epsilon 1 --out model.json
     """
-    interrupted = (
-        "Interrupted; no model was written."
-        if ledger is None
-        else "Interrupted; no model was written. What was charged to the ledger stays charged."
-    )
+    charged = parameters["ledger"] is not None
+    interrupted = "Interrupted; no model was written."
+    if charged:
+        interrupted += " What was charged to the ledger stays charged."
     with plain_errors(interrupted):
-        asked = _inference(model.value, inference=inference, robust=robust)
-        weight = person_weight and person_weight.value
-        table = {"schema": schema, "person": person, "max_rows": max_rows}
-        arrays = {"labels": labels, "classes": classes, "bounds": bounds}
-        records = training_records(
-            data,
-            {**table, "person_weight": weight, "dask": dask},
-            {**arrays, "row_bound": row_bound, "bfloat16": bfloat16 or None},
-        )
+        given = {name: value for name, value in parameters.items() if value is not None}
+        if inference or robust:
+            given["inference"] = _intervals(model.value, robust=robust)
+        arrays = are_arrays(data)
+        table = {"schema": schema, "person": person, "dask": dask}
+        files = {"labels": labels, "classes": classes, "bfloat16": bfloat16 or None}
+        _refuse_others({**table, **files, **given}, arrays=arrays)
+        if arrays:
+            records = _arrays(data, labels, classes, given, bfloat16=bfloat16)
+        else:
+            records = _table(data, schema, person, dask, given)
         check_writable(out)
         kind = _kind(model.value, records)
-        planned = _given(
-            kind.estimator,
-            lam=lam,
-            epochs=epochs,
-            lot_size=lot_size,
-            travel=travel,
-            standardise=standardise,
-            fit_intercept=intercept,
-            intercept_scaling=intercept_scaling,
-            threshold=threshold,
-            clip_predictions=clip_predictions,
-            engine=engine and engine.value,
-            class_weight=dict(map(_weight, class_weight)) if class_weight else None,
-        )
-        estimator = kind.estimator(
-            epsilon=epsilon,
-            delta="auto" if delta is None else delta,
-            relation=relation.value,
-            n=n,
-            ledger=ledger,
-            dataset=dataset,
-            n_jobs=jobs,
-            random_state=_random_state(seed, secret=seed_is_secret, ledger=ledger),
-            **asked,
-            **planned,
-            **records.parameters,
-        )
+        if class_weight:
+            given["class_weight"] = dict(map(_weight, class_weight))
+        _refuse_foreign(kind, given)
+        seed = given.get("random_state")
+        given["random_state"] = _random_state(seed, secret=seed_is_secret, charged=charged)
         start = time.perf_counter()
-        found = _train(records, estimator)
+        found = _train(records, kind.estimator(**given, **records.labels))
         seconds = time.perf_counter() - start if timings else None
         found.save(out)
         _print_result(found, out, seconds, as_json=as_json)
 
 
-def _inference(name: str, *, inference: bool, robust: bool) -> dict[str, Any]:
-    """Return the estimator's parameters for intervals, or refuse a model that has none."""
-    if not (inference or robust):
-        return {}
+# --- records ----------------------------------------------------------------------------------
+
+
+class _Records(NamedTuple):
+    """Records to train on, none of which is read."""
+
+    classifies: bool
+    labels: dict[str, Any]  # parameters that say which labels there are
+    train: Callable[[Any], Any]
+
+
+def _refuse_others(given: dict[str, Any], *, arrays: bool) -> None:
+    """Refuse options of the other kind of records."""
+    where = "files of a table, not with rows in .npy files" if arrays else "rows in .npy files"
+    for name in _OF_TABLES if arrays else _OF_ARRAYS:
+        if given.get(name) is not None:
+            raise ParameterError(f"{{{name}}} goes with {{}}.", where, **{name: ...})
+
+
+def _arrays(
+    data: Sequence[str],
+    labels: Sequence[str] | None,
+    classes: str | None,
+    given: dict[str, Any],
+    *,
+    bfloat16: bool,
+) -> _Records:
+    if (classes is None) == ("y_bounds" not in given):
+        raise ParameterError(
+            "give --classes with the classes of --labels, or --bounds with their lowest and "
+            "highest number; one of both."
+        )
+    rows = open_rows(data, bfloat16=bfloat16)
+    each = open_labels(labels, len(rows))
+    own = {} if classes is None else {"classes": declared_classes(classes)}
+    return _Records(classes is not None, own, lambda model: model.fit(rows, each))
+
+
+def declared_classes(text: str) -> list[Any]:
+    """Return the classes of a list of labels, or of their number: "3" is 0, 1 and 2."""
+    labels = [label.strip() for label in text.split(",")]
+    whole = all(label.removeprefix("-").isdecimal() for label in labels)
+    if len(labels) > 1:
+        return [int(label) for label in labels] if whole else list(labels)
+    if not whole or not 2 <= int(text) <= _MOST_CLASSES:
+        raise ParameterError(
+            f"--classes {text} must be a number from 2 to {_MOST_CLASSES}, which means the "
+            "labels 0, 1, 2 and so on, or the labels with commas between."
+        )
+    return list(range(int(text)))
+
+
+def _table(
+    data: Sequence[str],
+    schema: Path | None,
+    person: str | None,
+    dask: str | None,
+    given: dict[str, Any],
+) -> _Records:
+    from dpscd.preprocessing.schema import Schema
+
+    if schema is None:
+        raise ParameterError("a table needs --schema; dpscd schema init makes one.")
+    known = Schema.read(schema)
+    known = known if person is None else known.with_person(person)
+    if known.person is None and {"max_rows", "person_weight"} & set(given):
+        raise ParameterError(
+            "--max-rows and --person-weight go with --person, or with person in the schema."
+        )
+
+    def train(estimator: Any) -> Any:
+        from dpscd import TableModel
+
+        model = TableModel(known, estimator)
+        if dask is None:
+            return model.fit(data)
+        with _cluster(dask, data) as records:
+            return model.fit(records)
+
+    return _Records(bool(known.target.classes), {}, train)
+
+
+@contextmanager
+def _cluster(address: str, data: Sequence[str]) -> Iterator[Any]:
+    """Connect to a cluster and return the files as a table that its workers read."""
+    if not all(file.lower().endswith((".parquet", ".pq")) for file in data):
+        raise ParameterError("--dask reads Parquet files, which workers can share.")
+    try:
+        from dpscd.distributed.cluster import connected, parquet
+    except ImportError:
+        raise ParameterError(
+            "--dask needs Dask; install it with: pip install 'dask[dataframe,distributed]'"
+        ) from None
+    with connected(address):
+        yield parquet(data)
+
+
+# --- the estimator ----------------------------------------------------------------------------
+
+
+def _kind(name: str, records: _Records) -> Any:
+    """Return the kind of model, or refuse one that does not match the labels of arrays."""
+    usual = usual_kind(classifies=records.classifies)
+    kind = usual if name == "auto" else kind_called(name)
+    if records.labels and not kind.classifies:
+        raise ParameterError(f"--model {name} needs --bounds to say what labels there are.")
+    return kind
+
+
+def _intervals(name: str, *, robust: bool) -> bool | str:
+    """Return what is asked of inference, or refuse a model that has no intervals."""
     if name != "auto" and not kind_called(name).has_intervals:
         able = " or ".join(kind.name for kind in MODELS if kind.has_intervals)
         raise ParameterError(
             f"--model {name} has no confidence intervals: --inference needs {able}."
         )
-    return {"inference": "robust" if robust else True}
+    return "robust" if robust else True
 
 
-def _kind(name: str, records: TrainingRecords) -> Any:
-    """Return the kind of model, or refuse one that does not match the labels."""
-    usual = usual_kind(classifies=records.classifies)
-    kind = usual if name == "auto" else kind_called(name)
-    for given, option, own in (("classes", "--bounds", True), ("y_bounds", "--classes", False)):
-        if given in records.parameters and kind.classifies != own:
-            raise ParameterError(f"--model {name} needs {option} to say what labels there are.")
-    return kind
-
-
-def _given(estimator: type, **planned: Any) -> dict[str, Any]:
-    """Return the parameters that were given, or refuse those that the estimator lacks."""
-    given = {name: value for name, value in planned.items() if value is not None}
-    known: Any = estimator()
-    foreign = sorted(set(given) - set(known.get_params()))
-    if foreign:
+def _refuse_foreign(kind: Any, given: dict[str, Any]) -> None:
+    """Refuse options that the kind of model does not have."""
+    if "y_bounds" in given and kind.classifies:
         raise ParameterError(
-            f"--{foreign[0].replace('_', '-')} is not a parameter of {estimator.__name__}."
+            f"--model {kind.name} needs --classes to say what labels there are."
         )
-    return given
+    for name in sorted(set(given) - set(kind.estimator().get_params())):
+        raise ParameterError(
+            f"{{{name}}} is not a parameter of {{}}.", kind.type, **{name: ...}
+        )
 
 
 def _weight(text: str) -> tuple[str, float]:
@@ -316,13 +290,13 @@ def _weight(text: str) -> tuple[str, float]:
     return label, number
 
 
-def _random_state(seed: int | None, *, secret: bool, ledger: str | None) -> Any:
+def _random_state(seed: int | None, *, secret: bool, charged: bool) -> Any:
     """Return the estimator's random state, or raise ParameterError before reading."""
     from dpscd import SecretSeed
 
     if secret and seed is None:
         raise ParameterError("--seed-is-secret goes with --seed.")
-    if seed is not None and ledger is not None and not secret:
+    if seed is not None and charged and not secret:
         raise ParameterError(
             "--seed cannot be charged to --ledger: the charge does not hold for noise that "
             "others can draw again. If nobody will ever know the seed, add --seed-is-secret."
@@ -330,7 +304,7 @@ def _random_state(seed: int | None, *, secret: bool, ledger: str | None) -> Any:
     return SecretSeed(seed) if seed is not None and secret else seed
 
 
-def _train(records: TrainingRecords, estimator: Any) -> Any:
+def _train(records: _Records, estimator: Any) -> Any:
     from dpscd import PrivacyWarning, UtilityWarning
 
     estimator.set_params(verbose=int(sys.stderr.isatty()))
@@ -343,6 +317,9 @@ def _train(records: TrainingRecords, estimator: Any) -> Any:
         if issubclass(warning.category, PrivacyWarning | UtilityWarning):
             typer.echo(f"warning: {warning.message}", err=True)
     return found
+
+
+# --- what is said -----------------------------------------------------------------------------
 
 
 def _print_result(model: Any, out: Path, seconds: float | None, *, as_json: bool) -> None:

@@ -1,8 +1,7 @@
 """What verbs are given: models, records of tables or of ``.npy`` files, shared options."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
@@ -35,18 +34,15 @@ Delta = Annotated[
 
 Neighbours = Annotated[Relation, typer.Option(help="Which tables count as neighbours.")]
 
-_NAMES = [kind.name for kind in MODELS]
 _AUDITED = [kind.name for kind in MODELS if kind.task != "counts"]
 
 if TYPE_CHECKING:
     AuditedModel: TypeAlias = StrEnum
-    TrainedModel: TypeAlias = StrEnum
 else:
-    TrainedModel = StrEnum("TrainedModel", {name.upper(): name for name in ["auto", *_NAMES]})
     AuditedModel = StrEnum("AuditedModel", {name.upper(): name for name in ["all", *_AUDITED]})
 
-#: What is trained, and what is attacked, unless a model is named.
-AUTO, ALL = TrainedModel("auto"), AuditedModel("all")
+#: What is attacked, unless a model is named.
+ALL = AuditedModel("all")
 
 
 def load_model(path: Path) -> Any:
@@ -113,129 +109,6 @@ def open_labels(files: Sequence[str] | None, count: int) -> Any:
     if sum(map(len, parts)) != count:
         raise ParameterError("--labels must have as many labels as there are rows.")
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def declared_classes(text: str) -> list[Any]:
-    """Return the classes of a list of labels, or of their number: "3" is 0, 1 and 2."""
-    labels = [label.strip() for label in text.split(",")]
-    whole = all(label.removeprefix("-").isdecimal() for label in labels)
-    if len(labels) == 1:
-        if not whole or not 2 <= int(text) <= _MOST_CLASSES:
-            raise ParameterError(
-                f"--classes {text} must be a number from 2 to {_MOST_CLASSES}, which means the "
-                "labels 0, 1, 2 and so on, or the labels with commas between."
-            )
-        return list(range(int(text)))
-    return [int(label) for label in labels] if whole else list(labels)
-
-
-_MOST_CLASSES = 100_000  # beyond, it is rather a label than a number of them
-
-
-# --- to train on -----------------------------------------------------------------------------
-
-
-def training_records(
-    data: Sequence[str], table: Mapping[str, Any], array: Mapping[str, Any]
-) -> "TrainingRecords":
-    """Return the records of files, or raise ParameterError for options of the other kind.
-
-    `table` and `array` are the options of both kinds; None where they are not given.
-    """
-    if are_arrays(data):
-        _refuse(table, "files of a table, not with rows in .npy files")
-        return _TrainingArrays(data, **array)
-    _refuse(array, "rows in .npy files")
-    return _TrainingTable(data, **table)
-
-
-def _refuse(options: Mapping[str, Any], where: str) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise ParameterError(f"--{name.replace('_', '-')} goes with {where}.")
-
-
-class _TrainingArrays:
-    def __init__(
-        self,
-        data: Sequence[str],
-        *,
-        labels: Sequence[str] | None,
-        classes: str | None,
-        bounds: tuple[float, float] | None,
-        row_bound: float | None,
-        bfloat16: bool | None,
-    ) -> None:
-        if (classes is None) == (bounds is None):
-            raise ParameterError(
-                "give --classes with the classes of --labels, or --bounds with their lowest "
-                "and highest number; one of both."
-            )
-        self._rows = open_rows(data, bfloat16=bool(bfloat16))
-        self._labels = open_labels(labels, len(self._rows))
-        self.classifies = classes is not None
-        self.parameters: dict[str, Any] = {"y_bounds": bounds}
-        if classes is not None:
-            self.parameters = {"classes": declared_classes(classes)}
-        if row_bound is not None:
-            self.parameters["row_bound"] = row_bound
-
-    def train(self, estimator: Any) -> Any:
-        return estimator.fit(self._rows, self._labels)
-
-
-class _TrainingTable:
-    def __init__(
-        self,
-        data: Sequence[str],
-        *,
-        schema: Path | None,
-        person: str | None,
-        max_rows: int | None,
-        person_weight: str | None,
-        dask: str | None,
-    ) -> None:
-        from dpscd.preprocessing.schema import Schema
-
-        if schema is None:
-            raise ParameterError("a table needs --schema; dpscd schema init makes one.")
-        known = Schema.read(schema)
-        self.schema = known if person is None else known.with_person(person)
-        self._data, self._dask = data, dask
-        self.classifies = bool(known.target.classes)
-        given = {"max_rows": max_rows, "person_weight": person_weight}
-        self.parameters = {name: value for name, value in given.items() if value is not None}
-        if self.parameters and self.schema.person is None:
-            raise ParameterError(
-                "--max-rows and --person-weight go with --person, or with person in the schema."
-            )
-
-    def train(self, estimator: Any) -> Any:
-        from dpscd import TableModel
-
-        model = TableModel(self.schema, estimator)
-        if self._dask is None:
-            return model.fit(self._data)
-        with _cluster(self._dask, self._data) as records:
-            return model.fit(records)
-
-
-TrainingRecords: TypeAlias = _TrainingArrays | _TrainingTable
-
-
-@contextmanager
-def _cluster(address: str, data: Sequence[str]) -> Iterator[Any]:
-    """Connect to a cluster and return the files as a table that its workers read."""
-    if not all(file.lower().endswith((".parquet", ".pq")) for file in data):
-        raise ParameterError("--dask reads Parquet files, which workers can share.")
-    try:
-        from dpscd.distributed.cluster import connected, parquet
-    except ImportError:
-        raise ParameterError(
-            "--dask needs Dask; install it with: pip install 'dask[dataframe,distributed]'"
-        ) from None
-    with connected(address):
-        yield parquet(data)
 
 
 # --- to compare answers with ------------------------------------------------------------------

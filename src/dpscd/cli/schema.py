@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dpscd.cli.common import AsJson, check_writable, plain_errors, print_json, print_table
+from dpscd.cli.common import AsJson, Verb, check_writable, plain_errors, print_json, print_table
 from dpscd.errors import ParameterError
 
 schema = typer.Typer(
@@ -17,7 +17,7 @@ schema = typer.Typer(
 )
 
 
-@schema.command()
+@schema.command(cls=Verb)
 def init(
     data: Annotated[str, typer.Argument(help="CSV or Parquet; - reads CSV from a pipe.")],
     out: Annotated[Path, typer.Option(help="The schema's file (TOML).", dir_okay=False)],
@@ -95,7 +95,7 @@ def init(
             )
 
 
-@schema.command()
+@schema.command(cls=Verb)
 def check(
     file: Annotated[Path, typer.Argument(help="The schema's file (TOML).")],
     data: Annotated[

@@ -80,8 +80,10 @@ def _refuse_flags(flags: str) -> None:
         loose = ("fast" in name and "honor" not in name) or name.endswith("_ftz")
         if loose and value.lower() not in ("false", "0"):
             raise ParameterError(
-                f"engine='jax' does not run with {flag} in XLA_FLAGS: the noise would not have "
-                "the precision that is accounted for. Remove the flag and start again."
+                "{engine} does not run with {} in XLA_FLAGS: the noise would not have the "
+                "precision that is accounted for. Remove the flag and start again.",
+                flag,
+                engine="jax",
             )
 
 
@@ -92,8 +94,10 @@ def device() -> Any:
         found = jax.devices(found)[0]
     if found.platform not in _PLATFORMS:
         raise ParameterError(
-            f"engine='jax' runs on processors and GPUs; {found.platform!r} has no double "
-            "precision of its own, on which the noise rests. Use engine='numba'."
+            "{engine} runs on processors and GPUs; {!r} has no double precision of its own, on "
+            "which the noise rests. Use 'numba'.",
+            found.platform,
+            engine="jax",
         )
     return found
 

@@ -11,20 +11,19 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from dpscd.errors import DataError
-from dpscd.estimators.documentation import parametrised
-from dpscd.estimators.fitting import Fitting
-from dpscd.estimators.parameters import (
+from dpscd.estimators.constraints import (
     CHOSEN,
     KnownParameters,
     check_for_dask,
     check_inference,
     check_shared,
     delta_of,
-    given,
-    is_auto,
     threads_of,
     warn_of_target,
 )
+from dpscd.estimators.documentation import parametrised
+from dpscd.estimators.fitting import Fitting
+from dpscd.estimators.parameters import given, is_auto
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.sources import Arrays, DaskArrays, Given, Opened, RecordSource
@@ -34,7 +33,7 @@ from dpscd.information import ROBUST, is_robust
 from dpscd.model.card import PrivacyCard
 from dpscd.model.file import LOCAL, write_fit
 from dpscd.model.fit import Fit
-from dpscd.persons import PersonFacts
+from dpscd.persons import SHARE, SUM, PersonFacts
 from dpscd.plan import Plan
 from dpscd.planning import default_constant, worth_standardising
 from dpscd.preprocessing.containers import is_dask
@@ -67,7 +66,7 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
     intercept_scaling: float | str = "auto"
     standardise: bool | str = "auto"
     max_rows: int = 100
-    person_weight: str = "sum"
+    person_weight: str = "auto"
     ledger: str | None = None
     dataset: str | None = None
     n_jobs: int | None = None
@@ -213,7 +212,10 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
 
     def persons_in(self, column: str | None) -> PersonFacts:
         """Return what is public about persons: identified by a column, or given to `fit`."""
-        return PersonFacts(column, str(self.person_weight), int(self.max_rows))
+        weight = given("person_weight", self.person_weight)
+        if weight is None:
+            weight = SHARE if getattr(self, "inference", False) else SUM
+        return PersonFacts(column, weight, int(self.max_rows))
 
     def _set_features(self, count: int, names: Sequence[str] | None) -> None:
         """Store the number of features, and their names, for scikit-learn."""
@@ -297,7 +299,7 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         if target.private:
             warn_of_target(target, n, records.features + int(bool(self.fit_intercept)))
         if getattr(self, "inference", False):
-            check_inference(self, classes, records, source)
+            check_inference(classes, records, source)
         facts = self.stated(
             classes,
             standardised=self._standardises(n, records.features, target),
@@ -326,20 +328,20 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         """Return the public facts of a fit: those `known` of its records, and parameters."""
         row_bound, constant = float(self.row_bound), 0.0
         if self.fit_intercept:
-            scaling = given(self.intercept_scaling)
+            scaling = given("intercept_scaling", self.intercept_scaling)
             if scaling is None:
                 scaling = default_constant(row_bound, standardised=standardised)
             constant = float(scaling)
         asked = getattr(self, "inference", False)
         width, persons = known["d"] + int(constant != 0.0), known["persons"] is not None
         robust = is_robust(asked, width, logistic=self._kind.classifies, persons=persons)
-        threshold = given(getattr(self, "threshold", None))
+        threshold = given("threshold", getattr(self, "threshold", "auto"))
         return Facts(
             loss=self._loss(classes),
             labels=self._labels(classes),
             row_bound=row_bound,
             constant=constant,
-            threshold=None if threshold is None else float(threshold),
+            threshold=threshold,
             standardised=standardised,
             inference=(ROBUST if robust else "model") if asked else "",
             declared=not self._kind.classifies or getattr(self, "classes", None) is not None,
@@ -350,7 +352,7 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
     @property
     def _fixed(self) -> dict[str, Any]:
         """What a plan would choose, where it is given; None is planned."""
-        return {name: given(getattr(self, name)) for name in CHOSEN}
+        return {name: given(name, getattr(self, name)) for name in CHOSEN}
 
     def _standardises(self, n: int, d: int, target: PrivacyTarget) -> bool:
         """Return whether moments are released first to standardise with."""

@@ -11,8 +11,8 @@ from dpscd.errors import ParameterError, PrivacyWarning
 from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import parametrised
 from dpscd.estimators.intervals import WithIntervals
-from dpscd.estimators.parameters import check_inference_parameters, given
-from dpscd.estimators.validation import check_number, label_set, sorted_classes, warn_user
+from dpscd.estimators.parameters import Number, check, is_auto
+from dpscd.estimators.validation import label_set, sorted_classes, warn_user
 from dpscd.link import Link
 from dpscd.preprocessing.cells import text_of
 from dpscd.records.labels import ClassLabels
@@ -75,16 +75,18 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         weights = self.class_weight
         if isinstance(weights, str):
             raise ParameterError(
-                f"class_weight={weights!r} is not available: it would count the records of "
-                "each class, which is a release of its own. Give a dict of public weights."
+                "{class_weight} is not available: it would count the records of each class, "
+                "which is a release of its own. Give a dict of public weights.",
+                class_weight=weights,
             )
         if weights is not None:
             if not isinstance(weights, Mapping):
                 raise ParameterError(
-                    f"class_weight={weights!r} must be None or a dict from class to weight."
+                    "{class_weight} must be None or a dict from class to weight.",
+                    class_weight=weights,
                 )
             for label, weight in weights.items():
-                check_number(f"class_weight[{label!r}]", weight, strict=False)
+                check(f"class_weight[{label!r}]", weight, Number(reached=True))
 
     def _declared_classes(self) -> npt.NDArray[Any]:
         labels = self.classes
@@ -93,7 +95,8 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
         classes = sorted_classes(labels)
         if classes is None or len(classes) < 2:
             raise ParameterError(
-                f"classes={self.classes!r} must be at least two different labels of one type."
+                "{classes} must be at least two different labels of one type.",
+                classes=self.classes,
             )
         return classes
 
@@ -104,8 +107,9 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
             classes = label_set(y)
             if len(classes) < 2:
                 raise ParameterError(
-                    "classes=None takes the classes from y, which has only one class; give "
-                    "classes= with at least two."
+                    "{classes} takes the classes from y, which has only one class; name at "
+                    "least two.",
+                    classes=None,
                 )
             if float(self.epsilon) < np.inf:
                 warn_user(
@@ -128,7 +132,7 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
                     "classes."
                 )
             per_class = np.array([float(own.get(text, 1.0)) for text in texts])
-            if float(self.epsilon) < np.inf and given(self.lam) is None:
+            if float(self.epsilon) < np.inf and is_auto(self.lam):
                 # A record's whole contribution is bounded: weights above 1 would be cut.
                 per_class /= max(per_class.max(), 1e-300)
             weights = tuple(per_class.tolist())
@@ -145,11 +149,7 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
 
     Parameters
     ----------
-    {first}
-    {classes}
-    {inference}
-    {engine}
-    {last}
+    {parameters}
 
     Attributes
     ----------
@@ -178,10 +178,6 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
     """
 
     inference: bool | str = False
-
-    def _check_own_parameters(self) -> None:
-        super()._check_own_parameters()
-        check_inference_parameters(self)
 
     def _loss(self, classes: npt.NDArray[Any]) -> str:
         return "Logistic" if len(classes) == 2 else "Softmax"
@@ -236,10 +232,7 @@ class DPLinearSVC(DPLinearClassifier):
 
     Parameters
     ----------
-    {first}
-    {classes}
-    {engine}
-    {last}
+    {parameters}
 
     Attributes
     ----------

@@ -161,7 +161,9 @@ class Fitting:
         if not self.target.private:
             if facts.engine != "numba":
                 raise ParameterError(
-                    "epsilon=inf is trained by engine='numba'; leave engine out."
+                    "{epsilon} does not go with {engine}: leave the engine out.",
+                    epsilon=self.target.epsilon,
+                    engine=facts.engine,
                 )
             return Plan(self.target, facts, ())
         plan = plan_fit(facts, self.target, workers=self.workers, **self.fixed)

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import ParameterError
+from dpscd.estimators.parameters import Number, check
 from dpscd.estimators.sklearn_compat import check_fitted
-from dpscd.estimators.validation import check_number
 from dpscd.inference import ABSENT, CAPPED, Found, Inference, Path, coefficient_map
 from dpscd.information import measure_of
 from dpscd.model.fit import Fit
@@ -189,9 +189,8 @@ def _combined(terms: Terms, weights: Mapping[str, float]) -> Terms:
     for name, weight in weights.items():
         if name not in known:
             raise ParameterError(f"there is no term {name!r}; there are {', '.join(known)}.")
-        row += (
-            check_number(f"weights[{name!r}]", weight, low=-math.inf) * terms.rows[known[name]]
-        )
+        check(f"weights[{name!r}]", weight, Number(-1e100))
+        row += float(weight) * terms.rows[known[name]]
     name = " ".join(
         f"{'-' if weight < 0 else '+'} {'' if abs(weight) == 1 else f'{abs(weight):g} '}{name}"
         for name, weight in weights.items()
@@ -204,9 +203,9 @@ def intervals_of(model: Any, terms: Terms, alpha: float) -> Intervals:
     import pandas as pd  # not needed to load a model
 
     model = getattr(model, "estimator_", model)
-    level = 1.0 - check_number("alpha", alpha)
+    level = 1.0 - float(check("alpha", alpha, Number(high=1.0)))
     if not level > 0.0:
-        raise ParameterError(f"alpha={alpha!r} must lie between 0 and 1.")
+        raise ParameterError("{alpha} must lie between 0 and 1.", alpha=alpha)
     found, values = _found(model, terms)
     reach = _NORMAL.inv_cdf(0.5 + level / 2.0)
     good = np.array([reason is None for reason in found.refused])
@@ -240,7 +239,8 @@ def _found(model: Any, terms: Terms) -> tuple[Found, Floats]:
     if not fit.has_intervals:
         raise ParameterError(
             "this model was trained for prediction: its coefficients are shrunk, or inflated, "
-            "and have no intervals. Train it with inference=True."
+            "and have no intervals. Train it with {inference}.",
+            inference=True,
         )
     problem = fit.state.problem
     inference = inference_of(fit.state)

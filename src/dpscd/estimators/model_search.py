@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.metaestimators import available_if
 
 from dpscd.errors import CardError, UtilityWarning
+from dpscd.estimators.constraints import check_budget, delta_of
 from dpscd.estimators.fitting import Charge
-from dpscd.estimators.parameters import check_budget, delta_of, given
+from dpscd.estimators.parameters import Integer, Number, check, is_auto
 from dpscd.estimators.private_score import held_out, public_count
 from dpscd.estimators.search_plan import (
     SearchedRecords,
@@ -27,7 +28,7 @@ from dpscd.estimators.search_plan import (
 )
 from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted
 from dpscd.estimators.table import TableModel
-from dpscd.estimators.validation import check_integer, check_number, warn_user
+from dpscd.estimators.validation import warn_user
 from dpscd.model.card import PrivacyCard
 from dpscd.model.fit import run
 from dpscd.plan import Plan
@@ -203,10 +204,10 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         """
         # Of public facts only.
         check_budget(self.ledger, self.dataset, self.random_state)
-        check_number("epsilon", self.epsilon, high=_LARGEST)
-        check_number("holdout", self.holdout, low=0.01, high=0.9)
+        check("epsilon", self.epsilon, Number(high=_LARGEST))
+        check("holdout", self.holdout, Number(0.01, 0.9))
         if self.bound is not None:
-            check_number("bound", self.bound)
+            check("bound", self.bound, Number())
         candidates = made_candidates(self.candidates, self.param_grid)
         common = common_of(candidates, Relation.parse(self.relation).value)
         unit = common.unit(groups)
@@ -252,8 +253,9 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
             What is left to each run, and how exact scores are.
         """
         count = len(made_candidates(self.candidates, self.param_grid))
-        declared = check_integer("n", n) if Relation.parse(self.relation).needs_n else None
-        target, n = self._target(check_integer("n", n), declared, RECORD)
+        check("n", n, Integer())
+        declared = int(n) if Relation.parse(self.relation).needs_n else None
+        target, n = self._target(int(n), declared, RECORD)
         return self._price(target, count, part_sizes(n, float(self.holdout)))
 
     def _price(
@@ -268,10 +270,10 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
 
     def stop_of(self, candidates: int) -> float:
         """Return the probability that a run is the last, given the number of candidates."""
-        mean = given(self.mean_runs)
-        if mean is None:
+        mean = self.mean_runs
+        if is_auto(mean):
             mean = min(2.0 * candidates, 1.0 / LEAST_STOP)
-        return 1.0 / check_number("mean_runs", mean, low=1.5, high=1.0 / LEAST_STOP)
+        return 1.0 / float(check("mean_runs", mean, Number(1.5, 1.0 / LEAST_STOP)))
 
     def _search(
         self, plan: SearchPlan, records: SearchedRecords, source: Source, relation: Relation

@@ -1,233 +1,417 @@
-"""Parameters of estimators: what is allowed, and what is said of those that are not."""
+"""The table of parameters: checks, messages, docstrings and options are made from it."""
 
-import difflib
-import inspect
 import math
-import os
-from numbers import Integral
-from typing import Any, Self
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
-import numpy as np
+from dpscd.errors import ParameterError
+from dpscd.privacy.relation import Relation
 
-from dpscd.errors import ParameterError, PrivacyWarning, UtilityWarning
-from dpscd.estimators.validation import check_integer, check_number, warn_user
-from dpscd.forecast import noise_warning
-from dpscd.information import ROBUST
-from dpscd.kernels.persons import MOST_ROWS
-from dpscd.persons import SHARE, SUM
-from dpscd.planning import default_delta
-from dpscd.privacy.random import SecretSeed
-from dpscd.privacy.relation import FORMAL, PrivacyTarget, Relation
-from dpscd.solvers.on_device import ENGINES
+AUTO = "auto"
 
-#: Parameters that a plan chooses where they are not given.
-CHOSEN = ("lam", "epochs", "lot_size", "travel")
-_MOST_THREADS = 10_000  # far more than any machine has
+
+# --- kinds of values --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Number:
+    """Numbers above `low`, or from it on if it is `reached`, up to `high`."""
+
+    low: float = 0.0
+    high: float = 1e100
+    reached: bool = False
+
+    python: ClassVar[str] = "float"
+    type: ClassVar[type] = float
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value is allowed."""
+        if not isinstance(value, Real) or isinstance(value, bool):
+            return False
+        x = float(value)
+        return (self.low <= x if self.reached else self.low < x) and x <= self.high
+
+    @property
+    def words(self) -> str:
+        """What is allowed."""
+        low = f"a number {'of at least' if self.reached else 'greater than'} {self.low:g}"
+        if math.isinf(self.high):
+            return f"{low} (the float inf trains without privacy)"
+        return f"{low}, up to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Integer:
+    """Whole numbers from `low` on, up to `high`, and `others`."""
+
+    low: int = 1
+    high: float = math.inf
+    others: tuple[int, ...] = ()
+
+    python: ClassVar[str] = "int"
+    type: ClassVar[type] = int
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value is allowed."""
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            return False
+        return self.low <= int(value) <= self.high or value in self.others
+
+    @property
+    def words(self) -> str:
+        """What is allowed."""
+        found = f"an integer of at least {self.low}"
+        if self.high < math.inf:
+            found = f"an integer from {self.low} to {self.high:,}"
+        return " or ".join([found, *map(str, self.others)])
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few texts."""
+
+    values: tuple[str, ...]
+
+    type: ClassVar[type] = str
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value is allowed."""
+        return isinstance(value, str) and value in self.values
+
+    @property
+    def python(self) -> str:
+        """The type in a docstring."""
+        return f"{{{', '.join(map(repr, self.values))}}}"
+
+    @property
+    def words(self) -> str:
+        """What is allowed."""
+        return " or ".join(map(repr, self.values))
+
+
+@dataclass(frozen=True)
+class Switch:
+    """True or False."""
+
+    python: ClassVar[str] = "bool"
+    type: ClassVar[type] = bool
+    words: ClassVar[str] = "True or False"
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value is allowed."""
+        import numpy as np
+
+        return isinstance(value, bool | np.bool_)
+
+
+@dataclass(frozen=True)
+class Other:
+    """What is checked where it is used."""
+
+    python: str
+    type: type = str
+    needed: bool = False
+    words: ClassVar[str] = ""
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value is allowed."""
+        del value
+        return True
+
+
+Kind = Number | Integer | Choice | Switch | Other
+
+
+# --- the table --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: 'auto' or None is allowed where it is the default."""
+
+    name: str
+    kind: Kind
+    default: Any
+    words: str  # one sentence, of the docstring and of the option
+    more: str = ""  # of the docstring
+    _: KW_ONLY
+    option: str = ""  # unless it is the name with dashes
+    usual: str = ""  # the default in words
+    planned: bool = False  # listed among what is planned
+
+    def checked(self, value: Any) -> Any:
+        """Return a plain value, None for a default to be planned, or raise ParameterError."""
+        if value is self.default is None or (self.default == AUTO and is_auto(value)):
+            return None
+        words = f"{self.kind.words}, or 'auto'" if self.default == AUTO else self.kind.words
+        return check(self.name, value, self.kind, words)
+
+    @property
+    def typed(self) -> str:
+        """The option's name."""
+        return self.option or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def documented(self) -> str:
+        """The type and the default, as a docstring has them."""
+        also = " or 'auto'" if self.default == AUTO else ""
+        if isinstance(self.kind, Other) and self.kind.needed:
+            return self.kind.python
+        usual = "optional" if self.default is None else f"default={self.default!r}"
+        return f"{self.kind.python}{also}, {usual}"
+
+
+_POSITIVE = Number(1e-100)
+
+_ROWS = (
+    Parameter(
+        "epsilon",
+        Number(high=math.inf),
+        1.0,
+        "How much one record may influence the model; inf trains without privacy.",
+        "With `groups`, how much one person may.",
+    ),
+    Parameter(
+        "delta",
+        Number(high=1.0),
+        AUTO,
+        "Small extra probability in the bound; keep it far below 1/n.",
+        "'auto' is min(1e-5, 1/(10 n)).",
+        usual="min(1e-5, 1/(10 n))",
+    ),
+    Parameter(
+        "lam",
+        _POSITIVE,
+        AUTO,
+        "Strength of the penalty on the coefficients.",
+        "'auto' follows the noise, and penalises the coefficients of standardised features "
+        "where `standardise` says so.",
+        planned=True,
+    ),
+    Parameter(
+        "epochs",
+        _POSITIVE,
+        AUTO,
+        "How often each record is used, on average.",
+        "Costs time, hardly any privacy.",
+        planned=True,
+    ),
+    Parameter("lot_size", Integer(), AUTO, "Records of a step, on average.", planned=True),
+    Parameter(
+        "travel",
+        _POSITIVE,
+        AUTO,
+        "How far a record may move the model in all; shorter needs less noise.",
+        "In units of the label scale: 1 for classes. For regression it is the mean distance "
+        "of labels from their mean, when that is released (see `standardise`); otherwise half "
+        "the range of `y_bounds` (without intercept, its largest absolute value).",
+        planned=True,
+    ),
+    Parameter(
+        "relation",
+        Choice(tuple(one.value for one in Relation)),
+        Relation.ZERO_OUT.value,
+        "Which data sets count as neighbours.",
+    ),
+    Parameter(
+        "row_bound",
+        _POSITIVE,
+        1.0,
+        "Longer rows are scaled down to this length in training, silently.",
+    ),
+    Parameter(
+        "n",
+        Integer(),
+        None,
+        "Declared number of records, or of persons; for add-remove.",
+        "It is used instead of the true number everywhere. Required by "
+        "relation='add-remove', under which the true number is secret.",
+    ),
+    Parameter(
+        "fit_intercept",
+        Switch(),
+        True,
+        "Whether the model has an intercept.",
+        "It is the coefficient of a constant column, penalised like the others.",
+        option="--intercept",
+        usual="intercept",
+        planned=True,
+    ),
+    Parameter(
+        "intercept_scaling",
+        _POSITIVE,
+        AUTO,
+        "Value of the constant column.",
+        "'auto' is 0.3 row_bound, or 0.25 of the length of a typical standardised row.",
+        planned=True,
+    ),
+    Parameter(
+        "standardise",
+        Switch(),
+        AUTO,
+        "Whether noisy means and spreads are released first, to train on standardised "
+        "features.",
+        "Small parts of the budget (each stated on the card) go to these, for regression to "
+        "the location and scale of the labels, and after training to how far probabilities "
+        "are off on average, or to whether predictions should cut long rows and be stretched. "
+        "False does none of this. The fitted model is in the user's units all the same. "
+        "'auto' does so when `lam` and `intercept_scaling` are 'auto' and the moments can be "
+        "seen through their noise. Sparse features are scaled but not centred.",
+        planned=True,
+    ),
+    Parameter(
+        "classes",
+        Other("sequence of labels"),
+        None,
+        "Classes of the labels, known without looking at the data.",
+        "A record with another label contributes nothing. None takes the labels that occur as "
+        "public, with a warning.",
+    ),
+    Parameter(
+        "class_weight",
+        Other("dict"),
+        None,
+        "Public weight of the records of each class, 1 where absent.",
+        "In a private fit with ``lam='auto'`` they are divided by the largest, so that only "
+        "their ratios matter: what one record contributes is bounded whatever its weight.",
+    ),
+    Parameter(
+        "y_bounds",
+        Other("tuple of two floats", needed=True),
+        None,
+        "Lowest and highest number of the labels, for a regression.",
+        "Public, and required; labels outside are clipped. Those of counts are 0 or above. "
+        "With an intercept labels are centred on the middle of the range, around which the "
+        "intercept is penalised.",
+        option="--bounds",
+    ),
+    Parameter(
+        "clip_predictions",
+        Switch(),
+        True,
+        "Whether a regression's predictions stay within the bounds of its target.",
+        "Rows are then also cut to `longest_row_`; False gives the bare line. Expected counts "
+        "over an exposure stay within what the bounds allow at the nearest one of "
+        "`exposure_bounds`. Public, and free to change after the fit.",
+        usual="clip-predictions",
+        planned=True,
+    ),
+    Parameter(
+        "threshold",
+        _POSITIVE,
+        AUTO,
+        "Of Huber regression: larger errors count by their size alone.",
+        "In the unit of the labels; 'auto' is a tenth of the range of `y_bounds`. It is "
+        "public: do not read it off the data.",
+        planned=True,
+    ),
+    Parameter(
+        "exposure_bounds",
+        Other("tuple of two floats"),
+        None,
+        "Public range of the exposures of counts, positive.",
+        "Exposures outside are moved to it. Required with ``fit(..., exposure=)``.",
+    ),
+    Parameter(
+        "inference",
+        Other("bool or 'robust'"),
+        False,
+        "Whether coefficients are to have confidence intervals.",
+        "The fit is then planned for these (:meth:`conf_int`, :meth:`summary`) instead of for "
+        "predictions, and spends a part of the budget on how exactly the records determine "
+        "the coefficients. 'robust' does not assume that the model is true (sandwich), as is "
+        "always so with `groups`. For two classes, or ridge regression; dense rows; `lam`, "
+        "`travel`, `epochs` and `lot_size` must be 'auto' (docs/guides/intervals.md).",
+    ),
+    Parameter(
+        "engine",
+        Choice(("numba", "jax")),
+        "numba",
+        "What computes the training; jax is for dense rows on a GPU.",
+        "'jax' needs the extra ``dpscd[jax]`` and pays from some hundred thousand rows, or "
+        "many classes (docs/guides/large_data.md). Not with `groups` nor on Dask. The "
+        "mechanism and the guarantee are the same, the random numbers others.",
+    ),
+    Parameter(
+        "max_rows",
+        Integer(1, 2**14),
+        100,
+        "Rows of a person in one step, at most.",
+        "A person with more lets them take turns. Public; it bounds the time and memory that "
+        "one person can take.",
+    ),
+    Parameter(
+        "person_weight",
+        Choice(("sum", "share")),
+        AUTO,
+        "Whether each row of a person counts, up to the clip, or all share one weight.",
+        "With `groups`. Probabilities of two classes, and expected counts, are then right on "
+        "average over rows, or over persons (docs/guides/persons.md). 'auto' is 'share' with "
+        "`inference`, which needs it, else 'sum'.",
+        usual="sum; share with --inference",
+    ),
+    Parameter(
+        "ledger",
+        Other("str"),
+        None,
+        "File of the privacy budget that is charged (``dpscd budget init``).",
+        "Each fit is charged before it uses the data, and refused with BudgetExceeded when "
+        "the budget does not suffice.",
+    ),
+    Parameter(
+        "dataset", Other("str"), None, "Name of the data set in the ledger, needed with it."
+    ),
+    Parameter(
+        "n_jobs",
+        Integer(1, 10_000, (-1,)),
+        None,
+        "Threads to use; -1 for one per core.",
+        "They share large lots, or one draws the randomness while another works. The result "
+        "is the same.",
+        option="--jobs",
+        usual="1",
+    ),
+    Parameter(
+        "random_state",
+        Other("int, SecretSeed, RandomState, Generator or None", int),
+        None,
+        "Makes it repeatable; privacy then rests on the secrecy of this number.",
+        "None draws from the operating system. With a ledger only None and a "
+        ":class:`~dpscd.SecretSeed` are accepted, and the charge of the latter is marked.",
+        option="--seed",
+    ),
+    Parameter(
+        "verbose",
+        Other("int"),
+        0,
+        "1 shows how many steps of the plan are done, on stderr; neither time nor data.",
+        "That code is compiled for the first time is said then, and always on a terminal.",
+    ),
+)
+
+TABLE: Mapping[str, Parameter] = {row.name: row for row in _ROWS}
+
+
+# --- their use --------------------------------------------------------------------------------
 
 
 def is_auto(value: Any) -> bool:
     """Return whether a parameter is to be planned."""
-    return isinstance(value, str) and value == "auto"
+    return isinstance(value, str) and value == AUTO
 
 
-def given(value: Any) -> Any:
-    """Return a parameter as a plain value, or None when it is 'auto'."""
-    if is_auto(value):
-        return None
-    return value.item() if isinstance(value, np.generic) else value
+def given(name: str, value: Any) -> Any:
+    """Return a parameter as a plain value, None if it is to be planned."""
+    return TABLE[name].checked(value)
 
 
-def delta_of(asked: Any, n: int) -> float:
-    """Return the delta that is asked for, or that which is planned for n records."""
-    delta = given(asked)
-    return check_number("delta", default_delta(n) if delta is None else delta, strict=False)
-
-
-def threads_of(n_jobs: int | None) -> int:
-    """Return the number of threads that n_jobs asks for."""
-    if n_jobs is None:
-        return 1
-    if n_jobs == -1:
-        return os.cpu_count() or 1
-    plain = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
-    if not plain or not 1 <= n_jobs <= _MOST_THREADS:
-        raise ParameterError(
-            f"n_jobs={n_jobs!r} must be None, -1 or an integer from 1 to {_MOST_THREADS:,}."
-        )
-    return int(n_jobs)
-
-
-def check_shared(model: Any) -> None:
-    """Raise ParameterError for a parameter, shared by all estimators, that is not allowed."""
-    check_number("epsilon", model.epsilon, infinite=True)
-    relation = Relation.parse(model.relation)
-    check_number("row_bound", model.row_bound, low=1e-100)
-    if not is_auto(model.intercept_scaling):
-        check_number("intercept_scaling", model.intercept_scaling, low=1e-100)
-    if not (is_auto(model.standardise) or isinstance(model.standardise, bool | np.bool_)):
-        raise ParameterError(
-            f"standardise={model.standardise!r} must be True, False or 'auto'."
-        )
-    if not isinstance(model.fit_intercept, bool | np.bool_):
-        raise ParameterError(f"fit_intercept={model.fit_intercept!r} must be True or False.")
-    for name in ("lam", "epochs", "travel"):
-        if not is_auto(getattr(model, name)):
-            check_number(name, getattr(model, name), low=1e-100)
-    if not is_auto(model.lot_size):
-        check_integer("lot_size", model.lot_size)
-    if model.n is not None:
-        check_integer("n", model.n)
-    elif relation.needs_n:
-        raise ParameterError(
-            f"relation={relation.value!r} needs n=, a declared number of records: the true "
-            "one is secret under this relation and must not enter any formula."
-        )
-    check_integer("max_rows", model.max_rows)
-    if model.max_rows > MOST_ROWS:
-        raise ParameterError(f"max_rows={model.max_rows!r} must be at most {MOST_ROWS}.")
-    if model.person_weight not in (SHARE, SUM):
-        raise ParameterError(
-            f"person_weight={model.person_weight!r} must be {SHARE!r} or {SUM!r}."
-        )
-    threads_of(model.n_jobs)
-    if model.engine not in ENGINES:
-        raise ParameterError(f"engine={model.engine!r} must be 'numba' or 'jax'.")
-    check_budget(model.ledger, model.dataset, model.random_state)
-    if model.ledger is not None and getattr(model, "classes", ()) is None:
-        raise ParameterError(
-            "classes=None would read the labels before they are paid for; with a ledger "
-            "give classes=."
-        )
-
-
-def check_budget(ledger: Any, dataset: Any, random_state: Any) -> None:
-    """Raise ParameterError if a ledger is no file, is half given, or has a known seed."""
-    if not isinstance(ledger, str | os.PathLike | None):
-        raise ParameterError(f"ledger={ledger!r} must be the path of the budget's file.")
-    if (ledger is None) != (dataset is None):
-        raise ParameterError(
-            f"ledger={ledger!r} and dataset={dataset!r} must be given together: "
-            "the file of the budget, and the data set's name in it."
-        )
-    if ledger is not None and not isinstance(random_state, SecretSeed | None):
-        raise ParameterError(
-            "random_state must be None with a ledger: what is charged to it does not hold "
-            "for noise that others can draw again. If nobody will ever know the seed, say "
-            "so: random_state=SecretSeed(secrets.randbits(128))."
-        )
-
-
-def check_inference_parameters(model: Any) -> None:
-    """Raise ParameterError for parameters that do not go with `inference`."""
-    asked = model.inference
-    if isinstance(asked, bool | np.bool_):
-        if not asked:
-            return
-    elif not (isinstance(asked, str) and asked == ROBUST):
-        raise ParameterError(f"inference={asked!r} must be True, False or {ROBUST!r}.")
-    if math.isinf(model.epsilon):
-        raise ParameterError(
-            "inference needs a finite epsilon: without privacy use statsmodels, for example."
-        )
-    for name in CHOSEN:
-        if not is_auto(getattr(model, name)):
-            raise ParameterError(
-                f"{name}={getattr(model, name)!r} does not go with inference, for which it is "
-                "planned: leave it 'auto'."
-            )
-    if model.standardise is False:
-        raise ParameterError("standardise=False does not go with inference, which needs it.")
-    if getattr(model, "class_weight", None) is not None:
-        raise ParameterError(
-            "class_weight does not go with inference: it changes what is meant."
-        )
-
-
-def check_inference(model: Any, classes: Any, opened: Any, source: Any) -> None:
-    """Raise ParameterError where public facts of the records do not go with `inference`."""
-    if classes is not None and len(classes) != 2:
-        raise ParameterError(f"inference is for two classes, not {len(classes)}.")
-    if source.on_dask:
-        raise ParameterError("inference is not available on Dask: its many steps are small.")
-    if source.weighted:
-        raise ParameterError("sample_weight does not go with inference.")
-    if not opened.dense:
-        raise ParameterError("inference needs dense rows, not a sparse matrix.")
-    if source.persons is not None and model.person_weight != SHARE:
-        raise ParameterError(
-            f"inference with persons needs person_weight={SHARE!r}: if every row counts, "
-            "whoever has many is cut, and intervals would be about something else."
-        )
-
-
-def check_for_dask(model: Any, *, classifies: bool) -> None:
-    """Raise ParameterError for parameters that are not available on Dask."""
-    if model.engine == "jax":
-        raise ParameterError("engine='jax' is not available on Dask: it trains on one device.")
-    if math.isinf(model.epsilon):
-        raise ParameterError(
-            "epsilon=inf is not available on Dask: train without privacy on one machine."
-        )
-    if classifies and model.classes is None:
-        raise ParameterError(
-            "classes=None is not available on Dask, where labels do not leave their "
-            "worker; give classes=."
-        )
-
-
-def warn_of_target(target: PrivacyTarget, n: int, width: int) -> None:
-    """Warn of a guarantee that is none, or that leaves `width` coefficients mostly noise."""
-    if target.epsilon > FORMAL:
-        warn_user(
-            f"epsilon={target.epsilon:g} is above {FORMAL:g}: this protects a record only in a "
-            "formal sense.",
-            PrivacyWarning,
-        )
-    if target.delta * n >= 1.0:
-        warn_user(
-            f"delta={target.delta:g} is at least 1/n: a mechanism that publishes a random "
-            "record would satisfy it.",
-            PrivacyWarning,
-        )
-    if words := noise_warning(n, width, target):
-        warn_user(words, UtilityWarning)
-
-
-# What other libraries have, and what it is here.
-_HERE = {
-    "C": ("lam", "the strength of the penalty is lam = 1 / (C n)"),
-    "alpha": ("lam", "the strength of the penalty is lam"),
-    "batch_size": ("lot_size", "the records of a step are lot_size"),
-    "data_norm": ("row_bound", "the longest row is row_bound"),
-    "eps": ("epsilon", "it is called epsilon"),
-    "max_grad_norm": ("travel", "what a record may add in all is travel"),
-    "max_iter": ("epochs", "how often records are used is epochs"),
-    "noise_multiplier": ("epsilon", "the noise is planned from epsilon"),
-    "seed": ("random_state", "it is called random_state"),
-}
-
-
-class KnownParameters:
-    """What is constructed with its own parameters only; of others it says which was meant."""
-
-    def __new__(cls, *args: Any, **given: Any) -> Self:
-        """Return an instance, or raise TypeError for the first parameter not known."""
-        del args
-        known = [*inspect.signature(cls.__init__).parameters][1:]
-        for name in given:
-            if name not in known:
-                hint = _hint(name, known)
-                raise TypeError(f"{cls.__name__} has no parameter {name!r}: {hint}.")
-        return super().__new__(cls)
-
-
-def _hint(name: str, known: list[str]) -> str:
-    parameter, words = _HERE.get(name, ("", ""))
-    if parameter in known:
-        return words
-    close = difflib.get_close_matches(name, known, n=1)
-    if close:
-        return f"perhaps {close[0]} is meant"
-    if "estimator" in known:
-        return "parameters of the model are those of its estimator, the second argument"
-    return f"it has {', '.join(known)}"
+def check(name: str, value: Any, kind: Kind, words: str = "") -> Any:
+    """Return a plain value, or raise ParameterError with `words` for what is allowed."""
+    if kind.holds(value):
+        return value if isinstance(kind, Other) else kind.type(value)
+    words = words or kind.words
+    if name.isidentifier():
+        raise ParameterError(f"{{{name}}} must be {{}}.", words, **{name: value})
+    raise ParameterError(f"{name}={value!r} must be {words}.")

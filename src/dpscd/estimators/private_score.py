@@ -14,13 +14,14 @@ from sklearn.utils.validation import validate_data
 from dpscd._version import __version__
 from dpscd.errors import DataError, ParameterError
 from dpscd.estimators.base import DPLinearModel
+from dpscd.estimators.constraints import check_budget, delta_of
 from dpscd.estimators.fitting import Charge
-from dpscd.estimators.parameters import check_budget, delta_of
+from dpscd.estimators.parameters import Integer, Number, check
 from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.estimators.sources import codes_of, units_in
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.table_answers import schema_chances
-from dpscd.estimators.validation import check_integer, check_number, quietly
+from dpscd.estimators.validation import quietly
 from dpscd.model.file import write_fit
 from dpscd.model.fit import Fit, numbers_of, run
 from dpscd.plan import Plan
@@ -192,11 +193,11 @@ def private_score(
     """
     # Of public facts only.
     check_budget(ledger, dataset, random_state)
-    check_number("level", level, low=0.5, high=0.9999)
+    check("level", level, Number(0.5, 0.9999))
     if bound is not None:
-        bound = check_number("bound", bound)
+        bound = check("bound", bound, Number())
     records = held_out(model, X, y, groups)
-    epsilon = check_number("epsilon", epsilon, high=_LARGEST)
+    epsilon = check("epsilon", epsilon, Number(high=_LARGEST))
     if getattr(records.model, "exposure_bounds", None) is not None:
         raise ParameterError("private scores of counts over exposures are not available.")
     parsed = Relation.parse(relation)
@@ -238,14 +239,20 @@ def public_count(relation: Relation, declared: Any, found: int, unit: Unit) -> i
     if relation.needs_n:
         if declared is None:
             raise ParameterError(
-                f"relation={relation.value!r} needs n=, a declared number of {unit.noun}s: the "
-                "true one is secret under this relation and must not enter any formula."
+                "{relation} needs {n}, a declared number of {}s: the true one is secret under "
+                "this relation and must not enter any formula.",
+                unit.noun,
+                relation=relation.value,
+                n=...,
             )
-        return check_integer("n", declared)
+        return int(check("n", declared, Integer()))
     if declared is not None:
         raise ParameterError(
-            f"n={declared!r} goes with relation='add-remove': the number of {unit.noun}s is "
-            f"public under {relation.value!r}."
+            "{n} goes with {relation}: the number of {}s is public under {!r}.",
+            unit.noun,
+            relation.value,
+            n=declared,
+            relation=Relation.ADD_REMOVE.value,
         )
     if not found:
         raise DataError(refusals.NO_RECORDS)

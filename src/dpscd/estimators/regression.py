@@ -10,10 +10,8 @@ from dpscd.errors import ParameterError
 from dpscd.estimators.base import BLOCK, DPLinearModel, Floats
 from dpscd.estimators.documentation import parametrised
 from dpscd.estimators.intervals import WithIntervals
-from dpscd.estimators.parameters import check_inference_parameters
 from dpscd.estimators.sklearn_compat import refusals_noted
 from dpscd.estimators.sources import Given, RecordSource
-from dpscd.estimators.validation import check_number
 from dpscd.preprocessing.stored_rows import StoredRows
 from dpscd.records.labels import CountLabels, NumberLabels, exposures_of
 
@@ -82,17 +80,14 @@ class DPLinearRegressor(RegressorMixin, DPLinearModel):
         except (TypeError, ValueError):
             pass
         raise ParameterError(
-            f"y_bounds={self.y_bounds!r} must be two finite numbers (lowest, highest): the "
-            "public range of the labels, known without looking at the data. It is required, "
-            "because a range read from the data would not be private."
+            "{y_bounds} must be two finite numbers (lowest, highest): the public range of the "
+            "labels, known without looking at the data. It is required, because a range read "
+            "from the data would not be private.",
+            y_bounds=self.y_bounds,
         )
 
     def _check_own_parameters(self) -> None:
         self._bounds()
-        if not isinstance(self.clip_predictions, bool | np.bool_):
-            raise ParameterError(
-                f"clip_predictions={self.clip_predictions!r} must be True or False."
-            )
 
     def _classes_of(self, y: Any) -> None:
         del y
@@ -115,11 +110,7 @@ class DPRidge(WithIntervals, DPLinearRegressor):
 
     Parameters
     ----------
-    {first}
-    {bounds}
-    {inference}
-    {engine}
-    {last}
+    {parameters}
 
     Attributes
     ----------
@@ -145,10 +136,6 @@ class DPRidge(WithIntervals, DPLinearRegressor):
     inference: bool | str = False
     engine: str = "numba"
 
-    def _check_own_parameters(self) -> None:
-        super()._check_own_parameters()
-        check_inference_parameters(self)
-
 
 @parametrised
 class DPHuberRegressor(DPLinearRegressor):
@@ -160,12 +147,7 @@ class DPHuberRegressor(DPLinearRegressor):
 
     Parameters
     ----------
-    {first}
-    {bounds}
-    threshold : float or 'auto', default='auto'
-        The residual from which on the loss is linear, in the unit of the labels; 'auto' is
-        a tenth of the range of `y_bounds`. It is public: do not read it off the data.
-    {last}
+    {parameters}
 
     Attributes
     ----------
@@ -195,11 +177,6 @@ class DPHuberRegressor(DPLinearRegressor):
 
     threshold: float | str = "auto"
 
-    def _check_own_parameters(self) -> None:
-        super()._check_own_parameters()
-        if self.threshold != "auto":
-            check_number("threshold", self.threshold, low=1e-100)
-
 
 @parametrised
 class DPPoissonRegressor(DPLinearRegressor):
@@ -210,19 +187,7 @@ class DPPoissonRegressor(DPLinearRegressor):
 
     Parameters
     ----------
-    {first}
-    y_bounds : tuple of two floats
-        Public range of the counts, from 0 on or above; counts outside are clipped to it.
-        Required. With an intercept the rate of its middle is the one around which the
-        intercept is penalised, unless a mean is released (`standardise`).
-    clip_predictions : bool, default=True
-        Whether an expected count stays within `y_bounds`, as the counts it was trained on did.
-        They are counts over exposures within `exposure_bounds`, or over 1: for any other
-        exposure the rate stays within what the bounds allow at the nearest one.
-    exposure_bounds : tuple of two floats, optional
-        Public range of the exposures, positive; exposures outside are moved to it. Required
-        with ``fit(..., exposure=)``.
-    {last}
+    {parameters}
 
     Attributes
     ----------
@@ -334,7 +299,7 @@ class DPPoissonRegressor(DPLinearRegressor):
         self._exposures()
         if self._bounds()[0] < 0.0:
             raise ParameterError(
-                f"y_bounds={self.y_bounds!r} must not be below 0: counts are not."
+                "{y_bounds} must not be below 0: counts are not.", y_bounds=self.y_bounds
             )
 
     def _labels(self, classes: None) -> CountLabels:

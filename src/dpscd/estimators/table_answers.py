@@ -13,8 +13,8 @@ from sklearn.utils.metaestimators import available_if
 
 from dpscd.errors import DpscdError
 from dpscd.estimators.base import DPLinearModel
+from dpscd.estimators.constraints import KnownParameters
 from dpscd.estimators.intervals import Terms, WithIntervals, table_terms
-from dpscd.estimators.parameters import KnownParameters
 from dpscd.estimators.registry import usual_kind
 from dpscd.estimators.shapes import column_shapes
 from dpscd.estimators.sklearn_compat import check_fitted

@@ -10,7 +10,6 @@ import re
 import sys
 import warnings
 from collections.abc import Callable
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -65,41 +64,6 @@ def warn_user(text: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level)
-
-
-def check_number(
-    name: str,
-    value: Any,
-    *,
-    low: float = 0.0,
-    high: float = 1e100,
-    strict: bool = True,
-    infinite: bool = False,
-) -> float:
-    """Return a parameter as a float, or say what is allowed."""
-    allowed = f"a number {'greater than' if strict else 'of at least'} {low:g}"
-    if name in ("delta", "lam", "epochs", "travel", "intercept_scaling"):
-        allowed += ", or 'auto'"
-    if infinite:
-        allowed += " (float('inf') trains without privacy)"
-    elif name == "delta":
-        allowed = "a number between 0 and 1, or 'auto'"
-    else:
-        allowed += f", up to {high:g}"
-    good = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    if good:
-        x = float(value)
-        good = (x > low if strict else x >= low) and (infinite or x <= high)
-    if not good:
-        raise ParameterError(f"{name}={value!r} must be {allowed}.")
-    return x
-
-
-def check_integer(name: str, value: Any, *, low: int = 1) -> int:
-    """Return a parameter as an integer, or say what is allowed."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
-        raise ParameterError(f"{name}={value!r} must be an integer of at least {low}.")
-    return int(value)
 
 
 def check_rows(estimator: Any, X: Any) -> Any:
@@ -166,7 +130,9 @@ def label_set(column: pd.Series) -> npt.NDArray[Any]:
     labels = np.asarray(quietly(np.unique, y))
     if len(labels) > _MOST_CLASSES:
         raise ParameterError(
-            f"classes=None takes the labels in y as public, up to {_MOST_CLASSES} of them. "
-            "Give classes= if these are classes; for numbers, use DPRidge."
+            "{classes} takes the labels in y as public, up to {} of them. Name the classes if "
+            "these are classes; for numbers, use DPRidge.",
+            _MOST_CLASSES,
+            classes=None,
         )
     return labels

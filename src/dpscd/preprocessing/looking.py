@@ -171,7 +171,7 @@ def _check_ledger(ledger: str | None, dataset: str | None) -> None:
         return
     if ledger is None or dataset is None:
         raise ParameterError(
-            f"ledger={ledger!r} and dataset={dataset!r} must be given together."
+            "{ledger} and {dataset} must be given together.", ledger=ledger, dataset=dataset
         )
     if Ledger(ledger).show(dataset).forbids_look:
         raise LedgerError(

@@ -283,12 +283,19 @@ def shaped_if_known(schema: Schema, epsilon: Any, n: Any) -> Schema:
         for column in schema.features:
             if column.shape == "auto":
                 raise ParameterError(
-                    f"shape='auto' of column {column.name!r} follows from epsilon and n: give "
-                    "epsilon= and n=, those of the fit."
+                    "shape='auto' of column {!r} follows from epsilon and n: give {epsilon} "
+                    "and {n}, those of the fit.",
+                    column.name,
+                    epsilon=...,
+                    n=...,
                 )
         return schema
     if not isinstance(epsilon, Real) or isinstance(epsilon, bool) or not float(epsilon) > 0.0:
-        raise ParameterError(f"epsilon={epsilon!r} must be a number greater than 0, beside n=.")
+        raise ParameterError(
+            "{epsilon} must be a number greater than 0, beside {n}.", epsilon=epsilon, n=...
+        )
     if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
-        raise ParameterError(f"n={n!r} must be an integer of at least 1, beside epsilon=.")
+        raise ParameterError(
+            "{n} must be an integer of at least 1, beside {epsilon}.", n=n, epsilon=...
+        )
     return shaped(schema, float(epsilon), int(n))

@@ -339,7 +339,7 @@ def renyi_of(
     if "RDP" not in relation.accountants:
         others = " and ".join(repr(x.value) for x in Relation if "RDP" in x.accountants)
         raise ParameterError(
-            f"relation={relation.value!r} has no Rényi accounting; {others} do."
+            "{relation} has no Rényi accounting; {} do.", others, relation=relation.value
         )
     each = [_renyi(event, tuple(orders), relation) for event in events]
     return tuple(map(sum, zip(*each, strict=True))) if each else (0.0,) * len(orders)

@@ -144,8 +144,12 @@ class RenyiFilter:
         order = max(range(2, _LARGEST_ORDER + 1), key=lambda a: room(a) / a)
         if not room(order) > 0.0:
             raise ParameterError(
-                f"epsilon={epsilon!r} at delta={delta!r} is too small for filter='renyi': no "
-                f"order up to {_LARGEST_ORDER} leaves room for a fit. Use filter='basic'."
+                "{epsilon} at {delta} is too small for {filter}: no order up to {} leaves room "
+                "for a fit. Use 'basic'.",
+                _LARGEST_ORDER,
+                epsilon=epsilon,
+                delta=delta,
+                filter=cls.name,
             )
         return cls(epsilon, delta, order, room(order), loss, mass)
 
@@ -201,28 +205,30 @@ def check_target(epsilon: float, delta: float) -> None:
     """Raise ParameterError unless these are an epsilon and a delta that can be charged."""
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if isinstance(value, bool) or not isinstance(value, Real):
-            raise ParameterError(f"{name}={value!r} must be a number.")
+            raise ParameterError(f"{{{name}}} must be a number.", **{name: value})
     PrivacyTarget(epsilon, delta)
     if delta < _SMALLEST_DELTA:
-        raise ParameterError(f"delta={delta!r} must be at least {_SMALLEST_DELTA:g}.")
+        raise ParameterError("{delta} must be at least {:g}.", _SMALLEST_DELTA, delta=delta)
 
 
 def new_filter(name: str, epsilon: float, delta: float, relation: Relation) -> Filter:
     """Return the filter called `name` for a new budget, or raise ParameterError."""
     if epsilon > LARGEST_EPSILON:
         raise ParameterError(
-            f"epsilon={epsilon!r} must be at most {LARGEST_EPSILON:g}: a larger budget "
-            "protects nobody."
+            "{epsilon} must be at most {:g}: a larger budget protects nobody.",
+            LARGEST_EPSILON,
+            epsilon=epsilon,
         )
     if name == "basic":
         return BasicFilter(epsilon, delta)
     if name != "renyi":
-        raise ParameterError(f"filter={name!r} must be 'basic' or 'renyi'.")
+        raise ParameterError("{filter} must be 'basic' or 'renyi'.", filter=name)
     if "RDP" not in relation.accountants:
         raise ParameterError(
-            f"filter='renyi' is not valid for relation={relation.value!r}: the Rényi "
-            "divergence of sampled Gaussian noise is not known there. Use filter='basic', or "
-            "relation='zero-out'."
+            "{filter} is not valid for {relation}: the Rényi divergence of sampled Gaussian "
+            "noise is not known there. Use 'basic', or the relation 'zero-out'.",
+            filter=name,
+            relation=relation.value,
         )
     return RenyiFilter.of(epsilon, delta)
 
@@ -242,8 +248,9 @@ def fit_cost(
     """
     if search is not None and not isinstance(filter, BasicFilter):
         raise ParameterError(
-            f"filter={filter.name!r} cannot hold a search, whose Rényi divergence is not "
-            "known; give its data set a budget with filter='basic'."
+            "{filter} cannot hold a search, whose Rényi divergence is not known; give its data "
+            "set a budget with the filter 'basic'.",
+            filter=filter.name,
         )
     found = _amounts_to(tuple(releases), epsilon, delta, relation, search)
     if not (found <= epsilon and Fraction(found) <= exact(epsilon)):

@@ -48,7 +48,7 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         if not (isinstance(self.path, str) and self.path and "\0" not in self.path):
-            raise ParameterError(f"ledger={path!r} must be the path of a file.")
+            raise ParameterError("{ledger} must be the path of a file.", ledger=path)
 
     def __repr__(self) -> str:
         return f"Ledger({self.path!r})"

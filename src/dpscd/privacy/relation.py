@@ -50,7 +50,7 @@ class RelationFacts(StrEnum):
         except ValueError:
             pass
         allowed = ", ".join(repr(r.value) for r in cls)
-        raise ParameterError(f"relation={name!r} must be one of {allowed}.")
+        raise ParameterError("{relation} must be one of {}.", allowed, relation=name)
 
 
 class Relation(RelationFacts):
@@ -121,12 +121,9 @@ class PrivacyTarget:
 
     def __post_init__(self) -> None:
         if not self.epsilon > 0.0:
-            raise ParameterError(
-                f"epsilon={self.epsilon!r} must be greater than 0 "
-                "(float('inf') trains without privacy)."
-            )
+            raise ParameterError("{epsilon} must be greater than 0.", epsilon=self.epsilon)
         if not 0.0 < self.delta < 1.0:
-            raise ParameterError(f"delta={self.delta!r} must lie strictly between 0 and 1.")
+            raise ParameterError("{delta} must lie strictly between 0 and 1.", delta=self.delta)
 
     @property
     def private(self) -> bool:

@@ -93,21 +93,27 @@ class ScoreFacts:
             kind = "classifiers" if self.classes else "regressions"
             theirs = [name for name, own in SKLEARN_METRICS.items() if own in names]
             raise ParameterError(
-                f"metric={self.metric!r} must be one of {', '.join(map(repr, names))}: "
-                f"those are the measures of {kind}. Names of scikit-learn that are known: "
-                f"{', '.join(map(repr, theirs))}."
+                "{metric} must be one of {}: those are the measures of {}. Names of "
+                "scikit-learn that are known: {}.",
+                ", ".join(map(repr, names)),
+                kind,
+                ", ".join(map(repr, theirs)),
+                metric=self.metric,
             )
         if self.bound is not None and self.metric not in _WITH_BOUND:
             raise ParameterError(
-                f"bound={self.bound!r} goes with {', '.join(map(repr, _WITH_BOUND))}, not with "
-                f"metric={self.metric!r}."
+                "{bound} goes with {}, not with {metric}.",
+                ", ".join(map(repr, _WITH_BOUND)),
+                bound=self.bound,
+                metric=self.metric,
             )
         made = _of_classes if self.classes else _of_numbers
         found = made(self, target)
         if found.needs_chances and not self.chances:
             raise ParameterError(
-                f"metric={self.metric!r} needs probabilities, which this model does not have; "
-                "use 'accuracy', 'confusion' or 'recall'."
+                "{metric} needs probabilities, which this model does not have; use 'accuracy', "
+                "'confusion' or 'recall'.",
+                metric=self.metric,
             )
         return found
 
@@ -141,13 +147,17 @@ def _of_classes(facts: ScoreFacts, target: PrivacyTarget) -> Measure:
     if metric == "confusion":
         if classes > _MOST_CLASSES:
             raise ParameterError(
-                f"metric='confusion' is for up to {_MOST_CLASSES} classes, this model has "
-                f"{classes}; use 'recall'."
+                "{metric} is for up to {} classes, this model has {}; use 'recall'.",
+                _MOST_CLASSES,
+                classes,
+                metric=metric,
             )
         return measures.Confusion(secret, classes)
     if classes != 2:
         raise ParameterError(
-            f"metric='auc' is for two classes, this model has {classes}; use 'recall'."
+            "{metric} is for two classes, this model has {}; use 'recall'.",
+            classes,
+            metric=metric,
         )
     multiplier = gaussian_multiplier(target.epsilon, target.delta, target.relation)
     return measures.Auc(secret, measures.bins_for(facts.n, multiplier))

@@ -50,8 +50,9 @@ def _backend() -> Any:
         from dpscd.device import backend
     except ImportError:
         raise ParameterError(
-            "engine='jax' needs JAX, which is not installed: pip install 'dpscd[jax]' for "
-            "processors; for GPUs see the guide docs/guides/large_data.md."
+            "{engine} needs JAX, which is not installed: pip install 'dpscd[jax]' for "
+            "processors; for GPUs see the guide docs/guides/large_data.md.",
+            engine="jax",
         ) from None
     return backend
 
@@ -74,7 +75,7 @@ def check_device_plan(plan: Training, loss: str, *, dense: bool, persons: bool) 
         f"the loss {loss}": loss not in _LOSSES,
         f"more than {MOST} columns": width > MOST,
         # The compiler knows the shapes of all arrays, which must therefore be public.
-        "relation='add-remove', where the number of records is secret": plan.relation.needs_n,
+        "'add-remove', where the number of records is secret": plan.relation.needs_n,
         "2^32 steps or more": plan.steps >= 2**32,
         f"more than {_MOST_OUTPUTS} outputs": plan.outputs > _MOST_OUTPUTS,
         f"more than {_MOST_RECORDS} records": plan.n > _MOST_RECORDS,
@@ -83,7 +84,7 @@ def check_device_plan(plan: Training, loss: str, *, dense: bool, persons: bool) 
     for what, refused in refusals.items():
         if refused:
             raise ParameterError(
-                f"engine='jax' does not train with {what}; use engine='numba'."
+                "{engine} does not train with {}; use 'numba'.", what, engine="jax"
             )
     _check_memory(plan)
 
