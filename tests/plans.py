@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpscd.facts import Facts
-from dpscd.plan import Plan
+from dpscd.plans import Plan
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
 from dpscd.releases.base import Stores

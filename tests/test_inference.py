@@ -261,11 +261,11 @@ def test_more_epsilon_never_means_wider_intervals(task):
 
 def test_what_cannot_work_is_refused_with_the_number_that_would():
     with pytest.raises(
-        ParameterError, match=r"inference cannot work with n=1000 .*n=\d+ would"
+        ParameterError, match=r"inference cannot work with 1,000 .* [0-9,]+ records would"
     ):
         information_noise(facts_of(n=1000, d=20), 4.0)
     with pytest.raises(
-        ParameterError, match="with n=32561 and 95 features"
+        ParameterError, match="with 32,561 records and 95 features"
     ):  # Adult, epsilon 1
         information_noise(facts_of(n=32_561, d=95), 4.0)
     few = facts_of(n=5_000)

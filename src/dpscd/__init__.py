@@ -28,10 +28,12 @@ if TYPE_CHECKING:
         WorkerError,
     )
     from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
+    from dpscd.estimators.evaluation import evaluate
     from dpscd.estimators.interop import LinkedClassifier, to_onnx, to_sklearn
     from dpscd.estimators.intervals import Intervals
     from dpscd.estimators.loading import load, sign_model
     from dpscd.estimators.model_search import DPModelSearch
+    from dpscd.estimators.planned import plan
     from dpscd.estimators.private_score import PrivateScore, private_score
     from dpscd.estimators.regression import DPHuberRegressor, DPPoissonRegressor, DPRidge
     from dpscd.estimators.table import TableModel
@@ -80,8 +82,10 @@ __all__ = [
     "UtilityWarning",
     "WorkerError",
     "__version__",
+    "evaluate",
     "load",
     "look",
+    "plan",
     "private_score",
     "report",
     "sign_model",
@@ -96,6 +100,8 @@ _HOMES = {
     "LinkedClassifier": "dpscd.estimators.interop",
     "Look": "dpscd.preprocessing.looking",
     "look": "dpscd.preprocessing.looking",
+    "plan": "dpscd.estimators.planned",
+    "evaluate": "dpscd.estimators.evaluation",
     "load": "dpscd.estimators.loading",
     "sign_model": "dpscd.estimators.loading",
     "to_onnx": "dpscd.estimators.interop",

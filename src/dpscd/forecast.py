@@ -13,8 +13,8 @@ import math
 from dataclasses import dataclass
 
 from dpscd.errors import ParameterError
-from dpscd.plan import Plan
 from dpscd.planning_inference import expected_width, inference_rule, weakest_curvature
+from dpscd.plans import Plan
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget, remedies
 from dpscd.releases.training import Training

@@ -8,8 +8,8 @@ import math
 
 from dpscd.errors import ParameterError
 from dpscd.facts import Facts
-from dpscd.plan import Plan
 from dpscd.planning_inference import inference_rule, information_noise
+from dpscd.plans import Plan
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.cost import BOUND_CELLS
 from dpscd.privacy.relation import PrivacyTarget

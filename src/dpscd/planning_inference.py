@@ -83,9 +83,9 @@ def information_noise(facts: Facts, gaussian: float) -> float:
     if noise * unit > _HOPELESS:
         needed = math.ceil(n * noise * unit / _HOPEFUL)
         raise ParameterError(
-            f"inference cannot work with n={n} and {d} features at this epsilon: noise would "
-            "hide how exactly the records determine the coefficients. About "
-            f"n={_rounded(needed)} would do, or fewer features, or a larger epsilon if "
+            f"inference cannot work with {n:,} records and {d} features at this epsilon: noise "
+            "would hide how exactly the records determine the coefficients. About "
+            f"{_rounded(needed):,} records would do, or fewer features, or a larger epsilon if "
             f"it is below {FORMAL:g}."
         )
     return noise

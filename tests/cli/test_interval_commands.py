@@ -96,7 +96,7 @@ def test_what_the_library_refuses_is_refused_before_the_charge():
     arrays = ("fit", "x.npy", "--labels", "y.npy", "--classes", "3", "--inference", *CHARGED)
     assert "inference is for two classes" in refusal(*arrays)
     little = refusal(*table, "s.toml", "--epsilon", 0.001)
-    assert "inference cannot work with n=4000" in little
+    assert "inference cannot work with 4,000" in little
     assert ledger.show("people").spent_epsilon == 0.0
 
 
@@ -168,7 +168,7 @@ def test_level_and_reference_and_odds():
         ("table", ["--intervals", "--reference", "sex"], "must be COLUMN=LEVEL"),
         ("table", ["--intervals", "--reference", "age=3"], "age"),
         ("table", ["--intervals", "--reference", "sex=q"], "sex"),
-        ("table", ["--intervals", "--level", "1.5"], "--level 1.5 must be a number"),
+        ("table", ["--intervals", "--level", "1.5"], "--level 1.5 must lie between 0 and 1"),
         ("table", ["--intervals", "--column", "age"], "give one of them"),
         ("table", ["--level", "0.9"], "--level goes with --intervals"),
         ("table", ["--reference", "sex=m"], "--reference goes with --intervals"),
@@ -214,7 +214,7 @@ def test_plan_forecasts_widths():
     words = ("plan", "--n", 5000, "--d", 10, "--inference")
     found = call(*words, "--epsilon", 1, "--epsilon", 0.05)
     assert "hidden" in found.stdout
-    assert "hidden at epsilon 0.05: inference cannot work with n=5000" in found.stdout
+    assert "hidden at epsilon 0.05: inference cannot work with 5,000" in found.stdout
     assert "unrelated, and classes whose chances are neither even nor extreme" in found.stdout
     one, none = answer(*words, "--epsilon", 1, "--epsilon", 0.05)
     assert one["hidden"] is None

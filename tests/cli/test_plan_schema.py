@@ -83,7 +83,7 @@ def test_what_is_lost_is_said_against_both_fits_without_noise():
         assert "of the same features without noise." in text
         shaped = planned(target + COLUMNS, *words)
         finest = planned(target + COLUMNS, "--n", 10**9, "--epsilon", 10)[0]["d"]
-        assert f"--epsilon inf fits {finest} features: below inf compares with these." in text
+        assert f"epsilon inf fits {finest} features: below inf compares with these." in text
         for one in shaped:
             (low, high), (under, over) = (one["expected"][x] for x in ("lost", "below_inf"))
             assert under < low

@@ -196,7 +196,7 @@ def test_records_that_do_not_go_with_it_are_refused():
         (model, sparse.csr_array(X), Y, {}, "dense rows, not a sparse matrix"),
         (every, X, Y, {"groups": np.arange(N)}, "needs person_weight='share'"),
         (three, X, TWO, {}, "for two classes, not 3"),
-        (model, X[:30], Y[:30], {}, "inference cannot work with n=30 "),
+        (model, X[:30], Y[:30], {}, "inference cannot work with 30 records"),
     ):
         with pytest.raises(ParameterError, match=words):
             one.fit(rows, y, **more)

@@ -226,13 +226,6 @@ def print_table(
     shown.print(table)
 
 
-def duration(seconds: float) -> str:
-    """Return a duration for readers."""
-    if seconds < 1.0:
-        return "under 1 s"
-    return f"{seconds:.0f} s" if seconds < 100.0 else f"{seconds / 60:.0f} min"
-
-
 def check_writable(path: Path, *, new: bool = False) -> None:
     """Raise an error if a file cannot be written, before anything is spent on it.
 

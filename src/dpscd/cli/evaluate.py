@@ -1,6 +1,8 @@
 """``dpscd evaluate``: quality of a model on records whose target is known."""
 
 import hashlib
+import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,8 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
-from dpscd.cli.inputs import Answers, BFloat16, KnownRecords, LabelFiles, known_records
-from dpscd.errors import DataError, ParameterError
+from dpscd.cli.inputs import (
+    BFloat16,
+    LabelFiles,
+    are_arrays,
+    load_array_model,
+    load_table_model,
+    open_labels,
+    open_rows,
+)
+from dpscd.errors import ParameterError
 
 _NOT_PRIVATE = (
     "These numbers are not private: they are computed from the test records without noise. "
@@ -86,6 +96,9 @@ def evaluate(
     Example: dpscd evaluate model.json test.csv
     """
     with plain_errors():
+        from dpscd.estimators.evaluation import evaluate as measured
+        from dpscd.progress import waiting
+
         asked = {"delta": delta, "ledger": ledger, "dataset": dataset, "n": n}
         asked |= {"metric": metric, "level": level, "bound": bound, "relation": relation}
         if epsilon is None and any(value is not None for value in asked.values()):
@@ -97,19 +110,30 @@ def evaluate(
             raise ParameterError(
                 "--details is not private; with --private-epsilon take --metric confusion."
             )
-        test = known_records(model, data, labels, bfloat16=bfloat16)
+        found, records = _opened(model, data, labels, bfloat16=bfloat16)
         if epsilon is not None:
-            _print_private(test, model, {"epsilon": epsilon, **asked}, as_json=as_json)
+            asked["epsilon"] = epsilon
+            _print_private(found, records, model, asked, as_json=as_json)
             return
-        answers = test.answers()
-        metrics, tables = _metrics(test, answers), _tables(test, answers)
-        by_person = _by_person(test, answers)
-        if not as_json:
-            _print(metrics, by_person, tables, len(answers.labels), details=details)
-            return
-        facts = {"private": False, "model_sha256": _digest(model)}
-        facts |= {"records": len(answers.labels), "metrics": metrics}
-        print_json({**facts, **({"by person": by_person} if by_person else {}), **tables})
+        with waiting("evaluating", sys.stderr):
+            quality = measured(found, *records)
+        if as_json:
+            print_json({"model_sha256": _digest(model), **quality.to_dict()})
+        else:
+            _print(quality, details=details)
+
+
+def _opened(
+    path: Path, data: str, labels: Sequence[str] | None, *, bfloat16: bool
+) -> tuple[Any, tuple[Any, ...]]:
+    """Return the model in a file, and the records with their labels."""
+    if are_arrays([data]):
+        found = load_array_model(path)
+        rows = open_rows([data], bfloat16=bfloat16)
+        return found, (rows, open_labels(labels, len(rows)))
+    if labels or bfloat16:
+        raise ParameterError("--labels and --bfloat16 go with rows in .npy files.")
+    return load_table_model(path), (data,)
 
 
 def _digest(model: Path) -> str:
@@ -117,111 +141,20 @@ def _digest(model: Path) -> str:
     return hashlib.sha256(model.read_bytes()).hexdigest()
 
 
-def _known(test: KnownRecords, found: Answers) -> Any:
-    """Return which records have a target, or raise DataError if none has."""
-    import numpy as np
-
-    classifies = hasattr(test.model, "classes_")
-    known = found.labels >= 0 if classifies else np.isfinite(found.labels)
-    if not known.any():
-        which = "one of the classes" if classifies else "a target"
-        raise DataError(f"no record of the table has {which}.")
-    return known
-
-
-def _metrics(test: KnownRecords, found: Answers, weights: Any = None) -> dict[str, float]:
-    """Return the usual measures of records whose target is known.
-
-    Where persons are known, also means of the target and of predictions; with one weight per
-    record, no area under the curve.
-    """
-    import numpy as np
-
-    from dpscd.metrics import mean_auc
-
-    model, known = test.model, _known(test, found)
-    labels, answers = found.labels[known], found.predictions[known]
-
-    def mean(values: Any) -> float:
-        return float(np.average(values, weights=weights))
-
-    if not hasattr(model, "classes_"):
-        truth = np.clip(labels, *test.bounds)
-        mse, variance = mean((truth - answers) ** 2), mean((truth - mean(truth)) ** 2)
-        measures = {
-            "mean squared error": mse,
-            "mean absolute error": mean(np.abs(answers - truth)),
-            "R2": 1.0 - mse / variance if variance > 0.0 else np.nan,
-        }
-        if found.persons is not None:
-            measures |= {"mean target": mean(truth), "mean prediction": mean(answers)}
-        return measures
-    measures = {"accuracy": mean(answers == model.classes_[labels])}
-    counts = np.bincount(labels, weights, minlength=len(model.classes_))
-    measures["share of the largest class"] = float(counts.max() / counts.sum())
-    if found.chances is not None:
-        chances = found.chances[known]
-        own = np.take_along_axis(chances, labels[:, None], axis=1)[:, 0]
-        measures["log loss"] = mean(-np.log(np.maximum(own, 1e-300)))
-        if weights is None and counts.all():
-            measures["area under the curve"] = mean_auc(labels, chances)
-        if found.persons is not None and len(model.classes_) == 2:
-            name = model.classes_[1]
-            measures[f"share of {name}"] = mean(labels == 1)
-            measures[f"mean probability of {name}"] = mean(chances[:, 1])
-    return measures
-
-
-def _by_person(test: KnownRecords, found: Answers) -> dict[str, Any]:
-    """Return measures with equal weight per person, if known; rows of nobody do not count."""
-    import numpy as np
-
-    if found.persons is None:
-        return {}
-    theirs = _known(test, found) & (found.persons >= 0)
-    if not theirs.any():
-        return {}
-    own = Answers(*(None if x is None else x[theirs] for x in found))
-    _, person, rows = np.unique(own.persons, return_inverse=True, return_counts=True)
-    return {"persons": len(rows), "metrics": _metrics(test, own, 1.0 / rows[person])}
-
-
-def _tables(test: KnownRecords, found: Answers) -> dict[str, Any]:
-    """Return tables of classes; none for a regression."""
-    import numpy as np
-
-    from dpscd.metrics import class_tables
-
-    if not hasattr(test.model, "classes_"):
-        return {}
-    known, classes = found.labels >= 0, test.model.classes_
-    order = np.argsort(classes)
-    guess = order[np.searchsorted(classes, found.predictions[known], sorter=order)]
-    chances = None if found.chances is None else found.chances[known]
-    return class_tables([str(x) for x in classes], found.labels[known], guess, chances)
-
-
-def _print(
-    metrics: dict[str, float],
-    by_person: dict[str, Any],
-    tables: dict[str, Any],
-    count: int,
-    *,
-    details: bool,
-) -> None:
-    title, heads = f"{count:,} records", ["measure", "value"]
-    rows = [[name, f"{value:.4f}"] for name, value in metrics.items()]
-    if by_person:
-        title = f"{title} of {by_person['persons']:,} persons"
+def _print(found: Any, *, details: bool) -> None:
+    title, heads = f"{found.records:,} records", ["measure", "value"]
+    rows = [[name, f"{value:.4f}"] for name, value in found.metrics.items()]
+    if found.by_person:
+        title = f"{title} of {found.by_person['persons']:,} persons"
         heads = ["measure", "rows", "persons"]
-        theirs = by_person["metrics"]
+        theirs = found.by_person["metrics"]
         for row in rows:
             row.append(f"{theirs[row[0]]:.4f}" if row[0] in theirs else "")
     print_table(title, heads, rows, right=range(1, len(heads)))
-    if by_person:
+    if found.by_person:
         typer.echo("rows: every record counts alike. persons: everybody does, by their mean.")
-    if tables:
-        _print_classes(tables, details=details)
+    if found.tables:
+        _print_classes(found.tables, details=details)
     typer.echo(_NOT_PRIVATE)
 
 
@@ -253,7 +186,7 @@ def _shown(value: Any) -> str:
 
 
 def _print_private(
-    test: KnownRecords, model: Path, asked: dict[str, Any], *, as_json: bool
+    model: Any, records: tuple[Any, ...], path: Path, asked: dict[str, Any], *, as_json: bool
 ) -> None:
     """Charge, compute and print a score with noise; JSON is the file of the score.
 
@@ -264,14 +197,14 @@ def _print_private(
 
     if not 0.0 < asked["epsilon"] < float("inf"):
         raise ParameterError("--private-epsilon must be a positive number.")
-    if test.model.privacy_.protected.groups:
+    if model.privacy_.protected.groups:
         raise ParameterError(
             "the persons of this model were groups given to fit, which a file does not have: a "
             "noisy score would protect single records. Name their column in the schema."
         )
-    digest = _digest(model) if as_json else None
+    digest = _digest(path) if as_json else None
     given = {name: value for name, value in asked.items() if value is not None}
-    found = private_score(*test.records, **given)
+    found = private_score(model, *records, **given)
     if digest is None:
         _print_score(found)
         return

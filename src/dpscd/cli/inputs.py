@@ -1,14 +1,13 @@
 """What verbs are given: models, records of tables or of ``.npy`` files, shared options."""
 
-import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from dpscd.errors import DataError, ModelFileError, ParameterError
+from dpscd.errors import ModelFileError, ParameterError
 from dpscd.estimators.registry import MODELS
 from dpscd.privacy.relation import Relation
 
@@ -109,103 +108,3 @@ def open_labels(files: Sequence[str] | None, count: int) -> Any:
     if sum(map(len, parts)) != count:
         raise ParameterError("--labels must have as many labels as there are rows.")
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-# --- to compare answers with ------------------------------------------------------------------
-
-
-class Answers(NamedTuple):
-    """Labels and predictions of records: a secret."""
-
-    # codes of the classes, below 0 for unknown labels; or numbers, maybe not finite
-    labels: Any
-    predictions: Any  # encoded as `labels` are
-    chances: Any = None  # probabilities, where the model has them
-    # number of each record's person, below 0 if it has none; None if unknown
-    persons: Any = None
-
-
-def known_records(
-    path: Path, data: str, labels: Sequence[str] | None, *, bfloat16: bool
-) -> "KnownRecords":
-    """Return records whose target is known, and the model in a file."""
-    if are_arrays([data]):
-        return _KnownArrays(path, data, labels, bfloat16=bfloat16)
-    if labels or bfloat16:
-        raise ParameterError("--labels and --bfloat16 go with rows in .npy files.")
-    return _KnownTable(path, data)
-
-
-class _KnownArrays:
-    def __init__(
-        self, path: Path, data: str, labels: Sequence[str] | None, *, bfloat16: bool
-    ) -> None:
-        self.model = load_array_model(path)
-        rows = open_rows([data], bfloat16=bfloat16)
-        #: Model, rows and labels: the arguments of :func:`dpscd.private_score`.
-        self.records = self.model, rows, open_labels(labels, len(rows))
-
-    @property
-    def bounds(self) -> Any:
-        """Bounds of the target of a regression, in its own unit."""
-        return self.model.y_bounds
-
-    def answers(self) -> Answers:
-        """Return all answers with probabilities."""
-        from dpscd.preprocessing.refusals import NO_RECORDS
-        from dpscd.records.labels import ClassLabels, label_column, numbers_in
-
-        model, rows, given = self.records
-        if not len(rows):
-            raise DataError(NO_RECORDS)
-        column = label_column(given)
-        if hasattr(model, "classes_"):
-            labels = ClassLabels(tuple(model.classes_.tolist())).places(column)
-        else:
-            labels = numbers_in(column)
-        chances = model.predict_proba(rows) if hasattr(model, "predict_proba") else None
-        return Answers(labels, model.predict(rows), chances)
-
-
-class _KnownTable:
-    def __init__(self, path: Path, data: str) -> None:
-        self._whole = load_table_model(path)
-        self.model = self._whole.estimator_
-        self.records = self._whole, data, None
-
-    @property
-    def bounds(self) -> Any:
-        return self._whole.target_bounds_
-
-    def answers(self) -> Answers:
-        """Return all answers with probabilities, reading records piece by piece."""
-        import numpy as np
-
-        from dpscd.estimators.table_answers import schema_chances
-        from dpscd.preprocessing.identifiers import Numbering
-        from dpscd.preprocessing.parsing import parse, used_columns
-        from dpscd.preprocessing.reading import open_table
-        from dpscd.preprocessing.refusals import NO_RECORDS
-        from dpscd.progress import waiting
-
-        schema = self._whole.schema_
-        wanted = used_columns(schema, target=True, person=True)
-        numbering = Numbering(schema.layout.missing)
-        parts: list[Answers] = []
-        with waiting("evaluating", sys.stderr):
-            for frame in open_table(self.records[1], schema.layout).frames(wanted):
-                named = schema.person in frame.columns
-                parsed = parse(schema, frame, person=numbering if named else False)
-                if len(parsed):
-                    chances = None
-                    if hasattr(self.model, "predict_proba"):
-                        chances = schema_chances(self._whole, parsed)
-                    found = self._whole.predict(parsed)
-                    parts.append(Answers(parsed.target, found, chances, parsed.persons))
-        if not parts:
-            raise DataError(NO_RECORDS)
-        every = zip(*parts, strict=True)
-        return Answers(*(None if own[0] is None else np.concatenate(own) for own in every))
-
-
-KnownRecords: TypeAlias = _KnownArrays | _KnownTable

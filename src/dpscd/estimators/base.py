@@ -34,8 +34,8 @@ from dpscd.model.card import PrivacyCard
 from dpscd.model.file import LOCAL, write_fit
 from dpscd.model.fit import Fit
 from dpscd.persons import SHARE, SUM, PersonFacts
-from dpscd.plan import Plan
 from dpscd.planning import default_constant, worth_standardising
+from dpscd.plans import Plan
 from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.encoding import schema_facts
 from dpscd.preprocessing.refusals import redact_memory_errors

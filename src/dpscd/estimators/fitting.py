@@ -20,8 +20,8 @@ from dpscd.kernels.ahead import compiling_beside
 from dpscd.late import COMPILED
 from dpscd.link import Link
 from dpscd.model.fit import Fit, Numbers, numbers_of, prediction_numbers, run
-from dpscd.plan import Plan
 from dpscd.planning import plan_fit
+from dpscd.plans import Plan
 from dpscd.preprocessing.refusals import redact_errors
 from dpscd.privacy.accounting import library_version
 from dpscd.privacy.cost import Cost

@@ -31,7 +31,7 @@ from dpscd.estimators.table import TableModel
 from dpscd.estimators.validation import warn_user
 from dpscd.model.card import PrivacyCard
 from dpscd.model.fit import run
-from dpscd.plan import Plan
+from dpscd.plans import Plan
 from dpscd.preprocessing.refusals import redact_memory_errors
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.filters import LARGEST_EPSILON

@@ -24,7 +24,7 @@ from dpscd.estimators.table_answers import schema_chances
 from dpscd.estimators.validation import quietly
 from dpscd.model.file import write_fit
 from dpscd.model.fit import Fit, numbers_of, run
-from dpscd.plan import Plan
+from dpscd.plans import Plan
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource, is_dask
 from dpscd.preprocessing.refusals import redact_errors, redact_memory_errors
@@ -327,7 +327,7 @@ def _table(model: Any, table: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
         parsed = source.parsed()
         if not own and len(parsed) != source.count:
             raise DataError(_CHANGED)
-        found = _answers(model, model.estimator_, parsed, parsed.target)
+        found = predicted_answers(model, model.estimator_, parsed, parsed.target)
         if chances and len(parsed):
             found = found._replace(chances=schema_chances(model, parsed))
         return _scored(found, parsed.persons if own else codes)
@@ -355,7 +355,7 @@ def _arrays(model: Any, X: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
             labels = np.where(usable, labels, -1)
         else:
             labels = np.where(usable, numbers_in(column), np.nan)
-        answers = _answers(model, model, found, labels)
+        answers = predicted_answers(model, model, found, labels)
         if chances and len(labels):
             answers = answers._replace(chances=model.predict_proba(found))
         return _scored(answers, codes)
@@ -384,7 +384,7 @@ def _finite_rows(rows: RowSource) -> tuple[Any, Any]:
     return sparse.csr_matrix((kept, found.indices, found.indptr), found.shape), usable
 
 
-def _answers(predictor: Any, model: Any, rows: Any, labels: Any) -> Answers:
+def predicted_answers(predictor: Any, model: Any, rows: Any, labels: Any) -> Answers:
     """Return what is known and predicted; classes as codes, in the estimator's order."""
     classes = getattr(model, "classes_", None)
     if not len(labels):

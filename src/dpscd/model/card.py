@@ -8,7 +8,7 @@ from typing import Any
 from dpscd.errors import CardError
 from dpscd.facts import Facts
 from dpscd.model.plain import plan_from_plain, plan_to_plain, read_json, refused
-from dpscd.plan import Plan
+from dpscd.plans import Plan
 from dpscd.privacy.cost import Claim, Cost
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.privacy.search import Search, search_claim

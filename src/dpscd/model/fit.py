@@ -14,7 +14,7 @@ from dpscd.errors import DpscdError, ModelFileError
 from dpscd.facts import Facts
 from dpscd.link import Link
 from dpscd.model.card import PrivacyCard
-from dpscd.plan import Plan
+from dpscd.plans import Plan
 from dpscd.preprocessing.monotone import made_monotone
 from dpscd.privacy.random import Source
 from dpscd.privacy.search import Search

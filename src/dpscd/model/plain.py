@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dpscd.errors import CardError, DpscdError, ModelFileError
 from dpscd.facts import Facts
 from dpscd.persons import PersonFacts
-from dpscd.plan import Plan
+from dpscd.plans import Plan
 from dpscd.preprocessing.encoding import schema_facts
 from dpscd.preprocessing.schema import Schema
 from dpscd.privacy.relation import PrivacyTarget

@@ -22,7 +22,7 @@ from dpscd.releases.query import Query
 from dpscd.releases.store import Residuals
 
 if TYPE_CHECKING:
-    from dpscd.plan import Plan
+    from dpscd.plans import Plan
 
 
 @dataclass(frozen=True)

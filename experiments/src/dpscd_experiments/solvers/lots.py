@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from dpscd.facts import Facts
-from dpscd.plan import Plan
+from dpscd.plans import Plan
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.records.labels import ClassLabels, NumberLabels
 from dpscd.releases.training import Training

@@ -1,0 +1,174 @@
+"""Quality of a model on records whose target is known, without noise."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpscd.errors import DataError, ParameterError, SchemaError
+from dpscd.estimators.private_score import predicted_answers
+from dpscd.estimators.sklearn_compat import check_fitted
+from dpscd.estimators.sources import codes_of
+from dpscd.estimators.table import TableModel
+from dpscd.estimators.table_answers import schema_chances
+from dpscd.metrics import class_tables, mean_auc
+from dpscd.preprocessing.refusals import NO_RECORDS, UNEQUAL, redact_errors
+from dpscd.records.labels import ClassLabels, label_column, numbers_in
+from dpscd.records.tables import table_source
+from dpscd.scores.measure import Answers
+
+Persons = npt.NDArray[np.int64] | None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Measures of a model on records, which are not private; it prints as a list."""
+
+    records: int
+    metrics: dict[str, float]
+    # the number of persons, and measures with equal weight for each; empty if unknown
+    by_person: dict[str, Any]
+    tables: dict[str, Any]  # of classes: by class, confusion, reliability
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers as plain values."""
+        found = {"private": False, "records": self.records, "metrics": self.metrics}
+        return found | ({"by person": self.by_person} if self.by_person else {}) | self.tables
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {value:.4f}" for name, value in self.metrics.items()]
+        return "\n".join([f"{self.records:,} records, not private", *lines])
+
+    __repr__ = __str__
+
+
+def evaluate(model: Any, X: Any, y: Any = None, *, groups: Any = None) -> Evaluation:
+    """Compare a model's predictions with a known target. NOT PRIVATE.
+
+    Parameters
+    ----------
+    model : TableModel or one of the estimators
+        Fitted, on other records.
+    X : path, list of paths, table or array
+        The test records: for a TableModel whatever it is fitted on, else rows.
+    y : array-like, optional
+        Their labels, where a table does not have them.
+    groups : array-like, optional
+        Group label of each row; rows with equal labels belong to one person. By default the
+        column of persons of the model's schema, if the table has it.
+
+    Returns
+    -------
+    Evaluation
+        `metrics` are the usual measures, `by_person` the same with equal weight for each
+        person, `tables` those of classes. Records whose target is missing, or not one of the
+        classes, are left out.
+
+    Notes
+    -----
+    Nothing here is noisy: keep it to yourself, or publish :func:`private_score` instead.
+
+    Examples
+    --------
+    >>> from dpscd import DPRidge, evaluate
+    >>> X, y = [[0.1], [0.2]] * 50, [0, 1] * 50
+    >>> model = DPRidge(epsilon=1.0, y_bounds=(0, 1), random_state=0).fit(X, y)
+    >>> sorted(evaluate(model, X, y).metrics)
+    ['R2', 'mean absolute error', 'mean squared error']
+    """
+    check_fitted(model)
+    if isinstance(model, TableModel):
+        inner: Any = model.estimator_
+        bounds: Any = model.target_bounds_
+        found, persons = _of_table(model, X, y)
+    else:
+        inner, bounds = model, getattr(model, "y_bounds", None)
+        found, persons = _of_arrays(model, X, y), None
+    if groups is not None:
+        persons = codes_of(groups, len(found.labels))
+    if not len(found.labels):
+        raise DataError(NO_RECORDS)
+    classes = getattr(inner, "classes_", None)
+    known = np.isfinite(found.labels) if classes is None else found.labels >= 0
+    if not known.any():
+        which = "a target" if classes is None else "one of the classes"
+        raise DataError(f"no record of the table has {which}.")
+    by_person: dict[str, Any] = {}
+    if persons is not None and (theirs := known & (persons >= 0)).any():
+        _, person, rows = np.unique(persons[theirs], return_inverse=True, return_counts=True)
+        own = _metrics(found.at(theirs), classes, bounds, 1.0 / rows[person], persons=True)
+        by_person = {"persons": len(rows), "metrics": own}
+    usable = found.at(known)
+    metrics = _metrics(usable, classes, bounds, None, persons=persons is not None)
+    tables = {}
+    if classes is not None:
+        names = [str(label) for label in classes]
+        tables = class_tables(names, usable.labels, usable.predictions, usable.chances)
+    return Evaluation(len(found.labels), metrics, by_person, tables)
+
+
+def _of_table(model: TableModel, table: Any, y: Any) -> tuple[Answers, Persons]:
+    try:
+        source = table_source(table, model.schema_, y, person=True)
+    except SchemaError:  # perhaps only the column of persons is absent
+        source = table_source(table, model.schema_, y)
+    parsed = redact_errors(source.parsed)
+    found = predicted_answers(model, model.estimator_, parsed, parsed.target)
+    if len(parsed) and hasattr(model.estimator_, "predict_proba"):
+        found = found._replace(chances=schema_chances(model, parsed))
+    return found, parsed.persons
+
+
+def _of_arrays(model: Any, X: Any, y: Any) -> Answers:
+    if y is None:
+        raise ParameterError("{y} is missing: predictions are compared with labels.", y=None)
+    column = label_column(y)
+    labels: Any = numbers_in(column)
+    if hasattr(model, "classes_"):
+        labels = ClassLabels(tuple(model.classes_.tolist())).places(column)
+    if len(labels) != (X.shape[0] if hasattr(X, "shape") else len(X)):
+        raise DataError(UNEQUAL)
+    found = predicted_answers(model, model, X, labels)
+    if len(labels) and hasattr(model, "predict_proba"):
+        found = found._replace(chances=model.predict_proba(X))
+    return found
+
+
+def _metrics(
+    found: Answers, classes: Any, bounds: Any, weights: Any, *, persons: bool
+) -> dict[str, float]:
+    """Return the usual measures of records whose target is known.
+
+    With `persons` also means of the target and of predictions; with one weight per record, no
+    area under the curve.
+    """
+    labels, guess = found.labels, found.predictions
+
+    def mean(values: Any) -> float:
+        return float(np.average(values, weights=weights))
+
+    if classes is None:
+        truth = np.clip(labels, *bounds)
+        mse, variance = mean((truth - guess) ** 2), mean((truth - mean(truth)) ** 2)
+        measures = {
+            "mean squared error": mse,
+            "mean absolute error": mean(np.abs(guess - truth)),
+            "R2": 1.0 - mse / variance if variance > 0.0 else np.nan,
+        }
+        if persons:
+            measures |= {"mean target": mean(truth), "mean prediction": mean(guess)}
+        return measures
+    counts = np.bincount(labels, weights, minlength=len(classes))
+    largest = float(counts.max() / counts.sum())
+    measures = {"accuracy": mean(guess == labels), "share of the largest class": largest}
+    if found.chances is not None:
+        own = np.take_along_axis(found.chances, labels[:, None], axis=1)[:, 0]
+        measures["log loss"] = mean(-np.log(np.maximum(own, 1e-300)))
+        if weights is None and counts.all():
+            measures["area under the curve"] = mean_auc(labels, found.chances)
+        if persons and len(classes) == 2:
+            name = classes[1]
+            measures[f"share of {name}"] = mean(labels == 1)
+            measures[f"mean probability of {name}"] = mean(found.chances[:, 1])
+    return measures
