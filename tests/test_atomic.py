@@ -28,6 +28,14 @@ def test_a_failure_leaves_nothing_behind(tmp_path, error):
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_a_folder_that_is_missing_is_named(tmp_path):
+    with (
+        pytest.raises(FileNotFoundError, match=r"there is no such folder: '.*none'$"),
+        atomic_write(tmp_path / "none" / "a.txt"),
+    ):
+        pass
+
+
 def test_bytes_and_permissions(tmp_path, monkeypatch):
     file = tmp_path / "a.bin"
     before = os.umask(0o027)

@@ -91,6 +91,32 @@ def test_a_model_is_read_verified_and_asked_without_the_compiler(table, tmp_path
     assert run(WITHOUT.format(file=file, records=records)) == [False, False]
 
 
+VERB = """
+from contextlib import redirect_stdout, suppress
+from io import StringIO
+from dpscd.cli.app import app
+with redirect_stdout(StringIO()), suppress(SystemExit):
+    app({words!r})
+"""
+#: What verbs have no use for, in their order of weight.
+UNUSED = ("numba", "llvmlite", "jax", "dask", "distributed", "matplotlib", "onnx", "sqlite3")
+
+
+def test_a_verb_imports_what_it_uses(tmp_path):
+    rng, file, table = np.random.default_rng(0), tmp_path / "m.json", tmp_path / "t.csv"
+    frame = pd.DataFrame({"a": rng.uniform(0, 1, 500), "b": rng.uniform(0, 1, 500)})
+    frame.to_csv(table, index=False)
+    schema = {"target": {"column": "b", "bounds": [0, 1]},
+              "columns": {"a": {"kind": "number", "bounds": [0, 1]}}}  # fmt: skip
+    TableModel(schema, DPRidge(9.0, epochs=2)).fit(frame).save(file)
+    out = str(tmp_path / "p.csv")
+    for words in (["verify", str(file)], ["predict", str(file), str(table), "--out", out]):
+        assert loaded(VERB.format(words=words), UNUSED) == []
+    assert Path(out).read_text().count("\n") == 501
+    for words in (["--help"], ["fit", "--help"], ["verify", "--help"]):
+        assert loaded(VERB.format(words=words), HEAVY[:5]) == []
+
+
 @pytest.mark.full
 def test_the_accountant_is_imported_by_the_first_calibration():
     script = """

@@ -10,6 +10,14 @@ from typing import IO, Any
 _BINARY = getattr(os, "O_BINARY", 0)  # of Windows
 
 
+def existing_folder(path: Path) -> Path:
+    """Return the folder that a file is to be in, or raise FileNotFoundError."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(2, "there is no such folder", str(folder))
+    return folder
+
+
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Iterator[IO[Any]]:
     """Open a file for writing, UTF-8 or binary, that replaces `path` when the block succeeds.
@@ -18,6 +26,7 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
     reason: an error, a full disk, Ctrl-C.
     """
     target = Path(path)
+    existing_folder(target)
     beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     # With the permissions of any new file, and never one, or a link, that is there already.
     handle = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, 0o666)

@@ -142,7 +142,7 @@ def expect(
     return Forecast(
         relative_noise=noise,
         coef_noise=training.shared_noise / (training.lam * n),
-        seconds=_fit_seconds(plan),
+        seconds=fit_seconds(plan),
         lost=(low, high),
         below_inf=(low - close * finer.features / n, inf),
         verdict=_verdict(high, regression, guessing=noise >= _GUESSING or high >= most),
@@ -169,7 +169,7 @@ def expect_intervals(plan: Plan) -> IntervalForecast:
     # is the multiplier of one Gaussian release that is as noisy for the same travel.
     training = main.noise_multiplier * math.sqrt(main.steps) / main.epochs
     width = expected_width(facts.task, facts.n, facts.d, rule.travel, training)
-    return IntervalForecast(_fit_seconds(plan), width)
+    return IntervalForecast(fit_seconds(plan), width)
 
 
 def weakest_seen(plan: Plan, *, largest_class: float | None = None) -> float:
@@ -189,7 +189,8 @@ def weakest_seen(plan: Plan, *, largest_class: float | None = None) -> float:
     )
 
 
-def _fit_seconds(plan: Plan) -> float:
+def fit_seconds(plan: Plan) -> float:
+    """Return how long the trainings of a fit take on one core, by public numbers."""
     return _FIT + sum(_seconds(one) for one in plan.trainings)
 
 
@@ -197,3 +198,20 @@ def _seconds(training: Training) -> float:
     rows = training.epochs * training.n * training.outputs
     steps = training.steps * (_STEP + _NOISE * training.size)
     return steps + rows * (_RECORD + _NUMBER * training.facts.d)
+
+
+def duration(seconds: float) -> str:
+    """Return a duration for readers."""
+    if seconds < 1.0:
+        return "under 1 s"
+    return f"{seconds:.0f} s" if seconds < 100.0 else f"{seconds / 60:.0f} min"
+
+
+def lost_words(lost: tuple[float, float], regression: bool) -> str:
+    """Return a band for readers: of accuracy, or of squared error in percent."""
+    low, high = lost
+    return (
+        f"{100.0 * low:.0f} to {100.0 * high:.0f} %"
+        if regression
+        else f"{low:.3f} to {high:.3f}"
+    )

@@ -1,5 +1,6 @@
 """What evaluate says: of classes, next to scikit-learn; of persons, by their means."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,17 @@ import pytest
 from sklearn.metrics import confusion_matrix, precision_score, recall_score, roc_auc_score
 
 from commands import answer, call, refusal
-from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge, Ledger, TableModel, load
+from dpscd import (
+    DataError,
+    DPLinearSVC,
+    DPLogisticRegression,
+    DPRidge,
+    Ledger,
+    ParameterError,
+    TableModel,
+    evaluate,
+    load,
+)
 from dpscd.cli.evaluate import _print_classes
 from dpscd.metrics import class_tables
 
@@ -52,6 +63,17 @@ def test_numbers_are_those_of_scikit_learn(records, classes):
     area = roc_auc_score(y, chances[:, 1] if classes == 2 else chances, multi_class="ovr")
     assert found["metrics"]["area under the curve"] == pytest.approx(area)
     assert ("reliability" in found) == (classes == 2)
+    assert (
+        json.loads(json.dumps(evaluate(model, X, y).to_dict()))
+        | {"model_sha256": found["model_sha256"]}
+        == found
+    )
+    with pytest.raises(DataError, match="none of the labels is one of the model's classes"):
+        evaluate(model, X, y + 7)
+    with pytest.raises(ParameterError, match="y=None is missing"):
+        evaluate(model, X)
+    with pytest.raises(DataError, match="inconsistent numbers"):
+        evaluate(model, X, y[1:])
 
 
 def test_reliability_counts_every_record_once_and_details_are_printed_if_asked_for(records):
@@ -153,6 +175,15 @@ def test_measures_are_over_rows_and_over_persons():
     known = test["patient"].notna()
     assert own["persons"] == test["patient"].nunique()
     chance = pd.Series(model.predict_proba(test)[:, 1])
+    found = evaluate(model, test)
+    assert found.by_person == own
+    assert str(found).startswith(f"{len(test):,} records, not private\naccuracy: ")
+    inner = model.estimator_
+    X = pd.DataFrame(model.transform(test), columns=inner.feature_names_in_)
+    groups = test["patient"]
+    theirs = evaluate(inner, X, test["ill"], groups=groups).by_person
+    assert theirs["persons"] == own["persons"]
+    assert theirs["metrics"] == pytest.approx(own["metrics"])
     for name, column in (
         ("accuracy", right),
         ("share of yes", test["ill"] == "yes"),

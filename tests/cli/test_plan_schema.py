@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from commands import call, refusal
-from dpscd import DPLogisticRegression, DPRidge, TableModel
+from dpscd import DPLogisticRegression, DPRidge, ParameterError, TableModel, plan
 
 N = 2000
 DRAWN = np.random.default_rng(0)
@@ -72,6 +72,10 @@ def test_features_of_a_schema_follow_epsilon():
     assert "features" in text
     few, many = planned(*asked)
     assert few["d"] < many["d"]
+    found = plan(30_000, schema="s.toml", epsilon=[0.1, 4])
+    assert json.loads(json.dumps(found.values)) == [few, many]
+    assert str(found).splitlines()[0] in " ".join(text.split())
+    assert found.frame["epsilon"].tolist() == ["0.1", "4"]
 
 
 @pytest.mark.full
@@ -124,6 +128,24 @@ def test_many_levels_at_a_small_epsilon_are_warned_of():
 )
 def test_what_does_not_go_together_is_refused(words, says):
     assert says in run(CLASSES + COLUMNS, *words, code=1).stderr
+
+
+def test_users_of_python_are_answered_in_their_words():
+    assert [*plan(10**6, 5, epsilon=1.0).values] == [plan(10**6, 5, epsilon=[1.0]).values[0]]
+    many = plan(10**6, 5, regression=True, epsilon=2, inference="robust")
+    assert many.title.startswith("Intervals, robust")
+    for given, words in (
+        ({"n": 10}, "d= or schema= is missing"),
+        ({"n": 0, "d": 3}, "n=0 must be an integer"),
+        ({"n": 10, "d": 3, "epsilon": np.inf}, "epsilon=inf must be a finite"),
+        (
+            {"n": 10, "d": 3, "regression": True, "largest_class": 0.5},
+            "largest_class=0.5 is for",
+        ),
+        ({"n": 10, "d": 3, "classes": 3, "inference": True}, "inference=True is for two"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            plan(**given)
 
 
 def test_without_a_schema_features_are_needed():

@@ -278,6 +278,13 @@ def test_the_cause_is_named(X, match):
         svm().fit(X, records()[1])
 
 
+def test_labels_that_are_none_of_the_classes_are_told_first():
+    with pytest.raises(
+        DataError, match=r"^none of the labels is one of classes=\.\.\.: compare"
+    ):
+        svm(classes=["a", "b"]).fit(*records())
+
+
 def test_labels_of_a_regression_are_not_published_as_classes():
     X, _ = records(n=150)
     with pytest.raises(ParameterError, match="use DPRidge"):

@@ -655,8 +655,13 @@ def test_a_fit_with_another_unit_is_refused_in_words(tmp_path, budget, fit, why)
     before = rows(ledger.path)
     with pytest.raises(LedgerError, match=why) as refused:
         spend_as(ledger, fit)
-    for part in ("dataset='d'", repr(budget.text), repr(fit.text), "dpscd budget init"):
+    typed = (
+        "" if not fit.is_person else " --groups" if fit.groups else f" --person {fit.person}"
+    )
+    command = "dpscd budget init LEDGER --dataset NAME --epsilon 1 --delta 0.0001 --relation "
+    for part in ("dataset='d'", repr(budget.text), repr(fit.text), command):
         assert part in str(refused.value)
+    assert str(refused.value).endswith(f"zero-out{typed if fit.is_person else ''}")
     assert rows(ledger.path) == before
 
 

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 from typer.core import TyperCommand
 
+from dpscd.atomic import existing_folder
 from dpscd.errors import DpscdError, ParameterError
-from dpscd.estimators.parameters import AUTO, TABLE, Choice, Other, Parameter, Switch
+from dpscd.estimators.kinds import SWITCH, Choice, Other
+from dpscd.estimators.parameters import AUTO, TABLE, Parameter
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,10 +95,10 @@ def _annotation(row: Parameter) -> Any:
     """Return what Typer needs to know of a parameter."""
     kind, declared, read = row.kind, row.typed, None
     one: Any = kind.type
-    if isinstance(kind, Choice):
-        one = _enum(row.name, {value: value for value in kind.values})
-    elif isinstance(kind, Switch):
+    if kind == SWITCH:
         declared = f"{declared}/--no-{declared[2:]}"
+    elif isinstance(kind, Choice):
+        one = _enum(row.name, {value: value for value in kind.values})
     elif row.default == AUTO:
         read = _or_auto(kind.type)
     elif isinstance(kind, Other) and kind.needed:
@@ -235,8 +237,5 @@ def check_writable(path: Path, *, new: bool = False) -> None:
         raise ParameterError(f"{path} exists; choose another name or remove it first.")
     if path.is_dir():
         raise IsADirectoryError(21, "is a folder", str(path))
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise FileNotFoundError(2, "there is no such folder", str(folder))
-    with tempfile.TemporaryFile(dir=folder) as file:
+    with tempfile.TemporaryFile(dir=existing_folder(path)) as file:
         file.write(b"0" * 4096)

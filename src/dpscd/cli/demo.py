@@ -1,5 +1,6 @@
 """``dpscd demo`` and ``example``: a packaged table, and the cost of privacy on it."""
 
+import sys
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -7,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from dpscd.cli.common import AsJson, plain_errors, print_json
+from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
 
 _EPSILONS = (0.1, 0.5, 1.0, 2.0, float("inf"))
+_HEAD = ("model", "epsilon", "test score", "seconds", "noise")
 
 
 def demo(
@@ -24,12 +26,9 @@ def demo(
 
     Example: dpscd demo
     """
-    from rich.console import Console
-    from rich.progress import Progress
-    from rich.table import Table
-
     from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge
     from dpscd.data.adult import adult_declared
+    from dpscd.progress import is_terminal, step_bar
 
     income, hours = adult_declared("income"), adult_declared("hours-per-week")
     classes = [False, True]
@@ -38,40 +37,28 @@ def demo(
         ("SVM (income)", DPLinearSVC(classes=classes), income),
         ("ridge (hours)", DPRidge(y_bounds=(0.0, 100.0)), hours),
     ]
-    console = Console()
-    table = Table(
-        title=f"Adult census: {len(income.y):,} people to train, {len(income.y_test):,} to test"
-    )
-    for heading in ("model", "epsilon", "test score", "seconds", "noise"):
-        table.add_column(heading, justify="left" if heading == "model" else "right")
-    shown = None
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("training", total=len(models) * len(_EPSILONS))
+    rows, cards = [], []
+    asked = is_terminal(sys.stderr)
+    with step_bar(len(models) * len(_EPSILONS), "training models", asked=asked) as advance:
         for name, model, data in models:
             measure = "R2" if name.startswith("ridge") else "accuracy"
             for epsilon in _EPSILONS:
                 model.set_params(epsilon=epsilon, random_state=seed)
                 start = time.perf_counter()
-                model.fit(data.X, data.y)
+                card = model.fit(data.X, data.y).privacy_
                 seconds = time.perf_counter() - start
-                card = model.privacy_
-                score = model.score(data.X_test, data.y_test)
-                noise = f"{card.noise_multiplier:.3g}" if card.private else "none"
-                table.add_row(
-                    name if epsilon == _EPSILONS[0] else "",
-                    f"{epsilon:g}" if card.private else "not private",
-                    f"{measure} {score:.3f}",
-                    f"{seconds:.1f}",
-                    noise,
-                    end_section=not card.private,
-                )
-                if shown is None and epsilon == 1.0:
-                    shown = (name, card)
-                bar.advance(task)
-    console.print(table)
-    if shown:
-        console.print(f"\nThe privacy card of [bold]{shown[0]}[/bold] at epsilon 1:")
-        console.print(str(shown[1]), markup=False, highlight=False)
+                score = f"{measure} {model.score(data.X_test, data.y_test):.3f}"
+                shown = ("not private", "none")
+                if card.private:
+                    shown = (f"{epsilon:g}", f"{card.noise_multiplier:.3g}")
+                rows.append((name, shown[0], score, f"{seconds:.1f}", shown[1]))
+                cards += [(name, card)] if epsilon == 1.0 else []
+                if advance is not None:
+                    advance(1)
+    counts = f"{len(income.y):,} people to train, {len(income.y_test):,} to test"
+    print_table(f"Adult census: {counts}", _HEAD, rows, right=range(1, 5))
+    name, card = cards[0]
+    typer.echo(f"\nThe privacy card of {name} at epsilon 1:\n{card}")
 
 
 class ExampleName(StrEnum):

@@ -1,7 +1,6 @@
 """``dpscd evaluate``: quality of a model on records whose target is known."""
 
 import hashlib
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -115,7 +114,7 @@ def evaluate(
             asked["epsilon"] = epsilon
             _print_private(found, records, model, asked, as_json=as_json)
             return
-        with waiting("evaluating", sys.stderr):
+        with waiting("evaluating"):
             quality = measured(found, *records)
         if as_json:
             print_json({"model_sha256": _digest(model), **quality.to_dict()})

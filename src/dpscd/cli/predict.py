@@ -70,7 +70,7 @@ def predict(
             pieces = _table_pieces(found, data, list(keep or ()))
         count = 0
         # Predictions that are printed would follow the word in its line.
-        word = nullcontext() if out == "-" else waiting("predicting", sys.stderr)
+        word = nullcontext() if out == "-" else waiting("predicting")
         with word, _writer(out) as write:
             for records, kept in pieces:
                 write(_answers(found, records, kept, proba))

@@ -127,7 +127,7 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
     def _labels(self, classes: Any) -> ClassLabels | NumberLabels | CountLabels:
         """Return the encoding of labels, by public facts."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Train the model; only noisy sums of the records influence it.
 
         Parameters

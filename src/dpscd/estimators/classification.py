@@ -11,7 +11,8 @@ from dpscd.errors import ParameterError, PrivacyWarning
 from dpscd.estimators.base import DPLinearModel, Floats
 from dpscd.estimators.documentation import parametrised
 from dpscd.estimators.intervals import WithIntervals
-from dpscd.estimators.parameters import Number, check, is_auto
+from dpscd.estimators.kinds import Number, check
+from dpscd.estimators.parameters import is_auto
 from dpscd.estimators.validation import label_set, sorted_classes, warn_user
 from dpscd.link import Link
 from dpscd.preprocessing.cells import text_of

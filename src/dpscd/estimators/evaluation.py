@@ -92,8 +92,11 @@ def evaluate(model: Any, X: Any, y: Any = None, *, groups: Any = None) -> Evalua
     classes = getattr(inner, "classes_", None)
     known = np.isfinite(found.labels) if classes is None else found.labels >= 0
     if not known.any():
-        which = "a target" if classes is None else "one of the classes"
-        raise DataError(f"no record of the table has {which}.")
+        raise DataError(
+            "no record has a target."
+            if classes is None
+            else "none of the labels is one of the model's classes: compare spelling and type."
+        )
     by_person: dict[str, Any] = {}
     if persons is not None and (theirs := known & (persons >= 0)).any():
         _, person, rows = np.unique(persons[theirs], return_inverse=True, return_counts=True)

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from dpscd._version import __version__
 from dpscd.errors import BudgetExceeded, ParameterError, WorkerError
 from dpscd.estimators.validation import warn_user
 from dpscd.facts import Facts
+from dpscd.forecast import fit_seconds
 from dpscd.kernels._jit import cache_folder, compiling_said
 from dpscd.kernels.ahead import compiling_beside
 from dpscd.late import COMPILED
@@ -25,13 +26,12 @@ from dpscd.plans import Plan
 from dpscd.preprocessing.refusals import redact_errors
 from dpscd.privacy.accounting import library_version
 from dpscd.privacy.cost import Cost
-from dpscd.privacy.ledger import Ledger
 from dpscd.privacy.random import Source, source_for
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.privacy.search import Search
 from dpscd.privacy.unit import Unit
 from dpscd.problem import Model, Problem
-from dpscd.progress import say_compiling, step_bar
+from dpscd.progress import say_compiling, step_bar, waiting
 from dpscd.releases.base import Observer
 from dpscd.solvers.on_device import check_device_plan
 from dpscd.solvers.sdca import sdca
@@ -48,7 +48,11 @@ class Charge:
     def __init__(
         self, ledger: str | os.PathLike[str] | None, dataset: str | None, random_state: Any
     ) -> None:
-        self._ledger = None if ledger is None else Ledger(ledger)
+        self._ledger = None
+        if ledger is not None:
+            from dpscd.privacy.ledger import Ledger  # no fit without a ledger needs a database
+
+            self._ledger = Ledger(ledger)
         self._dataset, self._seeded = str(dataset), random_state is not None
         self.reservation: int | None = None
 
@@ -118,7 +122,7 @@ class Fitting:
         seal = charge.reserve(plan.costs, self.target, self.name, self.facts.unit)
         # From here on values of the data are used.
         source = source_for(self.random_state, seal)
-        with _spent(charge.reservation):
+        with _spent(charge.reservation), waiting("reading"):
             store = redact_errors(read)
         if self.facts.engine != "numba":
             store = store.on(self.facts.engine)
@@ -126,7 +130,7 @@ class Fitting:
             return self._without_privacy(plan, store, source)
         # Training; the duals die with the solver's call.
         steps = sum(one.steps for one in plan.trainings)
-        bar = step_bar(steps) if self.shown else nullcontext()
+        bar = step_bar(steps, asked=self.shown, seconds=fit_seconds(plan))
         with bar as progress, _spent(charge.reservation):
             state, answers = run(
                 plan,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import ParameterError
-from dpscd.estimators.parameters import Number, check
+from dpscd.estimators.kinds import Number, check
 from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.inference import ABSENT, CAPPED, Found, Inference, Path, coefficient_map
 from dpscd.information import measure_of

@@ -13,7 +13,8 @@ from sklearn.utils.metaestimators import available_if
 from dpscd.errors import CardError, UtilityWarning
 from dpscd.estimators.constraints import check_budget, delta_of
 from dpscd.estimators.fitting import Charge
-from dpscd.estimators.parameters import Integer, Number, check, is_auto
+from dpscd.estimators.kinds import Integer, Number, check
+from dpscd.estimators.parameters import is_auto
 from dpscd.estimators.private_score import held_out, public_count
 from dpscd.estimators.search_plan import (
     SearchedRecords,
@@ -39,6 +40,7 @@ from dpscd.privacy.random import Purpose, SecretSeed, Source, source_for
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.privacy.search import LEAST_STOP, search_points
 from dpscd.privacy.unit import RECORD, Unit
+from dpscd.progress import waiting
 
 _WORD = 2.0**64
 _LARGEST = LARGEST_EPSILON  # of a search; beyond it nobody is protected
@@ -226,7 +228,7 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         source = source_for(self.random_state, f"{seal} search")
         # From here on values of the data are used.
         # What runs say, or that something is compiled, would tell which there are.
-        with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+        with waiting("searching"), warnings.catch_warnings(), redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             best = self._search(plan, records, source, target.relation)
         charge.commit()

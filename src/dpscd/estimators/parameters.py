@@ -3,128 +3,12 @@
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
-from dpscd.errors import ParameterError
+from dpscd.estimators.kinds import SWITCH, Choice, Integer, Kind, Number, Other, check
 from dpscd.privacy.relation import Relation
 
 AUTO = "auto"
-
-
-# --- kinds of values --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Number:
-    """Numbers above `low`, or from it on if it is `reached`, up to `high`."""
-
-    low: float = 0.0
-    high: float = 1e100
-    reached: bool = False
-
-    python: ClassVar[str] = "float"
-    type: ClassVar[type] = float
-
-    def holds(self, value: Any) -> bool:
-        """Return whether a value is allowed."""
-        if not isinstance(value, Real) or isinstance(value, bool):
-            return False
-        x = float(value)
-        return (self.low <= x if self.reached else self.low < x) and x <= self.high
-
-    @property
-    def words(self) -> str:
-        """What is allowed."""
-        low = f"a number {'of at least' if self.reached else 'greater than'} {self.low:g}"
-        if math.isinf(self.high):
-            return f"{low} (the float inf trains without privacy)"
-        return f"{low}, up to {self.high:g}"
-
-
-@dataclass(frozen=True)
-class Integer:
-    """Whole numbers from `low` on, up to `high`, and `others`."""
-
-    low: int = 1
-    high: float = math.inf
-    others: tuple[int, ...] = ()
-
-    python: ClassVar[str] = "int"
-    type: ClassVar[type] = int
-
-    def holds(self, value: Any) -> bool:
-        """Return whether a value is allowed."""
-        if not isinstance(value, Integral) or isinstance(value, bool):
-            return False
-        return self.low <= int(value) <= self.high or value in self.others
-
-    @property
-    def words(self) -> str:
-        """What is allowed."""
-        found = f"an integer of at least {self.low}"
-        if self.high < math.inf:
-            found = f"an integer from {self.low} to {self.high:,}"
-        return " or ".join([found, *map(str, self.others)])
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of a few texts."""
-
-    values: tuple[str, ...]
-
-    type: ClassVar[type] = str
-
-    def holds(self, value: Any) -> bool:
-        """Return whether a value is allowed."""
-        return isinstance(value, str) and value in self.values
-
-    @property
-    def python(self) -> str:
-        """The type in a docstring."""
-        return f"{{{', '.join(map(repr, self.values))}}}"
-
-    @property
-    def words(self) -> str:
-        """What is allowed."""
-        return " or ".join(map(repr, self.values))
-
-
-@dataclass(frozen=True)
-class Switch:
-    """True or False."""
-
-    python: ClassVar[str] = "bool"
-    type: ClassVar[type] = bool
-    words: ClassVar[str] = "True or False"
-
-    def holds(self, value: Any) -> bool:
-        """Return whether a value is allowed."""
-        import numpy as np
-
-        return isinstance(value, bool | np.bool_)
-
-
-@dataclass(frozen=True)
-class Other:
-    """What is checked where it is used."""
-
-    python: str
-    type: type = str
-    needed: bool = False
-    words: ClassVar[str] = ""
-
-    def holds(self, value: Any) -> bool:
-        """Return whether a value is allowed."""
-        del value
-        return True
-
-
-Kind = Number | Integer | Choice | Switch | Other
-
-
-# --- the table --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -231,7 +115,7 @@ _ROWS = (
     ),
     Parameter(
         "fit_intercept",
-        Switch(),
+        SWITCH,
         True,
         "Whether the model has an intercept.",
         "It is the coefficient of a constant column, penalised like the others.",
@@ -249,7 +133,7 @@ _ROWS = (
     ),
     Parameter(
         "standardise",
-        Switch(),
+        SWITCH,
         AUTO,
         "Whether noisy means and spreads are released first, to train on standardised "
         "features.",
@@ -289,7 +173,7 @@ _ROWS = (
     ),
     Parameter(
         "clip_predictions",
-        Switch(),
+        SWITCH,
         True,
         "Whether a regression's predictions stay within the bounds of its target.",
         "Rows are then also cut to `longest_row_`; False gives the bare line. Expected counts "
@@ -394,9 +278,6 @@ _ROWS = (
 TABLE: Mapping[str, Parameter] = {row.name: row for row in _ROWS}
 
 
-# --- their use --------------------------------------------------------------------------------
-
-
 def is_auto(value: Any) -> bool:
     """Return whether a parameter is to be planned."""
     return isinstance(value, str) and value == AUTO
@@ -405,13 +286,3 @@ def is_auto(value: Any) -> bool:
 def given(name: str, value: Any) -> Any:
     """Return a parameter as a plain value, None if it is to be planned."""
     return TABLE[name].checked(value)
-
-
-def check(name: str, value: Any, kind: Kind, words: str = "") -> Any:
-    """Return a plain value, or raise ParameterError with `words` for what is allowed."""
-    if kind.holds(value):
-        return value if isinstance(kind, Other) else kind.type(value)
-    words = words or kind.words
-    if name.isidentifier():
-        raise ParameterError(f"{{{name}}} must be {{}}.", words, **{name: value})
-    raise ParameterError(f"{name}={value!r} must be {words}.")

@@ -8,13 +8,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dpscd.errors import ParameterError
-from dpscd.estimators.parameters import Integer, check, given
+from dpscd.estimators.kinds import Integer, check
+from dpscd.estimators.parameters import given
 from dpscd.facts import Facts
 from dpscd.forecast import (
     Finer,
     Forecast,
+    duration,
     expect,
     expect_intervals,
+    lost_words,
     preparing_seconds,
     weakest_seen,
 )
@@ -49,6 +52,9 @@ _NUMBERS = (
 _EXPECTED = (
     "relative_noise", "coef_noise", "seconds", "lost", "below_inf", "mostly_noise", "verdict",
 )  # fmt: skip
+
+
+_HEADINGS = ("epsilon", "noise", "lots", "lot size", "epochs", "training")
 
 
 @dataclass(frozen=True)
@@ -177,15 +183,6 @@ class _Question:
             f"{self.schema.target.name!r} by {len(self.schema.parts)} columns: {count}, {kind}"
         )
 
-    @property
-    def preparing(self) -> str:
-        """Longest time of reading and compiling, in words."""
-        columns = 0 if self.schema is None else len(self.schema.features)
-        return (
-            "training: its time on one core. Reading and first-time compiling: up to "
-            f"{duration(preparing_seconds(self.n, columns))} more."
-        )
-
     def target(self, epsilon: float) -> PrivacyTarget:
         """Return what is to be reached, or raise ParameterError."""
         if not math.isfinite(epsilon):
@@ -238,6 +235,14 @@ class _Question:
         return Finer(self.features(math.inf) - self.features(epsilon), max(widths, default=0.0))
 
 
+def _preparing(question: _Question) -> str:
+    columns = 0 if question.schema is None else len(question.schema.features)
+    return (
+        "training: its time on one core. Reading and first-time compiling: up to "
+        f"{duration(preparing_seconds(question.n, columns))} more."
+    )
+
+
 def _bins(schema: Schema) -> list[int | None]:
     return [*(x.bins for x in schema.columns), *(x.bins for x in schema.pairs)]
 
@@ -282,17 +287,33 @@ def _question(
 def _of_predictions(
     question: _Question, epsilons: Sequence[float], largest: float | None
 ) -> Forecasts:
-    found = []
-    for epsilon in epsilons:
-        target = question.target(epsilon)
-        made = plan_fit(question.facts(target), target)
-        more = expect(made, largest_class=largest, finer=question.finer(epsilon))
-        found.append((made, more))
-    headings, rows = _prediction_rows(question, found)
+    targets = [question.target(epsilon) for epsilon in epsilons]
+    plans = [plan_fit(question.facts(target), target) for target in targets]
+    found = [
+        (one, expect(one, largest_class=largest, finer=question.finer(one.target.epsilon)))
+        for one in plans
+    ]
+    rows = [
+        (*_cells(one, more.seconds), lost_words(more.lost, question.regression))
+        for one, more in found
+    ]
+    headings: tuple[str, ...] = (*_HEADINGS, "lost")
+    if question.schema is not None:  # shapes have more features at a larger epsilon
+        headings = ("epsilon", "features", "noise", *headings[3:], "below inf")
+        rows = [
+            (
+                row[0],
+                str(one.facts.d),
+                row[1],
+                *row[3:],
+                lost_words(more.below_inf, question.regression),
+            )
+            for row, (one, more) in zip(rows, found, strict=True)
+        ]
     return Forecasts(
         f"{question.title}; delta {question.delta:.3g}, {question.relation}",
         headings,
-        rows,
+        tuple(rows),
         _prediction_notes(question, found),
         tuple(
             f"epsilon {one.target.epsilon:g}: the noise is {more.relative_noise:.2g} times as "
@@ -306,23 +327,6 @@ def _of_predictions(
             for one, more in found
         ),
     )
-
-
-def _prediction_rows(
-    question: _Question, found: list[tuple[Plan, Forecast]]
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Return headings and rows."""
-    head = ["epsilon", "noise", "lots", "lot size", "epochs", "training", "lost"]
-    rows = [
-        [*_cells(one, more.seconds), _lost(more.lost, question.regression)]
-        for one, more in found
-    ]
-    if question.schema is not None:  # shapes have more features at a larger epsilon
-        head = ["epsilon", "features", "noise", *head[3:], "below inf"]
-        for row, (one, more) in zip(rows, found, strict=True):
-            row[1:3] = [str(one.facts.d), row[1]]
-            row.append(_lost(more.below_inf, question.regression))
-    return tuple(head), tuple(tuple(row) for row in rows)
 
 
 def _prediction_notes(
@@ -342,7 +346,7 @@ def _prediction_notes(
         "noise: its standard deviation over the largest contribution of a record to a lot. "
         f"lost: {lost} of the same features without noise.",
         f"epsilon inf fits {others}.",
-        question.preparing,
+        _preparing(question),
         *verdicts,
     )
 
@@ -380,14 +384,14 @@ def _of_intervals(
     return Forecasts(
         f"Intervals{', robust' if robust else ''}: {question.title}{own}; "
         f"delta {question.delta:.3g}, {question.relation}",
-        ("epsilon", "noise", "lots", "lot size", "epochs", "training", "width", "weakest"),
+        (*_HEADINGS, "width", "weakest"),
         tuple(rows),
         (
             *hidden,
             "width: of the intervals of coefficients, over that without privacy; a forecast "
             "for features with correlations of about 0.3, less where they are unrelated"
             f"{'' if question.regression else classes}.",
-            question.preparing,
+            _preparing(question),
             "weakest: how well the records must determine an effect for it to have an "
             "interval, in percent of unrelated features.",
         ),
@@ -420,20 +424,6 @@ def _cells(made: Plan, seconds: float) -> list[str]:
         f"{main.epochs:.0f}",
         duration(seconds),
     ]
-
-
-def _lost(lost: tuple[float, float], regression: bool) -> str:
-    low, high = lost
-    if regression:
-        return f"{100.0 * low:.0f} to {100.0 * high:.0f} %"
-    return f"{low:.3f} to {high:.3f}"
-
-
-def duration(seconds: float) -> str:
-    """Return a duration for readers."""
-    if seconds < 1.0:
-        return "under 1 s"
-    return f"{seconds:.0f} s" if seconds < 100.0 else f"{seconds / 60:.0f} min"
 
 
 def _plain(made: Plan) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from dpscd.errors import DataError, ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.constraints import check_budget, delta_of
 from dpscd.estimators.fitting import Charge
-from dpscd.estimators.parameters import Integer, Number, check
+from dpscd.estimators.kinds import Integer, Number, check
 from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.estimators.sources import codes_of, units_in
 from dpscd.estimators.table import TableModel

@@ -221,7 +221,7 @@ class DPPoissonRegressor(DPLinearRegressor):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         groups: Any = None,
         exposure: Any = None,

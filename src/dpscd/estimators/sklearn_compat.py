@@ -4,7 +4,9 @@ import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any
+from weakref import WeakSet
 
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -52,6 +54,7 @@ def refusals_noted(model: Any) -> Iterator[None]:
     A search of scikit-learn continues after a failed fit and reports it only at the end.
     """
     try:
+        _check_search(getattr(model, "estimator", model))
         yield
     except (BudgetExceeded, LedgerError) as error:
         model._refusal = str(error)
@@ -59,6 +62,34 @@ def refusals_noted(model: Any) -> Iterator[None]:
         if any(names.get("error_score", "raise") != "raise" for names in _searches()):
             warn_user(f"a fit of this search was refused. {error}", PrivacyWarning)
         raise
+
+
+# Searches whose first fit was let through.
+_begun: WeakSet[Any] = WeakSet()
+
+
+def _check_search(model: Any) -> None:
+    """Refuse the first fit of a search whose fits together exceed the budget.
+
+    What was charged before the refusal would be of no use. Only a basic filter adds epsilons.
+    """
+    if getattr(model, "ledger", None) is None or not isinstance(model.epsilon, Real):
+        return
+    found = next((x for x in _searches() if "n_candidates" in x and "n_splits" in x), None)
+    if found is None or found.get("self") in _begun:
+        return
+    from dpscd.privacy.ledger import Ledger
+
+    search = found["self"]
+    fits = found["n_candidates"] * found["n_splits"] + bool(search.refit)
+    state = Ledger(model.ledger).show(model.dataset)
+    if state.filter == "basic" and fits * model.epsilon > state.left_epsilon * (1.0 + 1e-9):
+        raise BudgetExceeded(
+            f"this search makes {fits} fits, each charged epsilon={model.epsilon:g}; the "
+            f"budget of dataset={model.dataset!r} has epsilon={state.left_epsilon:.6g} left. "
+            "Nothing was charged. dpscd.DPModelSearch is charged once for all its candidates."
+        )
+    _begun.add(search)
 
 
 def check_fitted(model: Any) -> None:

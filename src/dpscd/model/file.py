@@ -93,7 +93,7 @@ def fit_from_bytes(name: str, content: bytes) -> Fit:
 def _fit(values: Any) -> Fit:
     number = values.get("format") if isinstance(values, dict) else None
     if type(number) is not int:
-        raise ModelFileError("it was not written by dpscd.")
+        raise ModelFileError("it is not a model written by dpscd.")
     if number != _FORMAT:
         raise ModelFileError(
             f"it has format {number}, but this version of dpscd reads format {_FORMAT}: load "

@@ -38,8 +38,8 @@ NOT_FLAT = (
     "y should be a 1d array: one label per record, and so should sample_weight and exposure be."
 )
 NO_WEIGHT = (
-    "no record has a weight: sample_weight is zero, or y is none of the classes, for every "
-    "record."
+    "none of the labels is one of classes=...: compare spelling and type; or sample_weight is "
+    "zero for every record."
 )
 ROUNDED = (
     "whole numbers that are listed beyond the precision of floating-point numbers cannot be "

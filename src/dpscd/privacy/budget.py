@@ -1,5 +1,6 @@
 """The budget of one data set: what was charged to it, and what is left."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
@@ -93,10 +94,16 @@ class Account:
             )
         else:
             why = "who is a person is told in another way, so that neither covers the other"
+        typed = ""
+        if unit.is_person:
+            column = unit.person
+            typed = " --groups" if column is None else f" --person {shlex.quote(column)}"
         raise LedgerError(
             f"the unit of the budget of dataset={self.dataset!r} is {self.unit.text!r}; a fit "
             f"whose unit is {unit.text!r} cannot be charged to it: {why}. A budget has one "
-            "unit, named when it is made with `dpscd budget init`."
+            "unit; this makes one for such fits: dpscd budget init LEDGER --dataset NAME "
+            f"--epsilon {self.filter.epsilon:g} --delta {self.filter.delta:g} "
+            f"--relation {self.relation}{typed}"
         )
 
     def admit(
