@@ -91,7 +91,7 @@ def test_a_regression_has_no_odds(arrays):
 def test_assumptions_are_those_of_the_model(arrays):
     summary = arrays.summary()
     assert "(sandwich), clustered by person" in section(page_of(of_persons(arrays)))
-    assert summary.about in section(page_of(arrays))
+    assert summary.notes[-1] in section(page_of(arrays))
 
 
 def test_models_for_prediction_have_a_note_and_no_section():

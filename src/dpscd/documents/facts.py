@@ -1,7 +1,15 @@
-"""Facts about a model, each said once: what every document is made of."""
+"""Facts about a model, each said once: what every document is made of.
+
+The words stand in ``templates/facts.toml``; here are the values that they are about.
+"""
 
 import math
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from dpscd.documents.described import Described
 from dpscd.documents.public import other_facts
@@ -11,21 +19,25 @@ from dpscd.privacy.relation import FORMAL
 from dpscd.releases.base import Release
 from dpscd.rendering import capital, counted, number, quoted, whole
 
+_WORDS = Path(__file__).parents[1] / "templates" / "facts.toml"
+_PARTS = ("key", "label", "value", "sentence", "group")
+
 
 @dataclass(frozen=True)
 class Fact:
-    """One fact: where it belongs, what it is called, its value, and a sentence that says it."""
+    """One fact: what it is called, its value, a sentence that says it, and its group."""
 
-    group: str
     key: str
     label: str
     value: str = ""
     sentence: str = ""
+    group: str = ""
+    numbers: tuple[str, ...] = ()  # of a release, as they stand in tables
 
     @property
-    def pair(self) -> tuple[str, str]:
-        """Label and value, as a row of a table."""
-        return self.label, self.value
+    def row(self) -> tuple[str, ...]:
+        """Label, value and numbers, as a row of a table."""
+        return self.label, self.value, *self.numbers
 
 
 class Facts:
@@ -45,13 +57,34 @@ class Facts:
 
 def describe(model: Described) -> Facts:
     """Return the facts about a model that documents say."""
-    found = [*warnings(model.card), *_model(model), *_effects(model), *_limits(model)]
-    found += [
-        Fact("public", f"public: {what}", what, value) for what, value in other_facts(model)
-    ]
-    if model.card.private:
-        found += [*_guarantee(model), *_releases(model.card)]
+    card = model.card
+    found = list(_said(_of_card(card) | _of_model(model)))
+    found += [Fact(f"public: {x}", x, value, "", "public") for x, value in other_facts(model)]
+    if card.private:
+        many = f"{card.protected.noun}s"
+        found += [_release(release, many) for release in card.plan.releases]
+        found += [Fact(text, "Assumption", text, "", "assumption") for text in card.assumptions]
     return Facts(found)
+
+
+def warnings(card: PrivacyCard) -> list[Fact]:
+    """Return what a reader must know before anything else."""
+    return list(_said(_of_card(card), "warning"))
+
+
+def _said(values: Mapping[str, Any], group: str | None = None) -> Iterator[Fact]:
+    """Yield the facts that hold, of a group or all."""
+    for words in _words():
+        if group in (None, words.get("group")) and all(
+            values[x] for x in words.get("when", ())
+        ):
+            yield Fact(*(words.get(part, "").format_map(values) for part in _PARTS))
+
+
+@cache
+def _words() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = tomllib.loads(_WORDS.read_text(encoding="utf-8"))["fact"]
+    return found
 
 
 def best_guess(epsilon: float, delta: float) -> float:
@@ -88,297 +121,113 @@ def strength(epsilon: float) -> str:
     return "reasonable" if epsilon <= FORMAL else "weak"
 
 
-# --- what must be known first ---------------------------------------------------------------
+# --- values of the words --------------------------------------------------------------------
 
-
-def warnings(card: PrivacyCard) -> list[Fact]:
-    """Return what a reader must know before anything else."""
-    if not card.private:
-        return [
-            _warning(
-                "This model is not private",
-                "It was trained with epsilon = infinity: no noise was added, and nothing is "
-                "promised to the people in the data. Treat it like the records themselves.",
-            )
-        ]
-    noun, read, found = card.protected.noun, card.facts.read_from_data, []
-    if read:
-        found.append(
-            _warning(
-                "Facts were read from the records",
-                f"The schema says that bounds or values of {quoted(read)} were looked up in "
-                "the data. The guarantee does not cover what they give away: it holds as if "
-                "these facts had been the same whoever took part.",
-            )
-        )
-    if not card.facts.declared:
-        found.append(
-            _warning(
-                "The classes were read from the records",
-                "No classes were declared, so the labels that occur in the data were taken as "
-                "public. That a label occurs at all is not protected.",
-            )
-        )
-    if card.seeded:
-        found.append(
-            _warning(
-                "The noise came from a seed",
-                "Whoever knows or guesses the seed (random_state) can take the noise away "
-                "again: it must stay secret, and be used for no other fit or score. Do not "
-                "publish this model if the seed is a common number such as 0 or 42.",
-            )
-        )
-    if card.epsilon > FORMAL:
-        formal = f"Above {FORMAL:g} a {noun} is protected only in a formal sense."
-        found.append(_warning("Epsilon is large", formal))
-    if card.delta * card.facts.n >= 1.0:
-        published = "all records of a random person" if noun == "person" else "a random record"
-        found.append(
-            _warning(
-                "Delta is large",
-                f"At a delta of {chance(card.delta)} publishing {published} would pass. "
-                f"With {whole(card.facts.n)} {noun}s it should be far smaller.",
-            )
-        )
-    return found
-
-
-def _warning(heading: str, sentence: str) -> Fact:
-    return Fact("warning", heading, heading, "", sentence)
-
-
-# --- the model ------------------------------------------------------------------------------
-
-
-def _model(model: Described) -> list[Fact]:
-    units = counted(model.facts.n, model.unit.noun)
-    if model.card.relation.needs_n:
-        units = f"about {units} (declared; the true number is secret)"
-    size = f"{units} with {counted(model.facts.d, 'feature')}"
-    kind = model.kind.words
-    what = (
-        f"“{model.target}”" if model.target else "a number" if model.regression else "a class"
-    )
-    ways = f" (one of {quoted(model.classes, 6)})" if model.classes else ""
-    source = "the columns of a table" if model.schema else "a row of numbers"
-    return [
-        Fact("model", "kind", "Kind", kind),
-        Fact("model", "size", "Trained on", size, f"{capital(kind)}, trained on {size}."),
-        Fact("model", "task", "Task", what, f"Predicts {what}{ways} from {source}."),
-    ]
-
-
-def _effects(model: Described) -> list[Fact]:
-    """Return what the effects, or weights, of a model mean, and how far noise moves them."""
-    words = model.kind.weight
-    if model.facts.joint:
-        words = (
-            "Each coefficient is a change of the score of its class. Differences count: 0.7 "
-            "more than in another class doubles the odds against that one, and what is the "
-            "same in all changes nothing."
-        )
-    target = model.schema.target.trained_on if model.schema else None
-    words = words.format(target=target or "the prediction").replace("coefficient", model.noun)
-    scale = "It belongs to one unit of the feature as it was given to the training."
-    if model.has_shapes:
-        scale = (
-            "It is what a record with the value named has more, or less, than the average of "
-            "the column; between two values of a number it changes evenly. Values that the "
-            "released means cannot tell from ones that no record has are left out."
-        )
-    elif model.schema is not None:
-        scale = "It belongs to a feature of a row that is divided by its own length."
-    purpose = prediction_note(model.estimator, model.noun) or ""
-    if model.fit.has_intervals:
-        purpose = (
-            f"These are the {model.noun}s that predictions are made with; estimates have "
-            "confidence intervals of their own."
-        )
-    return [
-        Fact("effects", "unit", "Unit", "", words),
-        Fact("effects", "scale", "Scale", "", scale),
-        Fact("effects", "purpose", "Purpose", "", purpose),
-        Fact("effects", "band", "Band", "", band_words(model.model) or ""),
-        Fact("effects", "clear", "Clear", "", clear_words(model.noun)),
-    ]
-
-
-def _limits(model: Described) -> list[Fact]:
-    """Return what the model does not do, and what its guarantee does not cover."""
-    terms = "a sum of one term for each column, and of pairs where they were declared"
-    form = terms if model.schema else "linear in the features"
-    found = {
-        "form": f"The model is {form}: what else there is to find, it does not find.",
-        "groups": "The noise is the same for everybody, but it costs most where there are few "
-        "records: predictions about small groups are the least reliable. Compare errors "
-        "between groups before decisions about people rest on the model.",
-    }
-    limits = [Fact("limit", key, key, "", text) for key, text in found.items()]
-    if not model.card.private:
-        return limits
-    who, what = ("A person with several records", " of records")
-    if model.unit.is_person:
-        who, what = ("Persons who belong together, such as a household,", "")
-    verb = "are" if model.unit.is_person else "is"
-    open_ = {
-        "together": f"{who} {verb} protected as a group{what} only, with as many times the "
-        "epsilon.",
-        "many": "What is true of many is not hidden: what the model shows about a group, it "
-        "says of each of its members, whether or not they took part.",
-        "others": "Other models, scores and tables from the same records add their own "
-        "epsilon.",
-        "trust": "That what was declared public was public, and that the model was trained as "
-        "its file says, is the word of whoever trained it; a signature tells who that is.",
-    }
-    return limits + [Fact("open", key, key, "", text) for key, text in open_.items()]
-
-
-# --- the guarantee --------------------------------------------------------------------------
-
-_SAME = "The number of {many} is the same in both and public."
-_ADJACENT = {
-    "empty": f"replacing {{one}} by {{empty}}. {_SAME}",
-    "other": f"replacing {{one}} by {{other}}. {_SAME}",
-    "nothing": "adding or removing {one}. The true number of {many} is not public; the "
-    "declared one, {n}, is.",
-}
-_RECORD = {
-    "one": "one record",
-    "empty": "an empty one, which contributes nothing",
-    "other": "any other",
-    "many": "records",
-}
-_PERSON = {
-    "one": "all records of one person",
-    "empty": "empty ones, which contribute nothing",
-    "other": "those of any other, who may have more or fewer",
-    "many": "persons",
+# By what data sets are adjacent to: of records, and of persons.
+_CHANGES = {
+    "empty": (
+        "replacing one record by an empty one, which contributes nothing",
+        "replacing all records of one person by empty ones, which contribute nothing",
+    ),
+    "other": (
+        "replacing one record by any other",
+        "replacing all records of one person by those of any other, who may have more or fewer",
+    ),
+    "nothing": (
+        "adding or removing one record",
+        "adding or removing all records of one person",
+    ),
 }
 _ACCOUNTANTS = {"PLD": "privacy loss distributions", "RDP": "Rényi differential privacy"}
 
 
-def _guarantee(model: Described) -> list[Fact]:
-    card, unit = model.card, model.unit
-    claim, noun = card.claim, unit.noun
-    guess, tier = percent(best_guess(card.epsilon, card.delta)), strength(card.epsilon)
+def _of_card(card: PrivacyCard) -> dict[str, Any]:
+    """Return the values of a guarantee."""
+    unit, relation, noun, n = card.protected, card.relation, card.protected.noun, card.facts.n
+    size = f" The number of {noun}s is the same in both and public."
+    if relation.needs_n:
+        size = f" The true number of {noun}s is not public; the declared one, {whole(n)}, is."
     factor = odds(card.epsilon)
-    most = factor if factor.startswith("more") else f"at most {factor}"
-    found = f"{model.recomputed:.5f}" if model.recomputed >= 1e-3 else f"{model.recomputed:.5g}"
-    others = "persons and their records" if unit.is_person else "records"
-    words, suspicion = unit.words(card.relation), unit.suspicion(card.relation)
-    return [
-        Fact("claim", "statement", "Claim", card.statement, card.statement),
-        Fact(
-            "claim",
-            "lead",
-            "Relation",
-            f"{card.relation}: it protects {words}",
-            f"This model hardly depends on any single {noun}. Whoever sees it, and even knows "
-            f"all other {others}, can hardly tell {words}.",
-        ),
-        Fact("claim", "protected", "Unit", card.unit),
-        Fact(
-            "claim",
-            "meaning",
-            f"Best guess about a {noun}",
-            guess,
-            f"Suppose somebody finds it equally likely, 50 %, that {suspicion}: with the best "
-            f"possible attack on this model they are right in at most {guess} of such cases. "
-            f"Whatever comes out can be more likely in one case than in the other by a factor "
-            f"of {most} (e to the power of epsilon), plus a probability of "
-            f"{chance(card.delta)} (delta).",
-        ),
-        Fact(
-            "claim",
-            "strength",
-            "Strength",
-            f"{tier} protection",
-            f"An epsilon of {card.epsilon:g} is called {tier} protection: strong up to 1, "
-            "reasonable up to 10, weak above (Ponomareva et al., 2023). It is a bound for the "
-            f"worst case, the most exposed {noun} against the best informed attacker; for "
-            "most people the risk is smaller.",
-        ),
-        Fact(
-            "claim",
-            "known",
-            "Public",
-            "known without looking at the records",
-            "The guarantee holds if nobody looked at the records to find what is listed as "
-            "public. Only the people who trained the model can know whether that is so.",
-        ),
-        Fact(
-            "claim",
-            "released",
-            "Releases",
-            f"{len(card.releases)}",
-            "All that was computed from the records and left, with the noise that was added "
-            "each time.",
-        ),
-        Fact("claim", "epsilon", "Epsilon", f"{card.epsilon:g}"),
-        Fact("claim", "delta", "Delta", chance(card.delta)),
-        Fact(
-            "claim",
-            "checked",
-            "Checked",
-            model.day,
-            f"Epsilon was computed again from the list of releases on {model.day}: they come "
-            f"to {found}, which is not more than the {card.epsilon:g} that the model claims, "
-            f"at delta {card.delta:.3g}, by {_ACCOUNTANTS[claim.accountant]} (dp-accounting "
-            f"{card.versions['dp-accounting']}).",
-        ),
-        Fact("claim", "recomputed", "Recomputed", f"{found} ≤ {card.epsilon:g}"),
-        Fact("claim", "adjacent", "Adjacent data sets", str(card.relation), _adjacent(card)),
-        Fact(
-            "claim",
-            "precision",
-            "Finite precision",
-            f"{claim.precision_epsilon:.1e}",
-            "Sums over records are exact whole numbers and the noise is rounded to the same "
-            "lattice, so that neither the order of records nor low-order bits of a sum show "
-            "through. What remains of finite precision is paid for: "
-            f"{claim.precision_epsilon:.1e} of epsilon and {claim.precision_delta:.1e} of "
-            "delta.",
-        ),
-        Fact("claim", "randomness", "Randomness", card.randomness),
-        *(Fact("assumption", text, "Assumption", text) for text in card.assumptions),
-        *(Fact("count", x, "Number of records", x) for x in card.record_count),
-    ]
+    count = card.record_count[0] if card.record_count else ""
+    return {
+        "private": card.private,
+        "open": not card.private,
+        "persons": unit.is_person,
+        "records": not unit.is_person,
+        "read": quoted(card.facts.read_from_data) if card.facts.read_from_data else "",
+        "undeclared": not card.facts.declared,
+        "seeded": card.seeded,
+        "formal": card.epsilon > FORMAL,
+        "loose": card.delta * n >= 1.0,
+        "published": "all records of a random person" if unit.is_person else "a random record",
+        "noun": noun,
+        "n": whole(n),
+        "unit": card.unit,
+        "others": "persons and their records" if unit.is_person else "records",
+        "secret": unit.words(relation),
+        "suspicion": unit.suspicion(relation),
+        "relation": str(relation),
+        "change": _CHANGES[relation.absent][unit.is_person],
+        "size": size,
+        "count": f" Number of records: {count}." if count else "",
+        "epsilon": f"{card.epsilon:g}",
+        "delta": f"{card.delta:.3g}",
+        "chance": chance(card.delta),
+        "guess": percent(best_guess(card.epsilon, card.delta)),
+        "factor": factor if factor.startswith("more") else f"at most {factor}",
+        "strength": strength(card.epsilon),
+        "randomness": card.randomness,
+        "accounting": card.versions.get("dp-accounting"),
+    }
 
 
-def _adjacent(card: PrivacyCard) -> str:
-    words = _PERSON if card.protected.is_person else _RECORD
-    text = _ADJACENT[card.relation.absent].format(n=whole(card.facts.n), **words)
-    return f"Two data sets are adjacent ({card.relation}) if one comes from the other by {text}"
+def _of_model(model: Described) -> dict[str, Any]:
+    """Return the values of a model, and of the check of its guarantee."""
+    target, claim = model.target, model.card.claim
+    units = counted(model.facts.n, model.unit.noun)
+    if model.card.relation.needs_n:
+        units = f"about {units} (declared; the true number is secret)"
+    found = model.recomputed
+    label = model.schema.target.trained_on if model.schema else None
+    weight = model.kind.weight.format(target=label or "the prediction")
+    terms = "a sum of one term for each column, and of pairs where they were declared"
+    return {
+        "Kind": capital(model.kind.words),
+        "units": units,
+        "features": counted(model.facts.d, "feature"),
+        "predicted": f"“{target}”" if target else "a number" if model.regression else "a class",
+        "ways": f" (one of {quoted(model.classes, 6)})" if model.classes else "",
+        "source": "the columns of a table" if model.schema else "a row of numbers",
+        "effect": model.noun,
+        "weight": weight.replace("coefficient", model.noun),
+        "joint": model.facts.joint,
+        "arrays": model.schema is None,
+        "shapes": model.has_shapes,
+        "normalised": model.schema is not None and not model.has_shapes,
+        "inference": model.fit.has_intervals,
+        "purpose": prediction_note(model.estimator, model.noun) or "",
+        "band": band_words(model.model) or "",
+        "clear": clear_words(model.noun),
+        "form": terms if model.schema else "linear in the features",
+        "day": model.day,
+        "recomputed": f"{found:.5f}" if found >= 1e-3 else f"{found:.5g}",
+        "accountant": _ACCOUNTANTS.get(claim.accountant),
+        "precision_epsilon": f"{claim.precision_epsilon:.1e}",
+        "precision_delta": f"{claim.precision_delta:.1e}",
+    }
 
 
-@dataclass(frozen=True)
-class Released(Fact):
-    """A release: its numbers, as they stand in tables."""
-
-    numbers: tuple[str, ...] = ()
-
-    @property
-    def row(self) -> tuple[str, ...]:
-        """What it is and its numbers, as a row of a table."""
-        return self.label, self.value, *self.numbers
-
-
-def _releases(card: PrivacyCard) -> list[Fact]:
-    many = f"{card.protected.noun}s"
-    return [_release(release, many) for release in card.plan.releases]
-
-
-def _release(release: Release, many: str) -> Released:
+def _release(release: Release, many: str) -> Fact:
     cost, event = release.cost, release.cost.event
     lots = f"of all {many}" if event.rate == 1.0 else f"of lots at rate {event.rate:.4g}"
     times = "once" if event.steps == 1 else f"{whole(event.steps)} times"
-    return Released(
-        "release",
+    return Fact(
         f"release: {release.what}",
         release.what,
         release.words,
         f"{counted(cost.size, 'number')}, {times}, {lots}; Gaussian noise of "
         f"{event.noise_multiplier:.5g} clips (clip {number(cost.clip, 4)})",
+        "release",
         (
             whole(event.steps),
             whole(cost.size),

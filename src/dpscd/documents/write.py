@@ -142,17 +142,18 @@ def _intervals(model: Described) -> dict[str, Any] | None:
     summary = model.model.summary()
     every = estimates(model, summary)
     sure = [x for x in every if x.refused is None]
+    refused = [x for x in every if x.refused is not None]
     slopes = [x for x in sure if x.term != INTERCEPT]
     level = f"{100.0 * summary.level:g} %"
     return {
-        "about": summary.about,
+        "notes": " ".join(summary.notes[len(refused) :]),  # those before say the same
         "level": level,
         "odds": not model.regression,
         "outside": sum(x.leaves_out_zero for x in slopes),
         "count": len(slopes),
         "bars": forest(model, sure, level),
         "rows": [x.row(odds=not model.regression) for x in sure],
-        "refused": [x for x in every if x.refused is not None],
+        "refused": refused,
     }
 
 
