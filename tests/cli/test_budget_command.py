@@ -119,7 +119,6 @@ NEW = ("init", "{file}", "--dataset", "b", "--delta", "1e-5", "--epsilon", "1")
     [
         ((*NEW, "--dataset", "adult"), "show"),
         ((*NEW[:-1], "0"), "greater"),
-        ((*NEW, "--relation", "equal"), "must be one of"),
         ((*NEW, "--relation", "replace-one", "--filter", "renyi"), "Use 'basic'"),
         ((*NEW, "--person", "a", "--groups"), "told apart in one way"),
         ((*NEW, "--person", ""), "name of a column"),

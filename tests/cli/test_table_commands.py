@@ -326,7 +326,7 @@ def test_no_records_make_an_empty_file():
         ("train.csv --out p.csv", "not a usable model file"),
         ("none.json", "none.json"),
         ("plain.json", "without schema"),
-        ("model.json --out no/p.csv", "No such file or directory"),
+        ("model.json --out no/p.csv", "there is no such folder"),
         ("none.json --out a/p.XLSX", "--out p.XLSX: predictions are written as CSV or Parquet"),
         ("none.json --out a/p.XLSX", "not as .xlsx; call it p.csv"),
     ],
@@ -433,8 +433,8 @@ def test_a_noisy_score_is_charged_before_any_value_is_used(monkeypatch):
         ("model.json --metric auc", "go with --private-epsilon"),
         ("model.json --private-epsilon 1 --metric mse", "must be one of 'accuracy'"),
         ("ridge.json --private-epsilon 1 --metric auc", "must be one of 'mae'"),
-        ("model.json", "no record of the table has one of the classes"),
-        ("ridge.json", "no record of the table has a target"),
+        ("model.json", "none of the labels is one of the model's classes"),
+        ("ridge.json", "no record has a target"),
     ],
 )
 def test_bad_evaluations_are_one_line(words, says):

@@ -7,7 +7,8 @@ import pytest
 
 import dpscd
 from dpscd import losses
-from dpscd.cli.inputs import AuditedModel, TrainedModel
+from dpscd.cli.fit import TrainedModel
+from dpscd.cli.inputs import AuditedModel
 from dpscd.documents.described import Described
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.interop import to_sklearn

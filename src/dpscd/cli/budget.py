@@ -1,10 +1,19 @@
 """``dpscd budget``: the privacy budget of a data set, and what is spent."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpscd.cli.common import AsJson, Verb, plain_errors, print_json, print_table
+from dpscd.cli.common import (
+    AsJson,
+    Own,
+    Verb,
+    given_in,
+    options,
+    plain_errors,
+    print_json,
+    print_table,
+)
 
 if TYPE_CHECKING:
     from dpscd.privacy.budget import BudgetState
@@ -23,37 +32,32 @@ SomeName = Annotated[str | None, typer.Option(help="Name of the data set.", show
 
 
 @budget.command(cls=Verb)
+@options(
+    "relation",
+    filter=Own(
+        str,
+        "How fits add up. basic: sums of epsilon and delta. renyi: admits more when fits are "
+        "many and small; not for replace-one.",
+        "basic",
+    ),
+    person=Own(
+        str,
+        "Column whose values tell persons apart, who are then protected with all their "
+        "records; of all fits.",
+        "a record is protected",
+        metavar="COLUMN",
+    ),
+    groups=Own(bool, "Persons are the groups given to fit in Python."),
+    forbid_look=Own(bool, "dpscd look refuses to show these records."),
+)
 def init(
     file: File,
     dataset: Name,
     epsilon: Annotated[float, typer.Option(help="Epsilon that all fits may spend.")],
     delta: Annotated[float, typer.Option(help="Delta that all fits may spend.")],
-    relation: Annotated[
-        str, typer.Option(help="zero-out, replace-one or add-remove; of all fits.")
-    ] = "zero-out",
-    filter: Annotated[  # noqa: A002 - the word of the option
-        str,
-        typer.Option(
-            help="How fits add up. basic: sums of epsilon and delta. renyi: admits more "
-            "when fits are many and small; not for replace-one."
-        ),
-    ] = "basic",
-    person: Annotated[
-        str | None,
-        typer.Option(
-            help="Column whose values tell persons apart, who are then protected with all "
-            "their records; of all fits.",
-            metavar="COLUMN",
-            show_default="a record is protected",
-        ),
-    ] = None,
-    groups: Annotated[
-        bool, typer.Option("--groups", help="Persons are the groups given to fit in Python.")
-    ] = False,
-    forbid_look: Annotated[
-        bool, typer.Option("--forbid-look", help="dpscd look refuses to show these records.")
-    ] = False,
+    *,
     as_json: AsJson = False,
+    **unit: Any,
 ) -> None:
     """Give a data set its budget, for good.
 
@@ -65,10 +69,7 @@ def init(
     from dpscd.privacy.ledger import Ledger
 
     with plain_errors():
-        ledger = Ledger.init(
-            file, dataset, epsilon, delta, relation, filter,
-            person=person, groups=groups, forbid_look=forbid_look,
-        )  # fmt: skip
+        ledger = Ledger.init(file, dataset, epsilon, delta, **given_in(unit))
         state = ledger.show(dataset)
     if as_json:
         print_json(state.to_dict())

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 import typer
 from typer.core import TyperCommand
@@ -68,27 +68,66 @@ def _typed(name: str, value: Any) -> str:
     return " ".join([option, *(str(part).removesuffix(".0") for part in parts)])
 
 
-def options(*names: str) -> Callable[[F], F]:
-    """Give a verb options of the table of parameters, None where they are not given.
+class Own(NamedTuple):
+    """An option of a verb that is no parameter."""
 
-    The verb takes them as ``**parameters``; they stand before its keyword-only parameters.
+    type: Any
+    words: str
+    usual: str | bool = False  # the default in words
+    name: str = ""  # or names, unless it is the parameter's, with dashes
+    metavar: str | None = None
+
+    def annotation(self, name: str) -> Any:
+        """Return what Typer needs to know of the option."""
+        option = typer.Option(
+            *(self.name or f"--{name.replace('_', '-')}").split(),
+            help=self.words,
+            show_default=self.usual,
+            metavar=self.metavar,
+        )
+        return Annotated[self.type if self.type is bool else self.type | None, option]
+
+
+def options(*names: str, **own: Own) -> Callable[[F], F]:
+    """Give a verb options: its own, then those of the table of parameters.
+
+    The verb takes them by keyword, by name or as ``**options``; what is not given is None, or
+    False.
     """
 
     def added(verb: F) -> F:
         signature = inspect.signature(verb, eval_str=True)
-        own = [x for x in signature.parameters.values() if x.kind is not x.VAR_KEYWORD]
-        last = [x for x in own if x.kind is x.KEYWORD_ONLY]
-        rows = [
-            inspect.Parameter(x, last_kind, default=None, annotation=_annotation(TABLE[x]))
-            for x in names
+        kinds = inspect.Parameter
+        annotations = {name: one.annotation(name) for name, one in own.items()}
+        annotations |= {name: _annotation(TABLE[name]) for name in names}
+        others = [x for x in signature.parameters.values() if x.name not in annotations]
+        stated = [x for x in others if x.kind is not kinds.VAR_KEYWORD]
+        last = [x for x in stated if x.kind is kinds.KEYWORD_ONLY]
+        made = [
+            kinds(
+                name,
+                kinds.KEYWORD_ONLY,
+                default=False if name in own and own[name].type is bool else None,
+                annotation=annotation,
+            )
+            for name, annotation in annotations.items()
         ]
-        every = [*(x for x in own if x not in last), *rows, *last]
+        every = [*(x for x in stated if x not in last), *made, *last]
         verb.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
         verb.__annotations__ = {x.name: x.annotation for x in every} | {"return": None}
         return verb
 
-    last_kind = inspect.Parameter.KEYWORD_ONLY
     return added
+
+
+def given_in(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given; switches may be given as off."""
+    switches = {row.name for row in TABLE.values() if row.kind == SWITCH}
+    return {
+        name: value
+        for name, value in options.items()
+        if value is not None and (value is not False or name in switches)
+    }
 
 
 def _annotation(row: Parameter) -> Any:

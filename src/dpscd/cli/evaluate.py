@@ -8,10 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
+from dpscd.cli.common import (
+    AsJson,
+    Own,
+    given_in,
+    options,
+    plain_errors,
+    print_json,
+    print_table,
+)
 from dpscd.cli.inputs import (
-    BFloat16,
-    LabelFiles,
+    BFLOAT16,
+    LABELS,
     are_arrays,
     load_array_model,
     load_table_model,
@@ -26,63 +34,37 @@ _NOT_PRIVATE = (
 )
 
 
+@options(
+    "relation",
+    "n",
+    labels=LABELS,
+    bfloat16=BFLOAT16,
+    details=Own(bool, "Print the confusion matrix and whether probabilities come true."),
+    epsilon=Own(
+        float,
+        "Print one noisy score instead, private for the test records.",
+        name="--private-epsilon",
+    ),
+    delta=Own(float, "Its delta.", "min(1e-5, 1/(10 n))", name="--private-delta"),
+    ledger=Own(str, "File of the budget that the noisy score is charged to."),
+    dataset=Own(str, "Name of the test data in the ledger."),
+    metric=Own(
+        str,
+        "Of the noisy score: accuracy, auc, log_loss, brier, confusion, recall; mae, mse, r2.",
+        "accuracy or mae",
+    ),
+    level=Own(float, "Level of its interval.", "0.95"),
+    bound=Own(float, "Largest loss of one record, for log_loss, mae and mse: a public number."),
+)
 def evaluate(
     model: Annotated[Path, typer.Argument(help="The model's file.")],
     data: Annotated[str, typer.Argument(help="CSV, Parquet or .npy; - reads CSV from a pipe.")],
-    labels: LabelFiles = None,
-    bfloat16: BFloat16 = False,
-    details: Annotated[
-        bool,
-        typer.Option(
-            "--details", help="Print the confusion matrix and whether probabilities come true."
-        ),
-    ] = False,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(
-            "--private-epsilon",
-            help="Print one noisy score instead, private for the test records.",
-        ),
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option("--private-delta", help="Its delta.", show_default="min(1e-5, 1/(10 n))"),
-    ] = None,
-    ledger: Annotated[
-        str | None, typer.Option(help="File of the budget that the noisy score is charged to.")
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Name of the test data in the ledger.")
-    ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            help="Of the noisy score: accuracy, auc, log_loss, brier, confusion, recall; mae, "
-            "mse, r2.",
-            show_default="accuracy or mae",
-        ),
-    ] = None,
-    level: Annotated[
-        float | None,
-        typer.Option(help="Level of its interval.", show_default="0.95"),
-    ] = None,
-    bound: Annotated[
-        float | None,
-        typer.Option(
-            help="Largest loss of one record, for log_loss, mae and mse: a public number."
-        ),
-    ] = None,
-    relation: Annotated[
-        str | None,
-        typer.Option(
-            help="Its relation: zero-out, replace-one, add-remove.", show_default="zero-out"
-        ),
-    ] = None,
-    n: Annotated[
-        int | None,
-        typer.Option("--n", help="Declared number of test records, for add-remove."),
-    ] = None,
+    *,
     as_json: AsJson = False,
+    labels: list[str] | None,
+    bfloat16: bool,
+    details: bool,
+    **score: Any,
 ) -> None:
     """Compare a model's predictions with a known target, of a table or of rows in .npy files.
 
@@ -98,20 +80,18 @@ def evaluate(
         from dpscd.estimators.evaluation import evaluate as measured
         from dpscd.progress import waiting
 
-        asked = {"delta": delta, "ledger": ledger, "dataset": dataset, "n": n}
-        asked |= {"metric": metric, "level": level, "bound": bound, "relation": relation}
-        if epsilon is None and any(value is not None for value in asked.values()):
+        asked = given_in(score)
+        if asked and "epsilon" not in asked:
             raise ParameterError(
                 "--ledger, --dataset, --private-delta, --metric, --level, --bound, --relation "
                 "and --n go with --private-epsilon: they are about the noisy score."
             )
-        if epsilon is not None and details:
+        if asked and details:
             raise ParameterError(
                 "--details is not private; with --private-epsilon take --metric confusion."
             )
         found, records = _opened(model, data, labels, bfloat16=bfloat16)
-        if epsilon is not None:
-            asked["epsilon"] = epsilon
+        if asked:
             _print_private(found, records, model, asked, as_json=as_json)
             return
         with waiting("evaluating"):
@@ -189,7 +169,7 @@ def _print_private(
 ) -> None:
     """Charge, compute and print a score with noise; JSON is the file of the score.
 
-    `asked` goes to :func:`dpscd.private_score`; None is left out.
+    `asked` goes to :func:`dpscd.private_score`.
     """
     from dpscd import private_score
     from dpscd.model.file import fit_to_text
@@ -202,8 +182,7 @@ def _print_private(
             "noisy score would protect single records. Name their column in the schema."
         )
     digest = _digest(path) if as_json else None
-    given = {name: value for name, value in asked.items() if value is not None}
-    found = private_score(model, *records, **given)
+    found = private_score(model, *records, **asked)
     if digest is None:
         _print_score(found)
         return

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
-from dpscd.cli.common import AsJson, check_writable, options, plain_errors, print_json
-from dpscd.cli.inputs import BFloat16, LabelFiles, are_arrays, open_labels, open_rows
+from dpscd.cli.common import (
+    AsJson,
+    Own,
+    check_writable,
+    given_in,
+    options,
+    plain_errors,
+    print_json,
+)
+from dpscd.cli.inputs import BFLOAT16, LABELS, are_arrays, open_labels, open_rows
 from dpscd.errors import ParameterError
 from dpscd.estimators.registry import MODELS, kind_called, usual_kind
 
@@ -21,7 +29,6 @@ if TYPE_CHECKING:
     TrainedModel: TypeAlias = StrEnum
 else:
     TrainedModel = StrEnum("TrainedModel", {name: name for name in _MODELS})
-_AUTO = TrainedModel("auto")
 
 # Options that only one kind of records has.
 _OF_TABLES = ("schema", "person", "max_rows", "person_weight", "dask")
@@ -33,6 +40,36 @@ _MOST_CLASSES = 100_000  # beyond, it is rather a label than a number of them
     "y_bounds", "row_bound", "epsilon", "delta", "relation", "n", "max_rows", "person_weight",
     "lam", "epochs", "lot_size", "travel", "standardise", "fit_intercept", "intercept_scaling",
     "threshold", "clip_predictions", "engine", "ledger", "dataset", "n_jobs", "random_state",
+    schema=Own(Path, "What is known about the columns of a table (TOML)."),
+    labels=LABELS,
+    classes=Own(str, "Classes of --labels: 10 for 0 to 9, or the labels: cat,dog."),
+    bfloat16=BFLOAT16,
+    model=Own(TrainedModel, "auto: logistic for classes, ridge for numbers.", "auto"),
+    inference=Own(
+        bool, "For confidence intervals of coefficients; numbers of a table become lines."
+    ),
+    robust=Own(bool, "--inference that does not assume that the model is true."),
+    person=Own(
+        str,
+        "Column that identifies persons, who are protected with all their records.",
+        "the schema's, else every record by itself",
+    ),
+    class_weight=Own(
+        list[str],
+        "How much records of a class count, such as yes=10; may be repeated.",
+        metavar="CLASS=WEIGHT",
+    ),
+    seed_is_secret=Own(
+        bool, "Nobody else knows the seed, which has 96 bits or more; for --ledger."
+    ),
+    dask=Own(
+        str,
+        "Train where Parquet files are: the address of a Dask scheduler, or local.",
+        "this process",
+    ),
+    timings=Own(
+        bool, "Print how long it took: depends on the records, no guarantee covers it."
+    ),
 )  # fmt: skip
 def fit(
     data: Annotated[
@@ -42,69 +79,9 @@ def fit(
         ),
     ],
     out: Annotated[Path, typer.Option(help="The model's file (JSON).", dir_okay=False)],
-    schema: Annotated[
-        Path | None, typer.Option(help="What is known about the columns of a table (TOML).")
-    ] = None,
-    labels: LabelFiles = None,
-    classes: Annotated[
-        str | None,
-        typer.Option(help="Classes of --labels: 10 for 0 to 9, or the labels: cat,dog."),
-    ] = None,
-    bfloat16: BFloat16 = False,
-    model: Annotated[
-        TrainedModel, typer.Option(help="auto: logistic for classes, ridge for numbers.")
-    ] = _AUTO,
-    inference: Annotated[
-        bool,
-        typer.Option(
-            "--inference",
-            help="For confidence intervals of coefficients; numbers of a table become lines.",
-        ),
-    ] = False,
-    robust: Annotated[
-        bool,
-        typer.Option(
-            "--robust", help="--inference that does not assume that the model is true."
-        ),
-    ] = False,
-    person: Annotated[
-        str | None,
-        typer.Option(
-            help="Column that identifies persons, who are protected with all their records.",
-            show_default="the schema's, else every record by itself",
-        ),
-    ] = None,
-    class_weight: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CLASS=WEIGHT",
-            help="How much records of a class count, such as yes=10; may be repeated.",
-        ),
-    ] = None,
     *,
-    seed_is_secret: Annotated[
-        bool,
-        typer.Option(
-            "--seed-is-secret",
-            help="Nobody else knows the seed, which has 96 bits or more; for --ledger.",
-        ),
-    ] = False,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            help="Train where Parquet files are: the address of a Dask scheduler, or local.",
-            show_default="this process",
-        ),
-    ] = None,
-    timings: Annotated[
-        bool,
-        typer.Option(
-            "--timings",
-            help="Print how long it took: depends on the records, no guarantee covers it.",
-        ),
-    ] = False,
     as_json: AsJson = False,
-    **parameters: Any,
+    **options: Any,
 ) -> None:
     """Train a differentially private model on a table, or on rows of numbers in .npy files.
 
@@ -115,32 +92,26 @@ def fit(
 
     Example: dpscd fit patients.csv --schema patients.toml --epsilon 1 --out model.json
     """
-    charged = parameters["ledger"] is not None
+    given, charged = given_in(options), options["ledger"] is not None
     interrupted = "Interrupted; no model was written."
     if charged:
         interrupted += " What was charged to the ledger stays charged."
     with plain_errors(interrupted):
-        given = {name: value for name, value in parameters.items() if value is not None}
-        if inference or robust:
-            given["inference"] = _intervals(model.value, robust=robust)
-        arrays = are_arrays(data)
-        table = {"schema": schema, "person": person, "dask": dask}
-        files = {"labels": labels, "classes": classes, "bfloat16": bfloat16 or None}
-        _refuse_others({**table, **files, **given}, arrays=arrays)
-        if arrays:
-            records = _arrays(data, labels, classes, given, bfloat16=bfloat16)
-        else:
-            records = _table(data, schema, person, dask, given)
+        timed, secret = given.pop("timings", False), given.pop("seed_is_secret", False)
+        name = str(given.pop("model", "auto"))
+        if given.pop("robust", False) or "inference" in given:
+            given["inference"] = _intervals(name, robust=options["robust"])
+        records = _records(data, given)
         check_writable(out)
-        kind = _kind(model.value, records)
-        if class_weight:
-            given["class_weight"] = dict(map(_weight, class_weight))
+        kind = _kind(name, given, classifies=records.classifies)
+        if "class_weight" in given:
+            given["class_weight"] = dict(map(_weight, given["class_weight"]))
         _refuse_foreign(kind, given)
         seed = given.get("random_state")
-        given["random_state"] = _random_state(seed, secret=seed_is_secret, charged=charged)
+        given["random_state"] = _random_state(seed, secret=secret, charged=charged)
         start = time.perf_counter()
-        found = _train(records, kind.estimator(**given, **records.labels))
-        seconds = time.perf_counter() - start if timings else None
+        found = _train(records, kind.estimator(**given))
+        seconds = time.perf_counter() - start if timed else None
         found.save(out)
         _print_result(found, out, seconds, as_json=as_json)
 
@@ -152,35 +123,30 @@ class _Records(NamedTuple):
     """Records to train on, none of which is read."""
 
     classifies: bool
-    labels: dict[str, Any]  # parameters that say which labels there are
     train: Callable[[Any], Any]
 
 
-def _refuse_others(given: dict[str, Any], *, arrays: bool) -> None:
-    """Refuse options of the other kind of records."""
+def _records(data: Sequence[str], given: dict[str, Any]) -> _Records:
+    """Return the records of files; what only says where they are is taken from the options."""
+    arrays = are_arrays(data)
     where = "files of a table, not with rows in .npy files" if arrays else "rows in .npy files"
     for name in _OF_TABLES if arrays else _OF_ARRAYS:
-        if given.get(name) is not None:
+        if name in given:
             raise ParameterError(f"{{{name}}} goes with {{}}.", where, **{name: ...})
+    return _arrays(data, given) if arrays else _table(data, given)
 
 
-def _arrays(
-    data: Sequence[str],
-    labels: Sequence[str] | None,
-    classes: str | None,
-    given: dict[str, Any],
-    *,
-    bfloat16: bool,
-) -> _Records:
-    if (classes is None) == ("y_bounds" not in given):
+def _arrays(data: Sequence[str], given: dict[str, Any]) -> _Records:
+    if ("classes" in given) == ("y_bounds" in given):
         raise ParameterError(
             "give --classes with the classes of --labels, or --bounds with their lowest and "
             "highest number; one of both."
         )
-    rows = open_rows(data, bfloat16=bfloat16)
-    each = open_labels(labels, len(rows))
-    own = {} if classes is None else {"classes": declared_classes(classes)}
-    return _Records(classes is not None, own, lambda model: model.fit(rows, each))
+    rows = open_rows(data, bfloat16=given.pop("bfloat16", False))
+    labels = open_labels(given.pop("labels", None), len(rows))
+    if "classes" in given:
+        given["classes"] = declared_classes(given["classes"])
+    return _Records("classes" in given, lambda model: model.fit(rows, labels))
 
 
 def declared_classes(text: str) -> list[Any]:
@@ -197,19 +163,14 @@ def declared_classes(text: str) -> list[Any]:
     return list(range(int(text)))
 
 
-def _table(
-    data: Sequence[str],
-    schema: Path | None,
-    person: str | None,
-    dask: str | None,
-    given: dict[str, Any],
-) -> _Records:
+def _table(data: Sequence[str], given: dict[str, Any]) -> _Records:
     from dpscd.preprocessing.schema import Schema
 
-    if schema is None:
+    if "schema" not in given:
         raise ParameterError("a table needs --schema; dpscd schema init makes one.")
-    known = Schema.read(schema)
-    known = known if person is None else known.with_person(person)
+    known, dask = Schema.read(given.pop("schema")), given.pop("dask", None)
+    if "person" in given:
+        known = known.with_person(given.pop("person"))
     if known.person is None and {"max_rows", "person_weight"} & set(given):
         raise ParameterError(
             "--max-rows and --person-weight go with --person, or with person in the schema."
@@ -224,7 +185,7 @@ def _table(
         with _cluster(dask, data) as records:
             return model.fit(records)
 
-    return _Records(bool(known.target.classes), {}, train)
+    return _Records(bool(known.target.classes), train)
 
 
 @contextmanager
@@ -245,12 +206,12 @@ def _cluster(address: str, data: Sequence[str]) -> Iterator[Any]:
 # --- the estimator ----------------------------------------------------------------------------
 
 
-def _kind(name: str, records: _Records) -> Any:
+def _kind(name: str, given: dict[str, Any], *, classifies: bool) -> Any:
     """Return the kind of model, or refuse one that does not match the labels of arrays."""
-    usual = usual_kind(classifies=records.classifies)
-    kind = usual if name == "auto" else kind_called(name)
-    if records.labels and not kind.classifies:
-        raise ParameterError(f"--model {name} needs --bounds to say what labels there are.")
+    kind = usual_kind(classifies=classifies) if name == "auto" else kind_called(name)
+    for own, option in (("classes", "--bounds"), ("y_bounds", "--classes")):
+        if own in given and kind.classifies != (own == "classes"):
+            raise ParameterError(f"--model {name} needs {option} to say what labels there are.")
     return kind
 
 
@@ -266,10 +227,6 @@ def _intervals(name: str, *, robust: bool) -> bool | str:
 
 def _refuse_foreign(kind: Any, given: dict[str, Any]) -> None:
     """Refuse options that the kind of model does not have."""
-    if "y_bounds" in given and kind.classifies:
-        raise ParameterError(
-            f"--model {kind.name} needs --classes to say what labels there are."
-        )
     for name in sorted(set(given) - set(kind.estimator().get_params())):
         raise ParameterError(
             f"{{{name}}} is not a parameter of {{}}.", kind.type, **{name: ...}

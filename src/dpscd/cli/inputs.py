@@ -3,35 +3,17 @@
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import typer
-
+from dpscd.cli.common import Own
 from dpscd.errors import ModelFileError, ParameterError
 from dpscd.estimators.registry import MODELS
-from dpscd.privacy.relation import Relation
 
 if TYPE_CHECKING:
     from dpscd.preprocessing.stored_rows import StoredRows
 
-LabelFiles = Annotated[
-    list[str] | None,
-    typer.Option("--labels", help="Labels of .npy files, one file for each of rows."),
-]
-
-BFloat16 = Annotated[
-    bool, typer.Option("--bfloat16", help="The 16 bits (uint16) of .npy files are bfloat16.")
-]
-
-Delta = Annotated[
-    float | None,
-    typer.Option(
-        help="Small extra probability in the bound; keep it far below 1/n.",
-        show_default="min(1e-5, 1/(10 n))",
-    ),
-]
-
-Neighbours = Annotated[Relation, typer.Option(help="Which tables count as neighbours.")]
+LABELS = Own(list[str], "Labels of .npy files, one file for each of rows.")
+BFLOAT16 = Own(bool, "The 16 bits (uint16) of .npy files are bfloat16.")
 
 _AUDITED = [kind.name for kind in MODELS if kind.task != "counts"]
 

@@ -1,60 +1,39 @@
 """``dpscd plan``: forecasts of a fit, before there are data."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from dpscd.cli.common import AsJson, options, plain_errors, print_json, print_table
+from dpscd.cli.common import (
+    AsJson,
+    Own,
+    given_in,
+    options,
+    plain_errors,
+    print_json,
+    print_table,
+)
 
 
-@options("delta", "relation")
-def plan(
-    n: Annotated[
-        int | None,
-        typer.Option(
-            "--records", "--n", min=1, help="How many; of persons if these are protected."
-        ),
-    ] = None,
-    d: Annotated[
-        int | None, typer.Option("--d", min=1, help="Number of features, without --schema.")
-    ] = None,
-    schema: Annotated[
-        Path | None,
-        typer.Option(
-            help="The table's schema (TOML), from which features and target follow.",
-            dir_okay=False,
-        ),
-    ] = None,
-    epsilon: Annotated[
-        list[float] | None,
-        typer.Option(help="Privacy to plan for; may be repeated.", show_default="0.1 to 4"),
-    ] = None,
-    classes: Annotated[
-        int | None,
-        typer.Option(min=2, help="Number of classes of the target.", show_default="2"),
-    ] = None,
-    regression: Annotated[
-        bool, typer.Option("--regression", help="The target is a number.")
-    ] = False,
-    largest_class: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of the largest class, if public: guessing loses no more than the rest.",
-            show_default="an even share",
-        ),
-    ] = None,
-    inference: Annotated[
-        bool,
-        typer.Option("--inference", help="For confidence intervals: how wide they would be."),
-    ] = False,
-    robust: Annotated[
-        bool, typer.Option("--robust", help="--inference with robust standard errors.")
-    ] = False,
-    *,
-    as_json: AsJson = False,
-    **parameters: Any,
-) -> None:
+@options(
+    "delta",
+    "relation",
+    n=Own(int, "How many; of persons if these are protected.", name="--records --n"),
+    d=Own(int, "Number of features, without --schema."),
+    schema=Own(Path, "The table's schema (TOML), from which features and target follow."),
+    epsilon=Own(list[float], "Privacy to plan for; may be repeated.", "0.1 to 4"),
+    classes=Own(int, "Number of classes of the target.", "2"),
+    regression=Own(bool, "The target is a number."),
+    largest_class=Own(
+        float,
+        "Share of the largest class, if public: guessing loses no more than the rest.",
+        "an even share",
+    ),
+    inference=Own(bool, "For confidence intervals: how wide they would be."),
+    robust=Own(bool, "--inference with robust standard errors."),
+)
+def plan(*, as_json: AsJson = False, **options: Any) -> None:
     """Show noise, steps, time and lost accuracy to expect; no data are needed.
 
     "Lost" is the accuracy that privacy costs, of a regression the mean squared error that it
@@ -72,21 +51,12 @@ def plan(
     Example: dpscd plan --schema patients.toml --records 30000 --epsilon 1
     """
     with plain_errors():
-        from dpscd.estimators.planned import USUAL
         from dpscd.estimators.planned import plan as forecasts
 
-        given = {name: value for name, value in parameters.items() if value is not None}
-        found = forecasts(
-            n,  # type: ignore[arg-type] # which refuses None
-            d,
-            schema=schema,
-            epsilon=epsilon or USUAL,
-            classes=classes,
-            regression=regression,
-            largest_class=largest_class,
-            inference="robust" if robust else inference,
-            **given,
-        )
+        given = given_in(options)
+        if given.pop("robust", False):
+            given["inference"] = "robust"
+        found = forecasts(**{"n": None, **given})
         if as_json:
             print_json(found.values)
             return

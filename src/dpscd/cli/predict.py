@@ -8,9 +8,9 @@ from typing import IO, Annotated, Any
 
 import typer
 
-from dpscd.cli.common import AsJson, plain_errors, print_json
+from dpscd.cli.common import AsJson, Own, options, plain_errors, print_json
 from dpscd.cli.inputs import (
-    BFloat16,
+    BFLOAT16,
     are_arrays,
     load_array_model,
     load_table_model,
@@ -23,20 +23,22 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _WRITTEN = ("", ".csv", ".txt", ".gz", ".parquet", ".pq")
 
 
+@options(
+    keep=Own(list[str], "Column to copy to the output; may be repeated."),
+    proba=Own(bool, "Add the probability of each class."),
+    bfloat16=BFLOAT16,
+)
 def predict(
     model: Annotated[Path, typer.Argument(help="The model's file.")],
     data: Annotated[str, typer.Argument(help="CSV, Parquet or .npy; - reads CSV from a pipe.")],
     out: Annotated[
         str, typer.Option(help="CSV (.gz too) or Parquet file; - prints CSV.")
     ] = "-",
-    keep: Annotated[
-        list[str] | None, typer.Option(help="Column to copy to the output; may be repeated.")
-    ] = None,
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Add the probability of each class.")
-    ] = False,
-    bfloat16: BFloat16 = False,
+    *,
     as_json: AsJson = False,
+    keep: list[str] | None,
+    proba: bool,
+    bfloat16: bool,
 ) -> None:
     """Predict for every record of a table, or row of .npy files, in order.
 

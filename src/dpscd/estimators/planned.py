@@ -168,14 +168,14 @@ class _Question:
     schema: Schema | None = None
 
     @property
-    def persons(self) -> bool:
-        """Whether persons are protected."""
-        return self.schema is not None and self.schema.person is not None
+    def person(self) -> str | None:
+        """The column of persons, if these are protected."""
+        return None if self.schema is None else self.schema.person
 
     @property
     def title(self) -> str:
         """Title of the plan, in words."""
-        count = f"{self.n:,} {'persons' if self.persons else 'records'}"
+        count = f"{self.n:,} {'records' if self.person is None else 'persons'}"
         kind = "regression" if self.regression else f"{self.classes} classes"
         if self.schema is None:
             return f"{count}, {self.d} features, {kind}"
@@ -208,16 +208,17 @@ class _Question:
         d = self.features(target.epsilon, inference=asked)
         standardised = asked or worth_standardising(self.n, d, target)
         loss = "Logistic" if self.classes == 2 else "Softmax"
+        labels: Any = ClassLabels(tuple(range(self.classes)))
+        if self.regression:
+            loss, labels = "Squared", NumberLabels(-1.0, 1.0)
         schema, persons = self.shaped(target.epsilon, inference=asked), None
-        if schema is not None and schema.person is not None:
-            persons = PersonFacts(schema.person, SHARE if asked else SUM)
+        if self.person is not None:
+            persons = PersonFacts(self.person, SHARE if asked else SUM)
         return Facts(
             self.n,
             d,
-            "Squared" if self.regression else loss,
-            NumberLabels(-1.0, 1.0)
-            if self.regression
-            else ClassLabels(tuple(range(self.classes))),
+            loss,
+            labels,
             constant=default_constant(1.0, standardised=standardised),
             standardised=standardised,
             inference=inference,
@@ -229,8 +230,10 @@ class _Question:
         """Return how much finer the features of a fit without noise are."""
         if self.schema is None:
             return Finer()
-        own, other = (_bins(shaped(self.schema, x, self.n)) for x in (epsilon, math.inf))
-        both = zip(own, other, strict=True)
+        two = (shaped(self.schema, x, self.n) for x in (epsilon, math.inf))
+        parts: Any = ((*one.columns, *one.pairs) for one in two)
+        bins = [[x.bins for x in own] for own in parts]
+        both = zip(*bins, strict=True)
         widths = [1.0 / (few or 1) - 1.0 / many for few, many in both if many]
         return Finer(self.features(math.inf) - self.features(epsilon), max(widths, default=0.0))
 
@@ -241,10 +244,6 @@ def _preparing(question: _Question) -> str:
         "training: its time on one core. Reading and first-time compiling: up to "
         f"{duration(preparing_seconds(question.n, columns))} more."
     )
-
-
-def _bins(schema: Schema) -> list[int | None]:
-    return [*(x.bins for x in schema.columns), *(x.bins for x in schema.pairs)]
 
 
 def _question(
@@ -300,15 +299,10 @@ def _of_predictions(
     headings: tuple[str, ...] = (*_HEADINGS, "lost")
     if question.schema is not None:  # shapes have more features at a larger epsilon
         headings = ("epsilon", "features", "noise", *headings[3:], "below inf")
+        below = (lost_words(more.below_inf, question.regression) for _, more in found)
         rows = [
-            (
-                row[0],
-                str(one.facts.d),
-                row[1],
-                *row[3:],
-                lost_words(more.below_inf, question.regression),
-            )
-            for row, (one, more) in zip(rows, found, strict=True)
+            (row[0], str(one.facts.d), row[1], *row[3:], last)
+            for row, (one, _), last in zip(rows, found, below, strict=True)
         ]
     return Forecasts(
         f"{question.title}; delta {question.delta:.3g}, {question.relation}",
@@ -360,7 +354,7 @@ def _of_intervals(
     for epsilon in epsilons:
         target = question.target(epsilon)
         # Rows of a person may be alike, which only robust errors allow for.
-        facts = question.facts(target, ROBUST if robust or question.persons else "model")
+        facts = question.facts(target, ROBUST if robust or question.person else "model")
         noise = gaussian_multiplier(target.epsilon, target.delta, target.relation)
         try:
             information_noise(facts, noise)
