@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from dpscd.estimators.regression import DPHuberRegressor, DPPoissonRegressor, DPRidge
     from dpscd.estimators.table import TableModel
     from dpscd.model.card import PrivacyCard
-    from dpscd.preprocessing.declared import DeclaredEncoder, DeclaredScaler
     from dpscd.preprocessing.looking import Look, look
     from dpscd.preprocessing.schema import Schema
     from dpscd.preprocessing.stored_rows import StoredRows
@@ -58,8 +57,6 @@ __all__ = [
     "DPRidge",
     "DataError",
     "DataTypeError",
-    "DeclaredEncoder",
-    "DeclaredScaler",
     "DpscdError",
     "Intervals",
     "Ledger",
@@ -110,8 +107,6 @@ _HOMES = {
     "report": "dpscd.documents.write",
     "PrivateScore": "dpscd.estimators.private_score",
     "private_score": "dpscd.estimators.private_score",
-    "DeclaredEncoder": "dpscd.preprocessing.declared",
-    "DeclaredScaler": "dpscd.preprocessing.declared",
     "RowScaler": "dpscd.preprocessing.transformers",
     "Schema": "dpscd.preprocessing.schema",
     "SecretSeed": "dpscd.privacy.random",

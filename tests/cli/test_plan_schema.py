@@ -7,8 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from commands import call, refusal
-from dpscd import DPLogisticRegression, DPRidge, ParameterError, TableModel, plan
+from commands import answer, call, refusal
+from dpscd import (
+    DPLogisticRegression,
+    DPModelSearch,
+    DPRidge,
+    ParameterError,
+    TableModel,
+    load,
+    look,
+    plan,
+)
 
 N = 2000
 DRAWN = np.random.default_rng(0)
@@ -150,3 +159,23 @@ def test_users_of_python_are_answered_in_their_words():
 
 def test_without_a_schema_features_are_needed():
     assert "--d or --schema is missing" in refusal("plan", "--records", 10)
+
+
+def test_a_pattern_is_resolved_by_the_table_and_a_model_keeps_its_columns():
+    answers = {f"q{k}": DRAWN.integers(1, 6, N) for k in (1, 2, 3)}
+    TABLE.assign(**answers).to_csv("t.csv", index=False)
+    TABLE.to_csv("o.csv", index=False)
+    pattern = '[columns.answers]\ncolumns = "q*"\nkind = "number"\nbounds = [1, 5]\n'
+    Path("s.toml").write_text(CLASSES + pattern)
+    says = "columns = 'q*' is a pattern, which stands for columns of a table: give a file of it"
+    assert says in refusal("schema", "check", "s.toml")
+    assert says in run(CLASSES + pattern, "--n", N, code=1).stderr
+    found = answer("schema", "check", "s.toml", "t.csv")
+    assert found["features"] == ["q1", "q2", "q3"]
+    call("fit", "t.csv", "--schema", "s.toml", "--epsilon", 3, "--seed", 1, "--out", "m.json")
+    assert [column.name for column in load("m.json").schema_.columns] == ["q1", "q2", "q3"]
+    assert [own.column for own in look("t.csv", "s.toml").columns] == ["ill", "q1", "q2", "q3"]
+    candidates = [TableModel("s.toml"), TableModel("s.toml", DPLogisticRegression(lam=0.1))]
+    search = DPModelSearch(candidates, epsilon=5.0, mean_runs=2, random_state=0).fit("t.csv")
+    assert search.best_estimator_.schema_.columns[2].name == "q3"
+    assert "pattern 'q*' matches no column" in refusal("schema", "check", "s.toml", "o.csv")

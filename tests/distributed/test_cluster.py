@@ -174,6 +174,22 @@ def test_exposures_too():
 
     found = model().fit(*on_dask(X, y, 3), exposure=da.from_array(exposure, chunks=N // 3))
     same(found, here(model(), X, y, None, exposure))
+    table = pd.DataFrame({"x": X[:, 0], "y": y, "hours": exposure})
+    table.loc[::9, "hours"] = np.nan
+    target = {
+        "column": "y",
+        "bounds": [0, 20],
+        "exposure": "hours",
+        "exposure_bounds": [0.5, 2],
+    }
+    number = {"kind": "number", "bounds": [-1, 1], "shape": "line"}
+    schema = {"target": target, "columns": {"x": number}}
+    one, several = (
+        TableModel(schema, DPPoissonRegressor(10.0, **EASY)).fit(dd.from_pandas(table, parts))
+        for parts in (1, 3)
+    )
+    same(one.estimator_, several.estimator_)
+    assert one.predict(table).sum() == pytest.approx(y.sum(), rel=0.2)
 
 
 def people(count=3000):

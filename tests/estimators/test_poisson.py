@@ -1,13 +1,27 @@
 """The Poisson regression: scikit-learn's at epsilon inf, exposures, and counts with privacy."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import PoissonRegressor
 
-from dpscd import DPPoissonRegressor, ParameterError, TableModel, load
+from commands import answer, call
+from dpscd import (
+    DPModelSearch,
+    DPPoissonRegressor,
+    DPRidge,
+    ParameterError,
+    Schema,
+    SchemaError,
+    TableModel,
+    load,
+    look,
+    private_score,
+    to_sklearn,
+)
 from dpscd.audit import audit
 
 INF = math.inf
@@ -158,9 +172,9 @@ def test_small_exposures_are_not_told():
     assert np.isfinite(model.coef_).all()
 
 
-def test_tables_have_no_exposure_and_canaries_are_no_counts():
+def test_exposure_bounds_are_for_arrays_and_canaries_are_no_counts():
     model = TableModel(counted([0, 9], [0, 1]), DPPoissonRegressor(exposure_bounds=(1, 2)))
-    with pytest.raises(ParameterError, match="tables have no exposure"):
+    with pytest.raises(ParameterError, match="a table's schema has exposure under"):
         model.fit(TABLE)
     with pytest.raises(ParameterError, match="counts cannot be audited"):
         audit(DPPoissonRegressor(), trials=100)
@@ -171,3 +185,100 @@ def test_tables_of_counts_have_declared_bounds():
         TableModel(counted("private", [0, 1]), DPPoissonRegressor()).fit(TABLE)
     model = TableModel(counted([0, 5], [0, 1]), DPPoissonRegressor(random_state=0)).fit(TABLE)
     assert (model.predict(TABLE) >= 0.0).all()
+
+
+EXPOSED = {
+    "target": {
+        "column": "visits", "bounds": [0, 30], "exposure": "years", "exposure_bounds": [0.5, 4],
+    },
+    "columns": {"age": {"kind": "number", "bounds": [0, 10], "shape": "line"}},
+}  # fmt: skip
+
+
+def visits(n):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.uniform(0, 10, n), "years": rng.uniform(0.5, 4, n)})
+    return table.assign(visits=rng.poisson(table["years"] * np.exp(0.2 * table["age"] - 1)))
+
+
+def test_a_table_has_a_column_of_exposures(tmp_path):
+    table = visits(2000)
+    own = {"lam": LAM, "random_state": 0}
+    model = TableModel(EXPOSED, DPPoissonRegressor(INF, **own)).fit(table)
+    rows = table[["age"]].to_numpy() / 5 - 1
+    bare = DPPoissonRegressor(INF, y_bounds=(0, 30), exposure_bounds=(0.5, 4), **own)
+    bare.fit(rows, table["visits"], exposure=table["years"])
+    expected = bare.predict(rows, table["years"])
+    np.testing.assert_allclose(model.predict(table), expected, rtol=1e-4)
+    assert model.score(table) > 0.4
+    model.save(tmp_path / "m.json")
+    again = load(tmp_path / "m.json")
+    assert again.schema_.target.exposure_bounds == (0.5, 4.0)
+    middle = again.predict(table.assign(years=2.25))
+    np.testing.assert_array_equal(again.predict(table.assign(years=None)), middle)
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    # Whose exposure is missing contributes nothing, and is not scored.
+    spoilt = pd.concat([table, table[:99].assign(years=None, visits=30)])
+    assert model.score(spoilt) == model.score(table)
+    without = TableModel(EXPOSED, DPPoissonRegressor(INF, **own)).fit(spoilt)
+    np.testing.assert_allclose(without.predict(table), expected, rtol=1e-2)
+    with pytest.raises(SchemaError, match="no column 'years'"):
+        model.predict(table.drop(columns="years"))
+    with pytest.raises(ParameterError, match="counts over exposures are not what a pipeline"):
+        to_sklearn(model)
+    with pytest.raises(ParameterError, match="has an exposure, which is for counts"):
+        TableModel(EXPOSED, DPRidge()).fit(table)
+    with pytest.raises(ParameterError, match="private scores of counts over exposures"):
+        private_score(model, table, epsilon=1.0)
+    searched = [TableModel(EXPOSED, DPPoissonRegressor(lam=lam)) for lam in (0.1, 1.0)]
+    with pytest.raises(ParameterError, match="has exposure_bounds, which a search cannot"):
+        DPModelSearch(searched, epsilon=1.0).fit(table)
+
+
+def test_files_and_the_command_line_know_exposures(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    visits(3000).to_csv("t.csv", index=False)
+    Path("s.toml").write_text(
+        '[target]\ncolumn = "visits"\nbounds = [0, 30]\nexposure = "years"\n'
+        'exposure_bounds = [0.5, 4]\n[columns.age]\nkind = "number"\nbounds = [0, 10]\n'
+    )
+    fit = (
+        "fit",
+        "t.csv",
+        "--schema",
+        "s.toml",
+        "--model",
+        "poisson",
+        "--epsilon",
+        5,
+        "--seed",
+        1,
+    )
+    call(*fit, "--out", "m.json")
+    call("predict", "m.json", "t.csv", "--out", "p.csv")
+    found = pd.read_csv("p.csv")["prediction"].sum()
+    assert found == pytest.approx(visits(3000)["visits"].sum(), rel=0.1)
+    assert answer("evaluate", "m.json", "t.csv")["records"] == 3000
+    assert [own.column for own in look("t.csv", "s.toml").columns][-1] == "years"
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"exposure": None}, "exposure and exposure_bounds go together"),
+        ({"exposure_bounds": None}, "exposure and exposure_bounds go together"),
+        ({"exposure": 7}, "exposure must be the name of one column"),
+        ({"exposure": " "}, "exposure must be the name of one column"),
+        ({"exposure": "age"}, "column 'age' is the exposure: it cannot be used otherwise"),
+        ({"exposure": "visits"}, "column 'visits' is the exposure"),
+        ({"exposure_bounds": [0, 4]}, "two positive numbers"),
+        ({"exposure_bounds": [4, 1]}, "two positive numbers"),
+        ({"bounds": "private"}, "exposure is for counts, with declared bounds"),
+        ({"transform": "log1p"}, "exposure is for counts, with declared bounds"),
+        ({"bounds": None, "classes": ["a", "b"]}, "exposure is for counts, with declared"),
+    ],
+)
+def test_exposures_that_cannot_be_are_refused(changes, says):
+    target = {key: own for key, own in (EXPOSED["target"] | changes).items() if own is not None}
+    with pytest.raises(SchemaError, match=says):
+        Schema.from_dict({**EXPOSED, "target": target})

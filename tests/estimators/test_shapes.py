@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpscd import DPLogisticRegression, DPRidge, TableModel, load
+from dpscd import DPLogisticRegression, DPRidge, ParameterError, TableModel, load, to_sklearn
 
 N = 4000
 BENT = {"kind": "number", "bounds": [0, 100], "shape": "smooth", "bins": 5}
@@ -152,3 +152,34 @@ def test_effects_are_relative_to_released_means(table):
         effects = plain.shapes().groupby("column")["effect"].mean()
         np.testing.assert_allclose(effects, 0.0, atol=1e-9)
     assert (plain.shapes()["band"] == 0.0).all()
+
+
+def test_counts_and_what_goes_round_in_a_model(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"hour": rng.uniform(0, 24, 4000), "month": rng.integers(1, 13, 4000), "rooms": 3}
+    )
+    late = np.abs(table["hour"] - 12) > 6
+    table["ill"] = np.where(late ^ (table["month"] == 7), "yes", "no")
+    columns = {
+        "hour": {"kind": "number", "bounds": [0, 24], "cyclic": True},
+        "month": {"kind": "number", "bounds": [1, 12], "integer": True, "cyclic": True},
+        "rooms": {"kind": "number", "bounds": [1, 8], "integer": True, "shape": "steps"},
+    }
+    schema = {"target": {"column": "ill", "classes": ["no", "yes"]}, "columns": columns}
+    model = TableModel(schema, DPLogisticRegression(2.0, random_state=0)).fit(table)
+    assert model.score(table) > 0.85
+    own = dict(iter(model.shapes().groupby("column")))
+    ends = own["hour"].set_index("value")["effect"][[0.0, 24.0]]
+    assert ends.iloc[0] == ends.iloc[1] > own["hour"]["effect"].min()
+    assert own["month"]["value"].tolist() == list(range(1, 13))
+    assert own["rooms"]["value"].tolist() == list(range(1, 9))
+    model.save(tmp_path / "m.json")
+    again = load(tmp_path / "m.json")
+    asked = pd.DataFrame({"hour": [0, 24, None], "month": [7, 7, None], "rooms": [1, 1, 9]})
+    chances = model.predict_proba(asked)
+    np.testing.assert_array_equal(again.predict_proba(asked), chances)
+    np.testing.assert_array_equal(chances[0], chances[1])
+    np.testing.assert_allclose(to_sklearn(model).predict_proba(asked), chances, atol=1e-6)
+    with pytest.raises(ParameterError, match=r"not for the shape of column 'hour' \(cyclic"):
+        TableModel(schema, DPLogisticRegression(2.0, inference=True)).fit(table)

@@ -66,6 +66,66 @@ def test_a_complete_list_has_no_feature_for_others(missing, rows, as_sparse):
     assert len(names) == found.shape[1]
 
 
+def test_hours_close_and_months_go_on_with_the_first():
+    hours = {"x": {"kind": "number", "bounds": [0, 24], "cyclic": True}}
+    found = encoded(hours, {"x": [0, 24, 99, 3, 21, None]})
+    expected = [[1, 0, 0, 0]] * 3 + [[0.5, 0.5, 0, 0], [0.5, 0, 0, 0.5], [0, 0, 0, 0]]
+    np.testing.assert_array_equal(found, expected)
+    months = {**hours["x"], "bounds": [1, 12], "integer": True}
+    found = encoded({"x": {**months, "missing": 4}}, {"x": [1, 12, 11, 0, None]})
+    expected = [[1, 0, 0, 0], [2 / 3, 0, 0, 1 / 3], [1 / 3, 0, 0, 2 / 3], [1, 0, 0, 0]]
+    np.testing.assert_allclose(found, [*expected, [0, 1, 0, 0]], atol=1e-7)
+    names = feature_names(schema_of({"x": {**months, "shape": "smooth"}}))
+    assert names == [f"x at {k}" for k in range(1, 13)]
+    assert width_of(schema_of({"x": {**months, "shape": "smooth", "bins": 5}}).features[0]) == 5
+
+
+@given(
+    st.integers(-40, 40), st.integers(1, 60), st.integers(2, 50),
+    st.sampled_from([None, "steps", "smooth"]), st.booleans(),
+)  # fmt: skip
+def test_shapes_of_integers_keep_to_whole_numbers(low, span, bins, shape, logarithm):
+    high, more = low + span, {} if shape is None else {"shape": shape}
+    if logarithm and low >= 0:
+        more["transform"] = "log1p"
+    own = {
+        "x": {"kind": "number", "bounds": [low, high], "integer": True, "bins": bins, **more}
+    }
+    schema = schema_of(own)
+    values = np.arange(low, high + 1.0)
+    found = encoded(own, {"x": values})[:, int(shape is not None) :]
+    least = min(bins, span + (shape != "smooth"))
+    if shape == "smooth":
+        # Every knot is a whole number: some record has all of it, none the same as another.
+        whole = found.max(axis=0) == found.max()
+        assert whole.all()
+        assert found.shape[1] == least + 1
+    else:
+        # Every step has whole numbers, next to each other; each of these has one step.
+        assert found.shape[1] == least
+        assert (found != 0).sum(axis=1).tolist() == [1] * len(values)
+        places = found.argmax(axis=1)
+        assert (np.diff(places) >= 0).all()
+        assert set(places) == set(range(least))
+    assert len(set(feature_names(schema))) == found.shape[1] + (shape is not None)
+
+
+@given(st.integers(3, 20), st.floats(0, 1), st.booleans(), st.booleans())
+def test_a_shape_that_closes_has_no_jump(bins, along, integer, sign):
+    own = {"kind": "number", "bounds": [0, 60], "cyclic": True, "integer": integer}
+    own |= {"shape": "smooth", "bins": bins} | ({"missing": "column"} if sign else {})
+    end = 61.0 if integer else 60.0
+    value = along * end
+    near = [min(value + 1e-9, end), max(value - 1e-9, 0.0), 0.0, end]
+    found = encoded({"x": own}, {"x": [value, *near]}).astype(np.float64)
+    assert (found >= 0.0).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-6)
+    assert (np.square(found).sum(axis=1) <= 1.0 + 1e-6).all()
+    np.testing.assert_allclose(found[1:3], found[[0, 0]], atol=1e-6)
+    if not integer:
+        np.testing.assert_array_equal(found[3], found[4])
+
+
 def test_log1p_comes_before_scaling():
     found = encoded(number(transform="log1p"), {"x": [0, 2, 8, 99]})[:, 0]
     np.testing.assert_allclose(found, [-1, 2 * math.log(3) / math.log(9) - 1, 1, 1], atol=1e-6)
@@ -157,14 +217,16 @@ MANY = {
     "c": {"kind": "category", "values": ["u", "v"], "missing": "column"},
     "t": {"kind": "boolean"},
     "i": {"kind": "ignore"},
+    "w": {"kind": "number", "bounds": [-3, 9], "integer": True, "shape": "smooth", "bins": 5},
+    "r": {"kind": "number", "bounds": [0, 24], "cyclic": True, "missing": "column"},
 }
 PRIVATE = {"p": (0.0, 4.0)}
 cells = st.one_of(st.none(), st.floats(), st.sampled_from(["u", "v", "yes", "x", ""]))
 
 
-@given(st.lists(st.tuples(*[cells] * 5), min_size=1, max_size=6), st.booleans())
+@given(st.lists(st.tuples(*[cells] * 7), min_size=1, max_size=6), st.booleans())
 def test_rows_are_never_longer_than_one(records, normalise):
-    table = pd.DataFrame(records, columns=list("xbpct"), dtype=object)
+    table = pd.DataFrame(records, columns=list("xbpctwr"), dtype=object)
     rows = "normalise" if normalise else "scale"
     dense = encoded(MANY, table, PRIVATE, rows=rows)
     found = encoded(MANY, table, PRIVATE, as_sparse=True, rows=rows)
@@ -179,7 +241,7 @@ def test_rows_are_never_longer_than_one(records, normalise):
 
 def test_a_row_depends_on_its_record_alone(monkeypatch):
     generator = np.random.default_rng(0)
-    table = pd.DataFrame({name: generator.normal(size=50) for name in "xbpct"})
+    table = pd.DataFrame({name: generator.normal(size=50) for name in "xbpctwr"})
     whole = encoded(MANY, table, PRIVATE)
     for record in (0, 7, 49):
         one = encoded(MANY, table.iloc[[record]], PRIVATE)
@@ -192,8 +254,8 @@ def test_a_row_depends_on_its_record_alone(monkeypatch):
 
 def test_no_records_make_no_rows():
     for as_sparse in (False, True):
-        found = encoded(MANY, {name: [] for name in "xbpct"}, PRIVATE, as_sparse=as_sparse)
-        assert found.shape == (0, 12)
+        found = encoded(MANY, {name: [] for name in "xbpctwr"}, PRIVATE, as_sparse=as_sparse)
+        assert found.shape == (0, 24)
         assert scipy.sparse.issparse(found) == as_sparse
 
 
@@ -205,6 +267,8 @@ def test_names_tell_values_and_limits():
         "p",
         "c=u", "c=v", "c=(other)", "c=(missing)",
         "t",
+        "w", "w at -3", "w at -1", "w at 2", "w at 4", "w at 7", "w at 9",
+        "r at 0", "r at 6", "r at 12", "r at 18", "r=(missing)",
     ]  # fmt: skip
     assert feature_names(schema, PRIVATE) == expected
     assert sum(width_of(column) for column in schema.features) == len(expected)
@@ -217,7 +281,7 @@ def test_names_tell_values_and_limits():
 
 def test_private_bounds_must_be_released_first():
     with pytest.raises(SchemaError, match="'p' has private bounds"):
-        encoded(MANY, {name: ["1"] for name in "xbpct"})
+        encoded(MANY, {name: ["1"] for name in "xbpctwr"})
 
 
 def test_sparse_is_for_rows_that_are_much_smaller_so():

@@ -127,6 +127,7 @@ def test_spellings_of_numbers_that_are_listed_stay_what_they_are():
         ({**ICD, "group": {"prefix": 2}}, "by its group no cell can be 'E10'"),
         ({**ICD, "rename": {"E100": "E10"}}, "by its group no cell can be 'E100'"),
         ({**ICD, "group": {"mapping": {"E": "I21"}}}, "by its group no cell can be 'E10'"),
+        ({**ICD, "values": ["None"], "rename": {"x": []}}, "rename must map"),
         ({**ICD, "missing_values": ["E10"]}, "'E10' cannot be a value and stand for"),
         ({**ICD, "missing_values": "E10"}, "missing_values must be a list of different"),
         ({"kind": "boolean", "missing_values": ["yes"]}, "'yes' cannot be a value"),

@@ -114,7 +114,8 @@ def test_files_without_usable_names_are_refused(tmp_path, monkeypatch):
 
 def test_a_parquet_file_declares_types(tmp_path, monkeypatch):
     kinds = {
-        "number": [pa.int8(), pa.float32(), pa.decimal128(9, 2)],
+        "integer": [pa.int8(), pa.uint64()],
+        "number": [pa.float32(), pa.decimal128(9, 2)],
         "boolean": [pa.bool_()],
         "category": [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())],
         "date": [pa.date32()],

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpscd import DeclaredEncoder, DeclaredScaler, Schema, SchemaError, TableEncoder
+from dpscd import Schema, SchemaError
 from dpscd.preprocessing import schema_checks
 from dpscd.preprocessing.column_features import width_of
 from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, levels_of
@@ -25,6 +25,9 @@ COLUMNS = {
     "log": {"kind": "number", "bounds": [0, 8], "transform": "log1p", "shape": "smooth"},
     "knots": {"kind": "number", "bounds": [0, 8], "shape": "smooth", "knots": [1, 5]},
     "signed": {"kind": "number", "bounds": [0, 8], "shape": "smooth", "missing": "column"},
+    "round": {"kind": "number", "bounds": [0, 8], "cyclic": True},
+    "month": {"kind": "number", "bounds": [0, 7], "cyclic": True, "integer": True},
+    "count": {"kind": "number", "bounds": [0, 8], "shape": "steps", "integer": True},
     "level": {"kind": "category", "values": ["a", "b"]},
     "whole": {"kind": "category", "values": ["a", "b"], "complete": True},
     "absent": {"kind": "category", "values": ["a", "b"], "missing": "column"},
@@ -81,6 +84,12 @@ def side(name, cell, bins):
         knots = [0.0, 1.0, 5.0, 8.0] if name == "knots" else None
         intervals = 1 if name == "line" else bins
         knots = knots or [8.0 * j / intervals for j in range(intervals + 1)]
+        if name in ("round", "month"):
+            value = 8.0 if missing else min(value, 7.0) if name == "month" else value
+            near = [max(0.0, 1.0 - abs(value - k) * intervals / 8.0) for k in knots]
+            return [0.0] * intervals if missing else [near[0] + near[-1], *near[1:-1]]
+        if name == "count":  # 0 to 8: nine whole numbers, the steps between 2 and 3, and so on
+            knots = [0.0, 2.5, 4.5, 6.5, 8.0]
     else:
         top = 1 if column["kind"] == "boolean" else len(column["values"]) - 1
         place = top / 2 if missing else None
@@ -89,7 +98,7 @@ def side(name, cell, bins):
         value = column["values"].index(cell) if place is None else place
         intervals = min(bins, top)
         knots = [math.floor(top * j / intervals + 0.5) for j in range(intervals + 1)]
-    if name in ("steps", "bins"):
+    if name in ("steps", "bins", "count"):
         return [
             float(a <= value < b or (b == 8.0 and value == 8.0))
             for a, b in itertools.pairwise(knots)
@@ -230,24 +239,6 @@ def test_shapes_are_decided_before_their_pairs():
     assert [width_of(part) for part in few.parts[3:]] == [6, 6, 6]
     # Steps are at least two, or they would say nothing.
     assert width_of(shaped(schema_of(["steps", "level"]), 0.001, 100).parts[-1]) == 6
-
-
-def test_transformers_know_pairs():
-    table = pd.DataFrame({"a": [0.0, 4.0], "b": [8.0, 2.0]})
-    for pairs in ([("a", "b")], [[0, 1]], [{"columns": [np.int64(0), "b"], "bins": 1}]):
-        scaler = DeclaredScaler((0, 8), pairs=pairs).fit(table)
-        wanted = [[-1, 1, 0, 1, 0, 0], [0, -0.5, 0.375, 0.125, 0.375, 0.125]]
-        np.testing.assert_allclose(scaler.transform(table), wanted)
-        assert scaler.get_feature_names_out()[2] == "a at 0 x b at 0"
-    told = DeclaredScaler((0, 8), pairs=[[0, 1]], epsilon=1.0, n=10_000).fit(table)
-    assert told.transform(table).shape == (2, 2 * 20 + 5**2)
-    encoder = DeclaredEncoder(["f", "m"], complete=True, pairs=[(0, 1)])
-    found = encoder.fit_transform([["f", "m"], ["m", None]])
-    np.testing.assert_array_equal(found[:, 4:], [[0, 1, 0, 0], [0, 0, 0, 0]])
-    for bad in ([[0, 2]], [[0, -1]], [[True, 0]], 3, [3], {"columns": [0, 1]}, [{"bins": 2}]):
-        with pytest.raises(SchemaError, match="pairs"):
-            DeclaredScaler((0, 8), pairs=bad).fit(table)
-    assert TableEncoder(schema_of(["smooth", "level"])).fit(pd.DataFrame(columns=list(COLUMNS)))
 
 
 TEXT = """\

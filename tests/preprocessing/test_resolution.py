@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from dpscd import (
-    DeclaredScaler,
     DPLogisticRegression,
     ParameterError,
     Schema,
@@ -90,12 +89,6 @@ def test_transformers_choose_what_a_model_would_if_they_are_told():
     assert list(plain.get_feature_names_out()) == ["age"]
     told = TableEncoder(SCHEMA, epsilon=2.0, n=10_000).fit(table)
     assert told.schema_ == shaped(SCHEMA, 2.0, 10_000)
-    scaler = DeclaredScaler((0, 100), shape="auto", epsilon=1.0, n=1000).fit([[1.0]])
-    assert len(scaler.get_feature_names_out()) == 2 + intervals_for(1.0, 1000, 1)
-    assert (
-        len(DeclaredScaler((0, 100), epsilon=1.0, n=10).fit([[1.0]]).get_feature_names_out())
-        == 1
-    )
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,29 @@ def changed(old, new):
         (changed("bins = 4", 'shape = "smooth"\nknots = ["a"]'), 15, "numbers that grow"),
         (changed("bins = 4", 'shape = "smooth"\nknots = []'), 15, "numbers that grow"),
         (changed("bounds = [0, 120]\nbins = 4", _CLOSE), 15, "too close together"),
+        *[
+            (changed("bins = 4", f"cyclic = true\n{more}"), 14, f"a cyclic column has {says}")
+            for more, says in (
+                ('monotone = "up"', "no monotone"),
+                ('shape = "smooth"\nknots = [50]', "no knots"),
+                ('transform = "log1p"', "no transform"),
+                ('shape = "line"', "shape = 'smooth', with 3 bins or more, or 'auto'"),
+                ('shape = "smooth"\nbins = 2', "shape = 'smooth', with 3 bins or more"),
+                ("bins = 4", "shape = 'smooth', with 3 bins or more"),
+            )
+        ],
+        (changed('missing = "column"', "cyclic = true"), 20, "cyclic column has no private b"),
+        (changed('missing = "column"', "integer = true"), 20, "integer needs declared bounds"),
+        (changed("[0, 120]\nbins = 4", "[0, 120.5]\ninteger = true"), 14, "whole numbers"),
+        (changed("[0, 120]\nbins = 4", "[0, 1e17]\ninteger = true"), 14, "whole numbers"),
+        (
+            changed(
+                "[0, 120]\nbins = 4\nmissing = 30", "[0, 1]\ninteger = true\ncyclic = true"
+            ),
+            15,
+            "three whole numbers or more",
+        ),
+        (changed("missing = 30", "missing = 30\ncyclic = 1"), 16, "cyclic must be true or f"),
         (changed("missing = 30", "missing = 121"), 15, "within bounds"),
         (changed("missing = 30", 'missing = "mean"'), 15, "'middle', 'column'"),
         (changed('missing = "column"', "missing = true"), 20, "'middle', 'column'"),
@@ -137,10 +160,9 @@ def changed(old, new):
         (changed('column = "ill"', 'column = ""'), 6, "target needs column"),
         (changed('column = "ill"', 'column = "age"'), 11, "is the target too"),
         (changed('classes = ["no", "yes"]', 'classes = ["no"]'), 8, "two different classes"),
-        (changed('classes = ["no", "yes"]', ""), 6, "either classes"),
+        (changed('classes = ["no", "yes"]', ""), 6, "target 'ill' needs either classes"),
         (changed('classes = ["no", "yes"]', "bounds = [0, 1]"), 9, "with classes"),
         (changed("[target]", "[target]\nbounds = [0, 1]"), 6, "either classes"),
-        (changed("[target]", "[aim]"), 6, "'aim' is not known here"),
         (changed('rows = "normalise"', 'rows = "long"'), 4, "'scale' or 'normalise'"),
         (changed('delimiter = ";"', 'delimiter = "--"'), 2, "delimiter must be one sign"),
         (changed('delimiter = ";"', 'delimiter = "\\n"'), 2, "one sign of ASCII, not a quote"),
@@ -171,6 +193,7 @@ def test_messages_name_the_line(text, line, says):
     ("text", "says"),
     [
         ("", "it has no [target]"),
+        (changed("[target]", "[aim]"), "line 6: 'aim' is not known here"),
         ("[target]\ncolumn='y'\nclasses=['a','b']", "it has no [columns]"),
         ("columns=3\n[target]\ncolumn='y'\nclasses=['a','b']", "it has no [columns]"),
         ("table=3\n[target]\ncolumn='y'\nclasses=['a','b']\n[columns]", "must be a table"),
@@ -240,7 +263,7 @@ def test_a_column_of_persons_can_be_named_later():
         plain.with_person("age")
 
 
-def test_all_mistakes_are_named_at_once_in_the_order_of_the_parts():
+def test_all_mistakes_are_named_at_once_in_the_order_of_lines():
     text = """
 [table]
 rows = "long"
@@ -259,15 +282,82 @@ kind = "category"
 
 [columns.income]
 kind = "number"
-bounds = [0, 10]
+bounds = [0, 10.5]
+integer = true
 """
     with pytest.raises(SchemaError) as caught:
         Schema.parse(text, "s.toml")
     lines = str(caught.value).splitlines()
-    assert lines[0] == "5 mistakes in the schema:"
+    assert lines[0] == "7 mistakes in the schema:"
     starts = [line.split(":")[0] for line in lines[1:]]
-    assert starts == [f"* s.toml line {k}" for k in (3, 6, 11, 14, 4)]
-    assert "'bound', 'steps' are not known here" in lines[3]
+    assert starts == [f"* s.toml line {k}" for k in (3, 4, 6, 9, 11, 14, 20)]
+    assert "column 'age' needs bounds" in lines[4]
+    assert "'bound', 'steps' are not known here" in lines[5]
+    assert "integer needs declared bounds" in lines[7]
+
+
+BLOCK = """
+[table]
+person = "who"
+pairs = [["q1", "age"]]
+[target]
+column = "y"
+classes = ["a", "b"]
+[columns.answers]
+columns = ["q1", "q2", "q 3"]
+kind = "ordinal"
+values = [1, 2, 3]
+[columns.age]
+kind = "boolean"
+"""
+PATTERN = BLOCK.replace('["q1", "q2", "q 3"]', '"q*"')
+
+
+def test_one_block_may_be_for_several_columns():
+    schema = Schema.parse(BLOCK)
+    assert [column.name for column in schema.columns] == ["q1", "q2", "q 3", "age"]
+    assert schema.columns[2] == Column("q 3", "ordinal", values=("1", "2", "3"))
+    assert Schema.from_dict(schema.to_dict()) == schema
+    assert set(schema.to_dict()["columns"]) == {"q1", "q2", "q 3", "age"}
+
+
+def test_a_pattern_stands_for_columns_of_a_table():
+    schema = Schema.parse(PATTERN)
+    assert schema.has_patterns
+    assert Schema.from_dict(schema.to_dict()) == schema
+    found = schema.resolved(["who", "q1", "age", "q2", "Q9", "q 3", "y"])
+    assert found == Schema.parse(BLOCK)
+    assert not found.has_patterns
+    assert found.resolved(["other"]) == found
+    for ask in (lambda: schema.features, lambda: schema.parts, lambda: schema.private):
+        with pytest.raises(SchemaError, match=r"columns = 'q\*' is a pattern, .* give a file"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "says"),
+    [
+        (PATTERN, ["age", "y"], r"pattern 'q\*' matches no column of the table"),
+        (PATTERN.replace("q*", "?*"), ["y", "q1"], "column 'y' too, which is the target or id"),
+        (PATTERN.replace("q*", "[qw]*"), ["who", "q1"], "column 'who' too, which is"),
+        (PATTERN.replace("q*", "*[!yo]"), ["q1", "age"], "column 'age' is in two blocks"),
+        (PATTERN, ["q2", "age"], "pairs: there is no column 'q1'"),
+        (PATTERN.replace("[columns.age]", "[columns.b]\ncolumns = 'q*'"), ["q1"],
+         r"\[columns.answers\] and \[columns.b\]"),
+        (BLOCK.replace("[columns.age]", "[columns.q2]"), [],
+         r"line 12: column 'q2' is in two blocks, \[columns.answers\] and \[columns.q2\]"),
+        (BLOCK.replace('"q2"', '"q1"'), [], "line 9: block 'answers': columns must be"),
+        (BLOCK.replace('["q1", "q2", "q 3"]', "[]"), [], "columns must be a list of names, or"),
+        (BLOCK.replace('["q1", "q2", "q 3"]', '""'), [], "columns must be a list of names, or"),
+        (BLOCK.replace('["q1", "q2", "q 3"]', "7"), [], "columns must be a list of different"),
+        (BLOCK.replace('"q2"', '"y"'), [], "column 'y' is the target too"),
+        (BLOCK.replace('"q2"', '"who"'), [], "'who' identifies persons, so it must not be"),
+        (BLOCK.replace("[1, 2, 3]", "[1]"), [], "line 11: block 'answers' needs values"),
+    ],
+)  # fmt: skip
+def test_blocks_that_cannot_be_are_refused(text, names, says):
+    with pytest.raises(SchemaError, match=says):
+        Schema.parse(text).resolved(names)
 
 
 def test_very_many_mistakes_are_counted():

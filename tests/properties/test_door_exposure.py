@@ -3,17 +3,24 @@
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
+from hostile import ANYTHING, DOOR, changes, check_change
 from hypothesis import given
 from hypothesis import strategies as st
-from opening import rows_reader
+from kinds import frame_of, object_column
+from opening import rows_reader, table_part_reader
 
-from dpscd import DPPoissonRegressor
+from dpscd import DPPoissonRegressor, Schema
 from dpscd.errors import DataError
 from dpscd.preprocessing.refusals import REFUSALS
 from dpscd.records.labels import CountLabels
 
 READ = rows_reader(CountLabels(0.0, 9.0, 0.5, 4.0), 1)
+TARGET = {"column": "y", "bounds": [0, 9], "exposure": "years", "exposure_bounds": [0.5, 4]}
+COLUMNS = {"x": {"kind": "boolean"}}
+TABLE = Schema.from_dict({"target": TARGET, "columns": COLUMNS})
+READ_TABLE = table_part_reader(TABLE, CountLabels(0.0, 9.0, 0.5, 4.0))
 numbers = (
     st.floats(-1e300, 1e300) | st.integers(-(2**70), 2**70) | st.sampled_from(["2", "1e-3"])
 )
@@ -37,6 +44,26 @@ def test_an_exposure_is_its_own_records_alone(exposures, other, k, make):
     for i in range(n):
         alone = READ(X[i : i + 1], y[i : i + 1], None, make(exposures[i : i + 1]))
         assert (alone.labels[0], alone.weights[0]) == (one.labels[i], one.weights[i])
+
+
+@DOOR
+@given(change=changes(ANYTHING, 3, ()))
+def test_an_exposure_of_a_table_is_its_own_records_alone(change):
+    check_change(
+        READ_TABLE, frame_of(object_column, ("x", "y", "years")), change, refuses=False
+    )
+
+
+@given(
+    value=st.none() | st.floats() | st.sampled_from(["", "?", "much"]), count=st.floats(0, 9)
+)
+def test_an_exposure_of_a_table_is_moved_to_its_bounds_or_silent(value, count):
+    cells = {"x": [True, True], "y": [count, 1], "years": [value, 2.25]}
+    found = READ_TABLE(pd.DataFrame(cells, dtype=object))
+    known = isinstance(value, float) and np.isfinite(value)
+    share = min(max(value, 0.5), 4.0) / 2.25 if known else 1.0
+    np.testing.assert_allclose(found.weights, [share if known else 0.0, 1.0])
+    np.testing.assert_allclose(found.labels, [count / share, 1.0])
 
 
 @given(value=st.floats(allow_nan=False, allow_infinity=False))

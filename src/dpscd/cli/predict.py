@@ -96,9 +96,10 @@ def _check_suffix(out: str) -> None:
 
 def _table_pieces(model: Any, data: str, keep: list[str]) -> Iterator[tuple[Any, Any]]:
     """Yield records of a table, and their columns to copy."""
+    from dpscd.preprocessing.parsing import used_columns
     from dpscd.preprocessing.reading import open_table
 
-    wanted = [*(column.name for column in model.schema_.features), *keep]
+    wanted = [*used_columns(model.schema_, target=False), *keep]
     for frame in open_table(data, model.schema_.layout).frames(wanted):
         for name in keep:
             if name not in frame.columns:

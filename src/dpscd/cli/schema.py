@@ -19,8 +19,16 @@ schema = typer.Typer(
 
 @schema.command(cls=Verb)
 def init(
-    data: Annotated[str, typer.Argument(help="CSV or Parquet; - reads CSV from a pipe.")],
     out: Annotated[Path, typer.Option(help="The schema's file (TOML).", dir_okay=False)],
+    data: Annotated[
+        str | None, typer.Argument(help="CSV or Parquet; - reads CSV from a pipe.")
+    ] = None,
+    codebook: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV of what is known: name, kind, low, high, values, label.", dir_okay=False
+        ),
+    ] = None,
     target: Annotated[
         str | None, typer.Option(help="Column to predict.", show_default="the last")
     ] = None,
@@ -56,14 +64,20 @@ def init(
     has types too. The rest is left for you: it must be known without looking at the records.
     Whether a column identifies persons is asked by the names too, unless --person says it.
 
+    A codebook says the rest. It has one line per column, and values with | between them.
+    Columns that are alike share a part. DATA may be left out then, or is compared by its names.
+
     Example: dpscd schema init patients.csv --target ill --out patients.toml
     """
     with plain_errors():
         from dpscd.atomic import atomic_write
         from dpscd.preprocessing.declarations import Layout
         from dpscd.preprocessing.reading import open_table
-        from dpscd.preprocessing.template import ReadTemplate, declared_columns, template
 
+        if codebook is not None and read_values_from_data_not_private:
+            raise ParameterError("with a codebook nothing is read off the records.")
+        if data is None and codebook is None:
+            raise ParameterError("give a file of the table, or --codebook.")
         check_writable(out, new=True)
         listed = tuple(name.strip() for name in names.split(",")) if names else ()
         sign = "\t" if delimiter in ("tab", r"\t") else delimiter
@@ -72,21 +86,34 @@ def init(
                 f"--delimiter {delimiter!r} must be one sign of ASCII, or tab."
             )
         layout = Layout(header=not listed, names=listed, delimiter=sign, comment=comment)
-        if read_values_from_data_not_private:
+        from dpscd.preprocessing.template import ReadTemplate, declared_columns, template
+
+        if codebook is not None:
+            from dpscd.preprocessing.codebook import schema_of_codebook
+
+            known = None if data is None else open_table(data, layout).names()
+            text = schema_of_codebook(
+                codebook, layout, target=target, person=person, names=known
+            )
+        elif data is not None and read_values_from_data_not_private:
             frames = open_table(data, layout).frames()
             first = next(frames)
             found = ReadTemplate([str(name) for name in first.columns], layout)
             for frame in chain((first,), frames):
                 found.look(frame)
             text = found.text(target, person)
-        else:
+        elif data is not None:
             columns = declared_columns(data, layout)
             text = template(columns, layout, target=target, person=person)
         with atomic_write(out) as file:
             file.write(text)
-        left = text.count("FILL IN")
+        left = 0 if codebook else text.count("FILL IN")
         if as_json:
             print_json({"schema": str(out), "to_fill_in": left})
+        elif codebook:
+            typer.echo(
+                f"{out}: made of {codebook.name}. dpscd schema check shows its features."
+            )
         elif left:
             typer.echo(f"{out}: {left} places marked FILL IN are left for you.")
         else:
@@ -122,10 +149,13 @@ def check(
         from dpscd.preprocessing.column_features import width_of
         from dpscd.preprocessing.declarations import Cross
         from dpscd.preprocessing.encoding import feature_names, is_sparse
+        from dpscd.preprocessing.reading import open_table
         from dpscd.preprocessing.schema import Schema, shaped_if_known
         from dpscd.preprocessing.template import undeclared_dates
 
         found = Schema.read(file)
+        if data is not None and found.has_patterns:
+            found = found.resolved(open_table(data, found.layout).names())
         if epsilon is not None or n is not None:
             found = shaped_if_known(found, epsilon, n)
         warnings = [] if data is None else undeclared_dates(found, data)

@@ -34,9 +34,9 @@ def _kind(part: Column | Target) -> str:
         return "what is predicted"
     if part.kind == "ignore":
         return "not used"
-    words = [part.kind]
-    if part.bent:
-        words += [str(part.shape), f"{intervals_of(part)} intervals"]
+    words = [part.kind, *(word for word in ("integer", "cyclic") if getattr(part, word))]
+    if part.bent or part.cyclic:
+        words += [str(part.shape or "smooth"), f"{intervals_of(part)} intervals"]
     elif part.bins:
         words.append(f"{part.bins} intervals")
     if part.monotone:

@@ -165,6 +165,11 @@ def _plain(model: Any) -> Any:
                 "would not map back: use dpscd, or give model.estimator_, which predicts "
                 f"{model.schema_.target.trained_on} from features."
             )
+        if model.schema_.target.exposure is not None:
+            raise ParameterError(
+                "counts over exposures are not what a pipeline predicts: use dpscd, or give "
+                "model.estimator_, which predicts rates from features."
+            )
         columns = tuple(
             dataclasses.replace(column, bounds=model.bounds_.get(column.name, column.bounds))
             for column in model.schema_.columns

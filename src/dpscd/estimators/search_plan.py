@@ -21,6 +21,7 @@ from dpscd.estimators.table import TableModel
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource, is_dask
 from dpscd.preprocessing.declarations import Layout
+from dpscd.preprocessing.reading import names_of
 from dpscd.preprocessing.refusals import redact_errors
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.privacy.cost import Cost
@@ -260,6 +261,9 @@ def split_units(source: Source, count: int, holdout: float, relation: Relation) 
 def searched_records(X: Any, y: Any, groups: Any, candidates: list[Any]) -> "SearchedRecords":
     """Return the records of a search, unread, for unfitted candidates of one kind."""
     table = isinstance(candidates[0], TableModel)
+    for one in candidates if table else ():
+        if (schema := schema_of(one.schema)).has_patterns:
+            one.set_params(schema=schema.resolved(names_of(X, schema.layout)))
     if is_dask(X, y, groups):
         if groups is not None or (table and schema_of(candidates[0].schema).person is not None):
             raise ParameterError(

@@ -16,6 +16,7 @@ from dpscd.preprocessing.column_features import (
     knots_of,
     pair_slots,
     sides_of,
+    whole_steps,
     width_of,
 )
 from dpscd.preprocessing.declarations import Column, Cross
@@ -140,8 +141,13 @@ def _cells(column: Column, bounds: Bounds) -> tuple[list[Any], npt.NDArray[Any]]
 
 
 def _shown(column: Column, edges: Floats) -> Floats:
+    if column.cyclic:  # the end is the beginning; after the last integer comes the first
+        return edges[:-1] if column.integer else edges
     if column.shape == "smooth":
         return edges
+    if column.integer and (column.bins or column.shape == "steps"):
+        middle: Floats = np.mean(whole_steps(edges), axis=1)
+        return middle
     if column.bins or column.shape == "steps":
         return (edges[1:] + edges[:-1]) / 2.0
     if column.transform:

@@ -21,6 +21,7 @@ from dpscd.preprocessing.cells import canonical, text_of
 from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.declarations import Target
 from dpscd.preprocessing.encoding import feature_names
+from dpscd.preprocessing.reading import names_of
 from dpscd.preprocessing.refusals import redact_memory_errors
 from dpscd.preprocessing.schema import Schema, lined, schema_of
 from dpscd.records.labels import trained_bounds
@@ -157,6 +158,8 @@ class TableModel(TableAnswers):
         `count` is the public number of records to plan for, if that is not the table's.
         """
         schema = schema_of(self.schema)
+        if schema.has_patterns:
+            schema = schema.resolved(names_of(table, schema.layout))
         model: Any = self._unfitted(schema)
         if getattr(model, "inference", False):
             schema = lined(schema)
@@ -215,7 +218,9 @@ class TableModel(TableAnswers):
         """Return a fresh estimator with the schema's classes or bounds."""
         model: DPLinearModel = clone(self._given(schema))
         if getattr(model, "exposure_bounds", None) is not None:
-            raise ParameterError("exposure_bounds is for arrays: tables have no exposure.")
+            raise ParameterError(
+                "exposure_bounds is for arrays: a table's schema has exposure under [target]."
+            )
         if isinstance(model, DPLinearClassifier) != bool(schema.target.classes):
             kind = "classes" if schema.target.classes else "bounds, not classes"
             raise ParameterError(
@@ -235,6 +240,13 @@ class TableModel(TableAnswers):
                     f"target {schema.target.name!r} has counts, which are trained as they are: "
                     "take transform away, or take DPRidge."
                 )
+            if schema.target.exposure is not None:
+                if kind_of(model).task != "counts":
+                    raise ParameterError(
+                        f"target {schema.target.name!r} has an exposure, which is for counts: "
+                        "take DPPoissonRegressor."
+                    )
+                model.set_params(exposure_bounds=schema.target.exposure_bounds)
             own = (-1.0, 1.0) if isinstance(bounds, str) else trained_bounds(schema.target)
             model.set_params(y_bounds=own)
             return model

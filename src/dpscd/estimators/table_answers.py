@@ -23,8 +23,9 @@ from dpscd.model.fit import Fit
 from dpscd.preprocessing.column_features import width_of
 from dpscd.preprocessing.declarations import Column, Cross
 from dpscd.preprocessing.encoding import encode, is_sparse, unit_of
+from dpscd.preprocessing.parsing import used_columns
 from dpscd.preprocessing.schema import Schema, schema_of
-from dpscd.records.labels import from_trained
+from dpscd.records.labels import exposures_in, from_trained
 from dpscd.records.tables import table_source
 
 Floats = npt.NDArray[np.float64]
@@ -94,7 +95,7 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
     def feature_names_in_(self) -> npt.NDArray[Any]:
         """The columns that predictions are made from."""
         check_fitted(self)
-        return np.array([column.name for column in self.schema_.features], dtype=object)
+        return np.array(used_columns(self.schema_, target=False), dtype=object)
 
     @property
     def n_features_in_(self) -> int:
@@ -136,11 +137,17 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
         Returns
         -------
         array of shape (n_samples,)
+            Of counts over exposures, those expected over the exposure of each record; over the
+            middle of the exposure's bounds where it is missing.
         """
-        model = self._nameless()
-        found: npt.NDArray[Any] = model.predict(self._features(table))
+        model, target = self._nameless(), self.schema_.target
+        over: dict[str, Any] = {}
+        if target.exposure is not None:
+            table = table_source(table, self.schema_, target=False).parsed()
+            over["exposure"] = exposures_in(target, table.columns)[0]
+        found: npt.NDArray[Any] = model.predict(self._features(table), **over)
         inside = bool(getattr(model, "clip_predictions", False))
-        return from_trained(self.schema_.target, found, inside=inside)
+        return from_trained(target, found, inside=inside)
 
     @available_if(_has("predict_proba", "probabilities"))
     def predict_proba(self, table: Any) -> Floats:
@@ -186,6 +193,7 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
         answers, target = self.predict(parsed), parsed.target
         classes = self.schema_.target.classes
         known = target >= 0 if classes else np.isfinite(target)
+        known &= exposures_in(self.schema_.target, parsed.columns)[1]
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
         if classes:
             truth = np.array(classes)[target[known]]
@@ -323,7 +331,7 @@ def averages_in(
         own = slice(stop, stop + width_of(part))
         stop = own.stop
         average = coef[:, own] @ means[own]
-        if isinstance(part, Cross) or part.kind == "category":
+        if isinstance(part, Cross) or part.kind == "category" or part.cyclic:
             coef[:, own] -= average[:, None] / unit
             coef[:, own][:, unseen[own]] = 0.0
             intercept += average
@@ -335,4 +343,4 @@ def averages_in(
 def _may_be_absent(part: Column | Cross) -> bool:
     """Return whether a record may have no feature of a column or pair."""
     columns = (part,) if isinstance(part, Column) else (part.first, part.second)
-    return any(column.complete and column.missing == "average" for column in columns)
+    return any(column.missing == "average" for column in columns)

@@ -5,6 +5,7 @@ products of what each of its columns has.
 """
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from dpscd.errors import SchemaError
 from dpscd.preprocessing.cells import MISSING, OTHER
-from dpscd.preprocessing.declarations import PRIVATE, Column, Cross, default_missing
+from dpscd.preprocessing.declarations import PRIVATE, QUARTERS, Column, Cross, default_missing
 
 #: Intervals of a shape of which nothing else is declared.
 INTERVALS = 16
@@ -25,6 +26,7 @@ MOST_INTERVALS, MOST_IN_PAIRS = 32, 16
 #: features of two such sides are about as many as those of one column then has.
 _SIDE_INTERVALS = 4
 _MOST_DIGITS = 17  # of a number: all that it has
+_FEWEST_ROUND = 3  # hats around a circle: two would be one hill and one valley, at fixed places
 
 Bounds = Mapping[str, tuple[float, float]]
 """Released bounds of the columns that have private ones, by name."""
@@ -46,7 +48,7 @@ def width_of(column: Column | Cross) -> int:
         return len(column.values) + (not column.complete) + extra
     if column.bent:
         return 1 + intervals_of(column) + int(column.shape == "smooth") + extra
-    return (column.bins or 1) + extra
+    return (intervals_of(column) if column.bins or column.cyclic else 1) + extra
 
 
 def slots_count(column: Column | Cross) -> int:
@@ -55,7 +57,8 @@ def slots_count(column: Column | Cross) -> int:
         bent = [x.kind != "category" and x.shape != "steps" for x in sides_of(column)]
         return math.prod(1 + own for own in bent)
     signs = int(column.missing == "column" and column.kind != "category")
-    return signs + {"steps": 2, "smooth": 3}.get(str(column.shape), 1)
+    used = 2 if column.cyclic else {"steps": 2, "smooth": 3}.get(str(column.shape), 1)
+    return signs + used
 
 
 def column_slots(column: Column, cells: npt.NDArray[Any], bounds: Bounds) -> list[Slot]:
@@ -66,12 +69,15 @@ def column_slots(column: Column, cells: npt.NDArray[Any], bounds: Bounds) -> lis
     signed = column.missing == "column"
     # The value itself and its shape share the length that a column may have: each at most a
     # half of its square.
-    there = np.where(absent & signed, 0.0, math.sqrt(0.5) if column.bent else 1.0)
+    silent = absent & (column.missing in ("column", "average"))
+    there = np.where(silent, 0.0, math.sqrt(0.5) if column.bent else 1.0)
     first = np.zeros(len(cells), dtype=np.intp)
     found: Slots = [(first, scaled * there)]
     if column.bent:
         shape = hats(column, scaled, there, bounds)
         found += [(place + 1, values) for place, values in shape]
+    elif column.cyclic or (column.bins and column.integer):
+        found = [*hats(column, scaled, there, bounds)]
     elif column.bins:
         inside = np.floor((scaled + 1.0) * (column.bins / 2.0))
         found = [(np.clip(inside, 0, column.bins - 1), there)]
@@ -89,7 +95,9 @@ def hats(
     else:
         knots = np.array(_listed_knots(column)) * (2.0 / _top(column)) - 1.0
     place, along = _between(scaled, knots)
-    if column.shape == "steps":
+    if column.cyclic:
+        return [(place, (1.0 - along) * there), ((place + 1) % (len(knots) - 1), along * there)]
+    if column.shape == "steps" or (column.kind == "number" and column.shape is None):
         return [(place, there)]
     return [(place, (1.0 - along) * there), (place + 1, along * there)]
 
@@ -102,7 +110,7 @@ def _category_slot(column: Column, codes: npt.NDArray[np.int32]) -> Slot:
         codes = np.where(codes == OTHER, MISSING, codes)
     if column.missing == "column":
         stand_in = width_of(column) - 1
-    elif column.missing != default_missing(column.kind, complete=column.complete):
+    elif column.missing != default_missing(column.kind, average=column.complete):
         stand_in = column.values.index(str(column.missing))
     elif column.complete:
         stand_in, there = 0, (codes != MISSING).astype(np.float32)
@@ -123,6 +131,7 @@ def scaled_cells(
         values = np.clip(np.where(absent, stand_in, cells), low, high)
         if column.transform:
             low, high, values = math.log1p(low), math.log1p(high), np.log1p(values)
+        high += _step_round(column)
         scaled = np.clip(_scaled(values, low, high), -1.0, 1.0)
     else:
         top = 1 if column.kind == "boolean" else len(column.values) - 1
@@ -164,7 +173,7 @@ def column_names(column: Column | Cross, bounds: Bounds) -> list[str]:
         names = [f"{name}={value}" for value in (*column.values, *others)]
     elif column.bent:
         names = [name, *(f"{name} {part}" for part in _shape_names(column, bounds))]
-    elif column.bins:
+    elif column.bins or column.cyclic:
         names = [f"{name} {part}" for part in _shape_names(column, bounds)]
     else:
         names = [name]
@@ -173,11 +182,15 @@ def column_names(column: Column | Cross, bounds: Bounds) -> list[str]:
 
 def _shape_names(column: Column, bounds: Bounds) -> list[str]:
     """Return what knots or intervals are called: where they are, or places if unknown."""
-    edges, smooth = knots_of(column, bounds), column.shape == "smooth"
+    edges, smooth = knots_of(column, bounds), column.shape == "smooth" or column.cyclic
     if edges is None:
         places = range(1, intervals_of(column) + 1 + smooth)
         return [f"knot {place}" if smooth else f"bin {place}" for place in places]
-    texts = written(edges.tolist(), 6).values()
+    if not smooth and column.integer:
+        whole = written([x for pair in whole_steps(edges) for x in pair], 6)
+        both = [(whole[a], whole[b]) for a, b in whole_steps(edges)]
+        return [a if a == b else f"{a} to {b}" for a, b in both]
+    texts = written(edges[: intervals_of(column) + (not column.cyclic)].tolist(), 6).values()
     return [f"at {x}" for x in texts] if smooth else [f"{a} to {b}" for a, b in pairwise(texts)]
 
 
@@ -188,15 +201,54 @@ def knots_of(column: Column, bounds: Bounds) -> Floats | None:
     low, high = declared_bounds(column, bounds)
     if column.knots:
         return np.array([low, *column.knots, high])
+    high += _step_round(column)
     count = intervals_of(column) + 1
     if column.transform:
-        return np.expm1(np.linspace(math.log1p(low), math.log1p(high), count))
-    return np.linspace(low, high, count)
+        even = np.expm1(np.linspace(math.log1p(low), math.log1p(high), count))
+    else:
+        even = np.linspace(low, high, count)
+    return _whole(column, even) if column.integer else even
+
+
+def _step_round(column: Column) -> float:
+    """Return how far above its upper bound a column comes back to the lower one."""
+    return 1.0 if column.integer and column.cyclic else 0.0
+
+
+def _whole(column: Column, even: Floats) -> Floats:
+    """Return even knots moved to different whole numbers, or ends of steps between them."""
+    last = len(even) - 1
+    places = np.arange(last + 1)
+    if column.shape == "smooth" or column.cyclic:
+        apart = np.maximum.accumulate(np.floor(even + 0.5) - places)
+        whole: Floats = np.minimum(apart, np.round(even[-1]) - last) + places
+        return whole
+    # The first whole number of each step but the first.
+    apart = np.maximum.accumulate(np.floor(even) - places)[1:-1] + 1.0
+    firsts = np.minimum(apart, np.round(even[-1]) - last + 1.0) + places[1:-1]
+    return np.array([round(even[0]), *(firsts - 0.5), round(even[-1])])
+
+
+def whole_steps(edges: Floats) -> list[tuple[float, float]]:
+    """Return the first and the last whole number of each step of a column of integers."""
+    return [(float(math.ceil(a)), float(math.floor(b))) for a, b in pairwise(edges)]
 
 
 def intervals_of(column: Column) -> int:
     """Return the number of intervals of a column with bins or a shape."""
-    return len(column.knots) + 1 if column.knots else column.bins or INTERVALS
+    if column.knots:
+        return len(column.knots) + 1
+    if column.cyclic and not column.bins:
+        return min(QUARTERS if column.undecided else INTERVALS, _most_whole(column))
+    return min(column.bins or INTERVALS, _most_whole(column))
+
+
+def _most_whole(column: Column) -> int:
+    """Return how many intervals a column of integers can have; of others any number."""
+    if not column.integer:
+        return sys.maxsize
+    low, high = cast(tuple[float, float], column.bounds)
+    return int(high - low) + int(column.cyclic or column.shape != "smooth")
 
 
 def scaled_knots(column: Column, low: float, high: float) -> Floats:
@@ -205,9 +257,10 @@ def scaled_knots(column: Column, low: float, high: float) -> Floats:
     Guarantee: they follow from what is declared, and from bounds that are declared or
     released; never from a record.
     """
-    if not column.knots:
+    if not (column.knots or column.integer):
         return np.linspace(-1.0, 1.0, intervals_of(column) + 1)
-    own = np.array([low, *column.knots, high])
+    own = cast("Floats", knots_of(column, {column.name: (low, high)}))
+    high += _step_round(column)
     if column.transform:
         own, low, high = np.log1p(own), math.log1p(low), math.log1p(high)
     scaled = _scaled(own, low, high)
@@ -244,7 +297,8 @@ def _between(scaled: Floats, knots: Floats) -> tuple[npt.NDArray[np.intp], Float
 def grows(column: Column) -> bool:
     """Return whether a side has the more features, the more intervals its pair has."""
     if column.kind == "number":
-        return (column.bent or column.bins is not None) and not column.knots
+        shaped = column.bent or column.cyclic or column.bins is not None
+        return shaped and not column.knots
     return column.kind == "ordinal" and len(column.values) > 2
 
 
@@ -263,6 +317,8 @@ def _side(column: Column, bins: int | None) -> Column:
         return replace(column, bins=min(wished, _top(column)))
     if column.knots:
         return column
+    if column.cyclic:
+        return replace(column, shape="smooth", bins=max(wished, _FEWEST_ROUND))
     steps = column.shape == "steps" or (column.bins is not None and column.shape is None)
     shape, least = ("steps", 2) if steps else ("smooth", 1)
     return replace(column, shape=shape, bins=max(wished, least))
@@ -272,7 +328,8 @@ def side_width(side: Column) -> int:
     """Return the number of features of one side of a pair, as :func:`sides_of` has it."""
     if side.kind == "category":
         return width_of(side)
-    return intervals_of(side) + int(side.shape != "steps") + int(side.missing == "column")
+    ends = int(side.shape != "steps" and not side.cyclic)
+    return intervals_of(side) + ends + int(side.missing == "column")
 
 
 def pair_slots(
@@ -297,7 +354,7 @@ def _side_slots(side: Column, cells: npt.NDArray[Any], bounds: Bounds) -> Slots:
         return [_category_slot(side, cells)]
     scaled, absent = scaled_cells(side, cells, bounds)
     signed = side.missing == "column"
-    there = np.where(absent, 0.0, 1.0) if signed else np.ones(len(cells))
+    there = np.where(absent & (signed or side.missing == "average"), 0.0, 1.0)
     found: Slots = [*hats(side, scaled, there, bounds)]
     if signed:
         # A record without a value has no knot, so the sign may stand in the first one's slot.
@@ -319,7 +376,8 @@ def _listed_knots(side: Column) -> list[int]:
 
 def _side_names(side: Column, bounds: Bounds) -> list[str]:
     if side.kind in ("category", "number"):
-        return column_names(side, bounds)[int(side.kind == "number") :]
+        line = side.kind == "number" and not side.cyclic
+        return column_names(side, bounds)[int(line) :]
     values = side.values or ("false", "true")
     names = [f"{side.name}={values[place]}" for place in _listed_knots(side)]
     return [*names, f"{side.name}=(missing)"] if side.missing == "column" else names

@@ -7,7 +7,8 @@ from typing import Any
 PRIVATE = "private"
 """In place of bounds: they are estimated with a part of the budget."""
 
-KINDS = ("number", "category", "ordinal", "boolean", "ignore")
+#: Hats that a column which goes round has at least, where their number is not declared.
+QUARTERS = 4
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Column:
     values: tuple[str, ...] = ()
     rename: Mapping[str, str] = field(default_factory=dict)  # other spellings of values
     # Replacement of a missing value: 'middle' of the bounds, 'column' for a feature of its own,
-    # 'other' (category), 'average' (complete category), or a value.
+    # 'other' (category), 'average' (complete category, cyclic number), or a value.
     missing: str | float = "middle"
     # kind, bounds or values were read off the records: not covered by a proof
     read_from_data: bool = False
@@ -42,6 +43,13 @@ class Column:
     # Of a category: the 'prefix' (number of signs) of a cell that is compared with the values,
     # or a 'mapping' from beginnings to values; empty if cells are compared as they are.
     group: Mapping[str, Any] = field(default_factory=dict)
+    # Of a number: it counts, so knots are whole numbers and steps are between them.
+    integer: bool = False
+    # Of a number: its bounds are the same point, as of hours; of integers the first comes
+    # after the last, as of months. Hats around the circle are then its only features.
+    cyclic: bool = False
+    # Whether the name is a pattern, which stands for columns of a table that is not known yet.
+    pattern: bool = False
 
     @property
     def private_bounds(self) -> bool:
@@ -57,10 +65,12 @@ class Column:
     @property
     def bent(self) -> bool:
         """Whether a number has features besides the one that grows with it."""
-        return self.shape in ("steps", "smooth")
+        return self.shape in ("steps", "smooth") and not self.cyclic
 
     def decided(self, shape: str, bins: int | None = None) -> "Column":
-        """Return the column, of this shape if its own is undecided."""
+        """Return the column, of this shape if its own is undecided; a circle has no line."""
+        if self.cyclic:
+            shape, bins = "smooth", max(bins or 0, QUARTERS)
         return replace(self, shape=shape, bins=bins) if self.undecided else self
 
 
@@ -101,6 +111,9 @@ class Target:
     missing_values: tuple[str, ...] = ()  # cells that count as missing, besides the layout's
     # of a regression: 'log1p', applied after the bounds; predictions are mapped back
     transform: str | None = None
+    # of counts: the column of what each was taken over, and the range to which it is moved
+    exposure: str | None = None
+    exposure_bounds: tuple[float, float] | None = None
 
     @property
     def private_bounds(self) -> bool:
@@ -128,8 +141,11 @@ class Layout:
     multiline: bool = False
 
 
-def default_missing(kind: str, *, complete: bool = False) -> str:
-    """Return what stands in for a missing value of a column that says nothing about it."""
-    if kind != "category":
-        return "middle"
-    return "average" if complete else "other"
+def default_missing(kind: str, *, average: bool = False) -> str:
+    """Return what stands in for a missing value of a column that says nothing about it.
+
+    The average does for a category that is complete, and for a number that is cyclic.
+    """
+    if average:
+        return "average"
+    return "other" if kind == "category" else "middle"

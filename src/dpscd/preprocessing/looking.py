@@ -14,9 +14,10 @@ import pandas as pd
 from dpscd.errors import DataError, DataTypeError, LedgerError, ParameterError
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import as_frame, is_dask
+from dpscd.preprocessing.declarations import Column
 from dpscd.preprocessing.delimited import CHUNK
 from dpscd.preprocessing.parsing import check_columns, used_columns
-from dpscd.preprocessing.reading import open_table
+from dpscd.preprocessing.reading import names_of, open_table
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.preprocessing.tallies import (
     SPELLED,
@@ -145,7 +146,11 @@ def look(
         )
     _check_ledger(ledger, dataset)
     known = schema_of(schema)
+    if known.has_patterns:
+        known = known.resolved(names_of(table, known.layout))
     tallies = [tally_of(known.target), *map(tally_of, known.features)]
+    if (exposure := known.target.exposure) is not None:
+        tallies.append(tally_of(Column(exposure, "number", known.target.exposure_bounds)))
     if known.person is not None:
         tallies.append(PersonTally(known.person, "person", f"column {known.person!r}"))
     for frame in _frames(table, known):

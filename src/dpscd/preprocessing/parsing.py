@@ -81,6 +81,7 @@ def used_columns(schema: Schema, *, target: bool, person: bool = False) -> list[
     """Return the names of the columns that are read."""
     names = [column.name for column in schema.features]
     names += [schema.target.name] if target else []
+    names += [schema.target.exposure] if schema.target.exposure is not None else []
     return [*names, schema.person] if person and schema.person is not None else names
 
 
@@ -135,6 +136,8 @@ def parse(
         column.name: parse_column(column, frame[column.name], schema.layout)
         for column in schema.features
     }
+    if (name := schema.target.exposure) is not None:
+        columns[name] = parse_column(Column(name, "number"), frame[name], schema.layout)
     labels = (
         parse_column(schema.target, frame[schema.target.name], schema.layout)
         if target

@@ -15,6 +15,7 @@ import pandas as pd
 
 from dpscd.errors import DataError
 from dpscd.preprocessing import refusals
+from dpscd.preprocessing.containers import as_frame
 from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.delimited import CHUNK, CsvFile, intact
 from dpscd.preprocessing.identifiers import Numbering, count_of
@@ -154,12 +155,22 @@ def _is_damage(error: Exception) -> bool:
     return about_file and getattr(error, "errno", None) is None
 
 
+def names_of(table: Any, layout: Layout) -> list[str]:
+    """Return the names of a table's columns, which are public; none if it is not one."""
+    paths = table if isinstance(table, list) else [table]
+    if paths and all(isinstance(path, str | os.PathLike) for path in paths):
+        return open_table(paths[0], layout).names()
+    return [str(name) for name in getattr(as_frame(table), "columns", ())]
+
+
 def _kind(declared: Any) -> str:
     from pyarrow import types
 
     if types.is_boolean(declared):
         return "boolean"
-    if types.is_integer(declared) or types.is_floating(declared) or types.is_decimal(declared):
+    if types.is_integer(declared):
+        return "integer"
+    if types.is_floating(declared) or types.is_decimal(declared):
         return "number"
     if types.is_temporal(declared):
         return "date"

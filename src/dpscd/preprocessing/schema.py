@@ -8,9 +8,10 @@ column and the line of the file; no message holds a value of the data.
 import math
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,8 @@ class Schema:
     Attributes
     ----------
     columns : tuple of Column
-        Features, in the order of the schema.
+        Features, in the order of the schema. One that is a pattern stands for columns of a
+        table, whose names :meth:`resolved` asks for.
     target : Target
         What to predict.
     layout : Layout
@@ -85,7 +87,17 @@ class Schema:
     @property
     def features(self) -> tuple[Column, ...]:
         """The columns that are not ignored."""
+        if self.has_patterns:
+            raise SchemaError(
+                f"columns = {next(filter(_is_pattern, self.columns)).name!r} is a pattern, "
+                "which stands for columns of a table: give a file of it, or list the columns."
+            )
         return tuple(column for column in self.columns if column.kind != "ignore")
+
+    @property
+    def has_patterns(self) -> bool:
+        """Whether a pattern stands for columns, so that only a table says what there are."""
+        return any(map(_is_pattern, self.columns))
 
     @property
     def parts(self) -> tuple[Column | Cross, ...]:
@@ -152,6 +164,26 @@ class Schema:
         values["table"] = {**values.get("table", {}), "person": column}
         return Schema.from_dict(values)
 
+    def resolved(self, names: Sequence[str]) -> "Schema":
+        """Return the schema of a table with these columns, which patterns stand for.
+
+        Guarantee: names of columns are public, and no cell is looked at. The result has no
+        pattern, and is what a model keeps.
+        """
+        values = self.to_dict()
+        for column in filter(_is_pattern, self.columns):
+            found = [name for name in names if fnmatchcase(name, column.name)]
+            for name in (self.target.name, self.person):
+                if name in found:
+                    raise SchemaError(
+                        f"pattern {column.name!r} stands for column {name!r} too, which is the "
+                        "target or identifies persons: list the columns."
+                    )
+            if not found:
+                raise SchemaError(f"pattern {column.name!r} matches no column of the table.")
+            values["columns"][column.name]["columns"] = found
+        return Schema.from_dict(values)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain values, all that is not a default."""
         out: dict[str, Any] = {}
@@ -173,8 +205,10 @@ class Schema:
         out["target"] = {"column": target.pop("name"), **target}
         out["columns"] = {}
         for column in self.columns:
-            usual = default_missing(column.kind, complete=column.complete)
+            usual = default_missing(column.kind, average=column.complete or column.cyclic)
             own = _changed(column, Column("", "", missing=usual))
+            if own.pop("pattern", False):
+                own["columns"] = column.name
             out["columns"][own.pop("name")] = own
         return out
 
@@ -186,6 +220,10 @@ def schema_of(schema: Any) -> Schema:
     if isinstance(schema, str | os.PathLike):
         return Schema.read(schema)
     return Schema.from_dict(schema)
+
+
+def _is_pattern(column: Column) -> bool:
+    return column.pattern
 
 
 def _changed(value: Any, default: Any) -> dict[str, Any]:
@@ -268,6 +306,7 @@ def lined(schema: Schema) -> Schema:
         )
     for column in schema.features:
         shape = "monotone" if column.monotone else column.shape or (column.bins and "bins")
+        shape = "cyclic" if column.cyclic else shape
         if shape not in (None, "auto", "line"):
             raise ParameterError(
                 f"inference is not for the shape of column {column.name!r} ({shape}): a shape "

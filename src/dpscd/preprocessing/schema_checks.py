@@ -1,297 +1,224 @@
-"""Checks of the plain values that become a schema; each complaint names its line."""
+"""Checks of the plain values that become a schema: all mistakes at once, each with its line."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from dpscd.errors import SchemaError
-from dpscd.preprocessing.cells import Listed, TruthCells, places_of
-from dpscd.preprocessing.column_features import (
-    MOST_IN_PAIRS,
-    MOST_INTERVALS,
-    scaled_knots,
-    width_of,
+from dpscd.preprocessing.column_features import MOST_IN_PAIRS, MOST_INTERVALS, width_of
+from dpscd.preprocessing.declarations import Column, Cross, Layout, Pair, Target
+from dpscd.preprocessing.schema_keys import (
+    KEYS,
+    LAYOUT,
+    MOST_BINS,
+    TABLE_KEYS,
+    TARGET,
+    Found,
+    Reader,
+    one_of,
+    texts_of,
+    usual_missing,
 )
-from dpscd.preprocessing.declarations import (
-    KINDS,
-    Column,
-    Cross,
-    Layout,
-    Pair,
-    Target,
-    default_missing,
-)
-from dpscd.preprocessing.toml_text import MOST_BINS, Lines, Part, is_number
+from dpscd.preprocessing.toml_text import Lines
 
 #: Features that a schema may ask for in all, whatever shapes follow from epsilon and n.
 MOST_FEATURES = 1_000_000
-_MOST_TOLD = 20  # mistakes, of a schema that has more
-
-_KEYS = {
-    "number": {
-        "bounds", "transform", "bins", "shape", "knots", "missing", "monotone",
-        "missing_values",
-    },
-    "category": {"values", "rename", "missing", "complete", "missing_values", "group"},
-    "ordinal": {"values", "rename", "missing", "missing_values"},
-    "boolean": {"missing", "missing_values"},
-    "ignore": set[str](),
-}  # fmt: skip
-_TABLE_KEYS = {own.name for own in fields(Layout)} | {"rows", "pairs", "person"}
-_TARGET_KEYS = {own.name for own in fields(Target)} - {"name"} | {"column"}
 
 Parts = tuple[tuple[Column, ...], Target, Layout, str, tuple[Pair, ...], str | None]
 
 
+class Part:
+    """One table of a schema: reads its values, and notes what is wrong with them."""
+
+    def __init__(self, lines: Lines, values: Any, *where: str, title: str = "") -> None:
+        self.lines, self.values, self.where, self.title = lines, values, where, title
+
+    def wrong(self, text: str, *key: str) -> None:
+        """Note what is wrong with this table, or with one of its keys."""
+        about = f"{self.title}{'' if text.startswith('needs') else ':'} " if self.title else ""
+        self.lines.note((*self.where, *key), about + text)
+
+    def known(self, names: set[str]) -> None:
+        """Refuse keys that are not among `names`."""
+        foreign = [key for key in self.values if key not in names]
+        if foreign:
+            keys = ", ".join(map(repr, foreign))
+            are = "is" if len(foreign) == 1 else "are"
+            known = ", ".join(sorted(names))
+            self.wrong(f"{keys} {are} not known here; use {known}.", foreign[0])
+
+    def read(self, readers: Mapping[str, Reader], *needed: str, **found: Any) -> Found:
+        """Return what readers make of the values that are there; those needed must be."""
+        for key, reader in readers.items():
+            if self.values.get(key) is not None or key in needed:
+                try:
+                    found[key] = reader(self.values.get(key), found)
+                except SchemaError as error:
+                    self.wrong(str(error).replace("{key}", key), key)
+                    if key in ("bounds", "values", "classes"):
+                        break  # others would be refused because of it
+        return found
+
+
 def schema_parts(values: Any, lines: Lines) -> Parts:
-    """Return the parts of a schema, in the order of its fields, or raise SchemaError."""
+    """Return the parts of a schema, in the order of its fields, or raise SchemaError.
+
+    All mistakes are told at once. Those that concern several parts are looked for where each
+    part by itself is right.
+    """
     whole = Part(lines, values)
     if not isinstance(values, dict):
-        raise whole.error("a schema is a table with [target] and [columns].")
+        whole.wrong("a schema is a table with [target] and [columns].")
+        raise lines.error()
     whole.known({"table", "target", "columns"})
-    for part in ("target", "columns"):
-        if not isinstance(values.get(part), dict):
-            raise whole.error(f"it has no [{part}].", part)
+    for name in ("target", "columns"):
+        if not isinstance(values.get(name), dict):
+            whole.wrong(f"it has no [{name}].", name)
     table = Part(lines, values.get("table", {}), "table")
     if not isinstance(table.values, dict):
-        raise table.error("[table] must be a table.")
-    of_columns = [
-        partial(_column, name, Part(lines, own, "columns", name, title=f"column {name!r}"))
-        for name, own in ((str(key), own) for key, own in values["columns"].items())
-    ]
-    rows, target, *found, layout = _every(
-        [
-            partial(_rows, table),
-            partial(_target, Part(lines, values["target"], "target")),
-            *of_columns,
-            partial(_layout, table),
-        ]
-    )
-    columns: tuple[Column, ...] = tuple(found)
-    if any(column.name == target.name for column in columns):
-        raise whole.error(f"column {target.name!r} is the target too.", "columns", target.name)
-    if all(column.kind == "ignore" for column in columns):
-        raise whole.error("every column is ignored; nothing to learn from.", "columns")
-    pairs = _pairs(table, columns)
-    _check_monotone(whole, columns, pairs, target, rows)
-    _check_size(whole, columns, pairs)
-    return columns, target, layout, rows, pairs, _person(table, columns, target)
-
-
-def _every(checks: Iterable[Callable[[], Any]]) -> list[Any]:
-    """Return what checks return that need nothing of each other; all complaints at once."""
-    found, wrong = [], []
-    for check in checks:
-        try:
-            found.append(check())
-        except SchemaError as error:
-            wrong.append(str(error))
-    if len(wrong) == 1:
-        raise SchemaError(wrong[0])
-    if wrong:
-        told = [f"* {text}" for text in wrong[:_MOST_TOLD]]
-        more = [f"and {len(wrong) - _MOST_TOLD} more."] if len(wrong) > _MOST_TOLD else []
-        raise SchemaError("\n".join([f"{len(wrong)} mistakes in the schema:", *told, *more]))
-    return found
-
-
-def _rows(table: Part) -> str:
-    rows = table.values.get("rows", "scale")
-    if rows not in ("scale", "normalise"):
-        raise table.error("rows must be 'scale' or 'normalise'.", "rows")
-    return str(rows)
-
-
-def _layout(table: Part) -> Layout:
-    table.known(_TABLE_KEYS)
-    header = table.flag("header", usual=True)
-    multiline = table.flag("multiline")
-    names = table.texts("names")
-    if header == bool(names):
-        raise table.error("names are for files without header, and needed there.", "names")
-    delimiter = table.values.get("delimiter", ",")
-    comment = table.values.get("comment")
-    for key, sign in (("delimiter", delimiter), ("comment", comment)):
-        one = isinstance(sign, str) and len(sign) == 1 and sign.isascii()
-        if sign is not None and not (one and sign not in '"\r\n'):
-            raise table.error(f"{key} must be one sign of ASCII, not a quote or line end.", key)
-    missing = table.texts("missing") if "missing" in table.values else Layout.missing
-    return Layout(header, names, delimiter, comment, missing, multiline)
+        table.wrong("[table] must be a table.")
+    lines.check()
+    table.known(TABLE_KEYS)
+    layout = Layout(**table.read(LAYOUT))
+    if layout.header == bool(layout.names):
+        table.wrong("names are for files without header, and needed there.", "names")
+    rows = table.read({"rows": one_of("scale", "normalise")}).get("rows", "scale")
+    target = _target(Part(lines, values["target"], "target"))
+    columns = tuple(_columns(whole))
+    lines.check()
+    pairs = tuple(_pairs(table, columns))
+    person = _person(table, columns, target)
+    exposure = target.exposure
+    if exposure is not None:
+        used = {own.name for own in columns if own.kind != "ignore"} | {target.name, person}
+        if exposure in used:
+            text = f"column {exposure!r} is the exposure: it cannot be used otherwise as well."
+            whole.wrong(text, "target", "exposure")
+    lines.check()
+    _check_together(whole, columns, pairs, target, rows)
+    lines.check()
+    return columns, target, layout, rows, pairs, person
 
 
 def _target(own: Part) -> Target:
-    own.known(_TARGET_KEYS)
+    own.known({*TARGET, "column"})
     name = own.values.get("column")
     if not isinstance(name, str) or not name:
-        raise own.error("target needs column, the name of what to predict.")
+        own.wrong("target needs column, the name of what to predict.")
     own.title = f"target {name!r}"
-    if ("classes" in own.values) == ("bounds" in own.values):
-        raise own.error(
-            f"{own.title} needs either classes, its possible labels, or bounds, its lowest and "
-            "highest value."
+    numbers = "bounds" in own.values
+    if ("classes" in own.values) == numbers:
+        own.wrong(
+            "needs either classes, its possible labels, or bounds, its lowest and highest "
+            "value."
         )
-    if "bounds" in own.values:
-        if "rename" in own.values:
-            raise own.error("rename is for a target with classes.", "rename")
-        bounds = own.bounds()
-        return Target(
-            name,
-            bounds=bounds,
-            read_from_data=own.flag("read_from_data"),
-            missing_values=own.missing_values(),
-            transform=own.transform(bounds),
-        )
-    if "transform" in own.values:
-        raise own.error("transform is for a target with bounds.", "transform")
-    classes = own.texts("classes")
-    if len(classes) < 2:
-        raise own.error(f"{own.title} needs at least two different classes.", "classes")
-    rename = own.rename(classes)
-    absent = own.missing_values(Listed(places_of(classes, rename)))
-    return Target(name, classes, None, rename, own.flag("read_from_data"), absent)
+        return Target("")
+    foreign = "rename" if numbers else "transform"
+    if foreign in own.values:
+        needed = "classes" if numbers else "bounds"
+        own.wrong(f"{foreign} is for a target with {needed}.", foreign)
+        return Target("")
+    if ("exposure" in own.values) != ("exposure_bounds" in own.values):
+        own.wrong("exposure and exposure_bounds go together: a column, and its public range.")
+    return Target(str(name), **own.read(TARGET))
+
+
+def _columns(whole: Part) -> Iterator[Column]:
+    """Yield the columns of every block: the one it names, those it lists, or a pattern."""
+    lines, owner = whole.lines, dict[str, str]()
+    for key, values in whole.values["columns"].items():
+        label = str(key)
+        several = isinstance(values, dict) and "columns" in values
+        title = f"block {label!r}" if several else f"column {label!r}"
+        own = Part(lines, values, "columns", label, title=title)
+        if not isinstance(values, dict):
+            own.wrong(f"it must be a table, [columns.{label}].")
+            continue
+        column, names = _column(label, own), (label,)
+        if several:
+            listed = values["columns"]
+            pattern = isinstance(listed, str)
+            names = (listed,) if pattern else own.read({"columns": texts_of}).get("columns", ())
+            column = replace(column, pattern=pattern)
+            if not names or not all(names):
+                own.wrong("columns must be a list of names, or a pattern as 'q*'.", "columns")
+        for name in names:
+            if name in owner:
+                both = f"[columns.{owner[name]}] and [columns.{label}]"
+                lines.note(own.where, f"column {name!r} is in two blocks, {both}.")
+            owner[name] = label
+            yield replace(column, name=name)
 
 
 def _column(name: str, own: Part) -> Column:
-    if not isinstance(own.values, dict):
-        raise own.error(f"{own.title} must be a table, [columns.{name}].")
     kind = own.values.get("kind")
-    if kind not in KINDS:
-        raise own.error(
-            f"{own.title} needs kind, one of {', '.join(map(repr, KINDS))}.", "kind"
-        )
-    own.known({"kind", "read_from_data", *_KEYS[kind]})
-    flag = own.flag("read_from_data")
-    if kind == "number":
-        return _number(name, own, flag)
-    allowed: tuple[str, ...] = ()
-    rename: Mapping[str, str] = {}
-    if kind in ("category", "ordinal"):
-        allowed = own.texts("values")
-        if len(allowed) < (2 if kind == "ordinal" else 1):
-            raise own.error(
-                f"{own.title} needs values, those it can have; fill them in from what you "
-                "know, not from the records.",
-                "values",
-            )
-        rename = own.rename(allowed)
-    complete = own.flag("complete")
-    usual = default_missing(kind, complete=complete)
-    missing = own.values.get("missing", usual)
-    if missing not in (usual, "column", *allowed):
-        stand_in = " or one of its values" if allowed else ""
-        raise own.error(
-            f"{own.title}: missing must be {usual!r}, 'column'{stand_in}.", "missing"
-        )
-    group = own.group(allowed, rename)
-    taken = Listed(places_of(allowed, rename)) if allowed else TruthCells()
-    return Column(
-        name,
-        kind,
-        missing_values=own.missing_values(taken),
-        group=group,
-        values=allowed,
-        rename=rename,
-        missing=missing,
-        read_from_data=flag,
-        complete=complete,
-    )
+    if kind not in KEYS:
+        own.wrong(f"needs kind, one of {', '.join(map(repr, KEYS))}.", "kind")
+        return Column(name, "ignore")
+    own.known({"kind", "columns", *KEYS[kind]})
+    found = own.read(KEYS[kind], "bounds", "values", kind=kind)
+    return Column(name, **{"missing": usual_missing(found), **found})
 
 
-def _number(name: str, own: Part, flag: bool) -> Column:
-    bounds = own.bounds()
-    transform = own.transform(bounds)
-    bins = own.values.get("bins")
-    if bins is not None and not (type(bins) is int and 2 <= bins <= MOST_BINS):
-        raise own.error(f"{own.title}: bins must be an integer from 2 to {MOST_BINS}.", "bins")
-    shape = own.choice("shape", "auto", "line", "steps", "smooth")
-    if shape in ("auto", "line") and bins is not None:
-        raise own.error(
-            f"{own.title}: bins go with shape = 'steps' or 'smooth', or none.", "bins"
-        )
-    knots = own.knots(bounds)
-    monotone = own.choice("monotone", "up", "down")
-    missing = own.values.get("missing", "middle")
-    inside = is_number(missing) and (
-        isinstance(bounds, str) or bounds[0] <= missing <= bounds[1]
-    )
-    if not (missing in ("middle", "column") or inside):
-        raise own.error(
-            f"{own.title}: missing must be 'middle', 'column' or a number within bounds.",
-            "missing",
-        )
-    column = Column(
-        name,
-        "number",
-        bounds,
-        transform,
-        bins,
-        missing=float(missing) if inside else missing,
-        read_from_data=flag,
-        shape=shape,
-        knots=knots,
-        monotone=monotone,
-        missing_values=own.missing_values(),
-    )
-    no_knots = not knots or isinstance(bounds, str)
-    if not (no_knots or (np.diff(scaled_knots(column, *bounds)) > 0.0).all()):
-        raise own.error(f"{own.title}: knots are too close together for such bounds.", "knots")
-    return column
-
-
-def _pairs(table: Part, columns: Sequence[Column]) -> tuple[Pair, ...]:
-    """Return the pairs, each declared as two names or as a table with columns and bins."""
-
-    def error(text: str) -> SchemaError:
-        return table.error(f"pairs: {text}", "pairs")
-
+def _pairs(table: Part, columns: Sequence[Column]) -> Iterator[Pair]:
+    """Yield the pairs, each declared as two names or as a table with columns and bins."""
     values = table.values.get("pairs", [])
     if not isinstance(values, list | tuple):
-        raise table.error('pairs must be a list, such as [["month", "hour"]].', "pairs")
+        table.wrong('pairs must be a list, such as [["month", "hour"]].', "pairs")
+        return
     pairs: list[Pair] = []
-    paired: set[frozenset[str]] = set()
-    kinds = {column.name: column.kind for column in columns}
     for value in values:
-        bins = None
-        if isinstance(value, dict) and set(value) == {"columns", "bins"}:
-            value, bins = value["columns"], value["bins"]
-            if type(bins) is not int or not 1 <= bins <= MOST_BINS:
-                raise error(f"bins must be an integer from 1 to {MOST_BINS}.")
-        two = isinstance(value, list | tuple) and len(value) == 2
-        if not two or not all(isinstance(name, str) for name in value):
-            raise error(
-                'each must be two names, ["month", "hour"], or '
-                '{columns = ["month", "hour"], bins = 4}.'
-            )
-        first, second = value
-        for name in value:
-            if name not in kinds:
-                raise error(f"there is no column {name!r}.")
-            if kinds[name] == "ignore":
-                raise error(f"column {name!r} is ignored.")
-        if first == second:
-            raise error(f"column {first!r} is paired with itself.")
-        if frozenset(value) in paired:
-            raise error(f"{first!r} and {second!r} are paired twice.")
-        pairs.append(Pair((first, second), bins))
-        paired.add(frozenset(value))
+        try:
+            pairs.append(_pair(value, columns, pairs))
+        except SchemaError as error:
+            table.wrong(f"pairs: {error}", "pairs")
     crossed = {" x ".join(pair.columns) for pair in pairs}
-    if len(crossed) < len(pairs) or crossed & set(kinds):
-        raise error("two pairs, or a pair and a column, have one name.")
-    return tuple(pairs)
+    if len(crossed) < len(pairs) or crossed & {column.name for column in columns}:
+        table.wrong("pairs: two pairs, or a pair and a column, have one name.", "pairs")
+    yield from pairs
 
 
-def _check_monotone(
+def _pair(value: Any, columns: Sequence[Column], others: Sequence[Pair]) -> Pair:
+    bins = None
+    if isinstance(value, dict) and set(value) == {"columns", "bins"}:
+        value, bins = value["columns"], value["bins"]
+        if type(bins) is not int or not 1 <= bins <= MOST_BINS:
+            raise SchemaError(f"bins must be an integer from 1 to {MOST_BINS}.")
+    two = isinstance(value, list | tuple) and len(value) == 2
+    if not two or not all(isinstance(name, str) for name in value):
+        raise SchemaError(
+            'each must be two names, ["month", "hour"], or '
+            '{columns = ["month", "hour"], bins = 4}.'
+        )
+    kinds = {column.name: column.kind for column in columns}
+    for name in value:
+        # A pattern may stand for it: a table will say.
+        if name not in kinds and not any(column.pattern for column in columns):
+            raise SchemaError(f"there is no column {name!r}.")
+        if kinds.get(name) == "ignore":
+            raise SchemaError(f"column {name!r} is ignored.")
+    first, second = value
+    if first == second:
+        raise SchemaError(f"column {first!r} is paired with itself.")
+    if any({*pair.columns} == {*value} for pair in others):
+        raise SchemaError(f"{first!r} and {second!r} are paired twice.")
+    return Pair((first, second), bins)
+
+
+def _check_together(
     whole: Part, columns: Sequence[Column], pairs: Sequence[Pair], target: Target, rows: str
 ) -> None:
-    """Refuse a monotone column whose effect alone is not what a prediction follows."""
+    """Refuse columns that do not go with the target, with pairs or with each other."""
     paired = {name for pair in pairs for name in pair.columns}
+    if any(column.name == target.name for column in columns):
+        whole.wrong(f"column {target.name!r} is the target too.", "columns", target.name)
+    if all(column.kind == "ignore" for column in columns):
+        whole.wrong("every column is ignored; nothing to learn from.", "columns")
     for column in columns:
+        # Refused where its effect alone is not what a prediction follows.
+        reason = None
         if column.monotone is None:
             continue
-        reason = None
         if column.name in paired:
             reason = "it is in a pair, whose effect comes on top of its own"
         elif rows != "scale":
@@ -300,27 +227,29 @@ def _check_monotone(
             reason = "the target has more than two classes, and each would have its own say"
         if reason:
             text = f"column {column.name!r} cannot be monotone: {reason}."
-            raise whole.error(text, "columns", column.name, "monotone")
+            whole.wrong(text, "columns", column.name, "monotone")
+    if not any(column.pattern for column in columns):
+        _check_size(whole, columns, pairs)
 
 
 def _check_size(whole: Part, columns: Sequence[Column], pairs: Sequence[Pair]) -> None:
     """Refuse more features than MOST_FEATURES, at the column or pair that exceeds it."""
     finest = (column.decided("smooth", MOST_INTERVALS) for column in columns)
     used = {column.name: column for column in finest if column.kind != "ignore"}
-    parts: list[tuple[int, str, tuple[str, str]]] = [
-        (width_of(column), f"column {name!r}", ("columns", name))
-        for name, column in used.items()
+    parts: list[tuple[Column | Cross, str, tuple[str, str]]] = [
+        (column, f"column {name!r}", ("columns", name)) for name, column in used.items()
     ]
     for pair in pairs:
         first, second = (used[name] for name in pair.columns)
         cross = Cross(first, second, pair.bins or MOST_IN_PAIRS)
-        parts.append((width_of(cross), f"the pair {cross.name!r}", ("table", "pairs")))
+        parts.append((cross, f"the pair {cross.name!r}", ("table", "pairs")))
     total = 0
-    for width, what, where in parts:
-        total += width
+    for part, what, where in parts:
+        total += width_of(part)
         if total > MOST_FEATURES:
             text = f"with {what} there can be more than {MOST_FEATURES:,} features."
-            raise whole.error(text, *where)
+            whole.wrong(text, *where)
+            return
 
 
 def _person(table: Part, columns: Sequence[Column], target: Target) -> str | None:
@@ -329,15 +258,14 @@ def _person(table: Part, columns: Sequence[Column], target: Target) -> str | Non
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip():
-        raise table.error("person must be the name of one column.", "person")
-    if value == target.name:
-        raise table.error(
-            f"column {value!r} is the target: it cannot identify persons as well.", "person"
-        )
-    if any(column.name == value and column.kind != "ignore" for column in columns):
-        raise table.error(
+        table.wrong("person must be the name of one column.", "person")
+    elif value == target.name:
+        text = f"column {value!r} is the target: it cannot identify persons as well."
+        table.wrong(text, "person")
+    elif any(column.name == value and column.kind != "ignore" for column in columns):
+        table.wrong(
             f"column {value!r} identifies persons, so it must not be a feature: take "
             f'[columns.{value}] away, or give it kind = "ignore".',
             "person",
         )
-    return value
+    return str(value)

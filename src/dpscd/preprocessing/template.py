@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from dpscd.preprocessing.declarations import Column, Layout
 from dpscd.preprocessing.parsing import check_columns, other_delimiter, parse_column
 from dpscd.preprocessing.reading import open_table
 from dpscd.preprocessing.schema import Schema
+from dpscd.preprocessing.schema_keys import KEYS, TABLE_KEYS, TARGET
 from dpscd.preprocessing.tallies import SPELLED, spelling_of
 
 _MOST_LISTED = 100  # different values up to which a column read from data is a category
@@ -108,10 +110,15 @@ def template(
     check_names(list(columns), layout)
     own = ["classes = []  # FILL IN: its labels, or bounds = [lowest, highest] instead"]
     facts = {name: (own, _LINES[kind]) for name, kind in columns.items()}
-    return f"{_document(_HEAD, layout, facts, target, person)}\n{MORE_KEYS}"
+    return f"{document(_HEAD, layout, facts, target, person)}\n{other_keys()}"
 
 
 _LINES = {
+    "integer": [
+        'kind = "number"',
+        "bounds = []  # FILL IN: [lowest, highest]",
+        "integer = true  # by the file's type; codes are no counts: make a category of them",
+    ],
     "number": ['kind = "number"', "bounds = []  # FILL IN: [lowest, highest]"],
     "category": ['kind = "category"', "values = []  # FILL IN: those it can have"],
     "boolean": ['kind = "boolean"'],
@@ -123,36 +130,19 @@ _LINES = {
     ],
 }
 
-MORE_KEYS = """\
-# Other keys, all optional; docs/reference/schema.md says more of each.
-#
-# [table]
-# missing = ["?", "NA"]          # how missing cells are written, besides empty ones
-# delimiter = ";"                # between cells; header, names, comment, multiline: the file
-# rows = "normalise"             # rows by their own length, not by the number of columns
-# pairs = [["age", "sex"]]       # two columns whose effect together is learnt
-#
-# [target]
-# rename = { "Y" = "yes" }       # other spellings of classes
-# missing_values = [999]         # labels that are none; such records contribute nothing
-# transform = "log1p"            # with bounds from 0 on: predictions are near medians then
-#
-# of a number:
-# transform = "log1p"            # ratios matter, not differences; for bounds from 0 on
-# shape = "smooth"               # or "line", "steps", "auto"; bins = 8 or knots = [18, 65]
-# monotone = "up"                # its effect may only rise, or "down"
-#
-# of a category or ordinal:
-# rename = { "m" = "male" }      # other spellings of values
-# complete = true                # of a category: no other values exist
-# group = { prefix = 3 }         # of a category: compared by its first 3 signs
-#
-# of any column:
-# missing_values = [999, "?"]    # cells that count as missing here
-# missing = "column"             # what stands in for them: a feature of its own, or a value
-# read_from_data = true          # bounds or values were read off the records; models say so
-"""
-"""Keys that a template names besides those to fill in, as comments at its end."""
+
+def other_keys() -> str:
+    """Return the keys that a template leaves out, as comments at its end."""
+    parts = {"[table]": sorted(TABLE_KEYS), "[target]": ["column", *TARGET]}
+    parts |= {f"kind {kind}": ["columns", *keys] for kind, keys in KEYS.items()}
+    told = [
+        textwrap.fill(f"# {part}: {', '.join(keys)}", 92, subsequent_indent="#     ")
+        for part, keys in parts.items()
+    ]
+    head = (
+        "# All keys, of which most are optional; docs/reference/schema.md says what each does:"
+    )
+    return "\n".join([head, *told, ""])
 
 
 class ReadTemplate:
@@ -160,61 +150,61 @@ class ReadTemplate:
 
     def __init__(self, names: Sequence[str], layout: Layout) -> None:
         check_names(names, layout)
-        self.names = list(names)
-        self.layout = layout
-        self.numeric = dict.fromkeys(self.names, True)
-        self.seen = dict.fromkeys(self.names, False)
-        self._bounds = dict.fromkeys(self.names, (math.inf, -math.inf))
-        self._listed: dict[str, dict[str, None]] = {name: {} for name in self.names}
+        self._layout = layout
+        self._columns = {name: _Seen() for name in names}
 
     def look(self, frame: pd.DataFrame) -> None:
         """Note the values of more records."""
-        absent = {"", *self.layout.missing}
-        for name in self.names:
-            cells = frame[name]
-            numbers = parse_column(Column(name, "number"), cells, self.layout)
-            texts = cells.dropna().astype(str).str.strip()
-            known = texts[~texts.isin(absent)]
-            if len(known):
-                self.seen[name] = True
-            if np.isnan(numbers).sum() > len(cells) - len(known):
-                self.numeric[name] = False
-            finite = numbers[np.isfinite(numbers)]
-            if len(finite):
-                low, high = self._bounds[name]
-                self._bounds[name] = (min(low, finite.min()), max(high, finite.max()))
-            if len(self._listed[name]) <= _MOST_LISTED:
-                self._listed[name].update(dict.fromkeys(sorted(set(known))))
+        for name, seen in self._columns.items():
+            seen.note(frame[name], self._layout)
 
     def text(self, target: str | None, person: str | None = None) -> str:
         """Return the schema as TOML, every column marked as read from data."""
-        facts = {name: (self._target(name), self._column(name)) for name in self.names}
-        return _document(_HEAD_READ, self.layout, facts, target, person)
+        facts = {
+            name: (own.as_target(), own.as_column()) for name, own in self._columns.items()
+        }
+        return document(_HEAD_READ, self._layout, facts, target, person)
 
-    def _target(self, name: str) -> list[str]:
-        listed = list(self._listed[name])
-        number = self.numeric[name] and len(listed) > 2
-        facts = f"bounds = {self._range(name)}" if number else f"classes = {_toml(listed)}"
+
+class _Seen:
+    """What was seen of one column."""
+
+    def __init__(self) -> None:
+        self.numeric = True
+        self.low, self.high = math.inf, -math.inf
+        self.values: dict[str, None] = {}  # in order; no more are noted where there are many
+
+    def note(self, cells: pd.Series, layout: Layout) -> None:
+        numbers = parse_column(Column("", "number"), cells, layout)
+        texts = cells.dropna().astype(str).str.strip()
+        known = texts[~texts.isin({"", *layout.missing})]
+        self.numeric &= bool(np.isnan(numbers).sum() <= len(cells) - len(known))
+        finite = numbers[np.isfinite(numbers)]
+        self.low = float(np.min(finite, initial=self.low))
+        self.high = float(np.max(finite, initial=self.high))
+        if len(self.values) <= _MOST_LISTED:
+            self.values.update(dict.fromkeys(sorted(set(known))))
+
+    def as_target(self) -> list[str]:
+        number = self.numeric and len(self.values) > 2
+        facts = self._bounds() if number else f"classes = {plain_toml(list(self.values))}"
         return [facts, _READ]
 
-    def _column(self, name: str) -> list[str]:
-        listed = list(self._listed[name])
-        if not self.seen[name]:
-            lines = ['kind = "ignore"  # no values were seen']
-        elif self.numeric[name]:
-            lines = ['kind = "number"', f"bounds = {self._range(name)}"]
-        elif len(listed) > _MOST_LISTED:
-            lines = [f'kind = "ignore"  # more than {_MOST_LISTED} different values']
-        else:
-            lines = ['kind = "category"', f"values = {_toml(listed)}"]
+    def as_column(self) -> list[str]:
         # The kind was guessed from the records too, also that of what is left out.
-        return [*lines, _READ]
+        if not self.values:
+            return ['kind = "ignore"  # no values were seen', _READ]
+        if self.numeric:
+            return ['kind = "number"', self._bounds(), _READ]
+        if len(self.values) > _MOST_LISTED:
+            return [f'kind = "ignore"  # more than {_MOST_LISTED} different values', _READ]
+        return ['kind = "category"', f"values = {plain_toml(list(self.values))}", _READ]
 
-    def _range(self, name: str) -> str:
-        low, high = self._bounds[name]
+    def _bounds(self) -> str:
+        low, high = self.low, self.high
         if not low < high:
             low, high = (low, low + 1.0) if math.isfinite(low) else (0.0, 1.0)
-        return f"[{_number(low)}, {_number(high)}]"
+        return f"bounds = [{_number(low)}, {_number(high)}]"
 
 
 _READ = "read_from_data = true"
@@ -225,6 +215,8 @@ _OF_INDEX = ['kind = "ignore"  # by its name the index of a table of pandas']
 
 _HEAD = """\
 # What is known about the columns without looking at the records; none was read for this.
+# A part [columns.NAME] may be left out: then the column is not read. Columns that are alike may
+# share one part: columns = ["q1", "q2"], or a pattern such as columns = "q*".
 # kind is number, category, ordinal, boolean or ignore. A number needs bounds, [lowest,
 # highest]; a category and an ordinal need values, ["one", "another"]: take the # away there.
 # Write what you know (a questionnaire, the law, physics), not what the table shows: numbers
@@ -255,14 +247,20 @@ _ELSE = """\
 # the epsilon."""
 
 
-def _document(
+def document(
     head: str,
     layout: Layout,
     facts: Mapping[str, tuple[list[str], list[str]]],
     target: str | None,
     person: str | None,
+    labels: Mapping[str, str] | None = None,
+    unread: Sequence[str] = (),
 ) -> str:
-    """Return a schema; `facts` has the lines of each name, as the target and as a feature."""
+    """Return a schema; `facts` has the lines of each name, as the target and as a feature.
+
+    With `labels`, which are written as comments, features that are alike share a part. Columns
+    that are `unread` may identify persons.
+    """
     if target is not None and target not in facts:
         raise DataError(f"the table has no column {target!r} to be the target.")
     if person is not None and person not in facts:
@@ -273,11 +271,18 @@ def _document(
     if person == target:
         raise DataError(f"column {target!r} is the target: it cannot identify persons as well.")
     features = [name for name in facts if name not in (target, person)]
-    parts = [head, "", "[table]", *_table(layout), *_person(person, features)]
-    parts += ["", "[target]", f"column = {_toml(target)}", *facts[target][0]]
+    parts = [head, "", "[table]", *_table(layout), *_person(person, [*features, *unread])]
+    parts += ["", "[target]", f"column = {plain_toml(target)}", *facts[target][0]]
+    alike: dict[Any, list[str]] = {}
     for name in features:
-        lines = _OF_INDEX if _INDEX.fullmatch(name) else facts[name][1]
-        parts += ["", f"[columns.{_key(name)}]", *lines]
+        alike.setdefault(name if labels is None else tuple(facts[name][1]), []).append(name)
+    for first, *others in alike.values():
+        lines = _OF_INDEX if _INDEX.fullmatch(first) else facts[first][1]
+        told = {name: (labels or {}).get(name) for name in (first, *others)}
+        comments = [comment(f"{name}: {label}") for name, label in told.items() if label]
+        title = f"{first} and {len(others)} more" if others else first
+        several = [f"columns = {plain_toml([first, *others])}"] if others else []
+        parts += ["", *comments, f"[columns.{_key(title)}]", *several, *lines]
     return "\n".join(parts) + "\n"
 
 
@@ -289,22 +294,27 @@ def may_identify(name: str) -> bool:
 def _person(person: str | None, others: Sequence[str]) -> list[str]:
     """Return the line that names the column of persons, or the comment that asks for it."""
     if person is not None:
-        return [f"person = {_toml(person)}"]
-    lines = [f"# person = {_toml(name)}" for name in others if may_identify(name)]
+        return [f"person = {plain_toml(person)}"]
+    lines = [f"# person = {plain_toml(name)}" for name in others if may_identify(name)]
     return [_ASKED, *([_FOUND, *lines] if lines else ['# person = "..."']), _ELSE]
 
 
 def _table(layout: Layout) -> list[str]:
     changed = {key: own for key, own in vars(layout).items() if own != getattr(Layout, key)}
-    return [f"{key} = {_toml(own)}" for key, own in changed.items()]
+    return [f"{key} = {plain_toml(own)}" for key, own in changed.items()]
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else plain_toml(name)
 
 
-def _toml(value: Any) -> str:
-    """Return a text, a truth value or a list of texts as TOML."""
+def comment(text: str) -> str:
+    """Return a text as a line of TOML that says nothing to a program."""
+    return "# " + "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+def plain_toml(value: Any) -> str:
+    """Return a text, a truth value, a number or a list of such as TOML."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -1,14 +1,13 @@
 """scikit-learn transformers of rows and of whole tables: fitting them reads no value."""
 
 import math
-from abc import ABCMeta, abstractmethod
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpscd.errors import DataError, DataTypeError, ParameterError, SchemaError
@@ -17,60 +16,10 @@ from dpscd.preprocessing.encoding import encode, feature_names, is_sparse
 from dpscd.preprocessing.parsing import check_columns, parse
 from dpscd.preprocessing.schema import schema_of, shaped_if_known
 
-_BLOCK = 2**14  # rows scaled together
+_NO_TARGET = {"column": "\0", "classes": ["0", "1"]}  # no column is called so
 
 
-class Transformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
-    """What transformers here have in common: names, and a fit that reads no value."""
-
-    @abstractmethod
-    def _announce(self, X: Any) -> None:
-        """Check the parameters and the columns, and note the latter."""
-
-    @abstractmethod
-    def _names_out(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the names of the features, given those of the columns."""
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the parameters and the columns; no value is read.
-
-        Parameters
-        ----------
-        X : DataFrame, array-like or sparse matrix of shape (n_samples, n_columns)
-            What is to be transformed: rows of numbers, columns or a table.
-        y : ignored
-            There because scikit-learn passes it.
-
-        Returns
-        -------
-        self
-        """
-        del y
-        self._announce(X)
-        return self
-
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the features.
-
-        Parameters
-        ----------
-        input_features : sequence of str, optional
-            Names of the columns, when the fit had none.
-
-        Returns
-        -------
-        array of str
-        """
-        check_is_fitted(self)
-        names = self._names() if input_features is None else input_features
-        return np.array(self._names_out([str(name) for name in names]), dtype=object)
-
-    def _names(self) -> list[str]:
-        numbered = [f"x{place}" for place in range(self.n_features_in_)]
-        return list(getattr(self, "feature_names_in_", numbered))
-
-
-class RowScaler(Transformer):
+class RowScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Bound the length of rows: clip longer ones, or bring all to the same length.
 
     Parameters
@@ -91,7 +40,21 @@ class RowScaler(Transformer):
         self.bound = bound
         self.normalise = normalise
 
-    def _announce(self, X: Any) -> None:
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check the parameters and the columns; no value is read.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        y : ignored
+            There because scikit-learn passes it.
+
+        Returns
+        -------
+        self
+        """
+        del y
         bound = self.bound
         if not isinstance(bound, int | float) or not 0.0 < bound < math.inf:
             raise ParameterError(f"bound={bound!r} must be a positive number.")
@@ -99,9 +62,7 @@ class RowScaler(Transformer):
         if hasattr(source.X, "columns"):
             self.feature_names_in_ = np.array([str(x) for x in source.X.columns], dtype=object)
         self.n_features_in_ = source.features
-
-    def _names_out(self, names: Sequence[str]) -> Sequence[str]:
-        return names
+        return self
 
     def transform(self, X: Any) -> Any:
         """Return the rows, no longer than the bound.
@@ -124,47 +85,37 @@ class RowScaler(Transformer):
         if names and names != list(getattr(self, "feature_names_in_", names)):
             raise DataError("X must have the columns of the fit, in their order.")
         rows = source.read(finite=False).astype(np.float64)
-        if sparse.issparse(rows):
-            owner = np.repeat(np.arange(source.count), np.diff(rows.indptr))
-            unit, factor = self._factors(rows.data[:, None], owner, source.count)
-            with np.errstate(all="ignore"):
-                rows.data = rows.data / unit[owner] * factor[owner]
-            return rows
-        for first in range(0, source.count, _BLOCK):
-            block = rows[first : first + _BLOCK]
-            unit, factor = self._factors(block, np.arange(len(block)), len(block))
-            with np.errstate(all="ignore"):
-                block /= unit[:, None]
-                block *= factor[:, None]
-        return rows
-
-    def _factors(self, entries: Any, owner: Any, count: int) -> tuple[Any, Any]:
-        """Return what each of `count` rows is divided and then multiplied by.
-
-        Entries are added in order, column by column, so that a row's sum does not depend on
-        other rows: a sum over an axis may be taken in another order for another shape.
-        """
+        length = np.zeros(source.count)
         with np.errstate(all="ignore"):  # rows that hold no number stay without one
-            largest = np.zeros(count)
-            for column in entries.T:
-                np.maximum.at(largest, owner, np.abs(column))
-            unit = np.where(largest > 0.0, largest, 1.0)
-            squares = np.zeros(count)
-            for column in entries.T:
-                np.add.at(squares, owner, (column / unit[owner]) ** 2)
-            relative = np.sqrt(squares)
-            long = (unit * relative > self.bound) | (self.normalise & (largest > 0.0))
-            return np.where(long, unit, 1.0), np.where(long, self.bound / relative, 1.0)
+            # Entry by entry, so that a length does not depend on other rows: a sum over an axis
+            # may be taken in another order for another shape.
+            if sparse.issparse(rows):
+                owner = np.repeat(np.arange(source.count), np.diff(rows.indptr))
+                np.hypot.at(length, owner, rows.data)
+                rows.data = self._bounded(rows.data, length[owner])
+                return rows
+            for column in rows.T:
+                length = np.hypot(length, column)
+            return self._bounded(rows, length[:, None])
+
+    def _bounded(
+        self, entries: npt.NDArray[np.float64], length: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """Return entries of rows that have these lengths as they are in bounded rows."""
+        changed = (length > self.bound) | (self.normalise & (length > 0.0))
+        # Divided first: their product with the bound may leave the range of doubles.
+        return np.where(changed, entries / np.where(changed, length, 1.0) * self.bound, entries)
 
 
-class TableEncoder(Transformer):
+class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a table into rows of length at most 1, by a schema.
 
     Parameters
     ----------
     schema : Schema, dict or path
-        What is declared about the columns; its target is left out of the features. Private
-        bounds are not possible here: :class:`dpscd.TableModel` has the budget for them.
+        What is declared about the columns; its target is left out of the features, and a dict
+        needs none. Private bounds are not possible here: :class:`dpscd.TableModel` has the
+        budget for them.
     sparse_output : bool or 'auto', default='auto'
         Whether to return CSR; 'auto' does when that is at least eight times smaller than
         float32, below which dense training is faster.
@@ -188,7 +139,6 @@ class TableEncoder(Transformer):
     >>> from dpscd import TableEncoder
     >>> table = pd.DataFrame({"age": [30, 200], "sex": ["f", "x"]})
     >>> schema = {
-    ...     "target": {"column": "ill", "classes": ["no", "yes"]},
     ...     "columns": {
     ...         "age": {"kind": "number", "bounds": [0, 120]},
     ...         "sex": {"kind": "category", "values": ["f", "m"]},
@@ -214,8 +164,28 @@ class TableEncoder(Transformer):
         self.epsilon = epsilon
         self.n = n
 
-    def _announce(self, X: Any) -> None:
-        schema = shaped_if_known(schema_of(self.schema), self.epsilon, self.n)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check the parameters and the columns; no value is read.
+
+        Parameters
+        ----------
+        X : DataFrame
+            The table.
+        y : ignored
+            There because scikit-learn passes it.
+
+        Returns
+        -------
+        self
+        """
+        del y
+        names = [str(name) for name in _table(X).columns]
+        given = self.schema
+        if isinstance(given, dict):
+            given = {"target": _NO_TARGET, **given}
+        schema = schema_of(given)
+        schema = schema.resolved(names) if schema.has_patterns else schema
+        schema = shaped_if_known(schema, self.epsilon, self.n)
         if self.sparse_output not in (True, False, "auto"):
             raise ParameterError(
                 f"sparse_output={self.sparse_output!r} must be True, False or 'auto'."
@@ -224,15 +194,29 @@ class TableEncoder(Transformer):
             raise SchemaError(
                 "private bounds need a budget: use TableModel, or declare all bounds."
             )
-        names = [str(name) for name in _table(X).columns]
         check_columns(schema, names, target=False)
         self.schema_ = schema
         self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_features_in_ = len(self.feature_names_in_)
+        self.n_features_in_ = len(names)
+        return self
 
-    def _names_out(self, names: Sequence[str]) -> Sequence[str]:
-        del names  # the schema has them
-        return feature_names(self.schema_)
+    def get_feature_names_out(
+        self,
+        input_features: Any = None,  # noqa: ARG002 - scikit-learn's interface
+    ) -> npt.NDArray[Any]:
+        """Return the names of the features.
+
+        Parameters
+        ----------
+        input_features : ignored
+            The schema knows the columns.
+
+        Returns
+        -------
+        array of str
+        """
+        check_is_fitted(self)
+        return np.array(feature_names(self.schema_), dtype=object)
 
     def transform(self, X: Any) -> Any:
         """Return the features of every record.

@@ -33,6 +33,7 @@ from dpscd.records.labels import (
     ClassLabels,
     CountLabels,
     NumberLabels,
+    exposures_in,
     label_column,
     trained_labels,
     weights_of,
@@ -205,6 +206,10 @@ class TableDoor:
         parsed, persons = self.grouped(part)
         rows = encode(self.schema, parsed, self.bounds, as_sparse=self.sparse)
         labels, weights = self.labels.weighed(trained_labels(self.schema.target, parsed.target))
+        if isinstance(self.labels, CountLabels) and self.schema.target.exposure is not None:
+            exposures, known = exposures_in(self.schema.target, parsed.columns)
+            weights = np.where(known, weights, 0.0)
+            labels, weights = self.labels.exposed(labels, weights, exposures, len(parsed))
         if persons is not None and self.persons is not None:
             own = training_weights(persons.starts, None, weights, self.persons.weight)
             persons = replace(persons, weights=own)

@@ -1,6 +1,7 @@
 """Encoding of labels, by declared facts."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -167,6 +168,19 @@ def exposures_of(exposure: Any, count: int) -> Floats:
     if not np.isfinite(exposures).all():
         raise DataError(refusals.NOT_EXPOSURES)
     return exposures
+
+
+def exposures_in(target: Target, columns: Mapping[str, Floats]) -> tuple[Any, Any]:
+    """Return the exposure of every record of a table, and whether it is known; else 1, True.
+
+    One that is missing is the middle of its bounds for a prediction; in training such a record
+    contributes nothing.
+    """
+    if target.exposure is None or target.exposure_bounds is None:
+        return 1.0, True
+    own = columns[target.exposure]
+    known = np.isfinite(own)
+    return np.where(known, own, sum(target.exposure_bounds) / 2.0), known
 
 
 def _number_each(values: Any, count: int, otherwise: str) -> Floats:
