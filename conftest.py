@@ -3,7 +3,7 @@ import os
 from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 
-# Calibrations are computed, not remembered; processes that tests start inherit this.
+# Features of experiments are computed, not kept; processes that tests start inherit this.
 os.environ["DPSCD_CACHE"] = "off"
 
 # The same examples at every run, and no time limit: compiled code is slow only once.

@@ -11,7 +11,6 @@ multiplier that is ever returned, how tight it is means nothing and is left out.
 import argparse
 import itertools
 import math
-import os
 import sys
 import time
 from dataclasses import dataclass
@@ -102,7 +101,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--delta", type=float, default=1e-5)
     delta = parser.parse_args().delta
-    os.environ["DPSCD_CACHE"] = "off"
     grid = itertools.product(RELATIONS, EPSILONS, RATES, STEPS, [delta])
     cold(Setting(Relation.ZERO_OUT, 1.0, 0.01, 100, delta))  # imports
     slow: dict[str, list[tuple[float, Setting]]] = {}

@@ -23,8 +23,8 @@ from scipy.optimize import nnls
 
 from dpscd import DPLogisticRegression
 from dpscd.estimators.sources import Given
-from dpscd.facts import Facts
-from dpscd.planning import _worth_a_trip
+from dpscd.planning.facts import Facts
+from dpscd.planning.rule import _worth_a_trip
 from dpscd.privacy.random import LotsSource, SeededSource
 from dpscd.records.labels import ClassLabels
 

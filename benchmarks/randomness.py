@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpscd.facts import Facts
 from dpscd.kernels.dual import Records
 from dpscd.losses import Logistic
-from dpscd.planning import plan_fit
+from dpscd.planning.facts import Facts
+from dpscd.planning.rule import plan_fit
 from dpscd.privacy.random import SecureSource
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem

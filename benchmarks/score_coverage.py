@@ -17,7 +17,7 @@ from dpscd import DPLogisticRegression, DPRidge
 from dpscd.data.adult import adult_declared
 from dpscd.estimators.private_score import held_out
 from dpscd.metrics import decision_metrics, regression_metrics
-from dpscd.planning import default_delta
+from dpscd.planning.rule import default_delta
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.releases.base import Stores

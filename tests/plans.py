@@ -4,8 +4,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpscd.facts import Facts
-from dpscd.plans import Plan
+from dpscd.planning.facts import Facts
+from dpscd.planning.plan import Plan
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
 from dpscd.releases.base import Stores

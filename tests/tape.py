@@ -467,7 +467,7 @@ def _all_taken(names: list[str]) -> dict[str, Any]:
 
 def _shown_by(source: Path, names: list[str]) -> dict[str, Any]:
     """Return what the fits give with the source of a tree, in a process of its own."""
-    known = {**os.environ, "PYTHONPATH": str(source), "DPSCD_CACHE": "off"}
+    known = {**os.environ, "PYTHONPATH": str(source)}
     command = [sys.executable, __file__, "show", *names]
     done = subprocess.run(command, env=known, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout)

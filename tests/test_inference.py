@@ -11,8 +11,8 @@ from dpscd.inference import _excess as excess
 from dpscd.inference import _inverse as corrected_inverse
 from dpscd.information import ROBUST, Matrices, Measure, is_robust, measure_of
 from dpscd.losses import Squared
-from dpscd.planning import plan_fit
-from dpscd.planning_inference import expected_width, inference_rule, information_noise
+from dpscd.planning.inference import expected_width, inference_rule, information_noise
+from dpscd.planning.rule import plan_fit
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem
 from dpscd.releases.information import Information

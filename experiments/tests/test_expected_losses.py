@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpscd.facts import Facts
-from dpscd.forecast import Finer, expect
-from dpscd.planning import default_constant, plan_fit
+from dpscd.planning.facts import Facts
+from dpscd.planning.forecast import Finer, expect
+from dpscd.planning.rule import default_constant, plan_fit
 from dpscd.preprocessing.column_features import MOST_INTERVALS
 from dpscd.preprocessing.schema import intervals_for
 from dpscd.privacy.relation import PrivacyTarget

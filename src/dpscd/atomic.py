@@ -22,8 +22,7 @@ def existing_folder(path: Path) -> Path:
 def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Iterator[IO[Any]]:
     """Open a file for writing, UTF-8 or binary, that replaces `path` when the block succeeds.
 
-    Until then the content is in a file beside it, which is removed if the block fails for any
-    reason: an error, a full disk, Ctrl-C.
+    Until then the content is in a file beside it, which is removed if the block fails.
     """
     target = Path(path)
     existing_folder(target)

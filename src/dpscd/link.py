@@ -1,8 +1,7 @@
 """The link of the minimised loss: from a decision to a probability.
 
-Travel caps the slope of the logistic loss, so its minimiser is not the log-odds, and its
-sigmoid is not a probability. The derivation: docs/understanding/probabilities.md. All of this
-is post-processing: it is computed from the plan, the released model and the released moments.
+Travel caps the slope of the logistic loss, so the sigmoid of a decision is not a probability:
+docs/understanding/probabilities.md. All of this is post-processing of public numbers.
 """
 
 import math
@@ -40,7 +39,7 @@ class Link:
         """Whether it is the sigmoid of the decision itself."""
         return self.scale == 1.0 and min(self.caps) >= 1.0
 
-    def log_chances(self, decisions: Any) -> Floats:
+    def log_probabilities(self, decisions: Any) -> Floats:
         """Return log-probabilities of both classes, of shape (n_samples, 2)."""
         # Decisions are positive towards the second class.
         away = self.scale * np.asarray(decisions, dtype=np.float64)
@@ -50,21 +49,12 @@ class Link:
         slopes = np.minimum(logs, np.log(self.caps[::-1]))
         return slopes - np.logaddexp(slopes[:, :1], slopes[:, 1:])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the link as plain JSON values."""
-        return {"scale": self.scale, "caps": list(self.caps)}
-
-    @classmethod
-    def from_dict(cls, values: Any) -> "Link":
-        """Return the link that :meth:`to_dict` wrote, or raise ModelFileError."""
-        if not isinstance(values, dict) or set(values) != {"scale", "caps"}:
+    def checked(self) -> "Link":
+        """Return the link, or raise ModelFileError if :func:`link_for` never returns it."""
+        good = _LEAST_SCALE <= self.scale <= 1.0
+        if not good or not all(_LEAST_CAP <= cap <= 1.0 for cap in self.caps):
             raise ModelFileError("its link is malformed.")
-        scale, caps = values["scale"], tuple(values["caps"])
-        good = all(type(number) in (int, float) for number in (scale, *caps))
-        good = good and len(caps) == 2 and _LEAST_SCALE <= scale <= 1.0
-        if not good or not all(_LEAST_CAP <= cap <= 1.0 for cap in caps):
-            raise ModelFileError("its link is malformed.")
-        return cls(float(scale), (float(caps[0]), float(caps[1])))
+        return self
 
 
 def link_for(
@@ -78,10 +68,8 @@ def link_for(
     """Return the link of a private model of two classes, from public numbers only.
 
     `noise`, the standard deviation in the averaged shared vector, is the plan's as `travel` is;
-    `weights` are those of a record of each class. Decisions are taken as normal, with the mean
-    and variance that released moments give them if features are uncorrelated. Of the links in
-    the order of their confidence, the returned one balances expected slopes of the capped loss
-    and penalty.
+    `weights` are those of a record of each class. Of the links in the order of their
+    confidence, the returned one balances expected slopes of the capped loss and penalty.
     """
     if min(weights) <= 0.0:
         return Link()
@@ -101,7 +89,7 @@ def link_for(
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
         low, high = (middle, high) if balance(member(middle)) <= pull else (low, middle)
-    # Where nothing but the cap decides, rounding shall not.
+    # Where only the cap decides, rounding must not.
     return member(1.0) if abs(low - 1.0) < 1e-6 else member(low)
 
 
@@ -142,14 +130,14 @@ def _balance(
     u = np.linspace(low, high, _POINTS)
     density = np.exp(-0.5 * ((u - mean) / deviation) ** 2) / math.sqrt(2.0 * math.pi)
     density *= (high - low) / (_POINTS - 1) / deviation
-    logs = Link().log_chances(u)
+    logs = Link().log_probabilities(u)
     towards = np.minimum(np.exp(logs[:, 0]), reach / weights[1])
     back = np.minimum(np.exp(logs[:, 1]), reach / weights[0])
 
     def balance(link: Link) -> float:
-        chance = np.exp(link.log_chances(u)[:, 1])
+        second = np.exp(link.log_probabilities(u)[:, 1])
         # Probabilities are those of records counted by their weights.
-        share = 1.0 / (chance / weights[1] + (1.0 - chance) / weights[0])
-        return float(np.sum(density * share * (chance * towards - (1.0 - chance) * back) * u))
+        share = 1.0 / (second / weights[1] + (1.0 - second) / weights[0])
+        return float(np.sum(density * share * (second * towards - (1.0 - second) * back) * u))
 
     return balance

@@ -1,7 +1,6 @@
 """Quality of predictions, in the terms of their task.
 
-These functions read labels: on private records they would be releases of their own, so give
-them test data. Predictions that hold a NaN score NaN, without an error.
+These functions read labels, so give them test data. Predictions that hold a NaN score NaN.
 """
 
 from collections.abc import Sequence
@@ -45,13 +44,13 @@ def share_right(truth: npt.NDArray[np.bool_], side: Floats) -> float:
     return float(((side > 0.0) == truth).mean())
 
 
-def mean_auc(codes: npt.NDArray[np.int64], chances: Floats) -> float:
+def mean_auc(codes: npt.NDArray[np.int64], probabilities: Floats) -> float:
     """Return the AUC of the second of two classes, or the mean of each class of more.
 
     Each is then compared with all others. Every class must have records.
     """
-    asked = [1] if chances.shape[1] == 2 else range(chances.shape[1])
-    found = [decision_metrics(codes == code, chances[:, code])["auc"] for code in asked]
+    asked = [1] if probabilities.shape[1] == 2 else range(probabilities.shape[1])
+    found = [decision_metrics(codes == code, probabilities[:, code])["auc"] for code in asked]
     return sum(found) / len(found)
 
 
@@ -59,26 +58,26 @@ def class_tables(
     names: Sequence[str],
     codes: npt.NDArray[np.int64],
     predicted: npt.NDArray[np.int64],
-    chances: Floats | None,
+    probabilities: Floats | None,
 ) -> dict[str, Any]:
     """Return measures by class, the confusion matrix, and whether probabilities come true.
 
-    `names` are in the order of the codes. `chances` have the shape (records, classes).
+    `names` are in the order of the codes. `probabilities` have the shape (records, classes).
     """
     pairs = codes * len(names) + predicted
     confusion = np.bincount(pairs, minlength=len(names) ** 2).reshape(len(names), -1)
     found = {
-        "by class": _by_class(names, confusion, chances),
+        "by class": _by_class(names, confusion, probabilities),
         "confusion": confusion.tolist(),
     }
-    if chances is not None and len(names) == 2:
-        found["reliability"] = _reliability(codes, chances[:, 1])
-        found["gain"] = _gain(codes == 1, chances[:, 1])
+    if probabilities is not None and len(names) == 2:
+        found["reliability"] = _reliability(codes, probabilities[:, 1])
+        found["gain"] = _gain(codes == 1, probabilities[:, 1])
     return found
 
 
 def _by_class(
-    names: Sequence[str], confusion: npt.NDArray[np.int64], chances: Floats | None
+    names: Sequence[str], confusion: npt.NDArray[np.int64], probabilities: Floats | None
 ) -> list[dict[str, Any]]:
     """Return the measures of each class; None where the divisor is 0."""
     found = []
@@ -92,21 +91,21 @@ def _by_class(
             "recall": right / own if own else None,
             "precision": right / said if said else None,
         }
-        if chances is not None:
-            one["mean probability"] = float(chances[:, code].mean())
+        if probabilities is not None:
+            one["mean probability"] = float(probabilities[:, code].mean())
         found.append(one)
     return found
 
 
-def _reliability(codes: npt.NDArray[np.int64], chance: Floats) -> list[dict[str, Any]]:
+def _reliability(codes: npt.NDArray[np.int64], probability: Floats) -> list[dict[str, Any]]:
     """Return how often the second class occurs, in bins of its probability of equal width."""
-    place = np.clip(np.floor(chance * _PARTS), 0, _PARTS - 1).astype(int)
+    place = np.clip(np.floor(probability * _PARTS), 0, _PARTS - 1).astype(int)
     return [
         {
             "from": part / _PARTS,
             "to": (part + 1) / _PARTS,
             "records": int((place == part).sum()),
-            "mean probability": float(chance[place == part].mean()),
+            "mean probability": float(probability[place == part].mean()),
             "share": float((codes[place == part] == 1).mean()),
         }
         for part in np.unique(place).tolist()

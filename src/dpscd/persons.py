@@ -71,10 +71,9 @@ class PersonRows:
 def training_weights(starts: Ints, given: Floats | None, others: Floats, how: str) -> Floats:
     """Return the training weight of each row.
 
-    `starts` is the first row of each person. `given` are users' weights, finite and 0 or more:
-    they compare rows of one person; None if all are equal. Rows are multiplied by `others`:
-    weights of classes, exposures. `how` is 'sum' or 'share': given weights of a person's usable
-    rows are made 1 on average, or to sum to 1.
+    `given` are users' weights, which compare rows of one person; None if all are equal. Rows
+    are multiplied by `others`: weights of classes, exposures. `how` is 'sum' or 'share': given
+    weights of a person's usable rows are made 1 on average, or to sum to 1.
 
     Guarantee: a function of the person's own rows.
     """
@@ -92,6 +91,6 @@ def training_weights(starts: Ints, given: Floats | None, others: Floats, how: st
     if how == SHARE:
         counts = np.bincount(person, weights=usable, minlength=len(sizes))
         given = given / np.maximum(counts, 1.0)[person]
-    with np.errstate(all="ignore"):  # a warning would tell of large weights
+    with np.errstate(all="ignore"):  # a warning would reveal large weights
         weights: Floats = np.minimum(given * others, np.finfo(np.float64).max)
     return weights

@@ -194,10 +194,10 @@ class Problem:
     def model(self, shared: Floats, noise: float = 0.0) -> Model:
         """Return the model of a shared vector, in the user's units.
 
-        `noise` is the largest standard deviation of the noise in the vector, in any direction.
-        The model is a linear function of it, so each number deviates by the length of its row:
+        `noise` is the largest standard deviation of the noise in the vector, in any direction;
+        each number of the model deviates by the length of its row of a linear map:
         docs/proofs/noise_band.md. Steps of a joint loss add up to 0 over the outputs, so their
-        common part is noise, and moves no prediction: it is removed.
+        common part is noise and is removed.
         """
         factor, origin = self.label_scale / (self.strength * self.scale), self.label_centre
         if losses.has_log_link(self.loss):

@@ -23,7 +23,7 @@ LONGEST = 4.0
 # Columns are scaled by their variance to minus this half power: between leaving them as
 # they are and making all equal.
 _POWER = 0.75
-# A variance below this many errors of its estimate is not told from it.
+# A variance below this many errors of its estimate cannot be seen.
 _FLOOR = 2.0
 # Levels that are not seen are left out only where one of this share of the records would be:
 # else the moments say too little to leave anything out.
@@ -133,8 +133,8 @@ def standard_of(
     `mean` and `square` estimate the mean of each feature and of its square, with standard
     deviation `error`. `centred` says whether the mean may be removed (there is an intercept,
     and rows are dense), `turned` whether the part along it may be shortened instead. Levels
-    whose moments cannot be told from those of a level that never occurs get scale 0, and a
-    coefficient of exactly 0.
+    whose moments look like those of a level that never occurs get scale 0, and a coefficient of
+    exactly 0.
     """
     if levels is not None:
         seen = ~_unseen(mean, square, error, levels)

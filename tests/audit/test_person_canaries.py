@@ -21,8 +21,8 @@ from dpscd.audit.audit import fit_to, saturated
 from dpscd.audit.canaries import check_saturated, row_weights
 from dpscd.audit.doors import estimator_doors, table_doors
 from dpscd.errors import ParameterError
-from dpscd.kernels.dual import advance
-from dpscd.kernels.persons import Persons, advance_persons
+from dpscd.kernels.lots import advance
+from dpscd.kernels.persons import Persons
 from dpscd.persons import SHARE, SUM, PersonFacts
 from dpscd.privacy.relation import Relation
 from dpscd.solvers import threads
@@ -219,22 +219,24 @@ def test_black_box_bound_is_below_the_claim():
 # Mistakes put in on purpose.
 
 
-def clip_per_row(loss, rows, records, persons, numbers, ids, starts, *rest):
+def clip_per_row(loss, rows, records, numbers, ids, starts, *rest):
     """All rows of a person step, each with a clip of its own."""
+    *rest, persons = rest
     sizes = np.diff(persons.starts)[ids]
     ends = np.append(0, np.cumsum(sizes))
     members = np.repeat(persons.starts[ids] - ends[:-1], sizes) + np.arange(ends[-1])
     advance(loss, rows, records, numbers, members, ends[starts], *rest)
 
 
-def two_persons_of_one(loss, rows, records, persons, numbers, ids, starts, *rest):
+def two_persons_of_one(loss, rows, records, numbers, ids, starts, *rest):
     """A person's first row belongs to somebody else: two spellings of an identifier."""
+    *rest, persons = rest
     first = persons.starts[:-1]
     halves = np.append(np.stack([first, np.minimum(first + 1, persons.starts[1:])], 1),
                        persons.starts[-1])  # fmt: skip
     both = Persons(halves, np.zeros(2 * len(first), np.int64), persons.most)
     drawn = np.stack([2 * ids, 2 * ids + 1], 1).ravel()
-    advance_persons(loss, rows, records, both, numbers, drawn, 2 * starts, *rest)
+    advance(loss, rows, records, numbers, drawn, 2 * starts, *rest, both)
 
 
 def with_step(rows, step, weight=SUM):
@@ -278,7 +280,7 @@ def test_a_clip_per_row_behind_the_door_is_found(monkeypatch):
     assert right.person_rows == 3
     assert 1.6 < right.epsilon_lower <= 4.0
     assert not right.exceeded
-    monkeypatch.setattr(threads, "advance_persons", clip_per_row)
+    monkeypatch.setattr(threads, "advance", clip_per_row)
     wrong = audit_door(sparse, trials=1000, random_state=0)
     assert wrong.exceeded
     assert wrong.epsilon_lower > 6.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpscd.audit import Game, Mechanism, audit
-from dpscd.kernels.dual import advance
+from dpscd.kernels.lots import advance
 from dpscd.privacy.random import Purpose
 from dpscd.privacy.sampling import Lots, PoissonLots
 from plans import make_plan

@@ -120,7 +120,7 @@ NEW = ("init", "{file}", "--dataset", "b", "--delta", "1e-5", "--epsilon", "1")
         ((*NEW, "--dataset", "adult"), "show"),
         ((*NEW[:-1], "0"), "greater"),
         ((*NEW, "--relation", "replace-one", "--filter", "renyi"), "Use 'basic'"),
-        ((*NEW, "--person", "a", "--groups"), "told apart in one way"),
+        ((*NEW, "--person", "a", "--groups"), "identified in one way"),
         ((*NEW, "--person", ""), "name of a column"),
         (("show", "{file}", "--dataset", "b"), "dpscd budget init"),
         (("history", "{file}.none"), "dpscd budget init"),

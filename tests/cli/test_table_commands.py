@@ -23,7 +23,7 @@ from dpscd.cli.app import app
 from dpscd.cli.inspect import _Row
 from dpscd.persons import PersonFacts
 from dpscd.preprocessing.reading import TableFiles
-from dpscd.privacy.unit import RECORD, Unit
+from dpscd.privacy.relation import RECORD, Unit
 from refits import with_facts
 
 NUMBERS = SCHEMA.replace('classes = ["no", "yes"]', "bounds = [0, 100]")

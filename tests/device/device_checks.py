@@ -12,7 +12,7 @@ from device_neighbours import neighbours
 from device_records import hostile_members, hostile_numbers
 
 from dpscd.device.backend import compiled, device, exactly
-from dpscd.device.contribution import Cut, clipped, contributions
+from dpscd.device.contribution import Cut, clipped, contributions, work_type
 from dpscd.device.limbs import LARGEST, LARGEST_CUT, MOST, margins, rounded_shared, split, sums
 from dpscd.device.random import (
     LOTS,
@@ -25,7 +25,6 @@ from dpscd.device.random import (
     threshold_of,
 )
 from dpscd.device.rows import Members
-from dpscd.device.steps import work_type
 from dpscd.kernels.draws import NORMAL_ERROR, PAIR_WORDS, fill_normals
 
 __all__ = ["CHECKS", "Check", "checked"]

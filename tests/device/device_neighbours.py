@@ -12,13 +12,13 @@ from device_records import Teacher, generated
 from dpscd.device.backend import exactly
 from dpscd.device.random import draw_lot, key_of
 from dpscd.device.training import Job, State, block_for, new_state, run_steps
-from dpscd.facts import Facts
-from dpscd.planning import default_constant, default_delta, plan_fit
+from dpscd.planning.facts import Facts
+from dpscd.planning.rule import default_constant, default_delta, plan_fit
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.problem import Problem
 from dpscd.records.labels import ClassLabels
 from dpscd.releases.training import Training
-from dpscd.solvers.brake import BrakeRule
+from dpscd.solvers.damping import DampingRule
 from dpscd.solvers.on_device import device_numbers
 
 __all__ = ["Case", "job_of", "neighbour_found", "neighbours"]
@@ -87,7 +87,7 @@ def neighbour_found(case: Case) -> tuple[str, bool, str]:
     plan = case.plan
     problem = case.problem(plan)
     job, numbers = job_of(problem, plan), device_numbers(problem, plan, plan.n)
-    rule = BrakeRule.of(plan)
+    rule = DampingRule.of(plan)
     with exactly():
         rows = generated(
             Teacher(case.d, case.outputs), case.n, problem.constant / problem.scale

@@ -22,7 +22,7 @@ from dpscd.device.rows import (
     put_block,
     put_rows,
 )
-from dpscd.privacy.noise import limb_unit_of
+from dpscd.privacy.noise import limb_lattice_step
 
 __all__ = ["Teacher", "generated", "hostile_members", "hostile_numbers", "judged"]
 
@@ -94,7 +94,7 @@ def judged(teacher: Teacher, model: npt.NDArray[np.float64]) -> float:
 
 def hostile_numbers(clip: float = 0.7, n: int = 1000) -> Numbers:
     """Return the public numbers of some training."""
-    cell = limb_unit_of(n, clip)
+    cell = limb_lattice_step(n, clip)
     return Numbers(
         count=n, threshold=np.uint32(2**28), strength=np.float64(3.7), clip=np.float64(clip),
         cell=np.float64(cell), grid=np.float64(cell * 2.0**20), spread=np.float64(1500.0),

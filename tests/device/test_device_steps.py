@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 from dpscd.device import training
 from dpscd.device.backend import compiled
-from dpscd.device.contribution import clipped
+from dpscd.device.contribution import LOSSES, clipped, dual_steps, sum_of_parts
 from dpscd.device.limbs import LARGEST, LARGEST_CUT
 from dpscd.device.rows import empty_rows, put_rows
-from dpscd.device.steps import LOSSES, dual_steps, sum_of_parts
 from dpscd.device.training import Job, new_state
 from dpscd.losses import Hinge, Logistic, Softmax, Squared, dual_step, record_steps
-from dpscd.privacy.noise import limb_unit_of
+from dpscd.privacy.noise import limb_lattice_step
 from dpscd.problem import Problem
 
 pytestmark = pytest.mark.usefixtures("exact")
@@ -120,7 +119,7 @@ def square(one, other):
 @given(data=st.data())
 def test_no_neighbour_moves_a_lot_by_more_than_the_clip(loss, outputs, data):
     s = data.draw(situations(outputs))
-    limit = Fraction(s["clip"]) / Fraction(float(limb_unit_of(RECORDS, s["clip"])))
+    limit = Fraction(s["clip"]) / Fraction(float(limb_lattice_step(RECORDS, s["clip"])))
     same = {name: s[name] for name in ("rows", "labels", "weights", "dual")}
     full, moved = summed(loss, s, **same)
     k = 0
@@ -173,7 +172,7 @@ SITUATION = {
 def test_a_saturated_record_attains_the_clip():
     given = usual(1)
     found, _ = summed("squared", SITUATION, **given, lot=[0])
-    limit = Fraction(0.3) / Fraction(float(limb_unit_of(RECORDS, 0.3)))
+    limit = Fraction(0.3) / Fraction(float(limb_lattice_step(RECORDS, 0.3)))
     length = square(found, [0] * len(found))
     assert (limit * Fraction(999, 1000)) ** 2 < length <= limit**2
 

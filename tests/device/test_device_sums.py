@@ -6,7 +6,7 @@ import pytest
 from dpscd.device.backend import compiled
 from dpscd.device.limbs import LARGEST, LARGEST_CUT, MOST, margins, rounded_shared, split, sums
 from dpscd.device.rows import BLOCK, empty_rows, gather, put_rows, room_for
-from dpscd.privacy.noise import capacity_of, limb_unit_of, whole_unit_of
+from dpscd.privacy.noise import capacity_of, limb_lattice_step, whole_lattice_step
 
 pytestmark = pytest.mark.usefixtures("exact")
 
@@ -42,8 +42,8 @@ def test_steps_fit_three_limbs():
     """A row that speaks has an entry of LARGEST, so its step is clip over that, in cells."""
     for n in (1, 100, 10**6, 10**9):
         for clip in (1e-30, 0.3, 1.0, 8.0 - 2.0**-50):
-            cell = limb_unit_of(n, clip)
-            assert cell >= whole_unit_of(n, clip)
+            cell = limb_lattice_step(n, clip)
+            assert cell >= whole_lattice_step(n, clip)
             assert clip / cell / LARGEST < 1.005 * LARGEST_CUT  # what is above is cut
             # Sums of all records, in cells, and of a block, fit 64 bits.
             assert capacity_of(n) * (clip / cell) < 2**63

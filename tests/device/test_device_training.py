@@ -15,7 +15,7 @@ from dpscd.device.training import (
     Job,
     block_for,
     damping_before,
-    new_brake,
+    new_damping,
     new_state,
     release,
     run_steps,
@@ -29,7 +29,7 @@ from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import DeferredRows, Problem
 from dpscd.solvers import on_device
-from dpscd.solvers.brake import Brake, BrakeRule
+from dpscd.solvers.damping import Damping, DampingRule
 from dpscd.solvers.on_device import check_device_plan, device_numbers, device_scd
 from plans import Looks, make_training
 
@@ -69,12 +69,12 @@ def by_hand(steps, plan=PLAN):
     constants = StepConstants(*(float(getattr(numbers, name)) for name in (
         "strength", "spread", "clip", "cell", "grid", "spread",
     )))  # fmt: skip
-    state, brake = new_state(JOB, rows.room, plan.separability), Brake(plan)
+    state, damping = new_state(JOB, rows.room, plan.separability), Damping(plan)
     for t in range(steps):
         shared = np.array(state.shared)
-        damped = state.brake._replace(separability=np.float64(brake.before(t, shared)))
+        damped = state.damping._replace(separability=np.float64(damping.before(t, shared)))
         lot = drawn_lot(key, t, numbers.threshold, numbers.count, rows.room, JOB.block)
-        total, dual = lot_sum(JOB, rows, numbers, lot, state._replace(brake=damped))
+        total, dual = lot_sum(JOB, rows, numbers, lot, state._replace(damping=damped))
         noise = np.asarray(normals(key, t, shared.size)).reshape(shared.shape)
         release_cells(np.asarray(total)[0], noise[0], constants, int(numbers.bits), shared[0])
         yield shared
@@ -87,7 +87,7 @@ def test_a_training_is_lots_sums_and_noise_step_by_step():
     path = list(by_hand(PLAN.steps))
     numbers, seen = device_numbers(PROBLEM, PLAN, N), []
     total = train(
-        JOB, held(), numbers, BrakeRule.of(PLAN), SECRET, [1, 9, 10, PLAN.steps],
+        JOB, held(), numbers, DampingRule.of(PLAN), SECRET, [1, 9, 10, PLAN.steps],
         lambda step, shared: seen.append((step, shared())),
     )  # fmt: skip
     assert [step for step, _ in seen] == [1, 9, 10, PLAN.steps]
@@ -110,7 +110,7 @@ def test_nothing_is_left_on_the_device():
     before = {id(array) for array in jax.live_arrays()} - {id(array) for array in rows}
     numbers = device_numbers(PROBLEM, PLAN, N)
     with pytest.raises(KeyboardInterrupt):
-        train(JOB, rows, numbers, BrakeRule.of(PLAN), SECRET, [1, PLAN.steps], fails)
+        train(JOB, rows, numbers, DampingRule.of(PLAN), SECRET, [1, PLAN.steps], fails)
     assert len(made) == 1
     assert all(array.is_deleted() for array in rows)
     left = [array for array in jax.live_arrays() if id(array) not in before]
@@ -129,7 +129,7 @@ def test_a_step_that_fails_on_the_device_leaves_nothing_either(monkeypatch):
     monkeypatch.setattr(training, "run_steps", fails)
     rows, numbers = held(), device_numbers(PROBLEM, PLAN, N)
     with pytest.raises(RuntimeError):
-        train(JOB, rows, numbers, BrakeRule.of(PLAN), SECRET, [1], lambda *_: None)
+        train(JOB, rows, numbers, DampingRule.of(PLAN), SECRET, [1], lambda *_: None)
     assert all(array.is_deleted() for array in (*rows, *given))
 
 
@@ -138,7 +138,7 @@ def test_empty_lots_still_add_noise():
     numbers = device_numbers(PROBLEM, PLAN, 0)  # nobody is there
     rows, key = held(), key_of(SECRET)
     state = new_state(JOB, rows.room, 40.0)
-    found = run_steps(JOB, rows, numbers, BrakeRule.of(PLAN), key, state, 0, 3)
+    found = run_steps(JOB, rows, numbers, DampingRule.of(PLAN), key, state, 0, 3)
     drawn = [np.asarray(normals(key, t, 4)) for t in range(3)]
     cells = sum(np.floor(float(numbers.spread) * z + 0.5) for z in drawn)
     np.testing.assert_array_equal(found.shared[0], cells * float(numbers.grid))
@@ -171,7 +171,7 @@ def test_release_is_that_of_the_other_engine_and_the_rounded_sum(bits):
         assert one == float(whole) * grid
 
 
-# --- the brake ----------------------------------------------------------------------------
+# --- the damping ----------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("exact")
@@ -187,12 +187,12 @@ def test_the_damping_is_that_of_the_other_engine(rate, size, back):
     moves = rng.normal(size=(plan.steps, 1, D)) * size
     moves[1:] -= back * moves[:-1]
     path = np.cumsum(moves, axis=0)
-    rule, brake = BrakeRule.of(plan), Brake(plan)
-    state, found = new_brake(rule.start, jax.numpy.zeros((1, D))), []
+    rule, damping = DampingRule.of(plan), Damping(plan)
+    state, found = new_damping(rule.start, jax.numpy.zeros((1, D))), []
     for t, shared in enumerate(path):
         state = damping(rule, np.int64(t), shared, state)
         found.append(float(state.separability))
-    assert found == [brake.before(t, shared) for t, shared in enumerate(path)]
+    assert found == [damping.before(t, shared) for t, shared in enumerate(path)]
     assert found[-1] > found[0]
 
 

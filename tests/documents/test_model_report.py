@@ -32,7 +32,7 @@ from dpscd.documents.described import Described, Weight
 from dpscd.documents.effects import _map
 from dpscd.documents.facts import best_guess, chance, odds, percent, strength
 from dpscd.documents.tradeoff import points
-from dpscd.privacy.unit import Unit
+from dpscd.privacy.relation import Unit
 from dpscd.rendering import number
 from refits import with_numbers
 

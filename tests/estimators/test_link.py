@@ -37,28 +37,28 @@ def test_the_link_inverts_the_minimiser_of_the_capped_loss(caps, chance):
     found = minimize_scalar(
         expected, bounds=(-30, 30), method="bounded", options={"xatol": 1e-9}
     )
-    logs = Link(caps=caps).log_chances([found.x])
+    logs = Link(caps=caps).log_probabilities([found.x])
     np.testing.assert_allclose(np.exp(logs), [[1.0 - chance, chance]], atol=2e-5)
 
 
 @given(LINKS, st.lists(st.floats(-50, 50), min_size=2, max_size=20))
 def test_probabilities_grow_with_decisions_and_are_even_at_zero(link, decisions):
     u = np.sort(decisions)
-    logs = link.log_chances(u)
+    logs = link.log_probabilities(u)
     assert (np.diff(logs[:, 1]) >= 0.0).all()
     np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1.0)
     assert ((logs[:, 1] > logs[:, 0]) <= (u > 0)).all()
     apart = np.diff(u) > 1e-6
     assert (np.diff(logs[:, 1] - logs[:, 0])[apart] > 0.0).all()  # no ties
-    np.testing.assert_allclose(link.log_chances([0.0]), math.log(0.5))
-    mirrored = Link(link.scale, link.caps[::-1]).log_chances(-u)[:, ::-1]
+    np.testing.assert_allclose(link.log_probabilities([0.0]), math.log(0.5))
+    mirrored = Link(link.scale, link.caps[::-1]).log_probabilities(-u)[:, ::-1]
     np.testing.assert_allclose(mirrored, logs)
 
 
 def test_without_caps_it_is_the_sigmoid():
     u = np.linspace(-700, 700, 101)
     assert Link().is_sigmoid
-    np.testing.assert_array_equal(Link().log_chances(u)[:, 1], -np.logaddexp(0.0, -u))
+    np.testing.assert_array_equal(Link().log_probabilities(u)[:, 1], -np.logaddexp(0.0, -u))
     assert not Link(0.9).is_sigmoid
     assert not Link(caps=(1.0, 0.9)).is_sigmoid
 

@@ -247,7 +247,7 @@ def test_persons_of_arrays_and_rows_of_nobody():
     groups = [None if i % 7 == 0 else i // 3 for i in range(N)]
     card = search().fit(X, y, groups=groups).privacy_
     assert card.facts.n + card.search.score.n == N // 3
-    assert card.unit == dpscd.privacy.unit.Unit(groups=True).text
+    assert card.unit == dpscd.privacy.relation.Unit(groups=True).text
 
 
 @pytest.mark.full

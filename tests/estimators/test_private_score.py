@@ -27,7 +27,7 @@ from dpscd import (
 )
 from dpscd.estimators.loading import read_fit
 from dpscd.estimators.private_score import PrivateScore
-from dpscd.kernels.margin import MARGIN
+from dpscd.kernels.rows import MARGIN
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.scores.registry import ScoreFacts
 

@@ -27,7 +27,7 @@ def kernels():
     from dpscd.kernels._jit import jit_uncounted
     from dpscd.kernels.block import BlockBuffer, solve_block, step_block
     from dpscd.kernels.dual import Records, StepConstants, predictions, step_of
-    from dpscd.kernels.lazy_state import Law, new_state
+    from dpscd.kernels.lazy import Law, new_state
     from dpscd.kernels.norms import measure_rows
     from dpscd.kernels.pack import Pack, fill_pack
     from dpscd.kernels.rows import CsrRows, DenseRows
@@ -39,7 +39,7 @@ def kernels():
     table, words = np.zeros((2, 2)), np.zeros((2, 4), np.uint64)
     pack = Pack(np.zeros((2, 128), np.int16), np.zeros((2, 32)), 90, 96, 24)
     buffer = BlockBuffer(*[floats] * 6, table, table, np.zeros((2, 2), np.int32), table)
-    room = members.Room(np.zeros((1, 96), np.float32), floats, buffer)
+    work = members.Workspace(np.zeros((1, 96), np.float32), floats, buffer)
     records = Records(floats, floats)
     values, columns = np.zeros(2, np.float32), np.zeros(2, np.int32)
     for array in (values, columns, sealed := ints.copy()):
@@ -53,8 +53,8 @@ def kernels():
         "fill_pack": (fill_pack, dense, records, pack, 0),
         "step_of": (step_of, loss, dense, records, numbers, table, table, 0, floats),
         "predictions": (predictions, rows, floats, 1.0, floats),
-        "read_members": (members.read_members, pack, ints, ints, room, table, None),
-        "_predict_eights": (jit_uncounted(members._predict_eights), pack, ints, 8, room),
+        "read_members": (members.read_members, pack, ints, ints, work, table, None),
+        "_predict_eights": (jit_uncounted(members._predict_eights), pack, ints, 8, work),
         "step_block": (step_block, loss, numbers, 1, buffer),
         "step_block, counts": (step_block, Poisson(), numbers, 1, buffer),
         "step_block, joint": (step_block, Softmax(), numbers, 1, buffer),
@@ -65,13 +65,13 @@ def kernels():
             ints,
         ),
         "release_cells": (packed.release_cells, ints, floats, numbers, 1, floats),
-        "_advance": (packed._advance, loss, pack, numbers, *chunk, totals[0], room, 4,
+        "_advance": (packed._advance, loss, pack, numbers, *chunk, totals[0], work, 4,
                      None, None),
         "_advance, many": (
-            packed._advance, loss, pack, numbers, *chunk, totals[0], room, 4, True, None,
+            packed._advance, loss, pack, numbers, *chunk, totals[0], work, 4, True, None,
         ),
         "_advance_part": (
-            packed_threads._advance_part, loss, pack, numbers, *chunk, 0, totals, ints, room, 4,
+            packed_threads._advance_part, loss, pack, numbers, *chunk, 0, totals, ints, work, 4,
             True, None,
         ),
         "_read_block": (lazy._read_block, rows, records, numbers, law, ints, 0, 1, 0, floats, 0,

@@ -11,13 +11,13 @@ from scipy import sparse
 
 from commands import python
 from dpscd import DPLinearSVC, DPLogisticRegression, DPPoissonRegressor, DPRidge
-from dpscd.kernels import ahead, packed
-from dpscd.kernels.ahead import compile_training, compiling_beside, wait_for
+from dpscd.kernels import _jit, packed
+from dpscd.kernels._jit import compile_training, compiling_beside, wait_for
 
 FIRST_FIT = """
 import numpy as np
 from dpscd import DPLogisticRegression
-from dpscd.kernels import packed
+from dpscd.kernels import _jit, packed
 X = np.random.default_rng(0).normal(size=(400, 3))
 DPLogisticRegression(1.0, classes=[0, 1]).fit(X, (X[:, 0] > 0).astype(int))
 stats = packed._advance.stats
@@ -46,7 +46,7 @@ def begun(monkeypatch):
         processes.append(subprocess.Popen(sleep))
         return processes[-1]
 
-    monkeypatch.setattr(ahead, "_begin", begin)
+    monkeypatch.setattr(_jit, "_begin", begin)
     return processes
 
 
@@ -72,8 +72,8 @@ def test_the_first_fit_finds_the_kernel_in_the_cache(tmp_path):
 )
 def test_what_is_compiled_is_what_a_fit_calls(model, y, loss, outputs, monkeypatch):
     asked = []
-    monkeypatch.setattr(ahead, "_pays", lambda _: True)
-    monkeypatch.setattr(ahead, "_begin", lambda *given: asked.append(given))
+    monkeypatch.setattr(_jit, "_pays", lambda _: True)
+    monkeypatch.setattr(_jit, "_begin", lambda *given: asked.append(given))
     model.fit(X, y)
     assert asked == [(loss, outputs)]
     before = set(packed._advance.signatures)
@@ -83,7 +83,7 @@ def test_what_is_compiled_is_what_a_fit_calls(model, y, loss, outputs, monkeypat
 
 def test_a_fit_without_noise_or_packed_records_asks_for_nothing(monkeypatch):
     asked = []
-    monkeypatch.setattr(ahead, "_pays", lambda _: asked.append(1))
+    monkeypatch.setattr(_jit, "_pays", lambda _: asked.append(1))
     DPLogisticRegression(np.inf, classes=[0, 1], lam=1.0).fit(X, SIGNS)
     DPLogisticRegression(1.0, classes=[0, 1]).fit(sparse.csr_array(X), SIGNS)
     DPLogisticRegression(1.0, classes=[0, 1]).fit(X, SIGNS, groups=np.arange(200) // 2)
@@ -114,7 +114,7 @@ def test_a_kernel_is_waited_for_and_no_other_function(empty, begun):
 
 
 def test_a_process_that_hangs_is_not_waited_for_forever(empty, begun, monkeypatch):
-    monkeypatch.setattr(ahead, "_LONGEST", 0.05)
+    monkeypatch.setattr(_jit, "_LONGEST", 0.05)
     with compiling_beside(empty, "Logistic", 1):
         wait_for("dpscd.kernels.packed", "_advance")
         assert begun[0].wait(10) is not None
@@ -122,23 +122,23 @@ def test_a_process_that_hangs_is_not_waited_for_forever(empty, begun, monkeypatc
 
 @pytest.mark.parametrize("program", [None, "no such program", "a\0program"])
 def test_without_python_to_run_there_is_no_other_process(empty, monkeypatch, program):
-    monkeypatch.setattr(ahead, "get_executable", lambda: program)
+    monkeypatch.setattr(_jit, "get_executable", lambda: program)
     with compiling_beside(empty, "Logistic", 1):
         wait_for("dpscd.kernels.packed", "_advance")
 
 
 def test_it_pays_on_two_cores_for_a_program_that_python_runs(empty, monkeypatch):
-    assert ahead._pays(empty)
+    assert _jit._pays(empty)
     (empty / "kernels_0").mkdir()
     index = Path(empty, "kernels_0", "packed._advance-1.py311.nbi")
     index.touch()
-    assert not ahead._pays(empty)
+    assert not _jit._pays(empty)
     index.unlink()
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert not ahead._pays(empty)
+    assert not _jit._pays(empty)
     monkeypatch.delattr(sys, "frozen")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(1))
-    assert not ahead._pays(empty)
+    assert not _jit._pays(empty)
 
 
 def test_the_process_gets_the_losss_name_and_this_ones_places_of_import(empty, monkeypatch):

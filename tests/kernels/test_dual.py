@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import softmax
 
-from dpscd.kernels.dual import Records, StepConstants, advance, release, step_of
+from dpscd.kernels.dual import Records, StepConstants, release, step_of
+from dpscd.kernels.lots import advance
 from dpscd.kernels.norms import measure_rows
 from dpscd.kernels.sdca import sweep
 from dpscd.losses import Hinge, Logistic, Softmax, Squared

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpscd.kernels.exact_lots import fill_exact_lots, new_walk
+from dpscd.kernels.draws import fill_exact_lots, new_walk
 from drawn import ALARM, FULL, lot_by_definition, random_words
 
 

@@ -11,17 +11,18 @@ import scipy.sparse
 import scipy.stats
 
 from dpscd.kernels.block import new_buffer
-from dpscd.kernels.dual import Records, StepConstants, advance
-from dpscd.kernels.lazy import advance_lazy
-from dpscd.kernels.lazy_state import (
+from dpscd.kernels.dual import Records, StepConstants
+from dpscd.kernels.lazy import (
     Law,
     _deviation,
     add_product,
+    advance_lazy,
     average_due,
     new_state,
     settle_all,
     shared_of,
 )
+from dpscd.kernels.lots import advance
 from dpscd.late import COMPILED
 from dpscd.losses import Hinge, Logistic, Softmax, Squared
 from dpscd.privacy.noise import LatticeGaussian, draw_normals

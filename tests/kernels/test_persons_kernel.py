@@ -6,11 +6,11 @@ from measured_rows import rows_of
 
 from dpscd.kernels.block import new_buffer
 from dpscd.kernels.dual import Records, StepConstants
+from dpscd.kernels.lots import advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.kernels.persons import (
     Persons,
-    advance_persons,
     first_factors,
     gather,
     shorten_sum,
@@ -56,7 +56,7 @@ def test_a_chunk_of_steps_on_packed_rows_and_on_floats_agree():
         if packed:
             advance_packed(Squared(), pack_rows(rows, records), NUMBERS, *chunk, own)
         else:
-            advance_persons(Squared(), rows, records, own, NUMBERS, *chunk)
+            advance(Squared(), rows, records, NUMBERS, *chunk, own)
         assert own.turns.tolist() == [0, 0, 0, 8, 0, 0, 0, 4]
         found.append(shared)
     np.testing.assert_allclose(found[0], found[1], atol=1e-3)

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpscd.kernels import _llvm, _memory, sharing
-from dpscd.kernels.sharing import (
+from dpscd.kernels import _llvm, _memory, packed_threads
+from dpscd.kernels.packed_threads import (
     STEP,
     claim,
     done,
     in_step,
     mine_to_release,
-    new_gate,
+    new_state,
     open_step,
     share_of,
     take_part,
@@ -39,49 +39,49 @@ def test_shares_are_the_lot(sizes, parts, begin):
 
 @given(sizes=LOTS, parts=st.integers(1, 4), size=st.integers(1, 9), seed=st.integers(0, 99))
 def test_every_member_is_claimed_once_and_every_step_released_once(sizes, parts, size, seed):
-    """Threads that stop anywhere and go on later, with what they saw of the gate before."""
+    """Threads that stop anywhere and go on later, with what they saw of the state before."""
     starts = np.cumsum([0, *sizes])
-    gate = new_gate(starts, parts)
+    state = new_state(starts, parts)
     rng = random.Random(seed)  # noqa: S311 - nothing is drawn but turns
     claimed, released = [], []
     held = [0] * parts  # members that a thread has claimed and not delivered
     seen = [0] * parts  # the step that a thread believes to be open
-    while gate[STEP] < len(sizes):
+    while state[STEP] < len(sizes):
         part = rng.randrange(parts)
         t = seen[part]
         move = rng.randrange(4)
         if move == 0:
-            seen[part] = int(gate[STEP])
+            seen[part] = int(state[STEP])
         elif move == 1:
             whose = rng.randrange(parts)
             begin, end = share_of(starts, t, whose, parts)
-            first = claim(gate, whose, begin, end, size)
+            first = claim(state, whose, begin, end, size)
             members = range(first, min(first + size, end))
-            assert not members or t == gate[STEP]
+            assert not members or t == state[STEP]
             claimed += members
             held[part] += len(members)
         elif move == 2:
-            done(gate, held[part])
+            done(state, held[part])
             held[part] = 0
-        elif held[part] == 0 and mine_to_release(gate, starts, t):
-            assert t == gate[STEP]
+        elif held[part] == 0 and mine_to_release(state, starts, t):
+            assert t == state[STEP]
             assert sorted(claimed) == list(range(starts[t + 1]))
             assert not any(held)
-            assert not mine_to_release(gate, starts, t)
+            assert not mine_to_release(state, starts, t)
             released.append(t)
-            open_step(gate, starts, t + 1, parts)
+            open_step(state, starts, t + 1, parts)
     assert released == list(range(len(sizes)))
 
 
 def test_sums_count_in_the_step_they_were_made_for():
-    gate = new_gate(np.array([0, 4, 8]), 2)
-    take_part(gate, 1, 0)
-    assert in_step(gate, 1, 0)
-    assert not in_step(gate, 0, 0)
-    assert not in_step(gate, 1, 1)
-    assert not was_shared(gate, 2)
-    take_part(gate, 0, 1)
-    assert was_shared(gate, 2)
+    state = new_state(np.array([0, 4, 8]), 2)
+    take_part(state, 1, 0)
+    assert in_step(state, 1, 0)
+    assert not in_step(state, 0, 0)
+    assert not in_step(state, 1, 1)
+    assert not was_shared(state, 2)
+    take_part(state, 0, 1)
+    assert was_shared(state, 2)
 
 
 @pytest.mark.parametrize(
@@ -102,14 +102,14 @@ def test_the_compiler_gets_numbers_that_threads_share(rule, names):
 @pytest.mark.skipif(COMPILED, reason="compiled code has its own exchange")
 def test_who_is_beaten_to_a_block_claims_the_next(monkeypatch):
     starts = np.array([0, 20])
-    gate = new_gate(starts, 1)
+    state = new_state(starts, 1)
 
     def beaten(shared, place, before, after):
-        monkeypatch.setattr(sharing, "swap", _memory.swap)
+        monkeypatch.setattr(packed_threads, "swap", _memory.swap)
         assert _memory.swap(shared, place, before, after)  # by another thread
         return False
 
-    monkeypatch.setattr(sharing, "swap", beaten)
-    assert claim(gate, 0, 0, 20, 8) == 8
-    assert claim(gate, 0, 0, 20, 8) == 16
-    assert claim(gate, 0, 0, 20, 8) == 20
+    monkeypatch.setattr(packed_threads, "swap", beaten)
+    assert claim(state, 0, 0, 20, 8) == 8
+    assert claim(state, 0, 0, 20, 8) == 16
+    assert claim(state, 0, 0, 20, 8) == 20

@@ -9,7 +9,7 @@ from numba import float64, njit, typeof
 from scipy.optimize import brentq, minimize_scalar
 
 from dpscd import losses
-from dpscd.kernels.chances import fill_chances, fill_means
+from dpscd.kernels.probabilities import fill_means, fill_probabilities
 from dpscd.kernels.rows import DenseRows
 from dpscd.losses import (
     Hinge,
@@ -312,11 +312,17 @@ def test_no_step_calls_the_mathematical_library(loss):
 
 @pytest.mark.full
 @pytest.mark.compiled
-@pytest.mark.parametrize("kernel", [fill_chances, fill_means])
+@pytest.mark.parametrize("kernel", [fill_probabilities, fill_means])
 def test_nor_do_probabilities_and_expected_counts(kernel):
     """Workers whose processors have other codes for it would differ in last bits."""
     rows, one = DenseRows(np.ones((1, 1)), np.ones(1), np.ones(1), 0.0), np.ones(1)
-    given = (rows, one, one, 0.0, *((1.0, np.ones(2), one) if kernel is fill_chances else ()))
+    given = (
+        rows,
+        one,
+        one,
+        0.0,
+        *((1.0, np.ones(2), one) if kernel is fill_probabilities else ()),
+    )
     fresh = njit(error_model="numpy")(kernel.py_func)  # code from a cache cannot be read
     fresh(*given, one.copy())
     code = "".join(fresh.inspect_llvm().values())

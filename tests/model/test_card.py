@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from dpscd.errors import CardError
 from dpscd.model.card import PrivacyCard
 from dpscd.persons import PersonFacts
-from dpscd.plans import Plan
-from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.unit import RECORD, Unit, about_record_count
+from dpscd.planning.plan import Plan
+from dpscd.privacy.relation import RECORD, PrivacyTarget, Relation, Unit, about_record_count
 from dpscd.records.labels import ClassLabels
 from plans import make_facts, make_plan
 

@@ -337,7 +337,7 @@ MALFORMED = {
     "means of another shape": (("numbers", "means"), [], "its means are not those of its"),
     "features that are not there": (("numbers", "unseen"), [3], "malformed"),
     "features that are no counts": (("numbers", "unseen"), [0.0], "in the place of a count."),
-    "a length that is none": (("numbers", "longest_row"), -1.0, "its longest row is no length"),
+    "a length that is none": (("numbers", "longest_row"), -1.0, "its longest row must be a"),
     "no link": (("numbers", "link"), None, "its link are not what its answers"),
     "half a link": (("numbers", "link"), {"scale": 1.0}, "malformed"),
     "a link's scale": (("numbers", "link", "scale"), 2.0, "link"),

@@ -12,7 +12,7 @@ TESTS = Path(__file__).parents[1]
 
 
 class Mutation(NamedTuple):
-    """A mistake at a place, such as "plan:Plan.lots", and the name of the test that must fail.
+    """A mistake at a place, such as "problem:Problem", and the name of the test that must fail.
 
     Where several files have a test of that name, or all tests of a file are meant, the file
     stands before it: "releases/test_moments::test_a_sum", "test_plan".

@@ -3,6 +3,7 @@ import math
 import pytest
 
 from dpscd.errors import CardError
+from dpscd.model.plain import typed
 from dpscd.privacy.accounting import SampledGaussian, epsilon_of
 from dpscd.privacy.cost import Cost, claim, inner_target
 from dpscd.privacy.noise import LatticeGaussian
@@ -14,7 +15,7 @@ GOOD = Cost("shared vector", EVENT, 0.01, 5, 1000)
 
 
 def test_round_trip():
-    assert Cost.from_dict(GOOD.to_dict()) == GOOD
+    assert typed(Cost, GOOD.to_dict()) == GOOD
 
 
 def test_noise_and_lots_are_those_of_the_event():
@@ -42,12 +43,12 @@ def test_values_out_of_range_are_refused(field, bad):
 )
 def test_malformed_releases_are_refused(values):
     with pytest.raises(CardError, match="malformed"):
-        Cost.from_dict(values)
+        typed(Cost, values)
 
 
 def test_a_malformed_event_inside_is_refused():
     with pytest.raises(CardError):
-        Cost.from_dict({**GOOD.to_dict(), "event": {"kind": "none"}})
+        typed(Cost, {**GOOD.to_dict(), "event": {"rate": 1.0}})
 
 
 def test_finite_precision_takes_a_small_part_of_the_target():

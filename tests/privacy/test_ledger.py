@@ -15,10 +15,9 @@ from joblib import Parallel, delayed
 from dpscd.errors import BudgetExceeded, CardError, LedgerError, ParameterError
 from dpscd.privacy import ledger as module
 from dpscd.privacy import ledger_file
-from dpscd.privacy.books import Books, canonical, link
+from dpscd.privacy.entries import Entries, canonical, link
 from dpscd.privacy.ledger import Ledger
-from dpscd.privacy.relation import Relation
-from dpscd.privacy.unit import RECORD, Unit
+from dpscd.privacy.relation import RECORD, Relation, Unit
 from plans import small_plan
 
 TESTS = Path(__file__).parent.parent
@@ -235,8 +234,8 @@ def die_inside(path, number, committed):
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA cache_size=2")
     connection.execute("BEGIN IMMEDIATE")
-    books = ledger_file._read(connection, create=False)
-    ledger_file.append(connection, books, {"kind": "commit", "reservation": number})
+    entries = ledger_file._read(connection, create=False)
+    ledger_file.append(connection, entries, {"kind": "commit", "reservation": number})
     if committed:
         connection.execute("COMMIT")
     else:
@@ -446,10 +445,10 @@ class TestTampering:
          '{"kind":"ledger","seq":2,"version":1}', '{"kind":"commit","seq":1}'],
     )  # fmt: skip
     def test_what_is_no_entry_is_refused(self, body):
-        books = Books()
+        entries = Entries()
         with pytest.raises(LedgerError, match="not one that this version"):
-            books.read(1, body, link(books.head, body))
-        assert books.hashes == []
+            entries.read(1, body, link(entries.head, body))
+        assert entries.hashes == []
 
 
 class TestFiles:
@@ -599,16 +598,18 @@ def test_a_budget_that_forbids_a_look_says_so_and_others_are_written_as_ever(led
 
 def test_a_seal_is_one_of_its_kind(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_now", lambda: "2030-01-01T00:00:00Z")
-    seals = set()
+    salts = set()
     for name in ("a.db", "b.db"):
         ledger = Ledger.init(tmp_path / name, "d", epsilon=1.0, delta=1e-4)
         numbers = [spend(ledger), spend(ledger)]
-        seals |= {ledger.seal(number) for number in numbers}
-        assert [row[2] for row in rows(ledger.path)[2:]] == [ledger.seal(x) for x in numbers]
+        salts |= {ledger.stream_salt(number) for number in numbers}
+        assert [row[2] for row in rows(ledger.path)[2:]] == [
+            ledger.stream_salt(x) for x in numbers
+        ]
         for wrong in (2, 5, 0):
             with pytest.raises(LedgerError, match="no reservation"):
-                ledger.seal(wrong)
-    assert len(seals) == 4
+                ledger.stream_salt(wrong)
+    assert len(salts) == 4
 
 
 # --- units ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from dpscd.errors import CardError, ParameterError
+from dpscd.model.plain import typed
 from dpscd.privacy.accounting import SampledGaussian, gaussian_delta
 from dpscd.privacy.cost import Cost
 from dpscd.privacy.filters import BasicFilter, RenyiFilter, fit_cost
@@ -172,7 +173,7 @@ def _points(search):
 
 def test_searches_are_written_and_read():
     found = searched()
-    assert Search.from_dict(found.to_dict()) == found
+    assert typed(Search, found.to_dict()) == found
     values = found.to_dict()
     for name, bad in (
         ("stop", 0.0), ("stop", 2.0), ("stop", 2.0**-12), ("stop", 1), ("near_delta", 1.0),
@@ -181,10 +182,10 @@ def test_searches_are_written_and_read():
         ("fits", []), ("fits", [[]]), ("fits", 1), ("fits", [1]),
     ):  # fmt: skip
         with pytest.raises(CardError):
-            Search.from_dict({**values, name: bad})
+            typed(Search, {**values, name: bad})
     for bad in (None, {}, {**values, "more": 1}):
         with pytest.raises(CardError, match="malformed"):
-            Search.from_dict(bad)
+            typed(Search, bad)
 
 
 def test_a_ledger_recomputes_what_a_search_claims():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpscd import BudgetExceeded, DPRidge, Ledger
-from dpscd.privacy.unit import RECORD
+from dpscd.privacy.relation import RECORD
 
 FOLDER = Path(__file__).parent / "data"
 

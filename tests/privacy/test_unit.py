@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from dpscd.errors import ParameterError
 from dpscd.privacy.cost import claim
-from dpscd.privacy.relation import Relation
-from dpscd.privacy.unit import RECORD, Unit, about_record_count
+from dpscd.privacy.relation import RECORD, Relation, Unit, about_record_count
 from plans import make_plan
 
 PATIENT = Unit(person="patient")

@@ -7,7 +7,7 @@ import scipy.sparse
 from dpscd import DPRidge
 from dpscd.losses import Squared
 from dpscd.model.fit import run
-from dpscd.planning import plan_fit
+from dpscd.planning.rule import plan_fit
 from dpscd.privacy.random import source_for
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Problem

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpscd.kernels.dual import Records, StepConstants, advance
+from dpscd.kernels.dual import Records, StepConstants
+from dpscd.kernels.lots import advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
-from dpscd.kernels.persons import Persons, advance_persons
+from dpscd.kernels.persons import Persons
 from dpscd.losses import Hinge, Huber, Logistic, Poisson, Softmax, Squared
 from dpscd.persons import PersonRows
 from dpscd.privacy.random import SeededSource
@@ -103,10 +104,8 @@ def lot_sum(
     if layout == "packed":
         units = () if records else (own,)
         advance_packed(loss, pack_rows(measured, labelled), numbers, *chunk, *units)
-    elif records:
-        advance(loss, measured, labelled, numbers, *chunk)
     else:
-        advance_persons(loss, measured, labelled, own, numbers, *chunk)
+        advance(loss, measured, labelled, numbers, *chunk, None if records else own)
     assert np.isfinite(shared).all()
     moved = (shared - before) / numbers.cell
     assert (moved == np.round(moved)).all()
@@ -207,9 +206,8 @@ def test_all_rows_have_their_turn():
     dual, shared = np.zeros((10, 1)), np.zeros((1, FEATURES))
     for drawn in range(1, 5):
         chunk = np.zeros(1, np.int64), np.array([0, 1]), np.zeros((1, FEATURES)), 1
-        advance_persons(
-            Squared(), measured, records, own, numbers, *chunk, dual, shared, shared.copy()
-        )
+        moved = dual, shared, shared.copy()
+        advance(Squared(), measured, records, numbers, *chunk, *moved, own)
         assert np.count_nonzero(dual) == min(10, 3 * drawn)
     assert own.turns[0] == 2
 
@@ -233,9 +231,9 @@ def test_persons_are_drawn_not_rows():
     lots = plan.lots.draw(source, 0, plan.steps, len(sizes))
     normals = plan.noise.draw(source, 0, plan.steps, plan.size)
     dual, shared, average = np.zeros((len(y), 1)), *np.zeros((2, 1, FEATURES))
-    advance_persons(
-        problem.loss, rows, records, own.drawn(), plan.constants(problem.strength), lots.ids,
-        lots.starts, normals, plan.average_from, dual, shared, average,
+    advance(
+        problem.loss, rows, records, plan.constants(problem.strength), lots.ids, lots.starts,
+        normals, plan.average_from, dual, shared, average, own.drawn(),
     )  # fmt: skip
     np.testing.assert_array_equal(found, average / (plan.steps - plan.average_from))
 

@@ -17,15 +17,14 @@ from dpscd import standard as standard_module
 from dpscd.kernels.dual import Records
 from dpscd.kernels.pack import empty_pack, pack_rows
 from dpscd.kernels.packed import add_packed_lot, advance_packed
-from dpscd.kernels.packed_threads import advance_part
+from dpscd.kernels.packed_threads import advance_part, new_state
 from dpscd.kernels.persons import Persons
-from dpscd.kernels.sharing import new_gate
 from dpscd.losses import Logistic, Poisson, Softmax, Squared
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import Relation
 from dpscd.problem import DeferredRows, Problem, labels_of
 from dpscd.releases.moments import MomentsQuery
-from dpscd.releases.store import Residuals
+from dpscd.releases.query import Residuals
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.threads import fill_deferred
 from dpscd.standard import Standard
@@ -280,9 +279,9 @@ def by_threads(loss, pack, constants, ids, starts, *others):
     """Run a chunk of steps by the kernel of threads, in one."""
     *chunk, dual, shared, average = others[:5]
     totals = np.empty((2, shared.shape[0], pack.padded), np.int64)
-    gate = new_gate(starts, 2)
+    state = new_state(starts, 2)
     for part in (0, 1):
         advance_part(
             loss, pack, constants, ids, starts, *chunk, dual, shared, average, part, totals,
-            gate, *others[5:],
+            state, *others[5:],
         )  # fmt: skip

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from dpscd.kernels.dual import Records, StepConstants, advance
+from dpscd.kernels.dual import Records, StepConstants
+from dpscd.kernels.lots import advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.losses import Hinge, Logistic, Softmax, Squared

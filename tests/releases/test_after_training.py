@@ -13,7 +13,7 @@ from scipy.special import expit
 from test_information import check_moves
 
 from dpscd.errors import ParameterError
-from dpscd.kernels.chances import fill_chances
+from dpscd.kernels.probabilities import fill_probabilities
 from dpscd.link import Link
 from dpscd.losses import Logistic, Poisson, Squared
 from dpscd.persons import PersonFacts, PersonRows
@@ -21,8 +21,7 @@ from dpscd.privacy.random import SeededSource
 from dpscd.problem import Model, Problem
 from dpscd.records.labels import CountLabels, NumberLabels
 from dpscd.releases.base import State
-from dpscd.releases.calibration import Calibration, CalibrationQuery
-from dpscd.releases.level import Level, LevelQuery
+from dpscd.releases.probability import Calibration, CalibrationQuery, Level, LevelQuery
 from dpscd.releases.rescaling import LongRows, LongRowsQuery, RescalingQuery
 from dpscd.solvers.local import LocalRecords
 from plans import after, make_facts, make_plan
@@ -108,24 +107,24 @@ def test_no_record_moves_a_sum_by_more_than_one(
 def test_a_record_can_move_a_sum_by_nearly_one():
     sure = CalibrationQuery(N, problem_of(), model_of((40.0, 0.0), 0.0, None), Link())
     found = total(sure, [(1.0, 0.0, -1.0, 1.0)])
-    assert 0.999 < math.hypot(*found) * sure.unit <= 1.0
+    assert 0.999 < math.hypot(*found) * sure.step <= 1.0
     counted = LevelQuery(N, problem_of(Poisson()), model_of((0.0, 0.0), -40.0, None), 3.0)
-    assert 0.88 < total(counted, [(0.0, 0.0, 3.0, 1.0)])[0] * counted.unit <= 1.0
+    assert 0.88 < total(counted, [(0.0, 0.0, 3.0, 1.0)])[0] * counted.step <= 1.0
     high = LevelQuery(N, problem_of(Poisson()), model_of((0.0, 0.0), 40.0, None), 3.0)
-    assert 0.999 < math.hypot(*total(high, [(0.0, 0.0, 0.0, 1.0)])) * high.unit <= 1.0
+    assert 0.999 < math.hypot(*total(high, [(0.0, 0.0, 0.0, 1.0)])) * high.step <= 1.0
     far = LongRowsQuery(N, problem_of(), model_of((1.0, 0.0), 0.0, None), (-9.0, 9.0), 1.0)
-    assert 0.999 < total(far, [(9.0, 0.0, 1.0, 1.0)])[0] * far.unit <= 1.0
+    assert 0.999 < total(far, [(9.0, 0.0, 1.0, 1.0)])[0] * far.step <= 1.0
     still = model_of((0.0, 0.0), 0.0, None)
     line = RescalingQuery(N, problem_of(), still, (-9.0, 9.0), 0.0, 1.0, 1.0)
-    assert 0.999 < math.hypot(*total(line, [(0.0, 0.0, 9.0, 1.0)])) * line.unit <= 1.0
+    assert 0.999 < math.hypot(*total(line, [(0.0, 0.0, 9.0, 1.0)])) * line.step <= 1.0
 
 
 @given(LINKS, st.floats(-60.0, 60.0))
 def test_what_is_missed_and_slopes_are_together_no_longer_than_one(link, u):
     query = CalibrationQuery(N, problem_of(), model_of((0.0, 0.0), u, None), link)
-    chance = np.exp(link.log_chances([u]))[0]
+    chance = np.exp(link.log_probabilities([u]))[0]
     for label in (-1.0, 1.0):
-        missed, steep = total(query, [(0.0, 0.0, label, 1.0)]) * query.unit
+        missed, steep = total(query, [(0.0, 0.0, label, 1.0)]) * query.step
         assert missed == pytest.approx((label > 0.0) - chance[1], abs=1e-5)
         # Nothing is lost to shortening: the pair is short enough by itself.
         assert 0.0 <= steep <= 3.25 * chance.prod() * (1.0 + 1e-9)
@@ -139,7 +138,7 @@ def filled(link, decisions):
     out = np.empty((len(decisions), 2, 2))
     for u, (chances, slopes) in zip(decisions, out, strict=True):
         scale, caps = link.scale, np.array(link.caps)
-        fill_chances(rows, parts, np.zeros(2), u, scale, caps, chances, slopes)
+        fill_probabilities(rows, parts, np.zeros(2), u, scale, caps, chances, slopes)
         np.testing.assert_array_equal(chances[0], chances[1])
     return out[:, :, 0].T
 
@@ -147,11 +146,11 @@ def filled(link, decisions):
 @given(LINKS, st.floats(-30.0, 30.0))
 def test_chances_are_the_links_and_slopes_their_growth(link, u):
     (chance,), (slope,) = filled(link, [u])
-    assert chance == pytest.approx(np.exp(link.log_chances([u])[0, 1]), rel=1e-12)
+    assert chance == pytest.approx(np.exp(link.log_probabilities([u])[0, 1]), rel=1e-12)
     step = 1e-5
     corners = [math.log(cap / (1.0 - cap)) / link.scale for cap in link.caps if cap < 1.0]
     if all(abs(abs(u) - corner) > 2.0 * step for corner in corners):
-        low, high = np.exp(link.log_chances([u - step, u + step]))[:, 1]
+        low, high = np.exp(link.log_probabilities([u - step, u + step]))[:, 1]
         assert slope == pytest.approx((high - low) / (2.0 * step), rel=1e-3, abs=1e-9)
 
 
@@ -216,7 +215,7 @@ def test_chances_are_those_of_whole_rows():
     model = model_of((0.7, -0.1), 0.2, None)
     query = CalibrationQuery(N, problem_of(), model, Link())
     for row, u in zip(rows, rows @ [0.7, -0.1] + 0.2, strict=True):
-        missed = total(query, [(*row, 1.0, 1.0)])[0] * query.unit
+        missed = total(query, [(*row, 1.0, 1.0)])[0] * query.step
         assert missed == pytest.approx(1.0 - expit(u), abs=1e-5)
 
 

@@ -17,7 +17,7 @@ from dpscd.privacy.random import SeededSource
 from dpscd.problem import Problem
 from dpscd.releases.base import State
 from dpscd.releases.information import Information, InformationQuery
-from dpscd.releases.store import Residuals
+from dpscd.releases.query import Residuals
 from dpscd.solvers.local import LocalRecords
 from dpscd.standard import Standard
 from plans import after, make_plan
@@ -66,7 +66,7 @@ def check_moves(query, total, records, other):
     np.testing.assert_array_equal(gone, silent)
     changed = total(query, [other, *records[1:]])
     for found, most in ((gone, 1.0), (changed, 2.0)):
-        assert math.hypot(*(whole - found)) * query.unit <= most
+        assert math.hypot(*(whole - found)) * query.step <= most
     # Whoever else is there, and wherever it stands.
     np.testing.assert_array_equal(whole - gone, total(query, records[:1]))
     np.testing.assert_array_equal(total(query, [*records[1:], records[0]]), whole)
@@ -117,8 +117,8 @@ def test_no_person_moves_the_sums_by_more_than_one(kind, robust):
             persons = people(rng, 5)
             whole, gone = query.total(of_persons(persons)), query.total(of_persons(persons[1:]))
             other = query.total(of_persons([*people(rng, 1), *persons[1:]]))
-            assert math.hypot(*(whole - gone)) * query.unit <= 1.0
-            assert math.hypot(*(whole - other)) * query.unit <= 2.0
+            assert math.hypot(*(whole - gone)) * query.step <= 1.0
+            assert math.hypot(*(whole - other)) * query.step <= 2.0
 
 
 @pytest.mark.parametrize("robust", [False, True])
@@ -134,9 +134,9 @@ def test_persons_of_one_row_are_records(kind, robust):
 def test_the_bound_is_not_idle():
     """A long record in the middle of the scale adds nearly 1; a capped one its slope alone."""
     plain = query_of("logistic", False, (0.0, 0.0, 0.0), travel=50.0)
-    assert 0.98 < math.hypot(*total(plain, [(0.0, -1.0, 1.0, 1.0)])) * plain.unit <= 1.0
+    assert 0.98 < math.hypot(*total(plain, [(0.0, -1.0, 1.0, 1.0)])) * plain.step <= 1.0
     capped = query_of("ridge", True, (0.0, 0.0, 0.0), travel=1e-3)
-    found = total(capped, [(0.2, 0.1, 4.0, 1.0)]) * capped.unit
+    found = total(capped, [(0.2, 0.1, 4.0, 1.0)]) * capped.step
     own = packed_size(3)
     assert not found[:own].any()
     assert 0.3 < math.hypot(*found[own:]) <= capped.measure.parts[1]
@@ -150,7 +150,7 @@ def test_curvature_and_slopes_are_bounded_together(kind, robust):
     for travel in np.geomspace(0.05, 2.0, 60):
         query = query_of(kind, robust, (0.0, 0.0, 0.0), travel=travel)
         found = total(query, [(0.0, -1.0, 1.0 if kind == "logistic" else 0.6, 1.0)])
-        lengths.append(math.hypot(*found) * query.unit)
+        lengths.append(math.hypot(*found) * query.step)
     assert 0.78 < max(lengths) <= 1.0
 
 
@@ -183,7 +183,7 @@ def test_the_sums_are_the_two_matrices(kind, robust):
     ]
     query = query_of(kind, robust, (0.3, -0.2, 0.1), travel=0.4 if kind == "ridge" else 4.0)
     curvature, variance = plain_sums(query, records)
-    found = query.measure.matrices(total(query, records) * query.unit, 1e-9)
+    found = query.measure.matrices(total(query, records) * query.step, 1e-9)
     np.testing.assert_allclose(found.curvature, curvature, rtol=2e-2, atol=1e-3)
     if robust:
         np.testing.assert_allclose(found.variance, variance, rtol=2e-2, atol=1e-3)
@@ -235,7 +235,7 @@ def test_it_is_released_about_the_model_of_the_main_training():
     state = State(plan, problem, problem, shared=shared)
     found = after(plan.listed("information"), state, store, SeededSource(b"s")).information
     query = query_of("logistic", False, (0.3, -0.2, 0.1), travel=plan.training.travel)
-    np.testing.assert_allclose(found, query.total(store) * query.unit, atol=1e-4)
+    np.testing.assert_allclose(found, query.total(store) * query.step, atol=1e-4)
 
 
 def test_sparse_rows_are_refused():
@@ -263,5 +263,5 @@ def test_rows_of_a_person_that_cancel_are_bounded_too():
     """Shortened one by one they cancel less than they did; the last shortening holds them."""
     query = query_of("ridge", True, (0.0, 0.0, 0.0), travel=0.1)
     person = np.array([[0.95, 0.1, -4.0, 1.0], [0.3, 0.0, 4.9, 1.0], [0.2, -1.0, 3.0, 1.0]])
-    found = query.total(of_persons([person])) * query.unit
+    found = query.total(of_persons([person])) * query.step
     assert math.hypot(*found) <= 1.0

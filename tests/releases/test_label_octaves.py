@@ -36,7 +36,7 @@ def problem_of(loss=None, scale=1.0):
 
 def total(labels, centre, weights=None):
     query = OctaveQuery(N, problem_of(), centre)
-    return float(held(labels, weights).total(query)[0]) * query.unit
+    return float(held(labels, weights).total(query)[0]) * query.step
 
 
 @given(st.lists(number, min_size=1, max_size=6), number, st.floats(-1.0, 1.0))

@@ -12,12 +12,11 @@ from dpscd.losses import Logistic, Poisson, Squared
 from dpscd.persons import PersonRows, training_weights
 from dpscd.problem import Model, Problem
 from dpscd.releases.bounds import HistogramQuery, magnitude_limits
-from dpscd.releases.calibration import CalibrationQuery, SteepnessQuery
 from dpscd.releases.labels import DistanceQuery, LabelQuery, OctaveQuery, ResidualQuery
-from dpscd.releases.level import LevelQuery
 from dpscd.releases.moments import MomentsQuery
+from dpscd.releases.probability import CalibrationQuery, LevelQuery, SteepnessQuery
+from dpscd.releases.query import Residuals
 from dpscd.releases.rescaling import LongRowsQuery, RescalingQuery
-from dpscd.releases.store import Residuals
 from dpscd.solvers.local import LocalRecords
 
 D, N = 3, 6
@@ -81,7 +80,7 @@ def held(persons, *, as_sparse=False):
 def moved(query, one, other):
     a, b = (query.total(records).ravel() for records in (one, other))
     assert (a == np.trunc(a)).all()
-    unit = Fraction(query.unit)
+    unit = Fraction(query.step)
     return sum((unit * (int(x) - int(y))) ** 2 for x, y in zip(a, b, strict=True))
 
 
@@ -164,7 +163,7 @@ def test_many_small_terms_of_a_person_are_cut_once():
     full = held([(rows, np.zeros(size), np.ones(size))])
     query = MomentsQuery(1, PROBLEM)
     mean = query.total(full)[0, 0]
-    exact = rows[:, 0].mean() / 2.0 * np.sqrt(0.5) * (1 - 2.0**-20) / query.unit
+    exact = rows[:, 0].mean() / 2.0 * np.sqrt(0.5) * (1 - 2.0**-20) / query.step
     assert abs(mean - exact) <= 1.0 + 1e-3
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpscd.errors import DataError, ParameterError
 from dpscd.model.fit import run
-from dpscd.planning import plan_fit
+from dpscd.planning.rule import plan_fit
 from dpscd.privacy.cost import BOUND_CELLS
 from dpscd.privacy.noise import check_capacity
 from dpscd.privacy.random import Purpose, SeededSource

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from dpscd.errors import WorkerError
-from dpscd.kernels.margin import MARGIN
+from dpscd.kernels.rows import MARGIN
 from dpscd.losses import Squared
 from dpscd.model.fit import run
 from dpscd.model.plain import KINDS
@@ -66,7 +66,7 @@ class CountQuery(Query):
     shape = (1,)
 
     def total(self, records):
-        whole = np.floor(MARGIN / self.unit)
+        whole = np.floor(MARGIN / self.step)
         return np.array([whole * np.count_nonzero(records.weights > 0.0)])
 
 

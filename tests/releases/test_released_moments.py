@@ -20,7 +20,7 @@ from dpscd.problem import Problem
 from dpscd.releases.base import State
 from dpscd.releases.labels import DistanceQuery, LabelQuery, ResidualQuery, ResidualSpread
 from dpscd.releases.moments import MomentsQuery
-from dpscd.releases.store import Residuals
+from dpscd.releases.query import Residuals
 from drawn import RecordingSource
 from plans import after, held, make_plan, stores
 

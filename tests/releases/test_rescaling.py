@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpscd.losses import Squared
-from dpscd.planning import plan_fit
+from dpscd.planning.rule import plan_fit
 from dpscd.privacy.random import SeededSource
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.problem import Model, Problem
@@ -110,7 +110,7 @@ def test_rows_that_predictions_cut_are_cut_here_too():
     for longest in (math.inf, 1.0):
         model = dataclasses.replace(state.model, longest_row=longest)
         query = RescalingQuery(N, state.declared, model, BOUNDS, 0.0, 3.0, 5.0)
-        totals.append(query.total(store) * query.unit / N)
+        totals.append(query.total(store) * query.step / N)
     lengths = np.maximum(1.0, np.linalg.norm(long, axis=1))
     for total, line in zip(totals, (long[:, 0], long[:, 0] / lengths), strict=True):
         error, guess = (y - 4.0 * line) / 5.0, np.clip(4.0 * line / 3.0, -1.0, 1.0)

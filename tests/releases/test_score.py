@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from dpscd.privacy.cost import claim
-from dpscd.privacy.noise import noisy_sum, unit_of
+from dpscd.privacy.noise import lattice_step, noisy_sum
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.releases.score import plan_score, score_interval, whole_score
@@ -20,7 +20,7 @@ N = 10
 
 
 def squared_length(whole):
-    unit = Fraction(unit_of(N, 1.0))
+    unit = Fraction(lattice_step(N, 1.0))
     return sum((unit * Fraction(x)) ** 2 for x in whole.tolist())
 
 
@@ -50,13 +50,13 @@ def test_sums_are_whole_numbers_in_any_order_and_hardly_cut():
     whole = whole_score(each, N)
     np.testing.assert_array_equal(whole, np.trunc(whole))
     np.testing.assert_array_equal(whole, whole_score(each[:, ::-1], N))
-    np.testing.assert_allclose(unit_of(N, 1.0) * whole, each.sum(axis=1), atol=1e-3)
+    np.testing.assert_allclose(lattice_step(N, 1.0) * whole, each.sum(axis=1), atol=1e-3)
 
 
 def test_the_noise_is_the_stated_one_in_every_number():
     release = plan_score(PrivacyTarget(1.0, 1e-5), 1000, 2)
     total = whole_score(np.full((2, 1000), 0.5), 1000)
-    std, unit = release.event.noise_multiplier, unit_of(1000, 1.0)
+    std, unit = release.event.noise_multiplier, lattice_step(1000, 1.0)
     sources = (SeededSource(str(k).encode()) for k in range(2000))
     found = [noisy_sum(std, unit, total, source, Purpose.SCORE) for source in sources]
     errors = (np.array(found) - unit * total) / std

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as reference
 
 from dpscd.metrics import decision_metrics
-from dpscd.privacy.noise import noisy_sum, unit_of
+from dpscd.privacy.noise import lattice_step, noisy_sum
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.releases.score import plan_score, total_of
@@ -68,7 +68,7 @@ def measured(metric, answers, classes, relation, epsilon, seed=0):
     measure, release = planned(metric, classes, relation, epsilon)
     total = total_of(measure, answers, None, N)
     noise, source = release.event.noise_multiplier, SeededSource(str(seed).encode())
-    noisy = noisy_sum(noise, unit_of(N, 1.0), total, source, Purpose.SCORE)
+    noisy = noisy_sum(noise, lattice_step(N, 1.0), total, source, Purpose.SCORE)
     sums = measure.sums(noisy, noise, N)
     return measure, measure.found(sums, 0.95)
 

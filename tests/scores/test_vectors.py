@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpscd.errors import ParameterError
-from dpscd.privacy.noise import unit_of
+from dpscd.privacy.noise import lattice_step
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.releases import score
 from dpscd.releases.score import total_of
@@ -84,7 +84,7 @@ def test_neighbours_sums_are_within_reach(metric, classes, relation, seed, perso
 
 
 def moved(one, other):
-    unit = Fraction(unit_of(N, 1.0))
+    unit = Fraction(lattice_step(N, 1.0))
     return sum((unit * Fraction(x)) ** 2 for x in (one - other).tolist())
 
 
@@ -114,7 +114,7 @@ def test_sums_are_the_same_however_many_are_held_at_once(metric, monkeypatch):
 def test_a_person_adds_the_mean_of_its_rows_and_nobody_nothing():
     answers = Answers(np.array([1, 1, 0, 1]), np.array([1, 0, 0, 1]))
     total = total_of(measure_of("accuracy"), answers, np.array([1, 1, 0, -1]), N)
-    assert unit_of(N, 1.0) * total[0] == pytest.approx(1.5, abs=1e-5)
+    assert lattice_step(N, 1.0) * total[0] == pytest.approx(1.5, abs=1e-5)
 
 
 @pytest.mark.parametrize(

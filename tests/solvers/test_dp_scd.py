@@ -7,7 +7,8 @@ import scipy.sparse
 from damping import dampings
 
 from dpscd.errors import CardError, DataError, ParameterError, StreamError
-from dpscd.kernels.dual import Records, advance
+from dpscd.kernels.dual import Records
+from dpscd.kernels.lots import advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.losses import Logistic

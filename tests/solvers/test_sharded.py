@@ -17,7 +17,7 @@ from dpscd.records.labels import NumberLabels
 from dpscd.releases.bounds import HistogramQuery, bin_counts
 from dpscd.releases.labels import DistanceQuery, LabelQuery, ResidualQuery
 from dpscd.releases.moments import MomentsQuery
-from dpscd.releases.store import Residuals
+from dpscd.releases.query import Residuals
 from dpscd.solvers import shard as shards
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard

@@ -12,18 +12,18 @@ import pytest
 from dpscd.kernels.dual import Records
 from dpscd.kernels.pack import empty_pack, pack_rows
 from dpscd.kernels.packed import add_packed_lot, advance_packed
-from dpscd.kernels.packed_threads import advance_part
-from dpscd.kernels.persons import Persons
-from dpscd.kernels.sharing import (
-    CALLED_OFF,
+from dpscd.kernels.packed_threads import (
+    CANCELLED,
     STEP,
+    advance_part,
     claim,
     done,
-    new_gate,
+    new_state,
     share_of,
     take_part,
     was_shared,
 )
+from dpscd.kernels.persons import Persons
 from dpscd.late import COMPILED
 from dpscd.losses import Hinge, Softmax, Squared
 from dpscd.persons import PersonRows
@@ -141,42 +141,42 @@ class Chunk:
         self.shared = np.zeros((OUTPUTS, PROBLEM.width))
         self.average = np.zeros_like(self.shared)
         self.totals = np.empty((parts, OUTPUTS, self.pack.padded), np.int64)
-        self.gate = new_gate(self.lots.starts, parts)
+        self.state = new_state(self.lots.starts, parts)
 
     @property
-    def state(self):
+    def moved(self):
         return self.dual, self.shared, self.average
 
     def data(self):
-        chunk = (*self.lots, self.normals, 2, *self.state)
+        chunk = (*self.lots, self.normals, 2, *self.moved)
         return Hinge(), self.pack, self.constants, *chunk
 
     def work(self, part, *persons):
-        advance_part(*self.data(), part, self.totals, self.gate, *persons)
+        advance_part(*self.data(), part, self.totals, self.state, *persons)
 
     def hold(self, part, size):
         """Claim members of a share for its thread, which is then not seen again."""
         begin, end = share_of(self.lots.starts, 0, part, self.parts)
-        first = claim(self.gate, part, begin, end, size)
+        first = claim(self.state, part, begin, end, size)
         return self.lots.ids[first : min(first + size, end)]
 
     def deliver(self, part, members):
         """Do what the thread would have done with what it held."""
-        take_part(self.gate, part, 0)
+        take_part(self.state, part, 0)
         self.totals[part] = 0
         add_packed_lot(
             Hinge(), self.pack, self.constants, members, self.dual, self.shared,
             self.totals[part],
         )  # fmt: skip
-        done(self.gate, len(members))
+        done(self.state, len(members))
 
 
 def assert_expected(chunk, expected=None, *persons):
     """The state must be that of one thread, on the same lots."""
     expected = expected or Chunk(1)
     advance_packed(*expected.data(), *persons)
-    assert chunk.gate[STEP] == chunk.steps
-    for found, state in zip(chunk.state, expected.state, strict=True):
+    assert chunk.state[STEP] == chunk.steps
+    for found, state in zip(chunk.moved, expected.moved, strict=True):
         np.testing.assert_array_equal(found, state)
 
 
@@ -185,7 +185,7 @@ def test_a_thread_does_the_shares_of_those_that_never_come(part, parts):
     chunk = Chunk(parts)
     chunk.work(part)
     assert_expected(chunk)
-    assert not was_shared(chunk.gate, parts)
+    assert not was_shared(chunk.state, parts)
 
 
 def test_empty_lots_still_add_noise():
@@ -230,7 +230,7 @@ def test_threads_may_come_at_any_time(delay):
             chunk.work(part)
 
         with ThreadPoolExecutor(4) as pool:
-            threads_module.together(pool, work, 5, chunk.gate, chunk.steps)
+            threads_module.together(pool, work, 5, chunk.state, chunk.steps)
             assert_expected(chunk)
 
 
@@ -241,20 +241,20 @@ def test_a_step_is_released_when_those_that_are_late_have_delivered(size):
     held = chunk.hold(1, size)
     chunk.work(0)
     # It did what was left, waited, and went home: nothing is released without the others.
-    assert chunk.gate[STEP] == 0
+    assert chunk.state[STEP] == 0
     assert not chunk.shared.any()
     assert not chunk.dual[held].any()
     chunk.work(0)
-    assert chunk.gate[STEP] == 0
+    assert chunk.state[STEP] == 0
     chunk.deliver(1, held)
     chunk.work(0)
     assert_expected(chunk)
-    assert not was_shared(chunk.gate, 2)
+    assert not was_shared(chunk.state, 2)
 
 
 def test_nothing_is_released_behind_a_closed_gate():
     chunk = Chunk(2)
-    chunk.gate[CALLED_OFF] = 1
+    chunk.state[CANCELLED] = 1
     chunk.work(0)
     assert not chunk.shared.any()
     assert not chunk.dual.any()
@@ -273,7 +273,7 @@ def test_a_gate_that_is_called_off_sends_a_waiting_thread_home():
     thread = threading.Thread(target=work)
     thread.start()
     time.sleep(0.01)
-    chunk.gate[CALLED_OFF] = 1
+    chunk.state[CANCELLED] = 1
     stop.set()
     thread.join(60.0)
     assert not thread.is_alive()
@@ -292,72 +292,72 @@ def test_a_failure_in_one_thread_calls_all_off(failing):
 
     chunk.hold(failing, 1)  # else the other one might be done with everything before
     with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
-        threads_module.together(pool, work, 2, chunk.gate, chunk.steps)
-    assert chunk.gate[CALLED_OFF]
+        threads_module.together(pool, work, 2, chunk.state, chunk.steps)
+    assert chunk.state[CANCELLED]
     assert not chunk.shared.any()
 
 
 def test_who_waited_in_vain_sleeps_until_the_other_is_done():
-    gate, calls = new_gate(np.array([0, 9]), 2), []
+    state, calls = new_state(np.array([0, 9]), 2), []
 
     def work(part):
         calls.append(part)
         if part == 1:
             time.sleep(0.05)
-            gate[STEP] = 1
+            state[STEP] = 1
 
     with ThreadPoolExecutor(1) as pool:
-        threads_module.together(pool, work, 2, gate, 1)
-    assert gate[STEP] == 1
+        threads_module.together(pool, work, 2, state, 1)
+    assert state[STEP] == 1
     assert calls.count(0) <= 2
 
 
 def test_who_is_late_is_not_waited_for():
-    gate, late = new_gate(np.array([0, 9]), 3), threading.Event()
+    state, late = new_state(np.array([0, 9]), 3), threading.Event()
 
     def work(part):
         if part == 0:
-            gate[STEP] = 1
+            state[STEP] = 1
         else:
             late.wait(60.0)
 
     with ThreadPoolExecutor(1) as pool:
-        threads_module.together(pool, work, 3, gate, 1)
+        threads_module.together(pool, work, 3, state, 1)
         assert not late.is_set()
         late.set()
-    assert not gate[CALLED_OFF]
+    assert not state[CANCELLED]
 
 
 def test_an_interrupt_of_the_sleep_calls_all_off(monkeypatch):
-    gate = new_gate(np.array([0, 9]), 2)
+    state = new_state(np.array([0, 9]), 2)
 
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(threads_module, "wait", interrupt)
     with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
-        threads_module.together(pool, lambda _: None, 2, gate, 1)
-    assert gate[CALLED_OFF]
+        threads_module.together(pool, lambda _: None, 2, state, 1)
+    assert state[CANCELLED]
 
 
 def test_after_waiting_in_vain_one_thread_works_for_a_while():
-    crowd = threads_module.Crowd()
+    backoff = threads_module.ThreadBackoff()
     asked = []
     for _ in range(6):
         alone = 0
-        while not crowd.has_room():
+        while not backoff.may_share():
             alone += 1
         asked.append(alone)
-        crowd.learn(shared=False)
+        backoff.learn(shared=False)
     assert asked == [0, 1, 2, 4, 8, 16]
-    while not crowd.has_room():
+    while not backoff.may_share():
         alone += 1
     assert alone == 16 + 16
-    crowd.learn(shared=True)
-    assert crowd.has_room()
-    crowd.learn(shared=False)
-    assert not crowd.has_room()
-    assert crowd.has_room()
+    backoff.learn(shared=True)
+    assert backoff.may_share()
+    backoff.learn(shared=False)
+    assert not backoff.may_share()
+    assert backoff.may_share()
 
 
 @pytest.mark.compiled
@@ -366,7 +366,9 @@ def test_after_waiting_in_vain_one_thread_works_for_a_while():
 def test_one_thread_for_a_while_does_not_change_the_result(threads, monkeypatch):
     expected = fit(1)
     turns = np.random.default_rng(threads)
-    monkeypatch.setattr(threads_module.Crowd, "has_room", lambda _: turns.random() < 0.5)
+    monkeypatch.setattr(
+        threads_module.ThreadBackoff, "may_share", lambda _: turns.random() < 0.5
+    )
     monkeypatch.setattr("dpscd.solvers.dp_scd._CHUNK", 4 * N)
     np.testing.assert_array_equal(fit(threads), expected)
 

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from scipy import special, stats
 
 from dpscd.errors import CalibrationError
-from dpscd.facts import Facts
 from dpscd.persons import PersonFacts
-from dpscd.planning import default_constant, plan_fit, worth_standardising
+from dpscd.planning.facts import Facts
+from dpscd.planning.rule import default_constant, plan_fit, worth_standardising
 from dpscd.privacy.accounting import SampledGaussian, gaussian_multiplier
 from dpscd.privacy.calibration import interval_for
 from dpscd.privacy.distribution import TAIL, Losses

@@ -26,7 +26,7 @@ from scipy.special import gammaln
 
 from dpscd.errors import ParameterError
 from dpscd.kernels.dual import Records, plain_steps, shorten
-from dpscd.kernels.margin import MARGIN
+from dpscd.kernels.rows import MARGIN
 from dpscd.model.fit import Fit
 from dpscd.problem import Problem, labels_of, rows_of
 from dpscd.releases.base import Release

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from dpscd.audit.canaries import Dataset
 from dpscd.estimators.base import DPLinearModel
-from dpscd.kernels.dual import Records, advance
-from dpscd.kernels.persons import advance_persons
+from dpscd.kernels.dual import Records
+from dpscd.kernels.lots import advance
 from dpscd.persons import PersonFacts, PersonRows, training_weights
 from dpscd.privacy.random import Source
 from dpscd.problem import Problem
@@ -85,15 +85,13 @@ class Mechanism:
     training: Training
     lots: Any  # draws as PoissonLots does
     noise: Any  # draws as LatticeGaussian does
-    # Called as :func:`dpscd.kernels.dual.advance` for a single step, or as
-    # :func:`dpscd.kernels.persons.advance_persons` if persons are the unit.
+    # Called as :func:`dpscd.kernels.lots.advance` for a single step.
     step: Callable[..., None] = advance
 
     @classmethod
     def planned(cls, training: Training) -> "Mechanism":
         """Return the mechanism as it ships, of records or of persons."""
-        step = advance if training.facts.persons is None else advance_persons
-        return cls(training, training.lots, training.noise, step)
+        return cls(training, training.lots, training.noise)
 
     @classmethod
     def of_fit(cls, estimator: DPLinearModel) -> "Mechanism":
@@ -152,7 +150,6 @@ class Mechanism:
                     self.problem.loss,
                     rows,
                     records,
-                    *persons,
                     numbers,
                     ids,
                     np.array([0, len(ids)]),
@@ -161,5 +158,6 @@ class Mechanism:
                     dual,
                     shared,
                     unused,
+                    *persons,
                 )
                 attack.see(shared[0, :canaries] - before)

@@ -16,7 +16,7 @@ from dpscd.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from dpscd.privacy.budget import BudgetState
+    from dpscd.privacy.entries import BudgetState
     from dpscd.privacy.ledger import Ledger
 
 budget = typer.Typer(
@@ -193,7 +193,7 @@ def _print_states(states: "list[BudgetState]") -> None:
 
 def _print_unit(dataset: str, text: str) -> None:
     """Print the protected unit where it is not a record."""
-    from dpscd.privacy.unit import Unit
+    from dpscd.privacy.relation import Unit
 
     if Unit.parse(text).is_person:
         typer.echo(f"{dataset}: the unit is {text}.")

@@ -51,10 +51,9 @@ def _is_known(name: str, value: bool) -> bool:
 def exactly() -> Iterator[None]:
     """Let JAX compute in 64 bits and as written while this context lasts, and no longer.
 
-    Guarantee: within, whole numbers and floats have 64 bits where the code says so, products
-    of matrices are not rounded, and code is compiled; flags that the user has set for this
-    process are as they were afterwards. Flags by which XLA may reorder or round arithmetic are
-    refused: they are read once, when JAX starts.
+    Guarantee: within, whole numbers and floats have 64 bits where the code says so, products of
+    matrices are not rounded, and code is compiled; the user's settings are restored. Flags by
+    which XLA may reorder or round arithmetic are refused: they are read once, when JAX starts.
     """
     _refuse_flags(os.environ.get("XLA_FLAGS", ""))
     settings = (
@@ -62,7 +61,7 @@ def exactly() -> Iterator[None]:
         jax.default_matmul_precision("highest"),
         jax.numpy_dtype_promotion("standard"),
         jax.numpy_rank_promotion("allow"),
-        jax.debug_nans(False),  # an error would tell of a record that is silent
+        jax.debug_nans(False),  # an error would reveal an inactive record
         jax.debug_infs(False),
         jax.disable_jit(False),
         jax.transfer_guard("allow"),

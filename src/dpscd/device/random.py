@@ -164,13 +164,13 @@ def threshold_of(rate: float) -> int:
 
     Raises ValueError for rates that would round to zero.
 
-    Guarantee: a uniform word is at most this with a chance of ``floor(rate 2^32) 2^-32``,
+    Guarantee: a uniform word is at most this with a probability of ``floor(rate 2^32) 2^-32``,
     exactly, which is no more than `rate`.
     """
-    chances = int(rate * 2.0**32)  # a product with a power of two is exact
-    if chances < 1:
+    count = int(rate * 2.0**32)  # a product with a power of two is exact
+    if count < 1:
         raise ValueError("the rate is below 2^-32")
-    return chances - 1
+    return count - 1
 
 
 def draw_lot(key: Any, step: Any, threshold: Any, count: Any, room: int, block: int) -> Any:
@@ -179,8 +179,8 @@ def draw_lot(key: Any, step: Any, threshold: Any, count: Any, room: int, block: 
     `threshold` is :func:`threshold_of`'s, `room` is `count` rounded up to a multiple of LEVEL,
     and `block` members are processed together.
 
-    Guarantee: every record is a member independently, with the same chance, to the last bit;
-    bits depend on neither data nor noise. A lot is never cut: all records could be members.
+    Guarantee: every record is a member independently, with the same probability to the last
+    bit, which depends on neither data nor noise. A lot is never cut.
     Proof: docs/proofs/tensor_cores.md, "Lots".
     """
     words = random_words(key, LOTS, step, room // 16).reshape(-1)

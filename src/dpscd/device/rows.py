@@ -29,7 +29,7 @@ class DeviceRows(NamedTuple):
     # `low`
     high: Any
     low: Any
-    # float64, of shape (room, 4): scale (0 for a silent record), sum of squares of the whole
+    # float64, of shape (room, 4): scale (0 for an inactive record), sum of squares of the whole
     # numbers, label and weight
     facts: Any
 
@@ -56,7 +56,7 @@ def room_for(count: int, width: int) -> tuple[int, int]:
 
 
 def empty_rows(count: int, width: int) -> DeviceRows:
-    """Return memory on the device for silent records."""
+    """Return memory on the device for inactive records."""
     room, padded = room_for(count, width)
     words = (room, padded // 4)
     return DeviceRows(
@@ -81,7 +81,7 @@ def put_rows(
 
     Guarantee: record i is replaced by ``scale q``, a function of this record alone, with whole
     numbers ``|q| <= LARGEST``; ``squares`` is the sum of their squares, exactly. Records whose
-    norm is not positive, NaN included, are silent.
+    norm is not positive, NaN included, are inactive.
     Proof: docs/proofs/tensor_cores.md, "Rows".
     """
     missing = BLOCK - len(values)
@@ -118,16 +118,16 @@ _put = compiled(put_block, donate_argnums=0)
 
 def _whole_rows(values: Any, factor: Any, norm: Any, tail: Any) -> tuple[Any, Any]:
     """Return rows with their constant column as whole numbers, and their scales."""
-    speaks = norm > 0.0
-    values = jnp.where(speaks[:, None], values, 0.0)
+    active = norm > 0.0
+    values = jnp.where(active[:, None], values, 0.0)
     largest = jnp.maximum(factor * jnp.max(jnp.abs(values), axis=1), jnp.abs(tail))
-    speaks &= largest > _SHORTEST
-    finest = LARGEST / jnp.where(speaks, largest, 1.0)
+    active &= largest > _SHORTEST
+    finest = LARGEST / jnp.where(active, largest, 1.0)
     entries = values * (factor * finest)[:, None]
     entries = jnp.concatenate([entries, (tail * finest)[:, None]], axis=1)
     whole = jnp.clip(jnp.round(entries), -LARGEST, LARGEST)
-    whole = jnp.where(speaks[:, None], whole, 0.0).astype(jnp.int32)
-    return whole, jnp.where(speaks, largest / LARGEST, 0.0)
+    whole = jnp.where(active[:, None], whole, 0.0).astype(jnp.int32)
+    return whole, jnp.where(active, largest / LARGEST, 0.0)
 
 
 def _words(limbs: Any) -> Any:
@@ -140,7 +140,7 @@ def _limbs(words: Any) -> Any:
 
 
 def gather(rows: DeviceRows, ids: Any) -> Members:
-    """Return the records of these numbers; an unused number gives a silent one."""
+    """Return the records of these numbers; an unused number gives an inactive one."""
     take = partial(jnp.take, indices=ids, axis=0, mode="fill", fill_value=0)
     facts = take(rows.facts)
     high, low = (_limbs(take(words)) for words in (rows.high, rows.low))

@@ -11,11 +11,10 @@ import numpy.typing as npt
 from jax import lax
 
 from dpscd.device.backend import compiled, exactly
-from dpscd.device.contribution import Numbers, contributions
+from dpscd.device.contribution import Numbers, contributions, work_type
 from dpscd.device.limbs import MOST, rounded_shared, sums
 from dpscd.device.random import draw_lot, draw_normals, key_of
 from dpscd.device.rows import DeviceRows, gather
-from dpscd.device.steps import work_type
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,13 +26,13 @@ _ALIGNED = 64
 class Job(NamedTuple):
     """Static facts of the compiled code: a loss and sizes; all public."""
 
-    loss: str  # one of :data:`~dpscd.device.steps.LOSSES`
+    loss: str  # one of :data:`~dpscd.device.contribution.LOSSES`
     outputs: int  # the shape of the shared vector is (outputs, width)
     width: int
     block: int  # members of a lot that are processed together
 
 
-class BrakeState(NamedTuple):
+class DampingState(NamedTuple):
     """Damping, the first and the last vector of a group, and the squares between them."""
 
     separability: Any
@@ -42,10 +41,10 @@ class BrakeState(NamedTuple):
     moved: Any
 
 
-def new_brake(start: float, shared: Any) -> BrakeState:
+def new_damping(start: float, shared: Any) -> DampingState:
     """Return the state before the first step."""
     # Arrays of their own: each is written in its place.
-    return BrakeState(
+    return DampingState(
         jnp.asarray(start, jnp.float64),
         shared.copy(),
         shared.copy(),
@@ -53,10 +52,10 @@ def new_brake(start: float, shared: Any) -> BrakeState:
     )
 
 
-def damping_before(rule: Any, step: Any, shared: Any, state: BrakeState) -> BrakeState:
+def damping_before(rule: Any, step: Any, shared: Any, state: DampingState) -> DampingState:
     """Return the state with the damping of a step that starts from the released `shared`.
 
-    By the rule of :mod:`dpscd.solvers.brake`.
+    By the rule of :mod:`dpscd.solvers.damping`.
     Guarantee: a function of public numbers and of released vectors.
     """
     place = step % rule.period
@@ -69,7 +68,7 @@ def damping_before(rule: Any, step: Any, shared: Any, state: BrakeState) -> Brak
     swings = (moved > rule.more * rule.expected) & (left < rule.left * moved)
     raised = jnp.minimum(2.0 * state.separability, rule.most)
     rises = swings & (place == rule.seen - 1)
-    return BrakeState(jnp.where(rises, raised, state.separability), first, shared, moved)
+    return DampingState(jnp.where(rises, raised, state.separability), first, shared, moved)
 
 
 class State(NamedTuple):
@@ -78,7 +77,7 @@ class State(NamedTuple):
     shared: Any
     average: Any
     dual: Any
-    brake: BrakeState
+    damping: DampingState
 
 
 def block_for(lot_size: float, outputs: int) -> int:
@@ -97,7 +96,7 @@ def new_state(job: Job, room: int, separability: float) -> State:
         shared,
         jnp.zeros_like(shared),
         jnp.zeros((room, job.outputs), work_type(job.loss)),
-        new_brake(separability, shared),
+        new_damping(separability, shared),
     )
 
 
@@ -128,7 +127,7 @@ def _lot_sum(
         members = gather(rows, mine)
         duals = jnp.take(dual, mine, axis=0, mode="fill", fill_value=0)
         found = contributions(
-            job.loss, numbers, state.brake.separability, members, shared, duals
+            job.loss, numbers, state.damping.separability, members, shared, duals
         )
         dual = dual.at[mine].set(
             duals + found.moves, mode="drop", unique_indices=True, indices_are_sorted=True
@@ -146,14 +145,14 @@ def _run_steps(
     first: Any, last: Any,
 ) -> State:  # fmt: skip
     def step(number: Any, state: State) -> State:
-        brake = damping_before(rule, number, state.shared, state.brake)
-        state = state._replace(brake=brake)
+        damping = damping_before(rule, number, state.shared, state.damping)
+        state = state._replace(damping=damping)
         lot = draw_lot(key, number, numbers.threshold, numbers.count, rows.room, job.block)
         total, dual = _lot_sum(job, rows, numbers, lot, state)
         noise = draw_normals(key, number, job.outputs * job.width)
         shared = release(total, noise.reshape(total.shape), numbers, state.shared)
         averaged = jnp.where(number >= numbers.average_from, shared, 0.0)
-        return State(shared, state.average + averaged, dual, brake)
+        return State(shared, state.average + averaged, dual, damping)
 
     found: State = lax.fori_loop(first, last, step, state)
     return found

@@ -16,9 +16,9 @@ from dpscd.errors import ModelFileError
 from dpscd.estimators.loading import load
 from dpscd.estimators.registry import kind_of
 from dpscd.estimators.shapes import BAND
-from dpscd.facts import Facts
 from dpscd.model.file import read_content
 from dpscd.model.fit import Fit
+from dpscd.planning.facts import Facts
 from dpscd.preprocessing.column_features import width_of, written
 from dpscd.preprocessing.declarations import Column, Cross
 from dpscd.preprocessing.schema import Schema

@@ -11,8 +11,8 @@ from dpscd.documents.described import Described
 from dpscd.documents.facts import best_guess, odds, percent
 from dpscd.errors import CalibrationError, ParameterError
 from dpscd.estimators.shapes import BAND
-from dpscd.planning import plan_fit
-from dpscd.plans import Plan
+from dpscd.planning.plan import Plan
+from dpscd.planning.rule import plan_fit
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.releases.training import Training
 from dpscd.rendering import number, whole

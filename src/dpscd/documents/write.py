@@ -19,9 +19,9 @@ from dpscd.documents.public import READ, column_facts
 from dpscd.documents.tradeoff import trade_off
 from dpscd.errors import ParameterError
 from dpscd.model.card import PrivacyCard
-from dpscd.privacy.budget import BudgetState, Reservation
+from dpscd.privacy.entries import BudgetState, Reservation
 from dpscd.privacy.ledger import Ledger
-from dpscd.privacy.unit import Unit
+from dpscd.privacy.relation import Unit
 from dpscd.rendering import number, rendered
 
 _MOST_COLUMNS = 60  # listed in a registry entry; the model's file has all of them

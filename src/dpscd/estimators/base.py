@@ -28,14 +28,14 @@ from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.sources import Arrays, DaskArrays, Given, Opened, RecordSource
 from dpscd.estimators.validation import check_rows, look_at_records
-from dpscd.facts import Facts
 from dpscd.information import ROBUST, is_robust
 from dpscd.model.card import PrivacyCard
 from dpscd.model.file import LOCAL, write_fit
 from dpscd.model.fit import Fit
 from dpscd.persons import SHARE, SUM, PersonFacts
-from dpscd.planning import default_constant, worth_standardising
-from dpscd.plans import Plan
+from dpscd.planning.facts import Facts
+from dpscd.planning.plan import Plan
+from dpscd.planning.rule import default_constant, worth_standardising
 from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.encoding import schema_facts
 from dpscd.preprocessing.refusals import redact_memory_errors

@@ -203,7 +203,7 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
         """
         scores = self._linear(X)
         if scores.shape[1] == 1:
-            return self.link_.log_chances(scores[:, 0])
+            return self.link_.log_probabilities(scores[:, 0])
         total: Floats = np.logaddexp.reduce(scores, axis=1, keepdims=True)
         return scores - total
 

@@ -11,10 +11,10 @@ import numpy as np
 from dpscd.errors import ParameterError, PrivacyWarning, UtilityWarning
 from dpscd.estimators.parameters import TABLE, given, is_auto
 from dpscd.estimators.validation import warn_user
-from dpscd.forecast import noise_warning
 from dpscd.information import ROBUST
 from dpscd.persons import SHARE
-from dpscd.planning import default_delta
+from dpscd.planning.forecast import noise_warning
+from dpscd.planning.rule import default_delta
 from dpscd.privacy.random import SecretSeed
 from dpscd.privacy.relation import FORMAL, PrivacyTarget, Relation
 

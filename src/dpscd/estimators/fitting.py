@@ -14,22 +14,20 @@ from sklearn.exceptions import ConvergenceWarning
 from dpscd._version import __version__
 from dpscd.errors import BudgetExceeded, ParameterError, WorkerError
 from dpscd.estimators.validation import warn_user
-from dpscd.facts import Facts
-from dpscd.forecast import fit_seconds
-from dpscd.kernels._jit import cache_folder, compiling_said
-from dpscd.kernels.ahead import compiling_beside
+from dpscd.kernels._jit import cache_folder, compiling_beside, compiling_said
 from dpscd.late import COMPILED
 from dpscd.link import Link
 from dpscd.model.fit import Fit, Numbers, numbers_of, prediction_numbers, run
-from dpscd.planning import plan_fit
-from dpscd.plans import Plan
+from dpscd.planning.facts import Facts
+from dpscd.planning.forecast import fit_seconds
+from dpscd.planning.plan import Plan
+from dpscd.planning.rule import plan_fit
 from dpscd.preprocessing.refusals import redact_errors
 from dpscd.privacy.accounting import library_version
 from dpscd.privacy.cost import Cost
 from dpscd.privacy.random import Source, source_for
-from dpscd.privacy.relation import PrivacyTarget
+from dpscd.privacy.relation import PrivacyTarget, Unit
 from dpscd.privacy.search import Search
-from dpscd.privacy.unit import Unit
 from dpscd.problem import Model, Problem
 from dpscd.progress import say_compiling, step_bar, waiting
 from dpscd.releases.base import Observer
@@ -87,7 +85,7 @@ class Charge:
             unit=unit.text,
             search=search,
         )
-        return self._ledger.seal(self.reservation) if self._seeded else ""
+        return self._ledger.stream_salt(self.reservation) if self._seeded else ""
 
     def commit(self) -> None:
         """Record that what was reserved has ended."""
@@ -119,9 +117,9 @@ class Fitting:
         plan = self.planned()
         # The budget: spent from here on, whatever happens.
         charge = Charge(self.ledger, self.facts.dataset, self.random_state)
-        seal = charge.reserve(plan.costs, self.target, self.name, self.facts.unit)
+        salt = charge.reserve(plan.costs, self.target, self.name, self.facts.unit)
         # From here on values of the data are used.
-        source = source_for(self.random_state, seal)
+        source = source_for(self.random_state, salt)
         with _spent(charge.reservation), waiting("reading"):
             store = redact_errors(read)
         if self.facts.engine != "numba":
@@ -136,7 +134,7 @@ class Fitting:
                 plan,
                 store,
                 lambda part: (
-                    source_for(self.random_state, f"{seal} {part}") if part else source
+                    source_for(self.random_state, f"{salt} {part}") if part else source
                 ),
                 progress=progress,
                 observer=observer,

@@ -118,7 +118,7 @@ class LinkedClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class, of shape (n_samples, 2)."""
         link = Link(self.scale, (self.caps[0], self.caps[1]))
-        return np.exp(link.log_chances(self.decision_function(X)))
+        return np.exp(link.log_probabilities(self.decision_function(X)))
 
 
 def to_sklearn(model: DPLinearModel | TableModel) -> Any:

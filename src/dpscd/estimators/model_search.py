@@ -32,14 +32,13 @@ from dpscd.estimators.table import TableModel
 from dpscd.estimators.validation import warn_user
 from dpscd.model.card import PrivacyCard
 from dpscd.model.fit import run
-from dpscd.plans import Plan
+from dpscd.planning.plan import Plan
 from dpscd.preprocessing.refusals import redact_memory_errors
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.filters import LARGEST_EPSILON
 from dpscd.privacy.random import Purpose, SecretSeed, Source, source_for
-from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.relation import RECORD, PrivacyTarget, Relation, Unit
 from dpscd.privacy.search import LEAST_STOP, search_points
-from dpscd.privacy.unit import RECORD, Unit
 from dpscd.progress import waiting
 
 _WORD = 2.0**64
@@ -224,8 +223,8 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         charge = Charge(self.ledger, self.dataset, self.random_state)
         costs = sum(plan.search.lists(), ())
         with refusals_noted(self):
-            seal = charge.reserve(costs, target, type(self).__name__, unit, plan.search)
-        source = source_for(self.random_state, f"{seal} search")
+            salt = charge.reserve(costs, target, type(self).__name__, unit, plan.search)
+        source = source_for(self.random_state, f"{salt} search")
         # From here on values of the data are used.
         # What runs say, or that something is compiled, would tell which there are.
         with waiting("searching"), warnings.catch_warnings(), redirect_stderr(io.StringIO()):

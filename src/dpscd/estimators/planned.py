@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from dpscd.errors import ParameterError
 from dpscd.estimators.kinds import Integer, check
 from dpscd.estimators.parameters import given
-from dpscd.facts import Facts
-from dpscd.forecast import (
+from dpscd.information import ROBUST
+from dpscd.persons import SHARE, SUM, PersonFacts
+from dpscd.planning.facts import Facts
+from dpscd.planning.forecast import (
     Finer,
     Forecast,
     duration,
@@ -21,11 +23,9 @@ from dpscd.forecast import (
     preparing_seconds,
     weakest_seen,
 )
-from dpscd.information import ROBUST
-from dpscd.persons import SHARE, SUM, PersonFacts
-from dpscd.planning import default_constant, default_delta, plan_fit, worth_standardising
-from dpscd.planning_inference import information_noise
-from dpscd.plans import Plan
+from dpscd.planning.inference import information_noise
+from dpscd.planning.plan import Plan
+from dpscd.planning.rule import default_constant, default_delta, plan_fit, worth_standardising
 from dpscd.preprocessing.column_features import width_of
 from dpscd.preprocessing.encoding import schema_facts
 from dpscd.preprocessing.schema import Schema, lined, schema_of, shaped
@@ -203,7 +203,7 @@ class _Question:
         return self.d if schema is None else sum(width_of(part) for part in schema.parts)
 
     def facts(self, target: PrivacyTarget, inference: str = "") -> Facts:
-        """Return the public facts of a fit; `inference` is as in :class:`dpscd.facts.Facts`."""
+        """Return the public facts of a fit; `inference` is as in `Facts`."""
         asked = bool(inference)
         d = self.features(target.epsilon, inference=asked)
         standardised = asked or worth_standardising(self.n, d, target)

@@ -24,15 +24,14 @@ from dpscd.estimators.table_answers import schema_chances
 from dpscd.estimators.validation import quietly
 from dpscd.model.file import write_fit
 from dpscd.model.fit import Fit, numbers_of, run
-from dpscd.plans import Plan
+from dpscd.planning.plan import Plan
 from dpscd.preprocessing import refusals
 from dpscd.preprocessing.containers import RowSource, is_dask
 from dpscd.preprocessing.refusals import redact_errors, redact_memory_errors
 from dpscd.preprocessing.stored_rows import StoredRows
 from dpscd.privacy.accounting import library_version
 from dpscd.privacy.random import source_for
-from dpscd.privacy.relation import PrivacyTarget, Relation
-from dpscd.privacy.unit import RECORD, Unit
+from dpscd.privacy.relation import RECORD, PrivacyTarget, Relation, Unit
 from dpscd.records.labels import ClassLabels, label_column, numbers_in
 from dpscd.records.tables import table_source
 from dpscd.releases.score import SCORE, Score, ScoredRecords
@@ -222,8 +221,8 @@ def private_score(
     plan = Plan(target, cast("Any", facts), (score,))
     # The budget: spent from here on, whatever happens.
     charge = Charge(ledger, dataset, random_state)
-    seal = charge.reserve(plan.costs, target, SCORE, records.unit)
-    source = source_for(random_state, seal)
+    salt = charge.reserve(plan.costs, target, SCORE, records.unit)
+    source = source_for(random_state, salt)
     # From here on values of the data are used.
     found = records.read(score.measure.needs_chances)
     state, answers = run(plan, found, lambda _: source)

@@ -26,9 +26,8 @@ from dpscd.preprocessing.refusals import redact_errors
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.privacy.cost import Cost
 from dpscd.privacy.random import Purpose, Source
-from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.relation import RECORD, PrivacyTarget, Relation, Unit
 from dpscd.privacy.search import Search, planned_search, reaches, search_claim, search_points
-from dpscd.privacy.unit import RECORD, Unit
 from dpscd.records.labels import label_column
 from dpscd.records.tables import table_source
 from dpscd.releases.score import Score

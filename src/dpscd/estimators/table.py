@@ -16,7 +16,7 @@ from dpscd.estimators.sources import DaskTable, Table
 from dpscd.estimators.table_answers import TableAnswers
 from dpscd.model.file import write_fit
 from dpscd.model.fit import Fit
-from dpscd.plans import Plan
+from dpscd.planning.plan import Plan
 from dpscd.preprocessing.cells import canonical, text_of
 from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.declarations import Target

@@ -1,24 +1,26 @@
 """The decorators of compiled functions, with a cache that notices edits.
 
-Numba's on-disk cache is keyed by the file of the compiled function alone: an edited callee in
-another file, a loss for instance, would go unnoticed. Here the cache folder is named after a
-hash of every source file that compiled code can come from, also those of other packages, whose
-losses are compiled into our kernels.
+Numba's cache on disk is keyed by the file of the compiled function alone, so an edited callee
+in another file would go unnoticed. Here the cache folder is named after a hash of every source
+file that compiled code can come from, also those of other packages.
 """
 
 import gc
 import hashlib
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property, update_wrapper, wraps
+from multiprocessing.spawn import get_executable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from dpscd.kernels.ahead import wait_for
+import numpy as np
+
 from dpscd.late import COMPILED, load
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,11 +33,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def source_hash() -> str:
-    """Return a hash of all files whose code is compiled, here and in neighbouring packages.
-
-    Those are the folders ``kernels`` and ``losses`` of every importable package whose name
-    begins with dpscd.
-    """
+    """Return a hash of ``kernels`` and ``losses`` of all importable packages named dpscd*."""
     digest = hashlib.sha256(load().__version__.encode())
     folders = {_PACKAGE.parent, *(Path(entry).resolve() for entry in sys.path if entry)}
     packages = {package for folder in folders for package in folder.glob("dpscd*")}
@@ -89,26 +87,19 @@ def jit(function: F) -> F:
 def jit_uncounted(function: F) -> F:
     """Compile like :func:`jit`, but without counting references to arrays.
 
-    Such a function, and those it calls, must neither create nor keep an array; the caller holds
-    them. Counting is atomic and can take longer than the work on a small array.
+    Such a function, and those it calls, must neither create nor keep an array.
     """
     return _compile(function, _nrt=False)
 
 
 def jit_inlined(function: F) -> F:
-    """Inline a small function into its callers, before their types are known.
-
-    It is then compiled once with each caller, and not by itself too.
-    """
+    """Inline a small function into its callers, before their types are known."""
     return _compile(function, inline="always")
 
 
 @contextmanager
 def compiling_said(say: Callable[[], None]) -> Iterator[None]:
-    """Call `say` once if something must be compiled in the block, not if it was cached.
-
-    Whether that happens follows from types and from this user's earlier runs.
-    """
+    """Call `say` once if something must be compiled in the block, not if it was cached."""
     load()
     from numba.core.event import Listener, install_listener
 
@@ -132,9 +123,8 @@ def compiling_said(say: Callable[[], None]) -> Iterator[None]:
 def interrupts_wait() -> Iterator[None]:
     """Delay an interrupt (Ctrl-C) until after the block.
 
-    LLVM calls Python back while it compiles or loads code. An exception there is lost, so the
-    program goes on, or ends silently. Only the main thread gets interrupts; nothing is done in
-    others.
+    LLVM calls Python back while it compiles or loads code, and an exception there is lost. Only
+    the main thread gets interrupts; nothing is done in others.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before is None:
@@ -151,10 +141,7 @@ def interrupts_wait() -> Iterator[None]:
 
 
 class _GarbageWaits:
-    """Suspend garbage collection in the block: few of a compiler's objects are garbage.
-
-    Threads may be in it at once; the last to leave restores the state that the first found.
-    """
+    """Suspend garbage collection in the block; the last of several threads restores it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -189,10 +176,7 @@ def _uninterrupted(function: Any, compile_for: Callable[..., Any]) -> Callable[.
 
 
 class _Late:
-    """A function that is compiled when it is first called, or called by compiled code.
-
-    It stands for Numba's dispatcher, which is made then: everything else is asked of that.
-    """
+    """A function that is compiled when it is first called: it stands for Numba's dispatcher."""
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
         update_wrapper(self, function)
@@ -227,3 +211,85 @@ _making = threading.RLock()
 
 def _compile(function: F, **options: Any) -> F:
     return cast(F, _Late(function, options)) if COMPILED else function
+
+
+# The other process imports from where this one does, and from nowhere else.
+_CHILD = """
+import sys
+name, outputs, *sys.path[:] = sys.argv[1:]
+compile_training(name, int(outputs))
+"""
+
+# The kernel, and its file.
+_KERNEL = ("dpscd.kernels.packed", "_advance")
+
+# Seconds after which a process is thought to hang: compiling takes three on a quiet machine.
+_LONGEST = 120.0
+
+_lock = threading.Lock()
+_beside: subprocess.Popen[bytes] | None = None
+
+
+def compile_training(loss: str, outputs: int) -> None:
+    """Compile the training kernel of dense records, one thread, for 1 or several outputs."""
+    from dpscd import losses
+    from dpscd.kernels.dual import StepConstants
+    from dpscd.kernels.pack import empty_pack
+    from dpscd.kernels.packed import advance_packed
+
+    pack = empty_pack(1, 1, 0.0)
+    ids, starts = np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)  # no step at all
+    dual, shared, normals = np.zeros((1, outputs)), np.zeros((outputs, 1)), np.empty((0, 1))
+    constants = StepConstants(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    chunk = ids, starts, normals, 0, dual, shared, np.zeros_like(shared)
+    advance_packed(losses.called(loss)(), pack, constants, *chunk)
+
+
+@contextmanager
+def compiling_beside(folder: Path, loss: str | None, outputs: int) -> Iterator[None]:
+    """Let another process compile the training kernel during the block, if it is not cached.
+
+    `folder` is Numba's cache of this package's functions; `loss` is None if the kernel is not
+    needed. Nothing of it depends on records.
+    """
+    global _beside
+    with _lock:
+        began = loss is not None and _beside is None and _pays(folder)
+        if began:
+            _beside = _begin(str(loss), outputs)
+    try:
+        yield
+    finally:
+        if began:
+            with _lock:
+                process, _beside = _beside, None
+            if process is not None:
+                process.kill()  # almost always it has ended
+                process.wait()
+
+
+def wait_for(module: str, name: str) -> None:
+    """Return when this function is in the cache, or will not be put there."""
+    process = _beside
+    if (module, name) == _KERNEL and process is not None:
+        try:
+            process.wait(_LONGEST)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def _pays(folder: Path) -> bool:
+    cores = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
+    module, name = _KERNEL
+    cached = any(folder.glob(f"*/{module.rpartition('.')[2]}.{name}-*.nbi"))
+    # A program that was frozen into one file would run itself again instead of Python.
+    return len(cores) > 1 and not cached and not getattr(sys, "frozen", False)
+
+
+def _begin(loss: str, outputs: int) -> subprocess.Popen[bytes] | None:
+    quiet = subprocess.DEVNULL
+    command = [get_executable(), "-I", "-c", _CHILD, loss, str(outputs), *sys.path]
+    try:
+        return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)  # noqa: S603 - our own
+    except (OSError, TypeError, ValueError):  # no such program, none known, or a strange path
+        return None

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from dpscd.kernels._jit import jit_inlined
 from dpscd.kernels._memory import on_lines
 from dpscd.kernels.dual import StepConstants
-from dpscd.kernels.margin import MARGIN
+from dpscd.kernels.rows import MARGIN
 from dpscd.late import overload, register_jitable
 from dpscd.losses import Loss, dual_step, fill_steps, is_joint
 
@@ -28,7 +28,7 @@ class BlockBuffer(NamedTuple):
     steps: Floats  # predictions at first
     duals: Floats
     cells: npt.NDArray[np.int32]
-    room: Floats  # for joint losses: four numbers a row
+    workspace: Floats  # for joint losses: four numbers a row
 
 
 def new_buffer(outputs: int, block: int) -> BlockBuffer:
@@ -76,7 +76,7 @@ def _fill_separate(
         steps, duals = buffer.steps[k], buffer.duals[k]
         for b in range(count):
             label, weight = buffer.label[b], buffer.weight[b]
-            weight = weight if weight > 0.0 else 1.0  # it will not speak
+            weight = weight if weight > 0.0 else 1.0  # it is inactive
             if outputs > 1:
                 label = 1.0 if label == k else -1.0
             curvature = _curvature(constants, buffer, b)
@@ -89,12 +89,12 @@ def _fill_separate(
 @register_jitable
 def _fill_joint(loss: Loss, constants: StepConstants, count: int, buffer: BlockBuffer) -> None:
     """Fill steps for all outputs together."""
-    weight, curvature = buffer.squares, buffer.room[3]
+    weight, curvature = buffer.squares, buffer.workspace[3]
     for b in range(count):
-        weight[b] = buffer.weight[b] if buffer.weight[b] > 0.0 else 1.0  # it will not speak
+        weight[b] = buffer.weight[b] if buffer.weight[b] > 0.0 else 1.0  # it is inactive
         curvature[b] = _curvature(constants, buffer, b)
-    steps = buffer.steps
-    fill_steps(loss, count, buffer.label, weight, curvature, buffer.duals, steps, buffer.room)
+    steps, duals = buffer.steps, buffer.duals
+    fill_steps(loss, count, buffer.label, weight, curvature, duals, steps, buffer.workspace)
     for b in range(count):
         buffer.squares[b] = 0.0
     for k in range(steps.shape[0]):
@@ -117,9 +117,9 @@ def shorten_alone(constants: StepConstants, count: int, buffer: BlockBuffer) -> 
     limit = constants.clip * MARGIN
     for b in range(count):
         length = math.sqrt(buffer.squares[b]) * buffer.norm[b]
-        speaks = (buffer.norm[b] > 0.0) & (buffer.weight[b] > 0.0) & (length < np.inf)
+        active = (buffer.norm[b] > 0.0) & (buffer.weight[b] > 0.0) & (length < np.inf)
         factor = limit / length if length > limit else 1.0
-        buffer.squares[b] = factor if speaks else 0.0
+        buffer.squares[b] = factor if active else 0.0
 
 
 @jit_inlined

@@ -1,8 +1,7 @@
 """Exponentials, normals and lots from random words.
 
 Every real number drawn here has full *relative* precision: its exponent and its mantissa come
-from different words. A 53-bit uniform would leave gaps in the tails of the normals, and gaps
-distinguish neighbouring data sets.
+from different words. A 53-bit uniform would leave gaps in the tails of the normals.
 """
 
 import math
@@ -26,7 +25,7 @@ PAIR_WORDS = 4
 LARGEST_NORMAL = 13.43
 
 #: A pair shorter than this is the one that its words stand for. Longer ones, which have
-#: a chance of 2^-129, all come from the same uniforms: there the exponent's bits end.
+#: a probability of 2^-129, all come from the same uniforms: there the exponent's bits end.
 FAITHFUL_RADIUS = 13.37
 
 #: A drawn normal is within this distance of an exact one: 32 units of 2^-53
@@ -76,9 +75,9 @@ def _exponent(word: int) -> Any:
 def exponential(high: int, more: int, low: int) -> float:
     """Turn three random words into one exponential of mean 1.
 
-    The leading zeros of `high`, and of `more` should it be zero, give the exponent of a
-    uniform on (0, 1/2); the upper 51 bits of `low` give its mantissa, and the last bit
-    of `low` the side: the logarithm is taken from the end of (0, 1) that is closer.
+    The leading zeros of `high`, and of `more` if it is zero, give the exponent of a uniform on
+    (0, 1/2); the upper 51 bits of `low` give its mantissa, and the last bit of `low` the side:
+    the logarithm is taken from the end of (0, 1) that is closer.
     """
     exponent = _exponent(high)
     further = _exponent(more)
@@ -169,9 +168,9 @@ _BLOCK = 64
 def wait_of(word: int) -> float:
     """Return an exponential of mean 1 from a word, or minus a bound that it exceeds.
 
-    The leading zeros of the upper 13 bits give the exponent of a uniform on (0, 1), the lower
-    51 its mantissa. If all 13 are zero the exponential is longer than 13 log(2), by another
-    exponential, which takes another word.
+    The upper 13 bits give the exponent of a uniform on (0, 1), the lower 51 its mantissa. If
+    all 13 are zero the exponential is longer than 13 log(2), by another exponential, which
+    takes another word.
     """
     upper = np.float64(word >> np.uint64(51))
     exponent = (np.float64(upper).view(np.int64) >> _EXPONENT) - _ONE_BITS  # 12 - zeros
@@ -183,23 +182,16 @@ def wait_of(word: int) -> float:
 
 
 def fill_lots(
-    words: Words,
-    rows: int,
-    decay: float,
-    step: int,
-    last: int,
-    waited: float,
-    ids: Ints,
+    words: Words, rows: int, decay: float, step: int, last: int, waited: float, ids: Ints,
     starts: Ints,
-) -> tuple[int, int, float]:
+) -> tuple[int, int, float]:  # fmt: skip
     """Fill in Poisson lots from skips; stop early only when a step's words run out.
 
     `words`, of shape (steps, skips), almost always gives one word per skip. A skip is the whole
     part of an exponential divided by `decay` = ``-log(1 - rate)``. The members of step t are
     ``ids[starts[t]:starts[t + 1]]``. Returned are step, last and waited: ``(steps, -1, 0.0)``
-    when done; otherwise where the words ran out (the step, the record after which to look, and
-    the known part of the exponential over `decay`), to continue with more words. Nothing is
-    dropped.
+    when done; otherwise where to continue with more words (the step, the record after which to
+    look, and the known part of the exponential over `decay`). Nothing is dropped.
     """
     return _fill_lots(words, rows, decay, step, last, waited, ids, starts, np.empty(_BLOCK))
 
@@ -245,3 +237,77 @@ def shuffle(words: Words, order: Ints) -> None:
         uniform = np.float64(words[i] >> np.uint64(11)) * 2.0**-53
         j = int(uniform * (i + 1))
         order[i], order[j] = order[j], order[i]
+
+
+# Places in the state of a walk: the last member; of the skip that is being drawn the records
+# passed so far, and what is left of the total; the first word of the run, its lowest, and
+# how many there are.
+_LAST, _PASSED, _LEFT, _FIRST, _LOWEST, _LENGTH = range(6)
+
+
+def new_walk() -> Ints:
+    """Return the state of a walk before the first record."""
+    walk = np.zeros(6, np.int64)
+    walk[_LAST] = -1
+    return walk
+
+
+@jit
+def fill_exact_lots(
+    words: Words, bits: int, rows: int, share: int, step: int, walk: Ints, ids: Ints,
+    starts: Ints,
+) -> int:  # fmt: skip
+    """Fill in Poisson lots without rounding; stop early only when a step's words run out.
+
+    Von Neumann's method for an exponential, on whole numbers: words of m = `bits` bits are
+    drawn while each is smaller than the one before; the first one, w, is kept if their number
+    was odd, which has probability ``(1 - 2^-m)^w`` exactly; otherwise 2^m is added and the
+    method starts again. The total over `share`, s, is the skip: a record is drawn with
+    probability ``1 - (1 - 2^-m)^s``. A skip takes 4.3 words on average. Returned is the number
+    of steps when done; otherwise the step whose words ran out, to continue with more words and
+    the same `walk`. Nothing is dropped.
+
+    Guarantee: bits of different records are independent and have one probability, exactly.
+    Proof: docs/proofs/shared_vector.md, "Lots".
+    """
+    shift = np.uint64(64 - bits)
+    one = np.int64(1) << np.int64(bits)
+    passed_more, left_more = one // share, one % share
+    last, passed, left = walk[_LAST], walk[_PASSED], walk[_LEFT]
+    first, lowest, length = walk[_FIRST], walk[_LOWEST], walk[_LENGTH]
+    at = starts[step]
+    while step < words.shape[0]:
+        for place in range(words.shape[1]):
+            word = np.int64(words[step, place] >> shift)
+            if length == 0:
+                first, lowest, length = word, word, 1
+                continue
+            if word < lowest:
+                lowest = word
+                length += 1
+                continue
+            if length % 2 == 1:
+                last += 1 + passed + (left + first) // share
+                passed = left = 0
+                if last < rows:
+                    ids[at] = last
+                    at += 1
+            else:
+                passed += passed_more
+                left += left_more
+                if left >= share:
+                    passed += 1
+                    left -= share
+                if last + 1 + passed >= rows:
+                    last = rows
+            length = 0
+            if last >= rows:
+                break
+        starts[step + 1] = at
+        if last < rows:
+            break
+        step += 1
+        last, passed, left = -1, 0, 0
+    walk[_LAST], walk[_PASSED], walk[_LEFT] = last, passed, left
+    walk[_FIRST], walk[_LOWEST], walk[_LENGTH] = first, lowest, length
+    return step

@@ -32,7 +32,7 @@ _BLOCK_BYTES = 2**18
 _LINES = 16
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Workspace of a block of members, with the model that they see."""
 
     models: Singles  # the shared vector, one row an output, each over a power of two
@@ -40,17 +40,17 @@ class Room(NamedTuple):
     buffer: BlockBuffer
 
 
-def new_room(pack: Pack, outputs: int, most: int = 0) -> Room:
+def new_workspace(pack: Pack, outputs: int, most: int = 0) -> Workspace:
     """Return the workspace of a block, or of `most` members if those are more."""
     models = on_lines((outputs, pack.padded), np.float32)
     models[:] = 0.0  # behind the shared vector they are not written any more
-    return Room(models, np.empty(outputs), new_buffer(outputs, max(block_of(pack), most)))
+    return Workspace(models, np.empty(outputs), new_buffer(outputs, max(block_of(pack), most)))
 
 
 def several(outputs: int) -> bool | None:
     """Return True if there are several outputs, and None if there is one.
 
-    None has a type of its own, so code for several outputs is then left out of the compiled
+    None has a type of its own: code for several outputs is then left out of the compiled
     kernel.
     """
     return True if outputs > 1 else None
@@ -62,7 +62,7 @@ def block_of(pack: Pack) -> int:
 
 
 @jit_inlined
-def fill_models(shared: Floats, strength: float, room: Room) -> None:
+def fill_models(shared: Floats, strength: float, work: Workspace) -> None:
     """Fill in the models: the shared vector over powers of two, and those over strength."""
     for k in range(shared.shape[0]):
         largest = 0.0
@@ -70,8 +70,8 @@ def fill_models(shared: Floats, strength: float, room: Room) -> None:
             largest = max(largest, abs(shared[k, j]))
         unit = math.ldexp(1.0, math.frexp(largest)[1])
         for j in range(shared.shape[1]):
-            room.models[k, j] = np.float32(shared[k, j] / unit)
-        room.gains[k] = unit / strength
+            work.models[k, j] = np.float32(shared[k, j] / unit)
+        work.gains[k] = unit / strength
 
 
 @register_jitable(fastmath=REORDERED)
@@ -87,10 +87,7 @@ def _product(cells: Shorts, i: int, model: Singles, size: int) -> np.float32:
 def _eight_products(
     cells: Shorts, i: int, models: Singles, k: int, size: int
 ) -> tuple[np.float32, ...]:
-    """Return the inner products of a row with eight models, from the k-th on.
-
-    One row at a time: with several, how terms are summed could depend on a row's place.
-    """
+    """Return the inner products of a row with eight models, from the k-th on."""
     a = b = c = d = e = f = g = h = np.float32(0.0)
     for j in range(size):
         x = np.float32(cells[i, j])
@@ -106,9 +103,9 @@ def _eight_products(
 
 
 @register_jitable
-def _predict_eights(pack: Pack, ids: Ints, eights: int, room: Room) -> None:
+def _predict_eights(pack: Pack, ids: Ints, eights: int, work: Workspace) -> None:
     """Fill in predictions of the first `eights` outputs, a multiple of eight."""
-    models, gains, buffer = room.models, room.gains, room.buffer
+    models, gains, buffer = work.models, work.gains, work.buffer
     # Eight models stay in the first cache while all rows pass by, each converted once.
     for k in range(0, eights, 8):
         for b in range(ids.shape[0]):
@@ -120,10 +117,15 @@ def _predict_eights(pack: Pack, ids: Ints, eights: int, room: Room) -> None:
 
 @jit_inlined
 def read_members(
-    pack: Pack, ids: Ints, coming: Ints, room: Room, dual: Floats, many: bool | None = None
+    pack: Pack,
+    ids: Ints,
+    coming: Ints,
+    work: Workspace,
+    dual: Floats,
+    many: bool | None = None,
 ) -> None:
     """Lay out what the members `ids` need for their steps; prefetch the `coming` ones."""
-    models, gains, buffer = room.models, room.gains, room.buffer
+    models, gains, buffer = work.models, work.gains, work.buffer
     outputs = models.shape[0]
     eights = 0
     if many is not None:
@@ -146,7 +148,7 @@ def read_members(
                 product = np.float64(_product(pack.cells, i, models[k], pack.padded))
                 buffer.steps[k, b] = product * (scale * gains[k])
     if many is not None:
-        _predict_eights(pack, ids, eights, room)
+        _predict_eights(pack, ids, eights, work)
 
 
 @register_jitable
@@ -216,23 +218,24 @@ def add_outputs(
 @jit_inlined
 def add_members(
     loss: Loss, pack: Pack, constants: StepConstants, ids: Ints, begin: int, end: int,
-    after: int, block: int, room: Room, dual: Floats, total: Ints, many: bool | None = None,
+    after: int, block: int, work: Workspace, dual: Floats, total: Ints,
+    many: bool | None = None,
 ) -> None:  # fmt: skip
     """Add the contributions of the members ``ids[begin:end]`` to `total`; move their duals.
 
     Those to be processed next begin at ``ids[after]``; `block` are processed at a time. The
     secret `dual`, of shape (records, outputs), and the int64 `total`, sums in cells of shape
-    (outputs, padded), are changed in place. `many` is :func:`several`'s.
+    (outputs, padded), are changed in place.
 
     Guarantee: that of :func:`~dpscd.kernels.block.solve_block` for every member. The total is
     exact.
     """
-    buffer = room.buffer
+    buffer = work.buffer
     for first in range(begin, end, block):
         last = min(first + block, end)
         then = last if last < end else after
         members = ids[first:last]
-        read_members(pack, members, ids[then : then + block], room, dual, many)
+        read_members(pack, members, ids[then : then + block], work, dual, many)
         solve_block(loss, constants, members.shape[0], buffer)
         for k in range(total.shape[0]):
             for b in range(members.shape[0]):

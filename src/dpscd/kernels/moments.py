@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.kernels._jit import jit, jit_inlined, jit_uncounted
-from dpscd.kernels.margin import MARGIN
 from dpscd.kernels.rows import (
+    MARGIN,
     Rows,
     add,
     add_squares,
@@ -37,11 +37,11 @@ def add_moments(rows: Rows, weights: Floats, cell: float, total: Floats) -> None
     """Add every record's ``(x, x * x) / sqrt(2)``, in multiples of `cell`, to `total`.
 
     Rows are at most 1 long and have no constant column. A record counts once if its weight is
-    positive, else not at all. Contributions are cut toward zero to multiples of the power of
-    two `cell`; `total`, of shape (2, width), is in cells.
+    positive. Contributions are cut toward zero to multiples of the power of two `cell`;
+    `total`, of shape (2, width), is in cells.
 
-    Guarantee: a record adds a vector of length at most 1, whatever it holds, and sums are
-    exact while they stay below 2^53 cells.
+    Guarantee: a record adds a vector of length at most 1, whatever it holds, and sums are exact
+    while they stay below 2^53 cells.
     Proof: docs/proofs/moments.md.
     """
     scale = _scale(cell)
@@ -57,11 +57,9 @@ def add_person_moments(
 ) -> None:
     """Add every person's mean of ``(x, x * x) / sqrt(2)``, in multiples of `cell`, to `total`.
 
-    A person's rows begin at `starts`; the mean is over those that count.
-
     Guarantee: a person adds a vector of length at most 1, however many rows it has: a mean of
-    such vectors, cut toward zero once. A person of one row adds what :func:`add_moments` lets
-    a record add, to the last bit.
+    such vectors, cut toward zero once. A person of one row adds what a record adds, to the last
+    bit.
     Proof: docs/proofs/persons.md, "Other releases".
     """
     scale = _scale(cell)
@@ -100,8 +98,8 @@ def fill_person_means(
     `each` has shape (numbers, rows), `out` (numbers, persons); a person's rows begin at
     `starts`.
 
-    Guarantee: a function of the person's own rows to the last bit, added in their order; of
-    one row, the number itself.
+    Guarantee: a function of the person's own rows to the last bit, added in their order; of one
+    row, the number itself.
     Requires: strict floating point; no fastmath.
     """
     for k in range(each.shape[0]):

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.kernels._jit import jit
-from dpscd.kernels.rows import Rows, pick_layout
-from dpscd.late import overload, register_jitable
+from dpscd.kernels.rows import Rows, by_layout
+from dpscd.late import register_jitable
 
 # Lengths below this count as this: squares of smaller numbers underflow.
 _SHORTEST = 2.0**-300
@@ -45,22 +45,14 @@ def _well_formed_csr(rows, i):
     return True
 
 
+@by_layout(_entries_dense, _entries_csr)
 def _entries(rows: Rows, i: int) -> npt.NDArray[Any]:
-    return pick_layout(rows, _entries_dense, _entries_csr)(rows, i)
+    """Return the values of a row."""
 
 
+@by_layout(_well_formed_dense, _well_formed_csr)
 def _well_formed(rows: Rows, i: int) -> bool:
-    return pick_layout(rows, _well_formed_dense, _well_formed_csr)(rows, i)
-
-
-@overload(_entries)
-def _entries_overload(rows, i):
-    return pick_layout(rows, _entries_dense, _entries_csr)
-
-
-@overload(_well_formed)
-def _well_formed_overload(rows, i):
-    return pick_layout(rows, _well_formed_dense, _well_formed_csr)
+    """Return whether the indices of a row are in range and rise."""
 
 
 @jit
@@ -79,8 +71,7 @@ def largest_of(x: npt.NDArray[Any]) -> float:
 def _square_product(x: npt.NDArray[Any], unit: float) -> float:
     """Return the sum of the squares of ``unit x``, in four interleaved sums.
 
-    Written out, because an order that the compiler may choose differs between single and double
-    precision, and between processors.
+    The order is fixed: one that the compiler chose would differ between types of numbers.
     """
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     whole = x.shape[0] - x.shape[0] % 4
@@ -120,13 +111,11 @@ def measure_rows(rows: Rows, row_bound: float, scale: float) -> None:
     Rows longer than `row_bound` are scaled down to it; all are divided by `scale`, the length
     of the longest possible ``(row, constant)``.
 
-    Guarantee: ``norm[i] (1 + 2^-40)`` is at least the length of ``(factor x_i, tail)``
-    as later operations compute it, for every input. Both numbers are a function of the row's
-    values and the public ones, to the last bit: not of the other rows, nor of whether the
-    values are kept in single or double precision. A row that holds a NaN, an infinity
-    or, in CSR, a pointer or index that is out of range or not larger than the one before it
-    (a duplicate would count twice) gets norm NaN: every kernel then lets it contribute
-    nothing.
+    Guarantee: ``norm[i] (1 + 2^-40)`` is at least the length of ``(factor x_i, tail)`` as later
+    operations compute it, for every input. Both numbers are a function of the row's values and
+    the public ones, to the last bit, in single or double precision. A row that holds a NaN, an
+    infinity or, in CSR, a pointer or index that is out of range or does not rise gets norm NaN:
+    every kernel then lets it contribute nothing.
     Requires: strict floating point; no fastmath.
     Proof: docs/proofs/shared_vector.md, "The contribution of one record".
     """

@@ -1,9 +1,8 @@
 """Dense records in fixed point: the input of the private dense kernel.
 
-A record ``(factor x, tail)`` is stored as whole numbers ``q`` of 16 bits and one ``scale``,
-with ``|q| <= 32767`` and ``scale = largest entry / 32767``: half the memory of float32, and
-sums of multiples of ``q`` are whole numbers, exact in any order. The scale, norm, label and
-weight of a row follow its numbers, so that a record is a few neighbouring lines of memory.
+A record ``(factor x, tail)`` is stored as whole numbers ``q`` of 16 bits, ``|q| <= 32767``, and
+one ``scale``: half the memory of float32, and sums of multiples of ``q`` are exact in any
+order. Scale, norm, label and weight of a row follow its numbers.
 """
 
 import math
@@ -22,7 +21,7 @@ from dpscd.kernels.rows import DenseRows
 Floats = npt.NDArray[np.float64]
 Shorts = npt.NDArray[np.int16]
 
-#: The largest whole number of a row; every row that is not silent has it, up to its sign.
+#: The largest whole number of a row; every row that is not inactive has it, up to its sign.
 LARGEST = 32767
 
 #: Places in the state of a record, and their number.
@@ -102,10 +101,9 @@ def fill_pack(rows: DenseRows, records: Records, pack: Pack, first: int) -> None
 
     `records` are the labels and weights of all records.
 
-    Guarantee: record i is replaced by ``scale q``, a function of this record alone, each
-    entry within ``2^-16`` of its largest one. ``norm (1 + 2^-40)`` is at least the
-    length of ``scale q``, computed from the whole numbers. Records whose norm is not
-    positive, NaN included, get norm 0: they contribute nothing.
+    Guarantee: record i is replaced by ``scale q``, a function of this record alone, each entry
+    within ``2^-16`` of its largest one. ``norm (1 + 2^-40)`` is at least the length of ``scale
+    q``. Records whose norm is not positive, NaN included, get norm 0: they contribute nothing.
     """
     features = rows.values.shape[1]
     for i in range(rows.values.shape[0]):

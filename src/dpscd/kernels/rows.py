@@ -6,7 +6,9 @@ intercept (0 without one). ``norm`` is an upper bound of that vector's length, u
 2^-40 of it. Vectors that meet rows have one more entry when there is a tail.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,12 @@ from dpscd.kernels._jit import REORDERED
 from dpscd.kernels._memory import LINE, prefetch
 from dpscd.late import overload
 
+F = TypeVar("F", bound=Callable[..., Any])
 Floats = npt.NDArray[np.float64]
+
+#: Contributions are shortened to this part of what is allowed, so that rounding in norms,
+#: scales, squares and products can never lift one above its bound.
+MARGIN = 1.0 - 2.0**-20
 
 # How many records ahead their own numbers are asked for, then their rows, then what sparse
 # rows meet; and bytes of a row, after which the memory goes on by itself.
@@ -198,14 +205,39 @@ def _look_ahead_csr(rows, ids, p, vector):
                 prefetch(vector, rows.indices[q], 8)
 
 
+def pick_layout(rows: Any, dense: Any, csr: Any) -> Any:
+    """Return the operation for the layout of `rows`: a value, or its type when compiled."""
+    # Called with a value by Python and with a Numba type (instance_class) by overloads.
+    kind = getattr(rows, "instance_class", None) or type(rows)
+    return dense if kind is DenseRows else csr
+
+
+def by_layout(dense: Any, csr: Any, **options: Any) -> Callable[[F], F]:
+    """Return a decorator: in Python and compiled, call the operation of the rows' layout."""
+
+    def declare(function: F) -> F:
+        @wraps(function)
+        def call(rows: Any, *others: Any) -> Any:
+            return pick_layout(rows, dense, csr)(rows, *others)
+
+        @overload(call, strict=False, jit_options=options)
+        def choose(rows: Any, *others: Any) -> Any:  # pragma: no cover - runs in the compiler
+            return pick_layout(rows, dense, csr)
+
+        return cast(F, call)
+
+    return declare
+
+
+@by_layout(_dot_dense, _dot_csr, fastmath=REORDERED)
 def dot(rows: Rows, i: int, vector: Floats) -> float:
     """Return the inner product of record `i` with `vector`, its terms in any order.
 
     For what is not private: the order may differ between types of numbers.
     """
-    return pick_layout(rows, _dot_dense, _dot_csr)(rows, i, vector)
 
 
+@by_layout(_ordered_dot_dense, _dot_csr)
 def ordered_dot(rows: Rows, i: int, vector: Floats) -> float:
     """Return the inner product of record `i` with `vector`, in one order of its terms.
 
@@ -213,14 +245,14 @@ def ordered_dot(rows: Rows, i: int, vector: Floats) -> float:
     type the values are kept in and wherever the row stands.
     Requires: strict floating point; no fastmath.
     """
-    return pick_layout(rows, _ordered_dot_dense, _dot_csr)(rows, i, vector)
 
 
+@by_layout(_add_dense, _add_csr)
 def add(rows: Rows, i: int, scale: float, vector: Floats) -> None:
     """Add `scale` times record `i` to `vector`."""
-    pick_layout(rows, _add_dense, _add_csr)(rows, i, scale, vector)
 
 
+@by_layout(_add_truncated_dense, _add_truncated_csr)
 def add_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> None:
     """Add `scale` times record `i` to `vector`, each entry cut to a whole number.
 
@@ -229,9 +261,9 @@ def add_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> None:
     not depend on the order of the records, while they stay below 2^53.
     Requires: strict floating point; no fastmath.
     """
-    pick_layout(rows, _add_truncated_dense, _add_truncated_csr)(rows, i, scale, vector)
 
 
+@by_layout(_add_squares_truncated_dense, _add_squares_truncated_csr)
 def add_squares_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> None:
     """Add `scale` times the squares of record `i`'s features, each cut to a whole number.
 
@@ -239,15 +271,14 @@ def add_squares_truncated(rows: Rows, i: int, scale: float, vector: Floats) -> N
     three products); the constant column is left out.
     Requires: strict floating point; no fastmath.
     """
-    pick = pick_layout(rows, _add_squares_truncated_dense, _add_squares_truncated_csr)
-    pick(rows, i, scale, vector)
 
 
+@by_layout(_add_squares_dense, _add_squares_csr)
 def add_squares(rows: Rows, i: int, scale: float, vector: Floats) -> None:
     """Add `scale` times the squares of record `i`'s features to `vector`."""
-    pick_layout(rows, _add_squares_dense, _add_squares_csr)(rows, i, scale, vector)
 
 
+@by_layout(_move_out_dense, _move_out_csr)
 def move_out(
     rows: Rows, i: int, vector: Floats, places: Any, entries: Floats, count: int
 ) -> int:
@@ -256,62 +287,13 @@ def move_out(
     Dense rows have all entries. The list, `places` and `entries`, is `count` long before, has
     room for all of `vector`, and holds no place twice. Returned is its new length.
     """
-    pick = pick_layout(rows, _move_out_dense, _move_out_csr)
-    return int(pick(rows, i, vector, places, entries, count))
 
 
+@by_layout(_look_ahead_dense, _look_ahead_csr)
 def look_ahead(rows: Rows, ids: npt.NDArray[np.int64], p: int, vector: Floats) -> None:
     """Prefetch what records after ``ids[p]`` need to meet `vector`."""
-    pick_layout(rows, _look_ahead_dense, _look_ahead_csr)(rows, ids, p, vector)
 
 
 def row_width(rows: Rows) -> int:
     """Return the number of features, without the constant column."""
     return int(rows.values.shape[1]) if isinstance(rows, DenseRows) else rows.width
-
-
-def pick_layout(rows: Any, dense: Any, csr: Any) -> Any:
-    """Return the operation for the layout of `rows`: a value, or its type when compiled."""
-    # Called with a value by Python and with a Numba type (instance_class) by overloads.
-    kind = getattr(rows, "instance_class", None) or type(rows)
-    return dense if kind is DenseRows else csr
-
-
-@overload(dot, jit_options={"fastmath": REORDERED})
-def _dot(rows, i, vector):
-    return pick_layout(rows, _dot_dense, _dot_csr)
-
-
-@overload(ordered_dot)
-def _ordered_dot(rows, i, vector):
-    return pick_layout(rows, _ordered_dot_dense, _dot_csr)
-
-
-@overload(add)
-def _add(rows, i, scale, vector):
-    return pick_layout(rows, _add_dense, _add_csr)
-
-
-@overload(add_truncated)
-def _add_truncated(rows, i, scale, vector):
-    return pick_layout(rows, _add_truncated_dense, _add_truncated_csr)
-
-
-@overload(add_squares_truncated)
-def _add_squares_truncated(rows, i, scale, vector):
-    return pick_layout(rows, _add_squares_truncated_dense, _add_squares_truncated_csr)
-
-
-@overload(add_squares)
-def _add_squares(rows, i, scale, vector):
-    return pick_layout(rows, _add_squares_dense, _add_squares_csr)
-
-
-@overload(move_out)
-def _move_out(rows, i, vector, places, entries, count):
-    return pick_layout(rows, _move_out_dense, _move_out_csr)
-
-
-@overload(look_ahead)
-def _look_ahead(rows, ids, p, vector):
-    return pick_layout(rows, _look_ahead_dense, _look_ahead_csr)

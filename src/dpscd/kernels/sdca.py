@@ -26,14 +26,9 @@ _AHEAD = 8
 
 @jit_uncounted
 def sweep(
-    loss: Loss,
-    rows: Rows,
-    records: Records,
-    strength: float,
-    order: Ints,
-    dual: Floats,
+    loss: Loss, rows: Rows, records: Records, strength: float, order: Ints, dual: Floats,
     shared: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Run one epoch of SDCA, one exact coordinate step after the other: not private."""
     outputs, count = shared.shape[0], order.shape[0]
     for p in range(count):
@@ -61,14 +56,9 @@ def sweep(
 
 @jit
 def objectives(
-    loss: Loss,
-    rows: Rows,
-    records: Records,
-    strength: float,
-    k: int,
-    dual: Floats,
+    loss: Loss, rows: Rows, records: Records, strength: float, k: int, dual: Floats,
     shared: Floats,
-) -> tuple[float, float]:
+) -> tuple[float, float]:  # fmt: skip
     """Return the sums of losses and of conjugates of output k: not private."""
     losses = 0.0
     conjugates = 0.0
@@ -88,15 +78,9 @@ def objectives(
 
 @jit_uncounted
 def joint_sweep(
-    loss: Loss,
-    rows: Rows,
-    records: Records,
-    strength: float,
-    order: Ints,
-    dual: Floats,
-    shared: Floats,
-    steps: Floats,
-) -> None:
+    loss: Loss, rows: Rows, records: Records, strength: float, order: Ints, dual: Floats,
+    shared: Floats, steps: Floats,
+) -> None:  # fmt: skip
     """Run one epoch of SDCA with a joint loss, one record after another: not private.
 
     `steps` is a buffer with a number per output.

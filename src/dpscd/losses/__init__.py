@@ -25,7 +25,9 @@ field ``unit``  the user's loss is divided by it: not of the square of the label
 """
 
 import sys
-from typing import Any, TypeGuard
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -71,60 +73,85 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
+F = TypeVar("F", bound=Callable[..., Any])
 Loss = Squared | Logistic | Hinge | Huber | Poisson | Softmax
 
 #: The registry: all losses of this library.
 LOSSES: tuple[type[Loss], ...] = (Squared, Logistic, Hinge, Huber, Poisson, Softmax)
 
 
+def _of_file(**options: Any) -> Callable[[F], F]:
+    """Return a decorator: call the loss's own function of this name, compiled too."""
+
+    def declare(function: F) -> F:
+        name = function.__name__
+
+        @wraps(function)
+        def call(loss: Any, *numbers: Any) -> Any:
+            return _said(loss, name)(loss, *numbers)
+
+        @overload(call, strict=False, jit_options=options)
+        def choose(loss: Any, *numbers: Any) -> Any:  # pragma: no cover - runs in the compiler
+            # Numba's type of a named tuple has our class as instance_class.
+            return _said(loss.instance_class, name)
+
+        return cast(F, call)
+
+    return declare
+
+
+@_of_file()
 def value(loss: Loss, u: float, y: float) -> float:
     """Return the loss of prediction `u` for label `y`."""
-    return _of(loss, "value")(loss, u, y)
 
 
+@_of_file()
 def slope(loss: Loss, u: float, y: float) -> float:
     """Return a (sub)derivative of the loss in the prediction `u`."""
-    return _of(loss, "slope")(loss, u, y)
 
 
+@_of_file()
 def curvature(loss: Loss, u: float, y: float) -> float:
     """Return the second derivative of the loss in the prediction `u`, 0 at a kink."""
-    return _of(loss, "curvature")(loss, u, y)
 
 
+@_of_file()
 def conjugate(loss: Loss, a: float, y: float) -> float:
     """Return the convex conjugate of the loss at ``-a``, for a feasible dual `a`."""
-    return _of(loss, "conjugate")(loss, a, y)
 
 
+@_of_file()
 def project(loss: Loss, a: float, y: float) -> float:
     """Return the feasible dual nearest to `a`."""
-    return _of(loss, "project")(loss, a, y)
 
 
+@_of_file(forceinline=True)
 def dual_step(loss: Loss, u: float, a: float, y: float, k: float) -> float:
     """Return the z that minimises ``conjugate(a + z) + u z + k z^2 / 2``."""
-    return _of(loss, "dual_step")(loss, u, a, y, k)
 
 
+@_of_file()
 def fill_steps(
-    loss: Loss,
-    count: int,
-    y: Floats,
-    weight: Floats,
-    k: Floats,
-    duals: Floats,
-    steps: Floats,
-    room: Floats,
-) -> None:
+    loss: Loss, count: int, y: Floats, weight: Floats, k: Floats, duals: Floats, steps: Floats,
+    workspace: Floats,
+) -> None:  # fmt: skip
     """Replace predictions of records by a joint loss, in `steps`, by steps of their duals.
 
     The numbers are those of :func:`record_steps`, to the last bit. `y` are class numbers;
     weights are positive: a loss of weight w has w times the conjugate, at the dual divided by
-    w. `duals` and `steps` have shape (outputs, records); `room`, of shape (3, records), is
+    w. `duals` and `steps` have shape (outputs, records); `workspace`, of shape (3, records), is
     overwritten.
     """
-    _of(loss, "fill_steps")(loss, count, y, weight, k, duals, steps, room)
+
+
+@_of_file()
+def joint_value(loss: Loss, margins: Floats, y: float) -> float:
+    """Return the joint loss of predictions for all outputs."""
+
+
+@_of_file()
+def joint_conjugate(loss: Loss, duals: Floats, y: float) -> float:
+    """Return the convex conjugate of the joint loss at ``-duals``."""
 
 
 def record_steps(
@@ -135,19 +162,16 @@ def record_steps(
     A loss that is not joint has labels 1 for the output `y` and -1 for others, if there are
     several.
     """
-    (_of(loss, "record_steps") if is_joint(loss) else _record_separately)(
-        loss, y, weight, k, duals, steps
-    )
+    _record_steps_of(type(loss))(loss, y, weight, k, duals, steps)
 
 
-def joint_value(loss: Loss, margins: Floats, y: float) -> float:
-    """Return the joint loss of predictions for all outputs."""
-    return _of(loss, "joint_value")(loss, margins, y)
+def _record_steps_of(family: type[Loss]) -> Any:
+    return _said(family, "record_steps") or _record_separately
 
 
-def joint_conjugate(loss: Loss, duals: Floats, y: float) -> float:
-    """Return the convex conjugate of the joint loss at ``-duals``."""
-    return _of(loss, "joint_conjugate")(loss, duals, y)
+@overload(record_steps, strict=False)
+def _record_steps_compiled(loss, *numbers):  # pragma: no cover - runs in the compiler
+    return _record_steps_of(loss.instance_class)
 
 
 def is_joint(loss: Loss | type[Loss]) -> bool:
@@ -229,74 +253,3 @@ def _record_separately(
         if steps.shape[0] > 1:
             label = 1.0 if y == j else -1.0
         steps[j] = weight * dual_step(loss, steps[j], duals[j] / weight, label, k)
-
-
-def _of(loss: Loss, name: str) -> Any:
-    return getattr(sys.modules[type(loss).__module__], name)
-
-
-def _compiled(loss: Any, name: str) -> Any:
-    # loss is Numba's type of a named tuple; instance_class is our class.
-    return getattr(sys.modules[loss.instance_class.__module__], name)
-
-
-@overload(value)
-def _value(loss, u, y):
-    call = _compiled(loss, "value")
-    return lambda loss, u, y: call(loss, u, y)
-
-
-@overload(slope)
-def _slope(loss, u, y):
-    call = _compiled(loss, "slope")
-    return lambda loss, u, y: call(loss, u, y)
-
-
-@overload(curvature)
-def _curvature(loss, u, y):
-    call = _compiled(loss, "curvature")
-    return lambda loss, u, y: call(loss, u, y)
-
-
-@overload(conjugate)
-def _conjugate(loss, a, y):
-    call = _compiled(loss, "conjugate")
-    return lambda loss, a, y: call(loss, a, y)
-
-
-@overload(project)
-def _project(loss, a, y):
-    call = _compiled(loss, "project")
-    return lambda loss, a, y: call(loss, a, y)
-
-
-@overload(dual_step, strict=False, jit_options={"forceinline": True})
-def _dual_step(loss, u, a, y, k):
-    return _compiled(loss, "dual_step")
-
-
-@overload(fill_steps)
-def _fill_steps(loss, count, y, weight, k, duals, steps, room):
-    call = _compiled(loss, "fill_steps")
-    return lambda loss, count, y, weight, k, duals, steps, room: call(
-        loss, count, y, weight, k, duals, steps, room
-    )
-
-
-@overload(record_steps)
-def _record_steps(loss, y, weight, k, duals, steps):
-    joint = is_joint(loss.instance_class)
-    call = _compiled(loss, "record_steps") if joint else _record_separately
-    return lambda loss, y, weight, k, duals, steps: call(loss, y, weight, k, duals, steps)
-
-
-@overload(joint_value)
-def _joint_value(loss, margins, y):
-    call = _compiled(loss, "joint_value")
-    return lambda loss, margins, y: call(loss, margins, y)
-
-
-@overload(joint_conjugate)
-def _joint_conjugate(loss, duals, y):
-    call = _compiled(loss, "joint_conjugate")
-    return lambda loss, duals, y: call(loss, duals, y)

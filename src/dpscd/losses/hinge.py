@@ -15,31 +15,26 @@ class Hinge(NamedTuple):
 
 @register_jitable
 def value(loss: Hinge, u: float, y: float) -> float:
-    """Return the loss of prediction `u` for label `y`."""
     return max(0.0, loss.margin - y * u)
 
 
 @register_jitable
 def slope(loss: Hinge, u: float, y: float) -> float:
-    """Return a subgradient of the loss in the prediction."""
     return -y if y * u < loss.margin else 0.0
 
 
 @register_jitable
 def curvature(loss: Hinge, u: float, y: float) -> float:
-    """Return the second derivative of the loss, 0 wherever it exists."""
     return 0.0
 
 
 @register_jitable
 def conjugate(loss: Hinge, a: float, y: float) -> float:
-    """Return the convex conjugate of the loss at ``-a``, for a feasible `a`."""
     return -loss.margin * y * a
 
 
 @register_jitable(forceinline=True)
 def project(loss: Hinge, a: float, y: float) -> float:
-    """Return the dual nearest to `a` with ``y a`` in [0, 1]."""
     return y * min(max(y * a, 0.0), 1.0)
 
 

@@ -34,7 +34,6 @@ def made(labels: Any, centred: bool, threshold: float | None) -> Huber:
 
 @register_jitable
 def value(loss: Huber, u: float, y: float) -> float:
-    """Return the loss of prediction `u` for label `y`."""
     size = abs(u - y)
     if size <= loss.threshold:
         return 0.5 * size * size
@@ -43,33 +42,26 @@ def value(loss: Huber, u: float, y: float) -> float:
 
 @register_jitable
 def slope(loss: Huber, u: float, y: float) -> float:
-    """Return the derivative of the loss in the prediction."""
     return min(max(u - y, -loss.threshold), loss.threshold)
 
 
 @register_jitable
 def curvature(loss: Huber, u: float, y: float) -> float:
-    """Return the second derivative of the loss in the prediction, 0 where it is linear."""
     return 1.0 if abs(u - y) < loss.threshold else 0.0
 
 
 @register_jitable
 def conjugate(loss: Huber, a: float, y: float) -> float:
-    """Return the convex conjugate of the loss at ``-a``, for a feasible `a`."""
     return 0.5 * a * a - a * y
 
 
 @register_jitable(forceinline=True)
 def project(loss: Huber, a: float, y: float) -> float:
-    """Return the dual nearest to `a` that is no larger than the threshold."""
     return min(max(a, -loss.threshold), loss.threshold)
 
 
 @register_jitable(forceinline=True)
 def dual_step(loss: Huber, u: float, a: float, y: float, k: float) -> float:
-    """Return the exact minimiser z of ``conjugate(a + z) + u z + k z^2 / 2``.
-
-    It is that of the squared loss, cut to the box: the subproblem is a parabola in ``a + z``.
-    """
+    """Return that of the squared loss, cut to the box: a parabola in ``a + z``."""
     b = project(loss, a, y)
     return project(loss, b + (y - u - b) / (1.0 + k), y) - a

@@ -25,26 +25,22 @@ def sigmoid(s: float) -> float:
 
 @register_jitable
 def value(loss: Logistic, u: float, y: float) -> float:
-    """Return the loss of prediction `u` for label `y`."""
     m = y * u
     return math.log1p(math.exp(-abs(m))) + max(0.0, -m)
 
 
 @register_jitable
 def slope(loss: Logistic, u: float, y: float) -> float:
-    """Return the derivative of the loss in the prediction."""
     return -y * sigmoid(-y * u)
 
 
 @register_jitable
 def curvature(loss: Logistic, u: float, y: float) -> float:
-    """Return the second derivative of the loss in the prediction."""
     return sigmoid(y * u) * sigmoid(-y * u)
 
 
 @register_jitable
 def conjugate(loss: Logistic, a: float, y: float) -> float:
-    """Return the convex conjugate of the loss at ``-a``, for a feasible `a`."""
     b = y * a
     entropy = 0.0
     if b > 0.0:
@@ -56,7 +52,6 @@ def conjugate(loss: Logistic, a: float, y: float) -> float:
 
 @register_jitable(forceinline=True)
 def project(loss: Logistic, a: float, y: float) -> float:
-    """Return the dual nearest to `a` with ``y a`` in [0, 1]."""
     return y * min(max(y * a, 0.0), 1.0)
 
 
@@ -128,11 +123,10 @@ def _halley(s: float, p: float, k: float) -> tuple[float, float]:
 def dual_step(loss: Logistic, u: float, a: float, y: float, k: float) -> float:
     """Return the minimiser z of ``conjugate(a + z) + u z + k z^2 / 2``.
 
-    With ``b = y (a + z) = sigmoid(s)`` the minimiser solves ``s + k sigmoid(s) = p``,
-    ``p = k y a - y u``, and -s solves the equation with k - p for p: the smaller of the
-    two has a root s <= 0. Two rounds of Halley's method from a start within 0.3 find b
-    within 1e-11 for every k and p (tests/losses). The paper takes one Newton step in b
-    instead, which is slow near the ends of the box.
+    With ``b = y (a + z) = sigmoid(s)`` the minimiser solves ``s + k sigmoid(s) = p``, ``p = k y
+    a - y u``, and -s solves the equation with k - p for p: the smaller of the two has a root s
+    <= 0. Two rounds of Halley's method from a start within 0.3 find b within 1e-11 for every k
+    and p.
     """
     k = min(k, _STEEPEST)
     p = k * min(max(y * a, 0.0), 1.0) - y * u

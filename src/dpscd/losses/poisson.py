@@ -43,25 +43,21 @@ def value(loss: Poisson, u: float, y: float) -> float:
 
 @register_jitable
 def slope(loss: Poisson, u: float, y: float) -> float:
-    """Return the derivative of the loss in the prediction."""
     return loss.rate * math.exp(min(u, _HIGHEST)) - y
 
 
 @register_jitable
 def curvature(loss: Poisson, u: float, y: float) -> float:
-    """Return the second derivative of the loss in the prediction."""
     return loss.rate * math.exp(min(u, _HIGHEST))
 
 
 @register_jitable
 def conjugate(loss: Poisson, a: float, y: float) -> float:
-    """Return the convex conjugate of the loss at ``-a``, for a feasible `a`."""
     return _entropy(y - a, loss.rate) - _entropy(y, loss.rate)
 
 
 @register_jitable(forceinline=True)
 def project(loss: Poisson, a: float, y: float) -> float:
-    """Return the dual nearest to `a` that is no larger than the label."""
     return min(a, y)
 
 
@@ -95,8 +91,8 @@ def dual_step(loss: Poisson, u: float, a: float, y: float, k: float) -> float:
     """Return the minimiser z of ``conjugate(a + z) + u z + k z^2 / 2``.
 
     The mean ``y - a - z = rate exp(t)`` has ``t + k rate exp(t) = u + k (y - a)``. Two rounds
-    of Householder's method from a start within 0.25 find it to the last bits (tests/losses).
-    It has no upper bound, nor has the step a lower one: the kernels' clip bounds every step.
+    of Householder's method from a start within 0.25 find it to the last bits. The step has no
+    lower bound; the kernels' clip bounds it.
     """
     p = min(max(u + k * (y - min(a, y)), -_HIGHEST), _MOST)
     k = min(k * loss.rate, _MOST)

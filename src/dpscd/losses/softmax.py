@@ -1,9 +1,7 @@
 """The multinomial loss of a record's margins m, ``log(sum_k exp(m_k)) - m_y``.
 
-It is one loss of all outputs together, not a sum over them. A record's dual is a vector, ``a =
-e_y - p`` with p in the simplex; margins that fit it give ``p = softmax(m)``. Steps keep p in
-the simplex. A step that covers some part of the way raises the dual objective by at least that
-part of the record's duality gap: docs/proofs/softmax.md.
+It is one loss of all outputs together. A record's dual is a vector, ``a = e_y - p`` with p in
+the simplex, and steps keep p there: docs/proofs/softmax.md.
 """
 
 import math
@@ -32,9 +30,8 @@ def record_steps(
 ) -> None:
     """Turn the margins of all classes, in `steps`, into steps of a record's duals.
 
-    The direction is from p to softmax(m), and the step s of it maximises a lower bound of the
-    dual objective: the conjugate, a negative entropy, is 1-strongly convex in the sum of
-    absolute values.
+    The direction is from p to softmax(m); the step maximises a lower bound of the dual
+    objective.
     """
     top = steps[0]
     for j in range(1, steps.shape[0]):
@@ -62,15 +59,14 @@ def fill_steps(
     k: Floats,
     duals: Floats,
     steps: Floats,
-    room: Floats,
+    workspace: Floats,
 ) -> None:
     """Do what :func:`record_steps` does for `count` records, one per column, to the last bit.
 
-    Inner loops are over records, for vector instructions; each number depends on one record.
-    `room` has three rows.
+    Inner loops are over records, for vector instructions. `workspace` has three rows.
     """
     classes = steps.shape[0]
-    first, second, third = room[0], room[1], room[2]
+    first, second, third = workspace[0], workspace[1], workspace[2]
     for b in range(count):
         first[b] = steps[0, b]
     for j in range(1, classes):
@@ -102,8 +98,8 @@ def fill_steps(
 
 
 @register_jitable(forceinline=True)
-def _direction(own: bool, dual: float, chance: float) -> float:
-    return ((1.0 if own else 0.0) - dual) - chance
+def _direction(own: bool, dual: float, probability: float) -> float:
+    return ((1.0 if own else 0.0) - dual) - probability
 
 
 @register_jitable(forceinline=True)

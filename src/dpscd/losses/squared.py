@@ -15,31 +15,26 @@ class Squared(NamedTuple):
 
 @register_jitable
 def value(loss: Squared, u: float, y: float) -> float:
-    """Return the loss of prediction `u` for label `y`."""
     return 0.5 * (u - y) * (u - y)
 
 
 @register_jitable
 def slope(loss: Squared, u: float, y: float) -> float:
-    """Return the derivative of the loss in the prediction."""
     return u - y
 
 
 @register_jitable
 def curvature(loss: Squared, u: float, y: float) -> float:
-    """Return the second derivative of the loss in the prediction."""
     return 1.0
 
 
 @register_jitable
 def conjugate(loss: Squared, a: float, y: float) -> float:
-    """Return the convex conjugate of the loss at ``-a``."""
     return 0.5 * a * a - a * y
 
 
 @register_jitable(forceinline=True)
 def project(loss: Squared, a: float, y: float) -> float:
-    """Return the feasible dual nearest to `a`: `a` itself."""
     return a
 
 

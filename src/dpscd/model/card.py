@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpscd.errors import CardError
-from dpscd.facts import Facts
-from dpscd.model.plain import plan_from_plain, plan_to_plain, read_json, refused
-from dpscd.plans import Plan
+from dpscd.model.plain import plan_from_plain, plan_to_plain, read_json, refused, typed
+from dpscd.planning.facts import Facts
+from dpscd.planning.plan import Plan
 from dpscd.privacy.cost import Claim, Cost
-from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.relation import PrivacyTarget, Relation, Unit, about_record_count
 from dpscd.privacy.search import Search, search_claim
-from dpscd.privacy.unit import Unit, about_record_count
 from dpscd.releases.score import SCORE
 
 _NUMBER = 2  # of the format of cards
@@ -164,8 +163,8 @@ class PrivacyCard:
     def verify(self) -> float:
         """Recompute epsilon from the card alone and return it.
 
-        Whoever changes plan and claim consistently writes a card of their own; only a
-        signature tells that.
+        A card whose plan and claim were both changed is consistent; only a signature
+        shows that.
 
         Raises
         ------
@@ -244,7 +243,7 @@ class PrivacyCard:
         texts = isinstance(versions, dict) and all(type(x) is str for x in versions.values())
         if not texts or type(seeded) is not bool:
             raise CardError("the card's versions must be texts, and seeded must be a bool.")
-        found = None if search is None else Search.from_dict(search)
+        found = None if search is None else typed(Search, search)
         return cls(plan_from_plain(values["plan"]), seeded, versions, found)
 
     def shown(self) -> dict[str, Any]:

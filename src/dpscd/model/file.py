@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import os
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from dpscd.model.plain import (
     read_json,
     refused,
     to_plain,
+    typed,
 )
 from dpscd.releases.score import Estimate
 from dpscd.scores.registry import ScoreFacts
@@ -80,8 +81,7 @@ def read_content(path: str | os.PathLike[str]) -> bytes:
 def fit_from_bytes(name: str, content: bytes) -> Fit:
     """Return the verified fit that :func:`write_fit` wrote, or raise ModelFileError.
 
-    `content` is untrusted; `name` is that of its file. Whether the parameters are those of the
-    plan is checked where the estimator is made (:mod:`dpscd.estimators.loading`).
+    `content` is untrusted; `name` is that of its file.
     """
     with refused(ModelFileError, "it is malformed.", name):
         fit = _fit(read_json(content))
@@ -140,7 +140,7 @@ def _numbers_to_plain(numbers: Numbers | Estimate) -> dict[str, Any]:
     return {
         **{name: array_to_plain(getattr(numbers, name)) for name in _ARRAYS},
         "longest_row": None if math.isinf(numbers.longest_row) else numbers.longest_row,
-        "link": None if numbers.link is None else numbers.link.to_dict(),
+        "link": None if numbers.link is None else asdict(numbers.link),
         "means": None if numbers.means is None else array_to_plain(numbers.means),
         "unseen": unseen,
         "bounds": [list(pair) for pair in numbers.bounds],
@@ -181,7 +181,7 @@ def _numbers(values: Any, card: PrivacyCard) -> Any:
     if own or [x.shape for x in arrays] != 2 * [(facts.outputs, facts.d), (facts.outputs,)]:
         raise ModelFileError("its numbers are not those of a model with its features.")
     if longest is not None and not (type(longest) is float and longest > 0.0):
-        raise ModelFileError("its longest row is no length.")
+        raise ModelFileError("its longest row must be a positive number.")
     means = None if means is None else array_from_plain(means)
     hidden = None if unseen is None else np.zeros(facts.d, dtype=bool)
     if hidden is not None:
@@ -194,7 +194,7 @@ def _numbers(values: Any, card: PrivacyCard) -> Any:
         arrays[2],
         arrays[3],
         math.inf if longest is None else longest,
-        None if link is None else Link.from_dict(link),
+        None if link is None else typed(Link, link).checked(),
         means,
         hidden,
         tuple((low, high) for low, high in array_from_plain(bounds).tolist()),

@@ -11,20 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import DpscdError, ModelFileError
-from dpscd.facts import Facts
 from dpscd.link import Link
 from dpscd.model.card import PrivacyCard
-from dpscd.plans import Plan
+from dpscd.planning.facts import Facts
+from dpscd.planning.plan import Plan
 from dpscd.preprocessing.monotone import made_monotone
 from dpscd.privacy.random import Source
 from dpscd.privacy.search import Search
 from dpscd.problem import Floats, Model
 from dpscd.releases.base import Observer, Stores
 from dpscd.releases.bounds import Bounds
-from dpscd.releases.calibration import link_of
 from dpscd.releases.information import Information
+from dpscd.releases.probability import link_of
+from dpscd.releases.query import RecordStore
 from dpscd.releases.score import Estimate, ScoredRecords
-from dpscd.releases.store import RecordStore
 
 # Another machine, or a later version, may fold the answers to other last bits.
 _WITHIN = 1e-9
@@ -65,7 +65,7 @@ class Numbers:
 class Fit:
     """What a fit is: written to files, and read from them.
 
-    Nothing of it is secret but, where it was seeded, what the seed would tell.
+    Nothing of it is secret except, where it was seeded, what the seed would reveal.
     """
 
     plan: Plan  # without releases if epsilon is infinite
@@ -101,8 +101,8 @@ class Fit:
     def verify(self) -> float:
         """Return the epsilon that is reached, composed again, or raise if anything disagrees.
 
-        That is: if the releases exceed what is claimed, or what is learnt from the answers of
-        a private fit is not, up to rounding, what predictions use.
+        The releases must not exceed what is claimed, and what is learnt from the answers of a
+        private fit must be, up to rounding, what predictions use.
         """
         sizes = [one.cost.size for one in self.plan.releases for _ in one.at]
         if sizes != [np.size(answer) for answer in self.answers]:

@@ -5,27 +5,26 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import Field, fields
-from typing import Any, get_args
+from dataclasses import Field, fields, is_dataclass
+from typing import Any, get_args, get_origin
 
 import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import CardError, DpscdError, ModelFileError
-from dpscd.facts import Facts
 from dpscd.persons import PersonFacts
-from dpscd.plans import Plan
+from dpscd.planning.facts import Facts
+from dpscd.planning.plan import Plan
 from dpscd.preprocessing.encoding import schema_facts
 from dpscd.preprocessing.schema import Schema
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
 from dpscd.releases.base import Release
 from dpscd.releases.bounds import Bounds
-from dpscd.releases.calibration import Calibration, Steepness
 from dpscd.releases.information import Information
 from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
-from dpscd.releases.level import Level
 from dpscd.releases.moments import Moments
+from dpscd.releases.probability import Calibration, Level, Steepness
 from dpscd.releases.rescaling import LongRows, Rescaling
 from dpscd.releases.score import Score
 from dpscd.releases.training import Pilot, Training
@@ -62,7 +61,7 @@ _FEW = 64  # numbers that are written one by one; more as the bytes of all
 def refused(kind: type[DpscdError], words: str, name: str = "") -> Iterator[None]:
     """Raise one error of this kind, without a cause, whatever is wrong with what is read.
 
-    `words` are said of what is malformed, `name` is that of the file.
+    `words` describe what is malformed, `name` is that of the file.
     """
     try:
         yield
@@ -87,7 +86,7 @@ def plan_to_plain(plan: Plan) -> dict[str, Any]:
 
 def plan_from_plain(values: Any) -> Plan:
     """Return the plan that :func:`plan_to_plain` wrote, or raise an error."""
-    _check_names(values, {"target", "facts", "releases"})
+    check_names(values, {"target", "facts", "releases"})
     target = PrivacyTarget.from_dict(values["target"])
     facts = _facts_from_plain(values["facts"])
     if target.private and not values["releases"]:
@@ -117,7 +116,7 @@ def _release(values: dict[str, Any], shared: dict[str, Any]) -> Release:
     own = dict(values)
     kinds = _OF_SCORES if isinstance(shared["facts"], ScoreFacts) else _RELEASES
     kind = kinds[own.pop("release")]
-    found: Release = _typed(kind, own, **{f.name: shared[f.name] for f in _shared(kind)})
+    found: Release = typed(kind, own, **{f.name: shared[f.name] for f in _shared(kind)})
     return found
 
 
@@ -129,23 +128,6 @@ def _written(thing: Any) -> dict[str, Any]:
     """Return the fields of something typed, without what a plan shares."""
     own = [f.name for f in fields(thing) if f not in _shared(thing)]
     return {name: getattr(thing, name) for name in own}
-
-
-def _typed(kind: Any, values: Any, **given: Any) -> Any:
-    """Return an object of plain values, each of exactly its field's type."""
-    own = {f.name: f.type for f in fields(kind) if f.name not in given}
-    _check_names(values, set(own))
-    for name, value in values.items():
-        if type(value) not in (get_args(own[name]) or (own[name],)):
-            raise CardError(f"{name} of {kind.__name__} has a wrong type.")
-        if type(value) is float and not math.isfinite(value):
-            raise CardError(f"{name} of {kind.__name__} is not finite.")
-    return kind(**values, **given)
-
-
-def _check_names(values: Any, names: set[str]) -> None:
-    if not isinstance(values, dict) or set(values) != names:
-        raise CardError("it has unknown or missing fields.")
 
 
 _DERIVED = ("levels", "private", "target")
@@ -168,23 +150,23 @@ def _facts_from_plain(values: Any) -> Any:
         classes = tuple(own.pop("classes"))
         if any(type(x) not in _KINDS_OF_CLASSES for x in classes):
             raise CardError("its classes are malformed.")
-        return _typed(ScoreFacts, own, classes=classes)
+        return typed(ScoreFacts, own, classes=classes)
     labels, persons, schema = (own.pop(name) for name in ("labels", "persons", "schema"))
     given: dict[str, Any] = dict.fromkeys(_DERIVED[:1]) | {"private": (), "target": None}
     given |= {"labels": _labels(labels), "persons": None, "schema": None}
     if persons is not None:
-        given["persons"] = _typed(PersonFacts, persons)
+        given["persons"] = typed(PersonFacts, persons)
     if schema is not None:
         given |= schema_facts(Schema.from_dict(schema))
-    return _typed(Facts, own, **given)
+    return typed(Facts, own, **given)
 
 
 def _labels(values: Any) -> Any:
     own = dict(values)
     kind = _LABELS[own.pop("labels")]
     if kind is not ClassLabels:
-        return _typed(kind, own)
-    _check_names(own, {"classes", "weights", "dtype"})
+        return typed(kind, own)
+    check_names(own, {"classes", "weights", "dtype"})
     classes, weights = own["classes"], own["weights"]
     if weights is not None:
         weights = tuple(weights)
@@ -214,7 +196,7 @@ def array_to_plain(array: Floats) -> Any:
 def array_from_plain(values: Any) -> Floats:
     """Return the array that :func:`array_to_plain` wrote, or raise an error."""
     if isinstance(values, dict):
-        _check_names(values, {"shape", "float64"})
+        check_names(values, {"shape", "float64"})
         content = base64.b64decode(values["float64"], validate=True)
         found = np.frombuffer(content, dtype="<f8").astype(np.float64)
         found = found.reshape([count_of(x) for x in values["shape"]])
@@ -273,8 +255,7 @@ def from_plain(value: Any) -> Any:
 def read_json(text: str | bytes) -> Any:
     """Parse untrusted JSON text, or raise ValueError where parsers could differ.
 
-    Of a repeated key one parser takes the first value and another the last, and NaN is not
-    JSON: such a file could show one content to a checker and another to a user.
+    A repeated key or NaN could show one content to a checker and another to a user.
     """
     return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
 
@@ -288,3 +269,40 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(word: str) -> float:
     raise ValueError(f"{word} is not a number of JSON.")
+
+
+def check_names(values: Any, names: set[str]) -> None:
+    """Raise CardError unless `values` is a dictionary with exactly these names."""
+    if not isinstance(values, dict) or set(values) != names:
+        raise CardError("it is malformed: it has unknown or missing fields.")
+
+
+def typed(kind: Any, values: Any, **given: Any) -> Any:
+    """Return a dataclass of plain values, each of exactly its field's type, or raise CardError.
+
+    Fields that are `given` are not among the values.
+    """
+    own = {f.name: f.type for f in fields(kind) if f.name not in given}
+    check_names(values, set(own))
+    found = {
+        name: _read(own[name], x, f"{name} of {kind.__name__}") for name, x in values.items()
+    }
+    return kind(**found, **given)
+
+
+def _read(kind: Any, value: Any, name: str) -> Any:
+    if hasattr(kind, "from_dict"):
+        return kind.from_dict(value)
+    if is_dataclass(kind):
+        return typed(kind, value)
+    items = get_args(kind)
+    if get_origin(kind) is tuple:
+        many = value if isinstance(value, list | tuple) else ()
+        items = items[:1] * len(many) if items[-1] is ... else items
+        if many is value and len(items) == len(many):
+            return tuple(_read(*each, name) for each in zip(items, many, strict=True))
+    elif type(value) in (items or (kind,)):
+        if type(value) is float and not math.isfinite(value):
+            raise CardError(f"{name} is not finite.")
+        return value
+    raise CardError(f"{name} has a wrong type.")

@@ -64,7 +64,7 @@ def levels_of(schema: Schema) -> Levels | None:
 
 
 def schema_facts(schema: Schema) -> dict[str, Any]:
-    """Return a schema with what follows from it, as fields of :class:`~dpscd.facts.Facts`."""
+    """Return a schema with what follows from it, as fields of `Facts`."""
     return {
         "schema": schema,
         "levels": levels_of(schema),

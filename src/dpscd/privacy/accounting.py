@@ -1,15 +1,13 @@
 """The smallest valid epsilon of a list of events; the only importer of dp-accounting.
 
-Each relation says which accountants are valid for it. Zero-out and add-remove share their
-dominating pair (docs/proofs/shared_vector.md); replace-one has its own in the PLD accountant,
-with the same multiplier std / clip, and no RDP. PLD is computed twice, by dp-accounting and by
-our own arrays (:mod:`dpscd.privacy.distribution`), and the larger epsilon counts. The arrays
-take milliseconds, so a calibration searches with them (:func:`estimate`).
+A privacy loss distribution (PLD) is computed twice, by dp-accounting and by our own arrays
+(:mod:`dpscd.privacy.distribution`), and the larger epsilon counts. The arrays take
+milliseconds, so a calibration searches with them (:func:`estimate`).
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -19,7 +17,7 @@ from dpscd.errors import CardError, ParameterError
 from dpscd.privacy.distribution import TAIL, Losses, one_step, range_of
 from dpscd.privacy.relation import Relation
 
-# The library takes some 30 microseconds for each; beyond this nobody would wait. Plans are far
+# The library takes some 30 microseconds for each; more would take minutes. Plans are far
 # below it; cards of others may not be.
 _MOST_CELLS = 2**21
 
@@ -35,8 +33,6 @@ _RENYI_ROUNDING = 1e-9
 
 # Whole orders only: those in between need a series that does not always converge.
 _ORDERS = [*range(2, 65), 80, 96, 128, 192, 256, 384, 512, 1024, 4096]
-
-_KIND = "sampled-gaussian"
 
 # Beyond these no accountant computes an event; no plan comes near them.
 _SMALLEST, _LARGEST = 1e-12, 1e12
@@ -59,23 +55,6 @@ class SampledGaussian:
             )
         if type(self.steps) is not int or not 0 < self.steps <= _LARGEST:
             raise CardError(f"steps={self.steps!r} must be a positive integer.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the event as plain JSON values."""
-        return {"kind": _KIND, **asdict(self)}
-
-
-def event_from_dict(values: Any) -> SampledGaussian:
-    """Return the event that `to_dict` wrote, or raise CardError."""
-    try:
-        fields = dict(values)
-        if fields.pop("kind") == _KIND:
-            return SampledGaussian(**fields)
-    except CardError:
-        raise
-    except (KeyError, TypeError, ValueError):
-        pass
-    raise CardError("an event of the card is malformed.")
 
 
 @dataclass(frozen=True)
@@ -327,14 +306,10 @@ def renyi_of(
 ) -> tuple[float, ...]:
     """Return the Rényi divergence of `events` together, at each of the whole `orders`.
 
-    Guarantee: each number is an upper bound, in both directions, for every pair of
-    neighbours; it is infinite rather than wrong where the sum cannot be computed.
+    Guarantee: each number is an upper bound, in both directions, for every pair of neighbours;
+    it is infinite rather than wrong where the sum cannot be computed.
     Requires: a relation for which RDP is valid; replace-one has none here.
-    Proof: docs/proofs/shared_vector.md bounds every hockey-stick divergence by that of the
-    sampled Gaussian, hence every Rényi divergence (a mixture of them); for the latter see
-    Mironov, Talwar and Zhang, arXiv:1908.10530. Rounding: dp-accounting sums ``order + 1``
-    terms in logarithms, each with an error of a few ulps of log(order!); what is added
-    is several times that, once for every step.
+    Proof: docs/proofs/ledger.md, "Divergences".
     """
     if "RDP" not in relation.accountants:
         others = " and ".join(repr(x.value) for x in Relation if "RDP" in x.accountants)

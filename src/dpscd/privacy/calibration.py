@@ -1,7 +1,7 @@
 """Noise calibration: the multiplier that reaches a target.
 
-The search may guess with the quick accountant, because every multiplier that leaves this file
-was put to :func:`~dpscd.privacy.accounting.epsilon_of` at the given interval.
+A search guesses with the quick accountant; every multiplier that leaves this file was put to
+:func:`~dpscd.privacy.accounting.epsilon_of` at the given interval.
 """
 
 import math
@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 
 from dpscd.errors import CalibrationError
-from dpscd.privacy import multipliers
 from dpscd.privacy.accounting import (
     Accounted,
     SampledGaussian,
@@ -21,7 +20,7 @@ from dpscd.privacy.distribution import TAIL, range_of
 from dpscd.privacy.relation import PrivacyTarget, Relation
 
 # Below the smallest multiplier a record moves the noise so far that normals drawn in floats
-# are no longer faithful there; above the largest the question was not meant.
+# are no longer faithful there; nobody asks for more than the largest.
 _SMALLEST, _LARGEST = 0.2, 1e9
 
 # How far below the target the epsilon of a multiplier may be, as a logarithm, and where in
@@ -48,12 +47,7 @@ def interval_for(
     """Return a discretisation that is fine enough for a target, and no finer.
 
     `parts` are the rate and the steps of each event. Any interval gives a valid bound; a coarse
-    one gives too large an epsilon. Rounding the loss of a step to a grid of width h adds at
-    most about h^2 / 6 to its variance and, because it is smaller than that for all but a share
-    q (the rate) of the outcomes, about 2 q h; the variance of all steps is the squared strength
-    of the target, and h may add 0.2 % to it. Where little noise is needed one large loss among
-    many tiny ones matters: the number of cells is bounded instead, as far as the slope of
-    epsilon makes up for it. What it does to the multiplier: docs/understanding/calibration.md.
+    one gives too large an epsilon: docs/understanding/calibration.md, "The grid".
     """
     strength = 1.0 / gaussian_multiplier(epsilon, delta, relation)
     # Where noise is small, one or the other of two records is drawn, hardly ever both.
@@ -101,11 +95,8 @@ def calibrate(
 
     `others` are further releases paid for from the same target.
 
-    Guarantee: ``epsilon_of`` at the returned multiplier and the given interval of the
-    privacy loss is at most ``target.epsilon``; multipliers are rounded up to five digits
-    before they are tried, so what was tried is what is used. A multiplier remembered on
-    disk (:mod:`dpscd.privacy.multipliers`) is a guess like any other: it is tried here, and
-    returned only if it is good and in the window.
+    Guarantee: ``epsilon_of`` at the returned multiplier and the given interval is at most
+    ``target.epsilon``; multipliers are rounded up to five digits before they are tried.
     """
 
     def events_at(multiplier: float) -> list[SampledGaussian]:
@@ -118,20 +109,11 @@ def calibrate(
         interval=interval,
         enough=target.epsilon,
     )
-    question = multipliers.question(target, rate, steps, interval, others)
-    remembered = multipliers.recall(question)
-    if (
-        remembered is not None
-        and _SMALLEST <= remembered <= _LARGEST
-        and -_WINDOW <= _excess(decide(events_at(remembered)), target) <= 0.0
-    ):
-        return remembered
     found = _search(target, events_at, interval, _first_guess(target, rate, steps, others))
     while (error := _excess(decide(events_at(found)), target)) > 0.0:
         found = _round_up(found * math.exp(min(max(error, _NUDGE), 1.0)))
         if found > _LARGEST:
             raise _unreachable(target)
-    multipliers.remember(question, found)
     return found
 
 

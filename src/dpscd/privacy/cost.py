@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpscd.errors import CardError
-from dpscd.privacy.accounting import SampledGaussian, epsilon_of, event_from_dict
+from dpscd.privacy.accounting import SampledGaussian, epsilon_of
 from dpscd.privacy.noise import LatticeGaussian, lazy_tail
 from dpscd.privacy.relation import Relation
 from dpscd.privacy.sampling import PoissonLots
@@ -22,7 +22,7 @@ _MISS = 1e-6
 # fewer are drawn faster all at once.
 _LAZY_SIZE = 4096
 
-#: Above this epsilon nothing is drawn lazily: the chance of a very long normal counts
+#: Above this epsilon nothing is drawn lazily: the probability of a very long normal counts
 #: e^epsilon times there.
 LAZY_EPSILON = 32.0
 
@@ -83,22 +83,7 @@ class Cost:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as plain JSON values."""
-        return {
-            "what": self.what,
-            "event": self.event.to_dict(),
-            "clip": self.clip,
-            "size": self.size,
-            "n": self.n,
-        }
-
-    @classmethod
-    def from_dict(cls, values: Any) -> "Cost":
-        """Return the release that `to_dict` wrote, or raise CardError."""
-        if not isinstance(values, dict) or set(values) != {
-            "what", "event", "clip", "size", "n",
-        }:  # fmt: skip
-            raise CardError("a release of the card is malformed.")
-        return cls(**{**values, "event": event_from_dict(values["event"])})
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -117,12 +102,10 @@ def inner_target(
 ) -> tuple[float, float]:
     """Return the (epsilon, delta) left for the mechanism on real numbers.
 
-    If the mechanism on real numbers is (e, d)-private, the one on floats is
-    (e + 2 r, e^r (d + e^e miss) + miss + tail)-private, with r, miss and tail as in
-    :class:`LatticeGaussian`; here the result is given and (e, d) is solved for. Neither
-    component is positive when finite precision alone exceeds the claim. Where noise may be
-    drawn lazily its tail belongs to miss; above LAZY_EPSILON none is (`Training.lazy`, and a
-    pilot has the epsilon of its plan), so that there is nothing to pay for.
+    If the mechanism on real numbers is (e, d)-private, the one on floats is (e + 2 r, e^r (d +
+    e^e miss) + miss + tail)-private, with r, miss and tail as in :class:`LatticeGaussian`. This
+    solves for (e, d); neither is positive when finite precision alone exceeds the claim. The
+    tail of lazy noise belongs to miss.
     """
     log_miss = math.log(delta * _MISS) - epsilon
     r = sum(x.log_ratio(log_miss) for x in releases)

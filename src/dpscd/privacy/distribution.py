@@ -1,17 +1,14 @@
 """Privacy loss distributions (PLD) of sampled Gaussian steps, on a grid.
 
-The method is that of dp-accounting, against which it is tested: hockey-stick divergences at the
-points of a grid, joined by "connect the dots" (Doroshenko et al., 2022, arXiv:2207.04380),
-composed by Fourier transform. Arrays replace loops over values, and losses that cannot matter
-at the given delta are cut; this is 10 to 100 times as fast.
+The method is that of dp-accounting, with arrays in the place of loops over values: hockey-stick
+divergences at the points of a grid, joined by "connect the dots" (Doroshenko et al., 2022,
+arXiv:2207.04380), composed by Fourier transform.
 
-Guarantee: what :meth:`Losses.epsilon` returns is at least the exact epsilon but for the
-rounding of doubles, whatever the interval and the tail; it is infinite where the grid would be
-too long. Proof: connecting the dots dominates the exact pair whatever the grid: losses beyond
-its upper end count as infinite and those below its lower end as that end. Composition keeps
-domination. What a window of the composition leaves out has at most the mass that the Chernoff
-bound states, and that counts as infinite too. The rounding is paid for by
-:func:`~dpscd.privacy.accounting.epsilon_of`.
+Guarantee: what :meth:`Losses.epsilon` returns is at least the exact epsilon, but for the
+rounding of doubles, which :func:`~dpscd.privacy.accounting.epsilon_of` pays for; it is infinite
+where the grid would be too long. Proof: connecting the dots dominates the exact pair whatever
+the grid, and composition keeps domination. Losses beyond the upper end of a grid, and those
+that a window leaves out (their mass is bounded by Chernoff), count as infinite.
 """
 
 import math
@@ -172,7 +169,7 @@ def range_of(rate: float, std: float, direction: str, tail: float) -> tuple[floa
     if direction == "add":
         left = -far
     else:
-        # The record is drawn with chance `rate`, and moves the middle to -1 then.
+        # The record is drawn with probability `rate`, and moves the middle to -1 then.
         drawn = std * float(special.ndtri(min(0.5, tail / (2.0 * rate)))) - 1.0
         left = min(drawn, -far) if rate < 1.0 else drawn
     return _loss(far, rate, std, direction), _loss(left, rate, std, direction)
@@ -230,7 +227,7 @@ def _loss_unsampled(losses: Numbers, rate: float) -> Numbers:
 def _half_loss_replaced(losses: Numbers, rate: float, std: float) -> Numbers:
     """Return asinh(a sinh(loss / 2)) + loss / 2 with a = exp(1 / (2 std^2)) (1 - q) / q."""
     # This times the variance is how far from the middle one record replaced by another, each
-    # drawn with chance q, makes that loss; see dp-accounting's supplementary material.
+    # drawn with probability q, makes that loss; see dp-accounting's supplementary material.
     half = 0.5 * losses
     if rate == 1.0:
         return half

@@ -1,12 +1,8 @@
 """Privacy filters: rules that stop spending before a budget is exceeded.
 
-Fits on one data set are chosen after seeing earlier ones: which model, which epsilon and
-whether to go on at all. Composition theorems for numbers fixed in advance say nothing
-about that; a filter does. Both filters here have one form. A budget is a few capacities,
-a fit costs a part of each, and it is admitted if no sum of costs exceeds its capacity.
-
-What is charged at reservation stays charged, so fits may also run at the same time: in
-the order of their reservations each was chosen from outputs of earlier ones only.
+Fits on one data set are chosen after seeing earlier ones, which composition theorems for fixed
+numbers do not cover. A budget is a few capacities, a fit costs a part of each, and it is
+admitted if no sum of costs exceeds its capacity.
 """
 
 import math
@@ -53,15 +49,11 @@ _TOO_MUCH = 1e300
 class BasicFilter:
     """The sum of epsilons and the sum of deltas stay within the budget.
 
-    Guarantee: all admitted fits together are (epsilon, delta)-private under fully
-    adaptive choice.
-    Requires: every fit is (e, d)-private, finite precision included, for the e and d
-    that it is charged; `fit_cost` recomputes that.
-    Proof: Rogers, Roth, Ullman and Vadhan, "Privacy odometers and filters" (2016), basic
-    composition. By induction from the last fit: given the output h of the first, which
-    costs (e, d), the rest costs at most (epsilon - e, delta - d) whatever h is, so
-    P(S) <= E_P1[min(1, exp(epsilon - e) Q(S|h))] + delta - d, and the first fit changes
-    the mean of a function with values in [0, 1] by a factor exp(e) and d at most.
+    Guarantee: all admitted fits together are (epsilon, delta)-private under fully adaptive
+    choice.
+    Requires: every fit is (e, d)-private, finite precision included, for the e and d that it is
+    charged; `fit_cost` recomputes that.
+    Proof: docs/proofs/ledger.md, "The basic filter".
     """
 
     name: ClassVar[str] = "basic"
@@ -94,30 +86,10 @@ class BasicFilter:
 class RenyiFilter:
     """The sum of Rényi divergences at one order stays within what the budget allows.
 
-    Guarantee: all admitted fits together are (epsilon, delta)-private under fully
-    adaptive choice.
+    Guarantee: all admitted fits together are (epsilon, delta)-private under fully adaptive
+    choice.
     Requires: zero-out or add-remove; the order is fixed before the first fit.
-    Proof: Feldman and Zrnic, "Individual privacy accounting via a Rényi filter"
-    (arXiv:2008.11193). *Real numbers.* Let a be the order, L the privacy loss of all
-    outputs so far and S the sum of the divergences charged, both under neighbour P of
-    (P, Q). Given the past, exp((a - 1) loss) of the next fit has a mean of at most
-    exp((a - 1) times its divergence), and that divergence is a function of the past. So
-    exp((a - 1)(L - S)) is a supermartingale that starts at 1. The filter keeps S <= rdp on
-    every path, so E exp((a - 1) L) <= exp((a - 1) rdp) at the end, whenever that is. With
-    max over x of (1 - exp(e - x)) exp(-(a - 1) x) = (1 - 1/a)^(a - 1) exp(-(a - 1) e) / a,
-    the hockey-stick divergence E(1 - exp(e - L))_+ is at most d if
-    rdp <= e + log(a d)/(a - 1) - log(1 - 1/a) (Canonne, Kamath and Steinke,
-    arXiv:2004.00010, proposition 12). *One order only*: admitting what fits at *some* order
-    of a list lets the order depend on outputs, and the bound would have to be paid once
-    for every order. One order, the best for Gaussian fits, admits more (measured with the
-    plans of this library: 312 fits of epsilon 0.1 in a budget of 2, against 289 with seven).
-    *Floats.* The law of a fit on floats and that on real numbers are within (r, m) of each
-    other in both directions: factor exp(r), but for a mass m (`LatticeGaussian`,
-    `PoissonLots`). By the induction of `BasicFilter` all fits together are within (R, M)
-    if the sums of r and m stay below R and M. Through P on floats, P, Q, Q on floats:
-    (e, d) becomes (e + 2 R, exp(R) d + (1 + exp(R + e)) M). Hence
-    precision_epsilon = 2 R, precision_delta = (1 + exp(epsilon)) M, and e and d are what is
-    left of the budget.
+    Proof: docs/proofs/ledger.md, "The Rényi filter".
     """
 
     name: ClassVar[str] = "renyi"

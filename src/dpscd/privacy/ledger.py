@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from dpscd.errors import BudgetExceeded, LedgerError, ParameterError
-from dpscd.privacy.books import Verified, check_text
-from dpscd.privacy.budget import BudgetState, Reservation
+from dpscd.privacy.entries import BudgetState, Reservation, Verified, check_text
 from dpscd.privacy.filters import LARGEST_EPSILON, check_target, fit_cost, new_filter
 from dpscd.privacy.ledger_file import append, check_integrity, transaction
-from dpscd.privacy.relation import Relation
-from dpscd.privacy.unit import RECORD, Unit
+from dpscd.privacy.relation import RECORD, Relation, Unit
 
 if TYPE_CHECKING:
     from dpscd.privacy.cost import Cost
@@ -83,10 +81,10 @@ class Ledger:
             How fits are added up. 'renyi' admits more fits when they are many and small;
             it is not valid for replace-one.
         person : str, optional
-            The column whose values tell persons apart, as in the schema of all its fits: they
+            The column whose values identify persons, as in the schema of all its fits: they
             are the unit of the budget then. By default the unit is a record.
         groups : bool, default=False
-            Whether the unit is a person, told by the groups given to ``fit``.
+            Whether the unit is a person, identified by the groups given to ``fit``.
         forbid_look : bool, default=False
             Whether ``dpscd look`` refuses to show facts about these records without noise.
 
@@ -101,8 +99,8 @@ class Ledger:
         check_target(epsilon, delta)
         rule = new_filter(filter, float(epsilon), float(delta), parsed)
         ledger = cls(path)
-        with transaction(ledger.path, create=True) as (connection, books):
-            if dataset in books.accounts:
+        with transaction(ledger.path, create=True) as (connection, entries):
+            if dataset in entries.accounts:
                 raise LedgerError(
                     f"dataset={dataset!r} has a budget in {ledger.path!r} already, and a "
                     "budget is fixed. See it with `dpscd budget show`."
@@ -117,7 +115,7 @@ class Ledger:
                 **_stated(unit),
                 **({"forbids_look": True} if forbid_look else {}),
             }
-            append(connection, books, entry)
+            append(connection, entries, entry)
         return ledger
 
     def reserve(
@@ -135,17 +133,13 @@ class Ledger:
     ) -> int:
         """Charge a fit before it uses any data, and return the id to commit.
 
-        The claimed epsilon and delta are recomputed from `releases`. The relation must be the
-        budget's: none implies another here (an empty record is not one of the records that
-        replace-one ranges over, and add-remove keeps n secret). So must the unit: a charge for
-        records never covers a person, and one for persons covers a record under replace-one
-        only, where the record stays with its person. `label` is public; `seeded` marks an entry
-        whose noise comes from a seed. For a `search`, the claim is recomputed from it and
-        `releases` are those of all candidates. BudgetExceeded is raised, and nothing charged,
-        if the budget holds less.
+        The claim is recomputed from `releases`, or from `search`, whose `releases` are those of
+        all candidates. Relation and unit must be the budget's. `label` is public; `seeded`
+        marks an entry whose noise comes from a seed. BudgetExceeded is raised, and nothing
+        charged, if the budget holds less.
 
-        Guarantee: when it returns, the charge is on the disk; a process that dies earlier
-        has not begun its fit, one that dies later has paid for it.
+        Guarantee: when it returns, the charge is on the disk; a process that dies earlier has
+        not begun its fit, one that dies later has paid for it.
         Requires: all arguments are public.
         """
         releases = tuple(releases)
@@ -157,8 +151,8 @@ class Ledger:
         if not releases:
             raise ParameterError("releases is empty: what releases nothing needs no budget.")
         # The cost takes longer than an operation should hold the lock, so it comes first.
-        with transaction(self.path, write=False) as (_, books):
-            account = books.account(dataset)
+        with transaction(self.path, write=False) as (_, entries):
+            account = entries.account(dataset)
         if account.relation != relation:
             raise LedgerError(
                 f"the budget of dataset={dataset!r} is for relation="
@@ -186,52 +180,51 @@ class Ledger:
             **({} if search is None else {"search": search.to_dict()}),
         }
         what = "search" if search is not None else "score" if label == "score" else "fit"
-        with transaction(self.path) as (connection, books):
-            now = books.account(dataset)
+        with transaction(self.path) as (connection, entries):
+            now = entries.account(dataset)
             if (now.filter, now.relation, now.unit) != (
                 account.filter, account.relation, account.unit,
             ):  # fmt: skip
                 raise LedgerError(f"the ledger {self.path!r} was replaced meanwhile.")
             now.admit(epsilon, delta, cost, what)
-            return append(connection, books, entry)
+            return append(connection, entries, entry)
 
-    def seal(self, reservation: int) -> str:
+    def stream_salt(self, reservation: int) -> str:
         """Return a text that no other reservation has, in this ledger or another.
 
-        Guarantee: it is the hash of the reservation's entry, which ties it to the random
-        name of the ledger, all entries before, the data set, the releases and the time: a
-        new ledger at the same path gives another one.
+        Guarantee: it is the hash of the reservation's entry, which ties it to the random name
+        of the ledger, all entries before, the data set, the releases and the time.
         """
-        with transaction(self.path, write=False) as (_, books):
-            if reservation not in books.reservations:
+        with transaction(self.path, write=False) as (_, entries):
+            if reservation not in entries.reservations:
                 raise LedgerError(f"there is no reservation {reservation!r} in this ledger.")
-            return books.hashes[reservation - 1]
+            return entries.hashes[reservation - 1]
 
     def commit(self, reservation: int) -> None:
         """Record that a fit ended; its cost is spent in any case.
 
         The entry has no time: how long a fit takes may depend on the data.
         """
-        with transaction(self.path) as (connection, books):
-            books.open_reservation(reservation)
-            append(connection, books, {"kind": "commit", "reservation": reservation})
+        with transaction(self.path) as (connection, entries):
+            entries.open_reservation(reservation)
+            append(connection, entries, {"kind": "commit", "reservation": reservation})
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of the data sets that have a budget."""
-        with transaction(self.path, write=False) as (_, books):
-            return tuple(books.accounts)
+        with transaction(self.path, write=False) as (_, entries):
+            return tuple(entries.accounts)
 
     def show(self, dataset: str) -> BudgetState:
         """Return the budget of a data set, what is spent and what is left."""
-        with transaction(self.path, write=False) as (_, books):
-            return books.account(dataset).state(books.committed)
+        with transaction(self.path, write=False) as (_, entries):
+            return entries.account(dataset).state(entries.committed)
 
     def history(self, dataset: str) -> tuple[Reservation, ...]:
         """Return all fits charged to a data set, the first one first."""
-        with transaction(self.path, write=False) as (_, books):
+        with transaction(self.path, write=False) as (_, entries):
             return tuple(
-                replace(x, committed=x.id in books.committed)
-                for x in books.account(dataset).reservations
+                replace(x, committed=x.id in entries.committed)
+                for x in entries.account(dataset).reservations
             )
 
     def verify(self, head: str | None = None) -> Verified:
@@ -253,14 +246,14 @@ class Ledger:
         LedgerError
             If anything does not hold.
         """
-        with transaction(self.path, write=False) as (connection, books):
+        with transaction(self.path, write=False) as (connection, entries):
             check_integrity(connection)
-            if head is not None and not any(x.startswith(head) for x in books.hashes):
+            if head is not None and not any(x.startswith(head) for x in entries.hashes):
                 raise LedgerError(
                     f"{self.path!r} does not contain the entry with head={head!r}: it is an "
                     "older copy or was rewritten."
                 )
-            return Verified(len(books.hashes), books.head)
+            return Verified(len(entries.hashes), entries.head)
 
 
 def _stated(unit: Unit) -> dict[str, str]:

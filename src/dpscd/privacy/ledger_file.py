@@ -1,19 +1,12 @@
-"""The file of a ledger: SQLite, of which it is the only importer; entries are only added.
+"""The file of a ledger, the only importer of SQLite; entries are only added.
 
-Choices, each with its reason:
-
-* *Rollback journal, synchronous=EXTRA.* A write-ahead log keeps the latest entries in a
-  second file: whoever copies the first alone loses what was spent. With a rollback
-  journal the one file is complete after each operation; a file that was switched to the
-  other is refused. EXTRA is FULL and also syncs the folder once the journal is gone; else
-  a power cut could bring the journal back and undo a reservation.
-* *BEGIN IMMEDIATE.* The lock is taken before the sums are read, so of two processes that
-  race for the last epsilon the second reads what the first wrote.
-* *A connection per operation.* Nothing is kept but the path: forks, threads and
-  pickles all share one budget.
-* *Append-only.* Triggers abort changes and removals; each entry is hashed together with
-  the hash before it. This finds accidents and edits. Whoever can write the file can also
-  write a new one: note the head that `verify` returns to find that too.
+* *Rollback journal, synchronous=EXTRA.* The one file is complete after each operation, also
+  after a power cut; a file that was switched to a write-ahead log is refused.
+* *BEGIN IMMEDIATE.* The lock is taken before the sums are read, so of two processes that race
+  for the last epsilon the second reads what the first wrote.
+* *A connection per operation.* Forks, threads and pickles all share one budget.
+* *Append-only.* Triggers abort changes and removals, and each entry is hashed with the hash
+  before it. That finds accidents and edits; a new file is found by the head of `verify`.
 """
 
 import os
@@ -25,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dpscd.errors import LedgerError
-from dpscd.privacy.books import Books, canonical, link
+from dpscd.privacy.entries import Entries, canonical, link
 
 # Seconds to wait for another process that writes; an operation takes milliseconds.
 _PATIENCE = 30.0
@@ -54,7 +47,7 @@ _SCHEMA = (
 @contextmanager
 def transaction(
     path: str, *, write: bool = True, create: bool = False
-) -> Iterator[tuple[sqlite3.Connection, Books]]:
+) -> Iterator[tuple[sqlite3.Connection, Entries]]:
     """Read the whole ledger in one transaction, and keep what is appended to it."""
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
@@ -95,37 +88,37 @@ def _set_up(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode=DELETE")
 
 
-def _read(connection: sqlite3.Connection, *, create: bool) -> Books:
-    """Return the books of an open file; lay out an empty one if asked to."""
+def _read(connection: sqlite3.Connection, *, create: bool) -> Entries:
+    """Return the entries of an open file; lay out an empty one if asked to."""
     schema = connection.execute(
         "SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite%' ORDER BY rowid"
     ).fetchall()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    books = Books()
+    entries = Entries()
     if create and not schema and application == 0:
         for statement in _SCHEMA:
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id={_APPLICATION}")
         first = {"kind": "ledger", "version": 1, "name": secrets.token_hex(16)}
-        append(connection, books, first)
-        return books
+        append(connection, entries, first)
+        return entries
     if application != _APPLICATION or tuple(sql for (sql,) in schema) != _SCHEMA:
         raise sqlite3.DatabaseError("it is no ledger of dpscd, or its tables were changed")
     for row in connection.execute("SELECT seq, body, hash FROM entries ORDER BY seq"):
-        books.read(*row)
+        entries.read(*row)
     counted = connection.execute("SELECT seq FROM sqlite_sequence").fetchall()
-    if not books.hashes or counted != [(len(books.hashes),)]:
+    if not entries.hashes or counted != [(len(entries.hashes),)]:
         raise sqlite3.DatabaseError("its last entries were removed")
-    return books
+    return entries
 
 
-def append(connection: sqlite3.Connection, books: Books, values: dict[str, Any]) -> int:
-    """Add an entry to the file and the books; return its number."""
-    number = books.next
+def append(connection: sqlite3.Connection, entries: Entries, values: dict[str, Any]) -> int:
+    """Add an entry to the file and the entries; return its number."""
+    number = entries.next
     body = canonical({"seq": number, **values})
-    digest = link(books.head, body)
+    digest = link(entries.head, body)
     # Read back by the rule by which all will read it: what is refused is not written.
-    books.read(number, body, digest)
+    entries.read(number, body, digest)
     connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, body, digest))
     return number
 

@@ -1,8 +1,8 @@
 """Gaussian noise on a grid, the cost of its finite precision, and noisy sums over records.
 
-Contributions are cut to multiples of a power of two, the unit, so that the sum of a lot is a
-whole number of units, the same in whatever order it is added up. The functions here, of the
-public n alone, are the only place where units and capacity are chosen.
+Contributions are cut to multiples of a power of two, the step of the lattice, so that sums are
+whole numbers and the same in every order. The lattice and its capacity are chosen here only,
+from the public n.
 """
 
 import math
@@ -34,17 +34,17 @@ _LAZY_ERROR = 2.0**-34
 # Variance, in squared grids, by which lazy noise exceeds the noise that is accounted.
 _LAZY_EXCESS = 16.0
 
-# Chance of a pair of normals that is not drawn as it should be: twice the exact one.
+# Probability of a pair of normals that is not drawn as it should be: twice the exact one.
 _LONG_PAIR = 2.0**-128
 
 #: Contributions are cut to multiples of about clip / 2^30; a lot's sum stays exact in
 #: doubles while members * 2^30 < 2^53.
-UNIT_BITS = 30
+LATTICE_BITS = 30
 EXACT_BITS = 53
 
 # In fixed point sums are whole numbers of 64 bits.
 _WHOLE_BITS = 62
-# ... and in limbs of eight bits, a unit is no finer than this part of the clip.
+# ... and in limbs of eight bits, a step is no finer than this part of the clip.
 _LIMB_BITS = 36
 
 
@@ -112,11 +112,6 @@ class LatticeGaussian:
         `log_miss` is the logarithm of that probability, below 1. With `lazy`, noise may be
         drawn lazily; `pairs` is then half the number of steps and coordinates, not of what is
         drawn.
-
-        Moving the ends of a cell by the error of a normal changes its mass by a factor
-        within e^(+-eta), so that of a pair, which shares its words, within e^(+-2 eta). The
-        logarithms of these factors sum to at most r over all pairs, but for the chance
-        `miss` (Azuma's inequality).
         Proof: docs/proofs/shared_vector.md, "Numbers, not reals".
         """
         error = NORMAL_ERROR + (_LAZY_SUM_ERROR if lazy else _SUM_ERROR)
@@ -126,12 +121,8 @@ class LatticeGaussian:
     def tail(self, steps: int, size: int, reach: float = 1.0) -> float:
         """Return the probability that `steps` releases of `size` numbers leave what is drawn.
 
-        `reach` is how far neighbours can be apart in a step, over the clip: 2 if a record may
-        be replaced by any other.
-
-        Pairs of normals are drawn faithfully up to FAITHFUL_RADIUS. An exact one goes
-        further, when neighbours move it by `reach` / noise_multiplier, with the chance
-        bounded here for every pair; the factor 4 is also for drawn pairs that are longer.
+        `reach` is how far neighbours can be apart in a step, over the clip: 2 under
+        replace-one.
         Proof: docs/proofs/shared_vector.md, "Tails".
         """
         pairs = (size + 1) // 2
@@ -150,23 +141,23 @@ def _longer(radius: float) -> float:
 
 def capacity_of(n: int) -> int:
     """Return the largest number of records whose sums are exact, given the public n."""
-    return 1 << max(EXACT_BITS - UNIT_BITS, (2 * n).bit_length())
+    return 1 << max(EXACT_BITS - LATTICE_BITS, (2 * n).bit_length())
 
 
-def unit_of(n: int, clip: float) -> float:
+def lattice_step(n: int, clip: float) -> float:
     """Return the power of two to whose multiples contributions up to `clip` are cut."""
     return math.ldexp(power_of_two_below(clip), capacity_of(n).bit_length() - EXACT_BITS)
 
 
-def whole_unit_of(n: int, clip: float) -> float:
+def whole_lattice_step(n: int, clip: float) -> float:
     """Return the same for sums of 64-bit integers, which can be finer."""
     return math.ldexp(power_of_two_below(clip), capacity_of(n).bit_length() - _WHOLE_BITS)
 
 
-def limb_unit_of(n: int, clip: float) -> float:
+def limb_lattice_step(n: int, clip: float) -> float:
     """Return the same where a step, over its row's scale, must fit three limbs of 8 bits."""
-    # Steps are then below 2^22 units, as contributing rows have an entry of 32639.
-    return max(whole_unit_of(n, clip), math.ldexp(power_of_two_below(clip), -_LIMB_BITS))
+    # Steps are then below 2^22 of it, as contributing rows have an entry of 32639.
+    return max(whole_lattice_step(n, clip), math.ldexp(power_of_two_below(clip), -_LIMB_BITS))
 
 
 def check_capacity(n: int, count: int) -> None:

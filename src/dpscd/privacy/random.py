@@ -1,8 +1,8 @@
 """Sources of randomness: one AES-256 counter stream per fit, split by purpose and step.
 
-The counter block of AES is ``purpose (8 bits) | block number (120 bits)``. A purpose
-has a fixed number of blocks a step, so the words of (purpose, step) are one interval of
-counters that no other pair shares: a whole chunk of steps is still one call.
+The counter block is ``purpose (8 bits) | block number (120 bits)``. A purpose has a fixed
+number of blocks a step, so the words of (purpose, step) are one interval of counters that no
+other pair shares.
 """
 
 import hashlib
@@ -78,10 +78,9 @@ class Source(Protocol):
 class SecureSource:
     """A cryptographic stream keyed once by the operating system.
 
-    Guarantee: the words are indistinguishable from uniform ones to anybody who cannot
-    break AES-256 and does not have the key, which is drawn here and never leaves; no
-    word is handed out twice (a repeated step, a changed width or use in a forked
-    process raises :class:`~dpscd.errors.StreamError`).
+    Guarantee: the words are indistinguishable from uniform ones without the key, which is drawn
+    here and never leaves; no word is handed out twice (a repeated step, a changed width or use
+    in a forked process raises :class:`~dpscd.errors.StreamError`).
     """
 
     seeded: ClassVar[bool] = False
@@ -118,7 +117,7 @@ class SecureSource:
 
 
 class SeededSource(SecureSource):
-    """The same stream keyed by a seed, only as secret as the seed; `fit` tells fits apart."""
+    """The same stream keyed by a seed, only as secret as the seed; `fit` keeps fits apart."""
 
     seeded: ClassVar[bool] = True
 
@@ -131,10 +130,9 @@ class LotsSource:
     """The words of one training's lots and of nothing else, for holders of the records.
 
     Guarantee: the key is drawn from the fit's source by a purpose of its own, so it tells
-    nothing about the noise, and other purposes are refused. Unlike a whole source this one
-    may travel, and the same words may be drawn again: the bits of a record are the same
-    wherever and however often they are computed.
-    Requires: whoever has it is trusted as the holders of the records are; the bits are secret.
+    nothing about the noise, and other purposes are refused. It may be sent, and words may be
+    drawn again: the bits of a record are the same wherever they are computed.
+    Requires: its holder is trusted as the holders of the records are; the bits are secret.
     """
 
     def __init__(self, key: bytes, *, seeded: bool) -> None:
@@ -220,7 +218,7 @@ def source_for(
 ) -> SecureSource:
     """Return a fresh source: the operating system's for None, a seeded one otherwise."""
     # Two fits with one seed draw the same noise, which their difference cancels. `fit`, a text
-    # unique to each fit (the seal of a reservation), keeps them apart where there is one.
+    # unique to each fit (the salt of a reservation), keeps them apart where there is one.
     if random_state is None:
         return SecureSource()
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):

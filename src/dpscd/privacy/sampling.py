@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import ParameterError
-from dpscd.kernels.draws import fill_lots
-from dpscd.kernels.exact_lots import fill_exact_lots, new_walk
+from dpscd.kernels.draws import fill_exact_lots, fill_lots, new_walk
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.relation import Relation
 
@@ -22,8 +21,8 @@ _SHY_SHARE, _SHY = 2.0**-30, 2.0**-39
 # such block with words of its own; and a step has room for this many blocks.
 _BLOCK, _BLOCKS = 2**14, 2**40
 
-# A skip takes a second word with a chance of 2^-13. With twice as many words as records,
-# and these, the chance that they do not suffice is below 2^-700.
+# A skip takes a second word with a probability of 2^-13. With twice as many words as records,
+# and these, the probability that they do not suffice is below 2^-700.
 _SPARE = 64
 
 # Exact lots: bits of a word that are used, such that 64 hold what the kernel adds up at
@@ -45,9 +44,8 @@ class Lots(NamedTuple):
 class PoissonLots:
     """Each record joins each lot independently with probability `rate`.
 
-    Guarantee: given all other bits, a record's bit is 1 with a chance of at most
-    `rate`, and bits depend on neither data nor noise. Lots are never cut, re-drawn or
-    filled up: when the words set aside for a step run out, more are fetched.
+    Guarantee: given all other bits, a record's bit is 1 with a probability of at most `rate`,
+    and bits depend on neither data nor noise. Lots are never cut, re-drawn or filled up.
     Proof: docs/proofs/shared_vector.md, "Lots".
     """
 

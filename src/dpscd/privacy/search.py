@@ -1,13 +1,13 @@
 """A private search: the best of a secret number of runs, and its cost in privacy.
 
 A *run* draws one of several candidates, trains it on one part of the records and scores it,
-with noise, on the other. After each run a coin decides whether it was the last; the run with
-the best score is released, and nothing else.
+with noise, on the other. A coin decides after each run whether it was the last. Only the run
+with the best score is released.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpscd.errors import CardError
@@ -16,8 +16,8 @@ from dpscd.privacy.calibration import interval_for
 from dpscd.privacy.cost import Claim, Cost, claim
 from dpscd.privacy.relation import PrivacyTarget, Relation
 
-#: The smallest chance that a run is the last. Every number from it up to 1 that a double holds
-#: is a whole multiple of 2^-64: a coin of that chance is one comparison with a random word.
+#: The smallest probability that a run is the last. Every double from it up to 1 is a whole
+#: multiple of 2^-64, so that a coin is one comparison with a random word.
 LEAST_STOP = 2.0**-11
 
 # What rounding of a few logarithms may take away from a bound is added to it.
@@ -79,24 +79,7 @@ class Search:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the search as plain JSON values."""
-        return {
-            "target": self.target.to_dict(),
-            **{name: getattr(self, name) for name in _NUMBERS},
-            "fits": [[release.to_dict() for release in fit] for fit in self.fits],
-            "score": self.score.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Any) -> "Search":
-        """Return the search that `to_dict` wrote, or raise CardError."""
-        good = isinstance(values, dict) and set(values) == {f.name for f in fields(cls)}
-        good = good and isinstance(values["fits"], list)
-        if not good or not all(isinstance(fit, list) for fit in values["fits"]):
-            raise CardError(_MALFORMED)
-        fits = tuple(tuple(map(Cost.from_dict, fit)) for fit in values["fits"])
-        score = Cost.from_dict(values["score"])
-        target = PrivacyTarget.from_dict(values["target"])
-        return cls(**{**values, "target": target, "fits": fits, "score": score})
+        return asdict(self) | {"target": self.target.to_dict()}
 
 
 def total_epsilon(stop: float, near_epsilon: float, near_delta: float, far: float) -> float:
@@ -105,7 +88,7 @@ def total_epsilon(stop: float, near_epsilon: float, near_delta: float, far: floa
     `far` is the epsilon of one run at `stop` times the delta of the search.
 
     Guarantee: the best of all runs is (returned epsilon, delta)-private, in all relations.
-    Requires: runs are independent, the number of them is geometric with this chance, and
+    Requires: runs are independent, the number of them is geometric with this probability, and
     outcomes are compared by an order that does not depend on the records.
     Proof: docs/proofs/search.md.
     """

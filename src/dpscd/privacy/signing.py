@@ -105,7 +105,7 @@ def _public_key(path: Path) -> Ed25519PublicKey:
     words = _start_of(path, _LARGEST)
     if b"PRIVATE KEY" in words:
         raise ParameterError(
-            f"{path.name} is a {_PRIVATE}, which should stay with whoever signs; checking "
+            f"{path.name} is a {_PRIVATE}, which should stay with the signer; checking "
             f"needs the {_PUBLIC}."
         )
     try:

@@ -26,8 +26,7 @@ from dpscd.problem import Problem
 from dpscd.records.door import TableDoor
 from dpscd.records.labels import label_column
 from dpscd.releases.base import Observer
-from dpscd.releases.query import Query, sum_over
-from dpscd.releases.store import Residuals
+from dpscd.releases.query import Query, Residuals, sum_over
 from dpscd.releases.training import Training
 from dpscd.solvers.local import LocalRecords
 
@@ -86,7 +85,7 @@ def _held(frame: pd.DataFrame, schema: Schema, *, target: bool, person: bool) ->
 
 
 class TableRecords:
-    """Parsed records: a :class:`~dpscd.releases.store.RecordStore`.
+    """Parsed records: a :class:`~dpscd.releases.query.RecordStore`.
 
     Rows are made at once where all bounds are declared, else when they were released; no error
     of this class says anything about a record either way.

@@ -1,8 +1,4 @@
-"""A release: what is accounted, how it is asked, what is learnt, its words and its proof.
-
-Between :meth:`Release.query` and :meth:`Release.learn`, both pure, lies
-:meth:`Release.answered`, the only one that reads records.
-"""
+"""A release: what is accounted, how it is asked, what is learnt, its words and its proof."""
 
 import math
 from abc import ABC, abstractmethod
@@ -11,18 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from dpscd.errors import ParameterError
-from dpscd.facts import Facts
 from dpscd.link import Link
+from dpscd.planning.facts import Facts
 from dpscd.privacy.accounting import SampledGaussian
 from dpscd.privacy.cost import Cost
 from dpscd.privacy.noise import noisy_sum
 from dpscd.privacy.random import Purpose, Source
 from dpscd.problem import Floats, Model, Problem
-from dpscd.releases.query import Query
-from dpscd.releases.store import Residuals
+from dpscd.releases.query import Query, Residuals
 
 if TYPE_CHECKING:
-    from dpscd.plans import Plan
+    from dpscd.planning.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -122,7 +117,7 @@ class Release(ABC):
 
     @abstractmethod
     def answered(self, query: Any, stores: Stores, time: int) -> Floats:
-        """Return the noisy answer of the records.
+        """Return the noisy answer: the only method that reads records.
 
         Guarantee: one of the steps of :attr:`cost`, for no two calls have the same time.
         """
@@ -165,5 +160,5 @@ class SumRelease(Release):
             raise ParameterError(f"the query of {self.what!r} is not the one that is planned.")
         source = stores.source_of(self.what if self.purpose is Purpose.SUM else "")
         total = stores.store.total(query).ravel()
-        noisy = noisy_sum(self.noise_multiplier, query.unit, total, source, self.purpose, time)
+        noisy = noisy_sum(self.noise_multiplier, query.step, total, source, self.purpose, time)
         return noisy.reshape(query.shape)

@@ -1,10 +1,8 @@
 """Bounds of columns estimated with a part of the budget: two noisy histograms.
 
-The first has bins limited by powers of two, on both sides of zero, and gives the order of
-magnitude; the second divides the range found by the first into equal parts. Each record adds
-1/sqrt(k) to one bin of each of the k columns: a vector of length at most 1. A bound is the
-outermost bin beyond which lies no more than a small part of the records, or than noise would
-show.
+The first has bins limited by powers of two and gives the order of magnitude; the second divides
+the range found by the first into equal parts. A bound is the outermost bin beyond which lies no
+more than a small part of the records, or than noise would show.
 """
 
 import math
@@ -16,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import ParameterError
-from dpscd.kernels.margin import MARGIN
+from dpscd.kernels.rows import MARGIN
 from dpscd.privacy.cost import BOUND_CELLS
 from dpscd.privacy.random import Purpose
+from dpscd.problem import Floats
 from dpscd.releases.base import State, SumRelease
-from dpscd.releases.query import Floats, Query, SomeRecords
+from dpscd.releases.query import Query, SomeRecords
 
 # Limits of the first histogram: 0 and +-2^_LOWEST, ..., +-2^highest.
 _SIDE = (BOUND_CELLS - 2) // 2
@@ -41,15 +40,14 @@ class HistogramQuery(Query):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One row per column."""
         return (len(self.limits), BOUND_CELLS)
 
     def total(self, records: SomeRecords) -> Floats:
-        """Return the exact counts, in units."""
+        """Return the exact counts, in steps of the lattice."""
         columns = records.columns
         if len(columns) != len(self.limits):
             raise ParameterError("the plan does not release bounds of these columns.")
-        whole = float(math.floor(MARGIN / math.sqrt(len(columns)) / self.unit))
+        whole = float(math.floor(MARGIN / math.sqrt(len(columns)) / self.step))
         if records.persons is None:
             return bin_counts(columns, self.limits) * whole
         return person_bins(columns, self.limits, records.persons.starts, whole)
@@ -67,7 +65,6 @@ class Bounds(SumRelease):
 
     @property
     def size(self) -> int:
-        """One number per bin."""
         return BOUND_CELLS * self.columns
 
     @property
@@ -76,7 +73,6 @@ class Bounds(SumRelease):
         return self.facts.bounded
 
     def query(self, state: State) -> HistogramQuery:
-        """Return the histograms of magnitudes, and then those between the bounds they gave."""
         return HistogramQuery(self.n, self._limits(state))
 
     def learn(self, state: State, answer: Floats) -> State:

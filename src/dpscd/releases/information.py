@@ -13,14 +13,12 @@ import numpy as np
 
 from dpscd.errors import ParameterError
 from dpscd.information import Measure, measure_of, released_size
-from dpscd.kernels.chances import fill_chances
 from dpscd.kernels.dual import predictions
-from dpscd.kernels.margin import MARGIN
-from dpscd.kernels.rows import DenseRows
+from dpscd.kernels.probabilities import fill_probabilities
+from dpscd.kernels.rows import MARGIN, DenseRows
 from dpscd.problem import DeferredRows, Floats, Problem
 from dpscd.releases.base import State, SumRelease
-from dpscd.releases.query import Query, SomeRecords
-from dpscd.releases.store import Residuals, inner_labels
+from dpscd.releases.query import Query, Residuals, SomeRecords, inner_labels
 
 # A record with a slope beyond this counts for nothing: its square must be a number.
 _LARGEST = 1e100
@@ -43,7 +41,6 @@ class InformationQuery(Query):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Packed numbers of both matrices, one after the other."""
         return (self.measure.size,)
 
     def total(self, records: SomeRecords) -> Floats:
@@ -52,7 +49,9 @@ class InformationQuery(Query):
         Guarantee: a record, or a person, adds a vector of length at most 1. This rests on
         `factor` alone. Proof: docs/proofs/intervals.md.
         """
-        with np.errstate(all="ignore"):  # what is no number is left out, without a word
+        with np.errstate(
+            all="ignore"
+        ):  # values that are not numbers are left out, without a warning
             return self._total(_Units(self, records))
 
     def _total(self, units: "_Units") -> Floats:
@@ -72,15 +71,17 @@ class InformationQuery(Query):
                 found.append(pulls[j] * pulls[k] * factor * (variance * _twice(j, k)))
         elif second:
             found.append(trace * factor)
-        # Each cut toward zero, so that sums are whole numbers of units: exact in any order.
-        return np.array([np.trunc(x * (MARGIN / self.unit)).sum() for x in found])
+        # Each cut toward zero, so that sums are whole numbers: exact in any order.
+        return np.array([np.trunc(x * (MARGIN / self.step)).sum() for x in found])
 
     def slopes(self, rows: DenseRows, records: SomeRecords) -> tuple[Floats, Floats]:
         """Return minus the slope and the second derivative of each record's loss."""
         found = np.empty((2, len(rows.norm)))
         if self.measure.logistic:
             whole = np.ones(len(rows.norm))
-            fill_chances(rows, whole, self.theta, 0.0, 1.0, np.ones(2), found[0], found[1])
+            fill_probabilities(
+                rows, whole, self.theta, 0.0, 1.0, np.ones(2), found[0], found[1]
+            )
             return (records.labels > 0.0) - found[0], found[1]
         deferred = DeferredRows(self.problem, records.X)
         labels = inner_labels(self.problem, self.residuals, deferred, records.labels)
@@ -148,12 +149,10 @@ class Information(SumRelease):
 
     @property
     def size(self) -> int:
-        """Packed numbers of one matrix, and of the other or its trace."""
         facts = self.facts
         return released_size(facts.width, logistic=facts.classifies, robust=facts.robust)
 
     def query(self, state: State) -> InformationQuery:
-        """Return the query at the trained model."""
         if not self.facts.dense:
             raise ParameterError("inference needs dense rows.")
         problem, training = state.problem, state.plan.training

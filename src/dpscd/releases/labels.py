@@ -1,8 +1,4 @@
-"""Noisy location and scale of regression labels.
-
-Labels are in units in which their declared bounds are at most 1 away from the centre. The scale
-is a mean distance from the centre, or a mean octave of distances.
-"""
+"""Noisy location and scale of regression labels."""
 
 import math
 from abc import abstractmethod
@@ -16,8 +12,7 @@ from dpscd.errors import DataError, ParameterError
 from dpscd.privacy.random import Purpose
 from dpscd.problem import Floats, Model, Problem, rows_of
 from dpscd.releases.base import State, SumRelease
-from dpscd.releases.query import Query, SomeRecords, whole_sums
-from dpscd.releases.store import Residuals
+from dpscd.releases.query import Query, Residuals, SomeRecords, whole_sums
 
 # A mean distance whose error is more than this, in halves of the declared range, is not asked
 # for, but the mean of so many octaves: its error is relative, whatever part of that range
@@ -46,7 +41,7 @@ class OneNumberQuery(Query):
         each = self.each(records)
         if len(each) != len(records.weights):
             raise DataError("labels and weights are not equally many.")
-        return whole_sums(each[None], np.isfinite(each), records, self.unit)
+        return whole_sums(each[None], np.isfinite(each), records, self.step)
 
 
 @dataclass(frozen=True)
@@ -127,7 +122,6 @@ class LabelMean(MeanRelease):
     purpose: ClassVar[Purpose] = Purpose.LABEL_MEAN
 
     def query(self, state: State) -> LabelQuery:
-        """Return the query on declared labels."""
         return LabelQuery(self.n, state.declared)
 
     def learn(self, state: State, answer: Floats) -> State:
@@ -140,9 +134,8 @@ class LabelMean(MeanRelease):
 class LabelSpread(MeanRelease):
     """The release "label spread": the mean distance from the centre, which scales labels.
 
-    Where noise is large, regressions release the mean octave of distances instead.
-
-    It depends on the centre, which is public by then. Proof: docs/proofs/moments.md.
+    Regressions with much noise release the mean octave of distances instead.
+    Proof: docs/proofs/moments.md.
     """
 
     what: ClassVar[str] = "label spread"
@@ -150,7 +143,6 @@ class LabelSpread(MeanRelease):
     purpose: ClassVar[Purpose] = Purpose.LABEL_SPREAD
 
     def query(self, state: State) -> DistanceQuery:
-        """Return the query on distances, or on their octaves."""
         kind = DistanceQuery if self._fine(state) else OctaveQuery
         return kind(self.n, state.declared, state.centre)
 
@@ -183,22 +175,20 @@ class LabelSpread(MeanRelease):
         error = 2.0 * self.noise_multiplier / self.n
         ratio = max(-30.0, spread / error)
         density = math.exp(-0.5 * ratio * ratio) / math.sqrt(2.0 * math.pi)
-        chance = 0.5 * math.erfc(-ratio / math.sqrt(2.0))
-        return min(1.0, max(error * ratio + error * density / chance, 1e-3))
+        probability = 0.5 * math.erfc(-ratio / math.sqrt(2.0))
+        return min(1.0, max(error * ratio + error * density / probability, 1e-3))
 
 
 @dataclass(frozen=True)
 class ResidualSpread(LabelSpread):
     """The release "label spread" once more: the mean size of a pilot's residuals.
 
-    Residuals are measured from predictions that are public by then.
     Proof: docs/proofs/moments.md.
     """
 
     at: ClassVar[range] = range(1, 2)
 
     def query(self, state: State) -> ResidualQuery:  # type: ignore[override]
-        """Return the query on what the pilot leaves."""
         return ResidualQuery(self.n, self._pilot(state)[1])
 
     def learn(self, state: State, answer: Floats) -> State:

@@ -20,15 +20,14 @@ from dpscd.standard import standard_of
 class MomentsQuery(Query):
     """Sums of features and of their squares, of rows of length at most 1.
 
-    A record adds ``(x, x * x) / sqrt(2)``, of length at most 1: docs/proofs/moments.md. A
-    person adds the mean of what its rows would: docs/proofs/persons.md.
+    A record adds ``(x, x * x) / sqrt(2)``, a person the mean of what its rows would:
+    docs/proofs/moments.md, docs/proofs/persons.md.
     """
 
     problem: Problem  # how rows are scaled; neither standardised nor with a constant column
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Means, then mean squares."""
         return (2, self.problem.d)
 
     def total(self, records: SomeRecords) -> Floats:
@@ -46,9 +45,9 @@ class MomentsQuery(Query):
             raise DataError("rows and weights are not equally many.")
         total = np.zeros(self.shape)
         if persons is None:
-            add_moments(rows, weights, self.unit, total)
+            add_moments(rows, weights, self.step, total)
         else:
-            add_person_moments(rows, weights, persons.starts, self.unit, total)
+            add_person_moments(rows, weights, persons.starts, self.step, total)
         return total
 
 
@@ -63,11 +62,9 @@ class Moments(SumRelease):
 
     @property
     def size(self) -> int:
-        """Two numbers per feature."""
         return 2 * self.facts.d
 
     def query(self, state: State) -> MomentsQuery:
-        """Return the query on rows as they are given."""
         return MomentsQuery(self.n, state.problem)
 
     def learn(self, state: State, answer: Floats) -> State:

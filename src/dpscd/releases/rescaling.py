@@ -33,8 +33,8 @@ _CLEAR = 2.0
 class RescalingQuery(Query):
     """Sums for the regression line of labels on predictions.
 
-    A record with error r and prediction u in these units, v being u cut to [-1, 1], adds
-    ``(r, r v, v / 2, v^2 / 2)``, made shorter where it is longer than 1: docs/proofs/after.md.
+    A record with error r and prediction u in these units, v being u cut to [-1, 1], adds ``(r,
+    r v, v / 2, v^2 / 2)``, no longer than 1: docs/proofs/after.md.
     """
 
     declared: Problem  # sets the longest row
@@ -57,7 +57,7 @@ class RescalingQuery(Query):
             squares = np.square(each)
             length = np.sqrt((squares[0] + squares[1]) + (squares[2] + squares[3]))
             each /= np.maximum(1.0, length)
-            return whole_sums(each, np.isfinite(each).all(axis=0), records, self.unit)
+            return whole_sums(each, np.isfinite(each).all(axis=0), records, self.step)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,6 @@ class Rescaling(SumRelease):
     size: ClassVar = 4
 
     def query(self, state: State) -> RescalingQuery:
-        """Return the query on the model."""
         model, labels, declared = state.trained, state.labels, state.declared
         spread = model.runs[0].label_scale
         centre = declared.label_centre + declared.label_scale * state.centre
@@ -143,9 +142,8 @@ _SEEN = 1.5
 class LongRowsQuery(OneNumberQuery):
     """The sum of the decrease of squared errors if rows are cut in prediction.
 
-    A record adds its squared error with the whole row less the one with the row cut to the
-    row bound, in units of ``far^2``; one whose row is not longer adds 0.
-    Proof: docs/proofs/after.md.
+    A record adds its squared error with the whole row less the one with the row cut to the row
+    bound, in units of ``far^2``. Proof: docs/proofs/after.md.
     """
 
     declared: Problem  # sets the longest row
@@ -178,7 +176,6 @@ class LongRows(MeanRelease):
     proof: ClassVar[str] = "after"
 
     def query(self, state: State) -> LongRowsQuery:
-        """Return the query on the model."""
         model, labels, error = state.trained, state.labels, self.noise_multiplier / self.n
         # Of labels: the first problem's spread, a later one is of what a pilot leaves.
         far = max(_LONG_FAR, math.sqrt(_LONG_EXACT / error)) * model.runs[0].label_scale

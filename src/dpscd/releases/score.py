@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels.margin import MARGIN
 from dpscd.kernels.moments import fill_person_means
+from dpscd.kernels.rows import MARGIN
 from dpscd.privacy.accounting import SampledGaussian, gaussian_multiplier
 from dpscd.privacy.cost import Cost, claim
-from dpscd.privacy.noise import check_capacity, unit_of
+from dpscd.privacy.noise import check_capacity, lattice_step
 from dpscd.privacy.random import Purpose
-from dpscd.privacy.relation import PrivacyTarget
-from dpscd.privacy.unit import Unit
+from dpscd.privacy.relation import PrivacyTarget, Unit
+from dpscd.problem import Floats
 from dpscd.releases.base import SumRelease
-from dpscd.releases.query import Floats, Query
+from dpscd.releases.query import Query
 from dpscd.scores.measure import Answers, Measure, Sums
 from dpscd.scores.registry import ScoreFacts
 
@@ -48,21 +48,20 @@ def plan_score(target: PrivacyTarget, n: int, size: int = 1) -> Cost:
 
 
 def whole_score(each: Floats, n: int) -> Floats:
-    """Return the exact sum of vectors of records, a whole number of units each.
+    """Return the exact sum of vectors of records, whole numbers of steps of the lattice each.
 
-    `each`, of shape (numbers, records), has one vector per record or person and is secret.
-    Vectors longer than 1 are shortened to 1; one with a value that is not a number counts as 0.
-    The public `n` sets the unit.
+    `each`, of shape (numbers, records), has one secret vector per record or person. Vectors
+    longer than 1 are shortened to 1; one with a value that is not a number counts as 0.
 
-    Guarantee: a record, or a person, moves the sum, times the unit, by at most 1.
+    Guarantee: a record, or a person, moves the sum, times the step, by at most 1.
     Proof: docs/proofs/score.md, "The release".
     """
     finite = np.isfinite(each).all(axis=0)
     inside = np.where(finite, each, 0.0)
-    with np.errstate(over="ignore"):  # a warning would tell of large numbers
+    with np.errstate(over="ignore"):  # a warning would reveal large numbers
         length = np.sqrt(np.square(inside).sum(axis=0))
         inside = inside / np.maximum(1.0, length)
-    sums: Floats = np.trunc(inside * (MARGIN / unit_of(n, 1.0))).sum(axis=1)
+    sums: Floats = np.trunc(inside * (MARGIN / lattice_step(n, 1.0))).sum(axis=1)
     return sums
 
 
@@ -70,11 +69,10 @@ def total_of(measure: Measure, answers: Answers, persons: Ints | None, n: int) -
     """Return the exact sum of the vectors of records, or of persons.
 
     `answers` are secret. `persons` is the number of each record's person, below 0 for records
-    without one, which do not count; a person adds the mean of its records' vectors. `n` is the
-    public number of records, or of persons.
+    that do not count; a person adds the mean of its records' vectors.
 
-    Guarantee: a record, or a person with all its records, moves the sum by at most 1 in units,
-    for a mean of vectors is no longer than the longest.
+    Guarantee: a record, or a person with all its records, moves the sum, times the step, by at
+    most 1.
     Proof: docs/proofs/score.md, "The release".
     """
     total = np.zeros(measure.size)
@@ -123,17 +121,12 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ScoreQuery(Query):
-    """The sum of the vectors of records, or of persons.
-
-    A vector is no longer than 1, and a person adds the mean of its records' vectors:
-    docs/proofs/score.md, "The release".
-    """
+    """The sum of the vectors of records, or of persons: docs/proofs/score.md, "The release"."""
 
     measure: Measure
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """One number per entry of a vector."""
         return (self.measure.size,)
 
     def total(self, records: Any) -> Floats:
@@ -143,7 +136,7 @@ class ScoreQuery(Query):
 
 @dataclass(frozen=True, repr=False)
 class ScoredRecords:
-    """Labels and predictions of held-out records: a secret of which only sums leave."""
+    """Labels and predictions of held-out records, which are secret: only sums leave."""
 
     answers: Answers
     persons: npt.NDArray[np.int64] | None  # number of each record's person, if that is the unit
@@ -182,14 +175,12 @@ class Score(SumRelease):
 
     @property
     def size(self) -> int:
-        """Entries of a record's vector."""
         return self.measure.size
 
     def begins(self, plan: Any) -> None:
         """Return the state before it: nothing is known."""
 
     def query(self, state: Any) -> ScoreQuery:
-        """Return the query on labels and predictions."""
         del state
         return ScoreQuery(self.n, self.measure)
 

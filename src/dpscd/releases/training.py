@@ -9,13 +9,12 @@ import numpy as np
 from dpscd.errors import ParameterError
 from dpscd.privacy.accounting import SampledGaussian
 from dpscd.privacy.cost import LAZY_EPSILON, Cost
-from dpscd.privacy.noise import LatticeGaussian, capacity_of, unit_of, whole_unit_of
-from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.privacy.noise import LatticeGaussian, lattice_step, whole_lattice_step
+from dpscd.privacy.relation import PrivacyTarget, Relation, Unit
 from dpscd.privacy.sampling import PoissonLots
-from dpscd.privacy.unit import Unit
 from dpscd.problem import Floats, Model, Problem
 from dpscd.releases.base import Release, State, Stores
-from dpscd.releases.store import Residuals
+from dpscd.releases.query import Residuals
 
 if TYPE_CHECKING:
     from dpscd.kernels.dual import StepConstants
@@ -64,8 +63,8 @@ class Training(Release):
     averaging: float
     # standard deviation of the noise over the clip; `Plan.calibrated` sets that of the main one
     noise_multiplier: float = math.nan
-    # Largest damping, where the released path oscillates (:class:`dpscd.solvers.brake.Brake`);
-    # damping stays fixed if this is not above `separability`.
+    # Largest damping, where the released path oscillates (`dpscd.solvers.damping.Damping`);
+    # it stays fixed if this is not above `separability`.
     most_separability: float = 0.0
 
     def __post_init__(self) -> None:
@@ -99,7 +98,6 @@ class Training(Release):
 
     @property
     def size(self) -> int:
-        """Numbers in the shared vector, all outputs together."""
         return self.facts.width * self.outputs
 
     @property
@@ -136,9 +134,7 @@ class Training(Release):
     def shared_noise(self) -> float:
         """Largest standard deviation that noise adds to the averaged shared vector.
 
-        In any direction; for the squared loss where rows of a lot are not nearly parallel, and
-        an estimate otherwise. Noise of a step counts in full, within the average by its
-        remaining share. Proof: docs/proofs/noise_band.md.
+        Proof: docs/proofs/noise_band.md.
         """
         first = self.average_from
         within = self.steps - first
@@ -146,14 +142,9 @@ class Training(Release):
         return self.clip * self.noise_multiplier * math.sqrt(squares)
 
     @property
-    def capacity(self) -> int:
-        """Largest number of records whose lots sum exactly."""
-        return capacity_of(self.n)
-
-    @property
     def cell(self) -> float:
         """The power of two whose multiples contributions to lots are cut to."""
-        return unit_of(self.n, self.clip)
+        return lattice_step(self.n, self.clip)
 
     @property
     def fixed_point(self) -> bool:
@@ -188,7 +179,7 @@ class Training(Release):
 
     @property
     def _whole_cell(self) -> float:
-        return whole_unit_of(self.n, self.clip)
+        return whole_lattice_step(self.n, self.clip)
 
     def constants(self, strength: float, *, fixed_point: bool = False) -> "StepConstants":
         """Return the kernel's constants, on floats or in fixed point."""
@@ -237,7 +228,6 @@ class Training(Release):
         )
 
     def query(self, state: State) -> TrainingQuery:
-        """Return the problem, on a pilot's residuals if there is one to start from."""
         return TrainingQuery(replace(state.problem, lam=self.lam), state.residuals)
 
     def learn(self, state: State, answer: Floats) -> State:

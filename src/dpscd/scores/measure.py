@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, stats
 
-from dpscd.kernels.margin import MARGIN
+from dpscd.kernels.rows import MARGIN
 
 Floats = npt.NDArray[np.float64]
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from dpscd.errors import ParameterError
 from dpscd.privacy.accounting import gaussian_multiplier
-from dpscd.privacy.relation import PrivacyTarget
-from dpscd.privacy.unit import Unit, assumptions
+from dpscd.privacy.relation import PrivacyTarget, Unit, assumptions
 from dpscd.scores import measures
 from dpscd.scores.measure import Measure
 

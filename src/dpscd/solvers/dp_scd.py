@@ -16,7 +16,7 @@ from dpscd.privacy.sampling import Lots
 from dpscd.problem import DeferredRows, Floats, Problem
 from dpscd.releases.base import Observer
 from dpscd.releases.training import Training
-from dpscd.solvers.brake import Brake
+from dpscd.solvers.damping import Damping
 from dpscd.solvers.lazy import lazy_scd
 from dpscd.solvers.threads import kernel_for
 
@@ -44,7 +44,7 @@ def dp_scd(
     Of `rows` and `records` only the returned vector may leave. `persons` is given if persons
     are drawn and not records. The number of `threads` does not change the result. `progress` is
     called with the number of steps done in each chunk, and nothing else; `observer` is shown
-    the path, which is public, and never the duals.
+    the path, which is public.
 
     Guarantee: the path of the shared vector, hence what is returned, satisfies
     ``plan.claim()``. The duals live in this call and die with it.
@@ -63,7 +63,7 @@ def dp_scd(
     shared = np.zeros((problem.outputs, problem.width))
     average = np.zeros_like(shared)
     first = 0
-    brake = Brake(plan)
+    damping = Damping(plan)
     pause = plan.steps
     if observer is not None:
         observer.begins(problem, plan)
@@ -73,10 +73,10 @@ def dp_scd(
         for lots, normals in draws(plan, source, count, pause=pause, draw_ahead=used < threads):
             begin = 0
             while begin < len(normals):
-                damping = brake.before(first, shared)
-                end = min(begin + brake.alone(first), len(normals))
+                separability = damping.before(first, shared)
+                end = min(begin + damping.alone(first), len(normals))
                 part = lots.ids, lots.starts[begin : end + 1], normals[begin:end]
-                run(damping, *part, plan.average_from - first, dual, shared, average)
+                run(separability, *part, plan.average_from - first, dual, shared, average)
                 first += end - begin
                 begin = end
             if progress is not None:

@@ -8,8 +8,15 @@ from dpscd.errors import ParameterError, StreamError
 from dpscd.kernels.block import new_buffer
 from dpscd.kernels.draws import PAIR_WORDS, fill_normals
 from dpscd.kernels.dual import Records
-from dpscd.kernels.lazy import BLOCK, advance_lazy
-from dpscd.kernels.lazy_state import Law, average_due, new_state, settle_all, shared_of
+from dpscd.kernels.lazy import (
+    BLOCK,
+    Law,
+    advance_lazy,
+    average_due,
+    new_state,
+    settle_all,
+    shared_of,
+)
 from dpscd.kernels.rows import CsrRows
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.sampling import Lots
@@ -32,14 +39,14 @@ class LazyVector:
         if not plan.lazy:
             raise ParameterError("the plan is not one for lazy noise; see Training.lazy.")
         self._outputs = problem.outputs
-        # Damped as much as may be: the path that would tell is not all drawn.
+        # Damped as much as possible: the path is not all drawn.
         self._numbers = plan.constants(problem.strength)
         bits = plan.grid_bits
         variance = plan.noise.lattice_variance
         self._law = Law(variance, bits, 2**bits - 1, 2.0**-bits, plan.average_from)
         self._plan = plan
         self._state = new_state(problem.width, problem.outputs)
-        self._desk = new_buffer(problem.outputs, BLOCK)
+        self._buffer = new_buffer(problem.outputs, BLOCK)
         self._source = source
         self._pairs = 0
         self._normals = np.empty(0)
@@ -62,7 +69,7 @@ class LazyVector:
         while True:
             begin, used = advance_lazy(
                 problem.loss, rows, records, self._numbers, self._law, lots.ids, lots.starts,
-                first, begin, self._normals, dual, self._state, self._desk,
+                first, begin, self._normals, dual, self._state, self._buffer,
             )  # fmt: skip
             self._normals = self._normals[used:]
             if begin == len(lots.ids):
@@ -91,7 +98,7 @@ class LazyVector:
         """Return the average of the shared vector at the end of the plan, once.
 
         Guarantee: what the average adds to the values that were read is drawn once; a second
-        average would have other noise, and nobody pays for two.
+        average would have other noise, which is not paid for.
         """
         if self._averaged:
             raise StreamError("the average of a lazy fit is drawn once.")
@@ -136,12 +143,11 @@ def lazy_scd(
     """Run the plan on sparse rows and return the averaged shared vector.
 
     Parameters are those of :func:`dpscd.solvers.dp_scd.dp_scd`, which calls this where
-    :attr:`Training.lazy` says so; `epoch` is the number of steps between two looks.
+    :attr:`Training.lazy` says so; `epoch` is the number of steps between two looks of an
+    observer, who sees every coordinate settled.
 
-    Guarantee: what is returned and shown satisfies ``plan.claim()``. An interrupted fit
-    leaves nothing: what was not settled is seen by nobody. An observer sees every coordinate
-    settled, once an epoch: more often, no coordinate would ever owe more than one step, and
-    lazy fits would not be seen.
+    Guarantee: what is returned and shown satisfies ``plan.claim()``. An interrupted fit leaves
+    nothing: what was not settled is seen by nobody.
     Proof: docs/proofs/shared_vector.md, "Lazy noise".
     """
     count = len(records.labels)

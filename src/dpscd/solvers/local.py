@@ -11,8 +11,7 @@ from dpscd.privacy.noise import check_capacity
 from dpscd.privacy.random import Source
 from dpscd.problem import Floats, Problem, rows_of
 from dpscd.releases.base import Observer
-from dpscd.releases.query import Query, sum_over
-from dpscd.releases.store import Residuals, inner_labels
+from dpscd.releases.query import Query, Residuals, inner_labels, sum_over
 from dpscd.releases.training import Training
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.on_device import device_scd
@@ -22,7 +21,7 @@ _BLOCK = 4096  # rows that are read at once
 
 @dataclass(frozen=True, repr=False)
 class LocalRecords:
-    """Records in memory: a :class:`~dpscd.releases.store.RecordStore`."""
+    """Records in memory: a :class:`~dpscd.releases.query.RecordStore`."""
 
     X: Any
     labels: Floats  # in the user's units

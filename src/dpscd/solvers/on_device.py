@@ -10,12 +10,12 @@ import numpy as np
 from dpscd.errors import DataError, ParameterError
 from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
-from dpscd.privacy.noise import limb_unit_of
+from dpscd.privacy.noise import limb_lattice_step
 from dpscd.privacy.random import Purpose, Source
 from dpscd.problem import DeferredRows, Floats, Problem
 from dpscd.releases.base import Observer
 from dpscd.releases.training import Training
-from dpscd.solvers.brake import BrakeRule
+from dpscd.solvers.damping import DampingRule
 from dpscd.solvers.dp_scd import check_plan, epoch_of
 
 #: What a training may be computed by; the first is the usual one.
@@ -102,8 +102,7 @@ def device_scd(
     """Run the plan on the device and return the shared vector, averaged as the plan says.
 
     Of `rows` and `records` only the returned vector may leave. The key of the device's stream
-    is drawn from `source`. `progress` is called with the number of steps done in each chunk,
-    and nothing else.
+    is drawn from `source`.
 
     Guarantee: the path of the shared vector, hence what is returned, satisfies
     ``plan.claim()``. The duals live on the device and are deleted.
@@ -138,7 +137,7 @@ def device_scd(
         stops = [*range(chunk, plan.steps, chunk), plan.steps]
         numbers = device_numbers(problem, plan, len(records.labels))
         held = _rows_on_device(cast("DeferredRows", rows), records)
-        total = train(job, held, numbers, BrakeRule.of(plan), key, stops, seen)
+        total = train(job, held, numbers, DampingRule.of(plan), key, stops, seen)
     return total / (plan.steps - plan.average_from)
 
 
@@ -147,7 +146,7 @@ def device_numbers(problem: Problem, plan: Training, count: int) -> Any:
     from dpscd.device.contribution import Numbers
     from dpscd.device.random import threshold_of
 
-    cell, grid = limb_unit_of(plan.n, plan.clip), plan.noise.grid
+    cell, grid = limb_lattice_step(plan.n, plan.clip), plan.noise.grid
     return Numbers(
         count=np.int64(count),
         threshold=np.uint32(threshold_of(plan.rate)),

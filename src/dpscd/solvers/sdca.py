@@ -52,9 +52,9 @@ def sdca(
     for epoch in range(1, max_epochs + 1):
         shuffle(source.words(Purpose.ORDER, epoch, 1, count)[0], order)
         if joint:
-            room = np.empty(problem.outputs)
+            workspace = np.empty(problem.outputs)
             joint_sweep(
-                problem.loss, rows, records, problem.strength, order, dual, shared, room
+                problem.loss, rows, records, problem.strength, order, dual, shared, workspace
             )
         else:
             sweep(problem.loss, rows, records, problem.strength, order, dual, shared)

@@ -12,18 +12,18 @@ import numpy.typing as npt
 from scipy import sparse
 
 from dpscd.errors import WorkerError
-from dpscd.kernels.dual import Records, add_lot
+from dpscd.kernels.dual import Records
+from dpscd.kernels.lots import add_lot
 from dpscd.kernels.pack import Pack, empty_pack
 from dpscd.kernels.packed import add_packed_lot
-from dpscd.kernels.persons import Persons, add_lot_of_persons
+from dpscd.kernels.persons import Persons
 from dpscd.kernels.rows import Rows
 from dpscd.persons import PersonFacts, PersonRows
 from dpscd.privacy.random import LotsSource
 from dpscd.problem import DeferredRows, Floats, Problem, rows_of
-from dpscd.releases.query import Query, sum_over
-from dpscd.releases.store import Residuals, inner_labels
+from dpscd.releases.query import Query, Residuals, inner_labels, sum_over
 from dpscd.releases.training import Training
-from dpscd.solvers.brake import Brake
+from dpscd.solvers.damping import Damping
 from dpscd.solvers.threads import fill_deferred
 
 Ints = npt.NDArray[np.int64]
@@ -92,7 +92,7 @@ class _Training(NamedTuple):
     start: int
     dual: Floats
     rows: Pack | tuple[Rows, Records]
-    brake: Brake
+    damping: Damping
     persons: Persons | None
 
 
@@ -123,12 +123,12 @@ class _OnDisk:
 class Shard:
     """Records of consecutive numbers, as a training uses them.
 
-    `parts` are read when needed, one after another. `room` limits memory in bytes, as far as
-    it can be foreseen; None is no limit. Larger packed rows and duals are kept in `folder`.
+    `parts` are read when needed, one after another. `room` limits memory in bytes; None is no
+    limit. Larger packed rows and duals are kept in `folder`.
 
-    Guarantee: every method returns a sum over records, exact and not yet noisy, a number
-    of records, keyed hashes of persons' identifiers, or nothing.
-    Requires: whoever receives the sums is trusted with them, and adds noise once.
+    Guarantee: every method returns a sum over records, exact and not yet noisy, a number of
+    records, keyed hashes of persons' identifiers, or nothing.
+    Requires: the receiver of the sums is trusted with them, and adds noise once.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class Shard:
     def keys(self, key: bytes) -> Ints:
         """Return a keyed hash of every person's identifier, by which others compare them.
 
-        Guarantee: an identifier does not leave. Whoever has the key can try identifiers.
+        Guarantee: an identifier does not leave. The holder of the key can try identifiers.
         """
         found = [self._reader.keys(part.load(), key) for part in self._parts]
         return np.concatenate([np.empty((0, 2), np.int64), *found])
@@ -185,8 +185,8 @@ class Shard:
     ) -> None:  # fmt: skip
         """Prepare the first step of a training, all duals being 0.
 
-        `start` is the number of the first record, `count` the number of persons, or records,
-        when they were first counted; `lots` draws the bits of records.
+        `start` is the number of the first record, `count` that of persons, or records, at first
+        reading.
 
         Guarantee: no number, hence no bit, of a record here is that of another shard's.
         """
@@ -200,7 +200,9 @@ class Shard:
             dual = np.zeros((len(records.labels), problem.outputs))
         else:
             rows, dual, persons = self._packed(problem, residuals)
-        self._training = _Training(problem, plan, lots, start, dual, rows, Brake(plan), persons)
+        self._training = _Training(
+            problem, plan, lots, start, dual, rows, Damping(plan), persons
+        )
         self._done = 0
         self._so_far = np.zeros((problem.outputs, problem.width), np.int64)
 
@@ -212,13 +214,13 @@ class Shard:
         """
         if self._training is None or number != self._done:
             raise WorkerError("a step was asked for out of turn.")
-        problem, plan, lots, start, dual, rows, brake, persons = self._training
+        problem, plan, lots, start, dual, rows, damping, persons = self._training
         shared = np.array(shared)  # one that was sent is read-only: another compiled kernel
         units = len(dual) if persons is None else len(persons.turns)
         ids = plan.lots.members(lots, number, start, start + units) - start
         packed = isinstance(rows, Pack)
         constants = plan.constants(problem.strength, fixed_point=packed)
-        constants = constants._replace(separability=brake.before(number, shared))
+        constants = constants._replace(separability=damping.before(number, shared))
         if isinstance(rows, Pack):
             total: Total = np.zeros((problem.outputs, rows.padded), np.int64)
             own = () if persons is None else (persons,)
@@ -229,12 +231,7 @@ class Shard:
             total = total[:, : rows.width].copy()
         else:
             total = np.zeros((problem.outputs, problem.width))
-            if persons is None:
-                add_lot(problem.loss, *rows, constants, ids, dual, shared, total)
-            else:
-                add_lot_of_persons(
-                    problem.loss, *rows, persons, constants, ids, dual, shared, total
-                )
+            add_lot(problem.loss, *rows, constants, ids, dual, shared, total, persons)
         self._done += 1
         self._so_far += total.astype(np.int64)
         return total

@@ -1,8 +1,8 @@
 """Training on records held by shards: totals are gathered, and noise is added here, once.
 
-A pool of shards may lose a member at any time. Its records are then read again and its duals
-rebuilt: they are a function of its records, of bits that can be drawn again and of the shared
-vectors it was sent, which are kept here. So a loss never changes the result.
+The pool may lose a shard at any time. Its duals are then rebuilt: they are a function of its
+records, of bits that can be drawn again and of the shared vectors it was sent, which are kept
+here.
 """
 
 import math
@@ -19,8 +19,7 @@ from dpscd.privacy.noise import check_capacity
 from dpscd.privacy.random import LotsSource, Source
 from dpscd.problem import Floats, Problem
 from dpscd.releases.base import Observer
-from dpscd.releases.query import Query
-from dpscd.releases.store import Residuals
+from dpscd.releases.query import Query, Residuals
 from dpscd.releases.training import Training
 from dpscd.solvers.dp_scd import check_problem
 from dpscd.solvers.shard import Reader, Total
@@ -58,9 +57,8 @@ class ShardPool:
     """Shards that answer together, whichever are lost on the way.
 
     Guarantee: every shard takes part in every step: a slow one is waited for, a lost one is
-    built anew from its records and the path of the shared vector. Its number of records
-    and the sum of all that it contributed are compared to the last bit; if one differs,
-    the fit fails and what it reserved is spent.
+    built anew. Its number of records and the sum of all that it contributed are compared to the
+    last bit; if one differs, the fit fails and what it reserved is spent.
     """
 
     def __init__(self, transport: ShardTransport) -> None:

@@ -9,13 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.kernels.dual import Records, advance
+from dpscd.kernels.dual import Records
+from dpscd.kernels.lots import advance
 from dpscd.kernels.pack import Pack, empty_pack, fill_pack, pack_rows
 from dpscd.kernels.packed import advance_packed
-from dpscd.kernels.packed_threads import advance_part
-from dpscd.kernels.persons import Persons, advance_persons
+from dpscd.kernels.packed_threads import (
+    CANCELLED,
+    STEP,
+    advance_part,
+    gave_up,
+    new_state,
+    was_shared,
+)
+from dpscd.kernels.persons import Persons
 from dpscd.kernels.rows import CsrRows, DenseRows, Rows
-from dpscd.kernels.sharing import CALLED_OFF, STEP, new_gate, was_shared, went_home
 from dpscd.late import COMPILED
 from dpscd.problem import DeferredRows, Problem
 from dpscd.releases.training import Training
@@ -42,7 +49,7 @@ def kernel_for(
 ) -> Iterator[tuple[Run, int]]:
     """Yield the function that runs a chunk of steps, and how many threads it uses."""
     # It takes the damping of these steps, and ids, starts, normals, average_from, dual, shared
-    # and average as :func:`dpscd.kernels.dual.advance` does. Which kernel runs depends on the
+    # and average as :func:`dpscd.kernels.lots.advance` does. Which kernel runs depends on the
     # layout of the rows and on public numbers alone.
     if isinstance(rows, CsrRows) or not plan.fixed_point:
         constants = plan.constants(problem.strength)
@@ -50,10 +57,7 @@ def kernel_for(
 
         def floats(separability: float, *chunk: Any) -> None:
             damped = constants._replace(separability=separability)
-            if persons is None:
-                advance(problem.loss, plain, records, damped, *chunk)
-            else:
-                advance_persons(problem.loss, plain, records, persons, damped, *chunk)
+            advance(problem.loss, plain, records, damped, *(*chunk, persons))
 
         yield floats, 1
         return
@@ -74,30 +78,30 @@ def kernel_for(
         yield packed, 1
         return
     kernel: Callable[..., None] = advance_part
-    crowd = Crowd()
+    backoff = ThreadBackoff()
     # A pool of its own: nothing of it is left for a forked process or another fit.
     with ThreadPoolExecutor(parts - 1) as pool:
 
         def run(separability: float, *chunk: Any) -> None:
             starts = chunk[1]
-            sharing = parts if crowd.has_room() else 1
+            sharing = parts if backoff.may_share() else 1
             # New for every chunk: a thread may be late with the last.
             totals = np.empty((sharing, problem.outputs, pack.padded), np.int64)
-            gate = new_gate(starts, sharing)
+            state = new_state(starts, sharing)
             damped = constants._replace(separability=separability)
             data = (problem.loss, pack, damped, *chunk)
 
             def work(part: int) -> None:
-                kernel(*data, part, totals, gate, *units)
+                kernel(*data, part, totals, state, *units)
 
-            together(pool, work, sharing, gate, len(starts) - 1)
+            together(pool, work, sharing, state, len(starts) - 1)
             if sharing > 1:
-                crowd.learn(was_shared(gate, parts))
+                backoff.learn(was_shared(state, parts))
 
         yield run, parts
 
 
-class Crowd:
+class ThreadBackoff:
     """Thread backoff: whether other programs leave processors for more than one thread."""
 
     # If threads waited for each other too long, or one did everything, the next chunk of steps
@@ -108,7 +112,7 @@ class Crowd:
         self._alone = 0
         self._pause = 0
 
-    def has_room(self) -> bool:
+    def may_share(self) -> bool:
         """Return whether to share the next chunk."""
         if self._alone == 0:
             return True
@@ -135,7 +139,7 @@ def _most_parts(plan: Training) -> int:
 
 
 def together(
-    pool: ThreadPoolExecutor, work: Callable[[int], None], parts: int, gate: Ints, steps: int
+    pool: ThreadPoolExecutor, work: Callable[[int], None], parts: int, state: Ints, steps: int
 ) -> None:
     """Call ``work(part)`` for all parts at once until all steps are done."""
     # If one fails, all are cancelled. Late threads are not awaited: they find nothing to claim,
@@ -145,22 +149,22 @@ def together(
         try:
             work(part)
         except BaseException:
-            gate[CALLED_OFF] = 1
+            state[CANCELLED] = 1
             raise
 
     others = [pool.submit(safely, part) for part in range(1, parts)]
     waiting = set(others)
     try:
         safely(0)
-        while gate[STEP] < steps:  # another thread has work that this one waited for in vain
+        while state[STEP] < steps:  # another thread has work that this one waited for in vain
             left, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for other in left:
                 other.result()
             safely(0)
-        if went_home(gate):
+        if gave_up(state):
             safely(0)  # nothing is left to do; but only its looks see all that others wrote
     except BaseException:
-        gate[CALLED_OFF] = 1
+        state[CANCELLED] = 1
         raise
     finally:
         for other in others:

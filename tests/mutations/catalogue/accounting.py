@@ -8,9 +8,6 @@ _FINITE = "test_many_numbers_pay_for_lazy_noise"
 ACCOUNTANTS = [
     mistake("sigma rounded down", "privacy.calibration:_round_up",
             "test_rounding_up_never_goes_down_nor_far", swap("math.ceil", "math.floor")),
-    mistake("a remembered multiplier trusted", "privacy.calibration:calibrate",
-            "test_a_poisoned_multiplier_is_found_out",
-            swap("-_WINDOW <= _excess(...) <= 0.0", "True")),
     mistake("a multiplier that only the search has seen", "privacy.calibration:calibrate",
             "test_what_the_search_finds_is_put_to_the_accountant_that_decides",
             swap("(error := _excess(...)) > 0.0", "OLD and False")),
@@ -43,7 +40,7 @@ ACCOUNTANTS = [
             "privacy.cost:Cost.may_be_lazy",
             _FINITE, returns("False")),
     mistake("the number of a person's records said to be protected at epsilon",
-            "privacy.unit:about_record_count",
+            "privacy.relation:about_record_count",
             "test_taking_part_is_what_is_protected_at_epsilon",
             without("2.0"), swap("_up(more)", "_up(delta)")),
 ]  # fmt: skip
@@ -64,10 +61,10 @@ SEARCHES = [
 ]  # fmt: skip
 
 PLANS = [
-    mistake("moments that nobody pays for", "plan:Plan.costs",
+    mistake("moments that nobody pays for", "planning.plan:Plan.costs",
             "test_what_is_drawn_is_what_the_plan_lists",
             returns('tuple(one.cost for one in self.releases if one.what != "moments")')),
-    mistake("what is released after training nobody pays for", "plan:Plan._claim",
+    mistake("what is released after training nobody pays for", "planning.plan:Plan._claim",
             "test_what_comes_after_training_is_listed_after_it_and_paid_for",
             swap("self.costs", "OLD[: self.releases.index(self.main) + 1]")),
     mistake("the ledger charged for the training only", "estimators.fitting:Fitting.run",
@@ -85,7 +82,7 @@ RANDOMNESS = [
             "test_a_forked_child_cannot_draw", never("os.getpid() != self._process")),
     mistake("the reservation left out of the key of a fit", "estimators.fitting:Charge.reserve",
             "test_fits_with_one_seed_do_not_share_their_noise",
-            swap("self._ledger.seal(self.reservation)", '""')),
+            swap("self._ledger.stream_salt(self.reservation)", '""')),
     mistake("the pilot's noise used for the training", "releases.training:Pilot.stream",
             "test_the_pilot_has_a_source_of_its_own_and_nothing_is_drawn_twice",
             constant('""')),

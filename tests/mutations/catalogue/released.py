@@ -15,7 +15,7 @@ SUMS = [
             "test_mistakes_behind_the_door_are_noticed",
             swap("self.noise_multiplier", '(0.5 if self.what == "moments" else 1.0) * OLD')),
     mistake("sums not in whole cells", "releases.query:whole_sums", _AFTER,
-            swap("np.trunc(each * (MARGIN / unit))", "each * (MARGIN / unit)")),
+            swap("np.trunc(each * (MARGIN / step))", "each * (MARGIN / step)")),
     mistake("a total that is no sum leaves the records", "releases.query:sum_over",
             "test_only_sums_leave_the_records", swap("only_sums(found)", "found")),
     mistake("moments of features and squares not bounded together", "kernels.moments:_scale",
@@ -38,7 +38,7 @@ BOUNDS = [
 ]  # fmt: skip
 
 AFTERWARDS = [
-    mistake("a calibration whose pair is not bounded together", "releases.calibration", _AFTER,
+    mistake("a calibration whose pair is not bounded together", "releases.probability", _AFTER,
             swap("3.25", "8.0"), without("np.maximum(1.0, length)")),
     mistake("further rows of a person that are not bounded together with the first",
             "releases.query",

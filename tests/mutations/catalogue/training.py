@@ -29,19 +29,19 @@ NOISE = [
     mistake("the same noise for all classes", "kernels.packed:release_step",
             "test_noise_differs_between_classes_and_fits",
             swap("normals[t, k * width : (k + 1) * width]", "normals[t, :width]")),
-    mistake("a step that every thread releases", "kernels.sharing:mine_to_release",
+    mistake("a step that every thread releases", "kernels.packed_threads:mine_to_release",
             "test_every_member_is_claimed_once_and_every_step_released_once",
             swap("swap(...)", "True")),
 ]  # fmt: skip
 
 LAZY_NOISE = [
-    mistake("lazy noise: what is due is forgotten", "kernels.lazy_state:settle", _LAZY_NOISE,
+    mistake("lazy noise: what is due is forgotten", "kernels.lazy:settle", _LAZY_NOISE,
             without("np.float64(k)")),
     mistake("lazy noise: normals used twice", "solvers.lazy:LazyVector.run",
             "test_neither_chunks_nor_pieces_change_the_result",
             drop("self._normals = self._normals[used:]")),
     mistake("lazy noise: a sum that shows how often it left its range",
-            "kernels.lazy_state:average_due",
+            "kernels.lazy:average_due",
             "test_a_sum_that_leaves_its_range_is_known_modulo_its_range",
             drop("total = add_product(total, 1, total) >> 1")),
 ]  # fmt: skip
@@ -72,7 +72,7 @@ CONTRIBUTIONS = [
             swap("np.int64", "np.int32")),
     mistake("margins by a plain matrix product", "kernels.members:_predict_eights", _ALONE,
             decorated("register_jitable(_nrt=True)"),
-            swap("models, gains, buffer = room.models, room.gains, room.buffer", """
+            swap("models, gains, buffer = work.models, work.gains, work.buffer", """
 OLD
 rows = np.empty((ids.shape[0], pack.padded), np.float32)
 for b in range(ids.shape[0]):
@@ -93,14 +93,14 @@ OLD
 for k in range(total.shape[0]):
     for j in range(pack.width):
         cells = constants.cell * total[k, j]
-        room.models[k, j] += cells / constants.strength / room.gains[k]""")),
+        work.models[k, j] += cells / constants.strength / work.gains[k]""")),
     mistake("steps damped by the realised lot", "solvers.dp_scd:dp_scd",
             "test_the_damping_follows_the_path_whatever_the_chunks",
-            swap("brake.before(...)", "max(1.0, len(lots.ids) / len(normals))")),
+            swap("damping.before(...)", "max(1.0, len(lots.ids) / len(normals))")),
     mistake("steps damped by what shards contributed, not yet noisy",
             "solvers.shard:Shard.step",
             "test_what_a_record_adds_under_a_path_that_swings_does_not_depend_on_the_others",
-            argument("brake.before", 1, "self._so_far * 1.0")),
+            argument("damping.before", 1, "self._so_far * 1.0")),
     mistake("early stop on the gap", "solvers.dp_scd:dp_scd", "test_every_planned_step_is_run",
             swap("begin = 0",
                  "OLD\nif problem.gap(rows, records, dual, shared)[1] < 1.0: break")),
@@ -120,7 +120,7 @@ OLD""")),
     mistake("rounded skips where records move", "releases.training:Training.lots",
             "test_lots_of_records_that_move_are_drawn_without_rounding",
             returns("PoissonLots(self.rate)")),
-    mistake("exact lots that keep runs of even length", "kernels.exact_lots:fill_exact_lots",
+    mistake("exact lots that keep runs of even length", "kernels.draws:fill_exact_lots",
             "test_every_bit_is_independent_with_exactly_the_stated_chance",
             swap("length % 2 == 1", "length % 2 == 0")),
     mistake("exact lots above the stated rate", "privacy.sampling:PoissonLots.share",

@@ -18,7 +18,7 @@ import pandas as pd
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from dpscd import DPLogisticRegression, DPRidge
-from dpscd.forecast import _CAPPED, relative_noise
+from dpscd.planning.forecast import _CAPPED, relative_noise
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd_experiments.datasets import load_dataset
 

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from dpscd import DPLogisticRegression, DPRidge
 from dpscd.errors import ParameterError
-from dpscd.planning import default_delta
+from dpscd.planning.rule import default_delta
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.experiment import Asked, Experiment, Failure, Shown, Spec, settings_of
 from dpscd_experiments.experiments.intervals_figures import draw_coverage, draw_table

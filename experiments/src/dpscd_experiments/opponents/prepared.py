@@ -13,7 +13,7 @@ from dpscd.kernels.dual import Records
 from dpscd.kernels.rows import Rows
 from dpscd.losses import Hinge, Logistic, Loss, Squared
 from dpscd.metrics import decision_metrics, regression_metrics
-from dpscd.planning import default_constant
+from dpscd.planning.rule import default_constant
 from dpscd.problem import Model, Problem
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.datasets import Dataset, load_dataset

@@ -4,8 +4,8 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from dpscd.facts import Facts
-from dpscd.plans import Plan
+from dpscd.planning.facts import Facts
+from dpscd.planning.plan import Plan
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.records.labels import ClassLabels, NumberLabels
 from dpscd.releases.training import Training

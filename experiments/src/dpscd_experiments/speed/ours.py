@@ -19,9 +19,9 @@ from threadpoolctl import threadpool_limits
 
 from dpscd import DPLogisticRegression
 from dpscd.kernels.block import new_buffer
-from dpscd.kernels.dual import Records, advance
-from dpscd.kernels.lazy import BLOCK, advance_lazy
-from dpscd.kernels.lazy_state import Law, new_state
+from dpscd.kernels.dual import Records
+from dpscd.kernels.lazy import BLOCK, Law, advance_lazy, new_state
+from dpscd.kernels.lots import advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.kernels.rows import CsrRows, DenseRows

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dpscd.errors import CalibrationError, CardError, ParameterError
 from dpscd.privacy.accounting import SampledGaussian, gaussian_multiplier
 from dpscd.privacy.calibration import interval_for
-from dpscd.privacy.noise import LatticeGaussian, power_of_two_below, unit_of
+from dpscd.privacy.noise import LatticeGaussian, capacity_of, lattice_step, power_of_two_below
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.privacy.sampling import PoissonLots
 from dpscd.releases.moments import Moments
@@ -104,10 +104,10 @@ def test_a_plan_that_is_not_calibrated_has_no_event():
 @given(n=st.integers(1, 10**12), clip=st.floats(1e-90, 1e90))
 def test_sums_of_any_lot_stay_exact(n, clip):
     one = training(n=n, clip=clip)
-    assert one.capacity >= 2 * n
+    assert capacity_of(one.n) >= 2 * n
     assert math.frexp(one.cell)[0] == 0.5
     # A member adds at most clip / cell to a coordinate; all of them less than 2^53.
-    assert one.capacity * (clip / one.cell) < 2.0**53
+    assert capacity_of(one.n) * (clip / one.cell) < 2.0**53
     if n <= 2**22:
         assert one.cell == power_of_two_below(clip) * 2.0**-29
 
@@ -178,8 +178,8 @@ def test_sums_of_whole_numbers_stay_below_64_bits(n, clip):
     made = training(n=n, clip=clip, noise_multiplier=1.0)
     numbers = made.constants(1.0, fixed_point=True)
     assert math.frexp(numbers.cell)[0] == 0.5
-    assert made.capacity >= 2 * n
-    assert made.capacity * clip / numbers.cell < 2.0**63
+    assert capacity_of(made.n) >= 2 * n
+    assert capacity_of(made.n) * clip / numbers.cell < 2.0**63
     # One record in whole numbers of 32 bits: its largest entry is 32767.
     assert clip / numbers.cell / 32767.0 < 2.0**31
     if made.fixed_point:
@@ -223,7 +223,7 @@ def test_releases_have_the_facts_and_the_target_of_their_plan():
     one = with_pilot()
     targets = [{"epsilon": 2.0}, {"delta": 1e-6}, {"relation": Relation.REPLACE_ONE}]
     for other in ({"n": 7}, {"d": 7}, {"outputs": 3}, {"intercept": False}, *targets):
-        pilot = plan(steps=30, noise_multiplier=9.0, pilot={}, **FIRST, **other).pilot
+        pilot = plan(steps=30, noise_multiplier=9.0, pilot={}, **FIRST, **other).trainings[0]
         releases = (*one.releases[:3], pilot, *one.releases[4:])
         with pytest.raises(ParameterError, match="its facts and its target"):
             dataclasses.replace(one, releases=releases)
@@ -286,8 +286,8 @@ def test_the_discretisation_is_the_one_by_which_a_ledger_recomputes():
 @pytest.mark.parametrize("n", [1, 1000, 2**22, 2**40])
 def test_sums_of_contributions_of_length_one_are_exact_too(n):
     one = training(n=n)
-    assert one.capacity / unit_of(n, 1.0) < 2.0**53
-    assert one.cell == unit_of(n, one.clip)
+    assert capacity_of(one.n) / lattice_step(n, 1.0) < 2.0**53
+    assert one.cell == lattice_step(n, one.clip)
 
 
 def with_pilot(**changes):
@@ -299,11 +299,11 @@ def test_a_pilot_is_listed_with_the_spread_that_follows_it():
     one = with_pilot()
     *first, pilot, spread, main = one.costs
     assert first == list(plan(noise_multiplier=5.0, **FIRST).costs[:-1])
-    assert pilot == one.pilot.cost
+    assert pilot == one.trainings[0].cost
     assert pilot.event == SampledGaussian(0.1, 9.0, 30)
     assert spread == first[-1] == one.listed("label spread").cost
     assert main == one.training.cost
-    assert one.trainings == (one.pilot, one.training)
+    assert one.trainings[1] is one.training
     assert one.listed("rescaling") is None
 
 
@@ -315,7 +315,7 @@ def test_a_pilot_is_paid_for():
     assert 0.98 < whole.claim().epsilon <= 1.0
     more = whole.training.noise_multiplier
     assert more > 1.01 * without.calibrated().training.noise_multiplier
-    assert whole.pilot == one.pilot
+    assert whole.trainings[0] == one.trainings[0]
 
 
 def test_a_plan_without_releases_has_no_training():

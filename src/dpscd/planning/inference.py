@@ -1,21 +1,20 @@
 """Planning rule of fits with confidence intervals.
 
-A fit for prediction may bend coefficients if that makes predictions better. One for inference
-may not: little regularisation, clipping that is rarely active, and enough epochs to converge.
-It uses public numbers alone; the reasons: docs/understanding/planning.md, "Inference".
+Little regularisation, clipping that is rarely active, and enough epochs to converge:
+docs/understanding/planning.md, "Inference".
 """
 
 import math
 from typing import NamedTuple
 
 from dpscd.errors import ParameterError
-from dpscd.facts import Facts
 from dpscd.inference import SEEN
 from dpscd.information import AVERAGING, curvature_error, parts_of
+from dpscd.planning.facts import Facts
 from dpscd.privacy.relation import FORMAL
 
 # Curvature of a typical record's loss: of the squared one, and of the logistic one where
-# chances are neither even nor extreme.
+# probabilities are neither even nor extreme.
 _CURVED = {"regression": 1.0, "classification": 0.18}
 # The penalty, as a part of the curvature along a typical feature. That of a logistic regression
 # is less: the curvature is measured where the penalised model is, and a rare class has little.
@@ -114,7 +113,7 @@ def _hidden_by(task: str, n: int, width: int, d: int, *, robust: bool) -> float:
 def expected_width(task: str, n: int, d: int, travel: float, training: float) -> float:
     """Return the expected ratio of interval widths to those without privacy."""
     # `training` is the noise multiplier of a Gaussian release equivalent to the training. For
-    # features with correlations of 0.3, and classes whose chances are neither even nor extreme,
+    # features with correlations of 0.3, and classes of neither even nor extreme probabilities,
     # by a model of the noise of training times what was measured with 5,000 to 100,000 records,
     # 5 and 10 features, epsilon 0.5 to 3 (commit 37a9a42, ``benchmarks/interval_widths.py``):
     # with the factor 1 the measured variance was 2.1 times the expected one for regressions

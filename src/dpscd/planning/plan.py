@@ -5,13 +5,13 @@ from functools import cached_property
 from typing import Any
 
 from dpscd.errors import CalibrationError, ParameterError
-from dpscd.facts import Facts
+from dpscd.planning.facts import Facts
 from dpscd.privacy.calibration import calibrate, interval_for
 from dpscd.privacy.cost import Claim, Cost, claim, inner_target
 from dpscd.privacy.relation import FORMAL, PrivacyTarget
 from dpscd.releases.base import Release
 from dpscd.releases.score import score_interval
-from dpscd.releases.training import Pilot, Training
+from dpscd.releases.training import Training
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,6 @@ class Plan:
     def main(self) -> Any:
         """The release that the plan is for: the main training, or a score."""
         return self.trainings[-1] if self.trainings else self.releases[-1]
-
-    @property
-    def pilot(self) -> Pilot | None:
-        """A shorter training before the main one, if there is one."""
-        return next((one for one in self.releases if isinstance(one, Pilot)), None)
 
     def listed(self, what: str) -> Release | None:
         """Return the first release of this name, if there is one."""

@@ -1,20 +1,18 @@
 """What can be expected of a plan before there are data: noise, time, and lost accuracy.
 
-What privacy costs a linear model, against the same features without noise, grows at most about
-as the relative noise does, the length of the noise that one Gaussian release of all
-coefficients would have, per record. So a band ends at a constant times that: the largest that
-was measured, on given and generated data of many kinds (docs/understanding/planning.md, "What
-to expect"). A fit without noise has more features of a table: its shapes have more intervals.
-What that is worth ends at a constant times the difference in their width, the largest that was
-measured.
+What privacy costs a linear model grows at most about as the relative noise does: the length of
+the noise that one Gaussian release of all coefficients would have, per record. A band ends at a
+constant times that, the largest that was measured: docs/understanding/planning.md, "What to
+expect". A fit without noise has finer shapes of a table; what they gain ends at a constant
+times the difference in the width of their intervals.
 """
 
 import math
 from dataclasses import dataclass
 
 from dpscd.errors import ParameterError
-from dpscd.planning_inference import expected_width, inference_rule, weakest_curvature
-from dpscd.plans import Plan
+from dpscd.planning.inference import expected_width, inference_rule, weakest_curvature
+from dpscd.planning.plan import Plan
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget, remedies
 from dpscd.releases.training import Training

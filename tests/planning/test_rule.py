@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from dpscd import planning
 from dpscd.errors import ParameterError
-from dpscd.facts import Facts
 from dpscd.persons import PersonFacts
-from dpscd.planning import default_delta, plan_fit, worth_standardising
+from dpscd.planning import rule
+from dpscd.planning.facts import Facts
+from dpscd.planning.rule import default_delta, plan_fit, worth_standardising
 from dpscd.privacy.accounting import SampledGaussian, epsilon_of, gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.standard import LONGEST
@@ -33,8 +33,8 @@ def planned(n, epsilon):
 
 
 def usual_epochs(n):
-    few = max(1.0, math.sqrt(planning._FEW / n))
-    return min(planning._MOST_EPOCHS, planning._EPOCHS * few)
+    few = max(1.0, math.sqrt(rule._FEW / n))
+    return min(rule._MOST_EPOCHS, rule._EPOCHS * few)
 
 
 TARGET = PrivacyTarget(1.0, 1e-5)
@@ -52,7 +52,7 @@ def test_plans_are_finite_and_keep_their_promise(n, epsilon):
     numbers = {field.name for field in dataclasses.fields(plan)} - {"facts", "target"}
     assert all(math.isfinite(getattr(plan, name)) for name in numbers)
     assert plan.epochs == pytest.approx(usual_epochs(n), rel=0.01)
-    assert 0.0 < plan.travel <= planning._TRAVEL + 1e-9
+    assert 0.0 < plan.travel <= rule._TRAVEL + 1e-9
     assert plan.separability == pytest.approx(plan.rate * n)
 
 
@@ -79,11 +79,11 @@ def test_more_records_mean_less_regularisation_and_no_less_travel(epsilon):
 @pytest.mark.parametrize("n", [10, 1000, 10_000, 200_000, 10_000_000])
 def test_the_lot_size_follows_n_within_bounds(n):
     plan = trained(facts(n=n), TARGET)
-    lot = int(usual_epochs(n) * n / planning._STEPS)
-    lot = min(n, max(planning._SMALLEST_LOT, lot), 2048)
+    lot = int(usual_epochs(n) * n / rule._STEPS)
+    lot = min(n, max(rule._SMALLEST_LOT, lot), 2048)
     assert plan.separability == lot
     assert plan.rate == pytest.approx(lot / n)
-    assert plan.steps <= 1.05 * planning._STEPS or lot == 2048
+    assert plan.steps <= 1.05 * rule._STEPS or lot == 2048
 
 
 def test_given_numbers_are_used():
@@ -120,14 +120,14 @@ def test_numbers_out_of_range_are_refused(name, bad, says):
 def test_the_regularisation_follows_the_rule_in_the_users_units():
     noise = gaussian_multiplier(1.0, 1e-5, Relation.ZERO_OUT)
     plain = trained(facts(constant=0.0), TARGET, travel=0.25)
-    size = planning._MODEL_SIZE["classification"]
-    much = noise * math.sqrt(20) / (planning._MUCH_NOISE * 1000)
+    size = rule._MODEL_SIZE["classification"]
+    much = noise * math.sqrt(20) / (rule._MUCH_NOISE * 1000)
     follows = (0.5 * noise + 1.0) * (1.0 + much)
     expected = 0.25 * math.sqrt(20) * follows / (size * 1000)
     assert plain.lam == pytest.approx(expected)
     assert not plain.facts.intercept
     regression = trained(facts(constant=0.0, task="regression"), TARGET, travel=0.25)
-    larger = size / planning._MODEL_SIZE["regression"]
+    larger = size / rule._MODEL_SIZE["regression"]
     assert regression.lam == pytest.approx(larger * expected)
     scaled = trained(facts(constant=4.0, row_bound=3.0), TARGET, travel=0.25)
     wider = math.sqrt(21 / 20)
@@ -205,15 +205,15 @@ def test_a_standardised_plan_releases_moments_within_their_share(n, epsilon, rel
     plan = plan_fit(facts(n=n, task=task, standardised=True), target)
     assert plan.claim().epsilon <= epsilon
     part = share(noise_of(plan, "moments"), target)
-    assert part * 1.0001 >= planning._LEAST_MOMENTS
-    assert part <= planning._MOST_MOMENTS * 1.0001
+    assert part * 1.0001 >= rule._LEAST_MOMENTS
+    assert part <= rule._MOST_MOMENTS * 1.0001
     if task == "classification":
         assert noise_of(plan, "label spread") == 0.0
     elif noise_of(plan, "label spread"):
         part = share(noise_of(plan, "label spread"), target)
-        assert part * 1.0001 >= planning._LEAST_LABEL
-        assert part <= planning._MOST_LABEL * 1.0001
-        assert 2.0 * noise_of(plan, "label spread") / n <= planning._USELESS
+        assert part * 1.0001 >= rule._LEAST_LABEL
+        assert part <= rule._MOST_LABEL * 1.0001
+        assert 2.0 * noise_of(plan, "label spread") / n <= rule._USELESS
     # What goes to moments is missing elsewhere.
     alone = trained(facts(n=n, task=task), target).noise_multiplier
     assert plan.training.noise_multiplier > 1.001 * alone
@@ -282,7 +282,7 @@ def test_the_regularisation_of_standardised_rows_does_not_depend_on_the_row_boun
 
 def travel_of(plan):
     """Return the travel of a standardised plan, in units of the labels' spread."""
-    return plan.travel / planning._typical(facts(standardised=True))
+    return plan.travel / rule._typical(facts(standardised=True))
 
 
 @pytest.mark.full
@@ -309,10 +309,10 @@ def test_more_privacy_never_lengthens_the_travel_of_a_regression():
     ]
     travels = [travel_of(plan) for plan in plans]
     assert travels == sorted(travels)
-    assert travels[0] == pytest.approx(planning._LEAST_TRAVEL)
-    assert travels[-1] > 2.0 * planning._REGRESSION_TRAVEL
+    assert travels[0] == pytest.approx(rule._LEAST_TRAVEL)
+    assert travels[-1] > 2.0 * rule._REGRESSION_TRAVEL
     noises = [
-        travel * planning._predicted_noise(regression, plan.target)
+        travel * rule._predicted_noise(regression, plan.target)
         for travel, plan in zip(travels, plans, strict=True)
     ]
     for falling in ([plan.lam for plan in plans], noises):
@@ -324,9 +324,9 @@ def test_the_travel_of_counts_is_longer_where_noise_is_small_and_never_shorter()
     for n, epsilon in ((1000, 0.1), (10**5, 0.1), (10**5, 1.0), (10**5, 100.0)):
         counts = facts(n=n, task="counts", standardised=True)
         found.append(travel_of(trained(counts, PrivacyTarget(epsilon, 1e-5))))
-    assert found[0] == pytest.approx(planning._REGRESSION_TRAVEL)
+    assert found[0] == pytest.approx(rule._REGRESSION_TRAVEL)
     assert sorted(found) == found
-    assert found[-1] == pytest.approx(planning._MOST_COUNT_TRAVEL)
+    assert found[-1] == pytest.approx(rule._MOST_COUNT_TRAVEL)
 
 
 def test_lam_of_counts_does_not_vanish_with_the_noise():
@@ -340,11 +340,11 @@ def test_the_regularisation_of_a_regression_is_best_for_what_it_expects():
     regression = facts(n=3000, d=40, task="regression", standardised=True)
     target = PrivacyTarget(0.3, 1e-5)
     plan = trained(regression, target)
-    noise = travel_of(plan) * planning._predicted_noise(regression, target)
+    noise = travel_of(plan) * rule._predicted_noise(regression, target)
 
     def excess(lam):
         shrunk = 1.0 + lam * regression.d
-        explained = planning._EXPLAINED * (1.0 - 1.0 / shrunk) ** 2
+        explained = rule._EXPLAINED * (1.0 - 1.0 / shrunk) ** 2
         return explained + (noise / shrunk) ** 2
 
     assert excess(plan.lam) < min(excess(0.9 * plan.lam), excess(1.1 * plan.lam))
@@ -354,8 +354,8 @@ def test_the_regularisation_of_a_regression_is_best_for_what_it_expects():
 def test_duals_of_a_regression_arrive_where_there_is_little_noise(d, slow):
     regression = facts(n=10**5, d=d, task="regression", standardised=True)
     plan = trained(regression, PrivacyTarget(50.0, 1e-5))
-    arrives = planning._ARRIVE * plan.separability / (plan.epochs * plan.n)
-    hardly = planning._HARDLY / d
+    arrives = rule._ARRIVE * plan.separability / (plan.epochs * plan.n)
+    hardly = rule._HARDLY / d
     assert (arrives < hardly) is slow
     assert plan.lam == pytest.approx(min(arrives, hardly), rel=0.01)
 
@@ -365,13 +365,13 @@ def test_a_pilot_takes_its_share_where_its_noise_is_hardly_seen(relation):
     target = PrivacyTarget(1.0, 1e-6, relation)
     regression = facts(n=10**5, task="regression", standardised=True)
     plan = plan_fit(regression, target)
-    pilot, plan = plan.pilot, plan.training
-    assert pilot.steps == pytest.approx(planning._PILOT_EPOCHS * plan.steps, abs=1)
+    pilot, plan = plan.trainings
+    assert pilot.steps == pytest.approx(rule._PILOT_EPOCHS * plan.steps, abs=1)
     assert pilot.travel == pytest.approx(plan.travel)
     assert pilot.lam > plan.lam
     # Alone it would reach its share of the budget, up to what small steps are worth.
     gaussian = gaussian_multiplier(1.0, 1e-6, relation)
-    alone = gaussian * planning._PILOT_SHARE**-0.5
+    alone = gaussian * rule._PILOT_SHARE**-0.5
     reached = epsilon_of([pilot.event], 1e-6, relation, 1e-4).epsilon
     exact = epsilon_of([SampledGaussian(1.0, alone, 1)], 1e-6, relation, 1e-4).epsilon
     assert reached == pytest.approx(exact, rel=0.2)
@@ -383,7 +383,7 @@ def test_few_epochs_leave_something_for_the_main_training(n, epsilon):
     regression = facts(n=n, d=10, task="regression", constant=0.25, standardised=True)
     target = PrivacyTarget(epsilon, default_delta(n), Relation.ZERO_OUT)
     plan = plan_fit(regression, target, epochs=1.0)
-    assert plan.pilot.noise_multiplier >= 1.0
+    assert plan.trainings[0].noise_multiplier >= 1.0
     assert plan.claim().epsilon <= epsilon
 
 
@@ -392,7 +392,7 @@ def test_few_epochs_leave_something_for_the_main_training(n, epsilon):
 )
 def test_there_is_no_pilot_elsewhere(changes):
     regression = facts(**{"n": 10**5, "task": "regression", "standardised": True, **changes})
-    assert plan_fit(regression, PrivacyTarget(1.0, 1e-6)).pilot is None
+    assert plan_fit(regression, PrivacyTarget(1.0, 1e-6)).trainings[1:] == ()
 
 
 @pytest.mark.full
@@ -434,7 +434,7 @@ def test_larger_lots_are_damped_by_what_rows_must_have_in_common(changes, alike)
 def test_a_pilot_is_damped_as_the_training_it_precedes():
     regression = facts(n=10**5, task="regression", standardised=True)
     plan = plan_fit(regression, PrivacyTarget(1.0, 1e-6), lot_size=20_000)
-    pilot, main = plan.pilot, plan.training
+    pilot, main = plan.trainings
     assert pilot.separability == main.separability < main.most_separability
     assert pilot.most_separability == main.most_separability
 
@@ -452,8 +452,8 @@ def test_on_workers_lots_are_worth_a_round_trip_and_at_most_a_twentieth():
     # With more records than the workers compute in a round trip, lots stop growing.
     many = trained(facts(n=10**8), target, workers=2)
     lot = many.rate * many.n
-    seconds = lot * (planning._RECORD_TIME + 20 * planning._FEATURE_TIME) / 2
-    assert seconds == pytest.approx(2 * planning._MESSAGE_TIME, rel=0.01)
+    seconds = lot * (rule._RECORD_TIME + 20 * rule._FEATURE_TIME) / 2
+    assert seconds == pytest.approx(2 * rule._MESSAGE_TIME, rel=0.01)
     assert trained(facts(n=10**6), target, workers=2, lot_size=500).rate == 500 / 10**6
 
 
@@ -475,7 +475,7 @@ def test_chances_of_two_classes_are_calibrated_where_that_can_be_seen():
     assert one.what == "calibration"
     # Exact enough, within its share of the budget.
     many, few = after(n=10**7, loss="Logistic")[0], after(n=10_000, loss="Logistic")[0]
-    gaussian = planning._gaussian(PrivacyTarget(1.0, 1e-6))
+    gaussian = rule._gaussian(PrivacyTarget(1.0, 1e-6))
     assert many.noise_multiplier == pytest.approx(gaussian / math.sqrt(0.002))
     assert few.noise_multiplier == pytest.approx(gaussian / math.sqrt(0.01))
     middle = after(n=10**5, loss="Logistic")[0].noise_multiplier
@@ -489,7 +489,7 @@ def test_long_rows_are_looked_at_where_there_may_be_some_and_they_can_be_seen():
     rows = {"task": "regression", "loss": "Huber"}
     (one,) = after(n=30_000, **rows)
     assert one.what == "long rows"
-    gaussian = planning._gaussian(PrivacyTarget(1.0, 1e-6))
+    gaussian = rule._gaussian(PrivacyTarget(1.0, 1e-6))
     assert one.noise_multiplier == pytest.approx(gaussian / math.sqrt(0.04))
     assert after(n=3000, **rows) == ()
     table = SimpleNamespace(target=SimpleNamespace(classes=()))

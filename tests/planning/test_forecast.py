@@ -7,7 +7,7 @@ import pytest
 
 from dpscd import DPLogisticRegression, DPRidge, UtilityWarning
 from dpscd.errors import CalibrationError, ParameterError
-from dpscd.forecast import (
+from dpscd.planning.forecast import (
     Finer,
     expect,
     expect_intervals,
@@ -15,7 +15,7 @@ from dpscd.forecast import (
     preparing_seconds,
     relative_noise,
 )
-from dpscd.planning import default_constant, plan_fit
+from dpscd.planning.rule import default_constant, plan_fit
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.standard import LONGEST
 from plans import task_facts
@@ -86,7 +86,7 @@ def test_time_grows_with_the_work():
     one, five = (expected(10**6, 50, 1.0, outputs=k).seconds for k in (1, 5))
     assert 4 < five / one < 6
     # A pilot is a second, shorter training.
-    assert planned(10**6, 50, 1.0, task="regression").pilot is not None
+    assert planned(10**6, 50, 1.0, task="regression").trainings[1:]
     assert expected(10**6, 50, 1.0, task="regression").seconds > 1.2 * one
 
 

@@ -1,25 +1,24 @@
 """The untuned rule: from public facts to a plan.
 
-Nothing here sees a record; the arguments are numbers that are public anyway. Why each
-constant is what it is, and on which data it was measured: docs/understanding/planning.md.
+Why each constant is what it is, and on which data it was measured:
+docs/understanding/planning.md.
 """
 
 import math
 
 from dpscd.errors import ParameterError
-from dpscd.facts import Facts
-from dpscd.planning_inference import inference_rule, information_noise
-from dpscd.plans import Plan
+from dpscd.planning.facts import Facts
+from dpscd.planning.inference import inference_rule, information_noise
+from dpscd.planning.plan import Plan
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.cost import BOUND_CELLS
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.releases.base import Release
 from dpscd.releases.bounds import Bounds
-from dpscd.releases.calibration import Calibration, Steepness
 from dpscd.releases.information import Information
 from dpscd.releases.labels import LabelMean, LabelSpread, ResidualSpread
-from dpscd.releases.level import Level
 from dpscd.releases.moments import Moments
+from dpscd.releases.probability import Calibration, Level, Steepness
 from dpscd.releases.rescaling import LongRows, Rescaling
 from dpscd.releases.training import Pilot, Training
 from dpscd.standard import LONGEST
@@ -93,10 +92,10 @@ _GOOD_TAIL, _SEEN = 0.005, 4.0
 # The same for each of the two label moments.
 _MOST_LABEL, _LEAST_LABEL = 0.04, 0.002
 _GOOD_LABEL = 0.005
-# What is released after training, means of numbers up to 1: of a classifier what its chances
-# miss, of a regression what cutting long rows gains, and the line from predictions to labels.
-# How exact they should be, beyond which error they are of no use, and what they may cost.
-_GOOD_CHANCE, _USELESS_CHANCE = 0.0005, 0.02
+# What is released after training, means of numbers up to 1: what the probabilities of a
+# classifier miss, what cutting long rows of a regression gains, and the line from predictions
+# to labels. How exact they should be, beyond which error they are useless, and their cost.
+_GOOD_PROBABILITY, _USELESS_PROBABILITY = 0.0005, 0.02
 _GOOD_GAIN, _USELESS_GAIN = 0.0001, 0.004
 _GOOD_LINE, _USELESS_LINE = 0.0002, 0.1
 _LEAST_AFTER, _MOST_CALIBRATION, _MOST_CHECK = 0.002, 0.01, 0.04
@@ -104,7 +103,7 @@ _LEAST_AFTER, _MOST_CALIBRATION, _MOST_CHECK = 0.002, 0.01, 0.04
 # in units of where they are cut.
 _MOST_ROWS = 0.04
 _GOOD_LEVEL, _USELESS_LEVEL, _MOST_LEVEL = 0.0001, 0.05, 0.1
-# The same of the two sums that say how bold the chances of a model of persons are.
+# The same of the two sums that say how extreme the probabilities of a model of persons are.
 _USELESS_STEEPNESS, _MOST_STEEPNESS = 0.03, 0.02
 
 
@@ -138,7 +137,7 @@ def plan_fit(
 
     `lam` is in the user's units or in those of standardised rows; `travel` is how far a dual
     may move in all, in units of the label scale; `workers` are those of the cluster with the
-    records, each step a round trip; 0 if the records are here.
+    records, 0 if they are here.
     """
     n, averaging = facts.n, _AVERAGING
     usual, usual_lot = _usual(facts)
@@ -163,7 +162,7 @@ def plan_fit(
     scaled = label_noise > 0.0 and facts.standardised
     if travel is None:
         travel = _travel(facts, target, labels_released=scaled)
-    # What a pilot leaves of a count is no count.
+    # The residual of a count is not a count.
     pilots = label_noise > 0.0 and facts.task == "regression"
     pilots = pilots and _worth_a_pilot(facts, target, travel)
     rate = lot_size / n
@@ -241,13 +240,13 @@ def _after(
     if facts.inference:
         return (Information(facts, information_noise(facts, _gaussian(target))),)
     found: tuple[Release, ...] = ()
-    if facts.chances and facts.outputs == 1:
-        noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, _MOST_STEEPNESS)
+    if facts.probabilities and facts.outputs == 1:
+        noise = _within_share(_GOOD_PROBABILITY * n, target, _LEAST_AFTER, _MOST_STEEPNESS)
         if noise / n <= _USELESS_STEEPNESS and facts.rows:
             found += (Steepness(facts, noise),)
         most = _MOST_ROWS if facts.rows > 1 else _MOST_CALIBRATION
-        noise = _within_share(_GOOD_CHANCE * n, target, _LEAST_AFTER, most)
-        if noise / n <= _USELESS_CHANCE and facts.constant:
+        noise = _within_share(_GOOD_PROBABILITY * n, target, _LEAST_AFTER, most)
+        if noise / n <= _USELESS_PROBABILITY and facts.constant:
             found += (Calibration(facts, noise),)
         return found
     if facts.task == "regression" and facts.any_length:

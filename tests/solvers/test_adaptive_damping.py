@@ -13,7 +13,7 @@ from dpscd.kernels.dual import Records
 from dpscd.losses import Hinge, Logistic, Squared
 from dpscd.privacy.random import LotsSource, SeededSource
 from dpscd.problem import Problem
-from dpscd.solvers.brake import Brake
+from dpscd.solvers.damping import Damping
 from dpscd.solvers.dp_scd import dp_scd
 from dpscd.solvers.shard import Shard
 from plans import held, make_training
@@ -32,8 +32,8 @@ def planned(**changes):
 
 def followed(plan, path):
     """Return the damping of every step along a path."""
-    brake = Brake(plan)
-    return [brake.before(t, each) for t, each in enumerate(path)]
+    damping = Damping(plan)
+    return [damping.before(t, each) for t, each in enumerate(path)]
 
 
 def paths(plan, size, back, seed):
@@ -57,7 +57,7 @@ def test_the_damping_is_that_of_the_reference(rate, outputs, size, back, seed):
     path = paths(plan, size, back, seed)
     expected = dampings(plan, path)
     assert followed(plan, path) == expected
-    lazy = Brake(plan)
+    lazy = Damping(plan)
     # Who asks only where the path may matter has the same.
     number = 0
     while number < plan.steps:
@@ -72,10 +72,10 @@ def test_the_damping_is_that_of_the_reference(rate, outputs, size, back, seed):
 def test_a_path_that_swings_doubles_the_damping_once_a_window_up_to_the_most():
     plan = planned()
     path = [np.full((1, D), (-1.0) ** t) for t in range(plan.steps)]
-    brake = Brake(plan)
-    found = [brake.before(t, each) for t, each in enumerate(path)]
+    damping = Damping(plan)
+    found = [damping.before(t, each) for t, each in enumerate(path)]
     assert found == [3.0 * 2.0**k if k < 5 else 80.0 for k in (np.arange(plan.steps) + 1) // 10]
-    assert brake.alone(60) == plan.steps - 60
+    assert damping.alone(60) == plan.steps - 60
 
 
 def test_swings_that_noise_explains_are_none():
@@ -94,10 +94,10 @@ def test_a_path_that_gets_somewhere_does_not_swing():
 
 @pytest.mark.parametrize(("steps", "first"), [(39, 80.0), (40, 40.0), (159, 10.0), (160, 5.0)])
 def test_with_few_looks_the_damping_starts_higher(steps, first):
-    assert Brake(planned(steps=steps)).before(0, np.zeros((1, D))) == first
-    assert Brake(planned(steps=steps, rate=0.025)).before(0, np.zeros((1, D))) == 80.0 / 2 ** (
-        steps // 160
-    )
+    assert Damping(planned(steps=steps)).before(0, np.zeros((1, D))) == first
+    assert Damping(planned(steps=steps, rate=0.025)).before(
+        0, np.zeros((1, D))
+    ) == 80.0 / 2 ** (steps // 160)
 
 
 def test_vectors_outside_its_windows_do_not_matter():
@@ -114,7 +114,7 @@ def test_vectors_outside_its_windows_do_not_matter():
 @pytest.mark.parametrize("most", [0.0, 3.0])
 def test_a_plan_whose_damping_may_not_rise_never_looks(most):
     plan = planned(most_separability=most)
-    assert Brake(plan).alone(0) == plan.steps
+    assert Damping(plan).alone(0) == plan.steps
     assert set(followed(plan, paths(plan, 10.0, 1.0, 0))) == {3.0}
 
 
@@ -122,9 +122,9 @@ def test_a_path_that_never_moves_is_no_swing():
     assert set(followed(planned(), np.zeros((60, 1, D)))) == {3.0}
 
 
-def test_the_brake_is_given_a_plan_and_released_vectors_only():
-    assert [*inspect.signature(Brake).parameters] == ["plan"]
-    assert [*inspect.signature(Brake.before).parameters] == ["self", "number", "shared"]
+def test_the_damping_is_given_a_plan_and_released_vectors_only():
+    assert [*inspect.signature(Damping).parameters] == ["plan"]
+    assert [*inspect.signature(Damping.before).parameters] == ["self", "number", "shared"]
 
 
 @pytest.mark.full

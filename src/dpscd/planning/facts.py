@@ -1,25 +1,18 @@
 """What is public about a fit before a record is read: typed, complete, each in one place."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from dpscd import losses
 from dpscd.errors import ParameterError
 from dpscd.information import ROBUST
 from dpscd.losses import Loss
 from dpscd.persons import PersonFacts
-from dpscd.privacy.unit import RECORD, Unit, assumptions
+from dpscd.privacy.relation import RECORD, Unit, assumptions
 from dpscd.problem import Problem
 from dpscd.standard import Levels
 
 _ASSUMPTIONS = assumptions("model", "records")
-
-
-class LabelFacts(Protocol):
-    """Encoding of labels: classes with weights, or bounds of numbers."""
-
-    def scaling(self, *, centred: bool) -> tuple[float, float]:
-        """Return the public centre and scale of the labels."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +22,7 @@ class Facts:
     n: int  # records, or persons
     d: int  # features
     loss: str  # name of a class in dpscd.losses
-    labels: Any  # their encoding, as declared: a :class:`LabelFacts`
+    labels: Any  # their encoding, as declared (:mod:`dpscd.records.labels`)
     row_bound: float = 1.0  # longest allowed row
     # Value of the constant column, 0 without intercept: in the user's units, or in those of
     # standardised rows.
@@ -103,7 +96,7 @@ class Facts:
         return losses.is_joint(self.loss_class)
 
     @property
-    def chances(self) -> bool:
+    def probabilities(self) -> bool:
         """Whether probabilities of two classes follow from decisions and may be calibrated."""
         return self.loss == "Logistic" and not self.weighted
 

@@ -15,16 +15,10 @@ _HIGHEST = 700.0  # exponentials of larger numbers leave the range of doubles
 
 
 @jit_uncounted
-def fill_chances(
-    rows: Rows,
-    parts: Floats,
-    coef: Floats,
-    intercept: float,
-    scale: float,
-    caps: Floats,
-    chances: Floats,
-    slopes: Floats,
-) -> None:
+def fill_probabilities(
+    rows: Rows, parts: Floats, coef: Floats, intercept: float, scale: float, caps: Floats,
+    probabilities: Floats, slopes: Floats,
+) -> None:  # fmt: skip
     """Fill in each record's probability of the second class, and its slope in the decision.
 
     Products of `rows`, cut to some length, with `coef` are divided by `parts`, the part of each
@@ -32,12 +26,11 @@ def fill_chances(
     loss for each class, as in :class:`dpscd.link.Link`. NaN is written where there is no
     decision.
 
-    Guarantee: both are functions of the record's own row, to the last bit, and of what code is
-    compiled for. No library is called, which might round otherwise on another processor, or
-    in another place of an array.
+    Guarantee: both are functions of the record's own row, to the last bit. No library is
+    called, which might round otherwise on another processor, or in another place of an array.
     """
-    for i in range(chances.shape[0]):
-        chances[i] = slopes[i] = np.nan
+    for i in range(probabilities.shape[0]):
+        probabilities[i] = slopes[i] = np.nan
         if not rows.norm[i] >= 0.0:
             continue
         away = scale * (ordered_dot(rows, i, coef) / parts[i] + intercept)
@@ -53,9 +46,9 @@ def fill_chances(
         if first < caps[1]:
             growth += second
         odds, against = min(second, caps[0]), min(first, caps[1])
-        chance = odds / (odds + against)
-        chances[i] = chance
-        slopes[i] = scale * growth * chance * (against / (odds + against))
+        probability = odds / (odds + against)
+        probabilities[i] = probability
+        slopes[i] = scale * growth * probability * (against / (odds + against))
 
 
 @jit_uncounted
@@ -64,7 +57,7 @@ def fill_means(
 ) -> None:
     """Fill in each record's expected count under a log link; NaN where there is none.
 
-    Guarantee: a function of the record's own row, as :func:`fill_chances` is.
+    Guarantee: a function of the record's own row, as :func:`fill_probabilities` is.
     """
     for i in range(means.shape[0]):
         means[i] = np.nan

@@ -1,4 +1,4 @@
-"""Shifts of the intercept after training, by the mean residual; temperature scaling."""
+"""Corrections after training: intercept shifts, temperature scaling and the level of counts."""
 
 import math
 from abc import abstractmethod
@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpscd.kernels.chances import fill_chances
+from dpscd import losses
+from dpscd.errors import ParameterError
+from dpscd.kernels.probabilities import fill_means, fill_probabilities
 from dpscd.link import Link, expected_decisions, link_for
 from dpscd.problem import Floats, Model, Problem
 from dpscd.releases.base import State, SumRelease
@@ -29,7 +31,6 @@ class ShiftQuery(Query):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Two numbers, or four."""
         return (2,) if self.rows is None else (4,)
 
 
@@ -37,9 +38,8 @@ class ShiftQuery(Query):
 class CalibrationQuery(ShiftQuery):
     """Sums of residuals of probabilities, and of their slopes.
 
-    A record of probability p, slope s and label y in {0, 1} adds ``(y - p, 3.25 s)``, made
-    shorter where it is longer than 1, times its weight, one above 1 counting as 1:
-    docs/proofs/after.md.
+    A record of probability p, slope s and label y in {0, 1} adds ``(y - p, 3.25 s)``, no longer
+    than 1, times its weight of at most 1: docs/proofs/after.md.
     """
 
     declared: Problem  # sets the longest row
@@ -58,14 +58,14 @@ class CalibrationQuery(ShiftQuery):
         intercept, caps = float(self.model.intercept[0]), np.array(self.link.caps)
         each = np.empty((2, len(parts)))
         with np.errstate(all="ignore"):
-            fill_chances(rows, parts, coef, intercept, self.link.scale, caps, *each)
+            fill_probabilities(rows, parts, coef, intercept, self.link.scale, caps, *each)
             first, second = self.factors(records)
             each[0] = ((records.labels > 0.0) - each[0]) * first
             each[1] *= STEEP * second
             length = np.sqrt(np.square(each).sum(axis=0))
             each *= np.minimum(records.weights, 1.0) / np.maximum(1.0, length)
             usable = np.isfinite(each).all(axis=0)
-            return whole_sums(each, usable, records, self.unit, self.rows)
+            return whole_sums(each, usable, records, self.step, self.rows)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,6 @@ class Shift(SumRelease):
 
     @property
     def size(self) -> int:
-        """Residuals, and slopes; both of persons' further rows, where rows count."""
         return 2 if self.rows == 1 else 4
 
     def learn(self, state: State, answer: Floats) -> State:
@@ -175,14 +174,13 @@ class Calibration(Shift):
     """
 
     what: ClassVar[str] = "calibration"
-    words: ClassVar[str] = "how far predicted chances are from the truth, on average"
+    words: ClassVar[str] = "how far predicted probabilities are from the truth, on average"
     steep: ClassVar[float] = STEEP
     steepest: ClassVar[float] = 0.25
     expected: ClassVar[float] = 0.2
     largest: ClassVar[float] = 1.0
 
     def query(self, state: State) -> CalibrationQuery:
-        """Return the query on the model and its link."""
         link, rows = link_of(state), self.counted(0.5)
         return CalibrationQuery(self.n, state.declared, state.trained, link, rows=rows)
 
@@ -215,9 +213,8 @@ _EXPECTED, _LARGEST = 0.4, 0.7
 class SteepnessQuery(CalibrationQuery):
     """Sums of residuals along the decision, and of slopes there.
 
-    A row of probability p, slope s and label y in {0, 1} adds ``((y - p) v, 3.25 s u v)``, made
-    shorter where it is longer than 1, times its weight, one above 1 counting as 1; of a person
-    the mean over its rows: docs/proofs/after.md, docs/proofs/persons.md.
+    A row adds ``((y - p) v, 3.25 s u v)``, no longer than 1, times its weight of at most 1; a
+    person the mean over its rows: docs/proofs/after.md, docs/proofs/persons.md.
     """
 
     wide: float = 1.0  # the unit of decisions; v is a decision u in it, cut to [-1, 1]
@@ -233,19 +230,18 @@ class SteepnessQuery(CalibrationQuery):
 class Steepness(SumRelease):
     """The release "steepness": two successive factors of decisions, for persons.
 
-    For a record the link accounts for the cap of its loss. For persons one clip holds all rows
+    The link accounts for the cap of a record's loss. One clip holds all rows of a person
     together, and its effect depends on their number, which is not public. Proof:
     docs/proofs/after.md.
     """
 
     what: ClassVar[str] = "steepness"
-    words: ClassVar[str] = "by how much predicted chances are too bold or too timid"
+    words: ClassVar[str] = "by how much predicted probabilities are too extreme or too flat"
     proof: ClassVar[str] = "after"
     at: ClassVar[range] = range(1, 3)
     size: ClassVar = 2
 
     def query(self, state: State) -> SteepnessQuery:
-        """Return the query on the model and its link."""
         model = state.trained
         mean, deviation = expected_decisions(
             model.runs[-1], model.coef[0], float(model.intercept[0])
@@ -265,3 +261,75 @@ class Steepness(SumRelease):
         change = min(_LARGEST, max(-_LARGEST, kept * float(missed) / growth))
         slope = float(np.clip(model.slope * np.exp(change), *SLOPES))
         return replace(state, model=model.stretched(slope / model.slope, slope))
+
+
+# What expected counts are multiplied by beside what is missed, and both by this: of counts and
+# expected counts up to 1 the pair is no longer than 1.
+_MEAN = 0.5
+_SHORT = 1.0 / math.hypot(1.0, _MEAN)
+# Counts and expected counts are cut at so many spreads above the mean and a few more, so that
+# those of rare events are not cut; at more, where noise is still below this part of the level.
+_FEW, _SPREADS, _LEVEL_NOISE = 3.0, 8.0, 0.02
+_LEAST = -0.9  # of what is missed, as a part of what is expected
+
+
+@dataclass(frozen=True)
+class LevelQuery(ShiftQuery):
+    """Sums of residuals of expected counts, and of expected counts.
+
+    A record with count y and expected count m in these units adds ``.894 (y - m, m / 2)``, no
+    longer than 1: docs/proofs/after.md.
+    """
+
+    declared: Problem  # sets the longest row
+    model: Model  # released; of counts over the usual exposure
+    reach: float  # residuals and expected counts are cut at this and divided by it
+
+    def total(self, records: SomeRecords) -> Floats:
+        """Return the exact sums; values that are not numbers do not count."""
+        rows, parts = self.declared.cut_rows(records.X)
+        coef = self.model.coef[0] * self.declared.row_bound
+        means = np.empty(len(parts))
+        with np.errstate(all="ignore"):
+            fill_means(rows, parts, coef, float(self.model.intercept[0]), means)
+            # A weight is the exposure, and a label the rate over it.
+            means, counts = (x * records.weights / self.reach for x in (means, records.labels))
+            missed = np.clip(counts - means, -1.0, 1.0)
+            each = _SHORT * np.array([missed, _MEAN * np.minimum(means, 1.0)])
+            each /= np.maximum(1.0, np.sqrt(np.square(each).sum(axis=0)))
+            usable = np.isfinite(each).all(axis=0)
+            return whole_sums(each, usable, records, self.step, self.rows)
+
+
+@dataclass(frozen=True)
+class Level(Shift):
+    """The release "level": expected counts add up to the counts.
+
+    Proof: docs/proofs/after.md.
+    """
+
+    what: ClassVar[str] = "level"
+    words: ClassVar[str] = "by what expected counts are too high or too low, altogether"
+    steep: ClassVar[float] = _MEAN
+    steepest: ClassVar[float] = 1.0
+    expected: ClassVar[float] = 0.5
+    largest: ClassVar[float] = 2.0
+
+    def query(self, state: State) -> LevelQuery:
+        problem, most = state.problem, state.declared.label_scale
+        if not losses.has_log_link(problem.loss):
+            raise ParameterError("a level is of counts.")
+        mean = problem.loss.rate * problem.label_scale
+        spread = problem.label_scale if problem.label_scale < most else mean  # if none is known
+        seldom = _FEW + mean + _SPREADS * spread
+        reach = min(most, max(seldom, _LEVEL_NOISE * self.n * mean / self.noise_multiplier))
+        rows = self.counted(mean / reach)
+        return LevelQuery(self.n, state.declared, state.trained, reach, rows=rows)
+
+    def step(self, missed: float, curvature: float) -> tuple[float, float]:
+        """Return the step that makes expected counts the counts; noise is that of both."""
+        more = max(missed / curvature, _LEAST)
+        least = self.least_curvature(self.noise_multiplier, self.n)
+        seen = max(least, curvature * (1.0 + more) / math.hypot(1.0, more / _MEAN))
+        seen = min(self.steepest, seen)
+        return math.log1p(more) * seen, seen

@@ -8,7 +8,7 @@ from dpscd.releases.training import Training
 
 # Vectors that are looked at together, once an epoch.
 _SEEN = 10
-# A path swings if its increments are larger than noise and chance explain, by this factor in
+# A path swings if its increments are larger than noise and lots explain, by this factor in
 # squares, and cancel: less than this part of their squares is left at the end of a look
 # (docs/understanding/planning.md, "Larger lots").
 _MORE, _LEFT = 2.0, 0.5
@@ -16,8 +16,8 @@ _MORE, _LEFT = 2.0, 0.5
 _EARLY = 0.25
 
 
-class BrakeRule(NamedTuple):
-    """Public numbers of :class:`Brake`."""
+class DampingRule(NamedTuple):
+    """Public numbers of :class:`Damping`."""
 
     period: int  # steps of a period
     seen: int  # vectors that are compared, at the start of each period
@@ -30,7 +30,7 @@ class BrakeRule(NamedTuple):
     most: float  # largest damping
 
     @classmethod
-    def of(cls, plan: Training) -> "BrakeRule":
+    def of(cls, plan: Training) -> "DampingRule":
         """Return the rule of a plan."""
         period = max(_SEEN, round(1.0 / plan.rate))
         most = max(plan.separability, plan.most_separability)
@@ -49,18 +49,18 @@ class BrakeRule(NamedTuple):
         )
 
 
-class Brake:
-    """The damping of each step, from the plan and the shared vectors released before it.
+class Damping:
+    """Adaptive damping: increased when iterates oscillate.
 
     Guarantee: what :meth:`before` returns is a function of the plan and of the vectors it was
-    shown, to the last bit; whoever is shown the same path, on any machine, has the same.
+    shown, to the last bit, on any machine.
     Requires: only released vectors are shown, in order.
     Proof: docs/proofs/shared_vector.md, condition (iv).
     """
 
     def __init__(self, plan: Training) -> None:
         self._steps = plan.steps
-        self._rule = BrakeRule.of(plan)
+        self._rule = DampingRule.of(plan)
         self._separability = self._rule.start
         self._seen: list[Floats] = []
 

@@ -1,0 +1,1 @@
+"""From public facts to a calibrated plan, and what can be expected of it."""
