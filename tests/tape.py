@@ -370,8 +370,8 @@ def _of_model(model: Any, rows: Any) -> dict[str, Any]:
     card = model.privacy_
     chosen = getattr(model, "best_estimator_", model)
     inner = getattr(chosen, "estimator_", chosen)
-    for name, end in (("line", ""), ("line noise", "noise_")):
-        parts = (getattr(inner, f"{part}_{end}") for part in ("coef", "intercept"))
+    for name, end in (("line", ""), ("line noise", "_noise")):
+        parts = (getattr(inner.fit_.numbers, part + end) for part in ("coef", "intercept"))
         found[name] = _numbers_of(np.concatenate([np.ravel(part) for part in parts]))
     some = rows[:_ROWS]
     for name in ("predict", "predict_proba", "decision_function"):

@@ -11,6 +11,7 @@ GONE = {
     "consistency", "first_releases", "in_order", "planned_releases", "recorded", "recording",
     "run_plan", "score_card_of", "search_parts", "statements", "usual_metric", "watched",
     "watching", "SCORE_OPTIONS", "plan_question",
+    "band_proved", "coef_noise_", "intercept_noise_",
 }  # fmt: skip
 
 

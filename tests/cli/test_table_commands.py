@@ -517,6 +517,7 @@ def test_pairs_and_monotone_columns_are_shown():
         "value",
         "effect",
         "band",
+        "bound",
         "seen",
         "clear",
     }

@@ -138,7 +138,7 @@ def test_the_page_shows_every_effect_with_its_band(shown, words):
     assert [x.label for x in weights if x.group == "town"] == [
         "north", "south", "(other)",
     ]  # fmt: skip  # no cell is missing, and the released means say so
-    assert "The band is a rough estimate of two standard deviations" in words
+    assert "The band is an estimate of two standard deviations" in words
 
 
 def test_the_page_lists_every_release(shown, words):
@@ -284,11 +284,11 @@ def test_every_warning_is_shown():
 @pytest.mark.full
 def test_a_regression_with_one_feature():
     bare = words_of(ridge(epsilon=1.0, standardise=False))
-    assert "The band is a proved upper bound for two standard deviations" in bare
+    assert "The bound is a proved upper limit for two standard deviations" in bare
     words = words_of(ridge(epsilon=1.0))
     assert "Budget of these people" not in words
     for part in (
-        "The band is a rough estimate",  # it was stretched after training
+        "The band is an estimate of two",
         "feature 0",
         "Trained on 600 records with 1 feature, to predict a number",
         "What is predicted liesbetween \u22121 and 1",
@@ -332,8 +332,8 @@ def test_another_epsilon_means_other_noise(monkeypatch):
     noise = [x.noise for x in found]
     assert noise == sorted(noise, reverse=True)
     own = found[3]
-    assert own.noise == pytest.approx(2.0 * model.coef_noise_[0] / abs(model.coef_[0]))
-    assert own.stand_out == int(abs(model.coef_[0]) > 2.0 * model.coef_noise_[0])
+    assert own.noise == pytest.approx(2.0 * model.coef_bound_[0] / abs(model.coef_[0]))
+    assert own.stand_out == int(abs(model.coef_[0]) > 2.0 * model.coef_bound_[0])
     card = model.privacy_
     hidden = card.noise_multiplier * math.sqrt(card.steps) / (card.rate * card.steps)
     assert own.hidden == pytest.approx(hidden)

@@ -3,6 +3,7 @@
 Which of the two it is follows from docs/proofs/noise_band.md.
 """
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,27 +18,30 @@ from dpscd.documents.described import Described
 from dpscd.documents.write import page
 from dpscd.estimators.purpose import LEAST_SHARE, LEAST_SIZE, band_words, clear_words
 from dpscd.estimators.shapes import column_shapes
+from dpscd.model.spread import Spread
 
 ROOT = Path(__file__).parents[2]
-PROVED = (
-    "The band is a proved upper bound for two standard deviations of the noise, unless the "
-    "rows of a lot are nearly parallel."
+ESTIMATED = (
+    "The band is an estimate of two standard deviations over repeated fits of the same "
+    "records, from released numbers alone."
 )
-ROUGH = (
-    "The band is a rough estimate of two standard deviations of the noise: usually too wide, "
-    "often by several times, and sometimes too narrow."
+NO_MOMENTS = "There is no band: no moments of the features were released."
+PROVED = (
+    "The bound is a proved upper limit for two standard deviations of the noise, unless the "
+    "rows of a lot are nearly parallel."
 )
 AGE = {"kind": "number", "bounds": [0, 1], "shape": "smooth", "bins": 2}
 NUMBER = {"target": {"column": "y", "bounds": [0, 1]}, "columns": {"age": AGE}}
 CLASSES = {"target": {"column": "c", "classes": ["no", "yes"]}, "columns": {"age": AGE}}
 RISING = {**NUMBER, "columns": {"age": {**AGE, "monotone": "up"}}}
-BARE = {"epochs": 5, "random_state": 0, "standardise": False}
+USUAL = {"epochs": 5, "random_state": 0}
+BARE = {**USUAL, "standardise": False}
 CASES = {
-    "ridge": (NUMBER, DPRidge(1.0, **BARE), PROVED),
-    "rescaled": (NUMBER, DPRidge(1.0, epochs=5, random_state=0), ROUGH),
-    "rising": (RISING, DPRidge(1.0, **BARE), ROUGH),
-    "huber": (NUMBER, DPHuberRegressor(1.0, **BARE), ROUGH),
-    "logistic": (CLASSES, DPLogisticRegression(1.0, **BARE), ROUGH),
+    "ridge": (NUMBER, DPRidge(1.0, **BARE), f"{NO_MOMENTS} {PROVED}"),
+    "rescaled": (NUMBER, DPRidge(1.0, **USUAL), ESTIMATED),
+    "rising": (RISING, DPRidge(1.0, **BARE), NO_MOMENTS),
+    "huber": (NUMBER, DPHuberRegressor(1.0, **USUAL), ESTIMATED),
+    "logistic": (CLASSES, DPLogisticRegression(1.0, **USUAL), ESTIMATED),
 }
 
 
@@ -54,7 +58,7 @@ def said(*words):
 
 @pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
-def test_every_place_says_which_of_the_two_a_band_is(case, tmp_path, monkeypatch):
+def test_every_place_says_what_bands_and_bounds_are(case, tmp_path, monkeypatch):
     schema, estimator, words = CASES[case]
     model = TableModel(schema, estimator).fit(table())
     rescaled = any(x.what == "rescaling" for x in model.privacy_.releases)
@@ -89,7 +93,7 @@ def test_without_noise_there_is_nothing_to_say(tmp_path):
 
 
 def test_pages_and_docstrings_say_the_same():
-    both = ("proved upper bound", "rough estimate")
+    both = ("over repeated fits", "roved upper")
     guides = [ROOT / "docs" / "guides" / name for name in ("report.md", "data.md")]
     for text in (*(path.read_text() for path in guides), TableModel.shapes.__doc__):
         assert all(words in text for words in both)
@@ -112,13 +116,15 @@ def drugs():
     }
     schema = Schema.from_dict({**CLASSES, "columns": columns})
     noise = {name: (0.9 if name == "unsure" else 1e-6) for name in names}
+    sd = np.array([[x for name in names for x in (noise[name],) * 2]])
+    spread = Spread(sd, np.zeros(1), sd)
     estimator = SimpleNamespace(
         coef_=np.array([[x for name in names for x in (0.0, weight[name])]]),
-        coef_noise_=np.array([[x for name in names for x in (noise[name],) * 2]]),
+        coef_bound_=np.array([[math.nan] * 2 * len(names)]),
         fit_intercept=True,
         classes_=np.array(["no", "yes"]),
         unseen_features=lambda: np.zeros(2 * len(names), dtype=bool),
-        fit_=SimpleNamespace(plan=SimpleNamespace(listed=lambda _: None)),
+        fit_=SimpleNamespace(plan=SimpleNamespace(listed=lambda _: None), spread=spread),
     )
     unit = 1.0 / np.sqrt(len(names))
     means = unit * np.array([x for name in names for x in (1.0 - taken[name], taken[name])])

@@ -20,6 +20,7 @@ from dpscd.estimators.shapes import BAND
 from dpscd.preprocessing.encoding import encode, feature_names
 from dpscd.preprocessing.monotone import WIDER, made_monotone
 from dpscd.preprocessing.parsing import parse
+from dpscd.releases.moments import error_of_means
 
 N = 3000
 SHAPES = {
@@ -208,8 +209,14 @@ def test_bands_of_a_monotone_column_are_wider(table):
         schema = schema_of(SHAPES["smooth"]).to_dict()
         if monotone is None:
             del schema["columns"]["age"]["monotone"]
-        shapes = TableModel(schema, DPRidge(1.0, random_state=0)).fit(table).shapes()
-        fitted[monotone] = shapes.sort_values(["column"], kind="stable")["band"].to_numpy()
+        model = TableModel(schema, DPRidge(1.0, random_state=0)).fit(table)
+        shapes = model.shapes().sort_values(["column"], kind="stable")
+        listed = model.fit_.plan.listed("moments")
+        names = feature_names(model.schema_)
+        own = [w for w, x in zip(model.estimator_.coef_, names, strict=True) if "age" in x]
+        error = error_of_means(listed.noise_multiplier, listed.n)
+        moving, band = BAND * error * np.linalg.norm(own), shapes["band"].to_numpy()
+        fitted[monotone] = np.append(np.sqrt(band[:8] ** 2 - moving**2), band[8:])
     np.testing.assert_allclose(fitted["up"][:8], WIDER * fitted[None][:8])
     np.testing.assert_allclose(fitted["up"][8:], fitted[None][8:])
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from dpscd import DPLogisticRegression, DPRidge, TableModel, load, to_sklearn
+from dpscd.releases.moments import error_of_means
 
 N = 20_000
 COLUMNS = {
@@ -119,7 +120,7 @@ def test_what_is_not_known_of_a_pair_counts_as_its_average(table, strange):
     never = [place for place, name in enumerate(names) if " x site=never" in name]
     assert len(never) == 6
     assert (model.estimator_.coef_[never] == 0.0).all()
-    assert (model.estimator_.coef_noise_[never] == 0.0).all()
+    assert (model.estimator_.coef_sd_[never] == 0.0).all()
     means = model.estimator_.released_means()
     pair = slice(len(names) - 24, len(names))
     rows = model.transform(strange)
@@ -136,12 +137,13 @@ def test_what_is_not_known_of_a_pair_counts_as_its_average(table, strange):
 def test_effects_of_a_pair_are_differences_of_decisions(table, intercept):
     model = TableModel(schema_of(), estimator("high", fit_intercept=intercept)).fit(table)
     shapes = model.shapes()
-    found = ["column", "value", "other", "effect", "band", "seen", "clear"]
+    found = ["column", "value", "other", "effect", "band", "bound", "seen", "clear"]
     assert list(shapes.columns) == found
     assert shapes.loc[shapes["column"] == "site", "other"].isna().all()
     coef, unit = np.ravel(model.estimator_.coef_), 1.0 / np.sqrt(10)
     names = list(model.estimator_.feature_names_in_)
-    noise = np.ravel(model.estimator_.coef_noise_)
+    moved, listed = model.fit_.spread.factor[0], model.fit_.plan.listed("moments")
+    error = error_of_means(listed.noise_multiplier, listed.n)
     sizes = {
         "month x hour": 6 * 8,
         "month x site": 6 * 4,
@@ -165,8 +167,9 @@ def test_effects_of_a_pair_are_differences_of_decisions(table, intercept):
         centre = rows.mean(axis=0) if means is None else means[places]
         away = rows - centre
         np.testing.assert_allclose(own["effect"], away @ coef[places], atol=1e-5)
-        spread = away * noise[places]
-        wanted = np.linalg.norm(spread, axis=1) if intercept else np.abs(spread).sum(axis=1)
+        # Released means move all effects of a pair together.
+        moving = 0.0 if means is None else error * np.linalg.norm(coef[places])
+        wanted = np.hypot(np.linalg.norm(away @ moved[:, places].T, axis=1), moving)
         np.testing.assert_allclose(own["band"], 2.0 * wanted, rtol=1e-4)
 
 
@@ -178,7 +181,7 @@ def test_sparse_rows_and_several_classes(table):
     model.fit(table)
     assert model.transform(table[:5]).nnz == 15
     shapes = model.shapes()
-    names = "column class value other effect band seen clear"
+    names = "column class value other effect band bound seen clear"
     assert list(shapes.columns) == names.split()
     shown = shapes[shapes["column"] == "month x site"]
     assert shown.groupby("class").size().nunique() == 1

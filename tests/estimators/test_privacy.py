@@ -86,7 +86,7 @@ def test_without_signal_a_model_of_many_classes_is_its_noise_less_what_they_shar
     variance = walk_variance(fitted.privacy_)
     assert accepted(shared, variance)
     assert not accepted(shared * math.sqrt(1.0 - 1.0 / classes), variance)
-    stated = np.sqrt(np.mean(fitted.coef_noise_**2))
+    stated = np.sqrt(np.mean(fitted.fit_.numbers.coef_noise**2))
     assert np.std(fitted.coef_) == pytest.approx(stated, rel=0.05)
 
 

@@ -138,7 +138,8 @@ def test_bands_cover_what_fits_differ_by(table):
     effects = np.array([x["effect"] for x in ages])
     bands = np.array([x["band"] for x in ages])
     away = np.abs(effects - effects.mean(axis=0))
-    assert (away <= bands).mean() >= 0.95
+    # Two deviations: 95 % of a normal one, of twelve fits.
+    assert (away <= bands).mean() >= 0.9
 
 
 @pytest.mark.full

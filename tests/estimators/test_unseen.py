@@ -42,7 +42,7 @@ def test_levels_that_never_occur_have_no_weight(table, schema, tmp_path):
     for seed in range(5):
         model = TableModel(schema, kind(5.0, random_state=seed)).fit(table)
         coef, noise = (
-            np.atleast_2d(x) for x in (model.estimator_.coef_, model.estimator_.coef_noise_)
+            np.atleast_2d(x) for x in (model.estimator_.coef_, model.estimator_.coef_sd_)
         )
         names = list(model.estimator_.feature_names_in_)
         empty = [names.index(x) for x in ("dept=never", "dept=(other)", "age=(missing)")]

@@ -91,7 +91,7 @@ def test_a_model_comes_back_exactly(kind, tmp_path):
         assert theirs.pop("random_state") is None
         assert mine.pop("random_state") is not None or kind in ("search", "open")
         assert {k: list(v) if isinstance(v, tuple) else v for k, v in mine.items()} == theirs
-    for name in ("coef_", "intercept_", "coef_noise_", "intercept_noise_"):
+    for name in ("coef_", "intercept_", "coef_sd_", "intercept_sd_"):
         np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
     assert getattr(again, "link_", None) == getattr(model, "link_", None)
     assert getattr(again, "longest_row_", None) == getattr(model, "longest_row_", None)

@@ -102,9 +102,10 @@ def test_a_pilots_noise_is_counted():
 def test_there_is_no_noise_without_privacy():
     X, y = table()
     model = DPRidge(float("inf"), y_bounds=(-3, 3), lam=1e-2).fit(X, y)
-    assert not model.coef_noise_.any()
-    assert model.intercept_noise_ == 0.0
-    assert model.coef_noise_.shape == model.coef_.shape
+    assert not model.coef_bound_.any()
+    assert not model.coef_sd_.any()
+    assert model.intercept_bound_ == model.intercept_sd_ == 0.0
+    assert model.coef_bound_.shape == model.coef_sd_.shape == model.coef_.shape
 
 
 @pytest.mark.parametrize("kind", ["plain", "centred", "turned"])

@@ -112,7 +112,7 @@ def _show_intervals(
         raise ParameterError("--odds is for logistic regressions; this model has no odds.")
     rows = frame.to_dict(orient="records")
     if as_json:
-        print_json([{name: _finite(x) for name, x in row.items()} for row in rows])
+        print_json([_finite_row(row) for row in rows])
         return
     names = ["odds_ratio", "odds_low", "odds_high"] if odds else ["estimate", "low", "high"]
     tail = 50.0 * (1.0 - summary.level)
@@ -146,9 +146,10 @@ def _reference(text: str, names: list[str]) -> tuple[str, str]:
     return name, text[len(name) + 1 :]
 
 
-def _finite(value: Any) -> Any:
-    """Return a cell for JSON: null for NaN or infinity."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _finite_row(row: dict[Any, Any]) -> dict[Any, Any]:
+    """Return a row for JSON: null for NaN or infinity."""
+    gone = (name for name, x in row.items() if isinstance(x, float) and not math.isfinite(x))
+    return {**row, **dict.fromkeys(gone)}
 
 
 def _show_clearest(model: "Described", top: int) -> None:
@@ -230,7 +231,7 @@ def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> N
     if plot is not None:
         _draw(own, found, plot)
     if as_json:
-        print_json(own.to_dict(orient="records"))
+        print_json([_finite_row(row) for row in own.to_dict(orient="records")])
         return
     keys = ["value", *(x for x in ("other", "class") if x in own)]
     part = next(x for x in found.schema_.parts if x.name == column)
@@ -238,16 +239,16 @@ def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> N
     print_table(
         f"{column}: effect on {_effect_on(found)}"
         + forced.get(str(getattr(part, "monotone", None)), ""),
-        (*keys, "effect", "± band"),
+        (*keys, "effect", "± band", "± bound"),
         [
             (
                 *(f"{row[x]:g}" if isinstance(row[x], float) else str(row[x]) for x in keys),
                 f"{row['effect']:+.4f}",
-                f"{row['band']:.4f}",
+                *(f"{row[x]:.4f}".replace("nan", "") for x in ("band", "bound")),
             )
             for row in own.to_dict(orient="records")
         ],
-        right=(len(keys), len(keys) + 1),
+        right=range(len(keys), len(keys) + 3),
     )
     band = band_words(found)
     if band is not None:
@@ -268,6 +269,7 @@ def _effect_on(found: Any) -> str:
 
 
 def _draw(own: "pd.DataFrame", found: Any, plot: Path) -> None:
+    own = own.assign(band=own["band"].fillna(own["bound"]))
     if "class" in own:
         raise ParameterError("--plot draws regressions and models of two classes.")
     from dpscd.documents.figures import shape_figure
@@ -288,7 +290,7 @@ def _draw(own: "pd.DataFrame", found: Any, plot: Path) -> None:
 def _plain(found: Any, inner: Any) -> dict[str, Any]:
     from dpscd.estimators.shapes import BAND
 
-    coef, noise = inner.fit_.numbers.coef, BAND * inner.fit_.numbers.coef_noise
+    coef, noise = inner.fit_.numbers.coef, BAND * inner.fit_.deviations[0]
     names = getattr(inner, "feature_names_in_", [f"x{k}" for k in range(coef.shape[1])])
     names = [str(name) for name in names]
     schema = getattr(found, "schema_", None)
@@ -297,7 +299,7 @@ def _plain(found: Any, inner: Any) -> dict[str, Any]:
         "classes": [str(x) for x in inner.classes_] if hasattr(inner, "classes_") else None,
         "intercept": inner.fit_.numbers.intercept.tolist(),
         "coefficients": dict(zip(names, coef.T.tolist(), strict=True)),
-        "noise": dict(zip(names, noise.max(axis=0).tolist(), strict=True)),
+        "noise": _finite_row(dict(zip(names, noise.max(axis=0).tolist(), strict=True))),
         "band": band_words(found),
         "schema": schema.to_dict() if schema is not None else None,
         "bounds": getattr(found, "bounds_", {}),

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpscd.errors import ModelFileError
@@ -32,7 +33,9 @@ class Weight:
     group: str  # column of a table
     label: str  # the part of the column
     value: float
-    band: float  # distance from the coefficient to both ends of its band
+    # Distance from the coefficient to both ends of its band: estimated, or else proved; 0 if
+    # there is none.
+    band: float
     clear: bool  # whether documents call it clear
     pair: tuple[str, str] | None = None  # values of both columns of a pair
     at: float | None = None  # the value of a number
@@ -119,18 +122,20 @@ class Described:
             parts = [_effects(own) for _, own in shapes.groupby("column", sort=False)]
             return [weight for part in parts for weight in part]
         values = self.fit.numbers.coef[output].tolist()
-        bands = (BAND * self.fit.numbers.coef_noise[output]).tolist()
+        bands, _, total = (BAND * x[output] for x in self.fit.deviations)
+        clear = np.abs(values) > total
         return [
-            Weight(group, label, value, band, clear=abs(value) > band)
-            for (group, label), value, band in zip(self._places(), values, bands, strict=True)
+            Weight(*place, value, max(0.0, band), own)
+            for place, value, band, own in zip(
+                self._places(), values, bands.tolist(), clear.tolist(), strict=True
+            )
         ]
 
     def intercept(self, output: int) -> Weight:
         """Return the intercept of one output."""
-        numbers = self.fit.numbers
-        value, band = numbers.intercept[output], BAND * numbers.intercept_noise[output]
+        value, band = self.fit.numbers.intercept[output], BAND * self.fit.deviations[1][output]
         name = "(intercept)"
-        return Weight(name, name, float(value), float(band), clear=bool(abs(value) > band))
+        return Weight(name, name, float(value), max(0.0, float(band)), bool(abs(value) > band))
 
     def _places(self) -> Iterator[tuple[str, str]]:
         """Yield the group and the label of every feature."""
@@ -168,6 +173,7 @@ def _effects(own: pd.DataFrame) -> list[Weight]:
         pairs = list(zip(labels, _texts(own["other"].tolist()), strict=True))
         labels = [" x ".join(pair) for pair in pairs]
     places = [x if isinstance(x, float) and pairs[0] is None else None for x in values]
+    own = own.assign(band=own["band"].fillna(own["bound"]).fillna(0.0))
     columns = (own[key].tolist() for key in ("effect", "band", "clear"))
     return [Weight(group, *row) for row in zip(labels, *columns, pairs, places, strict=True)]
 

@@ -92,14 +92,26 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         return self._shaped(self.fit_.numbers.intercept)
 
     @property
-    def coef_noise_(self) -> Any:
-        """Standard deviation that noise adds to each coefficient."""
-        return self._shaped(self.fit_.numbers.coef_noise)
+    def coef_sd_(self) -> Any:
+        """Estimated standard deviation of each coefficient over repeated fits."""
+        return self._shaped(self.fit_.spread.coef)
 
     @property
-    def intercept_noise_(self) -> Any:
-        """Standard deviation that noise adds to each intercept."""
-        return self._shaped(self.fit_.numbers.intercept_noise)
+    def intercept_sd_(self) -> Any:
+        """Estimated standard deviation of each intercept over repeated fits."""
+        return self._shaped(self.fit_.spread.intercept)
+
+    @property
+    def coef_bound_(self) -> Any:
+        """Proved bound of what noise adds to each coefficient; NaN where none is proved."""
+        noise = self.fit_.numbers.coef_noise
+        return self._shaped(np.where(self.fit_.is_bounded, noise, np.nan))
+
+    @property
+    def intercept_bound_(self) -> Any:
+        """Proved bound of what noise adds to each intercept; NaN where none is proved."""
+        noise = self.fit_.numbers.intercept_noise
+        return self._shaped(np.where(self.fit_.is_bounded, noise, np.nan))
 
     def _shaped(self, each: Floats) -> Any:
         """Return numbers of each output in the shape that scikit-learn has."""

@@ -25,11 +25,14 @@ coef_ : array of shape (n_features,)
         Predictions cut rows to this length: `row_bound` where a release ("long rows") showed
         that this is better, as it is for training, else infinity.""",
     "fitted": """\
-coef_noise_, intercept_noise_ : arrays, shaped like the coefficients and intercepts
-        What the noise of training adds to each number, as a standard deviation; computed
-        without the records. For DPRidge whose card lists no rescaling a proved upper bound,
-        unless the rows of a lot are nearly parallel; else a rough estimate, usually too wide,
-        often by several times, and sometimes too narrow (docs/proofs/noise_band.md).
+coef_sd_, intercept_sd_ : arrays, shaped like the coefficients and intercepts
+        Estimated standard deviation of each number over repeated fits of the same records,
+        from released numbers alone. It takes columns to be unrelated, and is NaN where no
+        moments were released, or records have weights of their own (docs/proofs/spread.md).
+    coef_bound_, intercept_bound_ : arrays, shaped like the coefficients and intercepts
+        Proved upper bound of the standard deviation that the noise of training adds to each
+        number, unless the rows of a lot are nearly parallel; NaN but for DPRidge whose card
+        lists no rescaling (docs/proofs/noise_band.md).
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : array of shape (n_features,)

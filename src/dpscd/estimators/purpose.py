@@ -22,34 +22,34 @@ def prediction_note(model: Any, noun: str = "coefficient") -> str | None:
 
 
 def band_words(model: Any) -> str | None:
-    """Return the sentence that says what bands are: a proved upper bound, or a rough estimate.
+    """Return the sentences that say what bands and bounds are; None without noise.
 
-    None without noise.
-
-    Proof: docs/proofs/noise_band.md, which also says how far estimates are off.
+    Proof: docs/proofs/spread.md and docs/proofs/noise_band.md.
     """
-    inner = getattr(model, "estimator_", model)
-    if not inner.privacy_.private:
+    fit = model.fit_
+    if not fit.card.private:
         return None
-    rescaled = inner.fit_.plan.listed("rescaling") is not None
-    columns = model.schema_.features if hasattr(model, "schema_") else ()
-    if kind_of(inner).band_proved and not rescaled and not any(x.monotone for x in columns):
-        return (
-            "The band is a proved upper bound for two standard deviations of the noise, unless "
-            "the rows of a lot are nearly parallel."
+    if fit.spread.why is not None:
+        words = f"There is no band: {fit.spread.why}."
+    else:
+        words = (
+            "The band is an estimate of two standard deviations over repeated fits of the same "
+            "records, from released numbers alone."
         )
-    return (
-        "The band is a rough estimate of two standard deviations of the noise: usually too "
-        "wide, often by several times, and sometimes too narrow."
-    )
+    if fit.is_bounded:
+        words += (
+            " The bound is a proved upper limit for two standard deviations of the noise, "
+            "unless the rows of a lot are nearly parallel."
+        )
+    return words
 
 
 def clear_words(noun: str) -> str:
     """Return which effects, or coefficients, are called clear."""
     if noun != "effect":
-        return "zero lies outside the band"
+        return "it is larger than the band and chance in the records explain"
     return (
-        f"zero lies outside the band, the effect is at least {100.0 * LEAST_SIZE:g} % of the "
-        f"largest, and at least {100.0 * LEAST_SHARE:g} % of the records have the value, as "
-        "far as released means tell"
+        "the effect is larger than the band and chance in the records explain, it is at least "
+        f"{100.0 * LEAST_SIZE:g} % of the largest, and at least {100.0 * LEAST_SHARE:g} % of "
+        "the records have the value, as far as released means tell"
     )

@@ -18,9 +18,6 @@ class ModelKind(NamedTuple):
     words: str  # what it is, for people
     weight: str  # what a coefficient of the model says; {target} is what is predicted
     sklearn: str  # the class of scikit-learn that predicts as it does
-    # Whether the stated noise of coefficients is a proved bound, unless the rows of a lot are
-    # nearly parallel, not an estimate.
-    band_proved: bool = False
     has_intervals: bool = False  # whether it can be trained with `inference`
 
     @property
@@ -59,7 +56,6 @@ MODELS = (
         words="ridge regression",
         weight=_CHANGE,
         sklearn="Ridge",
-        band_proved=True,
         has_intervals=True,
     ),
     ModelKind(

@@ -50,8 +50,12 @@ class Points:
         return total / max(len(self.values), 1)
 
     def effect(self, coef: Floats, centre: Floats) -> Floats:
-        """Return what coefficients give each point, relative to `centre`."""
-        found: Floats = (self.sizes * coef[self.places]).sum(axis=1) - float(coef @ centre)
+        """Return what coefficients give each point, relative to `centre`.
+
+        Several models, one in each row, give several effects.
+        """
+        own = (self.sizes * coef[..., self.places]).sum(axis=-1)
+        found: Floats = own - (coef @ centre)[..., None]
         return found
 
     def spread(self, noise: Floats, centre: Floats, *, apart: bool) -> Floats:
@@ -170,10 +174,12 @@ def column_shapes(
     records, or a number has no knots, it is True. Levels that the moments show to be absent
     are left out.
 
-    The noise of features is independent, at most `coef_noise_` each, if there is an intercept;
-    else it may not be, and bands are those of the worst case.
+    `band` is from the estimated spread of the model, `bound` from the proved one: the noise of
+    features is independent, at most `coef_bound_` each, if there is an intercept; else it may
+    not be, and the bound is that of the worst case.
     """
-    coef, noise = np.atleast_2d(estimator.coef_), np.atleast_2d(estimator.coef_noise_)
+    coef, bound = np.atleast_2d(estimator.coef_), np.atleast_2d(estimator.coef_bound_)
+    spread, apart = estimator.fit_.spread, estimator.fit_intercept
     classes = estimator.classes_ if len(coef) > 1 else [None]
     unseen = estimator.unseen_features()
     unit = unit_of(schema) if schema.rows == "scale" else 1.0
@@ -188,15 +194,26 @@ def column_shapes(
         wider = WIDER if isinstance(part, Column) and part.monotone else 1.0
         share, seen = (np.nan, True) if means is None else points.shares(means[own], error)
         for output, name in enumerate(classes):
+            if spread.factor is None or spread.chance is None:
+                band, chance = (
+                    points.spread(x[output, own], centre, apart=True)
+                    for x in (spread.coef, spread.total)
+                )
+            else:
+                moved = points.effect(spread.factor[output][:, own], centre)
+                band = np.linalg.norm(moved, axis=0)
+                chance = np.linalg.norm(moved * spread.chance[output][:, None], axis=0)
+            # Noise in the means moves all effects of the part together.
+            moving = 0.0 if means is None else error * float(np.linalg.norm(coef[output, own]))
             rows = {
                 "column": part.name,
                 "value": pd.Series(points.values, dtype=object),
                 "effect": points.effect(coef[output, own], centre),
-                "band": BAND
-                * wider
-                * points.spread(noise[output, own], centre, apart=estimator.fit_intercept),
+                "band": BAND * np.hypot(wider * band, moving),
+                "bound": BAND * points.spread(bound[output, own], centre, apart=apart),
                 "seen": seen,
                 "share": share,
+                "chance": BAND * np.hypot(wider * chance, moving),
             }
             frame = pd.DataFrame(rows)
             if schema.pairs:
@@ -210,12 +227,13 @@ def column_shapes(
 def _clearest_first(parts: list[pd.DataFrame]) -> pd.DataFrame:
     """Return all parts, with `clear` for `share`, in the order of their clearest effect."""
     shapes = pd.concat(parts, ignore_index=True)
-    size, band = shapes["effect"].abs(), shapes["band"]
+    # Where there is no band, a bound tells too what stands out of it.
+    size, band = shapes["effect"].abs(), shapes.pop("chance").fillna(shapes["bound"])
     enough = shapes["seen"] & ~(shapes.pop("share") < LEAST_SHARE)
     output = shapes["class"] if "class" in shapes else np.zeros(len(shapes))
     enough &= size >= LEAST_SIZE * size.where(enough, 0.0).groupby(output).transform("max")
     shapes["clear"] = enough & (size > band)
-    clearness = (size / band.where(band > 0.0, 1.0)).where(enough, 0.0)
+    clearness = (size / band.where(band != 0.0, 1.0)).fillna(0.0).where(enough, 0.0)
     part = np.repeat(np.arange(len(parts)), [len(one) for one in parts])
     most = clearness.groupby(part).transform("max")
     return shapes.iloc[np.argsort(-most, kind="stable")].reset_index(drop=True)

@@ -210,13 +210,14 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
         DataFrame
             One row per column and value: `column`, `value`, `effect` on the prediction (on the
             log-odds of a logistic regression of two classes, on the score of each class of
-            several) relative to the column's average, and `band`: for ridge regression without
-            rescaling a proved upper bound for two standard deviations of the noise in it,
-            unless the rows of a lot are nearly parallel; else a rough estimate, usually too
-            wide, often by several times, and sometimes too narrow. `clear` says that zero lies
-            outside the band, that the effect is at least 5 % of the largest, and that at least
-            0.5 % of the records have the value, as far as released means tell. With more than
-            two classes also `class`.
+            several) relative to the column's average, and `band`: an estimate of two standard
+            deviations over repeated fits of the same records, NaN where it cannot be told.
+            `bound` is a proved upper limit for two standard deviations of the noise, unless the
+            rows of a lot are nearly parallel: of ridge regression without rescaling and without
+            monotone columns, else NaN. `clear` says that the effect is larger than the band
+            and chance in the records explain, that it is at least 5 % of the largest, and that
+            at least 0.5 % of the records have the value, as far as released means tell. With
+            more than two classes also `class`.
             Numbers are shown at their knots, the middle of their intervals, or at their
             bounds. The column whose effects are the clearest comes first. A pair is a column
             called "a x b", with a row for every value of a and every one of b, which stands in
@@ -228,8 +229,8 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
         Computed from the released model alone: nothing is spent, and the average is a
         released one where means were released. Where the schema normalises rows, what a column
         does depends on the rest of the record; shown is what it does before that. Bands of
-        monotone columns are wider, docs/proofs/noise_band.md says why; those of models with
-        such columns are rough estimates.
+        monotone columns are wider, docs/proofs/noise_band.md says why. What bands assume, and
+        where they err: docs/proofs/spread.md.
         """
         check_fitted(self)
         return column_shapes(self.schema_, self.bounds_, self.estimator_, self._means())

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,9 @@ from dpscd.releases.probability import link_of
 from dpscd.releases.query import RecordStore
 from dpscd.releases.score import Estimate, ScoredRecords
 
+if TYPE_CHECKING:
+    from dpscd.model.spread import Spread
+
 # Another machine, or a later version, may fold the answers to other last bits.
 _WITHIN = 1e-9
 
@@ -36,7 +39,9 @@ class Numbers:
 
     coef: Floats  # of shape (outputs, d), in the user's units
     intercept: Floats  # of shape (outputs,)
-    coef_noise: Floats  # standard deviation of the noise of training, at most, of each
+    # Standard deviation of the noise of training in each: a proved bound where
+    # :attr:`Fit.is_bounded`, else a rough one.
+    coef_noise: Floats
     intercept_noise: Floats  # the same, and of a shift by a calibration or a level
     longest_row: float = math.inf  # predictions cut rows to this length
     link: Link | None = None  # from decisions to probabilities, of two classes
@@ -82,6 +87,39 @@ class Fit:
     def state(self) -> Any:
         """The public state at the end: the fold of what was learnt from the answers."""
         return fold(self.plan, self.answers)
+
+    @cached_property
+    def spread(self) -> "Spread":
+        """How far the mechanism alone moves the model, estimated."""
+        from dpscd.model.spread import spread_of  # not needed to predict
+
+        return spread_of(self)
+
+    @property
+    def deviations(self) -> tuple[Floats, Floats, Floats]:
+        """What bands of coefficients and intercepts are made of; NaN where there is nothing.
+
+        Estimated, or else proved. The third are those of coefficients with chance in the
+        records: what is clear lies outside of them.
+        """
+        spread = self.spread
+        if spread.why is None:
+            return spread.coef, spread.intercept, spread.total
+        missing = 1.0 if self.is_bounded else math.nan
+        coef = missing * self.numbers.coef_noise
+        return coef, missing * self.numbers.intercept_noise, coef
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the noise of training that is stated of each number is a proved bound.
+
+        Proof: docs/proofs/noise_band.md.
+        """
+        facts = self.plan.facts
+        columns = () if facts.schema is None else facts.schema.features
+        rescaled = self.plan.listed("rescaling") is not None
+        bent = any(column.monotone for column in columns)
+        return facts.loss == "Squared" and not rescaled and not bent
 
     @property
     def has_intervals(self) -> bool:
