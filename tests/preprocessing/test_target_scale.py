@@ -137,11 +137,8 @@ def test_schemas_keep_it_and_others_do_not_name_it():
 @pytest.mark.parametrize(
     ("target", "says"),
     [
-        ({"bounds": [0, 1], "transform": "sqrt"}, "target 'price': transform must be 'log1p'"),
-        (
-            {"bounds": [-1, 1], "transform": "log1p"},
-            "target 'price': log1p needs declared bounds",
-        ),
+        ({"bounds": [0, 1], "transform": "sqrt"}, "transform must be 'log1p'"),
+        ({"bounds": [-1, 1], "transform": "log1p"}, "log1p needs declared bounds"),
         ({"bounds": "private", "transform": "log1p"}, "log1p needs declared bounds"),
         (
             {"classes": ["a", "b"], "transform": "log1p"},
@@ -150,9 +147,8 @@ def test_schemas_keep_it_and_others_do_not_name_it():
     ],
 )
 def test_what_cannot_be_transformed_is_refused(target, says):
-    with pytest.raises(SchemaError) as caught:
+    with pytest.raises(SchemaError, match=f"target 'price': {says}"):
         Schema.from_dict({**PRICE, "target": {"column": "price", **target}})
-    assert says in str(caught.value)
 
 
 def test_what_would_not_be_in_the_unit_of_the_target_is_refused(model):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dpscd.errors import SchemaError
 from dpscd.preprocessing.cells import MISSING, OTHER
-from dpscd.preprocessing.declarations import PRIVATE, QUARTERS, Column, Cross, default_missing
+from dpscd.preprocessing.declarations import PRIVATE, QUARTERS, Column, Cross
 
 #: Intervals of a shape of which nothing else is declared.
 INTERVALS = 16
@@ -110,7 +110,7 @@ def _category_slot(column: Column, codes: npt.NDArray[np.int32]) -> Slot:
         codes = np.where(codes == OTHER, MISSING, codes)
     if column.missing == "column":
         stand_in = width_of(column) - 1
-    elif column.missing != default_missing(column.kind, average=column.complete):
+    elif column.missing != column.usual_missing:
         stand_in = column.values.index(str(column.missing))
     elif column.complete:
         stand_in, there = 0, (codes != MISSING).astype(np.float32)

@@ -57,6 +57,13 @@ class Column:
         return self.bounds == PRIVATE
 
     @property
+    def usual_missing(self) -> str:
+        """What stands in for a missing value where nothing is said about it."""
+        if self.complete or self.cyclic:
+            return "average"
+        return "other" if self.kind == "category" else "middle"
+
+    @property
     def undecided(self) -> bool:
         """Whether its shape follows from epsilon and n."""
         plain = self.shape is None and self.bins is None
@@ -139,13 +146,3 @@ class Layout:
     # Whether a quoted cell may go on in the next line. Then a stray quote of one record can
     # swallow others, which no guarantee covers.
     multiline: bool = False
-
-
-def default_missing(kind: str, *, average: bool = False) -> str:
-    """Return what stands in for a missing value of a column that says nothing about it.
-
-    The average does for a category that is complete, and for a number that is cyclic.
-    """
-    if average:
-        return "average"
-    return "other" if kind == "category" else "middle"

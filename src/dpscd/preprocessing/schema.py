@@ -30,7 +30,6 @@ from dpscd.preprocessing.declarations import (
     Layout,
     Pair,
     Target,
-    default_missing,
 )
 from dpscd.preprocessing.schema_checks import schema_parts
 from dpscd.preprocessing.toml_text import Lines, read_toml
@@ -205,8 +204,7 @@ class Schema:
         out["target"] = {"column": target.pop("name"), **target}
         out["columns"] = {}
         for column in self.columns:
-            usual = default_missing(column.kind, average=column.complete or column.cyclic)
-            own = _changed(column, Column("", "", missing=usual))
+            own = _changed(column, Column("", "", missing=column.usual_missing))
             if own.pop("pattern", False):
                 own["columns"] = column.name
             out["columns"][own.pop("name")] = own

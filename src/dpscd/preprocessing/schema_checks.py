@@ -17,7 +17,6 @@ from dpscd.preprocessing.schema_keys import (
     Reader,
     one_of,
     texts_of,
-    usual_missing,
 )
 from dpscd.preprocessing.toml_text import Lines
 
@@ -157,7 +156,8 @@ def _column(name: str, own: Part) -> Column:
         return Column(name, "ignore")
     own.known({"kind", "columns", *KEYS[kind]})
     found = own.read(KEYS[kind], "bounds", "values", kind=kind)
-    return Column(name, **{"missing": usual_missing(found), **found})
+    column = Column(name, **found)
+    return column if "missing" in found else replace(column, missing=column.usual_missing)
 
 
 def _pairs(table: Part, columns: Sequence[Column]) -> Iterator[Pair]:

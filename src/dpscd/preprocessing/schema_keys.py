@@ -14,7 +14,7 @@ import numpy as np
 from dpscd.errors import SchemaError
 from dpscd.preprocessing.cells import Listed, TruthCells, grouped_text, places_of, same_value
 from dpscd.preprocessing.column_features import scaled_knots
-from dpscd.preprocessing.declarations import PRIVATE, Column, default_missing
+from dpscd.preprocessing.declarations import PRIVATE, Column
 
 MOST_BINS = 1000  # intervals of a number
 _MOST_VALUES = 100_000
@@ -182,7 +182,7 @@ def _cyclic(value: Any, found: Found) -> bool:
 
 def _missing(value: Any, found: Found) -> str | float:
     """Return the replacement of a missing value."""
-    usual = usual_missing(found)
+    usual = Column("", **found).usual_missing
     if value in (usual, "column", *found.get("values", ())):
         return str(value)
     if found["kind"] != "number":
@@ -193,12 +193,6 @@ def _missing(value: Any, found: Found) -> str | float:
     if is_number(value) and low <= value <= high:
         return float(value)
     raise SchemaError(f"missing must be {usual!r}, 'column' or a number within bounds.")
-
-
-def usual_missing(found: Found) -> str:
-    """Return what stands in for a missing value where nothing is said about it."""
-    average = found.get("complete", False) or found.get("cyclic", False)
-    return default_missing(found["kind"], average=average)
 
 
 def _missing_values(value: Any, found: Found) -> tuple[str, ...]:
