@@ -222,6 +222,11 @@ def test_what_is_missing_is_said(text, says):
     assert says in str(caught.value)
 
 
+def test_a_flag_that_is_false_says_nothing():
+    text = changed("bins = 4", "bins = 4\ninteger = false\ncyclic = false")
+    assert Schema.parse(text) == Schema.parse(GOOD)
+
+
 def test_plain_values_that_are_no_table_are_refused():
     with pytest.raises(SchemaError, match="a schema is a table"):
         Schema.from_dict([1])
