@@ -1,4 +1,4 @@
-"""Count what fitting, saving, loading, verifying and predicting walk through.
+"""Count what fitting, saving, loading, verifying, predicting and a report walk through.
 
 Run as ``python benchmarks/walk.py``, or with names of walks: 20,000 records with 3 features,
 each walk in a fresh process, compiled code being in the cache (run it twice). `verify` is what
@@ -21,7 +21,7 @@ import dpscd
 from dpscd import DPLogisticRegression, load
 
 HOME = Path(dpscd.__file__).parent
-WALKS = ("fit", "save", "load", "verify", "predict")
+WALKS = ("fit", "save", "load", "verify", "predict", "report")
 VERIFY = "model/fit.py: Fit.verify"
 
 
@@ -67,6 +67,9 @@ def prepared(name: str, file: Path) -> Callable[[], object]:
         return partial(load(file).predict, X)
     if name in ("load", "verify"):
         return lambda: load(file)
+
+    if name == "report":
+        return partial(dpscd.report, file, file.with_name("report.html"))
 
     def fit() -> DPLogisticRegression:
         return DPLogisticRegression(1.0, classes=[False, True]).fit(X, X[:, 0] > 0.0)

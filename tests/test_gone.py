@@ -7,7 +7,7 @@ import dpscd
 
 GONE = {
     "DeclaredEncoder", "DeclaredScaler", "Parties", "PlannedRelease", "Recording", "ScoreCard",
-    "check_fits", "check_listed",
+    "Examined", "Subject", "check_fits", "check_listed",
     "consistency", "first_releases", "in_order", "planned_releases", "recorded", "recording",
     "run_plan", "score_card_of", "search_parts", "statements", "usual_metric", "watched",
     "watching", "SCORE_OPTIONS", "plan_question",

@@ -72,14 +72,6 @@ def test_the_card_is_in_its_properties(tmp_path):
     assert {"dpscd:column:age", "dpscd:public:Number of records"} <= names
 
 
-def test_what_is_not_covered_is_in_it(tmp_path):
-    found, _, component, own = bill("careless", tmp_path)
-    limits = component["modelCard"]["considerations"]["technicalLimitations"]
-    assert any(x.startswith("The noise came from a seed.") for x in limits)
-    assert own["privacy:randomness"] == [found.card.randomness]
-    assert len(bill("evil", tmp_path)[3]["privacy:read from the records, not covered"]) == 2
-
-
 def test_a_model_without_privacy_claims_none(tmp_path):
     _, _, component, own = bill("not private", tmp_path)
     assert own["privacy:epsilon"] == ["inf"]

@@ -14,7 +14,6 @@ from model_files import (
     careless,
     charged,
     evil_intervals,
-    evil_model,
     many_classes,
     not_private,
     of_persons,
@@ -30,7 +29,6 @@ from dpscd.documents import tradeoff
 from dpscd.documents.charts import Axis, Chart, bar, stepped
 from dpscd.documents.described import Described, Weight
 from dpscd.documents.effects import _map
-from dpscd.documents.facts import best_guess, chance, odds, percent, strength
 from dpscd.documents.tradeoff import points
 from dpscd.privacy.relation import Unit
 from dpscd.rendering import number
@@ -93,20 +91,6 @@ def words(checked):
     return checked.words
 
 
-def test_the_page_says_what_is_protected_and_how_strongly(shown, words):
-    for part in (
-        "hardly tell whether a record took part or was replaced by an empty one",
-        "73.2 % of such cases",
-        "factor of at most 2.72",
-        "1 in 100,000",
-        "Checked on 2030-01-02.",
-        f"{shown[0].privacy_.verify():.5f}, which is not more than the 1 ",
-        "strong protection",
-    ):
-        assert part in words
-    assert "Read this first" not in words
-
-
 def test_the_page_says_what_was_public_and_what_was_estimated(shown, words):
     model, *_ = shown
     low, high = (number(x, 6) for x in model.bounds_["hours"])
@@ -139,12 +123,6 @@ def test_the_page_shows_every_effect_with_its_band(shown, words):
         "north", "south", "(other)",
     ]  # fmt: skip  # no cell is missing, and the released means say so
     assert "The band is an estimate of two standard deviations" in words
-
-
-def test_the_page_lists_every_release(shown, words):
-    for release in shown[0].privacy_.releases:
-        assert f"{release.event.noise_multiplier:.5g}" in words
-    assert '"noise_multiplier"' in words  # the whole card
 
 
 def test_the_budget_is_shown_and_its_own_fit_marked(words):
@@ -198,20 +176,15 @@ def test_the_page_is_well_formed_for_those_who_listen(checked):
     assert {"header", "nav", "main", "footer"} <= set(checked.tags)
 
 
-@pytest.mark.parametrize("model", [evil_model, evil_intervals])
-def test_hostile_names_stay_text(tmp_path, model):
-    model().save(tmp_path / "model.json")
+def test_hostile_names_stay_text(tmp_path):
+    evil_intervals().save(tmp_path / "model.json")
     ledger = Ledger.init(tmp_path / "b.db", "<b>people</b>", epsilon=1.0, delta=1e-5)
     checked = Checker(page_of(load(tmp_path / "model.json"), ledger, EVIL))
     assert not {"script", "img", "b"} & set(checked.tags)
     assert not any(name.startswith("on") for _, name, _ in checked.attributes)
     assert EVIL in checked.words
-    if model is evil_model:
-        assert "Facts were read from the records" in checked.words
-        assert checked.words.count("⚠ read from the records") == 2
-    else:
-        effects = checked.words.partition("Effects and how sure they are")[2]
-        assert EVIL in effects.partition("The model and its noise")[0]
+    effects = checked.words.partition("Effects and how sure they are")[2]
+    assert EVIL in effects.partition("The model and its noise")[0]
 
 
 @pytest.mark.parametrize(
@@ -266,19 +239,6 @@ def test_private_bounds_without_privacy_were_read_from_the_records():
     model = table_model(estimator=DPLogisticRegression(math.inf, lam=0.01))
     part = "hoursnumber, smooth, 32 intervals⚠ read from the records"
     assert part in words_of(model)
-
-
-def test_every_warning_is_shown():
-    words = words_of(careless())
-    for part in (
-        "The noise came from a seed",
-        "The classes were read from the records",
-        "Epsilon is large",
-        "Delta is large",
-        "weak protection",
-        "20 (this model)",
-    ):
-        assert part in words
 
 
 @pytest.mark.full
@@ -337,22 +297,6 @@ def test_another_epsilon_means_other_noise(monkeypatch):
     card = model.privacy_
     hidden = card.noise_multiplier * math.sqrt(card.steps) / (card.rate * card.steps)
     assert own.hidden == pytest.approx(hidden)
-
-
-def test_the_best_guess_is_that_of_randomised_response():
-    assert best_guess(math.log(3.0), 0.0) == pytest.approx(0.75)
-    assert best_guess(1e-9, 0.1) == pytest.approx(0.55)
-    assert best_guess(1e6, 1e-5) == 1.0
-    assert percent(0.731001) == "73.2 %"
-    assert percent(0.731) == "73.1 %"
-
-
-def test_numbers_in_words_are_bounds():
-    assert (odds(1.0), odds(7.5), odds(50.0)) == ("2.72", "1,809", "more than a million")
-    assert (chance(1e-5), chance(3e-6)) == ("1 in 100,000", "1 in 333,333")
-    assert [strength(x) for x in (0.5, 1.0, 8.0, 11.0)] == [
-        "strong", "strong", "reasonable", "weak",
-    ]  # fmt: skip
 
 
 def test_the_command_writes_the_page(tmp_path, shown):
@@ -471,13 +415,6 @@ def test_the_page_of_persons_speaks_of_persons():
         assert part in words
     for part in ("A person with several records", "600 records", "Records hidden"):
         assert part not in words
-
-
-def test_the_page_about_records_says_nothing_of_persons_as_a_unit(words):
-    words = words.replace('"persons": null', "")
-    for part in ("Number of records.", "The unit is a person", "household", "persons"):
-        assert part not in words
-    assert "Protecteda" not in words
 
 
 def test_the_budget_of_persons_names_its_unit(tmp_path):

@@ -68,6 +68,31 @@ def test_an_evaluation_comes_with_its_privacy(file):
     assert "not private" not in found.partition('id="quality"')[2].partition("</section>")[0]
 
 
+def test_probabilities_of_two_classes_are_drawn(file):
+    bins = [{"mean probability": x, "share": x / 2} for x in (0.1, 0.9)]
+    gains = [{"records": x / 4, "found": 1.0 - (1.0 - x / 4) ** 2} for x in range(1, 5)]
+    classes = [{"class": name, "recall": 0.5, "precision": None} for name in ("no", EVIL)]
+    found = {"by class": classes, "reliability": bins, "gain": gains}
+    evaluated(file, {**PLAIN, **found})
+    text = (
+        page(file, evaluation="e.json").partition('id="quality"')[2].partition("</section>")[0]
+    )
+    assert text.count("<figure>") == 2
+    assert "45 % at 90 %" in text
+    assert text.count('<polyline class="other"') == 2
+    assert EVIL not in text
+    evaluated(file, {**PLAIN, **found, "gain": [{"records": 0.5}]})
+    with pytest.raises(ParameterError, match="is not what dpscd evaluate --json writes"):
+        page(file, evaluation="e.json")
+
+
+def test_a_model_in_memory_has_a_page_and_no_evaluation(file):
+    report(load(file), "page.html")
+    assert "m.json" not in Path("page.html").read_text()
+    with pytest.raises(ParameterError, match="save the model, and give its file"):
+        report(load(file), "page.html", evaluation="e.json")
+
+
 def test_an_evaluation_of_another_model_is_refused(file):
     Path("e.json").write_text(json.dumps({**PLAIN, "model_sha256": "0" * 64}))
     with pytest.raises(ParameterError, match=r"not of model\.json, but of another model"):

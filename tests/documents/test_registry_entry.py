@@ -7,7 +7,6 @@ import pytest
 import yaml
 from exported import DETAILS, MODELS, examined
 from jsonschema import Draft202012Validator
-from model_files import EVIL
 
 from dpscd.documents.details import fields
 from dpscd.documents.write import registry_entry
@@ -103,40 +102,6 @@ def test_texts_of_both_stand_together(tmp_path, details):
     assert tuned.startswith("Cells become features")
     assert tuned.endswith("The curator adds: None: no.")
     assert own["implementation"]["justification"] == "yes"
-
-
-def test_what_the_guarantee_does_not_cover_is_said(tmp_path, details):
-    _, _, own = entry("careless", tmp_path, details)
-    text = own["privacy_loss"]["privacy_parameters_details"]
-    for words in (
-        "came from a seed",
-        "Epsilon is large",
-        "Delta is large",
-        "classes were read",
-    ):
-        assert words in text
-    assert "by a factor of more than a million" in text
-    assert "from a seed" in own["implementation"]["mechanisms"]
-    _, _, own = entry("evil", tmp_path, details)
-    text = own["dp_variant"]["unprotected_quantities"]
-    assert text.count("**This was read from the records") == 2
-    assert f"`{EVIL}`" in own["dp_variant"]["data_domain"]
-
-
-def test_units_and_relations_are_said(tmp_path, details):
-    _, _, own = entry("persons", tmp_path, details)
-    text = own["privacy_loss"]["privacy_unit_details"]
-    assert "all records of one person by empty ones" in text
-    assert "protected less, at epsilon 2" in text
-    assert "of all persons" in own["implementation"]["mechanisms"]
-    _, _, own = entry("add-remove", tmp_path, details)
-    assert "adding or removing one record" in own["privacy_loss"]["privacy_unit_details"]
-    assert "any number of records" in own["dp_variant"]["data_domain"]
-    assert "the true number is secret" in own["implementation"]["mechanisms"]
-    _, _, own = entry("replace-one", tmp_path, details)
-    assert "one record by any other" in own["privacy_loss"]["privacy_unit_details"]
-    _, _, own = entry("table", tmp_path, details)
-    assert "column `hours`" not in own["dp_variant"]["unprotected_quantities"]  # has noise
 
 
 def test_a_table_wider_than_the_list_says_how_much_is_left_out(tmp_path, details, monkeypatch):

@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from dpscd.rendering import number
 
+_LETTERS = 50  # of the numbers below a chart, and between them
+
 Points = Sequence[tuple[float, float]]
 
 # In units of the drawing, which is as wide as a phone; text keeps its size there.
@@ -42,7 +44,7 @@ class Axis:
     def ticks(self) -> Sequence[float]:
         """The numbers beside the axis."""
         if self.marks:
-            return self.marks
+            return [x for x in self.marks if self.low <= x <= self.high]
         if self.scale == "linear":
             return _round_numbers(self.low, self.high)
         first = math.floor(math.log10(max(self.low, 1.0 if self.scale == "log1p" else 1e-300)))
@@ -100,8 +102,9 @@ class Chart:
 
     @property
     def marks(self) -> list[tuple[float, str]]:
-        """Places of numbers below, with their texts."""
-        return [(self.at(x, self.y.low)[0], self._said(x, self.x)) for x in self.x.ticks]
+        """Places of numbers below, with their texts: as many as there is room for."""
+        found = [(self.at(x, self.y.low)[0], self._said(x, self.x)) for x in self.x.ticks]
+        return found[:: 1 + sum(len(text) + 2 for _, text in found) // _LETTERS]
 
     def _said(self, value: float, axis: Axis) -> str:
         return f"{number(value)}{axis.unit}"

@@ -180,12 +180,13 @@ def _bars(model: Described, every: list[Weight], name: str) -> Bars | None:
         if id(x) in kept
     ]
     noun = model.noun.capitalize()
+    short = noun if model.has_shapes else "Value"  # "Coefficient" is too long for a phone
     part = ": the clearest, by column" if len(chosen) < len(every) else ""
     return Bars(
         f"{noun}s towards {name}{part}",
         (
             "Feature" if model.schema is None else "Value",
-            f"{noun} ± band" if model.card.private else noun,
+            f"{short} ± band" if model.card.private else short,
         ),
         in_groups(rows),
         axis_ends(end),
