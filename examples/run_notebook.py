@@ -3,6 +3,7 @@
 python examples/run_notebook.py examples/adult.ipynb
 """
 
+import ast
 import base64
 import contextlib
 import io
@@ -28,10 +29,33 @@ def run_cells(notebook):
         count += 1
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec("".join(cell["source"]), namespace)  # noqa: S102 - the notebook is ours
+            last = _run("".join(cell["source"]), namespace)
         cell["execution_count"] = count
-        cell["outputs"] = [*_texts(printed.getvalue()), *_pictures()]
+        cell["outputs"] = [*_texts(printed.getvalue()), *_value(last, count), *_pictures()]
     return notebook
+
+
+def _run(source, namespace):
+    """Run a cell and return the value that its last line shows, as notebooks do."""
+    lines, last = ast.parse(source), None
+    if isinstance(lines.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
+        last = ast.Expression(lines.body.pop().value)
+    exec(compile(lines, "cell", "exec"), namespace)  # noqa: S102 - the notebook is ours
+    return None if last is None else eval(compile(last, "cell", "eval"), namespace)  # noqa: S307
+
+
+def _value(value, count):
+    if value is not None:
+        data = {"text/plain": repr(value)}
+        if hasattr(value, "_repr_html_"):
+            data["text/html"] = value._repr_html_()
+        texts = {kind: text.splitlines(keepends=True) for kind, text in data.items()}
+        yield {
+            "data": texts,
+            "execution_count": count,
+            "metadata": {},
+            "output_type": "execute_result",
+        }
 
 
 def _texts(text):

@@ -54,10 +54,11 @@ def test_the_figures_of_the_explanation_can_be_drawn(tmp_path):
 
 
 @pytest.mark.full
-def test_the_notebook_prints_and_draws_what_it_shows(monkeypatch):
+@pytest.mark.parametrize("name", ["adult", "looking"])
+def test_a_notebook_prints_and_draws_what_it_shows(name, monkeypatch):
     monkeypatch.syspath_prepend(EXAMPLES)
     run_cells = importlib.import_module("run_notebook").run_cells
-    shown = json.loads((EXAMPLES / "adult.ipynb").read_text())
+    shown = json.loads((EXAMPLES / f"{name}.ipynb").read_text())
     printed = run_cells(copy.deepcopy(shown))
     assert _outputs(printed) == _outputs(shown)
 

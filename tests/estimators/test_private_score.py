@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import brier_score_loss, get_scorer, log_loss, make_scorer, roc_auc_score
 
 from dpscd import (
     BudgetExceeded,
@@ -29,7 +29,7 @@ from dpscd.estimators.loading import read_fit
 from dpscd.estimators.private_score import PrivateScore
 from dpscd.kernels.rows import MARGIN
 from dpscd.privacy.relation import PrivacyTarget
-from dpscd.scores.registry import ScoreFacts
+from dpscd.scores.registry import NUMBER_METRICS, SKLEARN_METRICS, ScoreFacts
 
 N = 4000
 SCHEMA = {
@@ -342,6 +342,21 @@ def of_one_column(labels, target, estimator):
     table["y"] = labels(table["a"], rng.normal(size=N))
     schema = {"target": target, "columns": {"a": {"kind": "number", "bounds": [0, 1]}}}
     return table, TableModel(schema, estimator(5.0, random_state=0)).fit(table)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", [*SKLEARN_METRICS, "accuracy", "r2"])
+def test_names_of_scikit_learn_mean_what_they_mean_there(model, ridge, name):
+    X, y = records(1)
+    numbers = SKLEARN_METRICS.get(name, name) in NUMBER_METRICS
+    scored, labels = (ridge, X[:, 0] - X[:, 1]) if numbers else (model, y)
+    scorer = get_scorer(name)
+    if name == "neg_brier_score":
+        scorer = make_scorer(brier_score_loss, response_method="predict_proba", pos_label="b")
+    exact = abs(scorer(scored, X, labels))
+    found = private_score(scored, X, labels, epsilon=1000.0, delta=0.5, metric=name)
+    assert found.value == pytest.approx(exact, abs=0.02)
+    assert not found.metric.startswith("neg_")
 
 
 @pytest.mark.full

@@ -68,7 +68,7 @@ def test_a_table_as_declared_has_no_hint():
     assert "note" not in [own.column for own in found.columns]
     for own in found.columns:
         assert own[2:] == (1.0, 0.0, 0.0, 0.0)
-    assert "No likely mistake was found." in repr(found)
+    assert "No likely mistake was found." in str(found)
 
 
 def first(share, value):
@@ -250,7 +250,7 @@ def test_separators_are_told_by_names_alone():
 
 def test_the_result_says_that_it_is_not_private_and_stays_in_memory():
     found = look(age=lambda x: x * 100)
-    lines = repr(found).splitlines()
+    lines = str(found).splitlines()
     assert lines[0] == lines[-1] == NOT_PRIVATE
     assert REPAIRS in lines
     assert "read_from_data = true" in REPAIRS

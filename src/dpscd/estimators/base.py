@@ -119,12 +119,11 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
 
     @property
     def _kind(self) -> ModelKind:
-        """What the registry says of this kind of model."""
+        """Row of the registry for this kind of model."""
         return kind_of(self)
 
-    def _loss(self, classes: Any) -> str:
-        """Return the name of the loss."""
-        del classes
+    def _loss(self, _: Any) -> str:
+        """Return the name of the loss, given the classes."""
         return self._kind.loss
 
     @abstractmethod
@@ -184,10 +183,9 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
     def fit_source(
         self, source: RecordSource, classes: Any = None, *, observer: Observer | None = None
     ) -> Fit:
-        """Train on records that come from elsewhere than arrays, as models of tables do.
+        """Train on records that need not be arrays; names of features are left to the caller.
 
-        `classes` are in the order of their codes, None for regression. `n_features_in_` and the
-        names of features are left to the caller.
+        `classes` are in the order of their codes, None for regression.
         """
         self._check_parameters()
         if source.on_dask:
@@ -237,6 +235,19 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # of an earlier fit
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the coefficients with bands, or their intervals if any; return the Axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out. Needs the extra ``dpscd[plot]``.
+        """
+        from dpscd.estimators.plots import plot_coefficients
+
+        check_fitted(self)
+        return plot_coefficients(self, ax)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a JSON file; read it with :func:`dpscd.load`.
 
@@ -275,22 +286,15 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         return {**state, "random_state": None} if "fit_" in state else state
 
     def released_means(self) -> Floats | None:
-        """Return the means of the features that were released to standardise with.
+        """Return the noisy means of the features, or None if none were released and used.
 
-        Returns
-        -------
-        array of shape (n_features,) or None
-            In the user's units, noisy; None where none were released or used: without
-            `standardise`, without an intercept, on sparse rows.
+        In the user's units; None without `standardise` or an intercept, and on sparse rows.
         """
         check_fitted(self)
         return self.fit_.numbers.means
 
     def unseen_features(self) -> npt.NDArray[np.bool_]:
-        """Return which features, levels of categories, the released moments did not show.
-
-        Their coefficients, and the noise of these, are 0.
-        """
+        """Return which features the released moments did not show; their coefficients are 0."""
         check_fitted(self)
         unseen = self.fit_.numbers.unseen
         return np.zeros(self.fit_.plan.facts.d, dtype=bool) if unseen is None else unseen

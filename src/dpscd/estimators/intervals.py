@@ -1,7 +1,7 @@
 """Confidence intervals of a model's coefficients: ``conf_int`` and ``summary``."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, cast
@@ -15,14 +15,10 @@ from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.inference import ABSENT, CAPPED, Found, Inference, Path, coefficient_map
 from dpscd.information import measure_of
 from dpscd.model.fit import Fit
-from dpscd.preprocessing.column_features import Bounds, column_names, declared_bounds, width_of
-from dpscd.preprocessing.declarations import Column
-from dpscd.preprocessing.encoding import levels_of, unit_of
-from dpscd.preprocessing.schema import Schema
 from dpscd.problem import Problem
 from dpscd.releases.base import State
 from dpscd.releases.information import Information
-from dpscd.standard import Levels, Standard
+from dpscd.standard import Standard
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +29,11 @@ _NORMAL = NormalDist()
 
 # Records must be able to have slopes up to this before they are capped, where 1 is the largest.
 _SLOPE = 0.7
+
+
+# Columns of a printed summary, and how they are written.
+_SHOWN = ("estimate", "std_error", "z", "p_value", "low", "high")
+_FORMS = (".4g", ".4g", ".3f", ".3f", ".4g", ".4g")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,23 +91,33 @@ class Intervals:
         why = [f"{row['term']}: no interval, {row['refused']}." for row in refused]
         self.notes = [*why, *notes]
 
-    def rows(self) -> list[list[str]]:
-        """Return the table as texts, its headings first."""
+    def __repr__(self) -> str:
+        return f"Intervals({len(self.frame)} terms at {100.0 * self.level:g} %)"
+
+    def _repr_html_(self) -> str:
+        from dpscd.rendering import html_table
+
+        note = "\n".join(self.notes)
+        return html_table(self.heading, None, self._headings, self._rows(), note)
+
+    def _rows(self) -> Iterator[list[Any]]:
+        """Yield a term with its numbers, empty texts where there is no interval."""
+        for row in self.frame.to_dict(orient="records"):
+            numbers = [*(row[name] for name in _SHOWN), f"{100.0 * row['privacy']:.0f} %"]
+            yield [row["term"], *(numbers if row["refused"] is None else [""] * len(numbers))]
+
+    @property
+    def _headings(self) -> list[str]:
         tail = f"{50.0 * (1.0 - self.level):.4g}"
         ends = f"[{tail}%", f"{100 - float(tail):g}%]"
-        found = [["", "estimate", "std err", "z", "P>|z|", *ends, "privacy"]]
-        for row in self.frame.to_dict(orient="records"):
-            cells = [""] * 7
-            if row["refused"] is None:
-                cells = [f"{row[x]:.4g}" for x in ("estimate", "std_error")]
-                cells += [f"{row['z']:.3f}", f"{row['p_value']:.3f}"]
-                cells += [f"{row[x]:.4g}" for x in ("low", "high")]
-                cells.append(f"{100.0 * row['privacy']:.0f} %")
-            found.append([str(row["term"]), *cells])
-        return found
+        return ["", "estimate", "std err", "z", "P>|z|", *ends, "privacy"]
 
-    def __repr__(self) -> str:
-        cells = self.rows()
+    def __str__(self) -> str:
+        cells = [self._headings]
+        for term, *numbers, share in self._rows():
+            pairs = zip(numbers, _FORMS, strict=True)
+            texts = [x if x == "" else format(x, form) for x, form in pairs]
+            cells.append([term, *texts, share])
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         first, *others = (
             row[0].ljust(widths[0])
@@ -115,6 +126,18 @@ class Intervals:
         )
         rule = "-" * len(first)
         return "\n".join([self.heading, rule, first, rule, *others, rule, *self.notes])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the intervals of all terms but the intercept; return the Axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if left out. Needs the extra ``dpscd[plot]``.
+        """
+        from dpscd.estimators.plots import plot_intervals
+
+        return plot_intervals(self, ax)
 
 
 class WithIntervals:
@@ -324,79 +347,3 @@ def _about(model: Any) -> str:
         f"{errors} They count sampling and the noise added for privacy; privacy: the share of "
         "that noise in the variance."
     )
-
-
-def table_terms(schema: Schema, bounds: Bounds, reference: Mapping[str, Any] | None) -> Terms:
-    """Return the terms of a model of a table, each a function of the model's coefficients.
-
-    The schema is of lines and levels. A number has its unit, an ordinal its step, a level its
-    difference to the one in `reference`, or to the first listed; the intercept is where numbers
-    are 0 and levels those of reference.
-    """
-    chosen = {str(name): str(level) for name, level in (reference or {}).items()}
-    categories = {part.name for part in schema.parts if _is_category(part)}
-    for name in chosen:
-        if name not in categories:
-            raise ParameterError(f"reference has a level of {name!r}, which is no category.")
-    width, unit, stop = sum(map(width_of, schema.parts)), unit_of(schema), 0
-    names: list[str] = []
-    against: list[str] = []
-    rows: list[Floats] = []
-    unknown: list[Floats] = []
-    doubtful: list[Floats] = []
-
-    def row_of(places: Any, values: Any, last: float = 0.0) -> Floats:
-        row = np.zeros(width + 1)
-        row[places], row[-1] = values, last
-        return row
-
-    intercept = row_of([], [], 1.0)
-    for part in schema.parts:
-        if not isinstance(part, Column):
-            raise ParameterError(f"intervals are not available for the pair {part.name!r}.")
-        own = column_names(part, bounds)
-        first, stop = stop, stop + len(own)
-        if not _is_category(part):
-            step, zero = _step(part, bounds)
-            names.append(f"log1p({part.name})" if part.transform else part.name)
-            rows.append(row_of(first, unit * step))
-            intercept[first] = unit * zero
-            if part.missing == "column":
-                names.append(own[-1])
-                rows.append(row_of(stop - 1, unit))
-            continue
-        level = chosen.get(part.name, str(part.values[0]))
-        if f"{part.name}={level}" not in own:
-            raise ParameterError(f"{level!r} is no level of {part.name!r}.")
-        against.append(f"{part.name}={level}")
-        base = first + own.index(against[-1])
-        others = [place for place in range(first, stop) if place != base]
-        names += [own[place - first] for place in others]
-        rows += [row_of([place, base], [unit, -unit]) for place in others]
-        intercept[base] = unit
-        exact = not (part.complete and part.missing == "average")
-        (unknown if exact else doubtful).append(row_of(slice(first, stop), 1.0, -unit))
-    return Terms(
-        [*names, "(intercept)"],
-        np.array([*rows, intercept]),
-        np.array(unknown) if unknown else None,
-        np.array(doubtful) if doubtful else None,
-        cast("Levels", levels_of(schema)).value,
-        against,
-    )
-
-
-def _is_category(part: Any) -> bool:
-    return isinstance(part, Column) and part.kind == "category"
-
-
-def _step(column: Column, bounds: Bounds) -> tuple[float, float]:
-    """Return by what a feature grows with its column, and what it is where that is 0."""
-    if column.kind != "number":
-        top = 1 if column.kind == "boolean" else len(column.values) - 1
-        return 2.0 / top, -1.0
-    low, high = declared_bounds(column, bounds)
-    if column.transform:
-        low, high = math.log1p(low), math.log1p(high)
-    half = high / 2.0 - low / 2.0
-    return 1.0 / half, -(low / 2.0) / half * 2.0 - 1.0

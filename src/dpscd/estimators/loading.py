@@ -122,6 +122,8 @@ def _model(name: str, fit: Fit) -> DPLinearModel | TableModel:
 
 def _fitted(fit: Fit) -> DPLinearModel | TableModel:
     facts, target = fit.plan.facts, fit.plan.target
+    if isinstance(fit.numbers, Estimate):
+        raise ModelFileError("it holds a private score: `dpscd verify` reads it.")
     kind = next((kind for kind in MODELS if kind.type == fit.estimator), None)
     if kind is None or facts.loss not in kind.losses:
         raise ModelFileError(f"it is not one of {', '.join(kind.type for kind in MODELS)}.")

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, NamedTuple, Self, cast
 
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 
 from dpscd.errors import CardError, UtilityWarning
@@ -40,6 +41,7 @@ from dpscd.privacy.random import Purpose, SecretSeed, Source, source_for
 from dpscd.privacy.relation import RECORD, PrivacyTarget, Relation, Unit
 from dpscd.privacy.search import LEAST_STOP, search_points
 from dpscd.progress import waiting
+from dpscd.scores.registry import METRIC_WORDS
 
 _WORD = 2.0**64
 _LARGEST = LARGEST_EPSILON  # of a search; beyond it nobody is protected
@@ -48,15 +50,19 @@ _LARGEST = LARGEST_EPSILON  # of a search; beyond it nobody is protected
 _HIDDEN = 0.01
 
 
-def _chosen_has(method: str) -> Any:
-    """Return a check for scikit-learn: whether the model that was chosen has this method."""
+def _of_chosen(name: str, words: str) -> Any:
+    """Return a method of the model that was chosen, there if the model has it."""
 
     def check(search: Any) -> bool:
         check_fitted(search)
-        getattr(search.best_estimator_, method)  # raises AttributeError, in its own words
+        getattr(search.best_estimator_, name)  # raises AttributeError, in its own words
         return True
 
-    return check
+    def method(self: Any, X: Any) -> Any:
+        return getattr(self.best_estimator_, name)(X)
+
+    method.__name__, method.__doc__ = name, f"Return the {words} of the model that was chosen."
+    return available_if(check)(method)
 
 
 @dataclass(frozen=True)
@@ -247,11 +253,6 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         ----------
         n : int
             Public number of records, or of persons.
-
-        Returns
-        -------
-        SearchPrice
-            What is left to each run, and how exact scores are.
         """
         count = len(made_candidates(self.candidates, self.param_grid))
         check("n", n, Integer())
@@ -292,7 +293,10 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         while not ended:
             choice, coin = (int(x) for x in source.words(Purpose.RUNS, number, 1, 2)[0])
             which = choice % len(plan.candidates)
-            run = _one_run(plan, records, apart, which, _seed(source, number))
+            seed = None
+            if source.seeded:  # else the operating system's randomness
+                seed = SecretSeed(source.words(Purpose.RUN_SEED, number, 1, 4).tobytes())
+            run = _one_run(plan, records, apart, which, seed)
             # The first of equals: as good as any of them, for runs are alike.
             if best is None or run.rank > best.rank:
                 best = run
@@ -323,15 +327,8 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         check_fitted(self)
         return self.best_estimator_.predict(X)
 
-    @available_if(_chosen_has("predict_proba"))
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probabilities of the model that was chosen."""
-        return self.best_estimator_.predict_proba(X)
-
-    @available_if(_chosen_has("decision_function"))
-    def decision_function(self, X: Any) -> Any:
-        """Return the decisions of the model that was chosen."""
-        return self.best_estimator_.decision_function(X)
+    predict_proba = _of_chosen("predict_proba", "probabilities")
+    decision_function = _of_chosen("decision_function", "decisions")
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the score of the model that was chosen, on records that are not protected."""
@@ -348,6 +345,23 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         """
         check_fitted(self)
         self.best_estimator_.save(path)
+
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "best_estimator_"):
+            return str(estimator_html_repr(self))
+        from dpscd.rendering import html_table
+
+        inner = getattr(self.best_estimator_, "estimator_", self.best_estimator_)
+        facts = {
+            "chosen": f"candidate {self.best_index_}: {type(inner).__name__}",
+            f"{METRIC_WORDS[self.metric_]}, noisy, the best of several": float(
+                self.best_score_
+            ),
+        }
+        return html_table("Private search", facts, note=self.privacy_.statement)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")
@@ -366,13 +380,6 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags, tags.target_tags = inner.input_tags, inner.target_tags
         tags.non_deterministic = self.random_state is None
         return tags
-
-
-def _seed(source: Source, number: int) -> Any:
-    """Return the randomness of a run: the operating system's, or a seed of its own."""
-    if not source.seeded:
-        return None
-    return SecretSeed(source.words(Purpose.RUN_SEED, number, 1, 4).tobytes())
 
 
 def _one_run(

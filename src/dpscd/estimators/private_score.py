@@ -36,7 +36,7 @@ from dpscd.records.labels import ClassLabels, label_column, numbers_in
 from dpscd.records.tables import table_source
 from dpscd.releases.score import SCORE, Score, ScoredRecords
 from dpscd.scores.measure import Answers
-from dpscd.scores.registry import ScoreFacts, metric_called
+from dpscd.scores.registry import METRIC_WORDS, ScoreFacts, metric_called
 
 _LARGEST = 1e4  # epsilon that a card holds
 _CHANGED = "the table changed while it was read; what was charged stays charged."
@@ -98,6 +98,30 @@ class PrivateScore:
         facts: Any = self.fit_.plan.facts
         return list(facts.classes) or None
 
+    def __repr__(self) -> str:
+        ends = (
+            ""
+            if np.ndim(self.value)
+            else f"={self.value:.4g}, {self.low:.4g} to {self.high:.4g}"
+        )
+        return f"PrivateScore({self.metric}{ends}, epsilon={self.card.epsilon:g})"
+
+    def _repr_html_(self) -> str:
+        from dpscd.rendering import html_table
+
+        facts: Any = self.fit_.plan.facts
+        names = [str(x) for x in facts.classes] if np.ndim(self.value) else [""]
+        columns: Any = np.atleast_1d(self.value, self.low, self.high)
+        headings = [METRIC_WORDS[self.metric], "value", "low", "high"]
+        if np.ndim(self.value) == 2:
+            columns, headings = np.transpose(self.value), ["true \\ predicted", *names]
+        rows = [[name, *map(float, row)] for name, *row in zip(names, *columns, strict=True)]
+        title = f"Private score on {facts.n:,} held-out {facts.unit.noun}s"
+        note = (
+            f"Intervals at {100.0 * self.level:g} %, for the population. {self.card.statement}"
+        )
+        return html_table(title, headings=headings, rows=rows, note=note)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the score to a JSON file, which ``dpscd verify`` and ``dpscd report`` read.
 
@@ -143,37 +167,27 @@ def private_score(
         What the score may cost the held-out records.
     metric : str, default='auto'
         'accuracy', 'auc', 'log_loss', 'brier', 'confusion' or 'recall' of a classifier; 'mae',
-        'mse' or 'r2' of a regression; or scikit-learn's name of one of them ('roc_auc',
-        'neg_log_loss', 'neg_mean_squared_error', ...; losses are returned as they are,
-        without its sign). 'auto' is the first of them.
-    delta : float or 'auto'
-        'auto' is min(1e-5, 1 / (10 n)).
-    relation : {'zero-out', 'replace-one', 'add-remove'}
-        Which data sets are neighbours.
+        'mse' or 'r2' of a regression; or scikit-learn's name of one ('roc_auc',
+        'neg_mean_squared_error', ...; losses without its sign). 'auto' is the first.
     level : float, default=0.95
         Of the intervals.
     bound : float, optional
         The largest loss of a record, a public number: of 'log_loss' log 100 unless given, of
         'mae' and 'mse' what `y_bounds` allow. The smaller, the less noise.
-    n : int, optional
-        Declared number of records, required with 'add-remove' and refused otherwise.
     groups : array-like, optional
         Whose record each is: persons are protected then, each counting once.
-    ledger, dataset : path and str, optional
-        The budget that is charged: that of the held-out records, not of those in training.
-    random_state : int, SecretSeed, RandomState, Generator or None
-        As of the estimators.
+    delta, relation, n, ledger, dataset, random_state
+        As of the estimators; the budget is that of the held-out records.
 
     Returns
     -------
     PrivateScore
-        The value, its intervals and its card.
 
     Notes
     -----
     Guarantee: what is returned is (epsilon, delta)-differentially private under the relation,
-    for a record or, where the unit is a person, for a person with all its records; the charge
-    is on disk before a value is used.
+    for a record, or for a person with all its records; the charge is on disk before a value is
+    used.
     Requires: the facts on the card were known without looking at the held-out records.
     Proof: docs/proofs/score.md.
 
@@ -184,8 +198,7 @@ def private_score(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-0.5, 0.5, size=(20000, 3))
     >>> y = X[:, 0] > X[:, 1]
-    >>> model = DPLogisticRegression(epsilon=1.0, classes=[False, True], random_state=0)
-    >>> model = model.fit(X[:15000], y[:15000])
+    >>> model = DPLogisticRegression(classes=[False, True]).fit(X[:15000], y[:15000])
     >>> found = private_score(model, X[15000:], y[15000:], epsilon=0.5)
     >>> found.low <= found.value <= found.high
     True
@@ -260,7 +273,7 @@ def public_count(relation: Relation, declared: Any, found: int, unit: Unit) -> i
 
 @dataclass(frozen=True, repr=False)
 class HeldOut:
-    """Unread records; only their number is known, and identifiers of persons."""
+    """Unread records; only their number, and identifiers of persons, are known."""
 
     model: Any  # the fitted estimator, without what reads tables
     unit: Unit  # what is protected
@@ -311,7 +324,7 @@ def _scored(answers: Answers, persons: npt.NDArray[np.int64] | None) -> ScoredRe
 
 
 def _quiet(read: Callable[[bool], ScoredRecords], chances: bool) -> ScoredRecords:
-    """Read records; nothing is said of a value, by an error or by a warning of numpy's."""
+    """Read records; neither an error nor a warning of numpy says anything of a value."""
     with np.errstate(all="ignore"):  # a decision of huge numbers may be none
         found: ScoredRecords = redact_errors(lambda: read(chances))
     return found

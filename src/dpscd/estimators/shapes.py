@@ -1,6 +1,7 @@
 """What each column of a table does to the prediction, with its noise, by the model alone."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -8,11 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpscd.errors import ParameterError
+from dpscd.estimators.intervals import Terms
 from dpscd.estimators.purpose import LEAST_SHARE, LEAST_SIZE
 from dpscd.preprocessing.cells import MISSING, OTHER
 from dpscd.preprocessing.column_features import (
     Bounds,
+    column_names,
     column_slots,
+    declared_bounds,
     knots_of,
     pair_slots,
     sides_of,
@@ -20,10 +25,11 @@ from dpscd.preprocessing.column_features import (
     width_of,
 )
 from dpscd.preprocessing.declarations import Column, Cross
-from dpscd.preprocessing.encoding import unit_of
+from dpscd.preprocessing.encoding import levels_of, unit_of
 from dpscd.preprocessing.monotone import WIDER
 from dpscd.preprocessing.schema import Schema
 from dpscd.releases.moments import Moments, error_of_means
+from dpscd.standard import Levels
 
 Floats = npt.NDArray[np.float64]
 
@@ -224,6 +230,18 @@ def column_shapes(
     return _clearest_first(found)
 
 
+def effect_words(model: Any) -> str:
+    """Return what the effects of a model of a table are added to, in words."""
+    facts, target = model.privacy_.facts, model.schema_.target
+    if facts.task == "regression":
+        return str(target.trained_on)
+    if facts.task == "counts":
+        return f"the logarithm of {target.name}"
+    if len(target.classes) == 2:
+        return f"the score of {target.name} = {target.classes[1]}"
+    return f"the score of each class of {target.name}"
+
+
 def _clearest_first(parts: list[pd.DataFrame]) -> pd.DataFrame:
     """Return all parts, with `clear` for `share`, in the order of their clearest effect."""
     shapes = pd.concat(parts, ignore_index=True)
@@ -237,3 +255,79 @@ def _clearest_first(parts: list[pd.DataFrame]) -> pd.DataFrame:
     part = np.repeat(np.arange(len(parts)), [len(one) for one in parts])
     most = clearness.groupby(part).transform("max")
     return shapes.iloc[np.argsort(-most, kind="stable")].reset_index(drop=True)
+
+
+def table_terms(schema: Schema, bounds: Bounds, reference: Mapping[str, Any] | None) -> Terms:
+    """Return the terms of a model of a table, each a function of the model's coefficients.
+
+    The schema is of lines and levels. A number has its unit, an ordinal its step, a level its
+    difference to the one in `reference`, or to the first listed; the intercept is where numbers
+    are 0 and levels those of reference.
+    """
+    chosen = {str(name): str(level) for name, level in (reference or {}).items()}
+    categories = {part.name for part in schema.parts if _is_category(part)}
+    for name in chosen:
+        if name not in categories:
+            raise ParameterError(f"reference has a level of {name!r}, which is no category.")
+    width, unit, stop = sum(map(width_of, schema.parts)), unit_of(schema), 0
+    names: list[str] = []
+    against: list[str] = []
+    rows: list[Floats] = []
+    unknown: list[Floats] = []
+    doubtful: list[Floats] = []
+
+    def row_of(places: Any, values: Any, last: float = 0.0) -> Floats:
+        row = np.zeros(width + 1)
+        row[places], row[-1] = values, last
+        return row
+
+    intercept = row_of([], [], 1.0)
+    for part in schema.parts:
+        if not isinstance(part, Column):
+            raise ParameterError(f"intervals are not available for the pair {part.name!r}.")
+        own = column_names(part, bounds)
+        first, stop = stop, stop + len(own)
+        if not _is_category(part):
+            step, zero = _step(part, bounds)
+            names.append(f"log1p({part.name})" if part.transform else part.name)
+            rows.append(row_of(first, unit * step))
+            intercept[first] = unit * zero
+            if part.missing == "column":
+                names.append(own[-1])
+                rows.append(row_of(stop - 1, unit))
+            continue
+        level = chosen.get(part.name, str(part.values[0]))
+        if f"{part.name}={level}" not in own:
+            raise ParameterError(f"{level!r} is no level of {part.name!r}.")
+        against.append(f"{part.name}={level}")
+        base = first + own.index(against[-1])
+        others = [place for place in range(first, stop) if place != base]
+        names += [own[place - first] for place in others]
+        rows += [row_of([place, base], [unit, -unit]) for place in others]
+        intercept[base] = unit
+        exact = not (part.complete and part.missing == "average")
+        (unknown if exact else doubtful).append(row_of(slice(first, stop), 1.0, -unit))
+    return Terms(
+        [*names, "(intercept)"],
+        np.array([*rows, intercept]),
+        np.array(unknown) if unknown else None,
+        np.array(doubtful) if doubtful else None,
+        cast("Levels", levels_of(schema)).value,
+        against,
+    )
+
+
+def _is_category(part: Any) -> bool:
+    return isinstance(part, Column) and part.kind == "category"
+
+
+def _step(column: Column, bounds: Bounds) -> tuple[float, float]:
+    """Return by what a feature grows with its column, and what it is where that is 0."""
+    if column.kind != "number":
+        top = 1 if column.kind == "boolean" else len(column.values) - 1
+        return 2.0 / top, -1.0
+    low, high = declared_bounds(column, bounds)
+    if column.transform:
+        low, high = math.log1p(low), math.log1p(high)
+    half = high / 2.0 - low / 2.0
+    return 1.0 / half, -(low / 2.0) / half * 2.0 - 1.0

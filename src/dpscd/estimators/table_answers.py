@@ -14,9 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from dpscd.errors import DpscdError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.constraints import KnownParameters
-from dpscd.estimators.intervals import Terms, WithIntervals, table_terms
+from dpscd.estimators.intervals import Terms, WithIntervals
 from dpscd.estimators.registry import usual_kind
-from dpscd.estimators.shapes import column_shapes
+from dpscd.estimators.shapes import column_shapes, table_terms
 from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.model.card import PrivacyCard
 from dpscd.model.fit import Fit
@@ -234,6 +234,31 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
         """
         check_fitted(self)
         return column_shapes(self.schema_, self.bounds_, self.estimator_, self._means())
+
+    def plot(self, column: str | None = None, *, ax: Any = None, label: Any = None) -> Any:
+        """Draw what columns do to the prediction, as :meth:`shapes` says it.
+
+        A number is a curve with its band, other columns are bars, faint where they are not
+        clear, a pair is a map with signs where it is. Needs the extra ``dpscd[plot]``.
+
+        Parameters
+        ----------
+        column : str, optional
+            The column, or the pair "a x b"; a grid of all of them if left out.
+        ax : matplotlib Axes, optional
+            Where to draw one column; a new figure if left out.
+        label : optional
+            The class to draw, of a model with more than two. All of them if left out; of a
+            pair the one with the largest effect.
+
+        Returns
+        -------
+        matplotlib Axes, or an array of Axes for a grid
+        """
+        from dpscd.estimators.plots import plot_effects
+
+        check_fitted(self)
+        return plot_effects(self, column, ax, label)
 
     def _terms(self, reference: Mapping[str, Any] | None = None) -> Terms:
         return table_terms(self.schema_, self.bounds_, reference)

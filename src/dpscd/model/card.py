@@ -284,6 +284,25 @@ class PrivacyCard:
             "of the whole search"
         )
 
+    def __repr__(self) -> str:
+        if not self.private:
+            return "PrivacyCard(not private)"
+        of = f"epsilon={self.epsilon:g}, delta={self.delta:.3g}, relation={self.relation!s}"
+        return f"PrivacyCard({of}, unit={self.protected.noun}, {len(self.releases)} releases)"
+
+    def _repr_html_(self) -> str:
+        from dpscd.rendering import html_table
+
+        facts = {"guarantee": self.statement}
+        if self.private:
+            facts["epsilon, recomputed"] = f"{self.claim.epsilon:.4g}"
+        if self.search is not None:
+            facts["chosen by"] = "a private search, whose runs the guarantee covers"
+        headings = ["release", "numbers", "steps", "rate", "noise multiplier"]
+        events = [(one.what, one.size, one.event) for one in self.releases]
+        rows = [(what, size, x.steps, x.rate, x.noise_multiplier) for what, size, x in events]
+        return html_table("Privacy card", facts, headings, rows)
+
     def __str__(self) -> str:
         public = ", ".join(
             f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"

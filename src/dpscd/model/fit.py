@@ -83,6 +83,9 @@ class Fit:
     versions: dict[str, str]
     search: Search | None = None  # how it was chosen, if by a search
 
+    def __repr__(self) -> str:
+        return f"Fit({self.estimator}, {len(self.plan.releases)} releases)"
+
     @cached_property
     def state(self) -> Any:
         """The public state at the end: the fold of what was learnt from the answers."""

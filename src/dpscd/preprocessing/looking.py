@@ -95,6 +95,16 @@ class Look:
         return [(own.column, own.kind, *map(percent, own[2:])) for own in self.columns]
 
     def __repr__(self) -> str:
+        return f"Look({self.records:,} records, {len(self.hints)} hints, NOT PRIVATE)"
+
+    def _repr_html_(self) -> str:
+        from dpscd.rendering import html_table
+
+        note = "\n".join([*(self.hints or ["No likely mistake was found."]), ROWS, REPAIRS])
+        title = f"{self.records:,} records. {NOT_PRIVATE}"
+        return html_table(title, None, ColumnLook._fields, self.rows, note)
+
+    def __str__(self) -> str:
         shown = pd.DataFrame(self.rows, columns=ColumnLook._fields).to_string(index=False)
         hints = [f"* {hint}" for hint in self.hints] or ["No likely mistake was found."]
         head = f"{self.records:,} records"

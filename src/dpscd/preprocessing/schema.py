@@ -36,6 +36,7 @@ from dpscd.preprocessing.toml_text import Lines, read_toml
 
 _FEWEST = 3  # intervals of a smooth shape
 _PART = 0.5  # of what theory says, in pairs
+_FEW = 6  # values of a list that are shown
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,21 @@ class Schema:
     rows: str = "scale"
     pairs: tuple[Pair, ...] = ()
     person: str | None = None
+
+    def __repr__(self) -> str:
+        persons = "" if self.person is None else f", persons by {self.person!r}"
+        return f"Schema({len(self.features)} columns for {self.target.name!r}{persons})"
+
+    def _repr_html_(self) -> str:
+        from dpscd.rendering import html_table
+
+        rows = [(x.name, x.kind, _allowed(x), x.missing) for x in self.features]
+        facts = {"target": f"{self.target.name}: {_allowed(self.target)}"}
+        if self.person is not None:
+            facts["person"] = self.person
+        if self.pairs:
+            facts["pairs"] = ", ".join(" x ".join(pair.columns) for pair in self.pairs)
+        return html_table("Schema", facts, ["column", "kind", "allowed", "missing"], rows)
 
     @property
     def features(self) -> tuple[Column, ...]:
@@ -336,3 +352,12 @@ def shaped_if_known(schema: Schema, epsilon: Any, n: Any) -> Schema:
             "{n} must be an integer of at least 1, beside {epsilon}.", n=n, epsilon=...
         )
     return shaped(schema, float(epsilon), int(n))
+
+
+def _allowed(part: Column | Target) -> str:
+    """Return the bounds or the values of a column in short."""
+    if part.bounds is not None:
+        return "private bounds" if part.private_bounds else "{:g} to {:g}".format(*part.bounds)
+    values = part.classes if isinstance(part, Target) else part.values
+    more = f", … ({len(values)} values)" if len(values) > _FEW else ""
+    return ", ".join(values[:_FEW]) + more
