@@ -21,17 +21,18 @@ import io
 import json
 import math
 import sys
-import time
 import warnings
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from dpscd import DPLogisticRegression, Schema, TableModel
-from dpscd.audit.bounds import epsilon_of_errors
+from dpscd.audit.audit import Statistic, World, audit
 from dpscd.errors import DpscdError
+from dpscd.privacy.relation import PrivacyTarget
 
 RECORDS = 4000
 DELTA = 1e-5
@@ -61,11 +62,23 @@ bounds = [0, 1000]
 """
 
 
-class Attack(NamedTuple):
-    """An epsilon to claim, and the coefficient of a fresh fit in either world."""
+@dataclass(frozen=True)
+class Attack:
+    """A case of the audit: an epsilon to claim, and the coefficient of a fresh fit."""
 
+    name: str
     epsilon: float
     fit: Callable[[bool], float]
+
+    canaries: ClassVar[int] = 1
+    person_rows: ClassVar[None] = None
+    stream: ClassVar[str] = "doorway {seed}, {name}, fit"
+
+    def trial(self, world: World) -> tuple[PrivacyTarget, list[Statistic]]:
+        """Fit once; the coefficient may tell by being large, or small."""
+        found = np.array([self.fit(bool(world.present[0]))])
+        sides = [Statistic("large coefficient", found), Statistic("small coefficient", -found)]
+        return PrivacyTarget(self.epsilon, DELTA), sides
 
 
 def sentinels(there: bool) -> float:
@@ -99,68 +112,33 @@ def _coefficient(model: TableModel, *data: object) -> float:
         return -math.inf  # a refusal is seen too
 
 
-ATTACKS = {"sentinels": Attack(1.0, sentinels), "labels": Attack(0.1, labels)}
-
-
-def measured(attack: Attack, fits: int) -> dict[str, float]:
-    """Return how often the adversary is right on `fits` fits, and what that implies.
-
-    The threshold and its direction are chosen on as many other fits, so that the counts are
-    of a test that was fixed before.
-    """
-    start = time.perf_counter()
-    half = fits // 2
-    first, second = (
-        [np.array([attack.fit(there) for _ in range(half)]) for there in (False, True)]
-        for _ in range(2)
-    )
-    values = np.sort(np.concatenate(first))
-    tests = [(sign, t) for sign in (1.0, -1.0) for t in (values[1:] + values[:-1]) / 2.0]
-    errors = [sum(_errors(first, *test)) for test in tests]
-    best = [test for test, count in zip(tests, errors, strict=True) if count == min(errors)]
-    sign, threshold = best[len(best) // 2]
-    wrong, missed = _errors(second, sign, threshold)
-    return {
-        "epsilon": attack.epsilon,
-        "delta": DELTA,
-        "records": RECORDS,
-        "fits": 2 * half,
-        "right": 2 * half - wrong - missed,
-        "rate": 1.0 - (wrong + missed) / (2.0 * half),
-        "largest_rate": (math.exp(attack.epsilon) + DELTA) / (1.0 + math.exp(attack.epsilon)),
-        "epsilon_lower": epsilon_of_errors(wrong, missed, (half, half), delta=DELTA),
-        "seconds": time.perf_counter() - start,
-    }
-
-
-def _errors(worlds: list[np.ndarray], sign: float, threshold: float) -> tuple[int, int]:
-    """Return the errors of the test ``sign * coefficient > sign * threshold``."""
-    absent, present = (sign * scores > sign * threshold for scores in worlds)
-    return int(absent.sum()), int((~present).sum())
+ATTACKS = {
+    "sentinels": Attack("sentinels", 1.0, sentinels),
+    "labels": Attack("labels", 0.1, labels),
+}
 
 
 def main() -> None:
     """Play one attack, or both, and print what it shows."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--attack", choices=[*ATTACKS, "all"], default="all")
-    parser.add_argument("--fits", type=int, default=120, help="fits that are guessed about")
+    parser.add_argument("--fits", type=int, default=120, help="fits in both worlds together")
     parser.add_argument("--json", action="store_true", help="print JSON")
     chosen = parser.parse_args()
-    if chosen.fits < 2:
-        parser.error("--fits must be at least 2")
     warnings.simplefilter("ignore")
     names = list(ATTACKS) if chosen.attack == "all" else [chosen.attack]
-    results = {name: measured(ATTACKS[name], chosen.fits) for name in names}
+    results = [
+        audit(ATTACKS[name], trials=chosen.fits // 2, confidence=0.975) for name in names
+    ]
     if chosen.json:
-        sys.stdout.write(json.dumps(results, indent=2) + "\n")
+        sys.stdout.write(json.dumps([x.to_dict() for x in results], indent=2) + "\n")
         return
-    for name, found in results.items():
-        verdict = "EXCEEDED" if found["epsilon_lower"] > found["epsilon"] else "holds"
+    for result in results:
+        measured = max(bound.measured for bound in result.bounds)
         sys.stdout.write(
-            f"{name}: right in {found['right']} of {found['fits']} fits ({found['rate']:.1%}); "
-            f"(epsilon, delta) = ({found['epsilon']:g}, {found['delta']:g}) allows "
-            f"{found['largest_rate']:.1%}; epsilon is at least {found['epsilon_lower']:.2f} "
-            f"(95 % confidence): {verdict}. {found['seconds']:.0f} s\n"
+            f"{result.name}: epsilon is at least {measured:.2f} (95 % confidence), "
+            f"claimed {result.epsilon_claimed:g}: "
+            f"{'EXCEEDED' if result.exceeded else 'holds'}. {result.seconds:.0f} s\n"
         )
 
 

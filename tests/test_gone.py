@@ -12,6 +12,8 @@ GONE = {
     "run_plan", "score_card_of", "search_parts", "statements", "usual_metric", "watched",
     "watching", "SCORE_OPTIONS", "plan_question",
     "band_proved", "coef_noise_", "intercept_noise_",
+    "DoorResult", "EstimatorGame", "Mechanism", "ScoreGame", "ScoreResult", "TableGame",
+    "audit_door", "audit_score",
 }  # fmt: skip
 
 

@@ -1,87 +1,92 @@
 """Mistakes put in on purpose: the auditor finds each, and passes the right mechanism."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from wrong import (
+    Silent,
+    Wrong,
+    clip_per_row,
+    less_noise,
+    no_clip,
+    noise_on_touched_coordinates,
+    quick,
+    two_persons_of_one,
+    with_parts,
+)
 
-from dpscd.audit import Game, Mechanism, audit
-from dpscd.kernels.lots import advance
-from dpscd.privacy.random import Purpose
+from dpscd import DPLogisticRegression, DPRidge, TableModel
+from dpscd.audit import (
+    FitCase,
+    Population,
+    ScoreCase,
+    SearchCase,
+    TableCase,
+    TrainingCase,
+    audit,
+)
+from dpscd.estimators import fitting
+from dpscd.estimators.private_score import private_score
+from dpscd.privacy.random import Purpose, source_for
 from dpscd.privacy.sampling import Lots, PoissonLots
+from dpscd.releases.moments import MomentsQuery
+from dpscd.releases.score import Score
+from dpscd.releases.training import Pilot
+from dpscd.solvers import threads
 from plans import make_plan
 
-
-def mechanism_for(game, *, rate, steps):
-    plan = make_plan(
-        n=game.records, d=game.features, intercept=False, lam=1e9, steps=steps, rate=rate,
-        clip=1.0 / (8 * steps), separability=rate * game.records, averaging=0.5,
-    ).calibrated()  # fmt: skip
-    return Mechanism.planned(plan.training)
+CLAIM = 4.0
 
 
-@dataclass(frozen=True)
-class HalfTheNoise:
-    honest: object
+def training_for(population, *, rate, steps):
+    return make_plan(
+        n=population.records, d=population.features, intercept=False, lam=1e9, steps=steps,
+        rate=rate, clip=1.0 / (8 * steps), separability=rate * population.records,
+        averaging=0.5,
+    ).calibrated().training  # fmt: skip
 
-    def draw(self, source, first, steps, size):
-        return 0.5 * self.honest.draw(source, first, steps, size)
+
+# The training itself.
+
+MANY = Population(canaries=1000, ordinary=40)
+RIGHT = training_for(MANY, rate=0.25, steps=100)
 
 
-@dataclass(frozen=True)
-class EveryMemberTwice:
-    honest: object
+class HalfTheNoise(Wrong):
+    def draw(self, *given):
+        return 0.5 * self.right.draw(*given)
 
-    def draw(self, source, first, steps, rows):
-        lots = self.honest.draw(source, first, steps, rows)
+
+class EveryMemberTwice(Wrong):
+    def draw(self, *given):
+        lots = self.right.draw(*given)
         return Lots(np.repeat(lots.ids, 2), 2 * lots.starts)
 
 
-def noise_on_touched_coordinates(
-    loss, rows, records, numbers, ids, starts, normals, average_from, dual, shared, average
-):
-    touched = np.zeros(shared.shape[1], dtype=bool)
-    for i in ids[records.weights[ids] > 0.0]:
-        touched[rows.indices[rows.indptr[i] : rows.indptr[i + 1]]] = True
-    advance(
-        loss, rows, records, numbers, ids, starts, normals * touched, average_from, dual,
-        shared, average,
-    )  # fmt: skip
-
-
-def no_clip(loss, rows, records, numbers, *rest):
-    advance(loss, rows, records, numbers._replace(clip=1e9), *rest)
-
-
-def few_steps_of_many_canaries():
-    game = Game(canaries=1000, ordinary=40)
-    return game, mechanism_for(game, rate=0.25, steps=100)
-
-
 def test_the_right_mechanism_passes():
-    game, right = few_steps_of_many_canaries()
-    assert not audit(right, trials=5000, game=game, random_state=0).exceeded
+    assert not audit(TrainingCase(RIGHT, MANY), trials=5000, random_state=0).exceeded
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "mistake",
+    "parts",
     [
-        pytest.param(lambda m: replace(m, noise=HalfTheNoise(m.noise)), id="half the noise"),
-        pytest.param(lambda m: replace(m, lots=EveryMemberTwice(m.lots)), id="twice in a lot"),
-        pytest.param(
-            lambda m: replace(m, step=noise_on_touched_coordinates),
-            id="noise on touched coordinates",
-        ),
-        pytest.param(lambda m: replace(m, step=no_clip), id="clip skipped"),
-        pytest.param(
-            lambda m: replace(m, lots=PoissonLots(2.0 * m.training.rate)), id="twice the rate"
-        ),
+        {"noise": HalfTheNoise(RIGHT.noise)},
+        {"lots": EveryMemberTwice(RIGHT.lots)},
+        {"lots": PoissonLots(2.0 * RIGHT.rate)},
+        {"step": noise_on_touched_coordinates},
+        {"step": no_clip},
     ],
+    ids=["half the noise", "twice in a lot", "twice the rate", "noise on touched", "no clip"],
 )
-def test_a_mistake_is_found(mistake):
-    game, right = few_steps_of_many_canaries()
-    result = audit(mistake(right), trials=5000, game=game, random_state=0)
+def test_a_mistake_in_training_is_found(parts, monkeypatch):
+    parts = dict(parts)
+    if "step" in parts:
+        monkeypatch.setattr(threads, "advance", parts.pop("step"))
+    wrong = TrainingCase(with_parts(RIGHT, **parts), MANY)
+    result = audit(wrong, trials=5000, random_state=0)
     assert result.exceeded
     assert result.epsilon_lower > 1.3
 
@@ -93,29 +98,28 @@ def test_a_mistake_is_found(mistake):
 LOTS = 100
 
 
-class LargestIncrement:
-    """Looks for the lot that was moved furthest against the companions."""
-
-    def __init__(self):
-        self.scores = -np.inf
-
-    def see(self, increments):
-        self.scores = np.maximum(self.scores, increments)
+def largest_increment(walk):
+    """Return how far the lot that was moved furthest against the companions was moved."""
+    canaries = walk.problem.d
+    return np.max([moved[0, :canaries] for _, moved in walk.increments()], axis=0)
 
 
-@dataclass(frozen=True)
 class ShuffledLots:
     """Cuts the shuffled records of each canary's block into lots, once an epoch."""
 
-    block: int
+    skips = PoissonLots(1.0 / LOTS).skips
+
+    def __init__(self, block):
+        self.block = block
 
     def draw(self, source, first, steps, rows):
-        assert first == 0
-        assert steps == LOTS
-        words = source.words(Purpose.LOTS, 0, 1, rows)[0].reshape(-1, self.block)
-        ids = np.argsort(words, axis=1) + self.block * np.arange(len(words))[:, None]
-        members = ids.reshape(len(words), steps, -1).swapaxes(0, 1).reshape(steps, -1)
-        return Lots(members.ravel(), members.shape[1] * np.arange(steps + 1))
+        if first == 0:
+            words = source.words(Purpose.LOTS, 0, 1, rows)[0].reshape(-1, self.block)
+            ids = np.argsort(words, axis=1) + self.block * np.arange(len(words))[:, None]
+            members = ids.reshape(len(words), LOTS, -1).swapaxes(0, 1)
+            self.members = members.reshape(LOTS, -1)
+        chosen = self.members[first : first + steps]
+        return Lots(chosen.ravel(), chosen.shape[1] * np.arange(steps + 1))
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,10 @@ class TruncatedLots:
     honest: PoissonLots
     block: int
     capacity: int
+
+    @property
+    def skips(self):
+        return self.honest.skips
 
     def draw(self, source, first, steps, rows):
         lots = self.honest.draw(source, first, steps, rows)
@@ -138,22 +146,178 @@ class TruncatedLots:
 
 
 @pytest.mark.full
-def test_shuffled_lots_accounted_as_poisson_are_found():
-    game = Game(canaries=200, companions=2 * LOTS - 1, ordinary=0)
-    right = mechanism_for(game, rate=1.0 / LOTS, steps=LOTS)
-    wrong = replace(right, lots=ShuffledLots(2 * LOTS))
-    for mechanism, found in ((right, False), (wrong, True)):
-        result = audit(
-            mechanism, trials=20_000, game=game, attack=LargestIncrement, random_state=0
-        )
-        # This curve is not Gaussian: only the bound that assumes nothing counts.
-        assert (result.epsilon_lower_clopper_pearson > 1.0) == found
+@pytest.mark.parametrize(
+    ("canaries", "block", "lots", "found"),
+    [
+        (200, 2 * LOTS, lambda right: right, False),
+        (200, 2 * LOTS, lambda _: ShuffledLots(2 * LOTS), True),
+        (100, 500, lambda right: TruncatedLots(right, block=500, capacity=1), True),
+    ],
+    ids=["Poisson", "shuffled lots accounted as Poisson", "a truncated lot buffer"],
+)
+def test_lots_of_fixed_size_are_found(canaries, block, lots, found):
+    population = Population(canaries, companions=block - 1, ordinary=0)
+    training = training_for(population, rate=1.0 / LOTS, steps=LOTS)
+    wrong = with_parts(training, lots=lots(training.lots))
+    case = TrainingCase(wrong, population, statistic=largest_increment)
+    (bound,) = audit(case, trials=20_000, random_state=0).bounds
+    # This curve is not Gaussian: only the bound that assumes nothing counts.
+    assert (bound.clopper_pearson > 1.0) == found
+
+
+# The step of a person.
+
+
+@pytest.mark.parametrize(
+    ("step", "rows", "weight", "least"),
+    [
+        pytest.param(clip_per_row, 5, "sum", 2.5, marks=pytest.mark.full),
+        pytest.param(clip_per_row, 5, "share", 2.5, marks=pytest.mark.full),
+        (clip_per_row, 20, "sum", 10.0),
+        (clip_per_row, 1, "sum", None),  # right for one row
+        (two_persons_of_one, 5, "sum", 1.3),
+    ],
+)
+def test_a_wrong_step_of_persons_is_found(step, rows, weight, least, monkeypatch):
+    monkeypatch.setattr(threads, "advance", step)
+    estimator = quick(DPRidge, person_weight=weight)
+    case = FitCase(estimator, ordinary=40, person_rows=rows)
+    result = audit(case, trials=5000, random_state=0)
+    assert result.exceeded == (least is not None)
+    assert least is None or result.epsilon_lower > least
+
+
+# Behind the entrance of fits.
+
+
+class TwiceInMoments(Wrong):
+    """Sums twice as large as their noise is made for: half the noise."""
+
+    def total(self, query):
+        return (2.0 if isinstance(query, MomentsQuery) else 1.0) * self.right.total(query)
+
+
+class SilentPilot(Wrong):
+    """A pilot without noise."""
+
+    def train(self, problem, plan, source, *others):
+        if isinstance(plan, Pilot):
+            source = Silent(source, lambda width: slice(width))
+        return self.right.train(problem, plan, source, *others)
+
+
+class SilentOutput(Wrong):
+    """The last of three classes trained without noise."""
+
+    def train(self, problem, plan, source, *others):
+        source = Silent(source, lambda width: slice(2 * width // 3, width))
+        return self.right.train(problem, plan, source, *others)
+
+
+class Mistake(Wrong):
+    """A source of the same records, in a holder that does something wrong."""
+
+    def __init__(self, right, wrong):
+        super().__init__(right)
+        self.wrong = wrong
+
+    @contextmanager
+    def opened(self, labels, threads):
+        with self.right.opened(labels, threads) as records:
+            yield replace(records, read=lambda: self.wrong(records.read()))
+
+
+def with_holder(model, wrong):
+    """A model that is fitted as users do, by a holder that does one thing wrong."""
+
+    class Mistaken(model):
+        def fit_source(self, source, *others, **more):
+            return super().fit_source(Mistake(source, wrong), *others, **more)
+
+    return Mistaken
 
 
 @pytest.mark.full
-def test_a_truncated_lot_buffer_is_found():
-    game = Game(canaries=100, companions=499, ordinary=0)
-    right = mechanism_for(game, rate=1.0 / LOTS, steps=LOTS)
-    wrong = replace(right, lots=TruncatedLots(right.lots, block=500, capacity=1))
-    result = audit(wrong, trials=20_000, game=game, attack=LargestIncrement, random_state=0)
-    assert result.epsilon_lower_clopper_pearson > 1.0
+@pytest.mark.parametrize(
+    ("model", "wrong", "where", "options"),
+    [
+        (DPRidge, TwiceInMoments, "moments", {"standardise": True}),
+        (DPRidge, SilentPilot, "pilot", {"standardise": True}),
+        (DPLogisticRegression, SilentOutput, "shared vector output 3", {"classes": [0, 1, 2]}),
+    ],
+)
+def test_mistakes_behind_the_door_are_noticed(model, wrong, where, options):
+    def found(kind):
+        case = FitCase(quick(kind, CLAIM, lot_size=275, epochs=5, **options), "mistaken")
+        return audit(case, trials=4000, random_state=0)
+
+    right = found(model)
+    assert not any(bound.exceeded for bound in right.bounds[2:])
+    assert found(with_holder(model, wrong))[where].exceeded
+
+
+class FillsForward(TableModel):
+    """A door that mends records it cannot read from the one before: one cell, two records."""
+
+    def _fit(self, table, *others):
+        listed = {str(value) for value in self.schema.columns[0].values}
+        known = table["level"].map(lambda cell: str(cell).removesuffix(".0") in listed)
+        return super()._fit(table.where(known).ffill(), *others)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("door", [TableModel, FillsForward])
+def test_a_cell_that_changes_another_record_is_noticed(door):
+    case = TableCase(quick(DPLogisticRegression, CLAIM, lot_size=250), door=door)
+    assert audit(case, trials=2000, random_state=0).exceeded == (door is FillsForward)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_histogram_without_noise_is_noticed_and_keeps_its_own_claim_with_it(
+    silent, monkeypatch
+):
+    def quiet(*asked):
+        return Silent(source_for(*asked), slice, Purpose.BOUNDS)
+
+    if silent:
+        monkeypatch.setattr(fitting, "source_for", quiet)
+    estimator = quick(DPLogisticRegression, CLAIM, lot_size=47, epochs=5)
+    case = TableCase(estimator, canaries=94, private=True)
+    assert audit(case, trials=500, random_state=0)["bounds"].exceeded == silent
+
+
+# Scores and searches. At epsilon 4 the claim has mu 0.96, half the noise 1.92. With 300 trials
+# in each world the lower bound on mu is less by 0.3, with a standard deviation of 0.11.
+
+CELLS = ScoreCase("cells", "confusion", {"epsilon": CLAIM}, classes=8, canaries=64)
+ALONE = ScoreCase("alone", "accuracy", {"epsilon": CLAIM})
+
+
+@pytest.mark.full
+def test_half_the_noise_of_a_score_is_noticed(monkeypatch):
+    assert not audit(CELLS, trials=1000, random_state=0).exceeded
+    assert not audit(ALONE, trials=300, random_state=0).exceeded
+    monkeypatch.setattr(Score, "answered", less_noise(0.5))
+    assert audit(CELLS, trials=1000, random_state=0).epsilon_lower > 1.5 * CLAIM
+    found = audit(ALONE, trials=300, random_state=0)
+    assert min(found.epsilon_lower, found["value alone"].gaussian) > CLAIM
+
+
+def by_row(*records, **chosen):
+    del chosen["groups"]
+    return private_score(*records, **chosen)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("score", [private_score, by_row])
+def test_a_person_that_counts_once_a_row_is_noticed(score):
+    case = replace(CELLS, person_rows=5, score=score)
+    assert audit(case, trials=500, random_state=0).exceeded == (score is by_row)
+
+
+@pytest.mark.full
+def test_scores_of_a_search_with_a_fifth_of_the_noise_are_noticed(monkeypatch):
+    case = SearchCase("search", {"epsilon": CLAIM, "delta": 1e-5}, trained=False)
+    monkeypatch.setattr(Score, "answered", less_noise(0.2))
+    assert audit(case, trials=120, random_state=0).epsilon_lower > CLAIM

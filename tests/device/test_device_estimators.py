@@ -25,7 +25,7 @@ from dpscd import (
     Ledger,
     TableModel,
 )
-from dpscd.audit import EstimatorGame, audit_door
+from dpscd.audit import FitCase, audit
 from dpscd.device import backend, training
 from dpscd.errors import DataError, ModelFileError, ParameterError
 from dpscd.model.card import PrivacyCard
@@ -134,11 +134,12 @@ def test_models_are_as_good_as_those_of_the_other_engine(kind):
 @pytest.mark.full
 @pytest.mark.parametrize("relation", ["zero-out", "replace-one"])
 def test_the_audit_does_not_exceed_the_claim_and_comes_near(relation):
-    game = EstimatorGame(
-        "engine", DPLogisticRegression, {"epsilon": 4.0, "engine": "jax", "relation": relation},
-        canaries=500, dense=True,
+    estimator = DPLogisticRegression(
+        4.0, delta=1e-5, engine="jax", relation=relation, lot_size=150, epochs=25,
+        standardise=False, fit_intercept=False,
     )  # fmt: skip
-    result = audit_door(game, trials=1000, random_state=1)
+    case = FitCase(estimator, "engine", canaries=500, dense=True)
+    result = audit(case, trials=1000, random_state=1)
     assert not result.exceeded
     assert 0.3 * 4.0 < result.epsilon_lower <= 4.0
 

@@ -22,7 +22,7 @@ from dpscd import (
     private_score,
     to_sklearn,
 )
-from dpscd.audit import audit
+from dpscd.audit import FitCase, audit
 
 INF = math.inf
 LAM = 1e-2
@@ -177,7 +177,7 @@ def test_exposure_bounds_are_for_arrays_and_canaries_are_no_counts():
     with pytest.raises(ParameterError, match="a table's schema has exposure under"):
         model.fit(TABLE)
     with pytest.raises(ParameterError, match="counts cannot be audited"):
-        audit(DPPoissonRegressor(), trials=100)
+        audit(FitCase(DPPoissonRegressor()), trials=100)
 
 
 def test_tables_of_counts_have_declared_bounds():

@@ -1,254 +1,368 @@
-"""Attack an estimator or a mechanism and bound its epsilon from below."""
+"""The game of every audit: canaries in or out, statistics of the answers, lower bounds.
 
+In each run half of the canaries, drawn at random, take part. A case says how: it makes the
+records, runs what is audited and reads a score of each canary from each released statistic.
+From the scores with and without a canary follow lower bounds on epsilon.
+"""
+
+import math
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import betainccinv, log_ndtr, ndtr, ndtri
 
-from dpscd.audit.bounds import Measured, lower_bounds, roc
-from dpscd.audit.canaries import (
-    PERSON_ROWS,
-    SATURATING_LAM,
-    Game,
-    check_saturated,
-    draw_world,
-    saturating_travel,
-    source_of,
-)
-from dpscd.audit.mechanism import Attack, Mechanism
-from dpscd.errors import ParameterError
-from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.registry import kind_of
-from dpscd.privacy.random import Source
-from dpscd.privacy.relation import Relation
-
-
-def game_for(subject: DPLinearModel | Mechanism, game: Game | None, trials: int) -> Game:
-    """Return the game to play: the given one, with persons where the claim is for persons."""
-    # The game decides for an estimator that is not fitted, which claims nothing yet.
-    if game is None:
-        game = Game(canaries=min(Game.canaries, 2 * trials))
-    if isinstance(subject, Mechanism):
-        person = subject.persons is not None
-    elif hasattr(subject, "privacy_"):
-        person = subject.privacy_.protected.is_person
-    else:
-        return game
-    if person and game.person_rows is None:
-        return replace(game, person_rows=PERSON_ROWS)
-    if game.person_rows is not None and not person:
-        raise ParameterError(
-            f"person_rows={game.person_rows!r} asks for persons, but what is claimed protects "
-            "records; leave it out, or audit an estimator that is not fitted."
-        )
-    return game
-
-
-def saturated(estimator: DPLinearModel, game: Game) -> DPLinearModel:
-    """Return an unfitted copy whose public numbers saturate the canaries."""
-    # Only numbers on which the claim does not depend are changed.
-    parameters = estimator.get_params(deep=False)
-    if not parameters["epsilon"] < np.inf:
-        raise ParameterError("epsilon=inf claims no privacy; there is nothing to audit.")
-    n = parameters["n"] or game.records
-    parameters.update(
-        n=n,
-        travel=saturating_travel(n, game.person_rows),
-        lam=SATURATING_LAM * parameters["row_bound"] ** 2,
-        ledger=None,  # an attack on made-up records spends nobody's budget
-        dataset=None,
-        verbose=0,
-    )
-    if kind_of(estimator).task == "counts":
-        raise ParameterError("counts cannot be audited: a canary's label is -1 or 1.")
-    if not kind_of(estimator).classifies:
-        parameters["y_bounds"] = (-1.0, 1.0)
-    else:
-        if len(set(parameters["classes"] or (-1, 1))) != 2:
-            raise ParameterError("only models with two classes can be audited.")
-        parameters.update(classes=(-1, 1), class_weight=None)
-    return type(estimator)(**parameters)
-
-
-def fit_to(estimator: DPLinearModel, game: Game, present: npt.NDArray[np.bool_]) -> None:
-    """Fit the estimator to the records, or the persons, of the game."""
-    relation = Relation.parse(estimator.relation)
-    data = game.dataset(present, relation, float(estimator.row_bound))
-    y: Any = data.targets
-    if kind_of(estimator).classifies:
-        y = data.targets.astype(int)
-    order = data.scattered
-    groups = None if game.person_rows is None else data.groups[order]
-    weights = data.weights[order]
-    estimator.fit(data.X[order], y[order], sample_weight=weights, groups=groups)
-
+from dpscd.errors import ParameterError, UtilityWarning
+from dpscd.kernels.draws import shuffle
+from dpscd.privacy.accounting import epsilon_of
+from dpscd.privacy.calibration import interval_for
+from dpscd.privacy.cost import Cost
+from dpscd.privacy.random import Purpose, SecureSource, SeededSource, Source
+from dpscd.privacy.relation import PrivacyTarget
 
 Floats = npt.NDArray[np.float64]
-Scored = tuple[Floats, npt.NDArray[np.bool_]]
+Bools = npt.NDArray[np.bool_]
 
-_KINDS = ("white-box", "black-box")
+#: Each release is compared with its own claim at this confidence: there are many of them.
+RELEASE_CONFIDENCE = 0.999
+
+# Share of the trials on which thresholds are chosen; the bounds use the others.
+_PILOT = 0.1
+_FEWEST = 20
+
+
+class World(NamedTuple):
+    """Which canaries take part in a run, and the randomness of the run."""
+
+    present: Bools
+    source: Source
+    seed: int | None  # None when the operating system gives the randomness
+
+
+class Statistic(NamedTuple):
+    """A score of each canary of one run; higher means that the canary took part."""
+
+    name: str
+    scores: Floats
+    # The release that it is read from, which has a claim of its own; None: all releases.
+    cost: Cost | None = None
+
+
+class Case(Protocol):
+    """What is audited."""
+
+    stream: ClassVar[str]  # name of the randomness of its runs, with {seed} and {name}
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+
+    @property
+    def canaries(self) -> int:
+        """Canaries of a run, whose scores are independent."""
+
+    @property
+    def person_rows(self) -> int | None:
+        """Rows of a canary that is a person; None if canaries are records."""
+
+    def trial(self, world: World) -> tuple[PrivacyTarget, list[Statistic]]:
+        """Run what is audited once; return the claim, and statistics, the strongest first."""
 
 
 @dataclass(frozen=True)
-class AuditResult(Measured):
-    """The result of an attack."""
+class Bound:
+    """Lower bounds on epsilon from one statistic, and the claim that they are held against."""
 
-    subject: str  # what was audited
-    # What the attack saw: 'white-box': the shared vector after every step. 'black-box': the
-    # coefficients of the fitted model.
-    kind: str
-    relation: str  # which data sets were to be distinguished
-    epsilon_claimed: float  # the claim, with delta
+    statistic: str
+    epsilon_claimed: float
+    confidence: float  # of each bound
+    # Epsilon at delta of the Gaussian mechanism with this `mu`. Valid if the trade-off curve of
+    # the mechanism is that of a Gaussian, as many small steps make it; the threshold lies where
+    # the curve is best measured.
+    gaussian: float
+    mu: float  # lower bound on the parameter of Gaussian differential privacy
+    clopper_pearson: float  # lower bound at delta, for any mechanism
+    fpr: float  # observed error rates at the threshold of the Gaussian bound
+    fnr: float
+
+    @property
+    def measured(self) -> float:
+        """The larger of the bounds."""
+        return max(self.gaussian, self.clopper_pearson)
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether a bound is above the claim: at this confidence, the claim is false."""
+        return self.measured > self.epsilon_claimed
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """Lower bounds from all statistics of a case."""
+
+    name: str
+    relation: str
+    person_rows: int | None
+    epsilon_claimed: float
     delta: float
-    epsilon_lower: float  # lower bound on epsilon, if the trade-off curve is Gaussian
-    epsilon_lower_clopper_pearson: float  # lower bound on epsilon without that assumption
-    mu_lower: float  # lower bound on the parameter of Gaussian differential privacy
-    confidence: float  # probability of each lower bound to be below the truth
+    bounds: tuple[Bound, ...]  # the strongest statistic first
     trials: int  # canaries observed in each of the two worlds
     canaries: int  # in a run
     runs: int
-    person_rows: int | None  # rows of a canary that is a person; None if canaries are records
-    steps: int  # of the plan that was audited, as are rate and noise_multiplier
-    rate: float
-    noise_multiplier: float
-    fpr: float  # error rates at the threshold of `epsilon_lower`
-    fnr: float
-    seed: int | None  # None when the operating system gave the randomness
+    seed: int | None
     seconds: float
-    roc: list[tuple[float, float]] = field(repr=False)  # false and true positive rates
+
+    def __getitem__(self, statistic: str) -> Bound:
+        return next(bound for bound in self.bounds if bound.statistic == statistic)
+
+    @property
+    def epsilon_lower(self) -> float:
+        """The Gaussian bound of the strongest statistic."""
+        return self.bounds[0].gaussian
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether a bound of any statistic is above its claim."""
+        return any(bound.exceeded for bound in self.bounds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain JSON values."""
+        bounds = [{**asdict(bound), "exceeded": bound.exceeded} for bound in self.bounds]
+        return {**asdict(self), "bounds": bounds, "exceeded": self.exceeded}
 
 
 def audit(
-    subject: DPLinearModel | Mechanism,
+    case: Case,
     *,
-    kind: str = "white-box",
-    trials: int = 100_000,
-    game: Game | None = None,
-    attack: Callable[[], Attack] | None = None,
+    trials: int = 20_000,
     confidence: float = 0.95,
     random_state: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> AuditResult:
-    """Return an empirical lower bound on the epsilon of an estimator or a mechanism.
+    """Return empirical lower bounds on the epsilon of a case.
 
-    What is audited is the claim that a `subject`, fitted or not, makes on its card, with its
-    epsilon, delta, relation, epochs, lot size and intercept, at the data set of the game and
-    the `lam` and `travel` that saturate the canaries: of persons if its unit is a person. Or it
-    is a mechanism, perhaps wrong on purpose. A 'white-box' attack sees the released path, by
-    default with a fresh likelihood ratio in each run; a 'black-box' one the coefficients of a
-    fitted model. In each of the two worlds `trials` canaries are observed, by default 1000 a
-    run or as many as are asked for; `progress` is called with their number. Each bound is below
-    the truth with probability `confidence`. A `random_state` repeats the audit.
+    Parameters
+    ----------
+    case : Case
+        What is audited: a fit, a fit of a table, a score, a search, or one training.
+    trials : int
+        Canaries to observe in each of the two worlds. They count as independent.
+    confidence : float
+        Probability of each bound on the whole claim to be below the truth. A single release is
+        held against its own claim at 99.9 %.
+    random_state : int, optional
+        Makes the audit repeatable.
+    progress : callable, optional
+        Called after each run with its number of canaries.
 
-    Trials count as independent. They are for saturated canaries on features of their own: a
-    constant contribution, independent lots and independent noise.
+    Returns
+    -------
+    AuditResult
+        The bounds, one pair for each statistic.
 
-    A white-box attack is on noise that is drawn at every step. The lazy noise of sparse fits
-    with many numbers is seen by black-box attacks only, on games of so many features; that it
-    has the same law is proved (docs/proofs/shared_vector.md, "Lazy noise") and tested.
-
+    Examples
+    --------
     >>> from dpscd import DPRidge
-    >>> from dpscd.audit import audit
+    >>> from dpscd.audit import FitCase, audit
     >>> model = DPRidge(epsilon=1.0, delta=1e-5, lot_size=110, epochs=10)
-    >>> result = audit(model, trials=2000, random_state=0)
-    >>> result.epsilon_lower < result.epsilon_claimed
-    True
+    >>> result = audit(FitCase(model), trials=2000, random_state=0)
+    >>> result.exceeded, result.epsilon_lower < result.epsilon_claimed
+    (False, True)
     """
     start = time.perf_counter()
-    if kind not in _KINDS:
-        raise ParameterError(f"kind={kind!r} must be 'white-box' or 'black-box'.")
     if trials < 1:
         raise ParameterError(f"trials={trials!r} must be a positive integer.")
-    game = game_for(subject, game, trials)
-    name = type(subject).__name__
-    estimator = None
-    if isinstance(subject, Mechanism):
-        mechanism = subject
-        if kind == "black-box":
-            raise ParameterError("kind='black-box' needs an estimator, which has a model.")
-    else:
-        estimator = saturated(subject, game)
-        fit_to(estimator, game, np.ones(game.canaries, dtype=bool))
-        mechanism = Mechanism.of_fit(estimator)
-    training = mechanism.training
-    check_saturated(training, game.records, game.person_rows)
-    text = f"audit {random_state}, {name}, {kind}"
-    if game.person_rows is not None:
-        text += f", persons of {game.person_rows}"  # trials of their own
-    sources = (source_of(f"{text}, run {run}", random_state) for run in count())
-    if estimator is not None and kind == "black-box":
-        runs = _black_box(estimator, game, sources)
-    else:
-        runs = _white_box(mechanism, game, attack or mechanism.likelihood_ratio, sources)
-    absent, present, played = _collect(runs, trials, progress)
-    target = training.target
-    bounds = lower_bounds(absent, present, delta=target.delta, confidence=confidence)
+    worlds: list[Bools] = []
+    seen: list[list[Statistic]] = []
+    for world in _worlds(case, trials, random_state):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UtilityWarning)  # models that are not to be used
+            target, statistics = case.trial(world)
+        worlds.append(world.present)
+        seen.append(statistics)
+        if progress is not None:
+            progress(case.canaries)
+    there = np.concatenate(worlds)
+    bounds = []
+    for runs in zip(*seen, strict=True):
+        name, _, cost = runs[0]
+        scores = np.concatenate([run.scores for run in runs])
+        sure = confidence if cost is None else RELEASE_CONFIDENCE
+        claimed = target.epsilon if cost is None else _alone(cost, target)
+        bounds.append(
+            lower_bounds(
+                scores[~there][:trials],
+                scores[there][:trials],
+                delta=target.delta,
+                confidence=sure,
+                claimed=claimed,
+                statistic=name,
+            )
+        )
     return AuditResult(
-        subject=name,
-        kind=kind,
+        name=case.name,
         relation=target.relation.value,
+        person_rows=case.person_rows,
         epsilon_claimed=target.epsilon,
         delta=target.delta,
-        epsilon_lower=bounds.epsilon_gaussian,
-        epsilon_lower_clopper_pearson=bounds.epsilon_clopper_pearson,
-        mu_lower=bounds.mu,
-        confidence=confidence,
+        bounds=tuple(bounds),
         trials=trials,
-        canaries=game.canaries,
-        runs=played,
-        person_rows=game.person_rows,
-        steps=training.steps,
-        rate=training.rate,
-        noise_multiplier=training.noise_multiplier,
-        fpr=bounds.fpr,
-        fnr=bounds.fnr,
+        canaries=case.canaries,
+        runs=len(worlds),
         seed=random_state,
         seconds=time.perf_counter() - start,
-        roc=roc(absent, present),
     )
 
 
-def _collect(
-    runs: Iterator[Scored], trials: int, progress: Callable[[int], None] | None
-) -> tuple[Floats, Floats, int]:
-    """Return `trials` scores of each world, and the number of runs."""
-    worlds: tuple[list[Floats], list[Floats]] = ([], [])
-    have = [0, 0]
-    played = 0
-    while min(have) < trials:
-        scores, present = next(runs)
-        played += 1
-        for world, members in enumerate((~present, present)):
-            worlds[world].append(scores[members])
-            have[world] += int(members.sum())
-        if progress is not None:
-            progress(len(scores))
-    absent, there = (np.concatenate(scores)[:trials] for scores in worlds)
-    return absent, there, played
+def _worlds(case: Case, trials: int, random_state: int | None) -> Iterator[World]:
+    """Yield a world for each run, until `trials` canaries were in, and as many out."""
+    stream = case.stream.format(seed=random_state, name=case.name)
+    have = np.zeros(2, dtype=np.int64)
+    for run in count():
+        if have.min() >= trials:
+            return
+        source: Source = SecureSource()
+        if random_state is not None:
+            source = SeededSource(f"{stream} {run}".encode())
+        present, seed = draw_world(source, case.canaries, run % 2)
+        yield World(present, source, seed if source.seeded else None)
+        have += (present.sum(), (~present).sum())
 
 
-def _white_box(
-    mechanism: Mechanism, game: Game, attack: Callable[[], Attack], sources: Iterable[Source]
-) -> Iterator[Scored]:
-    """Yield scores of the path, run after run."""
-    relation, row_bound = mechanism.training.relation, mechanism.problem.row_bound
-    for run, source in enumerate(sources):
-        present, _ = draw_world(source, game.canaries, run % 2)
-        adversary = attack()
-        mechanism.play(game.dataset(present, relation, row_bound), source, adversary)
-        yield adversary.scores, present
+def draw_world(source: Source, canaries: int, odd: int) -> tuple[Bools, int]:
+    """Draw which canaries are present, half of them, and a seed for what is run with them."""
+    # `odd`, 0 or 1, says which half of an odd number is larger: with one canary, whether it is
+    # present.
+    words = source.words(Purpose.ORDER, 0, 1, canaries + 1)[0]
+    order = np.arange(canaries)
+    shuffle(words[:-1], order)
+    return order < (canaries + odd) // 2, int(words[-1] >> np.uint64(1))
 
 
-def _black_box(
-    estimator: DPLinearModel, game: Game, sources: Iterable[Source]
-) -> Iterator[Scored]:
-    """Yield the canaries' coefficients, fit after fit."""
-    for run, source in enumerate(sources):
-        present, seed = draw_world(source, game.canaries, run % 2)
-        estimator.set_params(random_state=seed if source.seeded else None)
-        fit_to(estimator, game, present)
-        yield np.ravel(estimator.coef_)[: game.canaries].copy(), present
+def _alone(release: Cost, target: PrivacyTarget) -> float:
+    """Return the epsilon of one release alone."""
+    event, parts = release.event, ((release.event.rate, release.event.steps),)
+    interval = interval_for(target.epsilon, target.delta, target.relation, parts)
+    return epsilon_of([event], target.delta, target.relation, interval).epsilon
+
+
+def lower_bounds(
+    absent: Floats,
+    present: Floats,
+    *,
+    delta: float,
+    confidence: float = 0.95,
+    claimed: float = math.inf,
+    statistic: str = "",
+) -> Bound:
+    """Return lower bounds on epsilon at `delta` from the scores of two neighbouring worlds.
+
+    Scores are without and with the record; higher should mean present. What was `claimed`, by
+    which `statistic`, is only noted.
+
+    Guarantee: with fpr and fnr the true error rates of the test ``score > threshold``, both are
+    below their Clopper-Pearson limits with probability `confidence` (half the risk each), and
+    an (epsilon, delta)-private mechanism has ``epsilon >= log((1 - delta - fnr) / fpr)`` and
+    the same with fpr and fnr exchanged. For the Gaussian bound,
+    ``mu = Phi^-1(1 - fpr) - Phi^-1(fnr)``.
+    Requires: scores independent of each other. Thresholds are chosen on the first tenth of the
+    trials and applied to the others, so the choice costs no confidence.
+    """
+    if min(len(absent), len(present)) < _FEWEST:
+        raise ParameterError(f"an audit needs at least {_FEWEST} trials in each world.")
+    if not 0.0 < confidence < 1.0:
+        raise ParameterError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
+    risk = (1.0 - confidence) / 2.0
+    pilot, rest = zip(_split(absent), _split(present), strict=True)
+    middle = float(np.median(np.concatenate(pilot)))
+    fpr, fnr = _limits(*rest, middle, risk)
+    mu = gaussian_mu(fpr, fnr)
+    threshold = _threshold(*pilot, middle, len(rest[0]), delta, risk)
+    epsilon = _epsilon(*_limits(*rest, threshold, risk), delta)
+    return Bound(
+        statistic=statistic,
+        epsilon_claimed=claimed,
+        confidence=confidence,
+        gaussian=gaussian_epsilon(mu, delta),
+        mu=mu,
+        clopper_pearson=epsilon,
+        fpr=float(np.mean(rest[0] > middle)),
+        fnr=float(np.mean(rest[1] <= middle)),
+    )
+
+
+def gaussian_mu(fpr: float, fnr: float) -> float:
+    """Return the mu of the Gaussian trade-off curve through error rates, at least 0."""
+    return max(-float(ndtri(fpr) + ndtri(fnr)), 0.0)
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """Return the epsilon at `delta` of a mu-Gaussian-private mechanism."""
+
+    def excess(epsilon: float) -> float:
+        # exp(epsilon) Phi(...) with one exponential: neither factor need be finite.
+        second = math.exp(epsilon + log_ndtr(-epsilon / mu - mu / 2.0))
+        return float(ndtr(-epsilon / mu + mu / 2.0) - second - delta)
+
+    if mu <= 0.0 or excess(0.0) <= 0.0:
+        return 0.0
+    # Beyond this the first term alone is below delta.
+    high = mu * (mu / 2.0 - float(ndtri(delta)))
+    return float(brentq(excess, 0.0, high, xtol=1e-12))
+
+
+def trade_off(fpr: npt.ArrayLike, mu: float) -> Floats:
+    """Return the highest true positive rate that mu-Gaussian privacy allows."""
+    tpr: Floats = ndtr(ndtri(fpr) + mu)
+    return tpr
+
+
+def _split(scores: Floats) -> tuple[Floats, Floats]:
+    cut = max(_FEWEST // 2, round(_PILOT * len(scores)))
+    return scores[:cut], scores[cut:]
+
+
+def _threshold(
+    absent: Floats, present: Floats, middle: float, trials: int, delta: float, risk: float
+) -> float:
+    """Return a threshold that suits the bound on epsilon, from the trials of the pilot."""
+    # Ratios of error rates are largest in the tails, where there is little to count. The
+    # distance is that for the Gaussian curve which the pilot suggests: trying thresholds would
+    # need far more trials. Then the better tail is taken.
+    shares = np.geomspace(1e-5, 0.5, 60)
+    # Half an error more than were counted: no rate is 0 or 1.
+    fpr = (np.sum(absent > middle) + 0.5) / (len(absent) + 1.0)
+    fnr = (np.sum(present <= middle) + 0.5) / (len(present) + 1.0)
+    missed = 1.0 - trade_off(shares, gaussian_mu(fpr, fnr))
+    expected = [
+        _epsilon(_upper(a * trials, trials, risk), _upper(b * trials, trials, risk), delta)
+        for a, b in zip(shares, missed, strict=True)
+    ]
+    share = float(shares[np.argmax(expected)])
+    tails = np.quantile(absent, 1.0 - share), np.quantile(present, share)
+    return float(max(tails, key=lambda t: _epsilon(*_limits(absent, present, t, risk), delta)))
+
+
+def _limits(
+    absent: Floats, present: Floats, threshold: float, risk: float
+) -> tuple[float, float]:
+    """Return upper confidence limits of the error rates of ``score > threshold``."""
+    wrong, missed = int(np.sum(absent > threshold)), int(np.sum(present <= threshold))
+    return _upper(wrong, len(absent), risk), _upper(missed, len(present), risk)
+
+
+def _upper(count: float, trials: int, risk: float) -> float:
+    """Return the Clopper-Pearson upper limit of a probability."""
+    return float(betainccinv(count + 1.0, trials - count, risk)) if count < trials else 1.0
+
+
+def _epsilon(fpr: float, fnr: float, delta: float) -> float:
+    """Return the smallest epsilon, at least 0, that allows these error rates."""
+    one, other = (1.0 - delta - fnr) / fpr, (1.0 - delta - fpr) / fnr
+    return math.log(max(one, other, 1.0))

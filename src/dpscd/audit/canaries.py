@@ -1,49 +1,51 @@
-"""Records made to be found: each alone on its feature, its step clipped every time.
+"""Records made to be found, and the likelihood ratios that find them.
 
-A canary's row is the longest allowed, along a feature that no other record uses, so its
-coordinate of the shared vector is moved by it and by noise alone, and canaries of one
-run do not interact. Its step is *saturated*: for every dual and every shared vector that
-can occur, it is longer than the clip, so its contribution is always the whole clip. That is
-the worst record there is: a constant contribution attains the bound that is accounted.
+A canary's row is the longest allowed, along a feature that no other record uses, so canaries
+of one run do not interact. Its step is *saturated*: longer than the clip whatever its dual and
+the shared vector, so it contributes the whole clip whenever it is drawn, which is the worst
+that a record can do. A claim covers every `lam` and every `travel`, so the audit chooses them:
+with a short travel duals stay near zero, and with a large `lam` predictions do. The rows of a
+canary that is a person are all alike; clipped together they contribute the clip.
 
-A claim of privacy covers every `lam` and every `travel`, so the audit chooses them. With
-``steps clip = travel / rate <= travel n <= 1/8`` a canary's dual stays within 1/8 of zero
-whatever the lots, and with a large `lam` predictions stay there as well. From such a state
-every loss wants to move its dual by far more than 1/8, hence more than the clip.
+The adversary knows the records, the code and everything released; only participation, lots
+and duals are hidden. Every release is a sum plus Gaussian noise of a known deviation, given
+earlier ones, and a canary's contribution is known, so its log-likelihood ratio of present to
+absent is known too. Only numbers that no other canary moves are used: canaries of one fit are
+then independent trials. Numbers that all share (the mean of labels, their spread, the constant
+column) would add little to each and make them dependent.
 
-Where persons are the unit a canary is a person, all of whose rows are such a row: each of them
-would be clipped by itself, and all pull the same way. Clipped together they contribute the
-clip, which is what is accounted; clipped one by one they would contribute it once a row.
+A likelihood ratio is the best attack on a mechanism that is as it claims to be. Noise missing
+from a part shows little in the whole and much in an attack on that part, so releases and their
+parts are also attacked one by one.
 """
 
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.special import gammaln
 
+from dpscd.audit.audit import Bools, Floats, Statistic
 from dpscd.errors import ParameterError
-from dpscd.kernels.draws import LARGEST_NORMAL, shuffle
-from dpscd.losses import dual_step
+from dpscd.kernels.dual import Records, plain_steps, shorten
+from dpscd.kernels.rows import MARGIN
+from dpscd.model.fit import Fit
 from dpscd.persons import SHARE, PersonFacts
-from dpscd.privacy.random import Purpose, SecureSource, SeededSource, Source
 from dpscd.privacy.relation import Relation
-from dpscd.releases.training import Training
+from dpscd.problem import Problem, labels_of, rows_of
+from dpscd.releases.bounds import Bounds
+from dpscd.releases.moments import Moments
+from dpscd.releases.training import Pilot, Training
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 #: Regularisation of an audit, in units of the squared row bound: predictions vanish.
 SATURATING_LAM = 1e9
 
-#: Default number of rows of a canary that is a person.
-PERSON_ROWS = 5
-
-_NEAR = 1.0 / 8.0
+_CLIPPED = 1.0 - 2.0**-18
 _ORDINARY_FEATURES = 4
 
 
@@ -71,10 +73,23 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class Game:
-    """Which records an audit is played with."""
+class Suspects:
+    """The canaries as they are given to a fit; number k has feature k to itself."""
 
-    canaries: int = 1000  # in one run, each on a feature of its own
+    X: Any  # rows in the user's units, one for each canary; of a person, any of its rows
+    labels: Floats
+    # rows and labels in the place of absent canaries (replace-one), or None
+    absent: tuple[Any, Floats] | None = None
+    # the cell of the first histogram of bounds that is a canary's own
+    cells: Ints | None = None
+    weights: tuple[float, float] = (1.0, 1.0)  # as :func:`row_weights` returns them
+
+
+@dataclass(frozen=True)
+class Population:
+    """Canaries and other records of a run, or persons with all their rows."""
+
+    canaries: int = 1000  # each on a feature of its own; these features come first
     ordinary: int = 100  # other records, on features of their own, that no canary meets
     # For each canary, records on its feature that pull the other way. They hide it under
     # Poisson sampling, and give it away when lots have a fixed size.
@@ -98,7 +113,7 @@ class Game:
 
     @property
     def features(self) -> int:
-        """Number of features; the first ones belong to the canaries, one each."""
+        """Number of features."""
         return self.canaries + (_ORDINARY_FEATURES if self.ordinary else 0)
 
     def dataset(self, present: Bools, relation: Relation, row_bound: float) -> Dataset:
@@ -128,6 +143,21 @@ class Game:
         X = sparse.csr_array(sparse.vstack([rows, others]))
         starts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
         return Dataset(X, targets, weights[owner], present, starts)
+
+    def suspects(
+        self, relation: Relation, row_bound: float, labels: Floats, *, dense: bool = False
+    ) -> Suspects:
+        """Return the canaries as the adversary knows them; of a person one row."""
+        there = np.ones(self.canaries, dtype=bool)
+
+        def rows(present: Bools) -> Any:
+            data = self.dataset(present, relation, row_bound)
+            block = 1 + self.companions
+            X = data.X[data.starts[: self.canaries * block : block]]
+            return X.toarray() if dense else X
+
+        absent = (rows(~there), labels) if relation.absent == "other" else None
+        return Suspects(rows(there), labels, absent)
 
     def _sizes(self, present: Bools, relation: Relation) -> Ints:
         """Return how many rows each record (one, or none) or each person has."""
@@ -161,75 +191,183 @@ def row_weights(persons: PersonFacts | None, rows: int) -> tuple[float, float]:
     return weight, weight * min(rows, persons.most)
 
 
-def saturating_travel(n: int, person_rows: int | None = None) -> float:
-    """Return a travel at which no dual can leave 1/8, whichever lots are drawn."""
-    # A dual of a person's row is compared with the row's weight, which may be 1 over the rows.
-    return _NEAR / (n * (person_rows or 1))
+@dataclass(frozen=True)
+class Walk:
+    """The released path of one training."""
+
+    problem: Problem  # public; standardised by earlier releases
+    training: Training
+    # The count of steps done and the shared vector then, of shape (outputs, width): after every
+    # step, or after every epoch where noise is lazy.
+    seen: list[tuple[int, Floats]] = field(default_factory=list)
+
+    def increments(self) -> Iterator[tuple[int, Floats]]:
+        """Yield the number of steps, and the shared vector's move over them."""
+        step, vector = 0, np.zeros_like(self.seen[0][1])
+        for then, found in self.seen:
+            yield then - step, found - vector
+            step, vector = then, found
 
 
-def check_saturated(training: Training, records: int, person_rows: int | None = None) -> float:
-    """Return the least ratio of a step of a canary's row to the clip.
+class Path:
+    """An observer of a fit, which keeps the path of each training."""
 
-    Steps fall with the dual and with the prediction, so the shortest is the one at the
-    largest of both. The dual is at most steps times clip; a coordinate of the shared
-    vector at most steps times (the clips of all records and the largest noise); a
-    record of length 1 meets at most two coordinates, its feature and the constant.
+    pause: int | None = 1
 
-    The rows of a person move together by a clip at most, so no row's dual by more. All numbers
-    of rows up to `person_rows` are tried: those of who stands in a canary's place. If each row
-    alone would be clipped, so are those that step together, which pull the same way.
+    def __init__(self) -> None:
+        self.walks: list[Walk] = []
+
+    def begins(self, problem: Problem, training: Training) -> None:
+        """Begin the path of a training."""
+        self.walks.append(Walk(problem, training))
+
+    def moved(self, steps: int, shared: Floats) -> None:
+        """Keep the shared vector."""
+        self.walks[-1].seen.append((steps, shared))
+
+
+def evidence(fit: Fit, path: Path, suspects: Suspects, model: Floats) -> list[Statistic]:
+    """Return the ratios of all releases together, the `model` alone, and each release."""
+    answers, walks = iter(fit.answers), iter(path.walks)
+    found = []
+    whole = np.zeros(len(suspects.labels))
+    for release in fit.plan.releases:
+        answer, *_ = [next(answers) for _ in release.at]
+        parts: dict[str, Floats] = {}
+        if isinstance(release, Bounds) and suspects.cells is not None:
+            parts = {"": _bounds(release, answer, suspects.cells)}
+        elif isinstance(release, Moments):
+            mean, square = _moments(release, answer, path.walks[-1].problem, suspects)
+            parts = {"": mean + square, "means": mean, "squares": square}
+        elif isinstance(release, Training):
+            parts = path_ratios(next(walks), suspects)
+        what = "pilot" if isinstance(release, Pilot) else release.what
+        for part, scores in parts.items():
+            found.append(Statistic(f"{what} {part}".strip(), scores, release.cost))
+        whole += parts.get("", 0.0)
+    return [Statistic("all releases", whole), Statistic("model alone", model), *found]
+
+
+def _bounds(release: Bounds, histogram: Floats, cells: Ints) -> Floats:
+    """Return the ratios of a count of one in a bin that is otherwise empty."""
+    shift = np.full((1, len(cells)), MARGIN / np.sqrt(release.columns))
+    return _gaussian(histogram[:1, cells], shift, 0.0, release.noise_multiplier)
+
+
+def _moments(
+    release: Moments, noisy: Floats, problem: Problem, suspects: Suspects
+) -> tuple[Floats, Floats]:
+    """Return the ratios of a canary's own mean, and of its mean square."""
+
+    def contribution(X: Any) -> Floats:
+        own = problem.plain_rows(X).factor * _own(X)
+        found: Floats = MARGIN * np.sqrt(0.5) * np.stack([own, own * own])
+        return found[:, None]
+
+    there = contribution(suspects.X)
+    absent = np.zeros_like(there)
+    if suspects.absent is not None:
+        absent = contribution(suspects.absent[0])
+    seen, noise = noisy[:, None, : len(suspects.labels)], release.noise_multiplier
+    mean, square = (_gaussian(seen[k], there[k], absent[k], noise) for k in (0, 1))
+    return mean, square
+
+
+def _gaussian(seen: Floats, there: Floats, absent: Any, std: float) -> Floats:
+    """Return the ratio of two Gaussians of one deviation, numbers along the first axis."""
+    middle = (there + absent) / 2.0
+    ratio: Floats = ((seen - middle) * (there - absent)).sum(axis=0) / std**2
+    return ratio
+
+
+def path_ratios(walk: Walk, suspects: Suspects) -> dict[str, Floats]:
+    """Return the ratios of increments of a canary's own coordinates, and of each output's."""
+    there = saturated_shifts(walk, suspects, suspects.X, suspects.labels)
+    absent = None
+    if suspects.absent is not None:
+        absent = saturated_shifts(walk, suspects, *suspects.absent)
+    outputs = range(len(there))
+    parts = {"": list(outputs)}
+    if len(outputs) > 1:
+        parts |= {f"output {k + 1}": [k] for k in outputs}
+    found = {part: np.zeros(len(suspects.labels)) for part in parts}
+    rate, std = walk.training.rate, walk.training.noise.std
+    for steps, moved in walk.increments():
+        for part, own in parts.items():
+            seen = moved[own, : len(suspects.labels)]
+            found[part] += step_ratios(seen, there[own], rate, std, steps)
+            if absent is not None:
+                found[part] -= step_ratios(seen, absent[own], rate, std, steps)
+    return found
+
+
+def step_ratios(own: Floats, shift: Floats, rate: float, std: float, steps: int = 1) -> Floats:
+    """Return the log-ratio to noise alone of canaries that are drawn at random in each step.
+
+    `own` are the moves of each canary's coordinates, one output in each row, `shift` those of
+    a canary that is drawn. By the lemma of Neyman and Pearson their sum over a path is the
+    most powerful statistic of it where shifts never change.
     """
-    problem, persons = training.facts.problem(training.lam), training.facts.persons
-    largest = training.steps * training.clip
-    noise = LARGEST_NORMAL * training.noise.std + training.noise.grid
-    reach = 2.0 * training.steps * (records * training.clip + noise)
-    curvature = training.constants(problem.strength).separability / problem.strength
-    shortest = math.inf
-    for rows in range(1, (person_rows or 1) + 1):
-        weight, mass = row_weights(persons, rows)
-        step = dual_step(
-            problem.loss, reach / problem.strength, largest / weight, 1.0, mass * curvature
-        )
-        shortest = min(shortest, weight * float(step))
-    if not shortest > training.clip:
-        raise ParameterError(
-            f"travel={training.travel:g} and lam={training.lam:g} leave steps of the canary "
-            "unclipped; an audit needs a smaller travel or a larger lam."
-        )
-    return shortest / training.clip
+    # Over several steps it is drawn a binomial number of times.
+    times = np.arange(steps + 1)[:, None]
+    chances = gammaln(steps + 1) - gammaln(times + 1) - gammaln(steps - times + 1)
+    chances = chances + times * np.log(rate)
+    if rate < 1.0:
+        chances = chances + (steps - times) * np.log1p(-rate)
+    else:
+        chances, times = chances[-1:], times[-1:]
+    along, square = (own * shift).sum(axis=0), np.square(shift).sum(axis=0)
+    exponents = (times * along - times**2 * square / 2.0) / (steps * std**2)
+    ratio: Floats = np.logaddexp.reduce(chances + exponents, axis=0)
+    return ratio
 
 
-def source_of(run: str, random_state: int | None) -> Source:
-    """Return a fresh source, seeded by the name of a run if there is a `random_state`."""
-    return SecureSource() if random_state is None else SeededSource(run.encode())
+def saturated_shifts(walk: Walk, suspects: Suspects, X: Any, labels: Floats) -> Floats:
+    """Return how far each canary, or replacement, moves its coordinate when drawn, per output.
+
+    ParameterError is raised if a step is not clipped at the first or the last possible state.
+    """
+    problem, plan = walk.problem, walk.training
+    numbers = plan.constants(problem.strength)
+    rows = problem.rows(X)
+    inner = labels
+    if problem.outputs == 1:
+        inner = labels_of(problem, rows_of(problem, X), labels)
+    weight, mass = suspects.weights
+    records = Records(inner, np.full(len(inner), weight))
+    own = rows.factor * _own(_values(X, rows))
+    shifts = np.empty((problem.outputs, len(inner)))
+    steps = np.empty(problem.outputs)
+    last = walk.seen[-1][1].copy()
+    begin, end = np.zeros((2, len(inner), problem.outputs))
+
+    def step(i: int, shared: Floats, dual: Floats) -> None:
+        plain_steps(problem.loss, rows, records, numbers, shared, dual, i, mass, steps)
+        shorten(steps, rows.norm[i], numbers.clip)
+
+    for i in range(len(inner)):
+        step(i, np.zeros_like(last), begin)
+        shifts[:, i] = steps * own[i]
+        first = steps.copy()
+        end[i] = plan.steps * first
+        step(i, last, end)
+        shortest = rows.norm[i] * min(np.linalg.norm(first), np.linalg.norm(steps))
+        if not (shortest >= _CLIPPED * plan.clip and first @ steps > 0.0):
+            raise ParameterError(
+                f"travel={plan.travel:g} and lam={plan.lam:g} leave steps of a canary "
+                "unclipped; an audit needs a smaller travel or a larger lam."
+            )
+    return shifts
 
 
-def draw_world(source: Source, canaries: int, odd: int) -> tuple[Bools, int]:
-    """Draw which canaries are present, half of them, and a seed for what is run with them."""
-    # `odd`, 0 or 1, says which half of an odd number is larger: with one canary, whether it is
-    # present.
-    words = source.words(Purpose.ORDER, 0, 1, canaries + 1)[0]
-    order = np.arange(canaries)
-    shuffle(words[:-1], order)
-    return order < (canaries + odd) // 2, int(words[-1] >> np.uint64(1))
+def _values(X: Any, rows: Any) -> Any:
+    """Return the matrix of the rows' values, standardised or not."""
+    if not hasattr(X, "indptr"):
+        return rows.values
+    return type(X)((rows.values, rows.indices, rows.indptr), shape=X.shape)
 
 
-def drawn_worlds(
-    name: str,
-    canaries: int,
-    trials: int,
-    random_state: int | None,
-    progress: Callable[[int], None] | None,
-) -> Iterator[tuple[Bools, int | None]]:
-    """Yield which canaries a run has, and its seed, until each world has seen `trials`."""
-    if trials < 1:
-        raise ParameterError(f"trials={trials!r} must be a positive integer.")
-    have, run = np.zeros(2, dtype=np.int64), 0
-    while have.min() < trials:
-        source = source_of(f"front door {random_state}, {name} {run}", random_state)
-        present, seed = draw_world(source, canaries, run % 2)
-        yield present, seed if source.seeded else None
-        have += (present.sum(), (~present).sum())
-        run += 1
-        if progress is not None:
-            progress(canaries)
+def _own(X: Any) -> Floats:
+    """Return the entry of each canary's row at its own feature."""
+    found = X[:, : X.shape[0]].diagonal()
+    return np.asarray(found, dtype=np.float64).ravel()

@@ -1,6 +1,5 @@
-"""Figures, which need the extra ``plot``: of a column's effect, and of an audit."""
+"""Figures of a column's effect, which need the extra ``plot``."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -8,12 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpscd.audit.audit import AuditResult
-from dpscd.audit.bounds import claimed_mu, trade_off
 from dpscd.estimators.purpose import clear_words
 from dpscd.preprocessing.declarations import Column, Cross
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
+_COLOUR = "#0072b2"
 _ACROSS = 100  # letters of a line below
 
 
@@ -55,10 +52,10 @@ def _curve(axes: Any, shape: pd.DataFrame, column: Column) -> None:
         values = np.log1p(values)
     effect, band = shape["effect"].to_numpy(), shape["band"].to_numpy()
     flat = column.shape == "steps" or (column.bins and not column.shape)
-    ends = {"color": _COLOURS[0], "alpha": 0.2, "linewidth": 0, "step": "mid" if flat else None}
+    ends = {"color": _COLOUR, "alpha": 0.2, "linewidth": 0, "step": "mid" if flat else None}
     axes.fill_between(values, effect - band, effect + band, **ends)
     style = "steps-mid" if flat else "default"
-    axes.plot(values, effect, "o-", color=_COLOURS[0], markersize=4, drawstyle=style)
+    axes.plot(values, effect, "o-", color=_COLOUR, markersize=4, drawstyle=style)
     axes.axhline(0.0, color="black", linewidth=0.8)
     axes.set_xlabel(column.name)
     axes.set_ylabel("effect")
@@ -67,7 +64,7 @@ def _curve(axes: Any, shape: pd.DataFrame, column: Column) -> None:
 def _points(axes: Any, shape: pd.DataFrame) -> None:
     places = range(len(shape))
     axes.errorbar(
-        shape["effect"], places, xerr=shape["band"], fmt="o", color=_COLOURS[0], capsize=3
+        shape["effect"], places, xerr=shape["band"], fmt="o", color=_COLOUR, capsize=3
     )
     axes.axvline(0.0, color="black", linewidth=0.8)
     axes.set_yticks(places, [str(x) for x in shape["value"]])
@@ -96,76 +93,3 @@ def _map(axes: Any, shape: pd.DataFrame, pair: Cross) -> Any:
 
 def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def audit_figure(results: Mapping[str, Mapping[str, AuditResult]], file: Path) -> None:
-    """Draw results, given by model and kind of attack; needs the extra ``plot``."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1.15, 1.0))
-    _draw_bounds(left, results)
-    _draw_roc(right, results)
-    first = _first(results)
-    figure.suptitle(
-        f"Audit at epsilon {first.epsilon_claimed:g}, delta {first.delta:g}: "
-        f"{first.trials:,} canaries in each world, {first.confidence:.0%} confidence"
-    )
-    figure.savefig(file, dpi=150)
-
-
-def _first(results: Mapping[str, Mapping[str, AuditResult]]) -> AuditResult:
-    return next(iter(next(iter(results.values())).values()))
-
-
-def _draw_bounds(axes: Any, results: Mapping[str, Mapping[str, AuditResult]]) -> None:
-    claimed = _first(results).epsilon_claimed
-    axes.axhline(claimed, color="black", linewidth=1.5, label="claimed")
-    kinds = list(next(iter(results.values())))
-    bars = [(kind, bound) for kind in kinds for bound in ("Gaussian", "Clopper-Pearson")]
-    width = 0.8 / len(bars)
-    for number, (kind, bound) in enumerate(bars):
-        name = "epsilon_lower" + ("" if bound == "Gaussian" else "_clopper_pearson")
-        heights = [getattr(by_kind[kind], name) for by_kind in results.values()]
-        places = np.arange(len(results)) + (number - (len(bars) - 1) / 2) * width
-        drawn = axes.bar(
-            places,
-            heights,
-            0.9 * width,
-            color=_COLOURS[kinds.index(kind)],
-            alpha=1.0 if bound == "Gaussian" else 0.45,
-            label=f"{kind}, {bound}",
-        )
-        axes.bar_label(drawn, fmt="%.2f", fontsize=8, padding=2)
-    axes.set_xticks(range(len(results)), list(results))
-    axes.set_ylim(0.0, 1.45 * max(claimed, axes.get_ylim()[1] / 1.1))
-    axes.set_ylabel("epsilon: claim and lower bounds")
-    axes.set_title("Claimed against measured")
-    axes.legend(fontsize=8, ncols=2, loc="upper center")
-
-
-def _draw_roc(axes: Any, results: Mapping[str, Mapping[str, AuditResult]]) -> None:
-    """Draw the advantage TPR - FPR: the ROC itself would be too close to the diagonal."""
-    first = _first(results)
-    mu = claimed_mu(first.epsilon_claimed, first.delta)
-    grid = np.linspace(0.0, 1.0, 400)
-    limit = trade_off(grid, mu) - grid
-    highest = limit.max()
-    for (model, by_kind), colour in zip(results.items(), _COLOURS, strict=False):
-        for kind, result in by_kind.items():
-            fpr, tpr = np.array(result.roc).T
-            style = "-" if kind == "white-box" else "--"
-            axes.plot(fpr, tpr - fpr, style, color=colour, lw=1.2, label=f"{model}, {kind}")
-            highest = max(highest, (tpr - fpr).max())
-    axes.plot(grid, limit, color="black", linewidth=1.5, label=f"the claim, mu = {mu:.3f}")
-    # Where the ROC of a mechanism exactly at the limit lies, point by point.
-    variance = (grid * (1.0 - grid) + (grid + limit) * (1.0 - grid - limit)) / first.trials
-    spread = 1.96 * np.sqrt(np.maximum(variance, 0.0))
-    band = {"color": "black", "alpha": 0.12, "linewidth": 0, "label": "... 95 % of samples"}
-    axes.fill_between(grid, limit - spread, limit + spread, **band)
-    axes.set_xlim(0.0, 1.0)
-    axes.set_ylim(0.0, 1.15 * highest)
-    axes.set_xlabel("false positive rate")
-    axes.set_ylabel("true positive rate - false positive rate")
-    axes.set_title("ROC against the trade-off curve of the claim")
-    axes.legend(fontsize=8, ncols=2, loc="lower center")

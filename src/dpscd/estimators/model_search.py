@@ -287,7 +287,7 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         """
         for candidate in plan.candidates:
             records.read(candidate)
-        apart = split_units(source, records.count, float(self.holdout), relation)
+        apart = self._apart(source, records.count, relation)
         best: _Run | None = None
         number, ended = 0, False
         while not ended:
@@ -302,6 +302,10 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
                 best = run
             number, ended = number + 1, coin < int(plan.search.stop * _WORD)
         return best  # type: ignore[return-value] # there is at least one run
+
+    def _apart(self, source: Source, count: int, relation: Relation) -> Any:
+        """Return which units are scored on; the others are trained on."""
+        return split_units(source, count, float(self.holdout), relation)
 
     def _keep(self, best: _Run, plan: SearchPlan, *, seeded: bool) -> None:
         """Store the model with the card of the whole search."""

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.audit.audit import audit
-from dpscd.audit.bounds import lower_bounds
-from dpscd.audit.canaries import SATURATING_LAM, Dataset, Game, draw_world
-from dpscd.audit.mechanism import LikelihoodRatio, Mechanism
+from dpscd.audit.audit import audit, draw_world, lower_bounds
+from dpscd.audit.canaries import SATURATING_LAM, Dataset, Population, step_ratios
+from dpscd.audit.fits import TrainingCase
 from dpscd.kernels.dual import Records
 from dpscd.losses import Squared
 from dpscd.privacy.random import SeededSource
@@ -48,6 +47,7 @@ OURS = "ours, duals secret, Poisson lots"
 #: Neighbours of the search for the sensitivity, and what is looked at.
 SEARCHES = ("no step", "label kept", "label kept, shared alone")
 
+# Names of metrics that are stored.
 _CLAIMED, _GAUSSIAN, _COUNTED = "claimed", "epsilon_gaussian", "epsilon_clopper_pearson"
 
 _LIMITS = ("sqrt(2) C", "sqrt(5) C = 2.2361 C", "C")
@@ -103,8 +103,8 @@ def attack_published(cell: Cell) -> Metrics:
     bounds = lower_bounds(absent, there, delta=cell.delta, confidence=parameters["confidence"])
     metrics: dict[str, Any] = {
         _CLAIMED: method.claimed_epsilon(problem, settings, cell.delta),
-        _GAUSSIAN: bounds.epsilon_gaussian,
-        _COUNTED: bounds.epsilon_clopper_pearson,
+        _GAUSSIAN: bounds.gaussian,
+        _COUNTED: bounds.clopper_pearson,
         "fpr": bounds.fpr,
         "fnr": bounds.fnr,
         "sigma": settings.sigma,
@@ -131,26 +131,26 @@ def attack_ours(cell: Cell) -> Metrics:
         lam=SATURATING_LAM, steps=steps, clip=1.0 / (8.0 * steps), averaging=0.0,
     )).calibrated()  # fmt: skip
     result = audit(
-        Mechanism.planned(plan.training),
+        TrainingCase(plan.training, game, "Mechanism, white-box"),
         trials=parameters["runs"] * game.canaries // 2,
-        game=game,
         confidence=parameters["confidence"],
         random_state=cell.seed,
     )
+    (bound,) = result.bounds
     return {
         _CLAIMED: plan.claim().epsilon,
-        _GAUSSIAN: result.epsilon_lower,
-        _COUNTED: result.epsilon_lower_clopper_pearson,
-        "fpr": result.fpr,
-        "fnr": result.fnr,
+        _GAUSSIAN: bound.gaussian,
+        _COUNTED: bound.clopper_pearson,
+        "fpr": bound.fpr,
+        "fnr": bound.fnr,
         "sigma": plan.training.noise_multiplier,
         "trials": result.trials,
     }
 
 
-def _game(parameters: Any) -> Game:
+def _game(parameters: Any) -> Population:
     canaries = parameters["canaries"]
-    return Game(canaries=canaries, ordinary=parameters["records"] - canaries)
+    return Population(canaries=canaries, ordinary=parameters["records"] - canaries)
 
 
 def _play(
@@ -167,7 +167,7 @@ def _play(
     rows, records = problem.rows(data.X), Records(data.targets, data.weights)
     count, canaries = len(data.targets), len(data.present)
     dual, shared = np.zeros(count), np.zeros(problem.width)
-    hidden = LikelihoodRatio(settings.lot_size / problem.n, clip, std, replaced=False)
+    rate = settings.lot_size / problem.n
     scores = np.zeros(canaries)
     clipped = taken = 0
     for chunk in chunks(settings, source, count, problem.width):
@@ -182,13 +182,13 @@ def _play(
             taken += int(np.sum(data.weights[ids] > 0.0))
             moved = shared[:canaries] - before
             if not visible:
-                hidden.see(moved)
+                scores += step_ratios(moved[None], np.full((1, canaries), clip), rate, std)
                 continue
             # The lot is nobody's secret: it is where the duals have changed.
             change = dual[:canaries] - dual_before[:canaries]
             lot = np.flatnonzero(change)
             scores[lot] += clip * (change[lot] + moved[lot] - clip) / std**2
-    return (scores if visible else hidden.scores), clipped / max(1, taken)
+    return scores, clipped / max(1, taken)
 
 
 def sensitivity(cell: Cell) -> Metrics:

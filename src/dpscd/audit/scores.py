@@ -1,40 +1,37 @@
-"""Audits of ``private_score(model, X, y, groups=...)``, attacked by all of its releases."""
+"""Private scores and private searches as users call them."""
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from dpscd.audit.bounds import LowerBounds, Measured, lower_bounds
-from dpscd.audit.canaries import drawn_worlds
+from dpscd.audit.audit import Bools, Floats, Statistic, World
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.classification import DPLogisticRegression
+from dpscd.estimators.classification import DPLinearSVC, DPLogisticRegression
+from dpscd.estimators.model_search import DPModelSearch
 from dpscd.estimators.private_score import PrivateScore, private_score
 from dpscd.estimators.regression import DPRidge
 from dpscd.estimators.table import TableModel
 from dpscd.model.card import PrivacyCard
 from dpscd.preprocessing.schema import Schema
-from dpscd.privacy.relation import Relation
+from dpscd.privacy.random import Source
+from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.scores.measure import Answers
 from dpscd.scores.registry import NUMBER_METRICS
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 _LOSSES = ("log_loss", "brier", "mae", "mse")  # small ones are good
 _CONFIDENT = 1e-4  # a lam with which a model is all but certain of the rows it was fitted to
 _NOBODY = -1  # a label that is no class
+_SEARCHED = 40  # records of a search, the canary among them
 
 
 @dataclass(frozen=True)
-class ScoreGame:
-    """A model that is fitted once, and the held-out records that it is scored on.
+class ScoreCase:
+    """``private_score`` of a model that is fitted once, on held-out records.
 
     A canary is a held-out record, or person, whose vector is as long as a measure has any.
     Measures that count records in cells allow many canaries, each with a cell of its own; the
@@ -52,8 +49,10 @@ class ScoreGame:
     table: bool = False  # whether the model is one of tables, and the records a table
     score: Callable[..., PrivateScore] = private_score  # what is attacked
 
+    stream: ClassVar[str] = "front door {seed}, {name}, score"
+
     @property
-    def model(self) -> type[DPLinearModel]:
+    def estimator(self) -> type[DPLinearModel]:
         """The estimator that is scored."""
         return DPRidge if self._numbers else DPLogisticRegression
 
@@ -89,10 +88,27 @@ class ScoreGame:
         estimator.set_params(classes=list(range(self.classes)))
         return estimator.fit(np.eye(self.classes)[rows], rows)
 
-    def play(self, present: Bools, seed: int | None) -> PrivateScore:
-        """Score the model as a user does, on records with the canaries that are there."""
-        label, row, who = self.records(present)
-        chosen: dict[str, Any] = {**self.claim, "metric": self.metric, "random_state": seed}
+    def trial(self, world: World) -> tuple[PrivacyTarget, list[Statistic]]:
+        """Score the records of a world; look at the noisy sum, and at the value alone."""
+        found = self._scored(world)
+        # Given the law of the noise no attack is stronger: how far the sum went a canary's way.
+        way, others = self._moves(found.card)
+        seen = (found.fit_.answers[0] - others) @ (way / np.sqrt(np.square(way).sum(axis=0)))
+        statistics = [Statistic("noisy sum", seen)]
+        if self.canaries == 1:
+            value = np.ravel(found.value)[-1:]
+            sign = -1.0 if self.metric in _LOSSES else 1.0
+            statistics.append(Statistic("value alone", sign * value))
+        return found.card.target, statistics
+
+    def _scored(self, world: World) -> PrivateScore:
+        """Score the model as a user does."""
+        label, row, who = self.records(world.present)
+        chosen: dict[str, Any] = {
+            **self.claim,
+            "metric": self.metric,
+            "random_state": world.seed,
+        }
         if self.person_rows is not None:
             chosen["groups"] = who
         if self.relation.needs_n:
@@ -126,7 +142,7 @@ class ScoreGame:
         label, row, who = np.array(found[::2] + found[1::2]).T
         return label, row, who
 
-    def suspects(self, card: PrivacyCard) -> tuple[Floats, Floats]:
+    def _moves(self, card: PrivacyCard) -> tuple[Floats, Floats]:
         """Return how each canary, in columns, moves the released sum, and the others' part."""
         measure = card.plan.main.measure
         label, row = np.array(self._pairs).T
@@ -139,13 +155,6 @@ class ScoreGame:
         own = first[persons >= self.canaries]
         own = own[row[own] < self.classes]
         return way, measure.vectors(self._known(label[own], row[own])).sum(axis=1)
-
-    def value(self, found: PrivateScore) -> Floats | None:
-        """Return the canary's score from the published value, if there is one canary."""
-        if self.canaries > 1:
-            return None
-        value = np.ravel(found.value)[-1]
-        return np.array([-value if self.metric in _LOSSES else value])
 
     @property
     def _pairs(self) -> list[tuple[int, int]]:
@@ -161,11 +170,17 @@ class ScoreGame:
         """Return labels and predictions, as an adversary with the model computes them."""
         if self._numbers:
             labels = np.where(label == _NOBODY, np.nan, 2.0 * label - 1.0)
-            return Answers(labels, self.fitted.predict(np.eye(2)[row]))
+            return Answers(labels, self._predicted[row])
+        return Answers(label, row, self._predicted[row])
+
+    @cached_property
+    def _predicted(self) -> Any:
+        """What the model says of each row: a number, or probabilities."""
+        if self._numbers:
+            return self.fitted.predict(np.eye(2))
         levels = np.arange(self.classes)
         rows = self._table(levels, levels) if self.table else np.eye(self.classes)
-        chances = self.fitted.predict_proba(rows)
-        return Answers(label, row, chances[row])
+        return self.fitted.predict_proba(rows)
 
     def _table(self, label: Any, row: Any) -> pd.DataFrame:
         levels = [f"level {k}" for k in range(self.classes)] + [None]
@@ -176,93 +191,61 @@ class ScoreGame:
         )
 
 
+class _Split(DPModelSearch):
+    """A search whose first record is always trained on, or always scored on."""
+
+    trained = True
+
+    def _apart(self, _source: Source, count: int, _relation: Relation) -> Bools:
+        scored = np.zeros(count, dtype=bool)
+        first = count - round(count * self.holdout)
+        scored[first:] = True
+        if not self.trained:
+            scored[[0, -1]] = True, False
+        return scored
+
+
 @dataclass(frozen=True)
-class ScoreResult(Measured):
-    """The result of an attack on scores."""
+class SearchCase:
+    """:class:`dpscd.DPModelSearch` over two quick candidates, on a canary and 39 records.
 
-    name: str  # what was audited
-    metric: str
-    relation: str  # which held-out records were to be distinguished
-    epsilon_claimed: float  # the claim of the card, with delta
-    delta: float
-    confidence: float  # of the bounds
-    epsilon_lower: float  # From the noisy sum: its law is Gaussian, so both are bounds.
-    epsilon_lower_clopper_pearson: float
-    value_lower: float | None  # from the value alone; None where many canaries share it
-    value_lower_clopper_pearson: float | None
-    trials: int  # canaries observed in each world
-    canaries: int  # in a score
-    scores: int  # drawn
-    person_rows: int | None  # rows of a canary that is a person; None if canaries are records
-    noise_multiplier: float  # of the release
-    seed: int | None  # None when the operating system gave the randomness
-    seconds: float
-
-    @property
-    def measured(self) -> float:
-        """The largest of the bounds."""
-        alone = max(self.value_lower or 0.0, self.value_lower_clopper_pearson or 0.0)
-        return max(super().measured, alone)
-
-
-def audit_score(
-    game: ScoreGame,
-    *,
-    trials: int = 2000,
-    confidence: float = 0.95,
-    random_state: int | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> ScoreResult:
-    """Return empirical lower bounds on the epsilon of private scores as users call them.
-
-    `trials` canaries are observed in each of the two worlds. Those of one score count as
-    independent: each has a number of its own in the released sum. `progress` is called with the
-    number of canaries observed in each score.
-
-    >>> from dpscd.audit import ScoreGame, audit_score
-    >>> game = ScoreGame("shares", "confusion", {"epsilon": 1.0}, classes=8, canaries=64)
-    >>> result = audit_score(game, trials=1000, random_state=0)
-    >>> result.epsilon_lower < result.epsilon_claimed
-    True
+    The canary is always trained on, or always scored on: given the split of the records the
+    guarantee holds for either. What is looked at is what a search leaves: the coefficient of a
+    column that only the canary has, or the score.
     """
-    start = time.perf_counter()
-    worlds: list[Bools] = []
-    sums: list[Floats] = []
-    values: list[Floats] = []
-    drawn = drawn_worlds(f"{game.name}, score", game.canaries, trials, random_state, progress)
-    for present, seed in drawn:
-        found = game.play(present, seed)
-        sums.append(found.fit_.answers[0])
-        value = game.value(found)
-        if value is not None:
-            values.append(value)
-        worlds.append(present)
-    there, card = np.concatenate(worlds), found.card
-    # Given the law of the noise no attack is stronger: how far the sum went a canary's way.
-    way, others = game.suspects(card)
-    seen = ((np.array(sums) - others) @ (way / np.sqrt(np.square(way).sum(axis=0)))).ravel()
 
-    def bounds(scores: Floats) -> LowerBounds:
-        absent, present = scores[~there][:trials], scores[there][:trials]
-        return lower_bounds(absent, present, delta=card.delta, confidence=confidence)
+    name: str
+    claim: dict[str, Any] = field(default_factory=dict)  # as of the search
+    trained: bool = True  # whether the canary is trained on, or scored on
 
-    whole, alone = bounds(seen), bounds(np.concatenate(values)) if values else None
-    return ScoreResult(
-        name=game.name,
-        metric=game.metric,
-        relation=card.relation.value,
-        epsilon_claimed=card.epsilon,
-        delta=card.delta,
-        confidence=confidence,
-        epsilon_lower=whole.epsilon_gaussian,
-        epsilon_lower_clopper_pearson=whole.epsilon_clopper_pearson,
-        value_lower=None if alone is None else alone.epsilon_gaussian,
-        value_lower_clopper_pearson=None if alone is None else alone.epsilon_clopper_pearson,
-        trials=trials,
-        canaries=game.canaries,
-        scores=len(worlds),
-        person_rows=game.person_rows,
-        noise_multiplier=card.noise_multiplier,
-        seed=random_state,
-        seconds=time.perf_counter() - start,
-    )
+    canaries: ClassVar[int] = 1
+    person_rows: ClassVar[None] = None
+    estimator: ClassVar[type[DPLinearModel]] = DPLogisticRegression
+    stream: ClassVar[str] = "front door {seed}, {name}, search"
+
+    def trial(self, world: World) -> tuple[PrivacyTarget, list[Statistic]]:
+        """Search the records of a world, and look at the best run."""
+        quick: dict[str, Any] = {"lam": 1e-2, "standardise": False, "fit_intercept": False}
+        quick |= {"classes": [0, 1], "epochs": 2, "lot_size": 20}
+        candidates = [DPLogisticRegression(**quick), DPLinearSVC(**quick)]
+        search = _Split(candidates, mean_runs=3, random_state=world.seed, **self.claim)
+        search.trained = self.trained
+        search.fit(*self.records(present=bool(world.present[0])))
+        score = search.best_score_
+        if self.trained:
+            score = float(search.best_estimator_.coef_[0, 1])
+        return search.privacy_.target, [Statistic("best run", np.array([score]))]
+
+    def records(self, *, present: bool) -> tuple[Floats, Any]:
+        """Return rows and labels; the canary, number 0, is there, or empty.
+
+        Some labels are wrong on purpose: a score at its end would be cut.
+        """
+        X = np.zeros((_SEARCHED, 2))
+        X[:, 0] = np.linspace(0.2, 0.3, _SEARCHED)
+        labels = np.ones(_SEARCHED, dtype=object)
+        labels[-4:] = 0
+        X[0] = ([0.0, 1.0] if self.trained else [0.3, 0.0]) if present else 0.0
+        if not present:
+            labels[0] = None  # an empty record counts nowhere
+        return X, labels

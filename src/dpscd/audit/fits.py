@@ -1,132 +1,168 @@
-"""Games on the public entrance: ``fit(X, y, sample_weight, groups)``, ``TableModel.fit``."""
+"""Fits as users call them, and one training by itself, attacked by all that they release."""
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from pathlib import Path as File
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from dpscd.audit.canaries import SATURATING_LAM, Game, row_weights
-from dpscd.audit.evidence import Canaries
+from dpscd.audit.audit import Bools, Floats, Statistic, World
+from dpscd.audit.canaries import (
+    SATURATING_LAM,
+    Path,
+    Population,
+    Suspects,
+    Walk,
+    evidence,
+    path_ratios,
+    row_weights,
+)
+from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.registry import kind_of
 from dpscd.estimators.sources import Given
 from dpscd.estimators.table import TableModel
+from dpscd.kernels.dual import Records
 from dpscd.preprocessing.schema import Schema
-from dpscd.privacy.relation import Relation
-from dpscd.releases.base import Observer
+from dpscd.privacy.relation import PrivacyTarget, Relation
 from dpscd.releases.bounds import bin_counts, magnitude_limits
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from dpscd.releases.training import Training
+from dpscd.solvers.dp_scd import dp_scd
 
 # What n records may move a dual by in all. Standardised rows of canaries may be a hundredth of
 # the longest row, and a dual then moves a hundred times as far as a contribution is long.
 _TRAVEL = 1e-4
 
 
-def saturating(n: int, *, rows: int | None = None, **chosen: Any) -> dict[str, Any]:
-    """Return parameters that no claim depends on and that clip canaries' steps every time.
+@dataclass(frozen=True)
+class TrainingCase:
+    """One training of records, perhaps wrong on purpose, without an estimator around it."""
 
-    Lots are a quarter of `n` records, or persons with `rows` each; `chosen` overrides or adds.
+    training: Training
+    population: Population
+    name: str = "training"
+    # what is read from the path; None: the likelihood ratio
+    statistic: Callable[[Walk], Floats] | None = None
+
+    stream: ClassVar[str] = "audit {seed}, {name}, run"
+
+    @property
+    def canaries(self) -> int:
+        """Canaries of a run."""
+        return self.population.canaries
+
+    @property
+    def person_rows(self) -> None:
+        """Canaries are records."""
+
+    def trial(self, world: World) -> tuple[PrivacyTarget, list[Statistic]]:
+        """Train on the records of a world, and look at the path."""
+        training, path = self.training, Path()
+        problem = training.facts.problem(training.lam)
+        data = self.population.dataset(world.present, training.relation, problem.row_bound)
+        records = Records(data.targets, data.weights)
+        rows = problem.rows(data.X)
+        dp_scd(problem, training, rows, records, world.source, observer=path)
+        (walk,) = path.walks
+        if self.statistic is not None:
+            return training.target, [Statistic("path", self.statistic(walk))]
+        labels = np.ones(self.canaries)
+        suspects = self.population.suspects(training.relation, problem.row_bound, labels)
+        return training.target, [Statistic("path", path_ratios(walk, suspects)[""])]
+
+
+def saturated(
+    estimator: DPLinearModel, n: int, rows: int | None, seed: int | None
+) -> DPLinearModel:
+    """Return an unfitted copy with numbers that clip every step of the canaries.
+
+    They are public, and no claim depends on them. There are `n` records, or persons with
+    `rows` each.
     """
-    return {
-        "delta": 1e-5,
-        "n": n,
-        "lot_size": max(1, n // 4),
-        "epochs": 25,
-        "lam": SATURATING_LAM,
-        "travel": _TRAVEL / (n * (rows or 1)),
-        "standardise": False,
-        "fit_intercept": False,
-        **chosen,
-    }
+    given = estimator.get_params(deep=False)
+    if not given["epsilon"] < np.inf:
+        raise ParameterError("epsilon=inf claims no privacy; there is nothing to audit.")
+    if kind_of(estimator).task == "counts":
+        raise ParameterError("counts cannot be audited: a canary's label is -1 or 1.")
+    given.update(
+        n=given["n"] or n,
+        lam=SATURATING_LAM * given["row_bound"] ** 2,
+        travel=_TRAVEL / (n * (rows or 1)),
+        ledger=None,  # an attack on made-up records spends nobody's budget
+        dataset=None,
+        verbose=0,
+        random_state=seed,
+    )
+    return type(estimator)(**given)
 
 
 @dataclass(frozen=True)
-class EstimatorGame:
-    """An estimator, and the records that it is fitted to."""
+class FitCase:
+    """``fit(X, y, sample_weight, groups)`` of an estimator, on canaries and other records.
 
-    name: str  # shown in results
-    model: type[DPLinearModel]
-    # as :func:`saturating` gives them; n defaults to the number of units of the game
-    parameters: dict[str, Any] = field(default_factory=dict)
+    What is audited is the claim of its card, with its epsilon, delta, relation, epochs and lot
+    size; what only saturates canaries is chosen by the audit. An estimator that is fitted is
+    audited by the unit of its card.
+    """
+
+    estimator: DPLinearModel
+    name: str = "fit"
     canaries: int = 1000  # records, or persons, of a fit; so are `ordinary`
     ordinary: int = 100
     dense: bool = False  # whether X is an array; CSR if not
-    classes: int = 2  # canaries are of the last class
     # Rows of a canary, if it is a person: rows come with groups, those of a person far from
     # each other. None if every row is a record by itself.
     person_rows: int | None = None
 
-    @property
-    def _game(self) -> Game:
-        return Game(self.canaries, self.ordinary, person_rows=self.person_rows)
+    stream: ClassVar[str] = "front door {seed}, {name}, fit"
+
+    def __post_init__(self) -> None:
+        persons = self.person_rows is not None
+        if (
+            hasattr(self.estimator, "fit_")
+            and self.estimator.privacy_.protected.is_person != persons
+        ):
+            raise ParameterError(
+                f"person_rows={self.person_rows!r} does not go with the card of the estimator, "
+                f"which protects {'records' if persons else 'persons'}."
+            )
 
     @property
-    def _regression(self) -> bool:
-        return not kind_of(self.model).classifies
+    def _population(self) -> Population:
+        return Population(self.canaries, self.ordinary, person_rows=self.person_rows)
 
-    def estimator(self, seed: int | None) -> DPLinearModel:
-        """Return the estimator, unfitted."""
-        given = saturating(
-            **{"n": self._game.records, "rows": self.person_rows, **self.parameters}
-        )
-        own: dict[str, Any] = (
-            {"y_bounds": (-1.0, 1.0)}
-            if self._regression
-            else {"classes": list(range(self.classes))}
-        )
-        estimator: DPLinearModel = self.model(**{**own, **given, "random_state": seed})
-        return estimator
-
-    def fit(self, present: Bools, seed: int | None, observer: Observer) -> DPLinearModel:
-        """Fit the estimator to the records, with absent canaries as the relation requires."""
-        estimator = self.estimator(seed)
-        relation = Relation.parse(estimator.relation)
-        data = self._game.dataset(present, relation, float(estimator.row_bound))
-        y: Any = data.targets
-        if not self._regression:
+    def trial(self, world: World) -> tuple[PrivacyTarget, list[Statistic]]:
+        """Fit the estimator to the records of a world, and look at all that is released."""
+        population = self._population
+        rows = self.person_rows
+        model = saturated(self.estimator, population.records, rows, world.seed)
+        relation, row_bound = Relation.parse(model.relation), float(model.row_bound)
+        data = population.dataset(world.present, relation, row_bound)
+        y, last = data.targets, 1
+        if kind_of(model).classifies:
             # +1 is the last class; the others share what is -1.
-            others = np.arange(len(y)) % (self.classes - 1)
-            y = np.where(data.targets > 0.0, self.classes - 1, others)
+            last = 1 if model.classes is None else len(model.classes) - 1
+            model.set_params(classes=list(range(last + 1)), class_weight=None)
+            y = np.where(y > 0.0, last, np.arange(len(y)) % last)
+        else:
+            model.set_params(y_bounds=(-1.0, 1.0))
         X = data.X.toarray() if self.dense else data.X
-        order, groups = data.scattered, None
-        if self.person_rows is not None:
-            groups = data.groups[order]
-        given = Given(data.weights[order], groups=groups)
-        return estimator._fit(X[order], y[order], given, observer)
-
-    def suspects(self, model: DPLinearModel) -> Canaries:
-        """Return the canaries as they are given; of a person one row: all are alike."""
-        relation = Relation.parse(model.relation)
-        there = np.ones(self.canaries, dtype=bool)
-        inner = 1.0 if self.classes == 2 else self.classes - 1.0
-        labels = np.full(self.canaries, 1.0 if self._regression else inner)
-
-        def rows(present: Bools) -> Any:
-            data = self._game.dataset(present, relation, float(model.row_bound))
-            X = data.X[data.starts[: self.canaries]]
-            return X.toarray() if self.dense else X
-
-        absent = (rows(~there), labels) if relation.absent == "other" else None
-        weights = row_weights(model.privacy_.facts.persons, self.person_rows or 1)
-        return Canaries(
-            rows(there), labels, np.arange(self.canaries), absent, row_weights=weights
+        order, path = data.scattered, Path()
+        groups = None if rows is None else data.groups[order]
+        model._fit(X[order], y[order], Given(data.weights[order], groups=groups), path)
+        labels = np.full(self.canaries, float(last))
+        suspects = replace(
+            population.suspects(relation, row_bound, labels, dense=self.dense),
+            weights=row_weights(model.privacy_.facts.persons, rows or 1),
         )
-
-    def model_scores(self, model: DPLinearModel) -> Floats:
-        """Return the canaries' coefficients: those of their class, less those of the others."""
+        # Its own coefficients of its class, less those of the others.
         coef = np.atleast_2d(model.coef_)[:, : self.canaries]
-        signs = np.full((len(coef), 1), -1.0)
-        signs[-1] = 1.0
-        scores: Floats = (signs * coef).sum(axis=0)
-        return scores
+        alone = coef[-1] - coef[:-1].sum(axis=0)
+        return model.privacy_.target, evidence(model.fit_, path, suspects, alone)
 
 
 Record = dict[str, Any]
@@ -147,8 +183,8 @@ _PERSON, _FIRST_PERSON = "who", 10_000
 
 
 @dataclass(frozen=True)
-class TableGame:
-    """An estimator, a schema, and the table that they are fitted to, with cells of all kinds.
+class TableCase:
+    """``TableModel.fit(table)`` of an estimator and a schema, with cells of all kinds.
 
     Canaries stand between ordinary records whose cells include texts of numbers, sentinels,
     None and NaN, huge numbers, values out of bounds or not listed, and several types in one
@@ -160,10 +196,8 @@ class TableGame:
     cells, and the rows of a person are not adjacent.
     """
 
-    name: str  # shown in results
-    model: type[DPLinearModel]
-    # as :func:`saturating` gives them
-    parameters: dict[str, Any] = field(default_factory=dict)
+    estimator: DPLinearModel
+    name: str = "table"
     canaries: int = 500  # canaries in a fit, and as many ordinary records, or persons
     # Whether a canary has a column of numbers of its own, which makes rows dense, rather than a
     # level of a category, which makes them sparse.
@@ -178,13 +212,15 @@ class TableGame:
     person_rows: int | None = None
     door: Callable[..., Any] = TableModel  # what is fitted, given schema and estimator
 
-    @property
-    def _regression(self) -> bool:
-        return not kind_of(self.model).classifies
+    stream: ClassVar[str] = FitCase.stream
 
     @property
-    def _relation(self) -> Relation:
-        return Relation.parse(self.parameters.get("relation", "zero-out"))
+    def _regression(self) -> bool:
+        return not kind_of(self.estimator).classifies
+
+    @property
+    def _absent(self) -> str:
+        return Relation.parse(self.estimator.relation).absent
 
     @cached_property
     def schema(self) -> Schema:
@@ -226,51 +262,43 @@ class TableGame:
         cells = {name: [record.get(name) for record in records] for name in names}
         return pd.DataFrame({name: pd.Series(x, dtype=object) for name, x in cells.items()})
 
-    def fit(self, present: Bools, seed: int | None, observer: Observer) -> TableModel:
-        """Fit the table as a user does."""
-        given = saturating(
-            **{"n": 2 * self.canaries, "rows": self.person_rows, **self.parameters}
-        )
-        estimator = self.model(**given, random_state=seed)
-        model: TableModel = self.door(self.schema, estimator)
-        table = self.table(present)
-        if not self.csv:
-            return model._fit(table, None, None, observer)
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "table.csv"
-            table.to_csv(file, index=False)
-            return model._fit(file, None, None, observer)
+    def trial(self, world: World) -> tuple[PrivacyTarget, list[Statistic]]:
+        """Fit the table of a world as a user does, and look at all that is released."""
+        ready = saturated(self.estimator, 2 * self.canaries, self.person_rows, world.seed)
+        model, path = self.door(self.schema, ready), Path()
+        table = self.table(world.present)
+        if self.csv:
+            with tempfile.TemporaryDirectory() as folder:
+                file = File(folder) / "table.csv"
+                table.to_csv(file, index=False)
+                model._fit(file, None, None, path)
+        else:
+            model._fit(table, None, None, path)
+        coef = np.ravel(model.estimator_.coef_)[: self.canaries]
+        return model.privacy_.target, evidence(model.fit_, path, self._suspects(model), coef)
 
-    def suspects(self, model: TableModel) -> Canaries:
+    def _suspects(self, model: TableModel) -> Suspects:
         """Return the canaries as rows of features, by the bounds that were released."""
         records = pd.DataFrame([self._canary(c) for c in range(self.canaries)])
         names = [column.name for column in self.schema.columns]
         rows = TableModel.transform(model, records.reindex(columns=names))
         labels = np.ones(self.canaries)
-        absent = (rows, -labels) if self._relation.absent == "other" else None
+        absent = (rows, -labels) if self._absent == "other" else None
         cells = None
         if self.private:
-            places = [
-                bin_counts([np.array([self._far(c)])], [magnitude_limits()]).argmax()
-                for c in range(self.canaries)
-            ]
-            cells = np.array(places, dtype=np.int64)
+            values = [np.array([self._far(c)]) for c in range(self.canaries)]
+            cells = np.array([bin_counts([x], [magnitude_limits()]).argmax() for x in values])
         weights = row_weights(model.privacy_.facts.persons, self.person_rows or 1)
-        return Canaries(rows, labels, np.arange(self.canaries), absent, cells, weights)
-
-    def model_scores(self, model: TableModel) -> Floats:
-        """Return the coefficients of the canaries' own features."""
-        coef: Floats = np.ravel(model.estimator_.coef_)[: self.canaries]
-        return coef
+        return Suspects(rows, labels, absent, cells, weights)
 
     def _records(self, c: int, *, there: bool) -> list[Record]:
         """Return the rows of a canary, or its replacement if it is absent."""
         own, most = self._canary(c), self.person_rows or 1
         if there:
             return [own] * most
-        if self._relation.absent == "nothing":
+        if self._absent == "nothing":
             return []
-        if self._relation.absent == "other":
+        if self._absent == "other":
             return [{**own, "target": -1 if self._regression else "no"}] * (1 + c % most)
         # What contributes nothing: an empty record, or those whose label is no class.
         keep = c % 2 == 0 and not self._regression and not self.private
