@@ -6,14 +6,14 @@ from pathlib import Path
 import dpscd
 
 GONE = {
-    "DeclaredEncoder", "DeclaredScaler", "Parties", "PlannedRelease", "Recording", "ScoreCard",
-    "Examined", "Subject", "check_fits", "check_listed",
-    "consistency", "first_releases", "in_order", "planned_releases", "recorded", "recording",
-    "run_plan", "score_card_of", "search_parts", "statements", "usual_metric", "watched",
-    "watching", "SCORE_OPTIONS", "plan_question",
-    "band_proved", "coef_noise_", "intercept_noise_",
-    "DoorResult", "EstimatorGame", "Mechanism", "ScoreGame", "ScoreResult", "TableGame",
-    "audit_door", "audit_score",
+    "Books", "Brake", "CALLED_OFF", "Crowd", "DeclaredEncoder", "DeclaredScaler", "Desk",
+    "DoorResult", "EstimatorGame", "Examined", "Mechanism", "Parties", "PlannedRelease",
+    "Recording", "SCORE_OPTIONS", "ScoreCard", "ScoreGame", "ScoreResult", "Subject",
+    "TableGame", "advance_persons", "audit_door", "audit_score", "band_proved", "check_fits",
+    "check_listed", "coef_noise_", "consistency", "fill_chances", "first_releases", "in_order",
+    "intercept_noise_", "log_chances", "plan_question", "planned_releases", "recorded",
+    "recording", "run_plan", "score_card_of", "seal", "search_parts", "statements",
+    "usual_metric", "watched", "watching",
 }  # fmt: skip
 
 

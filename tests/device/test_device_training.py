@@ -187,12 +187,12 @@ def test_the_damping_is_that_of_the_other_engine(rate, size, back):
     moves = rng.normal(size=(plan.steps, 1, D)) * size
     moves[1:] -= back * moves[:-1]
     path = np.cumsum(moves, axis=0)
-    rule, damping = DampingRule.of(plan), Damping(plan)
+    rule, other = DampingRule.of(plan), Damping(plan)
     state, found = new_damping(rule.start, jax.numpy.zeros((1, D))), []
     for t, shared in enumerate(path):
         state = damping(rule, np.int64(t), shared, state)
         found.append(float(state.separability))
-    assert found == [damping.before(t, shared) for t, shared in enumerate(path)]
+    assert found == [other.before(t, shared) for t, shared in enumerate(path)]
     assert found[-1] > found[0]
 
 

@@ -57,7 +57,7 @@ SEARCHES = [
     mistake("search: scored on the records that were trained on",
             "estimators.model_search:_one_run",
             "test_no_record_is_in_both_parts_and_none_is_lost",
-            swap("parts.scored(candidate, apart)", "parts.scored(candidate, ~apart)")),
+            swap("records.scored(candidate, apart)", "records.scored(candidate, ~apart)")),
 ]  # fmt: skip
 
 PLANS = [
