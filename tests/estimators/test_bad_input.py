@@ -19,6 +19,7 @@ from dpscd import (
     ParameterError,
     TableModel,
 )
+from dpscd.estimators.documentation import parametrised
 from dpscd.kernels.persons import MOST_ROWS
 
 NUMBER = 7654321.125  # a value of the data that must not be seen in any message
@@ -308,6 +309,15 @@ def test_labels_of_a_regression_are_not_published_as_classes():
 def test_of_an_unknown_parameter_the_right_one_is_suggested(model, given, says):
     with pytest.raises(TypeError, match=says):
         model(**given)
+
+
+@parametrised
+class Mine(DPRidge):
+    mine: object = None
+
+
+def test_a_class_of_users_own_may_have_other_parameters():
+    assert Mine(mine=[3], y_bounds=(-1.0, 1.0), epochs=1).fit(*records()).mine == [3]
 
 
 def test_too_many_parameters_are_pythons_own_error():

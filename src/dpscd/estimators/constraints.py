@@ -6,12 +6,9 @@ import math
 import os
 from typing import Any, Self
 
-import numpy as np
-
 from dpscd.errors import ParameterError, PrivacyWarning, UtilityWarning
 from dpscd.estimators.parameters import TABLE, given, is_auto
 from dpscd.estimators.validation import warn_user
-from dpscd.information import ROBUST
 from dpscd.persons import SHARE
 from dpscd.planning.forecast import noise_warning
 from dpscd.planning.rule import default_delta
@@ -53,8 +50,8 @@ def check_shared(model: Any) -> None:
             "{classes} would read the labels before they are paid for: name the classes.",
             classes=None,
         )
-    if getattr(model, "inference", False) is not False:
-        check_inference_parameters(model)
+    if getattr(model, "inference", False):
+        _check_inference_parameters(model)
 
 
 def check_budget(ledger: Any, dataset: Any, random_state: Any) -> None:
@@ -76,14 +73,9 @@ def check_budget(ledger: Any, dataset: Any, random_state: Any) -> None:
         )
 
 
-def check_inference_parameters(model: Any) -> None:
+def _check_inference_parameters(model: Any) -> None:
     """Raise ParameterError for parameters that do not go with `inference`."""
     asked = model.inference
-    if isinstance(asked, bool | np.bool_):
-        if not asked:
-            return
-    elif not (isinstance(asked, str) and asked == ROBUST):
-        raise ParameterError("{inference} must be True, False or 'robust'.", inference=asked)
     if math.isinf(model.epsilon):
         raise ParameterError(
             "{inference} needs a finite epsilon: without privacy use statsmodels, for example.",

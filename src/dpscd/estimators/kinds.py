@@ -63,31 +63,34 @@ class Integer:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few values: texts, or True and False."""
+    """One of a few values: texts, True and False."""
 
     values: tuple[str | bool, ...]
 
     @property
     def type(self) -> type:
-        """The type of the values."""
+        """The type of an option."""
         return type(self.values[0])
 
     @property
     def python(self) -> str:
         """The type in a docstring."""
-        return "bool" if self == SWITCH else f"{{{', '.join(map(repr, self.values))}}}"
+        texts = [repr(value) for value in self.values if isinstance(value, str)]
+        if len(texts) == len(self.values):
+            return f"{{{', '.join(texts)}}}"
+        return " or ".join(["bool", *texts])
 
     def holds(self, value: Any) -> bool:
         """Return whether a value is allowed."""
         import numpy as np
 
-        kinds = (bool, np.bool_) if self.type is bool else (str,)
-        return isinstance(value, kinds) and value in self.values
+        return isinstance(value, str | bool | np.bool_) and value in self.values
 
     @property
     def words(self) -> str:
         """What is allowed."""
-        return " or ".join(map(repr, self.values))
+        *first, last = map(repr, self.values)
+        return f"{', '.join(first)} or {last}"
 
 
 SWITCH = Choice((True, False))
@@ -115,6 +118,8 @@ Kind = Number | Integer | Choice | Other
 def check(name: str, value: Any, kind: Kind, words: str = "") -> Any:
     """Return a plain value, or raise ParameterError with `words` for what is allowed."""
     if kind.holds(value):
+        if isinstance(kind, Choice):
+            return kind.values[kind.values.index(value)]
         return value if isinstance(kind, Other) else kind.type(value)
     words = words or kind.words
     if name.isidentifier():

@@ -200,7 +200,7 @@ _ROWS = (
     ),
     Parameter(
         "inference",
-        Other("bool or 'robust'"),
+        Choice((True, False, "robust")),
         False,
         "Whether coefficients are to have confidence intervals.",
         "The fit is then planned for these (:meth:`conf_int`, :meth:`summary`) instead of for "
@@ -270,8 +270,9 @@ _ROWS = (
         "verbose",
         Other("int"),
         0,
-        "1 shows how many steps of the plan are done, on stderr; neither time nor data.",
-        "That code is compiled for the first time is said then, and always on a terminal.",
+        "1 shows a bar of the plan's steps on stderr; neither time nor data.",
+        "0 shows it on terminals only, where the steps are expected to take two seconds or "
+        "more. That code is compiled for the first time is said then, and on any terminal.",
     ),
 )
 
