@@ -41,8 +41,8 @@ def test_proofs_cited_in_the_code_exist():
 PUBLIC = [
     "__version__", "DPHuberRegressor", "DPLinearSVC", "DPLogisticRegression", "DPModelSearch",
     "DPPoissonRegressor", "DPRidge", "Intervals",
-    "LinkedClassifier", "TableModel", "load",
-    "private_score", "sign_model", "to_onnx", "to_sklearn", "RowScaler",
+    "LinkedClassifier", "TableModel", "evaluate", "load",
+    "plan", "private_score", "report", "sign_model", "to_onnx", "to_sklearn", "RowScaler",
     "Schema", "TableEncoder", "Ledger", "PrivacyCard", "SecretSeed", "StoredRows",
     "BudgetExceeded",
     "CalibrationError", "CardError", "DataError", "DataTypeError", "DpscdError", "LedgerError",
