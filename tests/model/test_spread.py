@@ -118,6 +118,8 @@ def test_a_loaded_model_has_the_same(tmp_path):
             "site": rng.choice(["a", "b", "c"], N),
             "stage": rng.choice(["I", "II", "III"], N),
             "smokes": rng.choice([True, False], N),
+            "hour": np.where(rng.uniform(size=N) < 0.3, np.nan, rng.integers(0, 24, N)),
+            "count": np.where(rng.uniform(size=N) < 0.3, np.nan, rng.integers(0, 5, N)),
             "ill": rng.choice(["no", "yes"], N),
         }
     )
@@ -130,6 +132,8 @@ def test_a_loaded_model_has_the_same(tmp_path):
             "site": {"kind": "category", "values": ["a", "b"], "complete": True},
             "stage": {"kind": "ordinal", "values": ["I", "II", "III"]},
             "smokes": {"kind": "boolean"},
+            "hour": {"kind": "number", "bounds": [0, 23], "integer": True, "cyclic": True},
+            "count": {"kind": "number", "bounds": [0, 4], "integer": True, "bins": 3},
         },
     }
     model = TableModel(schema, DPLogisticRegression(1.0, random_state=0, epochs=5)).fit(table)

@@ -16,6 +16,7 @@ from dpscd.losses import Hinge, Logistic, Poisson, Softmax
 from dpscd.preprocessing.invented import invented_rows
 from dpscd.problem import Floats, Problem
 from dpscd.releases.moments import Moments
+from dpscd.releases.probability import STEEP, Calibration, link_of
 from dpscd.releases.training import Training
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ _GRID = 65
 # The part of a hinge's records at the margin that the margin moves: between 1/2 and 1. They
 # are counted up to so far from it.
 _MOVED, _NEAR = 0.75, 0.25
+
+# By how much at most a released slope of probabilities corrects that of drawn records.
+_STEEPEST = 4.0
 
 NO_MOMENTS = "no moments of the features were released"
 WEIGHTED = "weights of records are not public"
@@ -77,9 +81,11 @@ class _Known:
         self.theta: Floats = self.state.shared / self.problem.strength
         self.cap = self.training.travel * (1.0 - self.training.averaging / 2.0)
         asked = [one for one in plan.releases for _ in one.at]
-        place = next(k for k, one in enumerate(asked) if isinstance(one, Moments))
-        moments = cast("Moments", asked[place])
-        self.means, self.squares, self.error = moments.estimates(fit.answers[place])
+        self.answers = {
+            one.what: (one, answer) for one, answer in zip(asked, fit.answers, strict=True)
+        }
+        moments, answer = self.answers[Moments.what]
+        self.means, self.squares, self.error = cast("Moments", moments).estimates(answer)
         # Of what noise may have made an error is taken away: rather too little curvature.
         variances = self.squares - self.means**2 - self.error
         self.variances: Floats = np.maximum(variances, 0.0)
@@ -89,7 +95,8 @@ class _Known:
         rows = self._rows()
         lengths = np.sqrt(np.square(rows).sum(axis=1))
         square = float(np.mean(lengths**2))
-        curves = self._curves(rows @ self.theta.T, lengths)
+        guesses = rows @ self.theta.T
+        curves = self._curves(guesses, lengths) * self._steepness(guesses)
         factors, chances, intercepts = [], [], []
         for own in curves.T:
             curvature = (rows * own[:, None]).T @ rows * (self.n / len(rows))
@@ -155,6 +162,21 @@ class _Known:
             rows = np.hstack([rows, tail])
         return cast("Floats", rows)
 
+    def _steepness(self, guesses: Floats) -> float:
+        """Return the released mean slope of probabilities over that of drawn records."""
+        release, answer = self.answers.get(Calibration.what, (None, np.zeros(0)))
+        if release is None or np.size(answer) != 2:
+            return 1.0
+        link, near = link_of(self.state), 1e-3
+        high, low = (
+            np.exp(link.log_probabilities(guesses[:, 0] + x)[:, 1]) for x in (near, -near)
+        )
+        drawn = float(np.mean(high - low)) / (2.0 * near)
+        noise = cast("Any", release).noise_multiplier
+        # Two errors of the released one are the least that it can be told.
+        found = max(float(np.ravel(answer)[1]), 2.0 * noise) / (self.n * STEEP)
+        return float(min(_STEEPEST, max(1.0 / _STEEPEST, found / max(drawn, 1e-9))))
+
     def _curves(self, guesses: Floats, lengths: Floats) -> Floats:
         """Return the expected curvature of each record's loss, for every output.
 
@@ -181,7 +203,7 @@ class _Known:
         if isinstance(loss, Logistic):
             low, high = weights if len(weights) else (1.0, 1.0)
             chance = 1.0 / (1.0 + np.exp(-np.clip(guesses, -50.0, 50.0)))
-            true = chance * low / (chance * low + (1.0 - chance) * high)
+            true = np.exp(link_of(self.state).log_probabilities(guesses[:, 0])[:, 1:])
             counted = high * true * (high * (1.0 - chance) < cap)
             counted = counted + low * (1.0 - true) * (low * chance < cap)
             return cast("Floats", chance * (1.0 - chance) * counted)

@@ -1,7 +1,7 @@
 """Records with the released means of features, drawn as if columns were unrelated."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ from dpscd.preprocessing.cells import MISSING, OTHER
 from dpscd.preprocessing.column_features import (
     Bounds,
     declared_bounds,
-    scaled_knots,
+    knots_of,
     width_of,
 )
 from dpscd.preprocessing.declarations import Column
@@ -88,43 +88,47 @@ def _values(
     column: Column, bounds: Bounds, mean: Floats, square: Floats, draw: _Draw
 ) -> npt.NDArray[Any]:
     """Return cells of a number, an ordinal or a boolean."""
-    absent = np.zeros(draw.records, dtype=bool)
+    shaped = bool(column.bent or column.bins or column.cyclic)
+    size = math.sqrt(0.5) if column.bent else 1.0  # of the features of a shape
+    gone = 0.0
     if column.missing == "column":
-        absent = draw.places(np.array([1.0 - mean[-1], mean[-1]])) == 1
-        mean, square = mean[:-1], square[:-1]
-    scaled = _scaled(column, bounds, mean, square, draw)
+        gone, mean, square = float(mean[-1]), mean[:-1], square[:-1]
+    elif column.missing == "average" and shaped:
+        gone = max(0.0, 1.0 - float(mean[int(column.bent) :].sum()) / size)
+    absent = draw.places(np.array([1.0 - gone, gone])) == 1
     if column.kind != "number":
         top = max(len(column.values) - 1, 1)
-        codes = np.rint((scaled + 1.0) * (top / 2.0)).astype(np.int32)
+        codes = np.rint((_line(mean, square, draw) + 1.0) * (top / 2.0)).astype(np.int32)
         return np.where(absent, MISSING, codes)
-    low, high = declared_bounds(column, bounds)
+    if shaped:
+        knots = cast("Floats", knots_of(column, bounds))
+        place = _place(column, mean[int(column.bent) :], square[int(column.bent) :], size, draw)
+    else:
+        knots = np.array(declared_bounds(column, bounds))
+        place = (_line(mean, square, draw) + 1.0) / 2.0
     if column.transform:
-        low, high = math.log1p(low), math.log1p(high)
-    values = low + (scaled + 1.0) * (high / 2.0 - low / 2.0)
+        knots = np.log1p(knots)
+    values = np.interp(place, np.arange(len(knots)), knots)
     return np.where(absent, math.nan, np.expm1(values) if column.transform else values)
 
 
-def _scaled(
-    column: Column, bounds: Bounds, mean: Floats, square: Floats, draw: _Draw
-) -> Floats:
-    """Return values between -1 and 1."""
-    if not (column.bent or column.bins):
-        spread = math.sqrt(max(float(square[0] - mean[0] ** 2), 0.0))
-        normal: Floats = np.clip(draw.rng.normal(mean[0], spread, draw.records), -1.0, 1.0)
-        return normal
-    shape = mean[1:] if column.bent else mean
-    knots = np.linspace(-1.0, 1.0, len(shape) + 1)
-    if column.kind == "number" and column.bent:
-        knots = scaled_knots(column, *declared_bounds(column, bounds))
-    place = draw.places(shape).astype(np.float64)
-    if column.shape == "smooth":
-        # Squares tell how many values lie at a knot; others lie evenly around one.
-        even = float(square[1:].sum() / max(float(mean[1:].sum()), 1e-9)) * math.sqrt(2.0)
-        away = draw.rng.uniform(size=draw.records) - draw.rng.uniform(size=draw.records)
-        away[draw.rng.uniform(size=draw.records) * (1.0 - _EVEN) < even - _EVEN] = 0.0
-        last = len(knots) - 1.0
-        place = last - np.abs(last - np.abs(place + away))
-    else:
-        place += draw.rng.uniform(size=draw.records)
-    found: Floats = np.interp(place, np.arange(len(knots)), knots)
+def _line(mean: Floats, square: Floats, draw: _Draw) -> Floats:
+    """Return values between -1 and 1 with a mean and a mean square."""
+    spread = math.sqrt(max(float(square[0] - mean[0] ** 2), 0.0))
+    found: Floats = np.clip(draw.rng.normal(mean[0], spread, draw.records), -1.0, 1.0)
     return found
+
+
+def _place(column: Column, mean: Floats, square: Floats, size: float, draw: _Draw) -> Floats:
+    """Return where values lie among the knots, or the ends of intervals, of a shape."""
+    place = draw.places(mean / size) + 0.0
+    if not (column.shape == "smooth" or column.cyclic):
+        return place + draw.rng.uniform(size=draw.records)
+    # Squares tell how many values lie at a knot; others lie evenly around one.
+    even = float(square.sum() / max(float(mean.sum()), 1e-9)) / size
+    away = draw.rng.uniform(size=draw.records) - draw.rng.uniform(size=draw.records)
+    away[draw.rng.uniform(size=draw.records) * (1.0 - _EVEN) < even - _EVEN] = 0.0
+    if column.cyclic:
+        return (place + away) % len(mean)
+    last = len(mean) - 1.0
+    return last - np.abs(last - np.abs(place + away))
