@@ -22,11 +22,11 @@ from distributed import Client, LocalCluster
 from scipy.optimize import nnls
 
 from dpscd import DPLogisticRegression
-from dpscd.estimators.sources import Given
 from dpscd.planning.facts import Facts
 from dpscd.planning.rule import _worth_a_trip
 from dpscd.privacy.random import LotsSource, SeededSource
 from dpscd.records.labels import ClassLabels
+from dpscd.records.opening import Given
 
 EPOCHS = 100
 # Lots of n / 20 and so on, and how many seeds: small lots take long.
@@ -117,11 +117,12 @@ def trip(workers, columns, steps=300):
     """Return the median seconds of a step with next to no records."""
     X, y = collections(16 * workers, columns, workers)
     model = model_of(16 * workers, 16, 0, standardise=False)
-    source, classes = model._source_of(X, y, Given(None, None, None))
     shared, seconds = np.zeros((1, columns + 1)), []
-    with source.opened(model._labels(classes), 1) as records:
-        fitting = model._fitting(records, classes, source)
-        training, pool = fitting.planned().training, records.read()._pool
+    with model._opened(X, y, Given()) as records:
+        classes = model._classes_of(records.labels)
+        fitting = model._fitting(records, classes)
+        training = fitting.planned().training
+        pool = records.read(model._labels(classes), 1)._pool
         lots_source = LotsSource.of(SeededSource(b"trips"))
         problem = fitting.facts.problem(training.lam)
         pool.begin(problem, training, lots_source, [16] * workers, None)

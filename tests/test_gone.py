@@ -6,6 +6,8 @@ from pathlib import Path
 import dpscd
 
 GONE = {
+    "ArrayDoor", "Arrays", "DaskArrays", "DaskTable", "Opened", "RecordSource", "RowSource",
+    "TableDoor", "TableFiles", "table_source",
     "Books", "Brake", "CALLED_OFF", "Crowd", "DeclaredEncoder", "DeclaredScaler", "Desk",
     "DoorResult", "EstimatorGame", "Examined", "Mechanism", "Parties", "PlannedRelease",
     "Recording", "SCORE_OPTIONS", "ScoreCard", "ScoreGame", "ScoreResult", "Subject",

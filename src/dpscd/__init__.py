@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from dpscd.model.card import PrivacyCard
     from dpscd.preprocessing.looking import Look, look
     from dpscd.preprocessing.schema import Schema
-    from dpscd.preprocessing.stored_rows import StoredRows
     from dpscd.preprocessing.transformers import RowScaler, TableEncoder
     from dpscd.privacy.ledger import Ledger
     from dpscd.privacy.random import SecretSeed
+    from dpscd.records.stored_rows import StoredRows
 
 __all__ = [
     "BudgetExceeded",
@@ -110,7 +110,7 @@ _HOMES = {
     "RowScaler": "dpscd.preprocessing.transformers",
     "Schema": "dpscd.preprocessing.schema",
     "SecretSeed": "dpscd.privacy.random",
-    "StoredRows": "dpscd.preprocessing.stored_rows",
+    "StoredRows": "dpscd.records.stored_rows",
     "TableEncoder": "dpscd.preprocessing.transformers",
     "TableModel": "dpscd.estimators.table",
 }

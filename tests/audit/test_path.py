@@ -10,7 +10,7 @@ from scipy import sparse
 import dpscd
 from dpscd import DPLinearSVC, DPLogisticRegression, DPRidge
 from dpscd.audit.canaries import Path as Observed
-from dpscd.estimators.sources import Given
+from dpscd.records.opening import Given
 from dpscd.releases.training import Training
 
 RECORDS, FEATURES = 613, 5

@@ -1,6 +1,5 @@
 """Mistakes put in on purpose: the auditor finds each, and passes the right mechanism."""
 
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -221,18 +220,20 @@ class Mistake(Wrong):
         super().__init__(right)
         self.wrong = wrong
 
-    @contextmanager
-    def opened(self, labels, threads):
-        with self.right.opened(labels, threads) as records:
-            yield replace(records, read=lambda: self.wrong(records.read()))
+    def __enter__(self):
+        records = self.right.__enter__()
+        return replace(records, read=lambda *given: self.wrong(records.read(*given)))
+
+    def __exit__(self, *error):
+        return self.right.__exit__(*error)
 
 
 def with_holder(model, wrong):
     """A model that is fitted as users do, by a holder that does one thing wrong."""
 
     class Mistaken(model):
-        def fit_source(self, source, *others, **more):
-            return super().fit_source(Mistake(source, wrong), *others, **more)
+        def fit_records(self, opened, **more):
+            return super().fit_records(Mistake(opened, wrong), **more)
 
     return Mistaken
 

@@ -22,7 +22,6 @@ from dpscd.cli import common
 from dpscd.cli.app import app
 from dpscd.cli.inspect import _Row
 from dpscd.persons import PersonFacts
-from dpscd.preprocessing.reading import TableFiles
 from dpscd.privacy.relation import RECORD, Unit
 from refits import with_facts
 
@@ -294,8 +293,8 @@ def test_no_cell_of_csv_is_a_formula():
 
 
 def test_predictions_are_made_piece_by_piece(monkeypatch):
-    for file in ("delimited.CsvFile", "reading.ParquetTable"):
-        monkeypatch.setattr(f"dpscd.preprocessing.{file}.frames.__defaults__", (None, 7))
+    for file in ("CsvFile", "ParquetTable"):
+        monkeypatch.setattr(f"dpscd.records.files.{file}.frames.__defaults__", (None, 7))
     table = people(50, seed=2)
     table.to_csv("new.csv", index=False)
     table.to_parquet("new.parquet")
@@ -412,7 +411,7 @@ def test_a_noisy_score_is_charged_before_any_value_is_used(monkeypatch):
     def fail(*_):
         raise DataError("a value was used.")
 
-    monkeypatch.setattr(TableFiles, "parsed", fail)
+    monkeypatch.setattr("dpscd.records.tables.parse", fail)
     assert "does not fit into the budget" in refused("train.csv", 2)
     people().drop(columns="age").to_csv("other.csv", index=False)
     assert "no column 'age'" in refused("other.csv")

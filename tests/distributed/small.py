@@ -3,8 +3,8 @@
 import dask.array as da
 import numpy as np
 
-from dpscd.records.door import ArrayDoor
 from dpscd.records.labels import NumberLabels
+from dpscd.records.readers import RowReader
 
 SCHEMA = {
     "target": {"column": "won", "classes": ["no", "yes"]},
@@ -19,4 +19,4 @@ def arrays(rows=12, chunks=4):
 
 def reader(**changes):
     values = {"labels": NumberLabels(0.0, 1.0), "features": 3, "sparse": False}
-    return ArrayDoor(**{**values, **changes})
+    return RowReader(**{**values, **changes})

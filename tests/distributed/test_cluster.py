@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 
 import dask
@@ -31,11 +31,11 @@ from dpscd import (
 )
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.workers import workers_with
-from dpscd.estimators.sources import Arrays, Given, Opened
 from dpscd.model.fit import run
 from dpscd.preprocessing.schema import shaped
 from dpscd.privacy.random import LotsSource, SeededSource, source_for
-from dpscd.records.door import ArrayDoor
+from dpscd.records.readers import RowReader
+from dpscd.records.rows import Unread
 from dpscd.releases.moments import MomentsQuery
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard
@@ -59,17 +59,12 @@ def ridge(**changes):
 def here(model, X, y, *others):
     """Fit by the single-machine kernel, with the bits that divided records have."""
 
-    class Here:
-        on_dask, any_length, persons, schema = False, True, None, None
-        weighted = bool(others) and others[0] is not None
+    def read(labels, threads):  # noqa: ARG001
+        reader = RowReader(labels, X.shape[1], sparse.issparse(X))
+        return OneMachine(*reader.triples(X, y, *(others or [None]))[:3])
 
-        @contextmanager
-        def opened(self, labels, threads):  # noqa: ARG002
-            door = ArrayDoor(labels, X.shape[1], sparse.issparse(X))
-            held = OneMachine(*door.triples(X, y, *(others or [None]))[:3])
-            yield Opened(*X.shape, lambda: held)
-
-    model.fit_source(Here(), model._classes_of(y))
+    weighted = bool(others) and others[0] is not None
+    model.fit_records(nullcontext(Unread(*X.shape, read, labels=y, weighted=weighted)))
     return model
 
 
@@ -81,14 +76,13 @@ def same(found, expected):
 
 
 def planned(model, X):
-    source = Arrays(None, None, Given(), None)
-    return model._fitting(Opened(*X.shape, None), None, source).planned()
+    return model._fitting(Unread(*X.shape, None), None).planned()
 
 
 def warm_up(X, y):
     """Compile here and once what every worker will need."""
     model = ridge()
-    reader = ArrayDoor(model._labels(None), 3, False)
+    reader = RowReader(model._labels(None), 3, False)
     (part,) = partitions_of(*on_dask(X, y, 1), None)
     training = planned(model, X).training
     problem, lots = training.facts.problem(training.lam), LotsSource.of(SeededSource(b""))
@@ -233,7 +227,7 @@ def training(client, act, X, y, parts=3):
     """Train on workers; call `act` with the number of each step."""
     model = ridge()
     split = partitions_of(*on_dask(X, y, parts), None)
-    reader = ArrayDoor(model._labels(None), X.shape[1], False)
+    reader = RowReader(model._labels(None), X.shape[1], False)
     plan = planned(model, X)
     done = []
 

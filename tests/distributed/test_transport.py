@@ -29,8 +29,8 @@ from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.shard_actor import ShardActor
 from dpscd.distributed.workers import workers_with
 from dpscd.preprocessing.schema import schema_of
-from dpscd.records.door import TableDoor
 from dpscd.records.labels import ClassLabels
+from dpscd.records.readers import TableReader
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard
 from dpscd.solvers.sharded import LOST, ShardPool
@@ -313,5 +313,5 @@ def test_files_are_read_by_the_workers(tmp_path):
     model = TableModel(SCHEMA, DPLogisticRegression(epochs=1, lot_size=40, random_state=0))
     assert parquet(paths).npartitions == 2
     assert model.fit(parquet(paths)).predict(table).shape == (400,)
-    door = TableDoor(ClassLabels((0, 1)), schema_of(SCHEMA), {})
+    door = TableReader(ClassLabels((0, 1)), schema_of(SCHEMA), {})
     assert door.count(table) == 400

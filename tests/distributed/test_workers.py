@@ -29,8 +29,7 @@ from dpscd.distributed.builds import check_alike, own_build
 from dpscd.distributed.cluster import connected
 from dpscd.distributed.collections import columns_of, partitions_of
 from dpscd.distributed.shard_actor import ShardActor, StaleShardError, _room
-from dpscd.estimators.sources import Arrays, Given, Opened
-from dpscd.preprocessing.containers import is_dask
+from dpscd.records.rows import Unread, is_dask
 from dpscd.releases.moments import MomentsQuery
 from dpscd.releases.query import only_sums
 
@@ -98,7 +97,7 @@ def test_errors_of_a_worker_hold_nothing_of_the_records():
     bad = da.where(X == X, np.nan, X)
     actor = actor_of(partitions_of(bad, y, None))
     model = DPRidge(y_bounds=(0, 1), standardise=True, epochs=1, lot_size=6)
-    fitting = model._fitting(Opened(12, 3, None), None, Arrays(None, None, Given(), None))
+    fitting = model._fitting(Unread(12, 3, None), None)
     query = MomentsQuery(12, fitting.facts.problem(1.0))
     with pytest.raises(DataError, match="NaN, infinity") as caught:
         actor.ask("token", "total", query)

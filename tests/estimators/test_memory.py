@@ -3,6 +3,7 @@
 import inspect
 import json
 import sys
+from contextlib import nullcontext
 
 import dask.array as da
 import pytest
@@ -88,13 +89,12 @@ def test_nothing_of_a_collection_on_dask_is_said(monkeypatch):
 
 
 def test_nothing_of_a_source_is_said():
-    class Large:
-        bounded, on_dask, any_length, weighted, persons = 0, False, True, False, None
-        opened = staticmethod(out_of_memory)
+    class Large(nullcontext):
+        __enter__ = out_of_memory
 
     with pytest.raises(MemoryError, match="not enough memory for this fit") as error:
-        DPRidge(y_bounds=(0, 1)).fit_source(Large())
+        DPRidge(y_bounds=(0, 1)).fit_records(Large())
     assert error.value.__context__ is None
     frames = [step.frame.f_locals for step in error.traceback[1:]]
-    given = {"self", "source", "classes", "observer"}
+    given = {"self", "func", "args", "kwds"}  # of the decorator: what fit_records was given
     assert [set(names) for names in frames] == [given, {"self", "kind"}]

@@ -397,13 +397,13 @@ def test_what_is_refused(monkeypatch):
 
 @pytest.mark.full
 def test_a_table_that_changes_meanwhile_is_refused(monkeypatch):
-    real, calls = search_plan.table_source, []
+    real, calls = search_plan.open_parsed, []
 
     def changing(table, *given, **named):
         calls.append(table)
         return real(table.iloc[: -len(calls)], *given, **named)
 
-    monkeypatch.setattr(search_plan, "table_source", changing)
+    monkeypatch.setattr(search_plan, "open_parsed", changing)
     with pytest.raises(DataError, match="changed"):
         search(tables()).fit(people())
 

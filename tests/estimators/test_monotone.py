@@ -17,9 +17,9 @@ from dpscd import (
     to_sklearn,
 )
 from dpscd.estimators.shapes import BAND
-from dpscd.preprocessing.encoding import encode, feature_names
 from dpscd.preprocessing.monotone import WIDER, made_monotone
-from dpscd.preprocessing.parsing import parse
+from dpscd.records.encoding import encode, feature_names
+from dpscd.records.parsing import parse
 from dpscd.releases.moments import error_of_means
 
 N = 3000

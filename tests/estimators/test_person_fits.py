@@ -28,7 +28,7 @@ from dpscd import (
     private_score,
 )
 from dpscd.errors import LedgerError
-from dpscd.estimators.sources import Given
+from dpscd.records.opening import Given
 from dpscd.releases.rescaling import SLOPES
 
 N, D = 400, 4
@@ -195,7 +195,7 @@ def test_all_rows_of_one_person_make_a_model_of_noise():
 BAD = {
     "short": (lambda person: person[:-1], "inconsistent numbers of samples"),
     "two columns": (lambda person: np.stack([person, person], axis=1), "one"),
-    "unhashable": (lambda person: [[int(i), 1] for i in person], "hash"),
+    "lists": (lambda person: [[int(i), 1] for i in person], "neither a text nor a whole"),
     "rounded": (lambda person: person + 2.0**60, "floating-point|rounded|whole numbers"),
     "a number": (len, "one"),
     "nobody": (lambda person: [None] * len(person), "no records"),

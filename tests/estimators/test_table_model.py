@@ -27,8 +27,8 @@ from dpscd import (
     TableModel,
     UtilityWarning,
 )
-from dpscd.preprocessing.parsing import parse
 from dpscd.preprocessing.schema import Schema
+from dpscd.records.parsing import parse
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_estimators_that_do_not_fit_are_refused(table):
             TableModel(schema, estimator).fit(table)
     with pytest.raises(DataError, match="different numbers of records"):
         TableModel(SCHEMA).fit(table, table["ill"].head(3))
-    with pytest.raises(DataTypeError, match="pandas DataFrame"):
+    with pytest.raises(DataTypeError, match="pandas, polars or Arrow"):
         TableModel(SCHEMA).fit(table.to_numpy())
     with pytest.raises(NotFittedError):
         TableModel(SCHEMA).predict(table)
@@ -233,7 +233,7 @@ def test_a_fit_is_charged_before_bounds_are_released(table, tmp_path, monkeypatc
     estimator = logistic(epsilon=0.6, delta=1e-6, random_state=None, **budget)
     TableModel(schema, estimator).fit(table)
     monkeypatch.setattr(
-        "dpscd.estimators.sources.TableRecords", lambda *_: pytest.fail("data were used")
+        "dpscd.records.opening.TableRecords", lambda *_: pytest.fail("data were used")
     )
     with pytest.raises(BudgetExceeded):
         TableModel(schema, estimator).fit(table)

@@ -6,7 +6,7 @@ import pytest
 
 from dpscd import DPLogisticRegression, DPRidge, Schema, TableModel, load, to_sklearn
 from dpscd.estimators.table_answers import as_average, averages_in
-from dpscd.preprocessing.encoding import levels_of
+from dpscd.records.encoding import levels_of
 
 N = 30_000
 COLUMNS = {

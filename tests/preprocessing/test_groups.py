@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpscd import DPLogisticRegression, Schema, SchemaError, TableModel, load, look
-from dpscd.preprocessing.cells import MISSING, OTHER
-from dpscd.preprocessing.parsing import parse
+from dpscd.records.cells import MISSING, OTHER
+from dpscd.records.parsing import parse
 
 
 def schema(column, target=None):

@@ -14,8 +14,8 @@ import dpscd
 from dpscd import DataError, DataTypeError, Look, ParameterError, Schema, SchemaError
 from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.looking import NOT_PRIVATE, REPAIRS, percent
-from dpscd.preprocessing.parsing import other_delimiter
 from dpscd.preprocessing.tallies import dotted, spelling_of
+from dpscd.records.parsing import other_delimiter
 
 SCHEMA = {
     "table": {"person": "who"},

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from dpscd import Schema, SchemaError
 from dpscd.preprocessing import schema_checks
 from dpscd.preprocessing.column_features import width_of
-from dpscd.preprocessing.encoding import encode, feature_names, is_sparse, levels_of
-from dpscd.preprocessing.parsing import parse
 from dpscd.preprocessing.schema import pair_intervals, shaped
+from dpscd.records.encoding import encode, feature_names, is_sparse, levels_of
+from dpscd.records.parsing import parse
 
 TARGET = {"column": "y", "classes": ["0", "1"]}
 COLUMNS = {

@@ -24,8 +24,8 @@ from dpscd import (
     to_sklearn,
 )
 from dpscd.model.file import _checksum
-from dpscd.records.door import TableDoor
 from dpscd.records.labels import NumberLabels, from_trained, trained_bounds, trained_labels
+from dpscd.records.readers import TableReader
 
 PRICE = {
     "target": {"column": "price", "bounds": [0, 1_000_000], "transform": "log1p"},
@@ -64,7 +64,7 @@ def test_a_label_is_moved_to_its_bounds_and_then_transformed_by_itself(values):
 
 
 def test_triples_have_labels_on_the_scale_of_training():
-    door = TableDoor(NumberLabels(*trained_bounds(TARGET)), SCHEMA, {})
+    door = TableReader(NumberLabels(*trained_bounds(TARGET)), SCHEMA, {})
     table = pd.DataFrame({"size": 1, "price": [0, np.e - 1, -7, 1e9, "x", "inf"]}, dtype=object)
     found = door.records(table)
     np.testing.assert_allclose(found.labels[:4], [0.0, 1.0, 0.0, np.log1p(1e6)])

@@ -72,7 +72,7 @@ def test_fitting_reads_no_value():
 
 
 def test_what_a_table_encoder_cannot_do_is_said():
-    with pytest.raises(DataTypeError, match="pandas DataFrame"):
+    with pytest.raises(DataTypeError, match="pandas, polars or Arrow"):
         TableEncoder(SCHEMA).fit(np.zeros((2, 2)))
     with pytest.raises(SchemaError, match="no column 'a'"):
         TableEncoder(SCHEMA).fit(TABLE.drop(columns="a"))

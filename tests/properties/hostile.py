@@ -13,7 +13,7 @@ from kinds import FAMILIES, NUMBERS, SECRET, STRANGE, TEXTS, Cells
 from scipy import sparse
 
 from dpscd.errors import DataError
-from dpscd.preprocessing.refusals import REFUSALS
+from dpscd.records.refusals import REFUSALS
 
 EXAMPLES = int(os.environ.get("DPSCD_DOOR_EXAMPLES", "200"))
 DOOR = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))

@@ -1,41 +1,41 @@
 """How these tests open records: the only place of theirs that knows it."""
 
-from dpscd.preprocessing.cells import text_of
-from dpscd.preprocessing.columns import as_column, codes, numbers
-from dpscd.preprocessing.delimited import CsvFile
-from dpscd.preprocessing.identifiers import Numbering, person_codes, person_keys
-from dpscd.preprocessing.parsing import parse
-from dpscd.records.door import ArrayDoor, TableDoor
+from dpscd.records.cells import text_of
+from dpscd.records.columns import as_column, codes, numbers
+from dpscd.records.files import CsvFile
+from dpscd.records.identifiers import Numbering, person_codes, person_keys
 from dpscd.records.labels import ClassLabels
-from dpscd.records.tables import table_source
+from dpscd.records.parsing import parse
+from dpscd.records.readers import RowReader, TableReader
+from dpscd.records.tables import open_parsed
 
 TWO = ClassLabels((0, 1))
 
 
 def rows_reader(labels=TWO, features=2, *, sparse=False):
     """Return what makes triples of rows, labels and, if given, weights and exposures."""
-    return ArrayDoor(labels, features, sparse).triples
+    return RowReader(labels, features, sparse).triples
 
 
 def rows_part_reader(labels=TWO, features=2):
     """Return what makes triples of a partition of these, where a worker has it."""
-    return ArrayDoor(labels, features, False).records
+    return RowReader(labels, features, False).records
 
 
 def table_part_reader(schema, labels):
     """Return what makes triples of a partition of a table, where a worker has it."""
-    return TableDoor(labels, schema, {}).records
+    return TableReader(labels, schema, {}).records
 
 
 def table_reader(schema, labels):
     """Return what makes triples of a table in any container, and of a target if it is apart."""
-    door = TableDoor(labels, schema, {})
-    return lambda table, y=None: door.records(table_source(table, schema, y).parsed())
+    read = table_part_reader(schema, labels)
+    return lambda table, y=None: read(open_parsed(table, schema, y).read())
 
 
 def has_sparse_rows(schema, labels):
     """Return whether rows of a table are sparse, which follows from its schema."""
-    return TableDoor(labels, schema, {}).sparse
+    return TableReader(labels, schema, {}).sparse
 
 
 def parsed(schema, table):
@@ -61,9 +61,8 @@ def numbers_in(cells, meaning):
 
 def said_by_cells(cells, meaning):
     """Return what each cell says by itself: its code, or its number."""
-    if hasattr(meaning, "value"):
-        return [meaning.value(cell) for cell in cells]
-    return [meaning.code(text_of(cell)) for cell in cells]
+    said = meaning.value if hasattr(meaning, "value") else meaning.code
+    return [said(text_of(cell)) for cell in cells]
 
 
 def persons_of(cells, missing):
@@ -74,7 +73,9 @@ def persons_of(cells, missing):
 def persons_of_parts(parts, missing):
     """Return the same of a column that is read part by part."""
     persons = Numbering(missing)
-    return [code for part in parts for code in persons.codes(part).tolist()]
+    for part in parts:
+        persons.add(part)
+    return persons.codes()
 
 
 def texts_of_persons(cells, missing):

@@ -26,7 +26,7 @@ from opening import rows_part_reader, rows_reader
 from scipy import sparse
 
 from dpscd.errors import DataError
-from dpscd.preprocessing.cells import number_of
+from dpscd.records.cells import number_of
 from dpscd.records.labels import ClassLabels, NumberLabels
 
 READ = rows_reader()

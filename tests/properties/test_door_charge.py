@@ -18,7 +18,7 @@ from dpscd import (
     SchemaError,
     TableModel,
 )
-from dpscd.preprocessing import refusals
+from dpscd.records import refusals
 
 N = 40
 X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(N, 2))

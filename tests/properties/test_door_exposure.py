@@ -13,8 +13,8 @@ from opening import rows_reader, table_part_reader
 
 from dpscd import DPPoissonRegressor, Schema
 from dpscd.errors import DataError
-from dpscd.preprocessing.refusals import REFUSALS
 from dpscd.records.labels import CountLabels
+from dpscd.records.refusals import REFUSALS
 
 READ = rows_reader(CountLabels(0.0, 9.0, 0.5, 4.0), 1)
 TARGET = {"column": "y", "bounds": [0, 9], "exposure": "years", "exposure_bounds": [0.5, 4]}

@@ -21,7 +21,7 @@ from kinds import KEEPING, NUMBERS, PERSONS, PERSONS_TYPED, Cells
 from opening import persons_of, persons_of_parts, texts_of_persons
 
 from dpscd import DataError
-from dpscd.preprocessing.identifiers import count_of, keyed_hashes, order_of
+from dpscd.records.identifiers import count_of, keyed_hashes, order_of
 
 MISSING = ("999", "NA", "?", "None")
 ODD = ["a", "a ", "A", "07", (1, 2), (1, 2.0), "1", 1, "true", 2**53, b"\xfe", "\\xff"]

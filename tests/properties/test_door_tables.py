@@ -38,8 +38,8 @@ from opening import (
 from pyarrow import parquet
 
 from dpscd import RowScaler, Schema, TableEncoder
-from dpscd.preprocessing import refusals
-from dpscd.preprocessing.cells import Grouped, Listed, NumberCells, TruthCells
+from dpscd.records import refusals
+from dpscd.records.cells import Grouped, Listed, NumberCells, TruthCells
 from dpscd.records.labels import ClassLabels, NumberLabels, trained_bounds
 
 NAMES = ("age", "sex", "grade", "smokes", "ill")

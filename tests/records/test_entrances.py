@@ -1,7 +1,6 @@
 """Containers at the door: what is accepted, and what each refusal says."""
 
 import sys
-import zipfile
 
 import numpy as np
 import pandas as pd
@@ -18,18 +17,18 @@ from dpscd import (
     SchemaError,
     TableModel,
 )
-from dpscd.preprocessing import reading, refusals
-from dpscd.preprocessing.cells import same_value
-from dpscd.preprocessing.columns import as_column
-from dpscd.preprocessing.containers import _FLAT as FLAT
-from dpscd.preprocessing.containers import RowSource, as_frame
 from dpscd.preprocessing.declarations import Layout
-from dpscd.preprocessing.reading import open_table
-from dpscd.records.door import ArrayDoor, TableDoor
+from dpscd.records import files, refusals
+from dpscd.records.cells import same_value
+from dpscd.records.columns import as_column
+from dpscd.records.files import open_table
 from dpscd.records.labels import ClassLabels, label_column, weights_of
-from dpscd.records.tables import table_source
+from dpscd.records.readers import RowReader, TableReader
+from dpscd.records.rows import _FLAT as FLAT
+from dpscd.records.rows import as_frame, open_rows
+from dpscd.records.tables import open_parsed
 
-PLAIN = ArrayDoor(ClassLabels((0, 1)), 1, False)
+PLAIN = RowReader(ClassLabels((0, 1)), 1, False)
 SCHEMA = {
     "target": {"column": "y", "classes": ["a", "b"]},
     "columns": {"z": {"kind": "boolean"}},
@@ -74,13 +73,13 @@ def refused(call, text, kind=DataError):
 
 
 def test_what_is_no_table_of_rows():
-    refused(lambda: RowSource(pa.chunked_array([[1.0]])), FLAT.format("1D array"))
-    refused(lambda: RowSource(pd.Series([1.0])), FLAT.format("one column"))
+    refused(lambda: open_rows(pa.chunked_array([[1.0]])), FLAT.format("1D array"))
+    refused(lambda: open_rows(pd.Series([1.0])), FLAT.format("one column"))
     text = "X must be a table or an array with two dimensions."
     for X in ("abc", {"a": 1}, Stubborn(), object()):
-        refused(lambda X=X: RowSource(X), text, DataTypeError)
+        refused(lambda X=X: open_rows(X), text, DataTypeError)
     for X in ([[1.0], Stubborn()], [[1.0], np.ones(2)], [[1.0], "1"]):
-        refused(RowSource(X).read, refusals.RAGGED)
+        refused(open_rows(X).read, refusals.RAGGED)
 
 
 def test_other_libraries_need_pyarrow(monkeypatch):
@@ -92,17 +91,17 @@ def test_other_libraries_need_pyarrow(monkeypatch):
 def test_sparse_matrices_that_are_none():
     pointers = sparse.csr_array([[1.0], [2.0]])
     pointers.indptr[1] = 9
-    refused(RowSource(pointers).read, refusals.NOT_CSR)
-    refused(RowSource(sparse.csr_array([[1j]])).read, refusals.COMPLEX)
+    refused(open_rows(pointers).read, refusals.NOT_CSR)
+    refused(open_rows(sparse.csr_array([[1j]])).read, refusals.COMPLEX)
     entries = sparse.coo_array([[1.0], [2.0]])
     entries.coords[0][0] = 9
-    refused(RowSource(entries).read, refusals.NOT_CSR)
+    refused(open_rows(entries).read, refusals.NOT_CSR)
 
 
 def test_sparse_matrices_of_objects():
     rows = sparse.csr_array([[1.0, 2.0]])
     rows.data = np.array(["1", True], dtype=object)
-    assert RowSource(rows).read().toarray().tolist() == [[1.0, 1.0]]
+    assert open_rows(rows).read().toarray().tolist() == [[1.0, 1.0]]
 
 
 def test_labels_and_weights_in_other_containers():
@@ -111,7 +110,7 @@ def test_labels_and_weights_in_other_containers():
     refused(lambda: label_column(5), refusals.NOT_FLAT)
     assert weights_of(2, 3).tolist() == [2.0] * 3
     refused(lambda: PLAIN.triples(np.ones((2, 1)), [0], None), refusals.UNEQUAL)
-    wider = ArrayDoor(ClassLabels((0, 1)), 2, False)
+    wider = RowReader(ClassLabels((0, 1)), 2, False)
     refused(lambda: wider.triples(np.ones((2, 1)), [0, 1], None), refusals.NOT_AS_ANNOUNCED)
 
 
@@ -137,7 +136,7 @@ def test_values_that_only_texts_could_tell_apart():
 
 def test_only_tables_have_columns_whose_bounds_are_released():
     schema = {**SCHEMA, "columns": {"z": {"kind": "number", "bounds": "private"}}}
-    door = TableDoor(ClassLabels((0, 1)), Schema.from_dict(schema), {})
+    door = TableReader(ClassLabels((0, 1)), Schema.from_dict(schema), {})
     table = pd.DataFrame({"z": ["1", None, 1.5], "y": ["a", "b", "a"]})
     (values,), _ = door.columns(table)
     np.testing.assert_array_equal(values, [1.0, np.nan, 1.5])
@@ -149,23 +148,14 @@ def test_only_tables_have_columns_whose_bounds_are_released():
 
 def test_files_have_their_target():
     with pytest.raises(ParameterError, match="files must have the target"):
-        table_source("table.csv", Schema.from_dict(SCHEMA), ["a"])
+        open_parsed("table.csv", Schema.from_dict(SCHEMA), ["a"])
 
 
 def test_files_that_are_locked(tmp_path, monkeypatch):
-    file = tmp_path / "t.zip"
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("t.csv", "a\n1\n")
-    packed = bytearray(file.read_bytes())
-    packed[packed.index(b"PK\x01\x02") + 8] |= 1
-    file.write_bytes(packed)
-    with pytest.raises(DataError, match="is encrypted"):
-        open_table(file, Layout()).names()
-
     def denied(_):
         raise PermissionError(13, "Permission denied", "t.parquet")
 
-    monkeypatch.setattr(reading, "_parquet_file", denied)
+    monkeypatch.setattr(files, "_parquet_file", denied)
     table = tmp_path / "t.parquet"
     table.write_bytes(b"PAR1")
     for question in (
@@ -184,7 +174,7 @@ def test_rows_that_wait_for_released_bounds_are_made_as_silently(monkeypatch, ep
     schema = {**SCHEMA, "columns": {"z": {"kind": "number", "bounds": "private"}}}
     table = pd.DataFrame({"z": ["1", None, 1.5] * 50, "y": ["a", "b", "a"] * 50})
     model = TableModel(schema, DPLogisticRegression(epsilon, epochs=1))
-    monkeypatch.setattr("dpscd.records.door.encode", fail)
+    monkeypatch.setattr("dpscd.records.readers.encode", fail)
     refused(lambda: model.fit(table), refusals.UNFORESEEN)
 
 
@@ -192,7 +182,7 @@ def test_an_error_that_nobody_foresaw_has_a_fixed_text(monkeypatch):
     def fail(*_):
         raise LookupError("secret 7431")
 
-    monkeypatch.setattr(ArrayDoor, "whole", fail)
+    monkeypatch.setattr(RowReader, "whole", fail)
     model = DPLogisticRegression(classes=[0, 1], epochs=1)
     refused(lambda: model.fit([[1.0], [2.0]], [0, 1]), refusals.UNFORESEEN)
     for error, expected in ((OSError("secret"), DataError), (OSError(5, "gone"), OSError)):
@@ -200,7 +190,7 @@ def test_an_error_that_nobody_foresaw_has_a_fixed_text(monkeypatch):
         def broken(*_, error=error):
             raise error
 
-        monkeypatch.setattr("dpscd.records.door.TableDoor.records", broken)
+        monkeypatch.setattr("dpscd.records.readers.TableReader.records", broken)
         with pytest.raises(expected) as caught:
             TableModel(SCHEMA).fit(pd.DataFrame({"z": [1, 0], "y": ["a", "b"]}))
         assert "secret" not in str(caught.value)

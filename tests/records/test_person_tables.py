@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from dpscd import DataError, ParameterError, Schema, SchemaError
-from dpscd.preprocessing import refusals
-from dpscd.records.tables import table_source
+from dpscd.records import refusals
+from dpscd.records.tables import open_parsed
 
 SCHEMA = Schema.from_dict(
     {
@@ -35,40 +35,40 @@ def containers(folder):
 
 def test_every_container_has_the_same_persons(tmp_path):
     for table in containers(tmp_path):
-        source = table_source(table, SCHEMA, person=True)
+        source = open_parsed(table, SCHEMA, person=True)
         assert source.count == 3
-        found = source.parsed()
+        found = source.read()
         assert found.persons.tolist() == CODES
-        assert table_source(found, SCHEMA, person=True).count == 3
-        assert table_source(found, SCHEMA).count == 5
-        plain = table_source(table, SCHEMA)
-        assert (plain.count, plain.parsed().persons) == (5, None)
+        assert open_parsed(found, SCHEMA, person=True).count == 3
+        assert open_parsed(found, SCHEMA).count == 5
+        plain = open_parsed(table, SCHEMA)
+        assert (plain.count, plain.read().persons) == (5, None)
         without = Schema.from_dict({**SCHEMA.to_dict(), "table": {}})
-        assert table_source(table, without, person=True).count == 5
+        assert open_parsed(table, without, person=True).count == 5
 
 
 def test_the_target_may_be_given_besides():
-    source = table_source(TABLE.drop(columns="y"), SCHEMA, TABLE["y"].tolist(), person=True)
+    source = open_parsed(TABLE.drop(columns="y"), SCHEMA, TABLE["y"].tolist(), person=True)
     assert source.count == 3
-    assert source.parsed().target.tolist() == [0, 1, 0, 1, 0]
+    assert source.read().target.tolist() == [0, 1, 0, 1, 0]
 
 
 def test_what_is_declared_missing_is_nobody():
     layout = {"person": "p", "missing": ["999", "7"]}
     schema = Schema.from_dict({**SCHEMA.to_dict(), "table": layout})
-    source = table_source(TABLE, schema, person=True)
+    source = open_parsed(TABLE, schema, person=True)
     assert source.count == 1
-    assert source.parsed().persons.tolist() == [-1, 0, -1, -1, -1]
+    assert source.read().persons.tolist() == [-1, 0, -1, -1, -1]
 
 
 def test_records_without_persons_are_not_taken_for_some():
-    parsed = table_source(TABLE, SCHEMA).parsed()
+    parsed = open_parsed(TABLE, SCHEMA).read()
     with pytest.raises(ParameterError, match="without their persons"):
-        table_source(parsed, SCHEMA, person=True)
+        open_parsed(parsed, SCHEMA, person=True)
     with pytest.raises(SchemaError, match="no column 'p'"):
-        table_source(TABLE.drop(columns="p"), SCHEMA, person=True)
+        open_parsed(TABLE.drop(columns="p"), SCHEMA, person=True)
     with pytest.raises(DataError) as caught:
-        table_source(TABLE.assign(p=np.float32(2**24)), SCHEMA, person=True)
+        open_parsed(TABLE.assign(p=np.float32(2**24)), SCHEMA, person=True)
     assert str(caught.value) == refusals.ROUNDED_PERSONS
 
 
@@ -77,8 +77,8 @@ def test_errors_while_persons_are_counted_say_nothing(tmp_path, monkeypatch):
         raise LookupError("secret 7431")
 
     path, *_ = containers(tmp_path)
-    monkeypatch.setattr("dpscd.preprocessing.reading.Numbering.codes", fail)
+    monkeypatch.setattr("dpscd.records.tables.Numbering.codes", fail)
     with pytest.raises(DataError) as caught:
-        table_source(path, SCHEMA, person=True)
+        open_parsed(path, SCHEMA, person=True)
     assert str(caught.value) == refusals.UNFORESEEN
     assert caught.value.__context__ is None

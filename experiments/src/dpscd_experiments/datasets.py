@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 
 from dpscd.data.adult import CATEGORIES
 from dpscd.errors import DataError, ParameterError
-from dpscd.preprocessing.encoding import encode
+from dpscd.records.encoding import encode
 from dpscd_experiments.sources import VARIABLE, find_file
 from dpscd_experiments.tables import (
     BOUNDS,

@@ -24,11 +24,11 @@ from dpscd.audit.canaries import (
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.registry import kind_of
-from dpscd.estimators.sources import Given
 from dpscd.estimators.table import TableModel
 from dpscd.kernels.dual import Records
 from dpscd.preprocessing.schema import Schema
 from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.records.opening import Given
 from dpscd.releases.bounds import bin_counts, magnitude_limits
 from dpscd.releases.training import Training
 from dpscd.solvers.dp_scd import dp_scd

@@ -10,7 +10,7 @@ from dpscd.errors import ModelFileError, ParameterError
 from dpscd.estimators.registry import MODELS
 
 if TYPE_CHECKING:
-    from dpscd.preprocessing.stored_rows import StoredRows
+    from dpscd.records.stored_rows import StoredRows
 
 LABELS = Own(list[str], "Labels of .npy files, one file for each of rows.")
 BFLOAT16 = Own(bool, "The 16 bits (uint16) of .npy files are bfloat16.")
@@ -65,7 +65,7 @@ def are_arrays(data: Sequence[str]) -> bool:
 
 def open_rows(data: Sequence[str], *, bfloat16: bool) -> "StoredRows":
     """Return the rows of files; only the headers are read."""
-    from dpscd.preprocessing.stored_rows import StoredRows
+    from dpscd.records.stored_rows import StoredRows
 
     return StoredRows(list(data), bfloat16=bfloat16)
 
@@ -77,7 +77,7 @@ def open_labels(files: Sequence[str] | None, count: int) -> Any:
     """
     import numpy as np
 
-    from dpscd.preprocessing.stored_rows import map_array
+    from dpscd.records.stored_rows import map_array
 
     if not files:
         raise ParameterError("rows in .npy files need --labels: a .npy file with one each.")

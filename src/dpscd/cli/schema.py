@@ -72,7 +72,7 @@ def init(
     with plain_errors():
         from dpscd.atomic import atomic_write
         from dpscd.preprocessing.declarations import Layout
-        from dpscd.preprocessing.reading import open_table
+        from dpscd.records.files import open_table
 
         if codebook is not None and read_values_from_data_not_private:
             raise ParameterError("with a codebook nothing is read off the records.")
@@ -148,10 +148,10 @@ def check(
     with plain_errors():
         from dpscd.preprocessing.column_features import width_of
         from dpscd.preprocessing.declarations import Cross
-        from dpscd.preprocessing.encoding import feature_names, is_sparse
-        from dpscd.preprocessing.reading import open_table
         from dpscd.preprocessing.schema import Schema, shaped_if_known
         from dpscd.preprocessing.template import undeclared_dates
+        from dpscd.records.encoding import feature_names, is_sparse
+        from dpscd.records.files import open_table
 
         found = Schema.read(file)
         if data is not None and found.has_patterns:

@@ -24,7 +24,7 @@ from dpscd.distributed.builds import check_alike, own_build
 from dpscd.distributed.collections import Partition
 from dpscd.distributed.shard_actor import ShardActor, StaleShardError
 from dpscd.errors import DataError, DpscdError, ParameterError, WorkerError
-from dpscd.preprocessing import refusals
+from dpscd.records import refusals
 from dpscd.solvers.shard import Reader
 from dpscd.solvers.sharded import LOST, Sharded, ShardPool
 

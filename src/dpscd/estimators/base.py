@@ -3,6 +3,7 @@
 import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import field, replace
 from typing import Any, Self
 
@@ -26,7 +27,6 @@ from dpscd.estimators.fitting import Fitting
 from dpscd.estimators.parameters import given, is_auto
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
-from dpscd.estimators.sources import Arrays, DaskArrays, Given, Opened, RecordSource
 from dpscd.estimators.validation import check_rows, look_at_records
 from dpscd.information import ROBUST, is_robust
 from dpscd.model.card import PrivacyCard
@@ -36,11 +36,12 @@ from dpscd.persons import SHARE, SUM, PersonFacts
 from dpscd.planning.facts import Facts
 from dpscd.planning.plan import Plan
 from dpscd.planning.rule import default_constant, worth_standardising
-from dpscd.preprocessing.containers import is_dask
-from dpscd.preprocessing.encoding import schema_facts
-from dpscd.preprocessing.refusals import redact_memory_errors
 from dpscd.privacy.relation import PrivacyTarget, Relation
+from dpscd.records.encoding import schema_facts
 from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
+from dpscd.records.opening import Given, open_records
+from dpscd.records.refusals import redact_memory_errors
+from dpscd.records.rows import Unread, is_dask
 from dpscd.releases.base import Observer
 from dpscd.solvers.on_device import array_on_host, device_name
 
@@ -156,7 +157,8 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
             rows nor are rescaled. With `groups` weights are divided by their mean over the
             person's rows.
         groups : array-like of shape (n_samples,), optional
-            Group label of each row; rows with equal labels belong to one person. The unit of
+            Group label of each row: a text, whole number or date; rows with equal labels
+            belong to one person. The unit of
             privacy is then a person with all its rows, and n is the number of persons. Rows
             without a label (None, NaN, an empty text, or "nan" or "NA", which tables count as
             missing) contribute nothing. On Dask all rows of a person must lie in one partition.
@@ -173,52 +175,56 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
     def _fit(self, X: Any, y: Any, given: Given, observer: Observer | None = None) -> Self:
         """Train on arrays; an audit's `observer` sees the released path."""
         self._check_parameters()
-        source, classes = self._source_of(X, y, given)
-        self.fit_source(source, classes, observer=observer)
-        if isinstance(source, DaskArrays):
-            self._set_features(source.features, source.names)
+        self.fit_records(self._opened(X, y, given), observer=observer)
         return self
 
     @redact_memory_errors
-    def fit_source(
-        self, source: RecordSource, classes: Any = None, *, observer: Observer | None = None
+    def fit_records(
+        self, opened: AbstractContextManager[Unread], *, observer: Observer | None = None
     ) -> Fit:
-        """Train on records that need not be arrays; names of features are left to the caller.
+        """Train on records that :func:`~dpscd.records.opening.open_records` opens.
 
-        `classes` are in the order of their codes, None for regression.
+        `n_features_in_` and the names of features of a table are left to the caller.
         """
         self._check_parameters()
-        if source.on_dask:
-            check_for_dask(self, classifies=self._kind.classifies)
         threads = threads_of(self.n_jobs)
-        with source.opened(self._labels(classes), threads) as records:
-            fitting = self._fitting(records, classes, source)
+        with opened as records:
+            classes = self._classes_of(records.labels)
+            fitting, labels = self._fitting(records, classes), self._labels(classes)
             with fitting.compiling(threads):
-                self.fit_ = fitting.run(records.read, observer)
+                self.fit_ = fitting.run(lambda: records.read(labels, threads), observer)
+        if records.workers and records.schema is None:
+            self._set_features(records.features, records.names)
         return self.fit_
 
     def planned(self, X: Any, y: Any, groups: Any, count: int) -> Plan:
         """Return the plan of a fit on `count` of these records, from public facts alone."""
-        return self.planned_on(*self._source_of(X, y, Given(groups=groups)), count)
+        return self.planned_on(self._opened(X, y, Given(groups=groups)), count)
 
-    def planned_on(self, source: RecordSource, classes: Any, count: int) -> Plan:
-        """Return the same for records that come from elsewhere than arrays."""
+    def planned_on(self, opened: AbstractContextManager[Unread], count: int) -> Plan:
+        """Return the same for records that are to be opened."""
         self._check_parameters()
-        with source.opened(self._labels(classes), 1) as records:
-            return self._fitting(replace(records, count=count), classes, source).planned()
+        with opened as records:
+            classes = self._classes_of(records.labels)
+            return self._fitting(replace(records, count=count), classes).planned()
 
-    def _source_of(self, X: Any, y: Any, others: Given) -> tuple[RecordSource, Any]:
-        """Return the records of arrays, here or on Dask, and their classes."""
+    def _opened(self, X: Any, y: Any, others: Given) -> AbstractContextManager[Unread]:
+        """Return the records of arrays, here or on Dask, to be opened."""
         persons = None if others.groups is None else self.persons_in(None)
         if persons is None:
             warn_of_split_groups()
+        if y is None:
+            raise DataError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target "
+                "y is None."
+            )
         if is_dask(X, y, *others):
             check_for_dask(self, classifies=self._kind.classifies)
-            return DaskArrays(X, y, others, persons), self._classes_of(None)
-        if self.engine == "jax":
-            X, y = array_on_host(X), array_on_host(y)
-        rows, column = look_at_records(self, X, y)
-        return Arrays(rows, column, others, persons), self._classes_of(column)
+        else:
+            if self.engine == "jax":
+                X, y = array_on_host(X), array_on_host(y)
+            X, y = look_at_records(self, X, y)
+        return open_records(X, y, others, persons=persons)
 
     def persons_in(self, column: str | None) -> PersonFacts:
         """Return what is public about persons: identified by a column, or given to `fit`."""
@@ -303,9 +309,7 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         check_shared(self)
         self._check_own_parameters()
 
-    def _fitting(
-        self, records: Opened, classes: npt.NDArray[Any] | None, source: RecordSource
-    ) -> Fitting:
+    def _fitting(self, records: Unread, classes: npt.NDArray[Any] | None) -> Fitting:
         """Return what is public about a fit."""
         n = records.count if self.n is None else int(self.n)
         if n == 0:
@@ -315,18 +319,18 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         if target.private:
             warn_of_target(target, n, records.features + int(bool(self.fit_intercept)))
         if getattr(self, "inference", False):
-            check_inference(classes, records, source)
+            check_inference(classes, records)
         facts = self.stated(
             classes,
             standardised=self._standardises(n, records.features, target),
             n=n,
             d=records.features,
-            weighted=source.weighted,
-            dense=records.dense,
-            persons=source.persons,
+            weighted=records.weighted,
+            dense=not records.sparse,
+            persons=records.persons,
             device=device_name() if self.engine == "jax" else "",
             dataset=None if self.dataset is None else str(self.dataset),
-            **({} if source.schema is None else schema_facts(source.schema)),
+            **({} if records.schema is None else schema_facts(records.schema)),
         )
         return Fitting(
             name=type(self).__name__,

@@ -15,7 +15,7 @@ from dpscd.estimators.kinds import Number, check
 from dpscd.estimators.parameters import is_auto
 from dpscd.estimators.validation import label_set, sorted_classes, warn_user
 from dpscd.link import Link
-from dpscd.preprocessing.cells import text_of
+from dpscd.records.cells import text_of
 from dpscd.records.labels import ClassLabels
 
 

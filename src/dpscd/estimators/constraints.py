@@ -100,17 +100,17 @@ def _check_inference_parameters(model: Any) -> None:
         )
 
 
-def check_inference(classes: Any, opened: Any, source: Any) -> None:
+def check_inference(classes: Any, records: Any) -> None:
     """Raise ParameterError where public facts of the records do not go with `inference`."""
     if classes is not None and len(classes) != 2:
         raise ParameterError(f"inference is for two classes, not {len(classes)}.")
-    if source.on_dask:
+    if records.workers:
         raise ParameterError("inference is not available on Dask: its many steps are small.")
-    if source.weighted:
+    if records.weighted:
         raise ParameterError("sample_weight does not go with inference.")
-    if not opened.dense:
+    if records.sparse:
         raise ParameterError("inference needs dense rows, not a sparse matrix.")
-    if source.persons is not None and source.persons.weight != SHARE:
+    if records.persons is not None and records.persons.weight != SHARE:
         raise ParameterError(
             "inference with persons needs {person_weight}: if every row counts, whoever has "
             "many is cut, and intervals would be about something else.",

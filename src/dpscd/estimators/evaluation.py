@@ -9,13 +9,13 @@ import numpy.typing as npt
 from dpscd.errors import DataError, ParameterError, SchemaError
 from dpscd.estimators.private_score import predicted_answers
 from dpscd.estimators.sklearn_compat import check_fitted
-from dpscd.estimators.sources import codes_of
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.table_answers import schema_chances
 from dpscd.metrics import class_tables, mean_auc
-from dpscd.preprocessing.refusals import NO_RECORDS, UNEQUAL, redact_errors
 from dpscd.records.labels import ClassLabels, label_column, numbers_in
-from dpscd.records.tables import table_source
+from dpscd.records.opening import codes_of
+from dpscd.records.refusals import NO_RECORDS, UNEQUAL, redact_errors
+from dpscd.records.tables import open_parsed
 from dpscd.scores.measure import Answers
 
 Persons = npt.NDArray[np.int64] | None
@@ -113,10 +113,10 @@ def evaluate(model: Any, X: Any, y: Any = None, *, groups: Any = None) -> Evalua
 
 def _of_table(model: TableModel, table: Any, y: Any) -> tuple[Answers, Persons]:
     try:
-        source = table_source(table, model.schema_, y, person=True)
+        source = open_parsed(table, model.schema_, y, person=True)
     except SchemaError:  # perhaps only the column of persons is absent
-        source = table_source(table, model.schema_, y)
-    parsed = redact_errors(source.parsed)
+        source = open_parsed(table, model.schema_, y)
+    parsed = redact_errors(source.read)
     found = predicted_answers(model, model.estimator_, parsed, parsed.target)
     if len(parsed) and hasattr(model.estimator_, "predict_proba"):
         found = found._replace(chances=schema_chances(model, parsed))

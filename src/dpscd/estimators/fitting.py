@@ -22,7 +22,6 @@ from dpscd.planning.facts import Facts
 from dpscd.planning.forecast import fit_seconds
 from dpscd.planning.plan import Plan
 from dpscd.planning.rule import plan_fit
-from dpscd.preprocessing.refusals import redact_errors
 from dpscd.privacy.accounting import library_version
 from dpscd.privacy.cost import Cost
 from dpscd.privacy.random import Source, source_for
@@ -30,6 +29,7 @@ from dpscd.privacy.relation import PrivacyTarget, Unit
 from dpscd.privacy.search import Search
 from dpscd.problem import Model, Problem
 from dpscd.progress import say_compiling, step_bar, waiting
+from dpscd.records.refusals import redact_errors
 from dpscd.releases.base import Observer
 from dpscd.solvers.on_device import check_device_plan
 from dpscd.solvers.sdca import sdca

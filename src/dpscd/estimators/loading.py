@@ -15,7 +15,7 @@ from dpscd.model.file import LOCAL, PLANNED, fit_from_bytes, read_content
 from dpscd.model.fit import Fit
 from dpscd.model.plain import refused
 from dpscd.planning.rule import as_asked
-from dpscd.preprocessing.encoding import schema_facts
+from dpscd.records.encoding import schema_facts
 from dpscd.releases.moments import Moments
 from dpscd.releases.score import Estimate
 

@@ -34,13 +34,13 @@ from dpscd.estimators.validation import warn_user
 from dpscd.model.card import PrivacyCard
 from dpscd.model.fit import run
 from dpscd.planning.plan import Plan
-from dpscd.preprocessing.refusals import redact_memory_errors
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.filters import LARGEST_EPSILON
 from dpscd.privacy.random import Purpose, SecretSeed, Source, source_for
 from dpscd.privacy.relation import RECORD, PrivacyTarget, Relation, Unit
 from dpscd.privacy.search import LEAST_STOP, search_points
 from dpscd.progress import waiting
+from dpscd.records.refusals import redact_memory_errors
 from dpscd.scores.registry import METRIC_WORDS
 
 _WORD = 2.0**64

@@ -27,10 +27,10 @@ from dpscd.planning.inference import information_noise
 from dpscd.planning.plan import Plan
 from dpscd.planning.rule import default_constant, default_delta, plan_fit, worth_standardising
 from dpscd.preprocessing.column_features import width_of
-from dpscd.preprocessing.encoding import schema_facts
 from dpscd.preprocessing.schema import Schema, lined, schema_of, shaped
 from dpscd.privacy.accounting import gaussian_multiplier
 from dpscd.privacy.relation import PrivacyTarget, Relation, remedies
+from dpscd.records.encoding import schema_facts
 from dpscd.records.labels import ClassLabels, NumberLabels
 
 if TYPE_CHECKING:

@@ -18,22 +18,22 @@ from dpscd.estimators.constraints import check_budget, delta_of
 from dpscd.estimators.fitting import Charge
 from dpscd.estimators.kinds import Integer, Number, check
 from dpscd.estimators.sklearn_compat import check_fitted
-from dpscd.estimators.sources import codes_of, units_in
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.table_answers import schema_chances
 from dpscd.estimators.validation import quietly
 from dpscd.model.file import write_fit
 from dpscd.model.fit import Fit, numbers_of, run
 from dpscd.planning.plan import Plan
-from dpscd.preprocessing import refusals
-from dpscd.preprocessing.containers import RowSource, is_dask
-from dpscd.preprocessing.refusals import redact_errors, redact_memory_errors
-from dpscd.preprocessing.stored_rows import StoredRows
 from dpscd.privacy.accounting import library_version
 from dpscd.privacy.random import source_for
 from dpscd.privacy.relation import RECORD, PrivacyTarget, Relation, Unit
+from dpscd.records import refusals
 from dpscd.records.labels import ClassLabels, label_column, numbers_in
-from dpscd.records.tables import table_source
+from dpscd.records.opening import codes_of, units_in
+from dpscd.records.refusals import redact_errors, redact_memory_errors
+from dpscd.records.rows import Unread, is_dask, open_rows
+from dpscd.records.stored_rows import StoredRows
+from dpscd.records.tables import open_parsed
 from dpscd.releases.score import SCORE, Score, ScoredRecords
 from dpscd.scores.measure import Answers
 from dpscd.scores.registry import METRIC_WORDS, ScoreFacts, metric_called
@@ -332,11 +332,11 @@ def _quiet(read: Callable[[bool], ScoredRecords], chances: bool) -> ScoredRecord
 
 def _table(model: Any, table: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
     own = unit.person is not None
-    source = table_source(table, model.schema_, y, person=own)
+    source = open_parsed(table, model.schema_, y, person=own)
     codes = codes_of(groups, source.count)
 
     def read(chances: bool) -> ScoredRecords:
-        parsed = source.parsed()
+        parsed = source.read()
         if not own and len(parsed) != source.count:
             raise DataError(_CHANGED)
         found = predicted_answers(model, model.estimator_, parsed, parsed.target)
@@ -350,7 +350,7 @@ def _table(model: Any, table: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
 
 
 def _arrays(model: Any, X: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
-    rows = RowSource(X)
+    rows = open_rows(X)
     quietly(validate_data, model, rows.X, reset=False, skip_check_array=True)
     if y is None:
         raise ParameterError("y=None: a score compares predictions with known labels.")
@@ -378,7 +378,7 @@ def _arrays(model: Any, X: Any, y: Any, groups: Any, unit: Unit) -> HeldOut:
     return HeldOut(model, unit, bounds, count, lambda x: _quiet(read, x))
 
 
-def _finite_rows(rows: RowSource) -> tuple[Any, Any]:
+def _finite_rows(rows: Unread) -> tuple[Any, Any]:
     """Return rows of finite numbers, and which are as they were: others are made 0.
 
     Stored rows are refused where one is not finite.

@@ -1,6 +1,7 @@
 """Differentially private ridge, Huber and Poisson regression."""
 
 import math
+from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
@@ -11,9 +12,10 @@ from dpscd.estimators.base import BLOCK, DPLinearModel, Floats
 from dpscd.estimators.documentation import parametrised
 from dpscd.estimators.intervals import WithIntervals
 from dpscd.estimators.sklearn_compat import refusals_noted
-from dpscd.estimators.sources import Given, RecordSource
-from dpscd.preprocessing.stored_rows import StoredRows
 from dpscd.records.labels import CountLabels, NumberLabels, exposures_of
+from dpscd.records.opening import Given
+from dpscd.records.rows import Unread
+from dpscd.records.stored_rows import StoredRows
 
 _HIGHEST = 700.0  # exponentials of larger numbers leave the range of doubles
 
@@ -249,13 +251,13 @@ class DPPoissonRegressor(DPLinearRegressor):
         with refusals_noted(self):
             return self._fit(X, y, Given(sample_weight, exposure, groups))
 
-    def _source_of(self, X: Any, y: Any, others: Given) -> tuple[RecordSource, Any]:
+    def _opened(self, X: Any, y: Any, others: Given) -> AbstractContextManager[Unread]:
         if (others.exposure is None) != (self.exposure_bounds is None):
             raise ParameterError(
                 f"exposure_bounds={self.exposure_bounds!r} goes with exposure: a range "
                 "read from the data would not be private."
             )
-        return super()._source_of(X, y, others)
+        return super()._opened(X, y, others)
 
     def predict(self, X: Any, exposure: Any = 1.0) -> Floats:
         """Return expected counts.

@@ -16,20 +16,20 @@ from sklearn.model_selection import ParameterGrid
 
 from dpscd.errors import CalibrationError, DataError, ParameterError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.sources import codes_of, units_in
 from dpscd.estimators.table import TableModel
-from dpscd.preprocessing import refusals
-from dpscd.preprocessing.containers import RowSource, is_dask
 from dpscd.preprocessing.declarations import Layout
-from dpscd.preprocessing.reading import names_of
-from dpscd.preprocessing.refusals import redact_errors
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.privacy.cost import Cost
 from dpscd.privacy.random import Purpose, Source
 from dpscd.privacy.relation import RECORD, PrivacyTarget, Relation, Unit
 from dpscd.privacy.search import Search, planned_search, reaches, search_claim, search_points
+from dpscd.records import refusals
+from dpscd.records.files import names_of
 from dpscd.records.labels import label_column
-from dpscd.records.tables import table_source
+from dpscd.records.opening import codes_of, units_in
+from dpscd.records.refusals import redact_errors
+from dpscd.records.rows import is_dask, open_rows
+from dpscd.records.tables import open_parsed
 from dpscd.releases.score import Score
 from dpscd.scores.registry import ScoreFacts, metric_called
 
@@ -310,7 +310,7 @@ class ArrayParts(SearchedRecords):
     def __init__(self, X: Any, y: Any, groups: Any) -> None:
         if y is None:
             raise ParameterError("y=None: estimators of arrays need labels.")
-        self._rows, self._labels = RowSource(X), label_column(y)
+        self._rows, self._labels = open_rows(X), label_column(y)
         if len(self._labels) != self._rows.count:
             raise DataError(refusals.UNEQUAL)
         self.given = Parts(X, y, groups)
@@ -335,7 +335,7 @@ class TableParts(SearchedRecords):
     def __init__(self, table: Any, y: Any, groups: Any, schema: Schema) -> None:
         self.given = Parts(table, y, groups)
         self._person = schema.person is not None
-        first = table_source(table, schema, y, person=self._person)
+        first = open_parsed(table, schema, y, person=self._person)
         self._codes = codes_of(groups, first.count)
         self.count = units_in(self._codes, first.count)
         self._parsed: list[tuple[Schema, Any, Ints | None]] = []
@@ -346,7 +346,7 @@ class TableParts(SearchedRecords):
         if any(schema == known for known, _, _ in self._parsed):
             return
         table, y, _ = self.given
-        found = redact_errors(table_source(table, schema, y, person=self._person).parsed)
+        found = redact_errors(open_parsed(table, schema, y, person=self._person).read)
         codes = found.persons if self._person else self._codes
         if units_in(codes, len(found)) != self.count:
             raise DataError(refusals.CHANGED)

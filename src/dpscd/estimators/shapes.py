@@ -12,7 +12,6 @@ import pandas as pd
 from dpscd.errors import ParameterError
 from dpscd.estimators.intervals import Terms
 from dpscd.estimators.purpose import LEAST_SHARE, LEAST_SIZE
-from dpscd.preprocessing.cells import MISSING, OTHER
 from dpscd.preprocessing.column_features import (
     Bounds,
     column_names,
@@ -25,9 +24,10 @@ from dpscd.preprocessing.column_features import (
     width_of,
 )
 from dpscd.preprocessing.declarations import Column, Cross
-from dpscd.preprocessing.encoding import levels_of, unit_of
 from dpscd.preprocessing.monotone import WIDER
 from dpscd.preprocessing.schema import Schema
+from dpscd.records.cells import MISSING, OTHER
+from dpscd.records.encoding import levels_of, unit_of
 from dpscd.releases.moments import Moments, error_of_means
 from dpscd.standard import Levels
 

@@ -1,6 +1,7 @@
 """A private model of a table: schema, bounds, features and estimator in one."""
 
 import os
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Self
 
@@ -10,21 +11,22 @@ from sklearn.base import clone
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
+from dpscd.estimators.constraints import check_for_dask
 from dpscd.estimators.registry import MODELS, kind_of, usual_kind
 from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
-from dpscd.estimators.sources import DaskTable, Table
 from dpscd.estimators.table_answers import TableAnswers
 from dpscd.model.file import write_fit
 from dpscd.model.fit import Fit
 from dpscd.planning.plan import Plan
-from dpscd.preprocessing.cells import canonical, text_of
-from dpscd.preprocessing.containers import is_dask
 from dpscd.preprocessing.declarations import Target
-from dpscd.preprocessing.encoding import feature_names
-from dpscd.preprocessing.reading import names_of
-from dpscd.preprocessing.refusals import redact_memory_errors
 from dpscd.preprocessing.schema import Schema, lined, schema_of
+from dpscd.records.cells import canonical, text_of
+from dpscd.records.encoding import feature_names
+from dpscd.records.files import names_of
 from dpscd.records.labels import trained_bounds
+from dpscd.records.opening import Given, open_records
+from dpscd.records.refusals import redact_memory_errors
+from dpscd.records.rows import Unread, is_dask
 from dpscd.releases.base import Observer
 
 
@@ -124,8 +126,8 @@ class TableModel(TableAnswers):
     @redact_memory_errors
     def _fit(self, table: Any, y: Any, groups: Any, observer: Observer | None = None) -> Self:
         """Train; an audit's `observer` sees the released path."""
-        model, source, classes = self._prepared(table, y, groups)
-        fit = model.fit_source(source, classes, observer=observer)
+        model, opened = self._prepared(table, y, groups)
+        fit = model.fit_records(opened, observer=observer)
         given = self._given(fit.plan.facts.schema)
         return self._restored(replace(fit, parameters=given._kept_parameters()))
 
@@ -146,14 +148,14 @@ class TableModel(TableAnswers):
 
     def planned(self, table: Any, y: Any, groups: Any, count: int) -> Plan:
         """Return the plan of a fit on `count` of these records, from public facts alone."""
-        model, source, classes = self._prepared(table, y, groups, count)
-        found: Plan = model.planned_on(source, classes, count)
+        model, opened = self._prepared(table, y, groups, count)
+        found: Plan = model.planned_on(opened, count)
         return found
 
     def _prepared(
         self, table: Any, y: Any, groups: Any, count: int | None = None
-    ) -> tuple[Any, "Table | DaskTable", Any]:
-        """Return the unfitted estimator, the records and the classes' codes.
+    ) -> tuple[Any, AbstractContextManager[Unread]]:
+        """Return the unfitted estimator, and the records to be opened.
 
         `count` is the public number of records to plan for, if that is not the table's.
         """
@@ -179,10 +181,12 @@ class TableModel(TableAnswers):
             raise ParameterError(
                 f"groups cannot be given: the schema's person is {schema.person!r}."
             )
-        classes = np.arange(len(schema.target.classes)) if schema.target.classes else None
-        kind = DaskTable if is_dask(table, y) else Table
+        if is_dask(table, y, groups):
+            check_for_dask(model, classifies=bool(schema.target.classes))
         n = model.n if count is None else count
-        return model, kind(table, y, schema, model.epsilon, n, persons, groups), classes
+        known: dict[str, Any] = {"schema": schema, "persons": persons, "n": n}
+        known["epsilon"] = float(model.epsilon)
+        return model, open_records(table, y, Given(groups=groups), **known)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model with its schema to a JSON file, for :func:`dpscd.load`.

@@ -22,11 +22,11 @@ from dpscd.model.card import PrivacyCard
 from dpscd.model.fit import Fit
 from dpscd.preprocessing.column_features import width_of
 from dpscd.preprocessing.declarations import Column, Cross
-from dpscd.preprocessing.encoding import encode, is_sparse, unit_of
-from dpscd.preprocessing.parsing import used_columns
 from dpscd.preprocessing.schema import Schema, schema_of
+from dpscd.records.encoding import encode, is_sparse, unit_of
 from dpscd.records.labels import exposures_in, from_trained
-from dpscd.records.tables import table_source
+from dpscd.records.parsing import used_columns
+from dpscd.records.tables import open_parsed
 
 Floats = npt.NDArray[np.float64]
 
@@ -143,7 +143,7 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
         model, target = self._nameless(), self.schema_.target
         over: dict[str, Any] = {}
         if target.exposure is not None:
-            table = table_source(table, self.schema_, target=False).parsed()
+            table = open_parsed(table, self.schema_, target=False).read()
             over["exposure"] = exposures_in(target, table.columns)[0]
         found: npt.NDArray[Any] = model.predict(self._features(table), **over)
         inside = bool(getattr(model, "clip_predictions", False))
@@ -189,7 +189,7 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
         from sklearn.metrics import accuracy_score, r2_score  # not needed to load a model
 
         check_fitted(self)
-        parsed = table_source(table, self.schema_, y).parsed()
+        parsed = open_parsed(table, self.schema_, y).read()
         answers, target = self.predict(parsed), parsed.target
         classes = self.schema_.target.classes
         known = target >= 0 if classes else np.isfinite(target)
@@ -288,7 +288,7 @@ class TableAnswers(KnownParameters, WithIntervals, TransformerMixin, BaseEstimat
     def _features(self, table: Any) -> Any:
         check_fitted(self)
         model, schema = self.estimator_, self.schema_
-        parsed = table_source(table, schema, target=False).parsed()
+        parsed = open_parsed(table, schema, target=False).read()
         rows = encode(schema, parsed, self.bounds_, as_sparse=is_sparse(schema))
         return as_average(rows, schema, model.unseen_features(), self._means())
 

@@ -21,9 +21,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from dpscd.errors import DataError, DataTypeError, ParameterError
-from dpscd.preprocessing import refusals
-from dpscd.preprocessing.containers import RowSource
+from dpscd.records import refusals
 from dpscd.records.labels import label_column
+from dpscd.records.rows import Unread, open_rows
 
 # This library, and what its context managers and decorators are called through.
 _OURS = (str(Path(__file__).parents[1]), contextlib.__file__)
@@ -68,21 +68,16 @@ def warn_user(text: str, category: type[Warning]) -> None:
 
 def check_rows(estimator: Any, X: Any) -> Any:
     """Return the rows of a prediction, dense, CSR or stored, checked against the fit."""
-    rows = RowSource(X)
+    rows = open_rows(X)
     quietly(validate_data, estimator, rows.X, reset=False, skip_check_array=True)
     if rows.count == 0:
         raise DataError("Found array with 0 sample(s); 1 is required.")
-    return rows.deferred()
+    return rows.read(stored=True)
 
 
-def look_at_records(estimator: Any, X: Any, y: Any) -> tuple[RowSource, pd.Series]:
+def look_at_records(estimator: Any, X: Any, y: Any) -> tuple[Unread, pd.Series]:
     """Return rows and labels of a fit, not yet read: shapes and names of containers only."""
-    if y is None:
-        raise DataError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the "
-            "target y is None."
-        )
-    rows = RowSource(X)
+    rows = open_rows(X)
     quietly(validate_data, estimator, rows.X, skip_check_array=True)
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         warn_user(

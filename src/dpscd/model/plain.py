@@ -15,9 +15,9 @@ from dpscd.errors import CardError, DpscdError, ModelFileError
 from dpscd.persons import PersonFacts
 from dpscd.planning.facts import Facts
 from dpscd.planning.plan import Plan
-from dpscd.preprocessing.encoding import schema_facts
 from dpscd.preprocessing.schema import Schema
 from dpscd.privacy.relation import PrivacyTarget
+from dpscd.records.encoding import schema_facts
 from dpscd.records.labels import ClassLabels, CountLabels, NumberLabels
 from dpscd.releases.base import Release
 from dpscd.releases.bounds import Bounds

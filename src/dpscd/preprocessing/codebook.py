@@ -9,10 +9,10 @@ from typing import Any
 
 from dpscd.errors import SchemaError
 from dpscd.preprocessing.declarations import Layout
-from dpscd.preprocessing.parsing import other_delimiter
 from dpscd.preprocessing.schema_checks import schema_parts
 from dpscd.preprocessing.template import comment, document, plain_toml
 from dpscd.preprocessing.toml_text import Lines
+from dpscd.records.parsing import other_delimiter
 
 #: Between the values of a cell that lists some.
 SEPARATOR = "|"

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import SchemaError
-from dpscd.preprocessing.cells import MISSING, OTHER
 from dpscd.preprocessing.declarations import PRIVATE, QUARTERS, Column, Cross
+from dpscd.records.cells import MISSING, OTHER
 
 #: Intervals of a shape of which nothing else is declared.
 INTERVALS = 16

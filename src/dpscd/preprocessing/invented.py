@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from dpscd.preprocessing.cells import MISSING, OTHER
 from dpscd.preprocessing.column_features import (
     Bounds,
     declared_bounds,
@@ -14,9 +13,10 @@ from dpscd.preprocessing.column_features import (
     width_of,
 )
 from dpscd.preprocessing.declarations import Column
-from dpscd.preprocessing.encoding import encode, unit_of
-from dpscd.preprocessing.parsing import Parsed
 from dpscd.preprocessing.schema import Schema
+from dpscd.records.cells import MISSING, OTHER
+from dpscd.records.encoding import encode, unit_of
+from dpscd.records.parsing import Parsed
 
 Floats = npt.NDArray[np.float64]
 

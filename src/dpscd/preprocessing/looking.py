@@ -12,12 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 import pandas as pd
 
 from dpscd.errors import DataError, DataTypeError, LedgerError, ParameterError
-from dpscd.preprocessing import refusals
-from dpscd.preprocessing.containers import as_frame, is_dask
 from dpscd.preprocessing.declarations import Column
-from dpscd.preprocessing.delimited import CHUNK
-from dpscd.preprocessing.parsing import check_columns, used_columns
-from dpscd.preprocessing.reading import names_of, open_table
 from dpscd.preprocessing.schema import Schema, schema_of
 from dpscd.preprocessing.tallies import (
     SPELLED,
@@ -28,6 +23,10 @@ from dpscd.preprocessing.tallies import (
     tally_of,
 )
 from dpscd.privacy.ledger import Ledger
+from dpscd.records import refusals
+from dpscd.records.files import CHUNK, names_of, open_table
+from dpscd.records.parsing import check_columns, used_columns
+from dpscd.records.rows import as_frame, is_dask
 
 NOT_PRIVATE = "NOT PRIVATE, DO NOT SHARE: this was read off the records, without noise."
 REPAIRS = (

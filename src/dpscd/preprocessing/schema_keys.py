@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from dpscd.errors import SchemaError
-from dpscd.preprocessing.cells import Listed, TruthCells, grouped_text, places_of, same_value
 from dpscd.preprocessing.column_features import scaled_knots
 from dpscd.preprocessing.declarations import PRIVATE, Column
+from dpscd.records.cells import Listed, TruthCells, grouped_text, places_of, same_value
 
 MOST_BINS = 1000  # intervals of a number
 _MOST_VALUES = 100_000

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpscd.preprocessing.cells import MISSING, OTHER, Listed, text_of
 from dpscd.preprocessing.column_features import declared_bounds, scaled_cells
-from dpscd.preprocessing.columns import codes
 from dpscd.preprocessing.declarations import Column, Layout, Target
-from dpscd.preprocessing.parsing import parse_column
+from dpscd.records.cells import MISSING, OTHER, Listed, text_of
+from dpscd.records.columns import codes
+from dpscd.records.parsing import parse_column
 
 # What people write for "no answer" where there is no better sign.
 _NINES = (99.0, 999.0, 9999.0, 99999.0)

@@ -16,11 +16,11 @@ import pandas as pd
 
 from dpscd.errors import DataError
 from dpscd.preprocessing.declarations import Column, Layout
-from dpscd.preprocessing.parsing import check_columns, other_delimiter, parse_column
-from dpscd.preprocessing.reading import open_table
 from dpscd.preprocessing.schema import Schema
 from dpscd.preprocessing.schema_keys import KEYS, TABLE_KEYS, TARGET
 from dpscd.preprocessing.tallies import SPELLED, spelling_of
+from dpscd.records.files import open_table
+from dpscd.records.parsing import check_columns, other_delimiter, parse_column
 
 _MOST_LISTED = 100  # different values up to which a column read from data is a category
 _JSON = re.compile(r"""[\[{]\s*([\[{"'].*)?""", re.DOTALL)

@@ -5,16 +5,15 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dpscd.errors import DataError, DataTypeError, ParameterError, SchemaError
-from dpscd.preprocessing.containers import RowSource, as_frame
-from dpscd.preprocessing.encoding import encode, feature_names, is_sparse
-from dpscd.preprocessing.parsing import check_columns, parse
+from dpscd.errors import DataError, ParameterError, SchemaError
 from dpscd.preprocessing.schema import schema_of, shaped_if_known
+from dpscd.records.encoding import encode, feature_names, is_sparse
+from dpscd.records.parsing import check_columns, parse
+from dpscd.records.rows import open_rows, table_of
 
 _NO_TARGET = {"column": "\0", "classes": ["0", "1"]}  # no column is called so
 
@@ -58,7 +57,7 @@ class RowScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         bound = self.bound
         if not isinstance(bound, int | float) or not 0.0 < bound < math.inf:
             raise ParameterError(f"bound={bound!r} must be a positive number.")
-        source = RowSource(X)
+        source = open_rows(X)
         if hasattr(source.X, "columns"):
             self.feature_names_in_ = np.array([str(x) for x in source.X.columns], dtype=object)
         self.n_features_in_ = source.features
@@ -78,7 +77,7 @@ class RowScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             As many rows, in double precision whatever X is in: equal numbers have equal rows.
         """
         check_is_fitted(self)
-        source = RowSource(X)
+        source = open_rows(X)
         if source.features != self.n_features_in_:
             raise DataError(f"X must have {self.n_features_in_} columns, as in the fit.")
         names = [str(x) for x in getattr(source.X, "columns", ())]
@@ -179,7 +178,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self
         """
         del y
-        names = [str(name) for name in _table(X).columns]
+        names = [str(name) for name in table_of(X).columns]
         given = self.schema
         if isinstance(given, dict):
             given = {"target": _NO_TARGET, **given}
@@ -235,12 +234,5 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         auto = self.sparse_output == "auto"
         as_sparse = is_sparse(self.schema_) if auto else bool(self.sparse_output)
-        parsed = parse(self.schema_, _table(X), target=False)
+        parsed = parse(self.schema_, table_of(X), target=False)
         return encode(self.schema_, parsed, as_sparse=as_sparse)
-
-
-def _table(X: Any) -> pd.DataFrame:
-    X = as_frame(X)
-    if not isinstance(X, pd.DataFrame):
-        raise DataTypeError("a schema goes with a table: give a pandas DataFrame.")
-    return X

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpscd.errors import DataError, DataTypeError, ParameterError
-from dpscd.preprocessing import refusals
-from dpscd.preprocessing.cells import Listed, NumberCells, same_value, text_of
-from dpscd.preprocessing.columns import as_column, codes, numbers
 from dpscd.preprocessing.declarations import Target
+from dpscd.records import refusals
+from dpscd.records.cells import Listed, NumberCells, same_value, text_of
+from dpscd.records.columns import as_column, codes, numbers
 
 Floats = npt.NDArray[np.float64]
 
@@ -112,7 +112,7 @@ class CountLabels(NumberLabels):
 
         A count y over an exposure e is the rate y / e with weight e.
         Guarantee: both are functions of the record's own count, weight and exposure.
-        Proof: docs/proofs/door.md.
+        Proof: docs/proofs/records.md.
         """
         share = np.clip(exposures_of(exposure, count), self.least, self.most) / self.usual
         with np.errstate(all="ignore"):  # a warning would tell of small exposures

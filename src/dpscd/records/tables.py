@@ -5,83 +5,113 @@ Rows are made when the bounds of columns are known.
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpscd.errors import DataError, DataTypeError, ParameterError
-from dpscd.preprocessing.columns import as_column
-from dpscd.preprocessing.containers import as_frame
-from dpscd.preprocessing.identifiers import count_of, person_codes
-from dpscd.preprocessing.parsing import Parsed, check_columns, parse
-from dpscd.preprocessing.reading import TableFiles
-from dpscd.preprocessing.refusals import redact_errors
+from dpscd.errors import DataError, ParameterError
 from dpscd.preprocessing.schema import Schema
 from dpscd.privacy.noise import check_capacity
 from dpscd.privacy.random import Source
 from dpscd.problem import Problem
-from dpscd.records.door import TableDoor
+from dpscd.records import refusals
+from dpscd.records.columns import as_column
+from dpscd.records.files import open_table
+from dpscd.records.identifiers import Numbering, count_of, person_codes
 from dpscd.records.labels import label_column
+from dpscd.records.parsing import Parsed, check_columns, parse, used_columns
+from dpscd.records.readers import TableReader
+from dpscd.records.refusals import redact_errors
+from dpscd.records.rows import Unread, table_of
 from dpscd.releases.base import Observer
 from dpscd.releases.query import Query, Residuals, sum_over
 from dpscd.releases.training import Training
 from dpscd.solvers.local import LocalRecords
 
 Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class _Held:
-    """Records in memory."""
-
-    count: int  # of persons, if they are asked for
-    parsed: Callable[[], Parsed]
-
-
-def table_source(
+def open_parsed(
     table: Any, schema: Schema, y: Any = None, *, target: bool = True, person: bool = False
-) -> TableFiles | _Held:
-    """Return the records of a table; no cell is read, except for identifiers if `person`."""
+) -> Unread:
+    """Return the unread records of a table, whose `read` returns them as :class:`Parsed`.
+
+    No cell is read, except for identifiers if `person`: then persons are counted.
+    """
     person = person and schema.person is not None
     if isinstance(table, Parsed):
-        if not person:
-            return _Held(len(table), lambda: table)
-        if table.persons is None:
+        if person and table.persons is None:
             raise ParameterError("these records were read without their persons.")
-        return _Held(count_of(table.persons), lambda: table)
+        return _unread(len(table), table.persons if person else None, lambda: table)
     paths = table if isinstance(table, list) else [table]
     if paths and all(isinstance(path, str | os.PathLike) for path in paths):
         if y is not None:
             raise ParameterError("y goes with a table in memory: files must have the target.")
-        return redact_errors(lambda: TableFiles(paths, schema, target=target, person=person))
-    frame = as_frame(table)
-    if not isinstance(frame, pd.DataFrame):
-        raise DataTypeError("a schema goes with a table: give a path or a pandas DataFrame.")
+        return redact_errors(lambda: _in_files(paths, schema, target=target, person=person))
+    frame = table_of(table)
     if y is not None:
         labels = as_column(label_column(y))
         if len(frame) != len(labels):
             raise DataError("the table and y have different numbers of records.")
         frame = frame.assign(**{schema.target.name: labels.set_axis(frame.index)})
-    return _held(frame, schema, target=target, person=person)
+    return _in_memory(frame, schema, target=target, person=person)
 
 
-def _held(frame: pd.DataFrame, schema: Schema, *, target: bool, person: bool) -> _Held:
+def _unread(rows: int, codes: Codes | None, read: Callable[[], Parsed]) -> Unread:
+    return Unread(rows if codes is None else count_of(codes), 0, read)
+
+
+def _in_memory(frame: pd.DataFrame, schema: Schema, *, target: bool, person: bool) -> Unread:
     names = [str(name) for name in frame.columns]
     check_columns(schema, names, target=target, person=person)
-    persons = None
-    if person and schema.person is not None:
-        own = frame.iloc[:, names.index(schema.person)]
-        persons = person_codes(own, schema.layout.missing)
+    codes = None
+    if person:
+        own = frame.iloc[:, names.index(str(schema.person))]
+        codes = person_codes(own, schema.layout.missing)
 
-    def parsed() -> Parsed:
+    def read() -> Parsed:
         found = parse(schema, frame, target=target)
-        found.persons = persons
+        found.persons = codes
         return found
 
-    return _Held(len(frame) if persons is None else count_of(persons), parsed)
+    return _unread(len(frame), codes, read)
+
+
+def _in_files(
+    paths: Sequence[str | os.PathLike[str]], schema: Schema, *, target: bool, person: bool
+) -> Unread:
+    files = [open_table(path, schema.layout) for path in paths]
+    for file in files:
+        check_columns(schema, file.names(), target=target, person=person)
+    missing, name, codes = schema.layout.missing, str(schema.person), None
+    if person:
+        first = Numbering(missing)
+        for file in files:
+            for frame in file.frames([name]):
+                first.add(frame[name])
+        codes = first.codes()
+    rows = sum(file.count() for file in files) if codes is None else len(codes)
+    wanted = used_columns(schema, target=target, person=person)
+
+    def read() -> Parsed:
+        again, parts = Numbering(missing), []
+        for file in files:
+            for frame in file.frames(wanted):
+                parts.append(parse(schema, frame, target=target))
+                if person:
+                    again.add(frame[name])
+        found = Parsed.joined(parts)
+        if codes is not None and not np.array_equal(codes, again.codes()):
+            raise DataError(refusals.CHANGED)
+        if not len(found):
+            raise DataError(refusals.NO_RECORDS)
+        found.persons = codes
+        return found
+
+    return _unread(rows, codes, read)
 
 
 class TableRecords:
@@ -91,15 +121,15 @@ class TableRecords:
     of this class says anything about a record either way.
     """
 
-    def __init__(self, door: TableDoor, parsed: Parsed, threads: int) -> None:
-        self._door, self._parsed, self._threads = door, parsed, threads
+    def __init__(self, reader: TableReader, parsed: Parsed, threads: int) -> None:
+        self._reader, self._parsed, self._threads = reader, parsed, threads
         self._engine = "numba"
         self.bounds: tuple[tuple[float, float], ...] = ()
-        self.persons = redact_errors(lambda: door.grouped(parsed)[1])
-        self._rows = None if door.schema.private else self._encoded()
+        self.persons = redact_errors(lambda: reader.grouped(parsed)[1])
+        self._rows = None if reader.schema.private else self._encoded()
 
     def _encoded(self) -> LocalRecords:
-        triples = redact_errors(lambda: self._door.records(self._parsed))
+        triples = redact_errors(lambda: self._reader.records(self._parsed))
         return LocalRecords(*triples[:3], self._threads, triples.persons, self._engine)
 
     def on(self, engine: str) -> "TableRecords":
@@ -138,12 +168,12 @@ class TableRecords:
     @property
     def dense(self) -> bool:
         """Whether rows are dense."""
-        return not self._door.sparse
+        return not self._reader.sparse
 
     @property
     def columns(self) -> Sequence[Floats]:
         """Values of the columns whose bounds are not declared."""
-        return redact_errors(lambda: self._door.columns(self._parsed)[0])
+        return redact_errors(lambda: self._reader.columns(self._parsed)[0])
 
     def total(self, query: Query) -> Floats:
         """Return the exact sum of a query over all records."""
@@ -153,7 +183,7 @@ class TableRecords:
     def bound(self, pairs: Sequence[tuple[float, float]]) -> None:
         """Read records with released bounds of columns from now on."""
         self.bounds = tuple(pairs)
-        self._door, self._rows = self._door.with_bounds(pairs), None
+        self._reader, self._rows = self._reader.with_bounds(pairs), None
 
     def train(
         self,

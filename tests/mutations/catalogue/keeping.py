@@ -4,9 +4,10 @@ from mutation import mistake
 from operations import never, swap
 
 FILES = [
-    mistake("the dual in the pickle", "estimators.base:DPLinearModel.fit_source",
+    mistake("the dual in the pickle", "estimators.base:DPLinearModel.fit_records",
             "test_a_pickle_has_one_size_and_no_dual",
-            swap("self.fit_ = fitting.run(...)", "self.kept_ = records.read().labels; OLD")),
+            swap("self.fit_ = fitting.run(...)",
+                 "self.kept_ = records.read(labels, threads).labels; OLD")),
     mistake("a file: what the releases reach not compared", "model.card:PrivacyCard.verify",
             "test_a_card_that_claims_too_little_is_refused",
             never("not found <= self.epsilon")),

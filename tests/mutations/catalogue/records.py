@@ -9,15 +9,13 @@ CELLS = [
             swap("scaled_knots(...)",
                  "np.quantile(scaled, np.linspace(0, 1, len(OLD)))"
                  " + 1e-9 * np.arange(len(OLD))")),
-    mistake("cells compared before they are texts", "preprocessing.columns:codes",
+    mistake("cells compared before they are texts", "records.columns:different",
             "test_a_column_says_of_each_cell_what_the_cell_says",
-            swap("places, texts = _distinct([text_of(cell) for cell in objects])", """
-places, values = pd.factorize(np.array(list(objects), dtype=object))
-texts = (text_of(value) for value in values)""")),
+            swap("cell if type(cell) is str else text(cell)", "cell")),
     mistake("bounds read from the data: rows", "estimators.base:DPLinearModel._fitting",
             "test_rows_longer_than_the_bound_are_scaled_down_in_silence",
-            swap("self.stated(...)", "replace(OLD,"
-                 " row_bound=float(np.sqrt((records.read().X**2).sum(axis=1).max())))")),
+            swap("self.stated(...)", "replace(OLD, row_bound=float(np.sqrt("
+                 "(records.read(self._labels(classes), 1).X**2).sum(axis=1).max())))")),
     mistake("bounds read from the data: labels", "records.labels:NumberLabels.weighed",
             "test_labels_beyond_the_bounds_are_clipped_in_silence",
             swap("np.clip(...)", "np.where(known, values, 0.0)")),
@@ -39,7 +37,7 @@ WORDS = [
             "test_labels_that_are_not_classes",
             swap("unusable(_UNREADABLE)", "unusable(text)")),
     mistake("the message of a file that shows its rows",
-            "preprocessing.delimited:CsvFile._cells",
+            "records.files:CsvFile._cells",
             "test_bad_files_say_so_and_show_no_cell",
             argument("DataError", 0, 'problem + self._source.read_text(errors="replace")')),
 ]  # fmt: skip

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from dpscd.preprocessing.cells import MISSING, OTHER
 from dpscd.preprocessing.declarations import Column
-from dpscd.preprocessing.parsing import Parsed
 from dpscd.preprocessing.schema import Schema
+from dpscd.records.cells import MISSING, OTHER
+from dpscd.records.parsing import Parsed
 from dpscd_experiments.cells import Cell, Skip
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.opponents.peers import fit_elsewhere, interpreter_of

@@ -18,8 +18,8 @@ from dpscd.preprocessing.column_features import (
     width_of,
 )
 from dpscd.preprocessing.declarations import Column, Cross
-from dpscd.preprocessing.parsing import Parsed
 from dpscd.preprocessing.schema import Schema
+from dpscd.records.parsing import Parsed
 from dpscd.standard import Levels
 
 _SPARSE_FACTOR = 8

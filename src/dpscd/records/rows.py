@@ -1,13 +1,14 @@
 """Rows of numbers in any container: shape and names first, values when asked for.
 
 Lists, arrays, tables and sparse matrices of whatever type. The container chooses the route: a
-record's row is what :func:`~dpscd.preprocessing.cells.number_of` says of its own cells, in
-double precision, or in single precision if the whole container is.
+record's row is what :func:`~dpscd.records.cells.number_of` says of its own cells, in double
+precision, or in single precision if the whole container is.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,63 +17,73 @@ import pandas as pd
 from scipy import sparse
 
 from dpscd.errors import DataError, DataTypeError
-from dpscd.preprocessing import refusals
-from dpscd.preprocessing.cells import NumberCells, number_of
-from dpscd.preprocessing.columns import numbers
-from dpscd.preprocessing.stored_rows import StoredRows
+from dpscd.persons import PersonFacts
+from dpscd.preprocessing.schema import Schema
+from dpscd.records import refusals
+from dpscd.records.cells import NumberCells, number_of
+from dpscd.records.columns import numbers
+from dpscd.records.stored_rows import StoredRows
 
 Floats = npt.NDArray[Any]
 
-_BLOCK = 2**14  # rows looked at together
 _FLAT = (
     "Expected 2D array, got {} instead. Reshape your data: one row per record, one column per "
     "feature; a table of one column is df[['name']]."
 )
 
 
-class RowSource:
-    """Unread rows of numbers; count, width (a list's is that of its first record), sparsity."""
+@dataclass(frozen=True, repr=False, eq=False)
+class Unread:
+    """Records of which only the shape is known.
 
-    def __init__(self, X: Any) -> None:
-        X = as_frame(X)
-        if isinstance(X, Sequence) and not isinstance(X, str | bytes | list | tuple):
-            X = list(X)  # an array would give all records one type
-        if not (sparse.issparse(X) or isinstance(X, pd.DataFrame | list | tuple | StoredRows)):
-            X = _array(X)
-        self.X = X
-        self.sparse = bool(sparse.issparse(X))
-        self.count, self.features = _shape(X)
-        if self.features == 0:
-            raise DataError(
-                "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
-            )
+    Guarantee: `read` is the only way to a cell, except for identifiers of persons, which are
+    counted first.
+    """
 
-    def read(self, *, finite: bool = True) -> Any:
-        """Return the rows: a C-contiguous array or a canonical CSR matrix.
+    count: int  # of records; of persons, where they are what is protected
+    features: int
+    read: Callable[..., Any]
+    sparse: bool = False  # whether rows are sparse, which is public
+    X: Any = None  # the container, for those who ask it for names
+    names: Sequence[str] | None = None  # of the features
+    labels: Any = None  # a column of labels, unread too
+    weighted: bool = False  # whether records have weights of their own
+    schema: Schema | None = None  # of a table, with the shape of every number
+    persons: PersonFacts | None = None  # if persons are the unit of privacy
+    workers: int = 0  # of the cluster that holds the records; 0 if they are here
 
-        A cell that is not a finite number is refused, or if not `finite`, NaN or infinity.
 
-        Guarantee: a row is a function of the record's own cells.
-        """
-        rows = _read(self.X, self.count, self.features)
-        values = rows.data if self.sparse else rows
-        if finite and not _all_finite(values):
+def open_rows(X: Any) -> Unread:
+    """Return unread rows of numbers; the width of a list is that of its first record.
+
+    `read(finite=True, stored=False)` returns a C-contiguous array or a canonical CSR matrix, or
+    with `stored` stored rows, and rows of 16 bits, as StoredRows. A cell that is not a finite
+    number is refused, or without `finite`, NaN or infinity.
+
+    Guarantee: a row is a function of the record's own cells. What `stored` returns follows from
+    the type of the container. Proof: docs/proofs/records.md, "Rows".
+    """
+    X = as_frame(X)
+    if isinstance(X, Sequence) and not isinstance(X, str | bytes | list | tuple):
+        X = list(X)  # an array would give all records one type
+    if not (sparse.issparse(X) or isinstance(X, pd.DataFrame | list | tuple | StoredRows)):
+        X = _array(X)
+    count, features = _shape(X)
+    if features == 0:
+        raise DataError(
+            "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
+        )
+
+    def read(*, finite: bool = True, stored: bool = False) -> Any:
+        if stored and isinstance(X, np.ndarray) and X.dtype == np.float16:
+            rows: Any = StoredRows(X)
+        else:
+            rows = X if stored and isinstance(X, StoredRows) else _read(X, count, features)
+        if finite and not _all_finite(rows):
             raise DataTypeError(refusals.NOT_NUMBERS)
         return rows
 
-    def deferred(self) -> Any:
-        """Return the rows as :meth:`read` does, but stored ones, and 16 bits, as StoredRows.
-
-        Guarantee: as of :meth:`read`; which one it is follows from the type of the container.
-        """
-        X = self.X
-        if isinstance(X, np.ndarray) and X.dtype == np.float16:
-            X = StoredRows(X)
-        if not isinstance(X, StoredRows):
-            return self.read()
-        if not X.all_finite():
-            raise DataTypeError(refusals.NOT_NUMBERS)
-        return X
+    return Unread(count, features, read, bool(sparse.issparse(X)), X)
 
 
 def is_dask(*values: Any) -> bool:
@@ -83,17 +94,25 @@ def is_dask(*values: Any) -> bool:
 
 def as_frame(X: Any) -> Any:
     """Return a table of another library that speaks Arrow as a DataFrame; all else as it is."""
-    foreign = hasattr(X, "__arrow_c_stream__") and hasattr(X, "columns")
-    if isinstance(X, pd.DataFrame) or not foreign:
+    foreign = hasattr(X, "columns") or not hasattr(X, "__array__")  # one column is no table
+    if isinstance(X, pd.DataFrame) or not (hasattr(X, "__arrow_c_stream__") and foreign):
         return X
     try:
         import pyarrow as pa
     except ImportError:
-        raise DataTypeError(
-            "tables of other libraries than pandas need pyarrow; install it with: "
-            "pip install pyarrow"
-        ) from None
+        raise DataTypeError(refusals.NEEDS_ARROW) from None
     return pa.table(X).to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def table_of(table: Any) -> pd.DataFrame:
+    """Return a table in memory as a DataFrame, or refuse what is none."""
+    frame = as_frame(table)
+    if not isinstance(frame, pd.DataFrame):
+        raise DataTypeError(
+            "a schema goes with a table, whose columns have names: give a path, or a table of "
+            "pandas, polars or Arrow. Arrays are for the estimators, such as DPRidge."
+        )
+    return frame
 
 
 def _array(X: Any) -> Any:
@@ -202,7 +221,7 @@ def _csr(X: Any, features: int) -> Any:
     if not whole or (len(columns) and not (columns.min() >= 0 and columns.max() < features)):
         raise DataError(refusals.NOT_CSR)
     rows = sparse.csr_array((values, columns, starts), shape=X.shape)
-    return rows if _ascends(rows) else _summed(rows)
+    return rows if rows.has_canonical_format else _summed(rows)
 
 
 def _numbers_in(values: Any) -> Any:
@@ -214,19 +233,6 @@ def _numbers_in(values: Any) -> Any:
     if values.dtype.kind == "c":
         raise DataError(refusals.COMPLEX)
     return np.array([number_of(value) for value in values], dtype=np.float64)
-
-
-def _ascends(rows: Any) -> bool:
-    """Return whether the columns of every row ascend; looked at piece by piece."""
-    for first in range(0, rows.shape[0], _BLOCK):
-        starts = rows.indptr[first : first + _BLOCK + 1]
-        columns = rows.indices[starts[0] : starts[-1]]
-        rises = np.diff(columns) > 0
-        ends = starts[1:-1] - starts[0]
-        rises[ends[(ends > 0) & (ends < len(columns))] - 1] = True
-        if not rises.all():
-            return False
-    return True
 
 
 def _summed(rows: Any) -> Any:
@@ -246,7 +252,10 @@ def _summed(rows: Any) -> Any:
     return sparse.csr_array((values, columns[first], starts), shape=rows.shape)
 
 
-def _all_finite(values: npt.NDArray[Any]) -> bool:
+def _all_finite(rows: Any) -> bool:
+    if isinstance(rows, StoredRows):
+        return rows.all_finite()
+    values = rows.data if sparse.issparse(rows) else rows
     with np.errstate(all="ignore"):  # a warning would tell of large values
         total = np.sum(values, dtype=np.float64)
     return bool(np.isfinite(total) or np.isfinite(values).all())

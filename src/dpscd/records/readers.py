@@ -1,9 +1,9 @@
-"""Ingestion: the only way from the user's data to the triples that are trained on.
+"""Readers: the only way from the user's data to the triples that are trained on.
 
 Every theorem of docs/proofs begins with triples (row, label, weight), each a function of one
 record and of public facts. This is ensured here. The container of the records, its type, its
-order in memory and its number of records choose the route, never the result. Doors carry public
-facts only, so they may be sent to the workers of a cluster.
+order in memory and its number of records choose the route, never the result. Readers hold
+public facts only, so they may be sent to the workers of a cluster.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,19 +16,17 @@ from scipy import sparse
 
 from dpscd.errors import DataError, ParameterError
 from dpscd.persons import PersonFacts, PersonRows, training_weights
-from dpscd.preprocessing import refusals
 from dpscd.preprocessing.column_features import width_of
-from dpscd.preprocessing.containers import RowSource
-from dpscd.preprocessing.encoding import encode, is_sparse
-from dpscd.preprocessing.identifiers import (
+from dpscd.preprocessing.schema import Schema
+from dpscd.records import refusals
+from dpscd.records.encoding import encode, is_sparse
+from dpscd.records.identifiers import (
     count_of,
     keyed_hashes,
     order_of,
     person_codes,
     person_keys,
 )
-from dpscd.preprocessing.parsing import Parsed, parse
-from dpscd.preprocessing.schema import Schema
 from dpscd.records.labels import (
     ClassLabels,
     CountLabels,
@@ -38,6 +36,8 @@ from dpscd.records.labels import (
     trained_labels,
     weights_of,
 )
+from dpscd.records.parsing import Parsed, parse
+from dpscd.records.rows import Unread, open_rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -53,7 +53,7 @@ class Triples(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ArrayDoor:
+class RowReader:
     """Rows of numbers with labels and weights, in any container."""
 
     labels: ClassLabels | NumberLabels  # encoding of labels
@@ -70,10 +70,10 @@ class ArrayDoor:
 
         Guarantee: the triple of a record is a function of its own cells, label, weight and
         exposure. How much a row counts in training is one of the rows of the same person.
-        Proof: docs/proofs/door.md, docs/proofs/persons.md.
+        Proof: docs/proofs/records.md, docs/proofs/persons.md.
         """
-        source = X if isinstance(X, RowSource) else RowSource(X)
-        rows = source.deferred()
+        source = X if isinstance(X, Unread) else open_rows(X)
+        rows = source.read(stored=True)
         if source.features != self.features or source.sparse != self.sparse:
             raise DataError(refusals.NOT_AS_ANNOUNCED)
         given = weights_of(sample_weight, source.count)
@@ -122,7 +122,7 @@ class ArrayDoor:
         del part
         return (), None
 
-    def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "ArrayDoor":
+    def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "RowReader":
         """Refuse: arrays have no columns with private bounds."""
         raise ParameterError(f"there are no columns for {len(pairs)} released bounds.")
 
@@ -148,7 +148,7 @@ class ArrayDoor:
 
 
 @dataclass(frozen=True)
-class TableDoor:
+class TableReader:
     """Records of a table, by its schema."""
 
     labels: ClassLabels | NumberLabels  # encoding of targets
@@ -171,7 +171,7 @@ class TableDoor:
     def count(self, part: Any) -> int:
         """Return the number of persons, or of records, of a partition."""
         if self.persons is not None:
-            return count_of(person_codes(self._identifiers(part), self.schema.layout.missing))
+            return count_of(self._codes(part))
         return len(part)
 
     def keys(self, part: Any, key: bytes) -> Ints:
@@ -188,20 +188,20 @@ class TableDoor:
         ]
         return values, persons
 
-    def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "TableDoor":
-        """Return the door with released bounds, in the schema's order."""
+    def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "TableReader":
+        """Return the reader with released bounds, in the schema's order."""
         names = [column.name for column in self.schema.private]
         bounds = dict(zip(names, pairs, strict=True))
         target = bounds.get(self.schema.target.name)
         labels = self.labels if target is None else NumberLabels(*target)
-        return TableDoor(labels, self.schema, bounds, self.persons)
+        return TableReader(labels, self.schema, bounds, self.persons)
 
     def records(self, part: Any) -> Triples:
         """Return the triples of a table, or of a partition of one.
 
         Guarantee: the triple of a record is a function of its own cells. No cell refuses
         anything.
-        Proof: docs/proofs/door.md.
+        Proof: docs/proofs/records.md.
         """
         parsed, persons = self.grouped(part)
         rows = encode(self.schema, parsed, self.bounds, as_sparse=self.sparse)
@@ -217,15 +217,17 @@ class TableDoor:
 
     def grouped(self, part: Any) -> tuple[Parsed, PersonRows | None]:
         """Return the numbers of a table, and the persons' rows, if any, all with weight 1."""
-        person = self.persons is not None
-        parsed = part
-        if not isinstance(part, Parsed):
-            parsed = parse(self.schema, part, person=person)
+        given = isinstance(part, Parsed)
+        parsed = part if given else parse(self.schema, part)
         if self.persons is None:
             return parsed, None
-        order, starts = order_of(parsed.persons)
+        codes = part.persons if given else self._codes(part)
+        order, starts = order_of(codes)
         parsed = parsed if order is None else parsed.taken(order)
         return parsed, PersonRows(starts, np.ones(len(parsed)), self.persons.most)
+
+    def _codes(self, part: Any) -> Ints:
+        return person_codes(self._identifiers(part), self.schema.layout.missing)
 
     def _identifiers(self, part: Any) -> Any:
         return part.set_axis([str(name) for name in part.columns], axis=1)[self.schema.person]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dpscd import Schema, SchemaError
 from dpscd.preprocessing.column_features import width_of
-from dpscd.preprocessing.encoding import encode, feature_names, is_sparse
-from dpscd.preprocessing.parsing import parse
+from dpscd.records.encoding import encode, feature_names, is_sparse
+from dpscd.records.parsing import parse
 
 TARGET = {"column": "y", "classes": ["0", "1"]}
 
@@ -246,7 +246,7 @@ def test_a_row_depends_on_its_record_alone(monkeypatch):
     for record in (0, 7, 49):
         one = encoded(MANY, table.iloc[[record]], PRIVATE)
         np.testing.assert_array_equal(one[0], whole[record])
-    monkeypatch.setattr("dpscd.preprocessing.encoding._BLOCK", 7)
+    monkeypatch.setattr("dpscd.records.encoding._BLOCK", 7)
     np.testing.assert_array_equal(encoded(MANY, table, PRIVATE), whole)
     found = encoded(MANY, table, PRIVATE, as_sparse=True).toarray()
     np.testing.assert_array_equal(found, whole)

@@ -10,10 +10,10 @@ import pytest
 from pyarrow import parquet
 
 from dpscd import DataError, Schema, SchemaError
-from dpscd.preprocessing import refusals
 from dpscd.preprocessing.declarations import Layout
-from dpscd.preprocessing.delimited import CsvFile
-from dpscd.preprocessing.reading import TableFiles, open_table
+from dpscd.records import refusals
+from dpscd.records.files import CsvFile, open_table
+from dpscd.records.tables import open_parsed
 
 SCHEMA = Schema.from_dict(
     {
@@ -26,7 +26,7 @@ SECRET = "canary-7431"
 
 
 def read_parsed(paths, schema, *, target=True):
-    return TableFiles(paths, schema, target=target).parsed()
+    return open_parsed(paths, schema, target=target).read()
 
 
 def whole(path, layout=None, wanted=None, chunk=2):
@@ -126,28 +126,28 @@ def test_a_stray_quote_does_not_swallow_other_records(table, stray):
 def test_cells_of_several_lines_are_read_where_the_schema_allows_them(table):
     schema = Schema.from_dict({**SCHEMA.to_dict(), "table": {"multiline": True}})
     file = table(TEXT.replace("x", '"x\n\nx"'))
-    files = TableFiles([file], schema)
-    assert files.count == len(files.parsed()) == 3
+    files = open_parsed([file], schema)
+    assert files.count == len(files.read()) == 3
     assert Schema.from_dict(schema.to_dict()).layout.multiline
     with pytest.raises(SchemaError, match="multiline must be true or false"):
         Schema.from_dict({**SCHEMA.to_dict(), "table": {"multiline": "yes"}})
     damaged = table(TEXT + '5,"x\n6,y,no\n', "damaged.csv")
-    files = TableFiles([damaged], schema)
+    files = open_parsed([damaged], schema)
     assert files.count == 5  # lines, until the records are read
     with pytest.raises(DataError, match="a quote is not closed"):
-        files.parsed()
+        files.read()
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("chunk", [1, 2, 3, 7, 2**20])
 def test_lines_are_counted_as_pandas_counts_records(table, end, chunk, monkeypatch):
-    monkeypatch.setattr("dpscd.preprocessing.delimited._BLOCK", chunk)
+    monkeypatch.setattr("dpscd.records.files._BLOCK", chunk)
     text = "\n \n# note\na,t,y\n1,x,no\n\n \t\n  2,x # rest,yes\n# note\n3,,no"
     file = table(text.replace("\n", end))
     schema = Schema.from_dict({**SCHEMA.to_dict(), "table": {"comment": "#"}})
-    files = TableFiles([file], schema)
+    files = open_parsed([file], schema)
     assert files.count == 3
-    np.testing.assert_array_equal(files.parsed().columns["a"], [1, 2, 3])
+    np.testing.assert_array_equal(files.read().columns["a"], [1, 2, 3])
 
 
 def test_a_file_that_may_not_be_read_is_the_systems_error(table, monkeypatch):
@@ -197,7 +197,7 @@ def people(count, seed=0):
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "parquet of texts"])
 def test_persons_are_counted_over_all_pieces_and_files(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("dpscd.preprocessing.reading.CHUNK", 7)
+    monkeypatch.setattr("dpscd.records.files.CHUNK", 7)
     tables = [people(50), people(30, 1), people(1, 2)]
     paths = [tmp_path / f"{number}.{kind.partition(' ')[0]}" for number in range(3)]
     for path, frame in zip(paths, tables, strict=True):
@@ -207,57 +207,57 @@ def test_persons_are_counted_over_all_pieces_and_files(kind, tmp_path, monkeypat
             (frame.astype(str) if "texts" in kind else frame).to_parquet(path)
     whole = pd.concat(tables)["p"]
     expected, values = pd.factorize(whole)
-    source = TableFiles(paths, PERSONS, person=True)
+    source = open_parsed(paths, PERSONS, person=True)
     assert source.count == len(values)
-    found = source.parsed()
+    found = source.read()
     np.testing.assert_array_equal(found.persons, expected)
     assert len(found) == 81
     assert "p" not in found.columns
-    for other in (TableFiles(paths, PERSONS), TableFiles(paths, SCHEMA, person=True)):
-        assert (other.count, other.parsed().persons) == (81, None)
+    for other in (open_parsed(paths, PERSONS), open_parsed(paths, SCHEMA, person=True)):
+        assert (other.count, other.read().persons) == (81, None)
 
 
 def test_rows_without_a_person_are_nobody(table):
     file = table("a,p,y\n1,x,no\n2,,yes\n3,NA,no\n4, x ,no\n5,007,no\n6,7,no\n7,7.0,no\n")
-    source = TableFiles([file], PERSONS, person=True)
+    source = open_parsed([file], PERSONS, person=True)
     assert source.count == 4
-    assert source.parsed().persons.tolist() == [0, -1, -1, 0, 1, 2, 3]
-    nobody = TableFiles([table("a,p,y\n1,,no\n", "n.csv")], PERSONS, person=True)
+    assert source.read().persons.tolist() == [0, -1, -1, 0, 1, 2, 3]
+    nobody = open_parsed([table("a,p,y\n1,,no\n", "n.csv")], PERSONS, person=True)
     assert nobody.count == 0
-    assert nobody.parsed().persons.tolist() == [-1]
+    assert nobody.read().persons.tolist() == [-1]
 
 
 def test_only_identifiers_are_looked_at_for_the_count(table, monkeypatch):
     seen = []
     frames = CsvFile.frames
 
-    def noted(self, wanted, chunk):
+    def noted(self, wanted):
         seen.append(wanted)
-        return frames(self, wanted, chunk)
+        return frames(self, wanted)
 
     monkeypatch.setattr(CsvFile, "frames", noted)
-    source = TableFiles([table("a,p,y\n1,x,no\n2,y,no\n")], PERSONS, person=True)
+    source = open_parsed([table("a,p,y\n1,x,no\n2,y,no\n")], PERSONS, person=True)
     assert (source.count, seen) == (2, [["p"]])
-    source.parsed()
+    source.read()
     assert seen[1:] == [["a", "y", "p"]]
 
 
 @pytest.mark.parametrize("after", ["1,x,no\n2,y,no\n", "1,x,no\n2,y,no\n3,y,no\n", ""])
 def test_a_file_that_changes_between_both_readings_is_refused(table, after):
     file = table("a,p,y\n1,x,no\n2,x,no\n")
-    source = TableFiles([file], PERSONS, person=True)
+    source = open_parsed([file], PERSONS, person=True)
     table(f"a,p,y\n{after}")
     with pytest.raises(DataError) as caught:
-        source.parsed()
+        source.read()
     assert str(caught.value) == refusals.CHANGED
     table("a,p,y\n")
     with pytest.raises(DataError, match="no records"):
-        TableFiles([file], PERSONS, person=True).parsed()
+        open_parsed([file], PERSONS, person=True).read()
 
 
 def test_persons_come_through_a_pipe(monkeypatch):
     text = b"a,p,y\n1,x,no\n2,x,no\n3,z,no\n"
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
-    source = TableFiles(["-"], PERSONS, person=True)
+    source = open_parsed(["-"], PERSONS, person=True)
     assert source.count == 2
-    assert source.parsed().persons.tolist() == [0, 0, 1]
+    assert source.read().persons.tolist() == [0, 0, 1]

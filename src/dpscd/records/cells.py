@@ -2,10 +2,10 @@
 
 A cell may come as text (from a CSV file), as a number, a truth value or a date (from pandas,
 Parquet or a list), and its type often depends on the *other* cells of its column: one missing
-value makes whole numbers floats, one text makes numbers objects. So equal values mean the same
-in every type: ``999``, ``999.0``, ``"999"`` and ``"999.0"``; ``True``, ``"True"`` and
-``"true"``; ``None``, NaN and ``""``. Whatever a cell holds, nothing here fails: an error would
-tell that such a cell is there.
+value makes whole numbers floats, one text makes numbers objects. So each cell becomes a text
+by one function, :func:`text_of`, and equal values mean the same in every type: ``999``,
+``999.0``, ``"999"`` and ``"999.0"``; ``True``, ``"True"`` and ``"true"``; ``None``, NaN and
+``""``. Whatever a cell holds, nothing here fails: an error would tell that it is there.
 """
 
 import datetime
@@ -14,7 +14,6 @@ import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,21 +22,22 @@ import pandas as pd
 OTHER, MISSING = -1, -2
 """Codes of a value that is not listed, and of none."""
 
-# The text of what has none: no value of a list is spelt like this.
-_FOREIGN = "\0"
+FOREIGN = "\0"
+"""The text of a cell of a type that is not read: no value of a list is spelt like this."""
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 # Whole numbers of more digits than this are infinite: long before, doubles end.
 _MOST_DIGITS = 1000
 _TOO_LARGE = 10**_MOST_DIGITS
-_EXACT = 2**53  # from here on doubles skip whole numbers
+EXACT = 2**53  # from here on doubles skip whole numbers
 _TRUTH = {"true": 1.0, "false": 0.0}
 # What equals them among numbers, and the other way round.
 _SAME = {"true": "1", "false": "0", "1": "true", "0": "false"}
 _TRUE = {"true", "t", "yes", "y", "1"}
 _FALSE = {"false", "f", "no", "n", "0"}
-# Types that say what they are by str(), the same wherever they come from.
-_SPOKEN = (pd.Period, datetime.time, uuid.UUID)
+_UNITS = {"Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"}  # pandas cuts off the finer ones
+_DAYS = (datetime.date, datetime.datetime, pd.Timestamp)
+_SPOKEN = (Decimal, uuid.UUID)  # these say by str() what they are
 
 Number = int | float
 
@@ -46,106 +46,54 @@ def number_of(cell: Any) -> float:
     """Return the number in a cell of whatever type, never -0; NaN if there is none."""
     if type(cell) is float:
         return cell + 0.0
-    try:
-        value = _plain(cell)
-        if isinstance(value, str):
-            return _number_in(value) + 0.0
-        if isinstance(value, bool | int | float | Decimal):
-            return _as_float(value) + 0.0
-    except Exception:  # of an object's own methods, which may say whatever they like
-        return math.nan
-    return math.nan
+    text = text_of(cell)
+    return math.nan if text is None else number_in(text)
 
 
 def text_of(cell: Any) -> str | None:
-    """Return the one text by which a cell is compared; None if it holds no value."""
+    """Return the one text by which a cell is compared; None if it holds no value.
+
+    Texts, truth values, numbers, dates with or without a time, decimals and UUIDs have one of
+    their own, which they have wherever they come from; all else is :data:`FOREIGN`.
+
+    Guarantee: a function of this cell alone. Proof: docs/proofs/records.md, "Cells".
+    """
     try:
-        return _text(_plain(cell))
+        return _text(cell)
     except Exception:  # of an object's own methods, which may say whatever they like
-        return _FOREIGN
+        return FOREIGN
 
 
-def _text(value: Any) -> str | None:
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float | Decimal):
-        return _spelt(_exact(value))
-    if isinstance(value, datetime.date):
-        return _day(value)
-    if isinstance(value, datetime.timedelta):
-        return str(pd.Timedelta(value))  # not its own text: of the same length, it may differ
-    if isinstance(value, pd.Interval):
-        return _interval(value)
-    return str(value) if isinstance(value, _SPOKEN) else _FOREIGN
-
-
-def _plain(cell: Any) -> Any:
-    """Return a cell as one of few types: None for no value, stripped text, bool, int, float."""
-    if isinstance(cell, np.ndarray):
-        cell = cell[()] if cell.ndim == 0 else cell
+def _text(cell: Any) -> str | None:
     if cell is None or cell is pd.NA or cell is pd.NaT:
         return None
     if isinstance(cell, str):
         return str.strip(cell)
-    if isinstance(cell, bytes):
-        return bytes.decode(cell, "utf-8", errors="backslashreplace").strip()
     if isinstance(cell, bool | np.bool_):
-        return bool(cell)
+        return "true" if cell else "false"
     if isinstance(cell, np.datetime64 | np.timedelta64):  # the latter passes for a whole number
         return _numpy_time(cell)
+    if isinstance(cell, int | np.integer):
+        # As arrays do, whatever a type of its own says.
+        number = int.__int__(cell) if isinstance(cell, int) else int(cell)
+        return spelt(number if abs(number) < _TOO_LARGE else math.copysign(math.inf, number))
     if isinstance(cell, complex | np.complexfloating) and cell.imag == 0:
         cell = cell.real  # numbers are complex where another one of their column is
-    if isinstance(cell, int):
-        return int.__int__(cell)  # as arrays do, whatever a type of its own says
-    if isinstance(cell, np.integer):
-        return int(cell)
-    if isinstance(cell, float):
-        return _finite_or_none(float.__float__(cell))
-    if isinstance(cell, np.floating | Fraction):
-        return _finite_or_none(_as_float(cell))
-    if isinstance(cell, Decimal):
-        return None if cell.is_nan() else cell
-    return cell
+    if isinstance(cell, float | np.floating):
+        real = float.__float__(cell) if isinstance(cell, float) else float(cell)
+        return None if math.isnan(real) else spelt(real + 0.0)
+    if isinstance(cell, bytes):
+        return bytes.decode(cell, "utf-8", "surrogatepass").strip()
+    if type(cell) in _DAYS:
+        return _day(cell)
+    return str(cell) if type(cell) in _SPOKEN else FOREIGN
 
 
-def _finite_or_none(number: float) -> float | None:
-    return None if math.isnan(number) else number
-
-
-def _numpy_time(cell: Any) -> Any:
+def _numpy_time(cell: Any) -> str | None:
     if np.isnat(cell):
         return None
-    return pd.Timestamp(cell) if isinstance(cell, np.datetime64) else pd.Timedelta(cell)
-
-
-def _as_float(value: Any) -> float:
-    """Return a number as the nearest double; infinity where there is none."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
-def _exact(value: Number | Decimal) -> Number:
-    """Return a number without rounding if it is whole, else as a double, never -0."""
-    if isinstance(value, Decimal):
-        if not value.is_finite() or value.adjusted() > _MOST_DIGITS:
-            return math.copysign(math.inf, value)
-        value = int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, int) and abs(value) >= _TOO_LARGE:
-        return math.inf if value > 0 else -math.inf
-    return value + 0
-
-
-def _spelt(number: Number) -> str:
-    """Return the one spelling of a number: whole ones without a point."""
-    if isinstance(number, int):
-        return str(number)
-    return f"{number:.0f}" if number.is_integer() else repr(number)
+    known = isinstance(cell, np.datetime64) and np.datetime_data(cell.dtype)[0] in _UNITS
+    return _day(pd.Timestamp(cell)) if known else FOREIGN
 
 
 def _day(value: datetime.date) -> str:
@@ -156,16 +104,17 @@ def _day(value: datetime.date) -> str:
     return value.date().isoformat() if midnight else value.isoformat(sep=" ")
 
 
-def _interval(value: Any) -> str:
-    """Return an interval whose ends, whole or not, are spelt as numbers are."""
-    first, last = ("[" if value.closed_left else "("), ("]" if value.closed_right else ")")
-    return f"{first}{text_of(value.left)}, {text_of(value.right)}{last}"
+def spelt(number: Number) -> str:
+    """Return the one spelling of a number: whole ones without a point."""
+    if isinstance(number, int):
+        return str(number)
+    return f"{number:.0f}" if number.is_integer() else repr(number)
 
 
-def _number_in(text: str) -> float:
-    """Return the number that a text spells, truth values included; NaN if none."""
+def number_in(text: str) -> float:
+    """Return the number that a text spells, truth values included, never -0; NaN if none."""
     try:
-        return math.nan if "_" in text else float(text)
+        return math.nan if "_" in text else float(text) + 0.0
     except ValueError:
         return _TRUTH.get(text.lower(), math.nan)
 
@@ -177,18 +126,15 @@ def _exact_in(text: str) -> Number | None:
         sign = -1 if text.startswith("-") else 1
         # Without the zeros: Python refuses to read too many digits, of whatever value.
         return sign * (math.inf if len(digits) > _MOST_DIGITS else int(digits or "0"))
-    try:
-        number = math.nan if "_" in text else float(text)
-    except ValueError:
-        return None
-    return None if math.isnan(number) else number + 0.0
+    number = math.nan if text.lower() in _TRUTH else number_in(text)
+    return None if math.isnan(number) else number
 
 
 def canonical(text: str) -> str:
     """Return the one spelling of all texts that stand for the same value."""
     number = _exact_in(text)
     if number is not None:
-        return _spelt(number)
+        return spelt(number)
     low = text.lower()
     return low if low in _TRUTH else text
 
@@ -286,7 +232,7 @@ class Grouped(Listed):
         own, digits = grouped_text(text, self._group), _is_whole(text)
         if "e" in text.lower() and text.lower() != plain and own in self.codes:
             return self.codes[own]
-        if _is_whole(plain) and abs(int(plain)) >= _EXACT:
+        if _is_whole(plain) and abs(int(plain)) >= EXACT:
             return OTHER
         return self._found(own if digits else grouped_text(plain, self._group))
 
@@ -318,14 +264,14 @@ class NumberCells:
 
     def __init__(self, missing: Iterable[str] = ()) -> None:
         plain = {canonical(text) for text in ("", *missing)}
-        numbers = {text: _exact_in(text) for text in plain}
-        self._texts = {text for text, number in numbers.items() if number is None}
-        self.absent = tuple(_as_float(x) for x in numbers.values() if x is not None)
+        numbers = {text: number_in(text) for text in plain - _TRUTH.keys()}
+        self.absent = tuple(number for number in numbers.values() if not math.isnan(number))
+        self._truth = plain & _TRUTH.keys()
 
-    def value(self, cell: Any) -> float:
-        """Return the number in a cell of whatever type."""
-        text = text_of(cell)
-        if text is None or canonical(text) in self._texts:
+    def value(self, text: str | None) -> float:
+        """Return the number of a cell, given its text."""
+        if text is None:
             return math.nan
-        number = number_of(cell)
-        return math.nan if number in self.absent else number
+        number = number_in(text)
+        absent = number in self.absent or text.lower() in self._truth
+        return math.nan if absent else number

@@ -1,13 +1,12 @@
-"""Identifiers of persons: who is one person with whom, in every container."""
+"""Identifiers of persons: texts, whole numbers and dates, one person in every container."""
 
 import array
 import collections
 import datetime
 import hashlib
-import itertools
 import sys
 import uuid
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -17,9 +16,9 @@ import pytest
 from scipy import sparse
 
 from dpscd import DataError, DataTypeError, ParameterError
-from dpscd.preprocessing import refusals
 from dpscd.preprocessing.declarations import Layout
-from dpscd.preprocessing.identifiers import (
+from dpscd.records import refusals
+from dpscd.records.identifiers import (
     Numbering,
     count_of,
     keyed_hashes,
@@ -32,13 +31,14 @@ SECRET = "canary-5521"
 DEFAULT = Layout().missing
 
 
-def refused(call, text, kind=DataError):
-    with pytest.raises(kind) as caught:
-        call()
-    assert str(caught.value) == text
+def refused(cells, text=refusals.NOT_AN_IDENTIFIER, kind=DataTypeError):
     assert text in refusals.REFUSALS
-    assert caught.value.__context__ is None
-    assert caught.value.__cause__ is None
+    for call in (person_codes, person_keys):
+        with pytest.raises(kind) as caught:
+            call(cells)
+        assert str(caught.value) == text
+        assert caught.value.__context__ is None
+        assert caught.value.__cause__ is None
 
 
 def codes(cells, missing=()):
@@ -55,35 +55,17 @@ def arrow(values, kind=None):
 
 
 ONE = [
-    [7, 7.0, "7", " 7\t", np.int8(7), np.uint64(7), np.float16(7), np.float32(7), b"7", 7 + 0j,
-     np.longdouble(7), Decimal(7), Decimal("7.00"), Decimal("0.7E1"), Fraction(14, 2),
-     np.array(7), np.array("7"), np.str_("7"), np.bytes_(b" 7 "), np.complex64(7)],
-    [0, -0.0, "0", Decimal("-0"), np.float32(-0.0), False + 0],
-    [0.1, "0.1", Decimal("0.1"), Decimal("0.10"), Fraction(1, 10), np.float64(0.1)],
-    [np.float32(0.1), float(np.float32(0.1)), "0.10000000149011612"],
-    [1e-7, "1e-07", Decimal("1E-7")],
+    [7, 7.0, "7", " 7\t", np.int8(7), np.uint64(7), np.float16(7), np.float32(7), b"7",
+     np.longdouble(7), np.str_("7"), np.bytes_(b" 7 ")],
+    [0, -0.0, "0", np.float32(-0.0), False + 0],
     [True, np.True_, "true"],
     [False, "false"],
-    [2**53 + 1, str(2**53 + 1), np.int64(2**53 + 1), Decimal(2**53 + 1), Fraction(2**53 + 1)],
-    [10**999, "1" + "0" * 999, Decimal(10) ** 999],
+    [2**53 + 1, str(2**53 + 1), np.int64(2**53 + 1)],
+    [10**999, "1" + "0" * 999],
     [datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1), pd.Timestamp("2020-01-01"),
      np.datetime64("2020-01-01"), np.datetime64("2020-01-01", "ns"), "2020-01-01"],
     [datetime.datetime(2020, 1, 1, 3), "2020-01-01 03:00:00", np.datetime64("2020-01-01T03")],
-    [datetime.timedelta(1), pd.Timedelta(days=1), np.timedelta64(24, "h"), "1 days 00:00:00"],
-    [datetime.time(1), "01:00:00"],
-    [uuid.UUID(int=5), "00000000-0000-0000-0000-000000000005"],
     ["é", "é".encode(), " é"],
-    [Fraction(1, 3), Fraction(2, 6)],
-    [Decimal("0.1000000000000000055511151231257827021181583404541015625"),
-     Fraction(0.1), Fraction(0.1)],
-    [10**1001, Decimal("1E+1001"), Fraction(10**1001)],
-    [b"\xff", np.bytes_(b"\xff")],
-    [(1, "a"), (1, "a"), (1.0, "a")],
-    [frozenset("ab"), frozenset("ba")],
-    [1 + 2j, np.complex128(1 + 2j)],
-    [pd.Interval(0, 1), pd.Interval(0.0, 1.0)],
-    [pd.Period("2020-01", "M"), pd.Period("2020-01", "M")],
-    [datetime.timedelta.max, datetime.timedelta.max],
 ]  # fmt: skip
 
 
@@ -97,29 +79,17 @@ def test_one_value_is_one_person_in_every_type(cells):
 
 APART = [
     *[cells[0] for cells in ONE],
-    1, "True", "007", "7.0", "+7", "7,", "\u0661", "TRUE", "1e3", "1000", 1e-300, -7, "-0",
-    "0.10", 2**53, 2**53 + 2, -(2**53), 2**64, 10**999 + 1, 10**1001 + 1, 10**1002,
-    Decimal("1E+999999"), Decimal("1E-999999"), Decimal("Infinity"), "Infinity", "infinity",
-    Decimal("0.1000000000001"), Decimal("0.10000000000000000001"), "1/3", 1 / 3,
-    Fraction(1, 3) + Fraction(1, 10**30),
-    np.longdouble("0.1"), np.longdouble(0.1) + np.longdouble(2) ** -58,
+    1, "True", "007", "7.0", "+7", "7,", "\u0661", "TRUE", "1e3", "1000", -7, "-0", "0.10",
+    2**53, 2**53 + 2, -(2**53), 2**64, 10**999 + 1, "Infinity", "infinity", "1/3",
     "\0", "a\0", "a", "a\0b", "a\0c", "A", "a b", "a  b", "\ud800", "\\xff", "b'\\xff'",
-    b"\xfe",
     datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), datetime.date(2020, 1, 2),
     pd.Timestamp("2020-01-01 00:00:00.000000001"), pd.Timestamp("2020-01-01 00:00:00.000001"),
-    np.datetime64("1999-01-01T00:00:00.000000000001", "ps"), np.datetime64(10**18, "s"),
-    np.datetime64("1999-01-01T00:00:00.000000000002", "ps"), np.datetime64(1, "3D"),
-    pd.Timestamp("1999-01-01"), np.timedelta64(3, "Y"), np.timedelta64(3, "M"),
-    np.timedelta64(5, "ps"), pd.Timedelta(1), datetime.time(1, 0, 0, 1),
-    (1,), (1, "b"), ("1", "a"), "(1, 'a')", frozenset("abc"), 1 + 3j, 2j, pd.Interval(0, 2),
-    pd.Period("2020", "Y-DEC"), pd.Period("2020", "Y-JAN"), 2020, "2020-01",
-    pd.Interval(0, 1, closed="left"), "(0, 1]", object, int, len, "None", "nan",
+    pd.Timestamp("1999-01-01"), 2020, "2020-01", "None", "nan",
 ]  # fmt: skip
 
 
 def test_different_values_are_different_persons():
-    assert codes(APART) == list(range(len(APART)))
-    for some in (APART[::-1], APART[::2], APART[1::2]):
+    for some in (APART, APART[::-1], APART[::2], APART[1::2]):
         assert codes(some) == list(range(len(some)))
 
 
@@ -135,12 +105,10 @@ def test_persons_are_numbered_as_they_appear():
 def test_what_is_missing_is_nobody():
     cells = [
         None, np.nan, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT"),
-        np.float32("nan"), np.longdouble("nan"), Decimal("NaN"), Decimal("sNaN"), "", "  ", b"",
-        complex("nan"), complex(1, float("nan")), np.complex64(complex("nan")), np.array(None),
-        np.array(np.nan), np.ma.masked,
+        np.float32("nan"), np.longdouble("nan"), "", "  ", b"",
     ]  # fmt: skip
     assert codes(cells) == [-1] * len(cells)
-    assert codes([*cells, "x", *cells, "x"]) == [-1] * 20 + [0] + [-1] * 20 + [0]
+    assert codes([*cells, "x", *cells, "x"]) == [-1] * 12 + [0] + [-1] * 12 + [0]
 
 
 def test_texts_that_count_as_missing():
@@ -151,9 +119,9 @@ def test_texts_that_count_as_missing():
     assert person_codes(cells).tolist() == codes(cells, DEFAULT)
     assert person_keys(cells)[1] == [b"x", b"NAN"]
     # One that spells a number stands for it, however it is written.
-    cells = ["999", 999, "0999", 999.0, Decimal("999.0"), "9990", 5]
+    cells = ["999", 999, "0999", 999.0, "9990", 5]
     for absent in (["999"], [" 999.0 "], ["x", "9.99e2"]):
-        assert codes(cells, absent) == [-1] * 5 + [0, 1]
+        assert codes(cells, absent) == [-1] * 4 + [0, 1]
     assert codes([True, "TRUE", "1", False], ["true"]) == [-1, -1, 0, 1]
     assert codes([True, "TRUE", "1", False], ["1"]) == [0, 1, -1, 2]
 
@@ -163,11 +131,11 @@ def test_texts_that_count_as_missing():
     [
         (np.array([5, 999, 5, 7]), ["999"], [0, -1, 0, 1]),
         (np.array([999, 5, 7], dtype=np.uint16), ["999.0"], [-1, 0, 1]),
-        (np.array([5.5, 0.1, np.nan, 5.5]), ["0.1"], [0, -1, -1, 0]),
+        (np.array([5.0, 999.0, np.nan, 5.0]), ["999"], [0, -1, -1, 0]),
         (np.array([2**53 + 1, 2**53, 2**53 + 2]), [str(2**53 + 1)], [-1, 0, 1]),
         (np.array([True, False]), ["true"], [-1, 0]),
         (np.array([True, False]), ["1"], [0, 1]),
-        (np.array([5, 7]), ["?", "inf"], [0, 1]),
+        (np.array([5, 7]), ["?", "inf", "0.5"], [0, 1]),
         (pd.Series([5, None, 7], dtype="Int8"), ["5"], [-1, -1, 0]),
         (pd.Series(["5", "?", "7"], dtype="category"), ["?"], [0, -1, 1]),
     ],
@@ -181,17 +149,14 @@ def test_numbers_that_count_as_missing(cells, absent, expected):
 
 WHOLE = [3, 1, 3, 2, 1]
 EXPECTED = [0, 1, 0, 2, 1]
-KINDS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", ">i8", "<u4",
-         "float16", "float32", "float64", ">f8", "longdouble", "complex64", "complex128", "U3",
-         "S3", "object", "datetime64[D]", "datetime64[ns]", "timedelta64[s]"]  # fmt: skip
+KINDS = ["int8", "int64", "uint64", ">i8", "<u4", "float16", "float32", "float64", ">f8",
+         "longdouble", "U3", "S3", "object", "datetime64[D]", "datetime64[ns]"]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_arrays_of_every_type(kind):
     values = np.array(WHOLE)
-    if kind.startswith(("dat", "tim")):
-        values = values.astype("int64")
-    cells = values.astype(kind)
+    cells = (values.astype("int64") if kind.startswith("dat") else values).astype(kind)
     assert codes(cells) == EXPECTED
     assert codes(cells[::-1]) == [0, 1, 2, 0, 2]
     if kind not in (">i8", ">f8", "float16"):  # which pandas does not take
@@ -205,17 +170,12 @@ TYPED = {
     **{kind: pd.Series(WHOLE, dtype=kind) for kind in
        ("int8", "float32", "Int8", "UInt64", "Float32", "Float64", "object", "string", "str",
         "string[python]", "string[pyarrow]", "category", "Sparse[int]", "Sparse[float32]")},
-    "truth": pd.Series([False, True, False, True, True]).map({False: 3, True: 1}),
     "texts as categories": pd.Series(map(str, WHOLE), dtype="category"),
     "floats as categories": pd.Series(map(float, WHOLE), dtype="category"),
     **{str(kind): arrow(WHOLE, kind) for kind in
        (pa.int8(), pa.uint64(), pa.float32(), pa.float64(), pa.date32(),
-        pa.timestamp("ns"), pa.timestamp("s", "Europe/Zurich"), pa.duration("ns"),
-        pa.time32("s"), pa.time64("us"))},
-    "date64": arrow([x * 86_400_000 for x in WHOLE], pa.date64()),
+        pa.timestamp("ns"), pa.timestamp("s", "Europe/Zurich"))},
     "half": arrow(np.array(WHOLE, dtype=np.float16), pa.float16()),
-    **{str(kind): arrow(list(map(Decimal, WHOLE)), kind) for kind in
-       (pa.decimal128(9, 2), pa.decimal256(50, 0))},
     **{str(kind): arrow(list(map(str, WHOLE)), kind) for kind in
        (pa.string(), pa.large_string())},
     **{str(kind): arrow([str(x).encode() for x in WHOLE], kind) for kind in
@@ -226,19 +186,12 @@ TYPED = {
         pa.array(WHOLE, pa.float32()).dictionary_encode())),
     "dates": pd.Series(pd.to_datetime(WHOLE, unit="D")),
     "dates of a zone": pd.Series(pd.to_datetime(WHOLE, unit="D", utc=True)),
-    "periods": pd.Series(pd.PeriodIndex([f"200{x}-01" for x in WHOLE], freq="M")),
-    "intervals": pd.Series(pd.IntervalIndex.from_tuples([(0, x) for x in WHOLE])),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", TYPED)
 def test_columns_of_every_type(kind):
     cells = TYPED[kind]
-    if kind == "truth":
-        assert codes(pd.Series([False, True, False, True, True])) == [0, 1, 0, 1, 1]
-        assert codes(pd.Series([False, None, True], dtype="boolean")) == [0, -1, 1]
-        assert codes(arrow([False, None, True])) == [0, -1, 1]
-        return
     assert codes(cells) == EXPECTED
     assert codes(cells.set_axis([9, 9, 9, 0, 0])) == EXPECTED
     assert codes(cells.iloc[::-1]) == [0, 1, 2, 0, 2]
@@ -247,6 +200,12 @@ def test_columns_of_every_type(kind):
     if not isinstance(cells.dtype, pd.SparseDtype):
         known = pd.Series([True, True, False, True, True])
         assert codes(cells.where(known)) == [0, 1, -1, 2, 1]
+
+
+def test_truth_values_in_every_container():
+    assert codes(pd.Series([False, True, False, True, True])) == [0, 1, 0, 1, 1]
+    assert codes(pd.Series([False, None, True], dtype="boolean")) == [0, -1, 1]
+    assert codes(arrow([False, None, True])) == [0, -1, 1]
 
 
 def test_lists_of_every_kind():
@@ -270,7 +229,7 @@ def test_lists_of_every_kind():
             return self.cells
 
     assert codes(Others(np.array(WHOLE, dtype=np.float32))) == EXPECTED
-    refused(lambda: person_codes(Others(np.ones((2, 2)))), refusals.NOT_A_PERSON_EACH)
+    refused(Others(np.ones((2, 2))), refusals.NOT_A_PERSON_EACH, DataError)
 
 
 def test_other_libraries_need_pyarrow(monkeypatch):
@@ -317,18 +276,6 @@ def test_texts_are_told_apart_to_the_end():
     assert codes(spaced) == codes(spaced.astype("category")) == [0, 0, 0]
 
 
-def test_what_pandas_cuts_off_is_told_apart():
-    assert codes(np.array([1, 2], dtype="datetime64[ps]")) == [0, 1]
-    assert codes(np.array([1, 2], dtype="datetime64[as]")) == [0, 1]
-    whole = np.longdouble(1)
-    longs = np.array([whole, whole + np.finfo(np.longdouble).eps])
-    assert codes(longs) == codes(pd.Series(longs)) == codes(list(longs)) == [0, 1]
-    days = arrow([1, 2, 86_400_000], pa.int64()).array
-    dates = pd.Series(pd.arrays.ArrowExtensionArray(pa.array(days).view(pa.date64())))
-    assert codes(dates) == [0, 1, 2]
-    refused(lambda: person_codes(arrow([1, 2], pa.time64("ns"))), refusals.NOT_AN_IDENTIFIER)
-
-
 # --- refusals --------------------------------------------------------------------------------
 
 
@@ -343,9 +290,7 @@ def test_what_pandas_cuts_off_is_told_apart():
     ids=lambda cells: type(cells).__name__,
 )  # fmt: skip
 def test_what_is_no_column(cells):
-    text = refusals.NOT_A_PERSON_EACH
-    refused(lambda: person_codes(cells), text)
-    refused(lambda: person_keys(cells), text)
+    refused(cells, refusals.NOT_A_PERSON_EACH, DataError)
 
 
 class Shy:
@@ -355,103 +300,72 @@ class Shy:
     __eq__ = __hash__ = __str__ = __bool__ = _refuse
 
 
-class ShyHash:
-    def __hash__(self):
-        raise RuntimeError(SECRET)
+class OwnDay(datetime.date):
+    """Says that it is another day."""
 
-    def __eq__(self, other):
-        return True
-
-
-class ShyEqual:
-    """Hashes as others do, and says nothing when it is compared with them."""
-
-    def __hash__(self):
-        return 1
-
-    def __eq__(self, other):
-        if other is self:
-            return True
-        raise RuntimeError(SECRET)
+    def isoformat(self):
+        return "2020-01-01"
 
 
-class Nobody:
-    """Does not equal itself."""
-
-    __hash__ = object.__hash__
-
-    def __eq__(self, other):
-        return False
-
-
-class Everybody:
-    """Says that it equals whatever it is compared with."""
-
-    def __init__(self, like):
-        self.like = like
-
-    def __hash__(self):
-        return hash(self.like)
-
-    def __eq__(self, other):
-        return True
-
-
-BAD = [
-    [[1]], [{"a": 1}], [{1}], [np.array([1])], [np.array([1, 2])], [bytearray(b"a")],
-    [np.void(b"ab")], [Shy()], [ShyHash()], [ShyEqual(), ShyEqual()], [Nobody()],
-    [(1, [2])], [(1, float("nan"))], [("a", pd.NaT)], [("a", pd.NA)], [(Nobody(),)],
-    [(complex("nan"),)], [pd.DataFrame({"a": [1]})],
+DROPPED = [
+    0.5, np.float32(0.1), 1e-300, 1 + 0j, 1j, np.complex64(7), Decimal(7), Decimal("NaN"),
+    Fraction(14, 2), uuid.UUID(int=5), datetime.time(1), datetime.timedelta(1),
+    pd.Timedelta(days=1), np.timedelta64(1, "h"), pd.Period("2020-01"), pd.Interval(0, 1),
+    np.datetime64(5, "ps"), np.datetime64(10**18, "s"), b"\xff", 10**1001, -(10**1001),
+    (1, "a"), frozenset("ab"), object, len, np.array(7), np.longdouble("0.1"),
+    OwnDay(2020, 1, 2), [1], {"a": 1}, {1}, bytearray(b"a"), np.void(b"ab"), Shy(),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("cells", BAD, ids=lambda cells: type(cells[0]).__name__)
-def test_what_cannot_be_compared_is_refused_in_fixed_words(cells):
-    for made in (["x", *cells], tuple(cells)):
-        refused(lambda made=made: person_codes(made), refusals.NOT_AN_IDENTIFIER, DataTypeError)
-    column = pd.Series([*cells], dtype=object)
-    refused(lambda: person_codes(column), refusals.NOT_AN_IDENTIFIER, DataTypeError)
+@pytest.mark.parametrize("cell", DROPPED, ids=lambda cell: type(cell).__name__)
+def test_what_is_neither_text_nor_whole_number_nor_date_is_refused(cell):
+    for made in (["x", cell], ("x", cell), pd.Series([cell, "x"], dtype=object)):
+        refused(made)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        np.array([0.5, 1.0]), np.array([1, 2], "timedelta64[s]"), np.array([1, 2], complex),
+        np.array([1, 2], "datetime64[ps]"), pd.Series([0.5], dtype="Float64"),
+        arrow(WHOLE, pa.duration("ns")), arrow(WHOLE, pa.time32("s")),
+        arrow([1], pa.time64("ns")),
+        arrow([86_400_000], pa.date64()), arrow([Decimal(1)], pa.decimal128(9, 2)),
+        pd.Series(pd.PeriodIndex(["2001-01"], freq="M")),
+        pd.Series(pd.IntervalIndex.from_tuples([(0, 1)])),
+        arrow([[1]]), arrow([{"a": 1}]), [[1], [2]],
+    ],
+)  # fmt: skip
+def test_columns_of_other_types_are_refused(cells):
+    refused(cells)
 
 
 def test_columns_that_cannot_be_read_are_refused_in_fixed_words():
-    text = refusals.NOT_AN_IDENTIFIER
-    for cells in (arrow([[1]]), arrow([{"a": 1}]), [[1], [2]]):
-        refused(lambda cells=cells: person_codes(cells), text, DataTypeError)
-    broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
-    refused(lambda: person_codes(broken), text, DataTypeError)
+    refused(pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers()))
 
     class Rows(list):
         def __iter__(self):
             raise RuntimeError(SECRET)
 
-    refused(lambda: person_codes(Rows()), text, DataTypeError)
-
-
-def test_what_an_object_says_of_itself_holds_among_objects_only():
-    cells = ["a", Everybody("a"), "a", 7, Everybody("7"), None, True]
-    assert codes(cells) == [0, 1, 0, 2, 3, -1, 4]
-    cells = [Everybody(1), Everybody(1), "a"]
-    assert codes(cells) == [0, 0, 1]
+    refused(Rows())
 
 
 ROUNDED = [
     2.0**53, -(2.0**53), 2.0**60, float("inf"), float("-inf"), np.float32(2**24),
     np.float16(2**11), np.float64(2**53), np.float32("inf"), np.longdouble(2**53),
-    complex(2**53, 0), complex(0, 2**53), np.complex64(2**24), (1, 2.0**53),
-    ("a", np.float32(2**24)), (("a", 1e300),),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("cell", ROUNDED, ids=repr)
 def test_numbers_that_stand_for_several_are_refused(cell):
-    text = refusals.ROUNDED_PERSONS
-    refused(lambda: person_codes(["a", cell]), text, DataTypeError)
-    column = pd.Series([cell], dtype=object)
-    refused(lambda: person_codes(column), text, DataTypeError)
-    if isinstance(cell, float | np.floating):
-        kind = np.asarray(cell).dtype
-        for made in (np.array([1, cell], dtype=kind), pd.Series([cell], dtype=kind)):
-            refused(lambda made=made: person_codes(made), text, DataTypeError)
+    kind = np.asarray(cell).dtype
+    for made in (
+        ["a", cell],
+        pd.Series([cell], dtype=object),
+        np.array([1, cell], dtype=kind),
+        pd.Series([cell], dtype=kind),
+    ):
+        refused(made, refusals.ROUNDED_PERSONS)
 
 
 def test_numbers_below_are_let_in():
@@ -460,24 +374,22 @@ def test_numbers_below_are_let_in():
         assert codes(cells) == codes(list(cells)) == [0, 1, 2]
 
 
+SINGLE = np.array([2.0**24], dtype=np.float32)
+
+
 @pytest.mark.parametrize(
     "cells",
     [
-        pd.Series([2.0**24], dtype="Float32"),
-        pd.Series([2.0**24], dtype="Sparse[float32]"),
-        pd.Series(np.array([2.0**24], dtype=np.float32)).astype("category"),
-        arrow(np.array([2.0**24], dtype=np.float32)),
+        pd.Series(SINGLE, dtype="Float32"), pd.Series(SINGLE, dtype="Sparse[float32]"),
+        pd.Series(SINGLE).astype("category"), arrow(SINGLE),
         arrow(np.array([2.0**11], dtype=np.float16)),
-        pd.Series(pd.arrays.ArrowExtensionArray(
-            pa.array(np.array([2.0**24], dtype=np.float32)).dictionary_encode())),
-        pa.array(np.array([2.0**24], dtype=np.float32)),
-        np.ma.array(np.array([2.0**24], dtype=np.float32)),
-        array.array("f", [2.0**24]),
+        pd.Series(pd.arrays.ArrowExtensionArray(pa.array(SINGLE).dictionary_encode())),
+        pa.array(SINGLE), np.ma.array(SINGLE), array.array("f", SINGLE),
         pd.Series([2.0**53], dtype="Float64"),
     ],
 )  # fmt: skip
 def test_every_container_keeps_the_precision_of_its_numbers(cells):
-    refused(lambda: person_codes(cells), refusals.ROUNDED_PERSONS, DataTypeError)
+    refused(cells, refusals.ROUNDED_PERSONS)
 
 
 def test_hidden_numbers_refuse_nothing():
@@ -485,31 +397,21 @@ def test_hidden_numbers_refuse_nothing():
     assert codes(pd.Series([1.0, None], dtype="Float32")) == [0, -1]
 
 
-def test_the_users_own_decimal_context_changes_nothing():
-    with localcontext() as context:
-        context.prec = 2
-        assert codes([Decimal("1.001"), "1.001", Decimal("1.002"), 1.001]) == [0, 0, 1, 0]
-        assert codes([Decimal(10**20 + 1), 10**20 + 1, 10**20]) == [0, 0, 1]
-
-
 # --- part by part ----------------------------------------------------------------------------
 
 
 def test_parts_of_a_column_are_numbered_together():
-    parts = [
-        pd.Series(["5", "7"]),
-        np.array([7, 5, 8]),
-        [],
-        pd.Series([8.0, None]),
-        [Fraction(1, 3), "9"],
-        pd.Series(["9", "5", Fraction(1, 3)], dtype="category"),
-    ]
+    parts = [pd.Series(["5", "7"]), np.array([7, 5, 8]), [], pd.Series([8.0, None]), ["x", "9"],
+             pd.Series(["9", "5", "x", "?"], dtype="category")]  # fmt: skip
     persons = Numbering(["?"])
-    found = [persons.codes(part).tolist() for part in parts]
-    assert found == [[0, 1], [1, 0, 2], [], [2, -1], [3, 4], [4, 0, 3]]
-    whole = codes(list(itertools.chain(*parts[:5], [9, 5, Fraction(1, 3)])), ["?"])
-    assert whole == list(itertools.chain(*found))
-    assert persons.codes(["?", 5]).tolist() == [-1, 0]
+    for part in parts:
+        persons.add(part)
+    assert persons.codes().tolist() == [0, 1, 1, 0, 2, 2, -1, 3, 4, 4, 0, 3, -1]
+    assert persons.keys() == [b"5", b"7", b"8", b"x", b"9"]
+    whole = Numbering(["7"])
+    for part in parts[1:4]:
+        whole.add(part)
+    assert whole.codes().tolist() == [-1, 0, 1, 1, -1]
 
 
 # --- keys, hashes, order ---------------------------------------------------------------------
@@ -522,15 +424,6 @@ def test_keys_are_the_exact_texts():
     assert person_keys(np.array([7.0, np.nan]))[1] == person_keys(np.array([7]))[1] == [b"7"]
     assert person_keys(["?", "x"], ["?"])[1] == [b"x"]
     assert person_keys([])[1] == []
-
-
-@pytest.mark.parametrize(
-    "cell",
-    [Fraction(1, 3), (1, 2), object, b"\xff", 10**1001],
-    ids=lambda cell: type(cell).__name__,
-)
-def test_what_has_no_exact_text_has_no_key(cell):
-    refused(lambda: person_keys(["a", cell]), refusals.NO_TEXT_OF_PERSON, DataTypeError)
 
 
 def test_hashes_are_those_of_the_key():

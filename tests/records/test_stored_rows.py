@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpscd import DataError, DataTypeError, DPLogisticRegression, DPRidge, RowScaler, StoredRows
-from dpscd.preprocessing import refusals, stored_rows
-from dpscd.preprocessing.containers import RowSource
-from dpscd.records.door import ArrayDoor
+from dpscd.records import refusals, stored_rows
 from dpscd.records.labels import ClassLabels
+from dpscd.records.readers import RowReader
+from dpscd.records.rows import open_rows
 from dpscd.solvers import local
 from refits import with_numbers
 
@@ -181,11 +181,11 @@ def test_other_containers_are_refused(stored, options, words):
 def test_a_cell_that_is_no_number_is_refused_wherever_it_is(where, monkeypatch):
     monkeypatch.setattr(stored_rows, "_BLOCK", 3)
     X = np.ones((10, 2), np.float16)
-    assert RowSource(X).deferred().all_finite()
+    assert open_rows(X).read(stored=True).all_finite()
     X[where, 1] = np.inf
     for given_rows in (X, StoredRows(X)):
         with pytest.raises(DataTypeError) as error:
-            RowSource(given_rows).deferred()
+            open_rows(given_rows).read(stored=True)
         assert str(error.value) == refusals.NOT_NUMBERS
 
 
@@ -260,7 +260,7 @@ def test_persons_neither(together):
 
 def test_a_partition_is_read_whole():
     X, y = embeddings()
-    door = ArrayDoor(ClassLabels((0, 1)), X.shape[1], False)
+    door = RowReader(ClassLabels((0, 1)), X.shape[1], False)
     read = door.records([X.astype(np.float16), y, None, None, None])
     assert isinstance(read.X, np.ndarray)
     np.testing.assert_array_equal(read.X, X)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import DataError, DataTypeError
-from dpscd.preprocessing import refusals
+from dpscd.records import refusals
 
 Floats = npt.NDArray[Any]
 

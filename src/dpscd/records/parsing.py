@@ -14,18 +14,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpscd.errors import ParameterError, SchemaError
-from dpscd.preprocessing.cells import (
+from dpscd.errors import SchemaError
+from dpscd.preprocessing.declarations import Column, Layout, Target
+from dpscd.preprocessing.schema import Schema
+from dpscd.records.cells import (
     Grouped,
     Listed,
     NumberCells,
     TruthCells,
     places_of,
 )
-from dpscd.preprocessing.columns import codes, numbers
-from dpscd.preprocessing.declarations import Column, Layout, Target
-from dpscd.preprocessing.identifiers import Numbering
-from dpscd.preprocessing.schema import Schema
+from dpscd.records.columns import codes, numbers
 
 Group = tuple[tuple[str, int | tuple[tuple[str, str], ...]], ...]  # hashable
 
@@ -40,23 +39,16 @@ class Parsed:
     columns: dict[str, npt.NDArray[Any]]
     target: Any  # the same for the target
     count: int
-    # number of each row's person, -1 if none; None if not asked for
+    # number of each row's person, -1 if none; None if they were not asked for
     persons: npt.NDArray[np.int64] | None = None
-    numbering: object = None  # the token of the Numbering, which is not an identifier
 
     def __len__(self) -> int:
         return self.count
 
     @classmethod
     def joined(cls, parts: "Sequence[Parsed]") -> "Parsed":
-        """Return the records of all parts, in order.
-
-        Requires: persons of all parts were numbered together, else one number would stand for
-        two of them; it is refused if not.
-        """
+        """Return the records of all parts, in order, without their persons."""
         first = parts[0]
-        if any(part.numbering is not first.numbering for part in parts):
-            raise ParameterError("the persons of these parts were not numbered together.")
         columns = {
             name: np.concatenate([part.columns[name] for part in parts])
             for name in first.columns
@@ -64,11 +56,7 @@ class Parsed:
         target = first.target
         if target is not None:
             target = np.concatenate([part.target for part in parts])
-        persons = None
-        if first.numbering is not None:
-            own = [np.asarray(part.persons, dtype=np.int64) for part in parts]
-            persons = np.concatenate(own)
-        return cls(columns, target, sum(map(len, parts)), persons, first.numbering)
+        return cls(columns, target, sum(map(len, parts)))
 
     def taken(self, order: npt.NDArray[np.int64]) -> "Parsed":
         """Return the records of these rows, in this order, without their persons."""
@@ -121,16 +109,10 @@ def check_columns(
             raise SchemaError(f"the table has two columns called {name!r}.")
 
 
-def parse(
-    schema: Schema,
-    frame: pd.DataFrame,
-    *,
-    target: bool = True,
-    person: bool | Numbering = False,
-) -> Parsed:
-    """Return the numbers of a table; parts to be joined must share one :class:`Numbering`."""
+def parse(schema: Schema, frame: pd.DataFrame, *, target: bool = True) -> Parsed:
+    """Return the numbers of a table."""
     names = [str(name) for name in frame.columns]
-    check_columns(schema, names, target=target, person=person is not False)
+    check_columns(schema, names, target=target)
     frame = frame.set_axis(names, axis=1)
     columns = {
         column.name: parse_column(column, frame[column.name], schema.layout)
@@ -138,16 +120,10 @@ def parse(
     }
     if (name := schema.target.exposure) is not None:
         columns[name] = parse_column(Column(name, "number"), frame[name], schema.layout)
-    labels = (
-        parse_column(schema.target, frame[schema.target.name], schema.layout)
-        if target
-        else None
-    )
-    if person is False or schema.person is None:
-        return Parsed(columns, labels, len(frame))
-    numbering = Numbering(schema.layout.missing) if person is True else person
-    codes = numbering.codes(frame[schema.person])
-    return Parsed(columns, labels, len(frame), codes, numbering.token)
+    labels = None
+    if target:
+        labels = parse_column(schema.target, frame[schema.target.name], schema.layout)
+    return Parsed(columns, labels, len(frame))
 
 
 def parse_column(column: Column | Target, cells: pd.Series, layout: Layout) -> npt.NDArray[Any]:

@@ -7,10 +7,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dpscd import ParameterError, Schema, SchemaError
-from dpscd.preprocessing.cells import MISSING, OTHER
-from dpscd.preprocessing.identifiers import Numbering
-from dpscd.preprocessing.parsing import Parsed, parse
+from dpscd import Schema, SchemaError
+from dpscd.records.cells import MISSING, OTHER
+from dpscd.records.parsing import Parsed, check_columns, parse
 
 SCHEMA = Schema.from_dict(
     {
@@ -119,47 +118,19 @@ def test_dates_and_other_things_are_texts():
 PERSONS = SCHEMA.with_person("who")
 
 
-def test_persons_are_read_if_they_are_wanted():
+def test_persons_need_their_column():
     table = frame(a=["1", "2", "3", "4"], who=["x", "NA", " x", "y"])
     assert parse(PERSONS, table).persons is None
-    found = parse(PERSONS, table, person=True)
-    assert found.persons.dtype == np.int64
-    assert found.persons.tolist() == [0, -1, 0, 1]
-    assert set(found.columns) == set("acob")
-    assert parse(SCHEMA, table, person=True).persons is None
-    without = table.drop(columns="who")
-    assert len(parse(PERSONS, without)) == 4  # not needed for predictions
+    assert len(parse(PERSONS, table.drop(columns="who"))) == 4  # not needed for predictions
     with pytest.raises(SchemaError, match="no column 'who'"):
-        parse(PERSONS, without, person=True)
-    twice = pd.concat([table, table[["who"]]], axis=1)
+        check_columns(PERSONS, [*"acoby"], target=True, person=True)
     with pytest.raises(SchemaError, match="two columns called 'who'"):
-        parse(PERSONS, twice, person=True)
-    assert parse(PERSONS, table, target=False, person=True).target is None
-    numbered = table.set_axis([*table.columns[:-1], 7], axis=1)  # names of any type
-    found = parse(SCHEMA.with_person("7"), numbered, person=True)
-    assert found.persons.tolist() == [0, -1, 0, 1]
-
-
-def test_persons_of_parts_are_those_of_the_whole():
-    one = frame(a=["1", "2"], who=["7", "x"])
-    two = frame(a=["3", "4", "5"], who=pd.Series([8, 7, None]))
-    persons = Numbering(PERSONS.layout.missing)
-    whole = Parsed.joined([parse(PERSONS, part, person=persons) for part in (one, two)])
-    assert whole.persons.tolist() == [0, 1, 2, 0, -1]
-    again = Parsed.joined([whole, parse(PERSONS, one, person=persons)])
-    assert again.persons.tolist() == [0, 1, 2, 0, -1, 0, 1]
-    for apart in (
-        [parse(PERSONS, part, person=True) for part in (one, two)],
-        [parse(PERSONS, one, person=True), parse(PERSONS, two)],
-        [parse(PERSONS, one), parse(PERSONS, two, person=True)],
-    ):
-        with pytest.raises(ParameterError, match="not numbered together"):
-            Parsed.joined(apart)
+        check_columns(PERSONS, [*"acoby", "who", "who"], target=True, person=True)
 
 
 def test_rows_are_taken_in_any_order():
     table = frame(a=["1", "2", "3"], y=["no", "yes", "no"], who=["x", "y", "x"])
-    found = parse(PERSONS, table, person=True).taken(np.array([2, 0]))
+    found = parse(PERSONS, table).taken(np.array([2, 0]))
     assert len(found) == 2
     assert found.persons is None
     assert found.columns["a"].tolist() == [3.0, 1.0]

@@ -1,42 +1,91 @@
-"""CSV files, plain or compressed: every cell as it is written, one line per record.
+"""Tables in files: CSV, plain or packed by gzip, and Parquet; every cell as it is written.
 
-Unless a schema says otherwise a record is a line: a quoted cell that goes on in the next line
-is refused, because a stray quote of one record would swallow the records after it. So records
-can be counted without reading a cell. Messages say what is wrong with a file, never what is in
-it.
+Unless a schema says otherwise a record of a CSV file is a line: a quoted cell that goes on in
+the next line is refused, because a stray quote of one record would swallow the records after
+it. So records can be counted without reading a cell. Messages say what is wrong with a file,
+never what is in it.
 """
 
-import bz2
 import gzip
 import io
-import lzma
-import zipfile
+import os
+import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from dpscd.errors import DataError
-from dpscd.preprocessing import refusals
 from dpscd.preprocessing.declarations import Layout
+from dpscd.records import refusals
+from dpscd.records.rows import as_frame
 
 CHUNK = 100_000  # records at a time
 
 _BLOCK = 2**20
 _LONGEST = 2**24  # bytes of a line of names; more is no table
 _MARK = b"\xef\xbb\xbf"  # of UTF-8, at the beginning of some files
-_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
-_OPENERS: dict[str, Callable[[Path], Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
+_PARQUET = (".parquet", ".pq")
+_UNREAD = {
+    ".json .jsonl .ndjson": "JSON: save it as CSV in UTF-8, or as Parquet",
+    ".xlsx .xls .xlsm .xlsb .ods": "a spreadsheet: save it as CSV in UTF-8",
+    ".feather .arrow .ipc": "a Feather file: save it as Parquet (pandas.read_feather reads it)",
+    ".zip .bz2 .xz .zst .7z .tar .tgz": "packed: unpack it (only .gz is read as it is)",
 }
+"""What is said of files of other kinds, by how their names end."""
 
 T = TypeVar("T")
+
+
+class TableFile(Protocol):
+    """Records in a file: their names and number, and their cells in pieces."""
+
+    def names(self) -> list[str]:
+        """Return the names of the columns; no record has a part in it."""
+
+    def kinds(self) -> list[str]:
+        """Return the kind that the file declares of each column; '' if it does not."""
+
+    def count(self) -> int:
+        """Return the number of records."""
+
+    def frames(
+        self, wanted: Sequence[str] | None = None, chunk: int = CHUNK
+    ) -> Iterator[pd.DataFrame]:
+        """Return the records in pieces, in order; at least one, of `wanted` columns."""
+
+
+def open_table(path: str | os.PathLike[str], layout: Layout) -> TableFile:
+    """Return a file of records; nothing of it is read yet but what comes through a pipe."""
+    if str(path) == "-":  # kept in memory
+        return CsvFile(sys.stdin.buffer.read(), "standard input", layout)
+    file = Path(path)
+    kind = file.suffix.lower()
+    if file.is_dir():
+        parts = sorted(part for part in file.iterdir() if part.suffix.lower() in _PARQUET)
+        if not parts:
+            raise DataError(f"{file.name} is a folder without Parquet files; give its files.")
+        return ParquetTable(parts)
+    if not file.exists():
+        raise DataError(f"there is no file {str(path)!r}.")
+    if file.stat().st_size == 0:
+        raise DataError(f"{file.name} is empty.")
+    for kinds, words in _UNREAD.items():
+        if kind in kinds.split():
+            raise DataError(f"{file.name} is {words}.")
+    return ParquetTable([file]) if kind in _PARQUET else CsvFile(file, file.name, layout)
+
+
+def names_of(table: Any, layout: Layout) -> list[str]:
+    """Return the names of a table's columns, which are public; none if it is not one."""
+    paths = table if isinstance(table, list) else [table]
+    if paths and all(isinstance(path, str | os.PathLike) for path in paths):
+        return open_table(paths[0], layout).names()
+    return [str(name) for name in getattr(as_frame(table), "columns", ())]
 
 
 class CsvFile:
@@ -54,12 +103,10 @@ class CsvFile:
         return next(self._whole(self._header()))
 
     def _header(self) -> Iterator[list[str]]:
-        with ExitStack() as stack:
-            file = stack.enter_context(self._opened())
-            if not self._layout.multiline:
-                file = io.BytesIO(self._first_line(file))
-            pieces = stack.enter_context(closing(self._cells(file, 1)))
-            yield _names_in(next(pieces))
+        with self._opened() as file:
+            line = file if self._layout.multiline else io.BytesIO(self._first_line(file))
+            with closing(self._cells(line, 1)) as pieces:
+                yield _names_in(next(pieces))
 
     def kinds(self) -> list[str]:
         """Return what the file declares of its columns: nothing."""
@@ -91,7 +138,7 @@ class CsvFile:
         return self._whole(self._frames(wanted, chunk))
 
     def _whole(self, found: Iterator[T]) -> Iterator[T]:
-        return intact(found, _is_damage, refusals.NOT_WHOLE.format(self._name))
+        return _intact(found, refusals.NOT_WHOLE.format(self._name))
 
     def _frames(self, wanted: Sequence[str] | None, chunk: int) -> Iterator[pd.DataFrame]:
         records = 0
@@ -126,33 +173,13 @@ class CsvFile:
                 raise DataError(f"{self._name} is not a table: its first line does not end.")
         return rest if lines.is_record(rest) else b""
 
-    @contextmanager
-    def _opened(self) -> Iterator[IO[bytes]]:
-        """Open the file; a compressed one is unpacked while it is read."""
-        with ExitStack() as stack:
-            yield stack.enter_context(self._open(stack))
-
-    def _open(self, stack: ExitStack) -> Any:
+    def _opened(self) -> IO[bytes]:
+        """Open the file; a packed one is unpacked while it is read."""
         if isinstance(self._source, bytes):
             return io.BytesIO(self._source)
-        kind = self._source.suffix.lower()
-        if kind == ".zip":
-            archive = stack.enter_context(zipfile.ZipFile(self._source))
-            members = archive.namelist()
-            if len(members) != 1:
-                raise DataError(f"{self._name} must hold one file, the table.")
-            if archive.getinfo(members[0]).flag_bits & 1:
-                raise DataError(f"{self._name} is encrypted.")
-            return archive.open(members[0])
-        if kind == ".zst":
-            try:
-                import zstandard
-            except ImportError:
-                needed = "files that end in .zst need the package zstandard."
-                raise DataError(needed) from None
-            return zstandard.open(self._source, "rb")
-        opened = _OPENERS.get(kind)
-        return self._source.open("rb") if opened is None else opened(self._source)
+        if self._source.suffix.lower() == ".gz":
+            return gzip.open(self._source)  # type: ignore[return-value]
+        return self._source.open("rb")
 
     def _cells(
         self, file: Any, chunk: int, **options: Any
@@ -244,27 +271,104 @@ class _Lines(io.RawIOBase):
         return not (blank or line.startswith(self._comment))
 
 
-def intact(
-    found: Iterator[T], is_damage: Callable[[Exception], bool], otherwise: str
-) -> Iterator[T]:
+def _names_in(first: pd.DataFrame) -> list[str]:
+    return [str(cell).strip() for cell in first.iloc[0]]
+
+
+class ParquetTable:
+    """Parquet files, one after another, with types that do not depend on what is missing."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._files = files
+
+    def names(self) -> list[str]:
+        """Return the names of the columns, as the files state them."""
+        found = [
+            self._asked(file, lambda t: list(t.schema_arrow.names)) for file in self._files
+        ]
+        if any(sorted(names) != sorted(found[0]) for names in found):
+            raise DataError("the Parquet files of the folder have different columns.")
+        return found[0]
+
+    def kinds(self) -> list[str]:
+        """Return the kinds of the columns by the types that the first file declares."""
+        return self._asked(
+            self._files[0], lambda t: [_kind(own.type) for own in t.schema_arrow]
+        )
+
+    def count(self) -> int:
+        """Return the number of records, as the files state it."""
+        return sum(
+            self._asked(file, lambda t: int(t.metadata.num_rows)) for file in self._files
+        )
+
+    def frames(
+        self, wanted: Sequence[str] | None = None, chunk: int = CHUNK
+    ) -> Iterator[pd.DataFrame]:
+        """Return the records in pieces, in order; at least one, of `wanted` columns."""
+        for file in self._files:
+            yield from self._whole(file, self._frames(file, wanted, chunk))
+
+    def _frames(
+        self, file: Path, wanted: Sequence[str] | None, chunk: int
+    ) -> Iterator[pd.DataFrame]:
+        with _parquet_file(file) as table:
+            names = table.schema_arrow.names
+            columns = [name for name in names if wanted is None or name in wanted]
+            typed = {"types_mapper": pd.ArrowDtype}
+            yield table.schema_arrow.empty_table().select(columns).to_pandas(**typed)
+            for batch in table.iter_batches(batch_size=chunk, columns=columns):
+                yield batch.to_pandas(**typed)
+
+    def _asked(self, file: Path, question: Callable[[Any], T]) -> T:
+        def answers() -> Iterator[T]:
+            with _parquet_file(file) as table:
+                yield question(table)
+
+        return next(self._whole(file, answers()))
+
+    def _whole(self, file: Path, found: Iterator[T]) -> Iterator[T]:
+        return _intact(found, refusals.NOT_PARQUET.format(file.name))
+
+
+def _parquet_file(path: Path) -> Any:
+    try:
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise DataError(refusals.NEEDS_ARROW) from None
+    return ParquetFile(path)
+
+
+def _kind(declared: Any) -> str:
+    from pyarrow import types
+
+    if types.is_boolean(declared):
+        return "boolean"
+    if types.is_integer(declared):
+        return "integer"
+    if types.is_floating(declared) or types.is_decimal(declared):
+        return "number"
+    if types.is_temporal(declared):
+        return "date"
+    text = types.is_string(declared) or types.is_large_string(declared)
+    return "category" if text or types.is_dictionary(declared) else ""
+
+
+def _intact(found: Iterator[T], otherwise: str) -> Iterator[T]:
     """Yield what is found in a file, or raise DataError with a text if it is damaged."""
     try:
         yield from found
         return
     except Exception as error:
-        if not is_damage(error):
+        if not _is_damage(error):
             raise
     # Outside of the handler: an unpacker's error holds a checksum or bytes of the data.
     raise DataError(otherwise)
 
 
 def _is_damage(error: Exception) -> bool:
-    """Return whether an error means that a packed file is not whole."""
-    if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
+    """Return whether an error is about what is in a file, not the system's about the file."""
+    if isinstance(error, OSError):
         return error.errno is None
-    packer = type(error).__module__.partition(".")[0] == "zstandard"
-    return packer or isinstance(error, _DAMAGE)
-
-
-def _names_in(first: pd.DataFrame) -> list[str]:
-    return [str(cell).strip() for cell in first.iloc[0]]
+    unpacker = isinstance(error, EOFError | zlib.error)
+    return unpacker or type(error).__module__.startswith("pyarrow")

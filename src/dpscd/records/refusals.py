@@ -15,9 +15,9 @@ from typing import TypeVar
 from dpscd.errors import DataError, DpscdError
 
 NOT_NUMBERS = (
-    "Input X contains NaN, infinity or something that is no number: every cell must be a "
-    "finite number. Text, categories and dates are for TableModel, which encodes them by a "
-    "schema (an argument must be a string of digits or a number)."
+    "Input X contains NaN, infinity or text. This argument must be free of strings and gaps: "
+    "each cell a finite number. dpscd.look(table, schema) shows you which columns of a table "
+    "have others; TableModel trains on text, categories and missing values by a schema."
 )
 RAGGED = "X must have as many columns in every record."
 COMPLEX = "Complex data not supported."
@@ -48,17 +48,13 @@ ROUNDED = (
 )
 NOT_A_PERSON_EACH = "groups must hold one identifier of a person per record (1D array)."
 NOT_AN_IDENTIFIER = (
-    "an identifier of a person cannot be compared with the others: each must be a text, a "
-    "number, a date or another hashable value, and no part of it may be missing."
+    "an identifier of a person is neither a text nor a whole number nor a date; what else may "
+    "identify persons, give as text."
 )
 ROUNDED_PERSONS = (
     "an identifier of a person is a floating-point number so large that it may stand for "
     "several whole numbers: give identifiers as texts or as whole numbers (in pandas "
     "dtype=str, 'Int64' or object), or the path of the file."
-)
-NO_TEXT_OF_PERSON = (
-    "an identifier of a person has no exact text, which a cluster needs: give texts, numbers "
-    "or dates."
 )
 APART = (
     "the records of a person lie in several partitions: bring them together first, for "
@@ -85,6 +81,10 @@ NOT_PARQUET = "{} is not a Parquet file, or damaged."
 NOT_AN_ARRAY = (
     "{} is not an array in NumPy's format (.npy), or cut, or it holds Python objects, which "
     "are never unpickled."
+)
+NEEDS_ARROW = (
+    "Parquet files, and tables of other libraries than pandas, need pyarrow; install it with: "
+    "pip install pyarrow"
 )
 UNFORESEEN = (
     "the records could not be read, for a reason that was not foreseen: please report it, "
