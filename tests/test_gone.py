@@ -14,8 +14,8 @@ GONE = {
     "TableGame", "advance_persons", "audit_door", "audit_score", "band_proved", "check_fits",
     "check_listed", "coef_noise_", "consistency", "fill_chances", "first_releases", "in_order",
     "intercept_noise_", "log_chances", "plan_question", "planned_releases", "recorded",
-    "recording", "run_plan", "score_card_of", "seal", "search_parts", "statements",
-    "usual_metric", "watched", "watching",
+    "recording", "run_plan", "score_card_of", "seal", "search_parts", "shape_figure",
+    "statements", "usual_metric", "watched", "watching",
 }  # fmt: skip
 
 

@@ -13,8 +13,6 @@ from dpscd.errors import ParameterError
 from dpscd.estimators.purpose import band_words, clear_words, prediction_note
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dpscd.documents.described import Described, Weight
 
 _MOST_COLUMNS = 5  # of classes side by side; of more the highest and the lowest are shown
@@ -162,7 +160,9 @@ def _show_clearest(model: "Described", top: int) -> None:
     if len(names) > _MOST_COLUMNS:
         cells = [_extremes(names, row.values) for row in clearest]
         names = ["most for", "with", "most against", "with"]
-    words = f" on {_effect_on(model.model)}" if model.has_shapes else ""
+    from dpscd.estimators.shapes import effect_words
+
+    words = f" on {effect_words(model.model)}" if model.has_shapes else ""
     band = band_words(model.model)
     clear = sum(row.clear for row in rows)
     title = f"{clear} of {len(rows)} {model.noun}s{words} are clear"
@@ -221,6 +221,8 @@ def _clearness(row: _Row) -> tuple[bool, float]:
 def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> None:
     if not hasattr(found, "shapes"):
         raise ParameterError("--column is for models of tables; this one is of arrays.")
+    from dpscd.estimators.shapes import effect_words
+
     shapes = found.shapes()
     own = shapes[shapes["column"] == column]
     if "other" in own and own["other"].isna().all():  # a column alone, where others are paired
@@ -229,7 +231,7 @@ def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> N
         known = ", ".join(sorted(set(shapes["column"])))
         raise ParameterError(f"the model has no column {column!r}; it has {known}.")
     if plot is not None:
-        _draw(own, found, plot)
+        _draw(column, found, plot)
     if as_json:
         print_json([_finite_row(row) for row in own.to_dict(orient="records")])
         return
@@ -237,7 +239,7 @@ def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> N
     part = next(x for x in found.schema_.parts if x.name == column)
     forced = {"up": ", made to rise", "down": ", made to fall"}
     print_table(
-        f"{column}: effect on {_effect_on(found)}"
+        f"{column}: effect on {effect_words(found)}"
         + forced.get(str(getattr(part, "monotone", None)), ""),
         (*keys, "effect", "± band", "± bound"),
         [
@@ -257,29 +259,11 @@ def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> N
         typer.echo(f"Figure written to {plot}")
 
 
-def _effect_on(found: Any) -> str:
-    facts, target = found.privacy_.facts, found.schema_.target
-    if facts.task == "regression":
-        return str(target.trained_on)
-    if facts.task == "counts":
-        return f"the logarithm of {target.name}"
-    if len(target.classes) == 2:
-        return f"the score of {target.name} = {target.classes[1]}"
-    return f"the score of each class of {target.name}"
-
-
-def _draw(own: "pd.DataFrame", found: Any, plot: Path) -> None:
-    own = own.assign(band=own["band"].fillna(own["bound"]))
-    if "class" in own:
-        raise ParameterError("--plot draws regressions and models of two classes.")
-    from dpscd.documents.figures import shape_figure
+def _draw(column: str, found: Any, plot: Path) -> None:
+    from dpscd.estimators.plots import write_effect
 
     try:
-        name = own["column"].iloc[0]
-        part = next(part for part in found.schema_.parts if part.name == name)
-        shape_figure(own, part, _effect_on(found), plot, band_words(found))
-    except ImportError:
-        problem = "a figure needs matplotlib; install it with: pip install matplotlib"
+        write_effect(found, column, plot, band_words(found))
     except ValueError:  # matplotlib's, about the ending
         problem = f"{plot.name} is no file that a figure can be written to; use .png or .svg."
     else:

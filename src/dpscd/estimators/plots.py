@@ -1,6 +1,8 @@
 """Figures of a fitted model: effects, coefficients and intervals; need the extra ``plot``."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ _FAINT = 0.35  # opacity of effects that are not clear
 _ACROSS = 3  # figures of a grid beside each other
 _MOST = 24  # levels, or coefficients, of one figure: the largest
 _MISSING = "(missing)"
+_LETTERS = 100  # of a line below a figure
 
 
 def pyplot() -> Any:
@@ -68,6 +71,18 @@ def plot_effects(model: Any, column: str | None, ax: Any, label: Any) -> Any:
     for axes in grid.flat[len(names) :]:
         axes.remove()
     return grid.ravel()[: len(names)]
+
+
+def write_effect(model: Any, column: str, file: Path, words: str | None) -> None:
+    """Write the figure of one column into a file, with a line of words below."""
+    pyplot()  # or it is said how to install it
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
+    plot_effects(model, column, figure.subplots(), None)
+    if words is not None:
+        figure.supxlabel(fill(words, _LETTERS), fontsize="small")
+    figure.savefig(file, dpi=150)
 
 
 def plot_coefficients(model: Any, ax: Any) -> Any:
