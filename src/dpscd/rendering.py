@@ -59,7 +59,7 @@ def _environment(kind: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    shown = (number, whole, fixed, counted, capital, quoted, code, bullets, cells)
+    shown = (number, whole, counted, capital, quoted, code, cells)
     found.filters |= {one.__name__: one for one in shown}
     found.filters |= {"yaml": yaml, "paragraphs": _paragraphs, "line": _line}
     found.filters |= {"raw": _Written, "text": _text, "shell": lambda x: _Written(quote(x))}
@@ -145,11 +145,6 @@ def code(text: str) -> str:
     fence = "`" * (longest + 1)
     apart = " " if longest or not shown.strip() else ""
     return _Written(f"{fence}{apart}{shown}{apart}{fence}")
-
-
-def bullets(items: Iterable[str]) -> str:
-    """Return a list, in Markdown."""
-    return _Written("\n".join(f"* {_markdown(item)}" for item in items))
 
 
 def cells(row: Iterable[str]) -> str:

@@ -119,9 +119,8 @@ def test_the_page_shows_every_effect_with_its_band(shown, words):
     for weight in weights:
         assert f"{number(weight.value, 4)}{number(weight.band, 3)}{weight.word}" in words
     assert {x.group for x in weights} == {"age", "hours", "town", "member"}
-    assert [x.label for x in weights if x.group == "town"] == [
-        "north", "south", "(other)",
-    ]  # fmt: skip  # no cell is missing, and the released means say so
+    towns = shapes.query("column == 'town'")["value"].tolist()
+    assert [x.label for x in weights if x.group == "town"] == towns
     assert "The band is an estimate of two standard deviations" in words
 
 
@@ -424,3 +423,9 @@ def test_the_budget_of_persons_names_its_unit(tmp_path):
     checked = Checker(page)
     assert f"is refused. The unit is {unit.text}. " in checked.words
     assert "b" not in checked.tags
+
+
+def test_a_proved_bound_stands_beside_the_band_where_there_is_one():
+    words = words_of(ridge(epsilon=1.0, standardise=False))
+    assert "± proved bound" in words
+    assert "± proved bound" not in words_of(many_classes())

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dpscd.rendering import number
 
-_LETTERS = 50  # of the numbers below a chart, and between them
+_LETTERS = 40  # of the numbers below a chart, and between them
 
 Points = Sequence[tuple[float, float]]
 

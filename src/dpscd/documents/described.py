@@ -1,6 +1,7 @@
 """A described model: loaded and checked, with its file's digest and its effects."""
 
 import hashlib
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ class Weight:
     clear: bool  # whether documents call it clear
     pair: tuple[str, str] | None = None  # values of both columns of a pair
     at: float | None = None  # the value of a number
+    bound: float = math.nan  # the same distance as it is proved, if it is
 
     @property
     def word(self) -> str:
@@ -123,11 +125,13 @@ class Described:
             return [weight for part in parts for weight in part]
         values = self.fit.numbers.coef[output].tolist()
         bands, _, total = (BAND * x[output] for x in self.fit.deviations)
-        clear = np.abs(values) > total
+        bounds = BAND * self.fit.numbers.coef_noise[output]
+        numbers = np.stack([values, np.fmax(0.0, bands), bounds], axis=1).tolist()
+        clear = (np.abs(values) > total).tolist()
         return [
-            Weight(*place, value, max(0.0, band), own)
-            for place, value, band, own in zip(
-                self._places(), values, bands.tolist(), clear.tolist(), strict=True
+            Weight(group, label, value, band, own, bound=bound)
+            for (group, label), (value, band, bound), own in zip(
+                self._places(), numbers, clear, strict=True
             )
         ]
 
@@ -175,7 +179,8 @@ def _effects(own: pd.DataFrame) -> list[Weight]:
     places = [x if isinstance(x, float) and pairs[0] is None else None for x in values]
     own = own.assign(band=own["band"].fillna(own["bound"]).fillna(0.0))
     columns = (own[key].tolist() for key in ("effect", "band", "clear"))
-    return [Weight(group, *row) for row in zip(labels, *columns, pairs, places, strict=True)]
+    rows = zip(labels, *columns, pairs, places, own["bound"].tolist(), strict=True)
+    return [Weight(group, *row) for row in rows]
 
 
 def _texts(values: list[Any]) -> list[str]:

@@ -77,7 +77,8 @@ def effects(model: Described, output: int) -> Effects:
     headings = ["Feature"] if model.schema is None else ["Column", "Value"]
     headings.append(model.noun.capitalize())
     if model.card.private:
-        headings += ["± band", "Says"]
+        bound = ["± proved bound"] if model.fit.is_bounded else []
+        headings += ["± band", *bound, "Says"]
     columns = [
         list(own) for _, own in groupby((x for x in every if not x.pair), lambda x: x.group)
     ]
@@ -118,7 +119,12 @@ def _row(model: Described, weight: Weight) -> list[str]:
     if model.schema is not None:
         names = [weight.group, weight.label if weight.label != weight.group else ""]
     found = [*names, number(weight.value, 4)]
-    return [*found, number(weight.band, 3), weight.word] if model.card.private else found
+    if not model.card.private:
+        return found
+    bound = []
+    if model.fit.is_bounded:
+        bound = [number(weight.bound, 3) if math.isfinite(weight.bound) else ""]
+    return [*found, number(weight.band, 3), *bound, weight.word]
 
 
 # --- numbers --------------------------------------------------------------------------------
