@@ -202,6 +202,9 @@ class _Known:
             return cast("Floats", near * (weight * _MOVED / (2.0 * _NEAR)))
         if isinstance(loss, Logistic):
             low, high = weights if len(weights) else (1.0, 1.0)
+            if self.fit.plan.facts.persons is not None:
+                # One clip holds rows that pull apart: even chances are not all cut.
+                cap = np.maximum(cap, 0.5 * max(low, high) + 1e-9)
             chance = 1.0 / (1.0 + np.exp(-np.clip(guesses, -50.0, 50.0)))
             true = np.exp(link_of(self.state).log_probabilities(guesses[:, 0])[:, 1:])
             counted = high * true * (high * (1.0 - chance) < cap)
