@@ -260,7 +260,7 @@ def test_a_cell_that_is_no_number_is_refused_in_fixed_words():
     X[7, 1] = np.nan
     np.save("half.npy", X)
     said = fails(*fit_words("--classes", K, data="half.npy"))
-    assert said.startswith("error: Input X contains NaN, infinity or text")
+    assert said.startswith("error: Input X contains NaN, infinity, text or dates")
 
 
 def test_classes_that_are_declared():

@@ -408,7 +408,7 @@ def test_a_noisy_score_is_charged_before_any_value_is_used(monkeypatch):
         words = ("--ledger", "b.db", "--dataset", "test", "--private-epsilon", epsilon)
         return refusal("evaluate", "model.json", data, *words)
 
-    def fail(*_):
+    def fail(*_, **__):
         raise DataError("a value was used.")
 
     monkeypatch.setattr("dpscd.records.tables.parse", fail)

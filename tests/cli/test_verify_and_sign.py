@@ -131,7 +131,7 @@ def test_an_evaluation_is_verified_and_called_a_score(evaluated):
     assert values["recomputed"] <= values["claimed"] == 0.5
     assert answer("verify", "model.json")["of"] == "model"
     assert evaluated["plan"]["facts"]["metric"] == "accuracy"
-    with pytest.raises(ModelFileError, match="is not one of"):
+    with pytest.raises(ModelFileError, match="holds a private score"):
         load("score.json")
 
 

@@ -18,7 +18,7 @@ from dpscd import (
     TableModel,
     load,
 )
-from dpscd.estimators.constraints import check_inference
+from dpscd.estimators.validation import check_inference
 from dpscd.inference import ABSENT, CAPPED
 
 N = 20_000
@@ -203,9 +203,9 @@ def test_records_that_do_not_go_with_it_are_refused():
 
 
 def test_a_cluster_is_refused():
-    source = SimpleNamespace(on_dask=True, weighted=False, persons=None)
+    records = SimpleNamespace(workers=2, weighted=False, sparse=False, persons=None)
     with pytest.raises(ParameterError, match="not available on Dask"):
-        check_inference(None, SimpleNamespace(dense=True), source)
+        check_inference(None, records)
 
 
 @pytest.mark.full

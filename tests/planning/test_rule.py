@@ -105,7 +105,11 @@ def test_steps_are_whole_and_travel_is_kept():
     ("name", "bad", "says"),
     [
         *(
-            ("lot_size", x, f"lot_size={x} must be at least 1 and at most n=1000")
+            (
+                "lot_size",
+                x,
+                f"lot_size={x} must be at least 1 and at most the number of records, 1000",
+            )
             for x in (1001, 0, -5)
         ),
         *(("epochs", x, f"epochs={x} must") for x in (0.0, -1.0)),

@@ -646,9 +646,9 @@ def test_a_budget_has_a_unit_and_says_so(tmp_path, unit):
         (GROUPS, RECORD, "a charge for records never covers a person"),
         (RECORD, PATIENT, "not one of their records"),
         (RECORD, GROUPS, "not one of their records"),
-        (PATIENT, DOCTOR, "neither covers the other"),
-        (PATIENT, GROUPS, "neither covers the other"),
-        (GROUPS, PATIENT, "neither covers the other"),
+        (PATIENT, DOCTOR, "neither unit covers the other"),
+        (PATIENT, GROUPS, "neither unit covers the other"),
+        (GROUPS, PATIENT, "neither unit covers the other"),
     ],
 )
 def test_a_fit_with_another_unit_is_refused_in_words(tmp_path, budget, fit, why):

@@ -121,7 +121,7 @@ def test_threads_do_not_change_the_model_and_progress_counts_all_steps(threads):
     expected = train(plan, X, y)
     found = train(plan, X, y, threads=threads, progress=done.append)
     np.testing.assert_array_equal(found.coef, expected.coef)
-    assert sum(done) == plan.training.steps + plan.pilot.steps
+    assert sum(done) == sum(training.steps for training in plan.trainings)
 
 
 def test_nothing_is_standardised_that_the_plan_does_not_release():

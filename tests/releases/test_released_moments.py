@@ -14,7 +14,7 @@ from scipy import stats
 from dpscd.errors import DataError, ParameterError, StreamError
 from dpscd.kernels.draws import PAIR_WORDS
 from dpscd.losses import Squared
-from dpscd.privacy.noise import LatticeGaussian
+from dpscd.privacy.noise import LatticeGaussian, capacity_of
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.problem import Problem
 from dpscd.releases.base import State
@@ -299,7 +299,7 @@ def test_rows_that_do_not_match_the_plan_are_refused():
 
 def test_more_records_than_sums_can_hold_are_refused_before_any_draw():
     one = plan()
-    many = np.broadcast_to(1.0, one.training.capacity + 1)
+    many = np.broadcast_to(1.0, capacity_of(one.training.n) + 1)
     source = SeededSource(b"")
     rows = np.broadcast_to(0.0, (len(many), D))
     with pytest.raises(DataError, match="far more records"):

@@ -12,6 +12,7 @@ from dpscd.kernels.lots import advance
 from dpscd.kernels.pack import pack_rows
 from dpscd.kernels.packed import advance_packed
 from dpscd.losses import Logistic
+from dpscd.privacy.noise import capacity_of
 from dpscd.privacy.random import Purpose, SeededSource
 from dpscd.problem import Problem
 from dpscd.solvers import dp_scd as solver
@@ -130,7 +131,7 @@ def test_a_source_cannot_be_used_for_two_fits():
 
 
 def test_more_records_than_sums_can_hold_are_refused_before_any_draw():
-    count = PLAN.capacity + 1
+    count = capacity_of(PLAN.n) + 1
     many = np.broadcast_to(1.0, count)
     rows, records = data(1)[0]._replace(factor=many, norm=many), Records(many, many)
     source = SeededSource(b"many")

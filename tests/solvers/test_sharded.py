@@ -12,6 +12,7 @@ from one_machine import OneMachine
 from dpscd.errors import DataError, ParameterError, WorkerError
 from dpscd.model.fit import run
 from dpscd.privacy import sampling
+from dpscd.privacy.noise import capacity_of
 from dpscd.privacy.random import LotsSource, Purpose, SeededSource
 from dpscd.records.labels import NumberLabels
 from dpscd.releases.bounds import HistogramQuery, bin_counts
@@ -425,7 +426,7 @@ def test_released_bounds_reach_all_shards():
 def test_plans_for_others_and_too_many_records_are_refused():
     plan, arrays = planned(pilot=True), data()
     pool = ShardPool(Near(arrays, []))
-    held = Sharded(pool, [plan.training.capacity + 1], Plain())
+    held = Sharded(pool, [capacity_of(plan.training.n) + 1], Plain())
     problem, rest = problem_of(plan), (plan.training, SeededSource(b""), None, None, None)
     for call in (
         lambda: held.total(LabelQuery(N, problem)),

@@ -127,4 +127,4 @@ def test_histograms_are_of_persons():
         persons = rows_of(arrays[3], arrays[2])
 
     np.testing.assert_array_equal(total, sum_over(query, [Everybody]))
-    assert total.sum() * query.unit <= N
+    assert total.sum() * query.step <= N

@@ -12,22 +12,23 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from dpscd.errors import DataError
-from dpscd.estimators.constraints import (
-    CHOSEN,
-    KnownParameters,
-    check_for_dask,
-    check_inference,
-    check_shared,
-    delta_of,
-    threads_of,
-    warn_of_target,
-)
 from dpscd.estimators.documentation import parametrised
 from dpscd.estimators.fitting import Fitting
 from dpscd.estimators.parameters import given, is_auto
 from dpscd.estimators.registry import ModelKind, kind_of
 from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
-from dpscd.estimators.validation import check_rows, look_at_records
+from dpscd.estimators.validation import (
+    CHOSEN,
+    KnownParameters,
+    check_for_dask,
+    check_inference,
+    check_rows,
+    check_shared,
+    delta_of,
+    look_at_records,
+    threads_of,
+    warn_of_target,
+)
 from dpscd.information import ROBUST, is_robust
 from dpscd.model.card import PrivacyCard
 from dpscd.model.file import LOCAL, write_fit

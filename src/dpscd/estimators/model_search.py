@@ -12,7 +12,6 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 
 from dpscd.errors import CardError, UtilityWarning
-from dpscd.estimators.constraints import check_budget, delta_of
 from dpscd.estimators.fitting import Charge
 from dpscd.estimators.kinds import Integer, Number, check
 from dpscd.estimators.parameters import is_auto
@@ -30,7 +29,7 @@ from dpscd.estimators.search_plan import (
 )
 from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted
 from dpscd.estimators.table import TableModel
-from dpscd.estimators.validation import warn_user
+from dpscd.estimators.validation import check_budget, delta_of, warn_user
 from dpscd.model.card import PrivacyCard
 from dpscd.model.fit import run
 from dpscd.planning.plan import Plan

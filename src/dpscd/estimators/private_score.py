@@ -14,13 +14,12 @@ from sklearn.utils.validation import validate_data
 from dpscd._version import __version__
 from dpscd.errors import DataError, ParameterError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.constraints import check_budget, delta_of
 from dpscd.estimators.fitting import Charge
 from dpscd.estimators.kinds import Integer, Number, check
 from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.table_answers import schema_chances
-from dpscd.estimators.validation import quietly
+from dpscd.estimators.validation import check_budget, delta_of, quietly
 from dpscd.model.file import write_fit
 from dpscd.model.fit import Fit, numbers_of, run
 from dpscd.planning.plan import Plan

@@ -71,12 +71,15 @@ _begun: WeakSet[Any] = WeakSet()
 def _check_search(model: Any) -> None:
     """Refuse the first fit of a search whose fits together exceed the budget.
 
-    What was charged before the refusal would be of no use. Only a basic filter adds epsilons.
+    What was charged before the refusal would be of no use. Only a basic filter adds epsilons;
+    a grid over epsilon is not added up, because the refitted candidate is not known.
     """
     if getattr(model, "ledger", None) is None or not isinstance(model.epsilon, Real):
         return
     found = next((x for x in _searches() if "n_candidates" in x and "n_splits" in x), None)
     if found is None or found.get("self") in _begun:
+        return
+    if any(name.endswith("epsilon") for own in found["candidate_params"] for name in own):
         return
     from dpscd.privacy.ledger import Ledger
 

@@ -11,10 +11,10 @@ from sklearn.base import clone
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
-from dpscd.estimators.constraints import check_for_dask
 from dpscd.estimators.registry import MODELS, kind_of, usual_kind
 from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.table_answers import TableAnswers
+from dpscd.estimators.validation import check_for_dask
 from dpscd.model.file import write_fit
 from dpscd.model.fit import Fit
 from dpscd.planning.plan import Plan

@@ -1,4 +1,4 @@
-"""Checks of parameters and data whose messages never carry a value of the data.
+"""Checks of parameters together, and of data; no message carries a value of the data.
 
 scikit-learn's own checks are used, but their messages (and those of numpy below them)
 may print a cell. Here such a message is replaced, and the original is not chained: it is
@@ -6,12 +6,16 @@ gone when the new one is raised.
 """
 
 import contextlib
+import difflib
+import inspect
+import math
+import os
 import re
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +24,25 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from dpscd.errors import DataError, DataTypeError, ParameterError
+from dpscd.errors import (
+    DataError,
+    DataTypeError,
+    ParameterError,
+    PrivacyWarning,
+    UtilityWarning,
+)
+from dpscd.estimators.parameters import TABLE, given, is_auto
+from dpscd.persons import SHARE
+from dpscd.planning.forecast import noise_warning
+from dpscd.planning.rule import default_delta
+from dpscd.privacy.random import SecretSeed
+from dpscd.privacy.relation import FORMAL, PrivacyTarget, Relation
 from dpscd.records import refusals
 from dpscd.records.labels import label_column
 from dpscd.records.rows import Unread, open_rows
+
+#: Parameters that a plan chooses where they are not given.
+CHOSEN = ("lam", "epochs", "lot_size", "travel")
 
 # This library, and what its context managers and decorators are called through.
 _OURS = (str(Path(__file__).parents[1]), contextlib.__file__)
@@ -131,3 +150,180 @@ def label_set(column: pd.Series) -> npt.NDArray[Any]:
             classes=None,
         )
     return labels
+
+
+def delta_of(asked: Any, n: int) -> float:
+    """Return the delta that is asked for, or that which is planned for n records."""
+    delta = given("delta", asked)
+    return default_delta(n) if delta is None else float(delta)
+
+
+def threads_of(n_jobs: int | None) -> int:
+    """Return the number of threads that n_jobs asks for."""
+    threads = given("n_jobs", n_jobs)
+    return (os.cpu_count() or 1) if threads == -1 else int(threads or 1)
+
+
+def check_shared(model: Any) -> None:
+    """Raise ParameterError for a parameter that is not allowed, alone or with others."""
+    for name, value in model.get_params(deep=False).items():
+        if name in TABLE:  # a class of users' own may have others
+            given(name, value)
+    relation = Relation.parse(model.relation)
+    if model.n is None and relation.needs_n:
+        raise ParameterError(
+            "{relation} needs {n}, a declared number of records: the true one is secret under "
+            "this relation and must not enter any formula.",
+            relation=relation.value,
+            n=...,
+        )
+    check_budget(model.ledger, model.dataset, model.random_state)
+    if model.ledger is not None and getattr(model, "classes", ()) is None:
+        raise ParameterError(
+            "{classes} would read the labels before they are paid for: name the classes.",
+            classes=None,
+        )
+    if getattr(model, "inference", False):
+        _check_inference_parameters(model)
+
+
+def check_budget(ledger: Any, dataset: Any, random_state: Any) -> None:
+    """Raise ParameterError if a ledger is no file, is half given, or has a known seed."""
+    if not isinstance(ledger, str | os.PathLike | None):
+        raise ParameterError("{ledger} must be the path of the budget's file.", ledger=ledger)
+    if (ledger is None) != (dataset is None):
+        raise ParameterError(
+            "{ledger} and {dataset} must be given together: the file of the budget, and the "
+            "data set's name in it.",
+            ledger=ledger,
+            dataset=dataset,
+        )
+    if ledger is not None and not isinstance(random_state, SecretSeed | None):
+        raise ParameterError(
+            "random_state must be None with a ledger: what is charged to it does not hold "
+            "for noise that others can draw again. If nobody will ever know the seed, say "
+            "so: random_state=SecretSeed(secrets.randbits(128))."
+        )
+
+
+def _check_inference_parameters(model: Any) -> None:
+    """Raise ParameterError for parameters that do not go with `inference`."""
+    asked = model.inference
+    if math.isinf(model.epsilon):
+        raise ParameterError(
+            "{inference} needs a finite epsilon: without privacy use statsmodels, for example.",
+            inference=asked,
+        )
+    for name in CHOSEN:
+        if not is_auto(getattr(model, name)):
+            raise ParameterError(
+                f"{{{name}}} does not go with {{inference}}, for which it is planned: leave it "
+                "out.",
+                inference=asked,
+                **{name: getattr(model, name)},
+            )
+    if model.standardise is False:
+        raise ParameterError(
+            "standardise=False does not go with {inference}, which needs it.", inference=asked
+        )
+    if getattr(model, "class_weight", None) is not None:
+        raise ParameterError(
+            "class_weight does not go with {inference}: it changes what is meant.",
+            inference=asked,
+        )
+
+
+def check_inference(classes: Any, records: Any) -> None:
+    """Raise ParameterError where public facts of the records do not go with `inference`."""
+    if classes is not None and len(classes) != 2:
+        raise ParameterError(f"inference is for two classes, not {len(classes)}.")
+    if records.workers:
+        raise ParameterError("inference is not available on Dask: its many steps are small.")
+    if records.weighted:
+        raise ParameterError("sample_weight does not go with inference.")
+    if records.sparse:
+        raise ParameterError("inference needs dense rows, not a sparse matrix.")
+    if records.persons is not None and records.persons.weight != SHARE:
+        raise ParameterError(
+            "inference with persons needs {person_weight}: if every row counts, whoever has "
+            "many is cut, and intervals would be about something else.",
+            person_weight=SHARE,
+        )
+
+
+def check_for_dask(model: Any, *, classifies: bool) -> None:
+    """Raise ParameterError for parameters that are not available on Dask."""
+    if model.engine == "jax":
+        raise ParameterError(
+            "{engine} is not available on Dask: it trains on one device.", engine="jax"
+        )
+    if math.isinf(model.epsilon):
+        raise ParameterError(
+            "{epsilon} is not available on Dask: train without privacy on one machine.",
+            epsilon=math.inf,
+        )
+    if classifies and model.classes is None:
+        raise ParameterError(
+            "{classes} is not available on Dask, where labels do not leave their worker: name "
+            "the classes.",
+            classes=None,
+        )
+
+
+def warn_of_target(target: PrivacyTarget, n: int, width: int) -> None:
+    """Warn of a guarantee that is none, or that leaves `width` coefficients mostly noise."""
+    if target.epsilon > FORMAL:
+        warn_user(
+            f"epsilon={target.epsilon:g} is above {FORMAL:g}: this protects a record only in a "
+            "formal sense.",
+            PrivacyWarning,
+        )
+    if target.delta * n >= 1.0:
+        warn_user(
+            f"delta={target.delta:g} is at least 1/n: a mechanism that publishes a random "
+            "record would satisfy it.",
+            PrivacyWarning,
+        )
+    if words := noise_warning(n, width, target):
+        warn_user(words, UtilityWarning)
+
+
+# What other libraries have, and what it is here.
+_HERE = {
+    "C": ("lam", "the strength of the penalty is lam = 1 / (C n)"),
+    "alpha": ("lam", "the strength of the penalty is lam"),
+    "batch_size": ("lot_size", "the records of a step are lot_size"),
+    "data_norm": ("row_bound", "the longest row is row_bound"),
+    "eps": ("epsilon", "it is called epsilon"),
+    "max_grad_norm": ("travel", "what a record may add in all is travel"),
+    "max_iter": ("epochs", "how often records are used is epochs"),
+    "noise_multiplier": ("epsilon", "the noise is planned from epsilon"),
+    "seed": ("random_state", "it is called random_state"),
+}
+
+
+class KnownParameters:
+    """What is constructed with its own parameters only; of others it says which was meant."""
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        """Return an instance, or raise TypeError for the first parameter not known."""
+        del args
+        known = [*inspect.signature(cls.__init__).parameters][1:]
+        for name in given:
+            if name not in known:
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name!r}: {_hint(name, known)}."
+                )
+        return super().__new__(cls)
+
+
+def _hint(name: str, known: list[str]) -> str:
+    parameter, words = _HERE.get(name, ("", ""))
+    if parameter in known:
+        return words
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"perhaps {close[0]} is meant"
+    if "estimator" in known:
+        return "parameters of the model are those of its estimator, the second argument"
+    return f"it has {', '.join(known)}"

@@ -96,9 +96,19 @@ def _listed(least: int, text: str) -> Callable[[Any, Found], tuple[str, ...]]:
         texts = () if value is None else texts_of(value, found)
         if len(texts) < least:
             raise SchemaError(text)
+        _check_apart(texts, {})
         return texts
 
     return listed
+
+
+def _check_apart(values: tuple[str, ...], rename: Mapping[str, str]) -> None:
+    """Refuse two values that are one number or truth value: :class:`Listed` requires it."""
+    if same := same_value(places_of(values, rename)):
+        raise SchemaError(
+            f"{same[0]!r} and {same[1]!r} are one value, which tables of numbers cannot tell "
+            "apart; list one of them."
+        )
 
 
 _VALUES = (
@@ -215,11 +225,7 @@ def _rename(value: Any, found: Found) -> Mapping[str, str]:
     if not set(spelt.values()) <= set(allowed) or set(spelt) & set(allowed):
         raise SchemaError("{key} must map other spellings to one of the values each.")
     pairs = {key: str(own) for key, own in spelt.items()}
-    if same := same_value(places_of(allowed, pairs)):
-        raise SchemaError(
-            f"{same[0]!r} and {same[1]!r} are one value, which tables of numbers cannot tell "
-            "apart; list one of them."
-        )
+    _check_apart(allowed, pairs)
     return pairs
 
 

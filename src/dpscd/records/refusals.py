@@ -15,9 +15,10 @@ from typing import TypeVar
 from dpscd.errors import DataError, DpscdError
 
 NOT_NUMBERS = (
-    "Input X contains NaN, infinity or text. This argument must be free of strings and gaps: "
-    "each cell a finite number. dpscd.look(table, schema) shows you which columns of a table "
-    "have others; TableModel trains on text, categories and missing values by a schema."
+    "Input X contains NaN, infinity, text or dates. This argument must be free of strings and "
+    "gaps: each cell a finite number. dpscd.look(table, schema) shows which columns of a table "
+    "have others; text, categories and missing values are for TableModel, which encodes them "
+    "by a schema."
 )
 RAGGED = "X must have as many columns in every record."
 COMPLEX = "Complex data not supported."
