@@ -292,7 +292,6 @@ def test_another_epsilon_means_other_noise(monkeypatch):
     assert noise == sorted(noise, reverse=True)
     own = found[3]
     assert own.noise == pytest.approx(2.0 * model.coef_bound_[0] / abs(model.coef_[0]))
-    assert own.stand_out == int(abs(model.coef_[0]) > 2.0 * model.coef_bound_[0])
     card = model.privacy_
     hidden = card.noise_multiplier * math.sqrt(card.steps) / (card.rate * card.steps)
     assert own.hidden == pytest.approx(hidden)

@@ -93,6 +93,11 @@ def test_a_model_in_memory_has_a_page_and_no_evaluation(file):
         report(load(file), "page.html", evaluation="e.json")
 
 
+def test_an_evaluation_is_given_as_a_file(file):
+    with pytest.raises(ParameterError, match=r"evaluation=.* must be a file"):
+        report(file, "page.html", evaluation={"metrics": {}})
+
+
 def test_an_evaluation_of_another_model_is_refused(file):
     Path("e.json").write_text(json.dumps({**PLAIN, "model_sha256": "0" * 64}))
     with pytest.raises(ParameterError, match=r"not of model\.json, but of another model"):

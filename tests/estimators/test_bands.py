@@ -23,7 +23,8 @@ from dpscd.model.spread import Spread
 ROOT = Path(__file__).parents[2]
 ESTIMATED = (
     "The band is an estimate of two standard deviations over repeated fits of the same "
-    "records, from released numbers alone."
+    "records, from released numbers alone. It takes columns to be unrelated: where they go "
+    "together it is too narrow, sometimes by ten times or more."
 )
 NO_MOMENTS = "There is no band: no moments of the features were released."
 PROVED = (

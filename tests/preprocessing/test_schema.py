@@ -133,6 +133,7 @@ def changed(old, new):
         (changed('missing = "column"', "integer = true"), 20, "integer needs declared bounds"),
         (changed("[0, 120]\nbins = 4", "[0, 120.5]\ninteger = true"), 14, "whole numbers"),
         (changed("[0, 120]\nbins = 4", "[0, 1e17]\ninteger = true"), 14, "whole numbers"),
+        (changed("[0, 120]\nbins = 4", "[0, 1099511627776]\ninteger = true"), 14, "1e12"),
         (
             changed(
                 "[0, 120]\nbins = 4\nmissing = 30", "[0, 1]\ninteger = true\ncyclic = true"

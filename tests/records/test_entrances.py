@@ -19,8 +19,8 @@ from dpscd import (
 )
 from dpscd.preprocessing.declarations import Layout
 from dpscd.records import files, refusals
-from dpscd.records.cells import same_value
-from dpscd.records.columns import as_column
+from dpscd.records.cells import OTHER, Listed, same_value
+from dpscd.records.columns import as_column, codes
 from dpscd.records.files import open_table
 from dpscd.records.labels import ClassLabels, label_column, weights_of
 from dpscd.records.readers import RowReader, TableReader
@@ -194,3 +194,28 @@ def test_an_error_that_nobody_foresaw_has_a_fixed_text(monkeypatch):
         with pytest.raises(expected) as caught:
             TableModel(SCHEMA).fit(pd.DataFrame({"z": [1, 0], "y": ["a", "b"]}))
         assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pd.Series(np.array([1, 2, 1], dtype=">i8")),
+        pd.Series(np.array([1.0, 2.0, 1.0], dtype=">f4")),
+    ],
+)
+def test_the_order_of_bytes_does_not_matter(cells):
+    assert codes(cells, Listed({"1": 0, "2": 1})).tolist() == [0, 1, 0]
+
+
+def test_large_labels_beside_a_complex_one_are_refused():
+    labels = ClassLabels((2**53, 2**53 + 1))
+    for kind in (float, complex):
+        with pytest.raises(DataTypeError) as refused:
+            labels.coded(label_column(np.array([2**53 + 1, 2**53, 7], dtype=kind)))
+        assert str(refused.value) == refusals.ROUNDED
+    assert labels.coded(label_column(np.array([2**53 + 1, 2**53])))[1].tolist() == [1.0, 1.0]
+
+
+def test_numbers_beyond_doubles_warn_of_nothing():
+    large = pd.Series(np.array([np.longdouble("1e400"), 1.0]))
+    assert codes(large, Listed({"1": 0})).tolist() == [OTHER, 0]

@@ -133,6 +133,7 @@ def test_texts_that_count_as_missing():
         (np.array([999, 5, 7], dtype=np.uint16), ["999.0"], [-1, 0, 1]),
         (np.array([5.0, 999.0, np.nan, 5.0]), ["999"], [0, -1, -1, 0]),
         (np.array([2**53 + 1, 2**53, 2**53 + 2]), [str(2**53 + 1)], [-1, 0, 1]),
+        (np.array([-(2**63), 5, -(2**63)]), [str(-(2**63)), "9" * 19], [-1, 0, -1]),
         (np.array([True, False]), ["true"], [-1, 0]),
         (np.array([True, False]), ["1"], [0, 1]),
         (np.array([5, 7]), ["?", "inf", "0.5"], [0, 1]),

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dpscd import DataError, Schema, SchemaError
+from dpscd import DataError, ParameterError, Schema, SchemaError
 from dpscd.preprocessing.declarations import Layout
 from dpscd.records import refusals
-from dpscd.records.files import CsvFile, open_table
+from dpscd.records.files import CsvFile, names_of, open_table
 from dpscd.records.tables import open_parsed
 
 SCHEMA = Schema.from_dict(
@@ -261,3 +261,29 @@ def test_persons_come_through_a_pipe(monkeypatch):
     source = open_parsed(["-"], PERSONS, person=True)
     assert source.count == 2
     assert source.read().persons.tolist() == [0, 0, 1]
+
+
+def test_columns_that_pandas_kept_as_an_index_are_columns(tmp_path):
+    frame = pd.DataFrame(
+        {"t": ["x", "z"], "y": ["no", "yes"]}, index=pd.Index([1, 2], name="a")
+    )
+    frame.to_parquet(tmp_path / "t.parquet")
+    file = open_table(tmp_path / "t.parquet", Layout())
+    assert sorted(file.names()) == ["a", "t", "y"]
+    (found,) = [part for part in file.frames(["a", "y"]) if len(part)]
+    assert found["a"].tolist() == [1, 2]
+
+
+def test_a_file_that_grows_between_counting_and_reading_is_refused(table):
+    file = table("a,t,y\n1,x,no\n2,x,yes\n")
+    opened = open_parsed([file], SCHEMA)
+    with file.open("a") as more:
+        more.write("3,x,no\n")
+    with pytest.raises(DataError) as refused:
+        opened.read()
+    assert str(refused.value) == refusals.CHANGED
+
+
+def test_names_are_not_looked_for_in_a_pipe():
+    with pytest.raises(ParameterError, match="read once"):
+        names_of("-", Layout())

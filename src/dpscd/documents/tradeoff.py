@@ -15,7 +15,7 @@ from dpscd.planning.plan import Plan
 from dpscd.planning.rule import plan_fit
 from dpscd.privacy.relation import PrivacyTarget
 from dpscd.releases.training import Training
-from dpscd.rendering import number, whole
+from dpscd.rendering import number
 
 _MARKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # on the axis of epsilon
 _EPSILONS = _MARKS  # that are planned
@@ -27,8 +27,7 @@ class Point:
 
     epsilon: float
     guess: float  # how often the best guess about one record, or person, is right
-    noise: float  # band over the size of a typical coefficient of this model
-    stand_out: int  # coefficients of this model that would lie outside that band
+    noise: float  # band over the size of a typical coefficient of this model; NaN without one
     hidden: float  # noise in each trained number, in contributions of one record, or person
 
 
@@ -48,25 +47,24 @@ def points(model: Described) -> list[Point]:
     if own not in plans:
         return []
     numbers = model.fit.numbers
-    coef, noise = np.abs(numbers.coef), BAND * numbers.coef_noise
-    typical = math.sqrt(float(np.mean(coef**2))) or math.inf
-    band = math.sqrt(float(np.mean(noise**2)))
+    typical = math.sqrt(float(np.mean(numbers.coef**2))) or math.inf
+    band = BAND * math.sqrt(float(np.mean(model.fit.deviations[0] ** 2)))
     found = []
     for epsilon, plan in plans.items():
         main = plan.main
         factor = _relative(main) / _relative(plans[own].main)
         guess = best_guess(epsilon, model.card.delta)
-        stand_out = int((coef > factor * noise).sum())
         hidden = main.noise_multiplier * math.sqrt(main.steps) / main.epochs
-        found.append(Point(epsilon, guess, factor * band / typical, stand_out, hidden))
+        found.append(Point(epsilon, guess, factor * band / typical, hidden))
     return found
 
 
 @dataclass(frozen=True)
 class TradeOff:
-    """Two charts over epsilon, and the rows of a table."""
+    """Charts over epsilon, and a table of what they show."""
 
     charts: list[Chart]
+    columns: list[str]
     rows: list[list[str]]
     hidden: str  # name of the column of records, or persons, hidden
 
@@ -78,15 +76,14 @@ def trade_off(model: Described) -> TradeOff | None:
         return None
     own, noun = model.card.epsilon, model.unit.noun
     here = next(x for x in every if x.epsilon == own)
-    count = whole(model.fit.numbers.coef.size)
+    banded = not math.isnan(here.noise)
     rows = [
         [
             f"{x.epsilon:g}{' (this model)' if x.epsilon == own else ''}",
             percent(x.guess),
             f"{odds(x.epsilon)} \u00d7",
             number(x.hidden, 2),
-            f"{number(x.noise, 2)} \u00d7",
-            f"{x.stand_out} of {count}",
+            *([f"{number(x.noise, 2)} \u00d7"] if banded else []),
         ]
         for x in every
     ]
@@ -98,15 +95,21 @@ def trade_off(model: Described) -> TradeOff | None:
             guesses,
             (own, 100.0 * here.guess, percent(here.guess)),
             Axis(50.0, 100.0, unit=" %"),
-        ),
-        _over_epsilon(
-            "Precision: band over a typical coefficient",
-            noises,
-            (own, here.noise, f"{number(here.noise, 2)} \u00d7"),
-            _powers([x.noise for x in every]),
-        ),
+        )
     ]
-    return TradeOff(charts, rows, f"{noun.capitalize()}s hidden")
+    hidden = f"{noun.capitalize()}s hidden"
+    columns = ["Epsilon", "Best guess", "Odds change by", hidden]
+    if banded:
+        columns.append("Band over typical coefficient")
+        charts.append(
+            _over_epsilon(
+                "Precision: band over a typical coefficient",
+                noises,
+                (own, here.noise, f"{number(here.noise, 2)} \u00d7"),
+                _powers([x.noise for x in every]),
+            )
+        )
+    return TradeOff(charts, columns, rows, hidden)
 
 
 def _over_epsilon(

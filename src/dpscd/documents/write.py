@@ -84,6 +84,11 @@ def evaluation_of(model: Described, path: str | os.PathLike[str] | None) -> Eval
     """Return the evaluation in a file, or raise ParameterError if it is of another model."""
     if path is None:
         return None
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError(
+            "{evaluation} must be a file, of what `dpscd evaluate --json` printed.",
+            evaluation=path,
+        )
     if not model.digest:
         raise ParameterError(
             "an evaluation belongs to a model's file: save the model, and give its file."

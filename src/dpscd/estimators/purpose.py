@@ -34,7 +34,8 @@ def band_words(model: Any) -> str | None:
     else:
         words = (
             "The band is an estimate of two standard deviations over repeated fits of the same "
-            "records, from released numbers alone."
+            "records, from released numbers alone. It takes columns to be unrelated: where "
+            "they go together it is too narrow, sometimes by ten times or more."
         )
     if fit.is_bounded:
         words += (

@@ -31,6 +31,8 @@ Places = npt.NDArray[np.int64]
 # What a cell is taken for that cannot be had from its column: of no type that is read.
 _UNREADABLE = object()
 _ARROW_TEXTS = ("string[pyarrow]", "large_string[pyarrow]")
+# Types of numbers that may be rounded ones.
+_ROUNDING = (float, complex, np.floating, np.complexfloating)
 
 
 def as_column(cells: Any) -> pd.Series:
@@ -40,6 +42,8 @@ def as_column(cells: Any) -> pd.Series:
             return cells.sparse.to_dense()
         if str(cells.dtype).startswith("dictionary<"):  # of Arrow
             return cells.astype(pd.ArrowDtype(cells.dtype.pyarrow_dtype.value_type))
+        if isinstance(cells.dtype, np.dtype) and not cells.dtype.isnative:
+            return cells.astype(cells.dtype.newbyteorder("="))
         return cells
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
         return pd.Series(cells.astype(cells.dtype.newbyteorder("="), copy=False), copy=False)
@@ -80,7 +84,7 @@ def codes(cells: pd.Series, meaning: Listed | TruthCells) -> Codes:
 
     def text(cell: Any) -> str | None:
         found = text_of(cell)
-        if large and isinstance(cell, float | np.floating) and abs(number_of(cell)) >= EXACT:
+        if large and isinstance(cell, _ROUNDING) and abs(number_of(cell)) >= EXACT:
             raise DataTypeError(refusals.ROUNDED)
         return found
 
@@ -107,7 +111,8 @@ def different(
         return np.append(inner, -1)[places], texts
     plain = cells.to_numpy() if isinstance(kind, np.dtype) else cells.array
     if getattr(kind, "kind", "O") in "biufM":
-        places, found = pd.factorize(plain)
+        with np.errstate(all="ignore"):  # a warning would tell of large values
+            places, found = pd.factorize(plain)
         if kind.kind == "f":  # whose width says how far whole numbers are told apart
             found = np.asarray(found, dtype=getattr(kind, "numpy_dtype", kind))
         plainly = kind.kind in "biu" or found.dtype == np.float64  # others would be others

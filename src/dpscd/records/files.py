@@ -19,7 +19,7 @@ from typing import IO, Any, Protocol, TypeVar
 import numpy as np
 import pandas as pd
 
-from dpscd.errors import DataError
+from dpscd.errors import DataError, ParameterError
 from dpscd.preprocessing.declarations import Layout
 from dpscd.records import refusals
 from dpscd.records.rows import as_frame
@@ -84,6 +84,10 @@ def names_of(table: Any, layout: Layout) -> list[str]:
     """Return the names of a table's columns, which are public; none if it is not one."""
     paths = table if isinstance(table, list) else [table]
     if paths and all(isinstance(path, str | os.PathLike) for path in paths):
+        if str(paths[0]) == "-":
+            raise ParameterError(
+                "standard input is read once: a schema with patterns needs a file."
+            )
         return open_table(paths[0], layout).names()
     return [str(name) for name in getattr(as_frame(table), "columns", ())]
 
@@ -315,7 +319,8 @@ class ParquetTable:
         with _parquet_file(file) as table:
             names = table.schema_arrow.names
             columns = [name for name in names if wanted is None or name in wanted]
-            typed = {"types_mapper": pd.ArrowDtype}
+            # Without pandas's own notes in the file, by which columns become an index.
+            typed = {"types_mapper": pd.ArrowDtype, "ignore_metadata": True}
             yield table.schema_arrow.empty_table().select(columns).to_pandas(**typed)
             for batch in table.iter_batches(batch_size=chunk, columns=columns):
                 yield batch.to_pandas(**typed)

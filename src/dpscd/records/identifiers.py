@@ -26,7 +26,7 @@ from dpscd.records.columns import as_column, different
 _LEAST_KEY = 16  # bytes
 _DIGEST = 16  # bytes: 128 bits
 _WHOLE_UP_TO = {2: 2.0**11, 4: 2.0**24}  # by bytes of a floating-point number
-_WHOLE = re.compile("-?[0-9]{1,18}")
+_WHOLE = re.compile("-?[0-9]{1,19}")
 _CUT = "date64[ms][pyarrow]"  # pandas would cut the time of day off
 _IDENTIFIERS = (int, np.bool_, np.integer, datetime.date, np.datetime64)
 
@@ -82,7 +82,8 @@ class Numbering:
         values = [own for _, own in self._parts]
         if all(isinstance(own, np.ndarray) for own in values):
             whole = np.concatenate([np.empty(0, np.int64), *values])
-            absent = [int(text) for text in self._none if _WHOLE.fullmatch(text)]
+            spelt_out = (int(text) for text in self._none if _WHOLE.fullmatch(text))
+            absent = [number for number in spelt_out if -(2**63) <= number < 2**63]
             known = ~np.isin(whole, absent) if absent else np.ones(len(whole), bool)
             places, found = pd.factorize(whole if known.all() else whole[known])
             return _spread(places, known), found.tolist()

@@ -61,7 +61,7 @@ APART = (
     "the records of a person lie in several partitions: bring them together first, for "
     "instance with shuffle(on=...) of the column that identifies persons."
 )
-CHANGED = "a file changed while it was read: its persons are not those that were counted."
+CHANGED = "a file changed while it was read: its records are not those that were counted."
 NO_RECORDS = "the table has no records."
 EMPTY = "{} is empty."
 NOT_UTF8 = "{} is not a text in UTF-8: save it as CSV in UTF-8."

@@ -108,6 +108,8 @@ def _in_files(
             raise DataError(refusals.CHANGED)
         if not len(found):
             raise DataError(refusals.NO_RECORDS)
+        if len(found) != rows:
+            raise DataError(refusals.CHANGED)
         found.persons = codes
         return found
 
