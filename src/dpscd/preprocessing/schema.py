@@ -47,7 +47,7 @@ class Schema:
     ----------
     columns : tuple of Column
         Features, in the order of the schema. One that is a pattern stands for columns of a
-        table, whose names :meth:`resolved` asks for.
+        table, whose names ``resolved`` asks for.
     target : Target
         What to predict.
     layout : Layout
