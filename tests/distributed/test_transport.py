@@ -20,7 +20,6 @@ from dpscd import (
     TableModel,
     WorkerError,
     __version__,
-    planning,
 )
 from dpscd.distributed import shard_actor, workers
 from dpscd.distributed.builds import own_build
@@ -28,6 +27,7 @@ from dpscd.distributed.cluster import parquet
 from dpscd.distributed.collections import partitions_of
 from dpscd.distributed.shard_actor import ShardActor
 from dpscd.distributed.workers import workers_with
+from dpscd.planning import rule
 from dpscd.preprocessing.schema import schema_of
 from dpscd.records.labels import ClassLabels
 from dpscd.records.readers import TableReader
@@ -230,7 +230,7 @@ def test_where_no_worker_is_left_the_fit_ends(near, monkeypatch, transport):
 @pytest.mark.usefixtures("near")
 def test_the_plan_does_not_know_how_records_are_divided(monkeypatch):
     """The number of partitions follows the data; the number of workers is public."""
-    monkeypatch.setattr(planning, "_MESSAGE_TIME", 1e-6)  # lots below n / 20
+    monkeypatch.setattr(rule, "_MESSAGE_TIME", 1e-6)  # lots below n / 20
     rng = np.random.default_rng(0)
     X = rng.uniform(-0.5, 0.5, size=(2000, 3))
     cards = []

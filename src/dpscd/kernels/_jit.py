@@ -217,6 +217,7 @@ def _compile(function: F, **options: Any) -> F:
 _CHILD = """
 import sys
 name, outputs, *sys.path[:] = sys.argv[1:]
+from dpscd.kernels._jit import compile_training
 compile_training(name, int(outputs))
 """
 

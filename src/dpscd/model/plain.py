@@ -67,7 +67,8 @@ def refused(kind: type[DpscdError], words: str, name: str = "") -> Iterator[None
         yield
         return
     except DpscdError as error:
-        problem = str(error) if len(str(error)) < _LONGEST else words
+        said = " ".join(str(error).split())  # on one line
+        problem = said if len(said) < _LONGEST else words
     except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, IndexError):
         problem = words
     except (RecursionError, MemoryError):
