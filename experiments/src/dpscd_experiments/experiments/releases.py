@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import log_loss
 
-from dpscd import DPLogisticRegression, DPRidge, planning
+from dpscd import DPLogisticRegression, DPRidge
+from dpscd.planning import rule
 from dpscd.releases import labels
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.datasets import DATASETS, load_dataset
@@ -33,9 +34,9 @@ from dpscd_experiments.style import markdown_table
 ALL = "all"
 #: Each release with the constant of the rule that takes it away.
 WITHOUT: dict[str, tuple[Any, str, float]] = {
-    "long rows": (planning, "_USELESS_GAIN", -1.0),
+    "long rows": (rule, "_USELESS_GAIN", -1.0),
     "octaves": (labels, "_FINE", np.inf),
-    "steepness": (planning, "_USELESS_STEEPNESS", -1.0),
+    "steepness": (rule, "_USELESS_STEEPNESS", -1.0),
 }
 _MOST, _TEST = 20_000, 5000
 _VISITS = "visits"
