@@ -91,6 +91,7 @@ def judged(name, shapes):
         ("seen", np.where(seen.to_numpy() > 0.5, ratio, np.nan)),
     ):
         own = own[np.isfinite(own)]
+        row[f"{words}: lowest tenth"] = np.quantile(own, 0.1)
         row[f"{words}: median"] = np.median(own)
         row[f"{words}: within .6 to 1.7"] = np.mean((own > 0.6) & (own < 1.7))
     row["null: median"] = np.nanmedian(ratio[null])

@@ -90,10 +90,10 @@ def test_grid_search_pays_for_every_fit(budget):
     assert spent(budget) == pytest.approx(5 * 0.125 + 3 * 0.4)
 
 
-def test_a_grid_over_epsilon_is_not_refused_for_the_epsilon_of_its_model(budget):
-    grid = {"epsilon": [0.125, 0.25]}
-    GridSearchCV(model(budget, 5.0), grid, cv=2, refit=False).fit(*records())
-    assert spent(budget) == 2 * 0.125 + 2 * 0.25
+def test_a_grid_over_epsilon_is_not_refused_for_its_first_epsilon(budget):
+    grid = {"epsilon": [0.75, 0.125]}  # four times the first exceed the budget
+    GridSearchCV(model(budget), grid, cv=2, refit=False).fit(*records())
+    assert spent(budget) == 2 * 0.75 + 2 * 0.125
 
 
 def test_no_value_is_judged_before_the_budget(tmp_path):
