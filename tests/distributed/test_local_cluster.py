@@ -2,6 +2,8 @@
 
 import socket
 import ssl
+import subprocess
+import sys
 import time
 import urllib.request
 
@@ -44,6 +46,27 @@ def addresses(client):
 def test_it_computes_in_processes(client):
     assert client.submit(sum, [1, 2, 3]).result() == 6
     assert len(addresses(client)) >= 3
+
+
+LOGS = """
+import logging
+from dpscd.distributed.cluster import LOCAL, connected
+
+def log():
+    logging.getLogger("distributed.worker").error("Failed to communicate with scheduler.")
+
+if __name__ == "__main__":
+    with connected(LOCAL) as client:
+        client.run(log)
+"""
+
+
+def test_what_workers_log_is_not_shown(tmp_path):
+    """A worker that is closing logs an error when its heartbeat finds nobody."""
+    script = tmp_path / "logs.py"
+    script.write_text(LOGS)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stderr + done.stdout == ""
 
 
 def test_everything_that_listens_is_encrypted_and_of_this_machine(client):

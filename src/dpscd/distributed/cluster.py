@@ -48,7 +48,7 @@ def _on_this_machine() -> Iterator[Client]:
             protocol="tls://",
             security=Security.temporary(),
             threads_per_worker=1,
-            silence_logs=logging.ERROR,  # warnings tell of memory and time
+            silence_logs=logging.CRITICAL,  # what matters to a fit is raised here
             # Not None, which would be port 8787 and a warning where that is taken.
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
