@@ -91,7 +91,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "DPHuberRegressor": "dpscd.estimators.regression",
+    "DPLinearSVC": "dpscd.estimators.classification",
+    "DPLogisticRegression": "dpscd.estimators.classification",
     "DPModelSearch": "dpscd.estimators.model_search",
+    "DPPoissonRegressor": "dpscd.estimators.regression",
+    "DPRidge": "dpscd.estimators.regression",
     "Intervals": "dpscd.estimators.intervals",
     "Ledger": "dpscd.privacy.ledger",
     "LinkedClassifier": "dpscd.estimators.interop",
@@ -122,10 +127,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'dpscd' has no attribute {name!r}")
     from importlib import import_module
 
-    from dpscd.estimators.registry import MODELS
-
-    homes = {**_HOMES, **{kind.type: kind.home for kind in MODELS}}
-    return getattr(import_module(homes.get(name, "dpscd.errors")), name)
+    return getattr(import_module(_HOMES.get(name, "dpscd.errors")), name)
 
 
 def __dir__() -> list[str]:

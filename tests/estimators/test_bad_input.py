@@ -19,7 +19,7 @@ from dpscd import (
     ParameterError,
     TableModel,
 )
-from dpscd.estimators.documentation import parametrised
+from dpscd.estimators.registry import parametrised
 from dpscd.kernels.persons import MOST_ROWS
 
 NUMBER = 7654321.125  # a value of the data that must not be seen in any message

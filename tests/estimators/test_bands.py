@@ -16,8 +16,13 @@ from commands import call
 from dpscd import DPHuberRegressor, DPLogisticRegression, DPRidge, Schema, TableModel
 from dpscd.documents.described import Described
 from dpscd.documents.write import page
-from dpscd.estimators.purpose import LEAST_SHARE, LEAST_SIZE, band_words, clear_words
-from dpscd.estimators.shapes import column_shapes
+from dpscd.estimators.shapes import (
+    LEAST_SHARE,
+    LEAST_SIZE,
+    band_words,
+    clear_words,
+    column_shapes,
+)
 from dpscd.model.spread import Spread
 
 ROOT = Path(__file__).parents[2]

@@ -23,7 +23,6 @@ from dpscd.audit.canaries import (
 )
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
-from dpscd.estimators.registry import kind_of
 from dpscd.estimators.table import TableModel
 from dpscd.kernels.dual import Records
 from dpscd.preprocessing.schema import Schema
@@ -86,7 +85,7 @@ def saturated(
     given = estimator.get_params(deep=False)
     if not given["epsilon"] < np.inf:
         raise ParameterError("epsilon=inf claims no privacy; there is nothing to audit.")
-    if kind_of(estimator).task == "counts":
+    if estimator.kind.task == "counts":
         raise ParameterError("counts cannot be audited: a canary's label is -1 or 1.")
     given.update(
         n=given["n"] or n,
@@ -143,7 +142,7 @@ class FitCase:
         relation, row_bound = Relation.parse(model.relation), float(model.row_bound)
         data = population.dataset(world.present, relation, row_bound)
         y, last = data.targets, 1
-        if kind_of(model).classifies:
+        if model.kind.classifies:
             # +1 is the last class; the others share what is -1.
             last = 1 if model.classes is None else len(model.classes) - 1
             model.set_params(classes=list(range(last + 1)), class_weight=None)
@@ -216,7 +215,7 @@ class TableCase:
 
     @property
     def _regression(self) -> bool:
-        return not kind_of(self.estimator).classifies
+        return not self.estimator.kind.classifies
 
     @property
     def _absent(self) -> str:

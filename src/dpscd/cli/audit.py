@@ -10,7 +10,6 @@ import typer
 from dpscd.cli.common import in_options, print_json, print_table
 from dpscd.cli.inputs import ALL, AuditedModel
 from dpscd.errors import DpscdError, ParameterError
-from dpscd.estimators.registry import kind_of
 from dpscd.privacy.relation import Relation
 from dpscd.progress import is_terminal, step_bar
 
@@ -94,7 +93,7 @@ def audit(
             for case in cases(
                 entrance, epsilon, delta, relation=relation.value, person_rows=person_rows
             )
-            if model is ALL or kind_of(case.estimator).name == model.value
+            if model is ALL or case.estimator.kind.name == model.value
         ]
         if not chosen:
             raise ParameterError(

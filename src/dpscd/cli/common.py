@@ -18,8 +18,7 @@ from typer.core import TyperCommand
 
 from dpscd.atomic import existing_folder
 from dpscd.errors import DpscdError, ParameterError
-from dpscd.estimators.kinds import SWITCH, Choice, Other
-from dpscd.estimators.parameters import AUTO, TABLE, Parameter
+from dpscd.estimators.parameters import AUTO, SWITCH, TABLE, Parameter
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -122,7 +121,7 @@ def options(*names: str, **own: Own) -> Callable[[F], F]:
 
 def given_in(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that were given; switches may be given as off."""
-    switches = {row.name for row in TABLE.values() if row.kind == SWITCH}
+    switches = {row.name for row in TABLE.values() if row.kind is SWITCH}
     return {
         name: value
         for name, value in options.items()
@@ -134,13 +133,13 @@ def _annotation(row: Parameter) -> Any:
     """Return what Typer needs to know of a parameter."""
     kind, declared, read = row.kind, row.typed, None
     one: Any = kind.type
-    if kind == SWITCH:
+    if kind is SWITCH:
         declared = f"{declared}/--no-{declared[2:]}"
-    elif isinstance(kind, Choice):
+    elif kind.values:
         one = _enum(row.name, {value: value for value in kind.values})
     elif row.default == AUTO:
         read = _or_auto(kind.type)
-    elif isinstance(kind, Other) and kind.needed:
+    elif kind.type is tuple:
         one = tuple[float, float]
     option = typer.Option(
         declared,

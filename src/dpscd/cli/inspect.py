@@ -10,7 +10,6 @@ import typer
 from dpscd.cli.common import AsJson, plain_errors, print_json, print_table
 from dpscd.cli.inputs import load_model
 from dpscd.errors import ParameterError
-from dpscd.estimators.purpose import band_words, clear_words, prediction_note
 
 if TYPE_CHECKING:
     from dpscd.documents.described import Described, Weight
@@ -160,7 +159,12 @@ def _show_clearest(model: "Described", top: int) -> None:
     if len(names) > _MOST_COLUMNS:
         cells = [_extremes(names, row.values) for row in clearest]
         names = ["most for", "with", "most against", "with"]
-    from dpscd.estimators.shapes import effect_words
+    from dpscd.estimators.shapes import (
+        band_words,
+        clear_words,
+        effect_words,
+        prediction_note,
+    )
 
     words = f" on {effect_words(model.model)}" if model.has_shapes else ""
     band = band_words(model.model)
@@ -221,7 +225,7 @@ def _clearness(row: _Row) -> tuple[bool, float]:
 def _show_column(found: Any, column: str, plot: Path | None, as_json: bool) -> None:
     if not hasattr(found, "shapes"):
         raise ParameterError("--column is for models of tables; this one is of arrays.")
-    from dpscd.estimators.shapes import effect_words
+    from dpscd.estimators.shapes import band_words, effect_words
 
     shapes = found.shapes()
     own = shapes[shapes["column"] == column]
@@ -263,7 +267,7 @@ def _draw(column: str, found: Any, plot: Path) -> None:
     from dpscd.estimators.plots import write_effect
 
     try:
-        write_effect(found, column, plot, band_words(found))
+        write_effect(found, column, plot)
     except ValueError:  # matplotlib's, about the ending
         problem = f"{plot.name} is no file that a figure can be written to; use .png or .svg."
     else:
@@ -272,7 +276,7 @@ def _draw(column: str, found: Any, plot: Path) -> None:
 
 
 def _plain(found: Any, inner: Any) -> dict[str, Any]:
-    from dpscd.estimators.shapes import BAND
+    from dpscd.estimators.shapes import BAND, band_words
 
     coef, noise = inner.fit_.numbers.coef, BAND * inner.fit_.deviations[0]
     names = getattr(inner, "feature_names_in_", [f"x{k}" for k in range(coef.shape[1])])

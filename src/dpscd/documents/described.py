@@ -16,7 +16,6 @@ import pandas as pd
 
 from dpscd.errors import ModelFileError
 from dpscd.estimators.loading import load
-from dpscd.estimators.registry import kind_of
 from dpscd.estimators.shapes import BAND
 from dpscd.model.file import read_content
 from dpscd.model.fit import Fit
@@ -63,7 +62,7 @@ class Described:
         self.name, self.digest = name, digest
         self.time = (time or datetime.now(UTC)).astimezone(UTC).replace(microsecond=0)
         self.estimator: Any = getattr(model, "estimator_", model)
-        self.kind = kind_of(self.estimator)
+        self.kind = self.estimator.kind
         self.fit: Fit = model.fit_
         self.card = self.fit.card
         self.unit = self.card.protected

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpscd.documents.described import Described
 from dpscd.documents.public import other_facts
-from dpscd.estimators.purpose import band_words, clear_words, prediction_note
+from dpscd.estimators.shapes import band_words, clear_words, prediction_note
 from dpscd.model.card import PrivacyCard
 from dpscd.privacy.relation import FORMAL
 from dpscd.releases.base import Release

@@ -5,17 +5,16 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from dpscd.errors import DataError
-from dpscd.estimators.documentation import parametrised
 from dpscd.estimators.fitting import Fitting
 from dpscd.estimators.parameters import given, is_auto
-from dpscd.estimators.registry import ModelKind, kind_of
+from dpscd.estimators.registry import ModelKind, parametrised
 from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.validation import (
     CHOSEN,
@@ -76,6 +75,7 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
     verbose: int = 0
 
     engine = "numba"  # a parameter of some
+    kind: ClassVar[ModelKind]  # its row of the registry
     fit_: Fit = field(init=False)
 
     @property
@@ -119,14 +119,9 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
         """Return numbers of each output in the shape that scikit-learn has."""
         return each
 
-    @property
-    def _kind(self) -> ModelKind:
-        """Row of the registry for this kind of model."""
-        return kind_of(self)
-
     def _loss(self, _: Any) -> str:
         """Return the name of the loss, given the classes."""
-        return self._kind.loss
+        return self.kind.loss
 
     @abstractmethod
     def _check_own_parameters(self) -> None:
@@ -220,7 +215,7 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
                 "y is None."
             )
         if is_dask(X, y, *others):
-            check_for_dask(self, classifies=self._kind.classifies)
+            check_for_dask(self)
         else:
             if self.engine == "jax":
                 X, y = array_on_host(X), array_on_host(y)
@@ -355,7 +350,7 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
             constant = float(scaling)
         asked = getattr(self, "inference", False)
         width, persons = known["d"] + int(constant != 0.0), known["persons"] is not None
-        robust = is_robust(asked, width, logistic=self._kind.classifies, persons=persons)
+        robust = is_robust(asked, width, logistic=self.kind.loss == "Logistic", persons=persons)
         threshold = given("threshold", getattr(self, "threshold", "auto"))
         return Facts(
             loss=self._loss(classes),
@@ -365,7 +360,7 @@ class DPLinearModel(KnownParameters, BaseEstimator, metaclass=ABCMeta):
             threshold=threshold,
             standardised=standardised,
             inference=(ROBUST if robust else "model") if asked else "",
-            declared=not self._kind.classifies or getattr(self, "classes", None) is not None,
+            declared=getattr(self, "classes", ()) is not None,
             engine=self.engine,
             **known,
         )

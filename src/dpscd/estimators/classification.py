@@ -9,10 +9,9 @@ from sklearn.base import ClassifierMixin
 
 from dpscd.errors import ParameterError, PrivacyWarning
 from dpscd.estimators.base import DPLinearModel, Floats
-from dpscd.estimators.documentation import parametrised
 from dpscd.estimators.intervals import WithIntervals
-from dpscd.estimators.kinds import Number, check
-from dpscd.estimators.parameters import is_auto
+from dpscd.estimators.parameters import check, is_auto, number
+from dpscd.estimators.registry import kind_called, parametrised
 from dpscd.estimators.validation import label_set, sorted_classes, warn_user
 from dpscd.link import Link
 from dpscd.records.cells import text_of
@@ -87,7 +86,7 @@ class DPLinearClassifier(ClassifierMixin, DPLinearModel):
                     class_weight=weights,
                 )
             for label, weight in weights.items():
-                check(f"class_weight[{label!r}]", weight, Number(reached=True))
+                check(f"class_weight[{label!r}]", weight, number(reached=True))
 
     def _declared_classes(self) -> npt.NDArray[Any]:
         labels = self.classes
@@ -148,22 +147,15 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
     the multinomial ``mean log(sum_k exp(m_k)) - m_y + lam/2 |W|^2`` with margins
     ``m_k = x.w_k + b_k``.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
     {classified}
     link_ : Link
         How probabilities follow from decisions: `scale` and `caps`, computed from released
         numbers (docs/understanding/probabilities.md). Where a release after training showed
         what chances miss on average, the intercept makes up for it. The sigmoid without
         privacy, and not used for more than two classes.
-    {fitted}
 
-    Notes
-    -----
     {notes}
 
     Examples
@@ -178,6 +170,7 @@ class DPLogisticRegression(WithIntervals, DPLinearClassifier):
     True
     """
 
+    kind = kind_called("logistic")
     inference: bool | str = False
 
     def _loss(self, classes: npt.NDArray[Any]) -> str:
@@ -231,17 +224,10 @@ class DPLinearSVC(DPLinearClassifier):
     Minimises ``mean max(0, 1 - y (x.w + b)) + lam/2 |w|^2``, one model against the rest for
     each class when there are more than two.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
     {classified}
-    {fitted}
 
-    Notes
-    -----
     {notes}
 
     Examples
@@ -255,3 +241,5 @@ class DPLinearSVC(DPLinearClassifier):
     >>> model.fit(X, y).score(X, y) > 0.98
     True
     """
+
+    kind = kind_called("svm")

@@ -20,7 +20,6 @@ from dpscd.atomic import atomic_write
 from dpscd.errors import DpscdError, ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
-from dpscd.estimators.registry import kind_of
 from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.table_answers import averages_in
@@ -217,8 +216,8 @@ def _sort_classes(plain: Any, link: Link) -> Link:
 
 def _bare(model: Any) -> Any:
     """Return scikit-learn's model of the same name, with sigmoids and the bare line."""
-    plain, iterations = _PLAIN[kind_of(model).sklearn]
-    if kind_of(model).task == "counts":
+    plain, iterations = _PLAIN[model.kind.type]
+    if model.kind.task == "counts":
         # Only a fit tells it that its link is a logarithm.
         one = plain().fit(np.zeros((1, model.n_features_in_)), [1.0])
         return _filled(one, model, n_iter_=iterations)
@@ -235,11 +234,11 @@ _ONE = np.array([1], dtype=np.int32)
 
 # What each has in n_iter_, which some versions of scikit-learn ask a fitted model for.
 _PLAIN: dict[str, tuple[Any, Any]] = {
-    "LogisticRegression": (LogisticRegression, _ONE),
-    "LinearSVC": (LinearSVC, 1),
-    "Ridge": (Ridge, None),
-    "HuberRegressor": (HuberRegressor, 1),
-    "PoissonRegressor": (PoissonRegressor, 1),
+    "DPLogisticRegression": (LogisticRegression, _ONE),
+    "DPLinearSVC": (LinearSVC, 1),
+    "DPRidge": (Ridge, None),
+    "DPHuberRegressor": (HuberRegressor, 1),
+    "DPPoissonRegressor": (PoissonRegressor, 1),
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpscd.errors import ParameterError
-from dpscd.estimators.kinds import Number, check
+from dpscd.estimators.parameters import check, number
 from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.inference import ABSENT, CAPPED, Found, Inference, Path, coefficient_map
 from dpscd.information import measure_of
@@ -212,7 +212,7 @@ def _combined(terms: Terms, weights: Mapping[str, float]) -> Terms:
     for name, weight in weights.items():
         if name not in known:
             raise ParameterError(f"there is no term {name!r}; there are {', '.join(known)}.")
-        check(f"weights[{name!r}]", weight, Number(-1e100))
+        check(f"weights[{name!r}]", weight, number(-1e100))
         row += float(weight) * terms.rows[known[name]]
     name = " ".join(
         f"{'-' if weight < 0 else '+'} {'' if abs(weight) == 1 else f'{abs(weight):g} '}{name}"
@@ -226,7 +226,7 @@ def intervals_of(model: Any, terms: Terms, alpha: float) -> Intervals:
     import pandas as pd  # not needed to load a model
 
     model = getattr(model, "estimator_", model)
-    level = 1.0 - float(check("alpha", alpha, Number(high=1.0)))
+    level = 1.0 - float(check("alpha", alpha, number(high=1.0)))
     if not level > 0.0:
         raise ParameterError("{alpha} must lie between 0 and 1.", alpha=alpha)
     found, values = _found(model, terms)

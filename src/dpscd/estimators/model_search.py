@@ -13,8 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from dpscd.errors import CardError, UtilityWarning
 from dpscd.estimators.fitting import Charge
-from dpscd.estimators.kinds import Integer, Number, check
-from dpscd.estimators.parameters import is_auto
+from dpscd.estimators.parameters import check, integer, is_auto, number
 from dpscd.estimators.private_score import held_out, public_count
 from dpscd.estimators.search_plan import (
     SearchedRecords,
@@ -210,10 +209,10 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         """
         # Of public facts only.
         check_budget(self.ledger, self.dataset, self.random_state)
-        check("epsilon", self.epsilon, Number(high=_LARGEST))
-        check("holdout", self.holdout, Number(0.01, 0.9))
+        check("epsilon", self.epsilon, number(high=_LARGEST))
+        check("holdout", self.holdout, number(0.01, 0.9))
         if self.bound is not None:
-            check("bound", self.bound, Number())
+            check("bound", self.bound, number())
         candidates = made_candidates(self.candidates, self.param_grid)
         common = common_of(candidates, Relation.parse(self.relation).value)
         unit = common.unit(groups)
@@ -254,7 +253,7 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
             Public number of records, or of persons.
         """
         count = len(made_candidates(self.candidates, self.param_grid))
-        check("n", n, Integer())
+        check("n", n, integer())
         declared = int(n) if Relation.parse(self.relation).needs_n else None
         target, n = self._target(int(n), declared, RECORD)
         return self._price(target, count, part_sizes(n, float(self.holdout)))
@@ -274,7 +273,7 @@ class DPModelSearch(MetaEstimatorMixin, BaseEstimator):
         mean = self.mean_runs
         if is_auto(mean):
             mean = min(2.0 * candidates, 1.0 / LEAST_STOP)
-        return 1.0 / float(check("mean_runs", mean, Number(1.5, 1.0 / LEAST_STOP)))
+        return 1.0 / float(check("mean_runs", mean, number(1.5, 1.0 / LEAST_STOP)))
 
     def _search(
         self, plan: SearchPlan, records: SearchedRecords, source: Source, relation: Relation

@@ -1,14 +1,88 @@
 """The table of parameters: checks, messages, docstrings and options are made from it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from numbers import Integral, Real
 from typing import Any
 
-from dpscd.estimators.kinds import SWITCH, Choice, Integer, Kind, Number, Other, check
+from dpscd.errors import ParameterError
 from dpscd.privacy.relation import Relation
 
 AUTO = "auto"
+
+# --- kinds of values --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """Values that a parameter takes. Without `words` they are checked where they are used."""
+
+    type: type  # of an option
+    python: str  # the type in a docstring
+    words: str = ""  # what is allowed
+    holds: Callable[[Any], bool] = lambda _: True  # whether a value is allowed
+    values: tuple[str | bool, ...] = ()  # if they are but a few
+
+
+def number(low: float = 0.0, high: float = 1e100, *, reached: bool = False) -> Kind:
+    """Return the kind of numbers above `low`, or from it on if `reached`, up to `high`."""
+
+    def holds(value: Any) -> bool:
+        if not isinstance(value, Real) or isinstance(value, bool):
+            return False
+        x = float(value)
+        return (low <= x if reached else low < x) and x <= high
+
+    plain = " (the float inf trains without privacy)"
+    words = f"a number {'of at least' if reached else 'greater than'} {low:g}"
+    words += plain if math.isinf(high) else f", up to {high:g}"
+    return Kind(float, "float", words, holds)
+
+
+def integer(low: int = 1, high: float = math.inf, *others: int) -> Kind:
+    """Return the kind of whole numbers from `low` on, up to `high`, and `others`."""
+
+    def holds(value: Any) -> bool:
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            return False
+        return low <= int(value) <= high or value in others
+
+    span = f"of at least {low}" if math.isinf(high) else f"from {low} to {high:,}"
+    return Kind(int, "int", " or ".join([f"an integer {span}", *map(str, others)]), holds)
+
+
+def choice(*values: str | bool) -> Kind:
+    """Return the kind of a few values: texts, True and False."""
+
+    def holds(value: Any) -> bool:
+        import numpy as np
+
+        return isinstance(value, str | bool | np.bool_) and value in values
+
+    texts = [repr(value) for value in values if isinstance(value, str)]
+    whole = len(texts) == len(values)
+    python = f"{{{', '.join(texts)}}}" if whole else " or ".join(["bool", *texts])
+    *first, last = map(repr, values)
+    return Kind(type(values[0]), python, f"{', '.join(first)} or {last}", holds, values)
+
+
+SWITCH = choice(True, False)
+
+
+def check(name: str, value: Any, kind: Kind, words: str = "") -> Any:
+    """Return a plain value, or raise ParameterError with `words` for what is allowed."""
+    if kind.holds(value):
+        if kind.values:
+            return kind.values[kind.values.index(value)]
+        return kind.type(value) if kind.words else value
+    words = words or kind.words
+    if name.isidentifier():
+        raise ParameterError(f"{{{name}}} must be {{}}.", words, **{name: value})
+    raise ParameterError(f"{name}={value!r} must be {words}.")
+
+
+# --- the table --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -41,25 +115,25 @@ class Parameter:
     def documented(self) -> str:
         """The type and the default, as a docstring has them."""
         also = " or 'auto'" if self.default == AUTO else ""
-        if isinstance(self.kind, Other) and self.kind.needed:
+        if self.name == "y_bounds":
             return self.kind.python
         usual = "optional" if self.default is None else f"default={self.default!r}"
         return f"{self.kind.python}{also}, {usual}"
 
 
-_POSITIVE = Number(1e-100)
+_POSITIVE = number(1e-100)
 
 _ROWS = (
     Parameter(
         "epsilon",
-        Number(high=math.inf),
+        number(high=math.inf),
         1.0,
         "How much one record may influence the model; inf trains without privacy.",
         "With `groups`, how much one person may.",
     ),
     Parameter(
         "delta",
-        Number(high=1.0),
+        number(high=1.0),
         AUTO,
         "Small extra probability in the bound; keep it far below 1/n.",
         "'auto' is min(1e-5, 1/(10 n)).",
@@ -82,7 +156,7 @@ _ROWS = (
         "Costs time, hardly any privacy.",
         planned=True,
     ),
-    Parameter("lot_size", Integer(), AUTO, "Records of a step, on average.", planned=True),
+    Parameter("lot_size", integer(), AUTO, "Records of a step, on average.", planned=True),
     Parameter(
         "travel",
         _POSITIVE,
@@ -95,7 +169,7 @@ _ROWS = (
     ),
     Parameter(
         "relation",
-        Choice(tuple(one.value for one in Relation)),
+        choice(*(one.value for one in Relation)),
         Relation.ZERO_OUT.value,
         "Which data sets count as neighbours.",
     ),
@@ -107,7 +181,7 @@ _ROWS = (
     ),
     Parameter(
         "n",
-        Integer(),
+        integer(),
         None,
         "Declared number of records, or of persons; for add-remove.",
         "It is used instead of the true number everywhere. Required by "
@@ -147,7 +221,7 @@ _ROWS = (
     ),
     Parameter(
         "classes",
-        Other("sequence of labels"),
+        Kind(str, "sequence of labels"),
         None,
         "Classes of the labels, known without looking at the data.",
         "A record with another label contributes nothing. None takes the labels that occur as "
@@ -155,7 +229,7 @@ _ROWS = (
     ),
     Parameter(
         "class_weight",
-        Other("dict"),
+        Kind(str, "dict"),
         None,
         "Public weight of the records of each class, 1 where absent.",
         "In a private fit with ``lam='auto'`` they are divided by the largest, so that only "
@@ -163,7 +237,7 @@ _ROWS = (
     ),
     Parameter(
         "y_bounds",
-        Other("tuple of two floats", needed=True),
+        Kind(tuple, "tuple of two floats"),
         None,
         "Lowest and highest number of the labels, for a regression.",
         "Public, and required; labels outside are clipped. Those of counts are 0 or above. "
@@ -193,14 +267,14 @@ _ROWS = (
     ),
     Parameter(
         "exposure_bounds",
-        Other("tuple of two floats"),
+        Kind(tuple, "tuple of two floats"),
         None,
         "Public range of the exposures of counts, positive.",
         "Exposures outside are moved to it. Required with ``fit(..., exposure=)``.",
     ),
     Parameter(
         "inference",
-        Choice((True, False, "robust")),
+        choice(True, False, "robust"),
         False,
         "Whether coefficients are to have confidence intervals.",
         "The fit is then planned for these (:meth:`conf_int`, :meth:`summary`) instead of for "
@@ -211,7 +285,7 @@ _ROWS = (
     ),
     Parameter(
         "engine",
-        Choice(("numba", "jax")),
+        choice("numba", "jax"),
         "numba",
         "What computes the training; jax is for dense rows on a GPU.",
         "'jax' needs the extra ``dpscd[jax]`` and pays from some hundred thousand rows, or "
@@ -220,7 +294,7 @@ _ROWS = (
     ),
     Parameter(
         "max_rows",
-        Integer(1, 2**14),
+        integer(1, 2**14),
         100,
         "Rows of a person in one step, at most.",
         "A person with more lets them take turns. Public; it bounds the time and memory that "
@@ -228,7 +302,7 @@ _ROWS = (
     ),
     Parameter(
         "person_weight",
-        Choice(("sum", "share")),
+        choice("sum", "share"),
         AUTO,
         "Whether each row of a person counts, up to the clip, or all share one weight.",
         "With `groups`. Probabilities of two classes, and expected counts, are then right on "
@@ -238,18 +312,18 @@ _ROWS = (
     ),
     Parameter(
         "ledger",
-        Other("str"),
+        Kind(str, "str"),
         None,
         "File of the privacy budget that is charged (``dpscd budget init``).",
         "Each fit is charged before it uses the data, and refused with BudgetExceeded when "
         "the budget does not suffice.",
     ),
     Parameter(
-        "dataset", Other("str"), None, "Name of the data set in the ledger, needed with it."
+        "dataset", Kind(str, "str"), None, "Name of the data set in the ledger, needed with it."
     ),
     Parameter(
         "n_jobs",
-        Integer(1, 10_000, (-1,)),
+        integer(1, 10_000, -1),
         None,
         "Threads to use; -1 for one per core.",
         "They share large lots, or one draws the randomness while another works. The result "
@@ -259,7 +333,7 @@ _ROWS = (
     ),
     Parameter(
         "random_state",
-        Other("int, SecretSeed, RandomState, Generator or None", int),
+        Kind(int, "int, SecretSeed, RandomState, Generator or None"),
         None,
         "Makes it repeatable; privacy then rests on the secrecy of this number.",
         "None draws from the operating system. With a ledger only None and a "
@@ -268,7 +342,7 @@ _ROWS = (
     ),
     Parameter(
         "verbose",
-        Other("int"),
+        Kind(str, "int"),
         0,
         "1 shows a bar of the plan's steps on stderr; neither time nor data.",
         "0 shows it on terminals only, where the steps are expected to take two seconds or "

@@ -8,8 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dpscd.errors import ParameterError
-from dpscd.estimators.kinds import Integer, check
-from dpscd.estimators.parameters import given
+from dpscd.estimators.parameters import check, given, integer
 from dpscd.information import ROBUST
 from dpscd.persons import SHARE, SUM, PersonFacts
 from dpscd.planning.facts import Facts
@@ -256,7 +255,7 @@ def _question(
         raise ParameterError(
             "{n} is missing: how many records, or persons, there will be, about.", n=...
         )
-    check("n", n, Integer())
+    check("n", n, integer())
     own = given("delta", delta)
     own = default_delta(n) if own is None else own
     parsed = Relation.parse(relation)
@@ -267,8 +266,8 @@ def _question(
                 d=...,
                 schema=...,
             )
-        check("d", d, Integer())
-        count = check("classes", 2 if classes is None else classes, Integer(2))
+        check("d", d, integer())
+        count = check("classes", 2 if classes is None else classes, integer(2))
         return _Question(n, d, count, regression, own, parsed)
     if d is not None or classes is not None or regression:
         raise ParameterError(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpscd.errors import DpscdError, ParameterError
-from dpscd.estimators.shapes import BAND, effect_words
+from dpscd.estimators.shapes import BAND, band_words, effect_words
 from dpscd.preprocessing.declarations import Column, Cross
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
@@ -73,13 +73,14 @@ def plot_effects(model: Any, column: str | None, ax: Any, label: Any) -> Any:
     return grid.ravel()[: len(names)]
 
 
-def write_effect(model: Any, column: str, file: Path, words: str | None) -> None:
-    """Write the figure of one column into a file, with a line of words below."""
+def write_effect(model: Any, column: str, file: Path) -> None:
+    """Write the figure of one column into a file, with what its band is below."""
     pyplot()  # or it is said how to install it
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     plot_effects(model, column, figure.subplots(), None)
+    words = band_words(model)
     if words is not None:
         figure.supxlabel(fill(words, _LETTERS), fontsize="small")
     figure.savefig(file, dpi=150)

@@ -15,7 +15,7 @@ from dpscd._version import __version__
 from dpscd.errors import DataError, ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.fitting import Charge
-from dpscd.estimators.kinds import Integer, Number, check
+from dpscd.estimators.parameters import check, integer, number
 from dpscd.estimators.sklearn_compat import check_fitted
 from dpscd.estimators.table import TableModel
 from dpscd.estimators.table_answers import schema_chances
@@ -204,11 +204,11 @@ def private_score(
     """
     # Of public facts only.
     check_budget(ledger, dataset, random_state)
-    check("level", level, Number(0.5, 0.9999))
+    check("level", level, number(0.5, 0.9999))
     if bound is not None:
-        bound = check("bound", bound, Number())
+        bound = check("bound", bound, number())
     records = held_out(model, X, y, groups)
-    epsilon = check("epsilon", epsilon, Number(high=_LARGEST))
+    epsilon = check("epsilon", epsilon, number(high=_LARGEST))
     if getattr(records.model, "exposure_bounds", None) is not None:
         raise ParameterError("private scores of counts over exposures are not available.")
     parsed = Relation.parse(relation)
@@ -256,7 +256,7 @@ def public_count(relation: Relation, declared: Any, found: int, unit: Unit) -> i
                 relation=relation.value,
                 n=...,
             )
-        return int(check("n", declared, Integer()))
+        return int(check("n", declared, integer()))
     if declared is not None:
         raise ParameterError(
             "{n} goes with {relation}: the number of {}s is public under {!r}.",

@@ -9,8 +9,8 @@ from sklearn.base import RegressorMixin
 
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import BLOCK, DPLinearModel, Floats
-from dpscd.estimators.documentation import parametrised
 from dpscd.estimators.intervals import WithIntervals
+from dpscd.estimators.registry import kind_called, parametrised
 from dpscd.estimators.sklearn_compat import refusals_noted
 from dpscd.records.labels import CountLabels, NumberLabels, exposures_of
 from dpscd.records.opening import Given
@@ -110,17 +110,10 @@ class DPRidge(WithIntervals, DPLinearRegressor):
 
     Minimises ``mean (x.w + b - y)^2 / 2 + lam/2 |w|^2``.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
     {line}
-    {fitted}
 
-    Notes
-    -----
     {notes}
 
     Examples
@@ -135,6 +128,7 @@ class DPRidge(WithIntervals, DPLinearRegressor):
     1.0
     """
 
+    kind = kind_called("ridge")
     inference: bool | str = False
     engine: str = "numba"
 
@@ -147,21 +141,14 @@ class DPHuberRegressor(DPLinearRegressor):
     and ``t (|r| - t/2)`` beyond: a label that is far away pulls no harder than one at the
     threshold.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
     {line}
-    {fitted}
-
-    Notes
-    -----
-    scikit-learn's HuberRegressor estimates the unit of its threshold from the data; this is
-    its solution for ``threshold = epsilon * scale_`` and ``lam = alpha * scale_ / n``.
 
     {notes}
+
+    scikit-learn's HuberRegressor estimates the unit of its threshold from the data; this is
+    its solution for ``threshold = epsilon * scale_`` and ``lam = alpha * scale_ / n``.
 
     Examples
     --------
@@ -177,6 +164,7 @@ class DPHuberRegressor(DPLinearRegressor):
     True
     """
 
+    kind = kind_called("huber")
     threshold: float | str = "auto"
 
 
@@ -187,24 +175,14 @@ class DPPoissonRegressor(DPLinearRegressor):
     Minimises ``mean (e m - y log(e m)) + lam/2 |w|^2`` with the rate ``m = exp(x.w + b)`` and
     the exposure e.
 
-    Parameters
-    ----------
     {parameters}
 
-    Attributes
-    ----------
-    coef_ : array of shape (n_features,)
-        Coefficients of the logarithm of the rate.
-    intercept_ : float
-        Intercept of the logarithm of the rate.
-    {fitted}
-
-    Notes
-    -----
-    When the mean and the spread of the counts are released, the loss is divided by this spread
-    before `lam` is applied.
+    {line}
 
     {notes}
+
+    When the mean and the spread of the counts are released, the loss is divided by this spread
+    before `lam` is applied.
 
     Examples
     --------
@@ -218,6 +196,7 @@ class DPPoissonRegressor(DPLinearRegressor):
     True
     """
 
+    kind = kind_called("poisson")
     exposure_bounds: tuple[float, float] | None = None
 
     def fit(

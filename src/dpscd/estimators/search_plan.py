@@ -149,7 +149,7 @@ def _facts(number: int, candidate: Any, relation: str) -> Common:
         bounds = None if target.classes else cast("tuple[float, float]", target.bounds)
         shared = target.name, schema.person, schema.layout, tuple(target.classes)
         return Common(*shared, bounds, chances)
-    if not inner._kind.classifies:
+    if not inner.kind.classifies:
         low, high = inner.y_bounds or (None, None)
         if low is None or high is None:
             raise ParameterError(f"{name} has no y_bounds.")

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from dpscd.errors import ParameterError
 from dpscd.estimators.base import DPLinearModel
 from dpscd.estimators.classification import DPLinearClassifier
-from dpscd.estimators.registry import MODELS, kind_of, usual_kind
+from dpscd.estimators.registry import MODELS, usual_kind
 from dpscd.estimators.sklearn_compat import check_fitted, refusals_noted, warn_of_split_groups
 from dpscd.estimators.table_answers import TableAnswers
 from dpscd.estimators.validation import check_for_dask
@@ -182,7 +182,7 @@ class TableModel(TableAnswers):
                 f"groups cannot be given: the schema's person is {schema.person!r}."
             )
         if is_dask(table, y, groups):
-            check_for_dask(model, classifies=bool(schema.target.classes))
+            check_for_dask(model)
         n = model.n if count is None else count
         known: dict[str, Any] = {"schema": schema, "persons": persons, "n": n}
         known["epsilon"] = float(model.epsilon)
@@ -234,18 +234,18 @@ class TableModel(TableAnswers):
         _check_against(schema.target, model)
         if not isinstance(model, DPLinearClassifier):
             bounds = schema.target.bounds
-            if isinstance(bounds, str) and kind_of(model).task == "counts":
+            if isinstance(bounds, str) and model.kind.task == "counts":
                 raise ParameterError(
                     f"target {schema.target.name!r} has counts: their bounds must be declared, "
                     "not private."
                 )
-            if schema.target.transform and kind_of(model).task == "counts":
+            if schema.target.transform and model.kind.task == "counts":
                 raise ParameterError(
                     f"target {schema.target.name!r} has counts, which are trained as they are: "
                     "take transform away, or take DPRidge."
                 )
             if schema.target.exposure is not None:
-                if kind_of(model).task != "counts":
+                if model.kind.task != "counts":
                     raise ParameterError(
                         f"target {schema.target.name!r} has an exposure, which is for counts: "
                         "take DPPoissonRegressor."

@@ -251,7 +251,7 @@ def check_inference(classes: Any, records: Any) -> None:
         )
 
 
-def check_for_dask(model: Any, *, classifies: bool) -> None:
+def check_for_dask(model: Any) -> None:
     """Raise ParameterError for parameters that are not available on Dask."""
     if model.engine == "jax":
         raise ParameterError(
@@ -262,7 +262,7 @@ def check_for_dask(model: Any, *, classifies: bool) -> None:
             "{epsilon} is not available on Dask: train without privacy on one machine.",
             epsilon=math.inf,
         )
-    if classifies and model.classes is None:
+    if getattr(model, "classes", ()) is None:
         raise ParameterError(
             "{classes} is not available on Dask, where labels do not leave their worker: name "
             "the classes.",
