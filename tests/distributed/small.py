@@ -4,7 +4,7 @@ import dask.array as da
 import numpy as np
 
 from dpscd.records.labels import NumberLabels
-from dpscd.records.readers import RowReader
+from dpscd.records.rows import RowReader
 
 SCHEMA = {
     "target": {"column": "won", "classes": ["no", "yes"]},

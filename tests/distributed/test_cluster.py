@@ -34,8 +34,7 @@ from dpscd.distributed.workers import workers_with
 from dpscd.model.fit import run
 from dpscd.preprocessing.schema import shaped
 from dpscd.privacy.random import LotsSource, SeededSource, source_for
-from dpscd.records.readers import RowReader
-from dpscd.records.rows import Unread
+from dpscd.records.rows import RowReader, Unread
 from dpscd.releases.moments import MomentsQuery
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard

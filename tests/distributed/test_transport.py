@@ -30,7 +30,7 @@ from dpscd.distributed.workers import workers_with
 from dpscd.planning import rule
 from dpscd.preprocessing.schema import schema_of
 from dpscd.records.labels import ClassLabels
-from dpscd.records.readers import TableReader
+from dpscd.records.tables import TableReader
 from dpscd.solvers import sharded
 from dpscd.solvers.shard import Shard
 from dpscd.solvers.sharded import LOST, ShardPool

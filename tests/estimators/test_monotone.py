@@ -18,8 +18,7 @@ from dpscd import (
 )
 from dpscd.estimators.shapes import BAND
 from dpscd.preprocessing.monotone import WIDER, made_monotone
-from dpscd.records.encoding import encode, feature_names
-from dpscd.records.parsing import parse
+from dpscd.records.encoding import encode, feature_names, parse
 from dpscd.releases.moments import error_of_means
 
 N = 3000

@@ -28,7 +28,7 @@ from dpscd import (
     UtilityWarning,
 )
 from dpscd.preprocessing.schema import Schema
-from dpscd.records.parsing import parse
+from dpscd.records.encoding import parse
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpscd import DPLogisticRegression, Schema, SchemaError, TableModel, load, look
 from dpscd.records.cells import MISSING, OTHER
-from dpscd.records.parsing import parse
+from dpscd.records.encoding import parse
 
 
 def schema(column, target=None):

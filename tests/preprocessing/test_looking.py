@@ -15,7 +15,7 @@ from dpscd import DataError, DataTypeError, Look, ParameterError, Schema, Schema
 from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.looking import NOT_PRIVATE, REPAIRS, percent
 from dpscd.preprocessing.tallies import dotted, spelling_of
-from dpscd.records.parsing import other_delimiter
+from dpscd.records.encoding import other_delimiter
 
 SCHEMA = {
     "table": {"person": "who"},

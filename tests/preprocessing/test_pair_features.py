@@ -13,8 +13,7 @@ from dpscd import Schema, SchemaError
 from dpscd.preprocessing import schema_checks
 from dpscd.preprocessing.column_features import width_of
 from dpscd.preprocessing.schema import pair_intervals, shaped
-from dpscd.records.encoding import encode, feature_names, is_sparse, levels_of
-from dpscd.records.parsing import parse
+from dpscd.records.encoding import encode, feature_names, is_sparse, levels_of, parse
 
 TARGET = {"column": "y", "classes": ["0", "1"]}
 COLUMNS = {

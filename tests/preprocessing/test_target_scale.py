@@ -25,7 +25,7 @@ from dpscd import (
 )
 from dpscd.model.file import _checksum
 from dpscd.records.labels import NumberLabels, from_trained, trained_bounds, trained_labels
-from dpscd.records.readers import TableReader
+from dpscd.records.tables import TableReader
 
 PRICE = {
     "target": {"column": "price", "bounds": [0, 1_000_000], "transform": "log1p"},

@@ -1,13 +1,12 @@
 """How these tests open records: the only place of theirs that knows it."""
 
-from dpscd.records.cells import text_of
-from dpscd.records.columns import as_column, codes, numbers
+from dpscd.records.cells import as_column, codes, numbers, text_of
+from dpscd.records.encoding import parse
 from dpscd.records.files import CsvFile
 from dpscd.records.identifiers import Numbering, person_codes, person_keys
 from dpscd.records.labels import ClassLabels
-from dpscd.records.parsing import parse
-from dpscd.records.readers import RowReader, TableReader
-from dpscd.records.tables import open_parsed
+from dpscd.records.rows import RowReader
+from dpscd.records.tables import TableReader, open_parsed
 
 TWO = ClassLabels((0, 1))
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from dpscd import Schema, SchemaError
 from dpscd.preprocessing.column_features import width_of
-from dpscd.records.encoding import encode, feature_names, is_sparse
-from dpscd.records.parsing import parse
+from dpscd.records.encoding import encode, feature_names, is_sparse, parse
 
 TARGET = {"column": "y", "classes": ["0", "1"]}
 

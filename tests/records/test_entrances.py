@@ -19,14 +19,12 @@ from dpscd import (
 )
 from dpscd.preprocessing.declarations import Layout
 from dpscd.records import files, refusals
-from dpscd.records.cells import OTHER, Listed, same_value
-from dpscd.records.columns import as_column, codes
+from dpscd.records.cells import OTHER, Listed, as_column, codes, same_value
 from dpscd.records.files import open_table
 from dpscd.records.labels import ClassLabels, label_column, weights_of
-from dpscd.records.readers import RowReader, TableReader
 from dpscd.records.rows import _FLAT as FLAT
-from dpscd.records.rows import as_frame, open_rows
-from dpscd.records.tables import open_parsed
+from dpscd.records.rows import RowReader, as_frame, open_rows
+from dpscd.records.tables import TableReader, open_parsed
 
 PLAIN = RowReader(ClassLabels((0, 1)), 1, False)
 SCHEMA = {
@@ -174,7 +172,7 @@ def test_rows_that_wait_for_released_bounds_are_made_as_silently(monkeypatch, ep
     schema = {**SCHEMA, "columns": {"z": {"kind": "number", "bounds": "private"}}}
     table = pd.DataFrame({"z": ["1", None, 1.5] * 50, "y": ["a", "b", "a"] * 50})
     model = TableModel(schema, DPLogisticRegression(epsilon, epochs=1))
-    monkeypatch.setattr("dpscd.records.readers.encode", fail)
+    monkeypatch.setattr("dpscd.records.tables.encode", fail)
     refused(lambda: model.fit(table), refusals.UNFORESEEN)
 
 
@@ -190,7 +188,7 @@ def test_an_error_that_nobody_foresaw_has_a_fixed_text(monkeypatch):
         def broken(*_, error=error):
             raise error
 
-        monkeypatch.setattr("dpscd.records.readers.TableReader.records", broken)
+        monkeypatch.setattr("dpscd.records.tables.TableReader.records", broken)
         with pytest.raises(expected) as caught:
             TableModel(SCHEMA).fit(pd.DataFrame({"z": [1, 0], "y": ["a", "b"]}))
         assert "secret" not in str(caught.value)

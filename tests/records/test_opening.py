@@ -109,7 +109,7 @@ def test_no_cell_is_read_before_it_is_asked_for(monkeypatch, tmp_path):
         raise AssertionError("a cell was read")
 
     for name in ("numbers", "different"):
-        monkeypatch.setattr(f"dpscd.records.columns.{name}", used)
+        monkeypatch.setattr(f"dpscd.records.cells.{name}", used)
     monkeypatch.setattr("dpscd.records.tables.parse", used)
     for file in ("CsvFile", "ParquetTable"):
         monkeypatch.setattr(f"dpscd.records.files.{file}.frames", used)

@@ -9,7 +9,7 @@ import pytest
 
 from dpscd import Schema, SchemaError
 from dpscd.records.cells import MISSING, OTHER
-from dpscd.records.parsing import Parsed, check_columns, parse
+from dpscd.records.encoding import Parsed, check_columns, parse
 
 SCHEMA = Schema.from_dict(
     {

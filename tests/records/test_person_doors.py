@@ -9,8 +9,8 @@ from dpscd import DataError, Schema
 from dpscd.persons import PersonFacts
 from dpscd.records.labels import ClassLabels, NumberLabels
 from dpscd.records.opening import Given, open_records
-from dpscd.records.readers import RowReader, TableReader
-from dpscd.records.tables import TableRecords, open_parsed
+from dpscd.records.rows import RowReader
+from dpscd.records.tables import TableReader, TableRecords, open_parsed
 
 KEY = b"0123456789abcdef"
 FACTS = PersonFacts(None, "sum", 5)
@@ -101,5 +101,5 @@ def test_a_table_waits_for_bounds_with_its_persons():
     assert read.persons.weights.tolist() == [0.5, 0.5, 0.5, 0.5, 1.0]
     held = TableRecords(door, open_parsed(TABLE, SCHEMA, person=True).read(), 1)
     held.bound([(0.0, 10.0)])
-    np.testing.assert_array_equal(held.training_weights, read.persons.weights)
+    np.testing.assert_array_equal(held.rows.training_weights, read.persons.weights)
     assert held.persons.count == 3

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from dpscd import DataError, DataTypeError, DPLogisticRegression, DPRidge, RowScaler, StoredRows
 from dpscd.records import refusals, stored_rows
 from dpscd.records.labels import ClassLabels
-from dpscd.records.readers import RowReader
-from dpscd.records.rows import open_rows
+from dpscd.records.rows import RowReader, open_rows
 from dpscd.solvers import local
 from refits import with_numbers
 

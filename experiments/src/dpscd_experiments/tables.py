@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from dpscd.data.adult import FILES, Adult, packaged, parse_adult
 from dpscd.errors import ParameterError
 from dpscd.preprocessing.schema import Schema
-from dpscd.records.parsing import Parsed, parse
+from dpscd.records.encoding import Parsed, parse
 from dpscd_experiments.sources import VARIABLE, find_file
 
 #: Every random split of the bench is made with this seed, the one of the paper's authors.

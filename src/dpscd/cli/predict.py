@@ -96,8 +96,8 @@ def _check_suffix(out: str) -> None:
 
 def _table_pieces(model: Any, data: str, keep: list[str]) -> Iterator[tuple[Any, Any]]:
     """Yield records of a table, and their columns to copy."""
+    from dpscd.records.encoding import used_columns
     from dpscd.records.files import open_table
-    from dpscd.records.parsing import used_columns
 
     wanted = [*used_columns(model.schema_, target=False), *keep]
     for frame in open_table(data, model.schema_.layout).frames(wanted):

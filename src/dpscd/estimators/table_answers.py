@@ -23,9 +23,8 @@ from dpscd.model.fit import Fit
 from dpscd.preprocessing.column_features import width_of
 from dpscd.preprocessing.declarations import Column, Cross
 from dpscd.preprocessing.schema import Schema, schema_of
-from dpscd.records.encoding import encode, is_sparse, unit_of
+from dpscd.records.encoding import encode, is_sparse, unit_of, used_columns
 from dpscd.records.labels import exposures_in, from_trained
-from dpscd.records.parsing import used_columns
 from dpscd.records.tables import open_parsed
 
 Floats = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from dpscd.preprocessing.declarations import Layout
 from dpscd.preprocessing.schema_checks import schema_parts
 from dpscd.preprocessing.template import comment, document, plain_toml
 from dpscd.preprocessing.toml_text import Lines
-from dpscd.records.parsing import other_delimiter
+from dpscd.records.encoding import other_delimiter
 
 #: Between the values of a cell that lists some.
 SEPARATOR = "|"

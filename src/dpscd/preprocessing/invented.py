@@ -15,8 +15,7 @@ from dpscd.preprocessing.column_features import (
 from dpscd.preprocessing.declarations import Column
 from dpscd.preprocessing.schema import Schema
 from dpscd.records.cells import MISSING, OTHER
-from dpscd.records.encoding import encode, unit_of
-from dpscd.records.parsing import Parsed
+from dpscd.records.encoding import Parsed, encode, unit_of
 
 Floats = npt.NDArray[np.float64]
 

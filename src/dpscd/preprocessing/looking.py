@@ -24,8 +24,8 @@ from dpscd.preprocessing.tallies import (
 )
 from dpscd.privacy.ledger import Ledger
 from dpscd.records import refusals
+from dpscd.records.encoding import check_columns, used_columns
 from dpscd.records.files import CHUNK, names_of, open_table
-from dpscd.records.parsing import check_columns, used_columns
 from dpscd.records.rows import as_frame, is_dask
 
 NOT_PRIVATE = "NOT PRIVATE, DO NOT SHARE: this was read off the records, without noise."

@@ -12,9 +12,8 @@ import pandas as pd
 
 from dpscd.preprocessing.column_features import declared_bounds, scaled_cells
 from dpscd.preprocessing.declarations import Column, Layout, Target
-from dpscd.records.cells import MISSING, OTHER, Listed, text_of
-from dpscd.records.columns import codes
-from dpscd.records.parsing import parse_column
+from dpscd.records.cells import MISSING, OTHER, Listed, codes, text_of
+from dpscd.records.encoding import parse_column
 
 # What people write for "no answer" where there is no better sign.
 _NINES = (99.0, 999.0, 9999.0, 99999.0)

@@ -19,8 +19,8 @@ from dpscd.preprocessing.declarations import Column, Layout
 from dpscd.preprocessing.schema import Schema
 from dpscd.preprocessing.schema_keys import KEYS, TABLE_KEYS, TARGET
 from dpscd.preprocessing.tallies import SPELLED, spelling_of
+from dpscd.records.encoding import check_columns, other_delimiter, parse_column
 from dpscd.records.files import open_table
-from dpscd.records.parsing import check_columns, other_delimiter, parse_column
 
 _MOST_LISTED = 100  # different values up to which a column read from data is a category
 _JSON = re.compile(r"""[\[{]\s*([\[{"'].*)?""", re.DOTALL)

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpscd.errors import DataError, ParameterError, SchemaError
 from dpscd.preprocessing.schema import schema_of, shaped_if_known
-from dpscd.records.encoding import encode, feature_names, is_sparse
-from dpscd.records.parsing import check_columns, parse
+from dpscd.records.encoding import check_columns, encode, feature_names, is_sparse, parse
 from dpscd.records.rows import open_rows, table_of
 
 _NO_TARGET = {"column": "\0", "classes": ["0", "1"]}  # no column is called so

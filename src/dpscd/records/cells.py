@@ -1,23 +1,32 @@
-"""What one cell means: a function of that cell and of what is declared, of nothing else.
+"""What cells mean, one by one and in columns: what is declared decides, and the cell itself.
 
-A cell may come as text (from a CSV file), as a number, a truth value or a date (from pandas,
-Parquet or a list), and its type often depends on the *other* cells of its column: one missing
-value makes whole numbers floats, one text makes numbers objects. So each cell becomes a text
-by one function, :func:`text_of`, and equal values mean the same in every type: ``999``,
-``999.0``, ``"999"`` and ``"999.0"``; ``True``, ``"True"`` and ``"true"``; ``None``, NaN and
-``""``. Whatever a cell holds, nothing here fails: an error would tell that it is there.
+A cell may come as text, number, truth value or date, and its type often depends on the *other*
+cells of its column: one missing value makes whole numbers floats, one text makes numbers
+objects. So each cell becomes a text by one function, :func:`text_of`, and equal values mean the
+same in every type: ``999``, ``999.0``, ``"999"`` and ``"999.0"``; ``True``, ``"True"`` and
+``"true"``; ``None``, NaN and ``""``. The type of a column chooses the route, never the result.
+Whatever a cell holds, nothing here fails: an error would tell that it is there.
 """
 
 import datetime
 import math
 import re
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+
+from dpscd.errors import DataTypeError
+from dpscd.records import refusals
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+Places = npt.NDArray[np.int64]
 
 OTHER, MISSING = -1, -2
 """Codes of a value that is not listed, and of none."""
@@ -25,7 +34,7 @@ OTHER, MISSING = -1, -2
 FOREIGN = "\0"
 """The text of a cell of a type that is not read: no value of a list is spelt like this."""
 
-_WHOLE = re.compile(r"[+-]?[0-9]+")
+_WHOLE, _DIGITS = re.compile("[+-]?[0-9]+"), re.compile("-?[0-9]+")
 # Whole numbers of more digits than this are infinite: long before, doubles end.
 _MOST_DIGITS = 1000
 _TOO_LARGE = 10**_MOST_DIGITS
@@ -38,8 +47,9 @@ _FALSE = {"false", "f", "no", "n", "0"}
 _UNITS = {"Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"}  # pandas cuts off the finer ones
 _DAYS = (datetime.date, datetime.datetime, pd.Timestamp)
 _SPOKEN = (Decimal, uuid.UUID)  # these say by str() what they are
-
-Number = int | float
+_UNREADABLE = object()  # a cell that cannot be had from its column: of no type that is read
+_ARROW_TEXTS = ("string[pyarrow]", "large_string[pyarrow]")
+_ROUNDING = (float, complex, np.floating, np.complexfloating)  # these may be rounded
 
 
 def number_of(cell: Any) -> float:
@@ -53,8 +63,7 @@ def number_of(cell: Any) -> float:
 def text_of(cell: Any) -> str | None:
     """Return the one text by which a cell is compared; None if it holds no value.
 
-    Texts, truth values, numbers, dates with or without a time, decimals and UUIDs have one of
-    their own, which they have wherever they come from; all else is :data:`FOREIGN`.
+    What is no text, truth value, number, date, decimal or UUID is :data:`FOREIGN`.
 
     Guarantee: a function of this cell alone. Proof: docs/proofs/records.md, "Cells".
     """
@@ -104,7 +113,7 @@ def _day(value: datetime.date) -> str:
     return value.date().isoformat() if midnight else value.isoformat(sep=" ")
 
 
-def spelt(number: Number) -> str:
+def spelt(number: float) -> str:
     """Return the one spelling of a number: whole ones without a point."""
     if isinstance(number, int):
         return str(number)
@@ -119,7 +128,7 @@ def number_in(text: str) -> float:
         return _TRUTH.get(text.lower(), math.nan)
 
 
-def _exact_in(text: str) -> Number | None:
+def _exact_in(text: str) -> float | None:
     """Return the number that a text spells, whole ones without rounding; None if none."""
     if _WHOLE.fullmatch(text):
         digits = text.lstrip("+-").lstrip("0")
@@ -160,10 +169,10 @@ class Listed:
 
     Texts of `missing` count as no value, unless they are listed. A text is looked for as it is;
     then as the number or truth value that it spells; then true as 1 and false as 0, and the
-    other way round. So a cell means the same in every type.
+    other way round.
 
-    Requires: no two values of different codes are one number or truth value ("7" and "07"),
-    which only texts could tell apart; :func:`same_value` finds them.
+    Requires: no two values of different codes are one number or truth value ("7" and "07");
+    :func:`same_value` finds them.
     """
 
     def __init__(self, codes: Mapping[str, int], missing: Iterable[str] = ()) -> None:
@@ -205,14 +214,10 @@ def grouped_text(text: str, group: Mapping[str, Any]) -> str:
 class Grouped(Listed):
     """Listed values, where a cell is compared by its group: ICD codes by three signs, say.
 
-    Guarantee: the code of a cell is a function of its own text and of what is declared.
-    Requires: as of :class:`Listed`.
-
     Digits are grouped as they are written ("07123" begins with "071"); other spellings of a
     number or truth value ("7123.0", "True") as their plain one, unless it has an exponent and
-    its own group is listed (a code such as "1E5"). So a whole number has one code as text,
-    integer and floating-point number; those of 2^53 and more, which the last cannot tell apart,
-    are other values in every type.
+    its own group is listed (a code such as "1E5"). Whole numbers of 2^53 and more, which
+    floating-point numbers cannot tell apart, are other values in every type.
     """
 
     def __init__(
@@ -229,18 +234,12 @@ class Grouped(Listed):
         plain = canonical(text)
         if plain in self._absent:
             return MISSING
-        own, digits = grouped_text(text, self._group), _is_whole(text)
+        own = grouped_text(text, self._group)
         if "e" in text.lower() and text.lower() != plain and own in self.codes:
             return self.codes[own]
-        if _is_whole(plain) and abs(int(plain)) >= EXACT:
+        if _DIGITS.fullmatch(plain) and abs(int(plain)) >= EXACT:
             return OTHER
-        return self._found(own if digits else grouped_text(plain, self._group))
-
-
-def _is_whole(text: str) -> bool:
-    """Return whether a text is digits, with a sign or not."""
-    digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdigit()
+        return self._found(own if _DIGITS.fullmatch(text) else grouped_text(plain, self._group))
 
 
 class TruthCells:
@@ -275,3 +274,126 @@ class NumberCells:
         number = number_in(text)
         absent = number in self.absent or text.lower() in self._truth
         return math.nan if absent else number
+
+
+def as_column(cells: Any) -> pd.Series:
+    """Return cells in any one-dimensional container as a column, each as it is."""
+    if isinstance(cells, pd.Series):
+        if isinstance(cells.dtype, pd.SparseDtype):
+            return cells.sparse.to_dense()
+        if str(cells.dtype).startswith("dictionary<"):  # of Arrow
+            return cells.astype(pd.ArrowDtype(cells.dtype.pyarrow_dtype.value_type))
+        if isinstance(cells.dtype, np.dtype) and not cells.dtype.isnative:
+            return cells.astype(cells.dtype.newbyteorder("="))
+        return cells
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
+        return pd.Series(cells.astype(cells.dtype.newbyteorder("="), copy=False), copy=False)
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "UOST":
+        # Not pandas's type of texts, which refuses some.
+        return pd.Series(cells.astype(object), dtype=object)
+    if isinstance(cells, pd.Index | pd.api.extensions.ExtensionArray):
+        return as_column(pd.Series(cells, dtype=cells.dtype))
+    # Of a list: an array would give all cells one type.
+    column = np.empty(len(cells), dtype=object)
+    for place, cell in enumerate(cells):
+        column[place] = cell
+    return pd.Series(column, dtype=object)
+
+
+def numbers(cells: pd.Series, meaning: NumberCells) -> Floats:
+    """Return the number in each cell, NaN where there is none."""
+    cells = as_column(cells)
+    if getattr(cells.dtype, "kind", "O") not in "iuf":  # no array of real numbers
+        places, texts = different(cells)
+        return np.array([*map(meaning.value, texts), np.nan])[places]
+    given = {} if isinstance(cells.dtype, np.dtype) else {"na_value": np.nan}
+    # Ours to change, and the same in memory whatever pandas had.
+    with np.errstate(all="ignore"):  # a warning would tell of large values
+        plain: Floats = np.array(cells.to_numpy(dtype=np.float64, **given), order="C")
+        plain += 0.0  # no sign of zero
+    for absent in meaning.absent:
+        plain[plain == absent] = np.nan
+    return plain
+
+
+def codes(cells: pd.Series, meaning: Listed | TruthCells) -> Codes:
+    """Return the code of each cell, or raise DataTypeError if a listed one may be rounded."""
+    cells = as_column(cells)
+    if _precision(cells.dtype) <= meaning.largest_whole:
+        raise DataTypeError(refusals.ROUNDED)
+    large = meaning.largest_whole >= EXACT
+
+    def text(cell: Any) -> str | None:
+        found = text_of(cell)
+        if large and isinstance(cell, _ROUNDING) and abs(number_of(cell)) >= EXACT:
+            raise DataTypeError(refusals.ROUNDED)
+        return found
+
+    places, texts = different(cells, text)
+    return np.array([*map(meaning.code, texts), MISSING], dtype=np.int32)[places]
+
+
+def different(
+    cells: pd.Series, text: Callable[[Any], str | None] = text_of
+) -> tuple[Places, list[str]]:
+    """Return the place of each row among different texts, -1 where it has none, and these.
+
+    The texts stand in the order in which they first appear, and may repeat some.
+
+    Guarantee: a row's text is that of its own cell. Proof: docs/proofs/records.md, "Cells".
+    """
+    kind = cells.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        # Those that no row has are not looked at.
+        places, used = pd.factorize(cells.array)
+        inner, texts = different(as_column(used.categories.take(used.codes)), text)
+        return np.append(inner, -1)[places], texts
+    plain = cells.to_numpy() if isinstance(kind, np.dtype) else cells.array
+    if getattr(kind, "kind", "O") in "biufM":
+        with np.errstate(all="ignore"):  # a warning would tell of large values
+            places, found = pd.factorize(plain)
+        if kind.kind == "f":  # whose width says how far whole numbers are told apart
+            found = np.asarray(found, dtype=getattr(kind, "numpy_dtype", kind))
+        plainly = kind.kind in "biu" or found.dtype == np.float64  # others would be others
+        return _known(places, map(text, found.tolist() if plainly else found))
+    arrow = isinstance(kind, pd.StringDtype) and kind.storage == "pyarrow"
+    if arrow or str(kind) in _ARROW_TEXTS:
+        with suppress(Exception):  # some are not even texts: then one by one
+            places, found = pd.factorize(plain)
+            return _known(places, map(text, found))
+    # By their texts. Among the cells themselves True and 1 are equal, and the first one seen
+    # would count; and some versions of pandas take texts for equal up to the first NUL.
+    seen: dict[str, int] = {}
+    own = (cell if type(cell) is str else text(cell) for cell in _objects(cells))
+    each = [-1 if one is None else seen.setdefault(one, len(seen)) for one in own]
+    return _known(np.array(each, dtype=np.int64), map(text, seen))
+
+
+def _known(places: Places, found: Iterable[str | None]) -> tuple[Places, list[str]]:
+    """Return places among those texts that are not None."""
+    texts = list(found)
+    if None not in texts:
+        return places, cast("list[str]", texts)
+    kept = np.array([text is not None for text in texts])
+    new = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+    return new[places], [text for text in texts if text is not None]
+
+
+def _objects(cells: pd.Series) -> Iterable[Any]:
+    with suppress(Exception):  # Arrow's texts may be none
+        return cells.astype(object).array  # type: ignore[no-any-return]
+    found = np.full(len(cells), _UNREADABLE)
+    for place in range(len(cells)):
+        with suppress(Exception):
+            found[place] = cells.array[place]
+    return found
+
+
+def _precision(kind: Any) -> float:
+    """Return up to which size a column's type tells whole numbers apart."""
+    if isinstance(kind, pd.CategoricalDtype):
+        return _precision(kind.categories.dtype)
+    if getattr(kind, "kind", "O") not in "fc":
+        return np.inf
+    plain = kind if isinstance(kind, np.dtype) else getattr(kind, "numpy_dtype", np.float64)
+    return float(2 ** (min(np.finfo(plain).nmant, 52) + 1))

@@ -20,8 +20,15 @@ import pandas as pd
 from dpscd.errors import DataError, DataTypeError, ParameterError
 from dpscd.preprocessing.declarations import Layout
 from dpscd.records import refusals
-from dpscd.records.cells import EXACT, FOREIGN, canonical, number_in, text_of
-from dpscd.records.columns import as_column, different
+from dpscd.records.cells import (
+    EXACT,
+    FOREIGN,
+    as_column,
+    canonical,
+    different,
+    number_in,
+    text_of,
+)
 
 _LEAST_KEY = 16  # bytes
 _DIGEST = 16  # bytes: 128 bits

@@ -12,8 +12,15 @@ import pandas as pd
 from dpscd.errors import DataError, DataTypeError, ParameterError
 from dpscd.preprocessing.declarations import Target
 from dpscd.records import refusals
-from dpscd.records.cells import Listed, NumberCells, same_value, text_of
-from dpscd.records.columns import as_column, codes, numbers
+from dpscd.records.cells import (
+    Listed,
+    NumberCells,
+    as_column,
+    codes,
+    numbers,
+    same_value,
+    text_of,
+)
 
 Floats = npt.NDArray[np.float64]
 

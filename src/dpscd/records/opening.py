@@ -14,13 +14,12 @@ from dpscd.errors import DataError, ParameterError
 from dpscd.persons import PersonFacts
 from dpscd.preprocessing.schema import Schema, shaped
 from dpscd.records import refusals
+from dpscd.records.encoding import check_columns, used_columns
 from dpscd.records.identifiers import count_of, person_codes
 from dpscd.records.labels import ClassLabels, NumberLabels
-from dpscd.records.parsing import check_columns, used_columns
-from dpscd.records.readers import RowReader, TableReader
 from dpscd.records.refusals import redact_errors
-from dpscd.records.rows import Unread, is_dask, open_rows
-from dpscd.records.tables import TableRecords, open_parsed
+from dpscd.records.rows import RowReader, Unread, is_dask, open_rows
+from dpscd.records.tables import TableReader, TableRecords, open_parsed, training_rows
 from dpscd.solvers.local import LocalRecords
 
 Floats = npt.NDArray[np.float64]
@@ -101,17 +100,21 @@ def _table(
     schema = shaped(schema, epsilon, count if n is None else int(n))
     shape = TableReader(_UNTOLD, schema, {}, persons)
 
-    def read(labels: Labels, threads: int) -> TableRecords:
+    def read(labels: Labels, threads: int) -> TableRecords | LocalRecords:
         parsed = records.read()
         if codes is not None:
             if len(parsed) != len(codes):
                 raise DataError(refusals.CHANGED)
             parsed = copy.copy(parsed)
             parsed.persons = codes
-        held = TableRecords(replace(shape, labels=labels), parsed, threads)
-        if schema.private and math.isinf(epsilon):
-            held.bound(_ranges(held.columns))
-        return held
+        reader = replace(shape, labels=labels)
+        if not schema.private:
+            return training_rows(reader, parsed, threads)
+        held = TableRecords(reader, parsed, threads)
+        if not math.isinf(epsilon):
+            return held
+        held.bound(_ranges(held.columns))
+        return held.rows
 
     return Unread(count, shape.features, read, shape.sparse, schema=schema, persons=persons)
 
@@ -126,20 +129,12 @@ def _on_dask(
     epsilon: float,
     n: Any,
 ) -> Iterator[Unread]:
-    from dpscd.distributed.collections import columns_of, partitions_of
     from dpscd.distributed.workers import workers_with
 
-    names, reader = None, _dask_reader(X, y, given, schema, persons)
-    if schema is None:
-        names, *_ = columns_of(X)
-        parts = partitions_of(X, y, *given)
-    else:
-        used = used_columns(schema, target=True, person=persons is not None)
-        parts = partitions_of(X[used])
+    names, reader, parts = _divided(X, y, given, schema, persons)
     with workers_with(parts, reader) as workers:
         if schema is not None:
-            count = workers.count if n is None else int(n)
-            schema = shaped(schema, epsilon, count)
+            schema = shaped(schema, epsilon, workers.count if n is None else int(n))
             reader = TableReader(_UNTOLD, schema, {}, persons)
 
         def read(labels: Labels, threads: int) -> Any:
@@ -160,24 +155,26 @@ def _on_dask(
         )
 
 
-def _dask_reader(
+def _divided(
     X: Any, y: Any, given: Given, schema: Schema | None, persons: PersonFacts | None
-) -> RowReader | TableReader:
-    """Return what reads partitions, or refuse what is not available on Dask."""
-    if schema is None:
-        from dpscd.distributed.collections import columns_of
+) -> tuple[Any, RowReader | TableReader, Any]:
+    """Return names of features, what reads partitions, and these; or refuse what Dask lacks."""
+    from dpscd.distributed.collections import columns_of, partitions_of
 
-        _, features, as_sparse = columns_of(X)
-        return RowReader(_UNTOLD, features, as_sparse, persons)
+    if schema is None:
+        names, features, as_sparse = columns_of(X)
+        reader = RowReader(_UNTOLD, features, as_sparse, persons)
+        return names, reader, partitions_of(X, y, *given)
     if y is not None:
         raise ParameterError("y is not available on Dask: the table must have the target.")
     if given.groups is not None:
         raise ParameterError(
             "groups is not available on Dask: name the column in the schema, person = ..."
         )
-    names = [str(name) for name in X.columns]
-    check_columns(schema, names, target=True, person=persons is not None)
-    return TableReader(_UNTOLD, schema, {}, persons)
+    wanted = {"target": True, "person": persons is not None}
+    check_columns(schema, [str(name) for name in X.columns], **wanted)
+    parts = partitions_of(X[used_columns(schema, **wanted)])
+    return None, TableReader(_UNTOLD, schema, {}, persons), parts
 
 
 def codes_of(groups: Any, count: int) -> Codes | None:

@@ -1,30 +1,44 @@
 """Rows of numbers in any container: shape and names first, values when asked for.
 
-Lists, arrays, tables and sparse matrices of whatever type. The container chooses the route: a
-record's row is what :func:`~dpscd.records.cells.number_of` says of its own cells, in double
-precision, or in single precision if the whole container is.
+The container, its type, its order in memory and its number of records choose the route, never
+the result: a record's row is what :func:`~dpscd.records.cells.number_of` says of its own cells,
+in double precision, or in single precision if the whole container is.
 """
 
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
-from dpscd.errors import DataError, DataTypeError
-from dpscd.persons import PersonFacts
+from dpscd.errors import DataError, DataTypeError, ParameterError
+from dpscd.persons import PersonFacts, PersonRows, training_weights
 from dpscd.preprocessing.schema import Schema
 from dpscd.records import refusals
-from dpscd.records.cells import NumberCells, number_of
-from dpscd.records.columns import numbers
+from dpscd.records.cells import NumberCells, number_of, numbers
+from dpscd.records.identifiers import (
+    count_of,
+    keyed_hashes,
+    order_of,
+    person_codes,
+    person_keys,
+)
+from dpscd.records.labels import (
+    ClassLabels,
+    CountLabels,
+    NumberLabels,
+    label_column,
+    weights_of,
+)
 from dpscd.records.stored_rows import StoredRows
 
-Floats = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 _FLAT = (
     "Expected 2D array, got {} instead. Reshape your data: one row per record, one column per "
@@ -182,7 +196,7 @@ def _cells(record: Any) -> list[Any] | None:
         return None
 
 
-def _frame_rows(X: pd.DataFrame) -> Floats:
+def _frame_rows(X: pd.DataFrame) -> npt.NDArray[Any]:
     """Return the rows of a table, column by column."""
     kinds = set(X.dtypes)
     single = kinds == {np.dtype(np.float32)}
@@ -259,3 +273,107 @@ def _all_finite(rows: Any) -> bool:
     with np.errstate(all="ignore"):  # a warning would tell of large values
         total = np.sum(values, dtype=np.float64)
     return bool(np.isfinite(total) or np.isfinite(values).all())
+
+
+class Triples(NamedTuple):
+    """Rows, labels in the user's units, weights: a secret. A person's rows are adjacent."""
+
+    X: Any
+    labels: Floats
+    weights: Floats
+    persons: PersonRows | None = None
+
+
+@dataclass(frozen=True)
+class RowReader:
+    """Rows of numbers with labels and weights, in any container."""
+
+    labels: ClassLabels | NumberLabels  # encoding of labels
+    features: int  # number of features
+    sparse: bool  # whether rows are sparse
+    persons: PersonFacts | None = None  # if persons are the unit of privacy
+
+    def triples(
+        self, X: Any, y: Any, sample_weight: Any, exposure: Any = None, codes: Any = None
+    ) -> Triples:
+        """Return the triples, or raise DataError with one of the fixed texts.
+
+        `codes`, with `persons`, is the number of each row's person, below 0 if it has none.
+
+        Guarantee: the triple of a record is a function of its own cells, label, weight and
+        exposure. How much a row counts in training is one of the rows of the same person.
+        Proof: docs/proofs/records.md, docs/proofs/persons.md.
+        """
+        source = X if isinstance(X, Unread) else open_rows(X)
+        rows = source.read(stored=True)
+        if source.features != self.features or source.sparse != self.sparse:
+            raise DataError(refusals.NOT_AS_ANNOUNCED)
+        given = weights_of(sample_weight, source.count)
+        labels, weights = self.labels.coded(label_column(y))
+        if len(labels) != source.count:
+            raise DataError(refusals.UNEQUAL)
+        if exposure is not None and isinstance(self.labels, CountLabels):
+            labels, weights = self.labels.exposed(labels, weights, exposure, source.count)
+        persons = None
+        if self.persons is not None:
+            if len(codes) != source.count:
+                raise DataError(refusals.UNEQUAL)
+            order, starts = order_of(codes)
+            if order is not None:
+                rows, labels = rows[order], labels[order]
+                given, weights = given[order], weights[order]
+            elif not self.sparse:
+                rows = rows[:]  # parts of persons are not read by themselves
+            own = training_weights(starts, given, weights, self.persons.weight)
+            persons = PersonRows(starts, own, self.persons.most)
+        with np.errstate(all="ignore"):  # a warning would tell of large weights
+            both = np.minimum(given * weights, np.finfo(np.float64).max)
+        return Triples(rows, labels, both, persons)
+
+    def whole(
+        self, X: Any, y: Any, sample_weight: Any, exposure: Any = None, codes: Any = None
+    ) -> Triples:
+        """Return the triples of all records, at least one with positive weight."""
+        found = self.triples(X, y, sample_weight, exposure, codes)
+        if not found.weights.any():
+            raise DataError(refusals.NO_WEIGHT)
+        return found
+
+    def count(self, part: Sequence[Any]) -> int:
+        """Return the number of persons, or of records, of a partition."""
+        if self.persons is not None:
+            return count_of(person_codes(part[-1]))
+        return int(part[0].shape[0])
+
+    def keys(self, part: Sequence[Any], key: bytes) -> Ints:
+        """Return a keyed hash of every person's identifier, in the order of their numbers."""
+        return keyed_hashes(person_keys(part[-1])[1], key)
+
+    def columns(self, part: Sequence[Any]) -> tuple[Sequence[Floats], PersonRows | None]:
+        """Return no column: only columns of tables can have private bounds."""
+        del part
+        return (), None
+
+    def with_bounds(self, pairs: Sequence[tuple[float, float]]) -> "RowReader":
+        """Refuse: arrays have no columns with private bounds."""
+        raise ParameterError(f"there are no columns for {len(pairs)} released bounds.")
+
+    def records(self, part: Sequence[Any]) -> Triples:
+        """Return the triples of a partition."""
+        if int(part[0].shape[0]) == 0:
+            empty = (0, self.features)
+            rows = sparse.csr_array(empty, dtype=np.float32) if self.sparse else np.empty(empty)
+            nobody = PersonRows(np.zeros(1, np.int64), np.empty(0), 1)
+            persons = None if self.persons is None else nobody
+            return Triples(rows, np.empty(0), np.empty(0), persons)
+        given = (own for own in part if own is not None)
+        sizes = {own.shape[0] if sparse.issparse(own) else len(own) for own in given}
+        if len(sizes) != 1:
+            raise DataError("X, y, sample_weight and groups are not divided alike.")
+        if self.persons is None:
+            found = self.triples(*part)
+        else:
+            X, y, sample_weight, exposure, groups = part
+            found = self.triples(X, y, sample_weight, exposure, person_codes(groups))
+        # A shard has all its rows at hand.
+        return found if self.sparse else found._replace(X=found.X[:])

@@ -9,7 +9,7 @@ CELLS = [
             swap("scaled_knots(...)",
                  "np.quantile(scaled, np.linspace(0, 1, len(OLD)))"
                  " + 1e-9 * np.arange(len(OLD))")),
-    mistake("cells compared before they are texts", "records.columns:different",
+    mistake("cells compared before they are texts", "records.cells:different",
             "test_a_column_says_of_each_cell_what_the_cell_says",
             swap("cell if type(cell) is str else text(cell)", "cell")),
     mistake("bounds read from the data: rows", "estimators.base:DPLinearModel._fitting",

@@ -15,8 +15,7 @@ from dpscd.estimators.table_answers import schema_chances
 from dpscd.metrics import decision_metrics, regression_metrics
 from dpscd.preprocessing.schema import Schema, shaped
 from dpscd.problem import Model
-from dpscd.records.encoding import encode, is_sparse
-from dpscd.records.parsing import Parsed
+from dpscd.records.encoding import Parsed, encode, is_sparse
 from dpscd_experiments.cells import Cell
 from dpscd_experiments.datasets import Dataset
 from dpscd_experiments.metrics import Metrics, probability_metrics

@@ -16,7 +16,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from dpscd.preprocessing.declarations import Column
 from dpscd.preprocessing.schema import Schema
 from dpscd.records.cells import MISSING, OTHER
-from dpscd.records.parsing import Parsed
+from dpscd.records.encoding import Parsed
 from dpscd_experiments.cells import Cell, Skip
 from dpscd_experiments.metrics import Metrics
 from dpscd_experiments.opponents.peers import fit_elsewhere, interpreter_of
